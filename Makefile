@@ -1,0 +1,37 @@
+# Each target makes .venv and installs what it needs by itself; only Python 3.11 or newer and make are asked for.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: venv demo test test-all check bench clean
+
+venv: .venv/ready
+
+.venv/ready: pyproject.toml requirements.lock
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "make: $(PYTHON) is older than 3.11; set PYTHON=python3.11"; exit 2; }
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	@touch $@
+
+demo: venv
+	$(BIN)/granite sim free-flyer --out runs/demo.mcap --overwrite
+	$(BIN)/granite replay runs/demo.mcap
+	$(BIN)/granite plot runs/demo.mcap --out runs/demo.png --overwrite
+
+test: venv
+	$(BIN)/python -m pytest
+
+test-all: venv
+	$(BIN)/python -m pytest -m ''
+
+check: venv
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: venv
+	$(BIN)/python -m benchmarks --json runs/bench.json
+
+clean:
+	rm -rf .venv runs build *.egg-info

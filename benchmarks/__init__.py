@@ -1,0 +1,1 @@
+"""What is fast, against whom, in one run: `make bench`."""

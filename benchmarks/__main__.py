@@ -1,0 +1,47 @@
+"""Run every benchmark, print a table, and write it as JSON with --json FILE."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks import first_tick, forward_dynamics, realtime, tick, virtual_time
+
+ALL = {
+    "forward_dynamics": forward_dynamics,
+    "tick": tick,
+    "virtual_time": virtual_time,
+    "realtime": realtime,
+    "first_tick": first_tick,
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="benchmarks", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(ALL)}; default: all")
+    parser.add_argument("--json", type=Path, help="where to write the table")
+    arguments = parser.parse_args()
+    if unknown := [name for name in arguments.names if name not in ALL]:
+        parser.error(f"unknown benchmark '{unknown[0]}', expected one of {', '.join(ALL)}")
+    console, results = Console(), []
+    for name in arguments.names or ALL:
+        with console.status(f"measuring {name}"):
+            results += list(ALL[name].measure())
+    table = Table("what", "ours", "peer", "ratio", "goal", "met")
+    for r in results:
+        peer = r.peer_name if r.peer is None else f"{r.peer:.3g} {r.unit} ({r.peer_name})"
+        met = "" if r.met is None else "[green]yes[/]" if r.met else "[red]no[/]"
+        ratio = "" if r.ratio is None else f"{r.ratio:.2f}"
+        table.add_row(r.name, f"{r.ours:.3g} {r.unit}", peer, ratio, r.goal, met)
+    console.print(table)
+    if arguments.json:
+        arguments.json.parent.mkdir(parents=True, exist_ok=True)
+        arguments.json.write_text(json.dumps([r.as_dict() for r in results], indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()

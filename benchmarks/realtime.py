@@ -1,0 +1,66 @@
+"""The real-time loop at 1 kHz beside cyclictest at the same priority, in turns."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.result import Result
+from config.loader import load
+from rt.channels import Channels
+from rt.clock import RealClock
+from rt.memory import Memory
+from rt.realtime import real_time
+from rt.session import Session
+
+ROUNDS, SECONDS = 3, 5
+CHANGES = ["loop.period_s=0.001", "simulation.physics_step_s=0.001", f"loop.duration_s={SECONDS}", "loop.spin_s=0.0002"]
+
+
+def measure() -> Iterator[Result]:
+    bed = load("free-flyer", CHANGES)
+    cyclictest = shutil.which("cyclictest")
+    delays, theirs, rates, overruns = [], [], [], 0
+    for _ in range(ROUNDS):
+        if cyclictest:
+            theirs.append(_cyclictest(cyclictest, bed.loop.priority))
+        session, channels = Session(bed), Channels(bed)
+        memory = Memory(channels, session.ticks)
+        with real_time(bed.loop):
+            clock = RealClock(bed.loop.spin_s)
+            outcome = session.run(clock, memory)
+        overruns += outcome.overruns
+        rates.append((memory.rows[-1, channels.column("/timing", "tick")] + 1) / clock.now())
+        delays.append(memory.rows[:, channels.column("/timing", "delay_s")])
+    off = abs(float(np.median(rates)) / 1000 - 1) * 100
+    yield Result("real-time loop, mean rate off 1 kHz", "%", off, None, "", "at most 0.01 %", off <= 0.01)
+    p99 = float(np.percentile(np.concatenate(delays), 99) * 1e6)
+    peer = float(np.median(theirs)) if theirs else None
+    yield Result(
+        "real-time loop, wake-up delay, 99 %", "us", p99, peer, "cyclictest" if peer else "cyclictest is not installed",
+        "no worse than cyclictest", None if peer is None else p99 <= peer,
+    )  # fmt: skip
+    yield Result(f"real-time loop, overruns in {ROUNDS * SECONDS} s", "", overruns, None, "", "", None)
+
+
+def _cyclictest(program: str, priority: int) -> float:
+    """99th percentile of its wake-up delay [us]."""
+    with tempfile.TemporaryDirectory() as folder:
+        found = Path(folder) / "histogram.json"
+        subprocess.run(
+            [program, "--mlockall", f"--priority={priority}", "--interval=1000", f"--duration={SECONDS}", "--quiet",
+             "--histogram=20000", "--threads=1", f"--json={found}"],
+            check=True, capture_output=True,
+        )  # fmt: skip
+        histogram = json.loads(found.read_text())["thread"]["0"]["histogram"]
+    micros = np.array([int(k) for k in histogram])
+    counts = np.array(list(histogram.values()))
+    order = np.argsort(micros)
+    cumulative = np.cumsum(counts[order])
+    return float(micros[order][np.searchsorted(cumulative, 0.99 * cumulative[-1])])

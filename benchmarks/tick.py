@@ -1,0 +1,31 @@
+"""The whole tick and its steps, paced by the real clock: caches are cold there, as they are on a robot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from benchmarks.result import Result
+from config.loader import load
+from rt.channels import STEPS, Channels
+from rt.clock import RealClock
+from rt.memory import Memory
+from rt.realtime import real_time
+from rt.session import Session
+
+
+def measure() -> Iterator[Result]:
+    bed = load("free-flyer", ["loop.duration_s=15.0"])
+    session, channels = Session(bed), Channels(bed)
+    memory = Memory(channels, session.ticks)
+    with real_time(bed.loop):
+        session.run(RealClock(), memory)
+    steps = memory.rows[100:, channels.place("/timing", "steps")] * 1e6
+    whole = steps.sum(axis=1)
+    rate = f"free-flyer at {1 / bed.loop.period_s:g} Hz, with the simulated plant"
+    median, p99 = np.percentile(whole, [50, 99])
+    yield Result(f"whole tick, median ({rate})", "us", median, None, "", "at most 100 us", bool(median <= 100))
+    yield Result(f"whole tick, 99 % ({rate})", "us", p99, None, "", "at most 250 us", bool(p99 <= 250))
+    for i, step in enumerate(STEPS):
+        yield Result(f"  {step}, median", "us", float(np.median(steps[:, i])), None, "", "", None)

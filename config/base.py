@@ -1,0 +1,66 @@
+"""Common ground of all configuration tables: frozen, no unknown keys, small vector types."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+
+
+class Table(BaseModel):
+    """A configuration table. Unknown keys are refused, never ignored, and nothing changes after loading.
+
+    Types are taken literally: an integer is a number, but neither "50" nor true is. A validator of a whole
+    table starts its message with the key inside that table; the loader puts the table's own key before it.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, strict=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _lists_become_tuples(cls, content: Any) -> Any:
+        # A file can only say "list"; the schema says "tuple", and literally so.
+        if not isinstance(content, dict):
+            return content
+        return {key: tuple(value) if isinstance(value, list) else value for key, value in content.items()}
+
+
+def _planar_or_spatial(value: tuple[float, ...]) -> tuple[float, ...]:
+    if len(value) not in (2, 3):
+        raise ValueError(f"expected 2 numbers (planar) or 3 (spatial), got {len(value)}")
+    return value
+
+
+def _has_direction(value: tuple[float, ...]) -> tuple[float, ...]:
+    if math.hypot(*value) < 1e-9:
+        raise ValueError("expected a direction, got a vector of zero length")
+    return value
+
+
+Vector = Annotated[tuple[float, ...], AfterValidator(_planar_or_spatial)]
+Direction = Annotated[Vector, AfterValidator(_has_direction)]
+Positive = Annotated[float, Field(gt=0)]
+NotNegative = Annotated[float, Field(ge=0)]
+Probability = Annotated[float, Field(ge=0, le=1)]
+Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
+
+
+def spatial(vector: tuple[float, ...]) -> tuple[float, float, float]:
+    """The vector with z = 0 added where it is planar."""
+    x, y, z = (*vector, 0.0)[:3]
+    return x, y, z
+
+
+def refuse_out_of_plane(key: str, vector: tuple[float, ...]) -> None:
+    """Raise where a vector of a planar module has a z: it would silently do nothing."""
+    if spatial(vector)[2] != 0:
+        raise ValueError(f"{key} = {list(vector)}: expected z = 0 (or no z) in a planar module")
+
+
+def refuse_twice(key: str, what: str, names: Sequence[str]) -> None:
+    """Raise where a name occurs twice."""
+    for i, name in enumerate(names):
+        if name in names[:i]:
+            raise ValueError(f"{key}: {what} '{name}' is there twice, expected it once")

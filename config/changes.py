@@ -1,0 +1,81 @@
+"""Changes to a configuration before it is checked: the variants of a preset and `key.path=value` as typed.
+
+An element of a list is addressed by its `name`, by the `joint` it belongs to, or by its index, for instance
+`modules.vehicle.bodies.base.mass_kg`, `devices.motors.elbow.torque_limit_n_m`, `behaviour.waypoints.0.hold_s`
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from config.errors import expected_one_of, shown
+
+
+def parse(override: str) -> tuple[list[str], Any]:
+    """The path and the value of `key.path=value`; what is not TOML is plain text, and `none` is no value."""
+    key, equals, text = override.partition("=")
+    path = key.strip().split(".")
+    if not equals or not all(path):
+        raise ValueError("expected key=value, for instance loop.duration_s=10")
+    return path, _value(text.strip())
+
+
+def leaves(changes: dict[str, Any], above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Path and value of everything in nested tables that is not itself a table."""
+    for key, value in changes.items():
+        if isinstance(value, dict):
+            yield from leaves(value, (*above, key))
+        else:
+            yield (*above, key), value
+
+
+def assign(tree: dict[str, Any], path: Sequence[str], value: Any) -> None:
+    """Set what the path leads to; tables on the way that are not there are made."""
+    here: Any = tree
+    for depth, element in enumerate(path[:-1]):
+        key = _key(here, element, path[:depth])
+        if isinstance(here, dict):
+            here.setdefault(key, {})
+        here = here[key]
+    here[_key(here, path[-1], path[:-1])] = value
+
+
+def label(elements: Sequence[Any], index: int) -> str:
+    """How an element of a list is addressed: by name or joint where that is unique, else by index."""
+    names = [_name(element) for element in elements]
+    name = names[index] if index < len(names) else None
+    return name if name is not None and names.count(name) == 1 else str(index)
+
+
+def _name(element: Any) -> str | None:
+    if not isinstance(element, dict):
+        return None
+    name = element.get("name", element.get("joint"))
+    return name if isinstance(name, str) else None
+
+
+def _key(here: Any, element: str, above: Sequence[str]) -> str | int:
+    if isinstance(here, dict):
+        return element
+    where = ".".join(above)
+    if not isinstance(here, list):
+        raise ValueError(f"{where} = {shown(here)}: not a table, expected one that can hold '{element}'")
+    labels = [label(here, i) for i in range(len(here))]
+    indices = [str(i) for i in range(len(here))]
+    for names in (labels, indices):
+        if element in names:
+            return names.index(element)
+    raise ValueError(f"{where} has no '{element}', {expected_one_of(element, labels)}")
+
+
+def _value(text: str) -> Any:
+    if text == "none":
+        return None
+    try:
+        parsed = tomllib.loads(f"value = {text}")
+    except (ValueError, RecursionError):
+        return text
+    # A line break inside the text would smuggle in a second key.
+    return parsed["value"] if len(parsed) == 1 else text

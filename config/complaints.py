@@ -1,0 +1,135 @@
+"""A configuration that fails its check, said as one sentence: key, value and what was expected."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, get_args
+
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import ErrorDetails
+
+from config.base import Table
+from config.changes import label
+from config.errors import expected_one_of, shown
+from config.testbed import Testbed
+
+#: what to expect, by the checker's kind of error
+_EXPECTED = {
+    "float_type": "a number",
+    "finite_number": "a finite number",
+    "int_type": "a whole number",
+    "bool_type": "true or false",
+    "string_type": "text in quotes",
+    "string_unicode": "text in quotes",
+    "string_pattern_mismatch": "a name of small letters, digits and _ that starts with a letter",
+    "literal_error": "{expected}",
+    "greater_than": "a number greater than {gt:g}",
+    "greater_than_equal": "a number of at least {ge:g}",
+    "less_than": "a number less than {lt:g}",
+    "less_than_equal": "a number of at most {le:g}",
+    "tuple_type": "a list",
+    "too_short": "a list of at least {min_length}",
+    "too_long": "a list of at most {max_length}",
+    "dict_type": "a table",
+    "model_type": "a table",
+}
+
+#: the units at the end of a key, ours and those a person may think of: mass_kg, mass_g, torque_limit_nm
+_UNITS = re.compile(
+    r"(_(1|k?g|lbs?|[cmk]?m|[cm]?m2|in|ft|[mu]?s|s2|sec|min|h|m?rad|deg|degrees|rev|rpm|[mk]?n|nm|k?hz|per|rthz))+$"
+)
+
+
+def complaint(failure: ValidationError, content: Any) -> str:
+    """The first thing that is wrong with the content, and how many more there are."""
+    # A list whose only element is bad counts as too short as well; that is no second mistake.
+    errors = [e for e in failure.errors(include_url=False) if not (e["type"] == "too_short" and e["input"])]
+    # A misspelt key is told before the one it leaves missing: it is the cause.
+    unknown = [e for e in errors if e["type"] == "extra_forbidden"]
+    if not unknown:
+        first, others = errors[0], len(errors) - 1
+    else:
+        first = unknown[0]
+        caused = {(*first["loc"][:-1], key) for key in _in_another_unit(first) or _fields(first)}
+        others = sum(e is not first and not (e["type"] == "missing" and e["loc"] in caused) for e in errors)
+    more = f" (and {others} more)" if others else ""
+    return f"{_sentence(first, content)}{more}"
+
+
+def _sentence(error: ErrorDetails, content: Any) -> str:
+    key, kind, value = _dotted(error["loc"], content), error["type"], error["input"]
+    if kind == "missing":
+        return f"{key} is missing, expected {_expected_of_field(error['loc'])}"
+    if kind == "extra_forbidden":
+        return f"{key} = {shown(value)}: unknown key, {_expected_key(error)}"
+    if kind == "value_error":
+        reason = str(error["ctx"]["error"])
+        if isinstance(value, dict | Table):
+            return f"{key}.{reason}" if key else reason
+        return f"{key} = {shown(value)}: {reason}"
+    return f"{key} = {shown(value)}: expected {_expected(error)}" if key else f"expected {_expected(error)}"
+
+
+def _dotted(location: Sequence[str | int], content: Any) -> str:
+    """The key as a person would address it: list elements by their name."""
+    words = []
+    for element in location:
+        words.append(label(content, element) if isinstance(element, int) else element)
+        try:
+            content = content[element]
+        except (LookupError, TypeError):
+            content = ()
+    return ".".join(words)
+
+
+def _expected(error: ErrorDetails) -> str:
+    return _EXPECTED.get(error["type"], "another value").format(**error.get("ctx", {}))
+
+
+def _expected_of_field(location: Sequence[str | int]) -> str:
+    """What a missing key should hold: what its field says to a thing it can't be."""
+    field = _table_at(location[:-1]).model_fields.get(str(location[-1]))
+    if field is None:  # an element of a list of fixed length, and all of these hold numbers
+        return "a number"
+    annotation: Any = field.annotation
+    try:
+        TypeAdapter(annotation).validate_python(object(), strict=True)
+    except ValidationError as refusal:
+        return _expected(refusal.errors()[0])
+    return "a value"
+
+
+def _expected_key(error: ErrorDetails) -> str:
+    same = _in_another_unit(error)
+    if same:
+        return f"expected {' or '.join(same)}, for the unit is a part of the key"
+    return expected_one_of(str(error["loc"][-1]), _fields(error))
+
+
+def _in_another_unit(error: ErrorDetails) -> list[str]:
+    """The keys that name the same quantity as the unknown one, but with another unit."""
+    quantity = _UNITS.sub("", str(error["loc"][-1]))
+    return [key for key in _fields(error) if _UNITS.sub("", key) == quantity]
+
+
+def _fields(error: ErrorDetails) -> list[str]:
+    """The keys that the table with the unknown one may have."""
+    return list(_table_at(error["loc"][:-1]).model_fields)
+
+
+def _table_at(location: Sequence[str | int]) -> type[Table]:
+    """The kind of table that the schema has at a location."""
+    table: type[Table] = Testbed
+    for element in location:
+        # List indices and the keys of a dictionary lead to no other kind of table than their list's.
+        if element in table.model_fields:
+            table = next(_tables_in(table.model_fields[str(element)].annotation), table)
+    return table
+
+
+def _tables_in(annotation: Any) -> Iterator[type[Table]]:
+    if isinstance(annotation, type) and issubclass(annotation, Table):
+        yield annotation
+    for argument in get_args(annotation):
+        yield from _tables_in(argument)

@@ -1,0 +1,56 @@
+"""Names and units of the coordinates of a module, in the order the model keeps them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from config.modules import Module
+
+
+class Coordinate(NamedTuple):
+    """One entry of q or u: what it is and in what unit."""
+
+    name: str
+    unit: str
+
+    @property
+    def key(self) -> str:
+        """The name with its unit, as a person types it: `shoulder_rad`, `base_x_m_s`."""
+        return f"{self.name}_{key_of_unit(self.unit)}" if self.unit != "1" else self.name
+
+
+def key_of_unit(unit: str) -> str:
+    """A unit as it stands in a key: `m/s` becomes `m_s`, `N m` becomes `n_m`."""
+    return unit.replace("/", "_").replace("^", "").replace(" ", "_").lower()
+
+
+def positions(module: Module) -> tuple[Coordinate, ...]:
+    """The entries of q: floating root first, then one per joint."""
+    root = module.root.name
+    base: list[Coordinate] = []
+    if module.base == "floating":
+        base = [Coordinate(f"{root}_x", "m"), Coordinate(f"{root}_y", "m")]
+        if module.dimension == "planar":
+            base.append(Coordinate(f"{root}_heading", "rad"))
+        else:
+            base.append(Coordinate(f"{root}_z", "m"))
+            base += [Coordinate(f"{root}_q{axis}", "1") for axis in "wxyz"]
+    return (*base, *(Coordinate(j.name, _unit(j.kind)) for j in module.joints_in_tree_order()))
+
+
+def velocities(module: Module) -> tuple[Coordinate, ...]:
+    """The entries of u: velocity of the root's origin in world axes, its rate in body axes, joint rates."""
+    root = module.root.name
+    base: list[Coordinate] = []
+    if module.base == "floating":
+        base = [Coordinate(f"{root}_x", "m/s"), Coordinate(f"{root}_y", "m/s")]
+        if module.dimension == "planar":
+            base.append(Coordinate(f"{root}_heading", "rad/s"))
+        else:
+            base.append(Coordinate(f"{root}_z", "m/s"))
+            base += [Coordinate(f"{root}_w{axis}", "rad/s") for axis in "xyz"]
+    return (*base, *(Coordinate(j.name, f"{_unit(j.kind)}/s") for j in module.joints_in_tree_order()))
+
+
+def _unit(kind: str) -> str:
+    return "rad" if kind == "revolute" else "m"

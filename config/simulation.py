@@ -1,0 +1,65 @@
+"""The simulated lab: where the robot starts, and every fault of table, sensors and actuators, one by one."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from config.base import NotNegative, Positive, Probability, Table
+
+
+class JointSensorFaults(Table):
+    """`perfect` has no noise, no offset and no converter steps. The rate filter is the sensor's own and stays."""
+
+    perfect: bool = False
+    #: by joint name
+    offset_rad: dict[str, float] = Field(default_factory=dict)
+
+
+class VisionFaults(Table):
+    """`perfect` reports the true pose at every tick at once."""
+
+    perfect: bool = False
+    latency_jitter_s: NotNegative = 0.0
+    dropout_probability: Probability = 0.0
+
+
+class MotorFaults(Table):
+    """`ideal` has no torque limit."""
+
+    ideal: bool = False
+
+
+class ThrusterFaults(Table):
+    """`ideal` delivers any thrust between zero and nominal, at once, for ever."""
+
+    ideal: bool = False
+    #: impulse in the full tank [N s]; thrust is proportional to what is left. None: constant pressure.
+    tank_n_s: Positive | None = None
+
+
+class GraniteTable(Table):
+    """The granite: slope as an acceleration, and the drag of the air pads as a part of the weight."""
+
+    ideal: bool = False
+    tilt_g: NotNegative = 1e-5
+    #: downhill, from the x axis
+    tilt_direction_rad: float = 0.0
+    drag_ratio: NotNegative = 1e-4
+    drag: Literal["coulomb", "viscous"] = "coulomb"
+    #: coulomb: speed below which the drag fades out; viscous: speed at which it reaches drag_ratio
+    drag_speed_m_s: Positive = 1e-3
+
+
+class Simulation(Table):
+    """The plant behind the simulated devices."""
+
+    physics_step_s: Positive
+    #: by coordinate key; what is not named starts at zero
+    initial: dict[str, float] = Field(default_factory=dict)
+    joint_sensors: JointSensorFaults = JointSensorFaults()
+    vision: VisionFaults = VisionFaults()
+    motors: MotorFaults = MotorFaults()
+    thrusters: ThrusterFaults = ThrusterFaults()
+    table: GraniteTable = GraniteTable()

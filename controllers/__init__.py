@@ -1,0 +1,1 @@
+"""Estimation, behaviours, laws, distribution, thrusters and trajectories: pure, time is an argument."""

@@ -1,0 +1,1 @@
+"""What the robot is told to do."""

@@ -1,0 +1,1 @@
+"""From a demanded generalised force to motors and valves."""

@@ -1,0 +1,1 @@
+"""From what was measured to q and u of the model."""

@@ -1,0 +1,1 @@
+"""From state and reference to demanded accelerations and forces."""

@@ -1,0 +1,49 @@
+"""Sharing by the best of all on/off patterns: a table of 2^n wrenches, and the nearest one to the demand.
+
+Minimises |W (B f - w)|^2 + propellant_weight sum f over f_i in {0, available_i}. The square expands to a
+constant of the pattern, a product with w, and |W w|^2 that all patterns share: one matrix product and one
+minimum per call. Patterns that give the same wrench are represented by the cheapest of them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from config.errors import InputError
+from config.records import Array
+
+#: more valves than this make too long a table
+MOST_VALVES = 16
+#: patterns whose costs differ by less than this [N^2] are equally good: the one with fewer valves wins
+_TIE_N2 = 1e-9
+
+
+class BestPattern:
+    """The exact best pattern of open and closed valves. No memory."""
+
+    def __init__(self, matrix: Array, available: Array, weight: Array, propellant_weight: float) -> None:
+        usable = np.flatnonzero(available)
+        if len(usable) > MOST_VALVES:
+            raise InputError(
+                f"controller.allocation.method = 'best_pattern' with {len(usable)} valves: "
+                f"expected at most {MOST_VALVES}, or another method"
+            )
+        bits = np.arange(2 ** len(usable))[:, None] >> np.arange(len(usable)) & 1
+        thrust = np.zeros((len(bits), len(available)))
+        thrust[:, usable] = bits * available[usable]
+        price = propellant_weight * thrust.sum(axis=1) + _TIE_N2 * bits.sum(axis=1)
+        cheapest_first = np.argsort(price, kind="stable")
+        reached = np.round(thrust @ matrix.T, 9) + 0.0
+        _, first = np.unique(reached[cheapest_first], axis=0, return_index=True)
+        kept = cheapest_first[np.sort(first)]
+
+        self._thrust = thrust[kept]
+        self._thrust.setflags(write=False)
+        wrench = (thrust[kept] @ matrix.T) * weight
+        self._constant = (wrench**2).sum(axis=1) + price[kept]
+        self._product = np.ascontiguousarray(-2.0 * wrench * weight)
+
+    def share(self, wrench: Array) -> Array:
+        """The thrust of each thruster [N], nominal or zero, for this wrench on the root body."""
+        best: Array = self._thrust[(self._product @ wrench + self._constant).argmin()]
+        return best

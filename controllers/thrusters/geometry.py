@@ -1,0 +1,37 @@
+"""What the thrusters of a vehicle can do, from where they sit and where they push."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from config.base import spatial
+from config.devices import Thrusters
+from config.records import Array
+
+Dimension = Literal["planar", "spatial"]
+
+
+def thruster_matrix(thrusters: Thrusters, dimension: Dimension) -> Array:
+    """The wrench on the root body per newton of each thruster: one column (d, p x d) each.
+
+    Planar rows fx, fy, mz; spatial rows fx, fy, fz, mx, my, mz; in body axes about the body's origin. For the
+    Stanford vehicle this is C_RF of the report of 1987, section 4.4, at heading zero.
+    """
+    position = np.array([spatial(unit.position_m) for unit in thrusters.units])
+    direction = np.array([spatial(unit.direction) for unit in thrusters.units])
+    direction /= np.linalg.norm(direction, axis=1, keepdims=True)
+    matrix = np.vstack([direction.T, np.cross(position, direction).T])
+    return np.ascontiguousarray(matrix[[0, 1, 5]]) if dimension == "planar" else matrix
+
+
+def available_thrust(thrusters: Thrusters) -> Array:
+    """The thrust of each thruster when its valve is open [N]: nominal, or zero where it has failed."""
+    return np.array([0.0 if unit.failed else unit.thrust_n for unit in thrusters.units])
+
+
+def wrench_weight(dimension: Dimension, torque_weight_1_m: float) -> Array:
+    """What each row of a wrench counts when wrenches are compared: forces 1, torques `torque_weight_1_m`."""
+    forces, torques = (2, 1) if dimension == "planar" else (3, 3)
+    return np.array([1.0] * forces + [torque_weight_1_m] * torques)

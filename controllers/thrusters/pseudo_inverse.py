@@ -1,0 +1,68 @@
+"""Sharing by pseudo-inverse of paired thrusters (Stanford report of 1987, section 4.4.4).
+
+Two thrusters that do exactly the opposite of each other form one actuator that pushes both ways; the
+smallest sum of squares over these actuators is the Moore-Penrose inverse, R' = C_RF'^+ F, and a negative R'
+is the work of the partner (Table 4.2). The report pairs by hand; here the pairs are found in the geometry.
+
+A thruster without a partner that would have to pull is left out, and the rest is solved again.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from config.records import Array
+
+#: less than nothing by this much is still nothing [N]
+_TOLERANCE_N = 1e-12
+
+
+class PseudoInverse:
+    """Smallest sum of squares over pairs of opposite thrusters; linear but for the limits."""
+
+    def __init__(self, matrix: Array, available: Array, weight: Array) -> None:
+        self._matrix, self._available, self._weight = matrix, available, weight
+        self._nothing = np.zeros(len(available))
+        #: thruster and its partner
+        self.pairs = opposite_pairs(matrix, np.flatnonzero(available).tolist())
+        paired = {i for pair in self.pairs for i in pair}
+        #: thrusters without one
+        self.alone = tuple(i for i in np.flatnonzero(available).tolist() if i not in paired)
+        self._inverses: dict[tuple[int, ...], Array] = {}
+        self._full = self._inverse(())
+
+    def share(self, wrench: Array) -> Array:
+        """The thrust of each thruster [N] for this wrench on the root body."""
+        thrust: Array = self._full @ wrench
+        left_out: tuple[int, ...] = ()
+        while pulling := tuple(i for i in self.alone if thrust[i] < -_TOLERANCE_N):
+            left_out = tuple(sorted(left_out + pulling))
+            thrust = self._inverse(left_out) @ wrench
+        return np.fmin(np.fmax(thrust, self._nothing), self._available)
+
+    def _inverse(self, left_out: tuple[int, ...]) -> Array:
+        """The signed thrust of each thruster per unit of wrench (n x m); partners have opposite signs."""
+        if left_out not in self._inverses:
+            signed = [i for i, _ in self.pairs] + [i for i in self.alone if i not in left_out]
+            # The weight matters only where the wrench cannot be met: then it says what is nearest.
+            reduced = self._weight[:, None] * self._matrix[:, signed]
+            inverse = np.zeros(self._matrix.T.shape)
+            inverse[signed] = np.linalg.pinv(reduced) * self._weight
+            for i, partner in self.pairs:
+                inverse[partner] = -inverse[i]
+            self._inverses[left_out] = inverse
+        return self._inverses[left_out]
+
+
+def opposite_pairs(matrix: Array, usable: list[int]) -> tuple[tuple[int, int], ...]:
+    """Pairs of usable thrusters whose columns are exactly opposite, each thruster in one pair at most."""
+    pairs: list[tuple[int, int]] = []
+    left = list(usable)
+    while left:
+        i = left.pop(0)
+        for j in left:
+            if np.allclose(matrix[:, i], -matrix[:, j], rtol=0.0, atol=1e-9):
+                pairs.append((i, j))
+                left.remove(j)
+                break
+    return tuple(pairs)

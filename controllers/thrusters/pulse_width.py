@@ -1,0 +1,46 @@
+"""Modulation by pulse width: one pulse per pulse period, as long as the wanted part of the period.
+
+The pulse is a whole number of ticks and never shorter than the valve can make. What a pulse leaves over, or
+what was too short for one, is still owed in the next period, so that the average thrust is the wanted one.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from config.records import Array
+
+
+class PulseWidth:
+    """Valves open together at the start of a pulse period and close one by one."""
+
+    def __init__(self, available: Array, pulse_period_s: float, minimum_on_s: float, period_s: float) -> None:
+        n = len(available)
+        self._per_newton = np.divide(1.0, available, out=np.zeros(n), where=available > 0.0)
+        self._tick = period_s
+        self._minimum_ticks = math.ceil(minimum_on_s / period_s - 1e-6)
+        self._pulse_ticks = max(1, self._minimum_ticks, round(pulse_period_s / period_s))
+        #: on-time that was wanted and not delivered yet [s]
+        self._owed = np.zeros(n)
+        self._open = np.zeros(n)
+        self._close_at = np.zeros(n)
+        self._next_pulse = -np.inf
+        self._last = 0.0
+
+    def modulate(self, t: float, wanted_thrust: Array) -> Array:
+        """The opening of each valve, 0 or 1."""
+        self._owed -= self._open * (t - self._last)
+        self._last = t
+        if t >= self._next_pulse:
+            period = self._pulse_ticks * self._tick
+            # Only a long time without a call leaves more than a period overpaid: that is not made up for.
+            self._owed = np.maximum(self._owed, -period) + wanted_thrust * self._per_newton * period
+            ticks = np.minimum(np.floor(self._owed / self._tick + 1e-6), self._pulse_ticks)
+            ticks[ticks < self._minimum_ticks] = 0.0
+            # Half a tick early: the tick that is nearest to the planned moment acts on it.
+            self._close_at = t + (ticks - 0.5) * self._tick
+            self._next_pulse = t + (self._pulse_ticks - 0.5) * self._tick
+        self._open = (t < self._close_at).astype(np.float64)
+        return self._open

@@ -1,0 +1,49 @@
+"""A path through waypoints: a minimum-jerk segment to each, then a hold.
+
+For coordinates whose rate is the derivative of their position (u = q'): planar poses and joints.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from math import inf
+from typing import NamedTuple
+
+import numpy as np
+
+from config.records import Array
+from controllers.trajectories.minimum_jerk import MinimumJerk
+
+#: this much before the end is the end [s]
+_SAME_TIME_S = 1e-9
+
+
+class Leg(NamedTuple):
+    """Go to `target` in `duration_s`, then stay for `hold_s`."""
+
+    target: Array  #: (n_q), NaN for a coordinate that stays where it was
+    duration_s: float
+    hold_s: float
+
+
+class WaypointPath:
+    """The legs in turn, from `start` at time zero. A path without legs stays at its start, never done."""
+
+    def __init__(self, start: Array, legs: Sequence[Leg]) -> None:
+        self._begins: list[float] = []
+        self._segments: list[MinimumJerk] = []
+        t, here = 0.0, start
+        for leg in legs:
+            there = np.where(np.isnan(leg.target), here, leg.target)
+            self._begins.append(t)
+            self._segments.append(MinimumJerk(here, there, t, leg.duration_s))
+            t, here = t + leg.duration_s + leg.hold_s, there
+        if not legs:
+            self._begins, self._segments = [0.0], [MinimumJerk(start, start, 0.0, 1.0)]
+        self._end = t - _SAME_TIME_S if legs else inf
+
+    def at(self, t: float) -> tuple[Array, Array, Array, bool]:
+        """Position, rate and acceleration at time t since the start, and whether the last hold is over."""
+        leg = max(bisect_right(self._begins, t) - 1, 0)
+        return *self._segments[leg].at(t), t >= self._end

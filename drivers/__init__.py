@@ -1,0 +1,1 @@
+"""The driver contract, and one file per kind of device."""

@@ -1,0 +1,49 @@
+"""What every device driver answers, real or simulated: few verbs, time passed in, errors inside the loop as values.
+
+`open` and `close` stand outside the loop and may raise. `read`, `write` and `stop` run inside it: they never block,
+never raise for what a device does, and never read a clock. A device that has nothing new returns its last frame
+again, with the same number; one that is broken does the same, and the frame's age tells the guard.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+from config.records import Array
+
+
+class Frame(NamedTuple):
+    """One measurement of one device."""
+
+    taken: float  #: when it was measured [s since the start of the run], not when it arrived
+    number: int  #: frames so far; 0: none yet
+    values: Array
+
+
+class Sensor(Protocol):
+    """A device that measures."""
+
+    def open(self) -> None:
+        """Take hold of the device; raise if it is not there."""
+
+    def read(self, t: float) -> Frame:
+        """The newest frame that has arrived by time t."""
+
+    def close(self) -> None:
+        """Let go of the device."""
+
+
+class Actuator(Protocol):
+    """A device that acts."""
+
+    def open(self) -> None:
+        """Take hold of the device; raise if it is not there."""
+
+    def write(self, t: float, setpoint: Array) -> Array:
+        """Send the set point; return what was really applied."""
+
+    def stop(self, t: float) -> None:
+        """Go to the safe state at once: motors at zero, valves closed. Must work in every state."""
+
+    def close(self) -> None:
+        """Let go of the device."""

@@ -1,0 +1,80 @@
+"""All devices of a testbed behind two verbs: read gives a `Sample`, write takes a `Command`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from config.records import Applied, Command, Sample
+from config.testbed import Testbed
+from drivers.contract import Actuator, Frame, Sensor
+
+
+@dataclass
+class DeviceSet:
+    """The devices a loop reads and writes; any of them may be simulated. A testbed without one has None there."""
+
+    bed: Testbed
+    joint_sensors: Sensor | None
+    vision: Sensor | None
+    motors: Actuator | None
+    thrusters: Actuator | None
+
+    def __post_init__(self) -> None:
+        devices = self.bed.devices
+        self._n_sensed = len(devices.joint_sensors.joints) if devices.joint_sensors else 0
+        n_thrusters = len(devices.thrusters.units) if devices.thrusters else 0
+        self._no_joints = Frame(np.nan, 0, np.full(2 * self._n_sensed, np.nan))
+        self._no_pose = Frame(np.nan, 0, np.full(3, np.nan))
+        self._nothing = np.zeros(0)
+        self._applied = Applied(0.0, np.zeros(len(devices.motors)), np.zeros(n_thrusters))
+
+    def open(self) -> None:
+        """Take hold of every device; if one fails, let go of those already held."""
+        held: list[Sensor | Actuator] = []
+        try:
+            for device in self._all():
+                device.open()
+                held.append(device)
+        except BaseException:
+            for device in reversed(held):
+                device.close()
+            raise
+
+    def read(self, t: float) -> Sample:
+        """What was measured by time t, and what the actuators did since the last tick."""
+        joints = self.joint_sensors.read(t) if self.joint_sensors else self._no_joints
+        pose = self.vision.read(t) if self.vision else self._no_pose
+        n = self._n_sensed
+        return Sample(
+            t, joints.taken, float(joints.number), joints.values[:n], joints.values[n:],
+            pose.taken, float(pose.number), pose.values, self._applied,
+        )  # fmt: skip
+
+    def write(self, t: float, command: Command) -> Applied:
+        """Send the command; what was applied comes back, and again with the next sample."""
+        torque = self.motors.write(t, command.torque) if self.motors else self._nothing
+        opening = self.thrusters.write(t, command.opening) if self.thrusters else self._nothing
+        self._applied = Applied(t, torque, opening)
+        return self._applied
+
+    def stop(self, t: float) -> None:
+        """Valves closed, motors at zero: each actuator gets its stop, even if another one fails."""
+        failure: BaseException | None = None
+        for actuator in (self.thrusters, self.motors):
+            if actuator is not None:
+                try:
+                    actuator.stop(t)
+                except BaseException as error:  # a broken actuator must not keep the next one running
+                    failure = failure or error
+        if failure is not None:
+            raise failure
+
+    def close(self) -> None:
+        """Let go of every device."""
+        for device in self._all():
+            device.close()
+
+    def _all(self) -> list[Sensor | Actuator]:
+        return [d for d in (self.joint_sensors, self.vision, self.motors, self.thrusters) if d is not None]

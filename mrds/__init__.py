@@ -1,0 +1,1 @@
+"""The multibody model: modules written as symbolic kinematics, everything else by differentiation, compiled."""

@@ -1,0 +1,155 @@
+"""From symbolic functions to machine code: generated as C, compiled, and kept in a cache by content.
+
+Without a compiler, or with GRANITE_NO_COMPILER=1, the same functions run in CasADi's virtual machine.
+Contraction to fused multiply-add is switched off, so both ways do the same IEEE operations in the same order:
+a log recorded in one replays to the bit in the other.
+
+The cache lives in GRANITE_CACHE, else in XDG_CACHE_HOME/granite, else in ~/.cache/granite. Its entries are
+named by a hash of source, compiler, flags and processor, and appear by an atomic rename: two processes may
+compile at once, and whoever comes last replaces a file with an equal one. A cache that cannot be written is
+only read; what it lacks is then compiled into a directory of this process. Each entry ends with its own
+checksum, because loading a library that was cut short kills the process: an entry that does not match is
+compiled again.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import platform
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import casadi as ca
+
+from mrds.kernel import Kernel
+
+#: generated code is one straight line: -O1 runs as fast as -O3 and compiles in less than half the time
+FLAGS = ("-O1", "-march=native", "-ffp-contract=off", "-fno-math-errno", "-fPIC", "-shared")
+
+
+class CompilationError(Exception):
+    """The compiler refused generated code: a fault of ours or of the compiler, with its own words inside."""
+
+
+def compile_functions(name: str, functions: Iterable[ca.Function]) -> dict[str, Kernel]:
+    """Kernels of all functions, by name; `name` only labels the generated file."""
+    functions = [_dense(f) for f in functions]
+    compiler = find_compiler()
+    if compiler is None:
+        return {f.name(): Kernel(f) for f in functions}
+    source = _generate(name, functions)
+    library = _library(name, source, compiler)
+    return {f.name(): Kernel(ca.external(f.name(), str(library))) for f in functions}
+
+
+def find_compiler() -> str | None:
+    """Path of the C compiler (CC, cc, gcc or clang), or None where there is none or it is not wanted."""
+    if os.environ.get("GRANITE_NO_COMPILER", "0") not in ("", "0"):
+        return None
+    for candidate in (os.environ.get("CC"), "cc", "gcc", "clang"):
+        path = shutil.which(candidate) if candidate else None
+        if path:
+            return path
+    return None
+
+
+def mode() -> str:
+    """How functions run on this machine: `compiled` or `virtual machine`."""
+    return "virtual machine" if find_compiler() is None else "compiled"
+
+
+def cache_directory() -> Path:
+    """Where compiled functions are kept."""
+    own = os.environ.get("GRANITE_CACHE")
+    if own:
+        return Path(own).absolute()
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "granite"
+
+
+def _dense(function: ca.Function) -> ca.Function:
+    """The function with dense outputs, so that its buffers are plain arrays."""
+    symbols: list[Any] = function.sx_in() if function.is_a("SXFunction") else function.mx_in()
+    results = [ca.densify(result) for result in function.call(symbols)]
+    names = function.name(), function.name_in(), function.name_out()
+    return ca.Function(names[0], symbols, results, *names[1:], {"cse": True})
+
+
+def _generate(name: str, functions: list[ca.Function]) -> str:
+    generator = ca.CodeGenerator(f"{name}.c")
+    for function in functions:
+        generator.add(function)
+    return str(generator.dump())
+
+
+def _library(name: str, source: str, compiler: str) -> Path:
+    digest = hashlib.sha256(
+        "\0".join((source, _version(compiler), *FLAGS, ca.CasadiMeta.version(), _processor())).encode()
+    ).hexdigest()
+    file = f"{name}-{digest[:24]}.so"
+    kept = cache_directory() / file
+    if _is_intact(kept):
+        return kept
+    try:
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        return _compile(source, compiler, kept)
+    except OSError:
+        own = _private_directory() / file
+        return own if _is_intact(own) else _compile(source, compiler, own)
+
+
+def _compile(source: str, compiler: str, target: Path) -> Path:
+    """Compile beside the target and move into place in one step, so that no one ever sees half a library."""
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix=".building-") as scratch:
+        code, library = Path(scratch) / "model.c", Path(scratch) / "model.so"
+        code.write_text(source)
+        command = [compiler, *FLAGS, str(code), "-o", str(library), "-lm"]
+        run = subprocess.run(command, capture_output=True, text=True, check=False)
+        if run.returncode != 0:
+            raise CompilationError(f"{compiler} could not compile {target.stem}: {run.stderr.strip()[:2000]}")
+        content = library.read_bytes()
+        library.write_bytes(content + hashlib.sha256(content).digest())  # loaders ignore what follows
+        os.replace(library, target)
+    return target
+
+
+def _is_intact(library: Path) -> bool:
+    """Whether the file is there and ends with the checksum of what comes before."""
+    try:
+        content = library.read_bytes()
+    except OSError:
+        return False
+    return hashlib.sha256(content[:-32]).digest() == content[-32:]
+
+
+@functools.cache
+def _version(compiler: str) -> str:
+    run = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=False)
+    return run.stdout.splitlines()[0] if run.stdout else compiler
+
+
+@functools.cache
+def _processor() -> str:
+    """What -march=native depends on: a cache on a shared disk may serve several machines."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return f"{platform.machine()} {platform.processor()}"
+    wanted = ("model name", "flags", "Features", "CPU part")
+    return "\n".join(sorted({line for line in lines if line.startswith(wanted)}))
+
+
+@functools.cache
+def _private_directory() -> Path:
+    """A directory of this process, for a cache that cannot be written; gone when the process ends."""
+    holder = tempfile.TemporaryDirectory(prefix="granite-")
+    _HELD.append(holder)
+    return Path(holder.name)
+
+
+_HELD: list[tempfile.TemporaryDirectory[str]] = []

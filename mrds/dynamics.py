@@ -1,0 +1,97 @@
+"""Dynamics of a module from its kinematics alone, by automatic differentiation.
+
+With the twists V(q, u) of all bodies (mass-centre velocity and angular velocity, body axes), which are linear in u:
+
+    inverse dynamics   tau = (dV/du)^T f(q, u, u'),   f = [m (v' + w x v - R^T g); I w' + w x I w]
+
+where V' = dV/dq q' + dV/du u' is one forward sweep of differentiation and the product with (dV/du)^T one reverse
+sweep: together they are the recursive Newton-Euler algorithm, which is nowhere written down. M = d tau/d u' and the
+bias h = tau at u' = 0 give M u' + h = F. The form holds for any linear velocity map, so the quaternion's needs no
+special case (Kane's equations; Stanford report, L724-L744 with errata E1).
+"""
+
+from __future__ import annotations
+
+import casadi as ca
+
+from mrds.tree import Tree
+
+#: entries of a wrench: planar fx, fy, mz; spatial fx, fy, fz, mx, my, mz
+WRENCH = {"planar": 3, "spatial": 6}
+
+
+class Dynamics:
+    """Expressions in `tree.q`, `tree.u`, and for inverse dynamics `acceleration`."""
+
+    def __init__(self, tree: Tree) -> None:
+        self.tree = tree
+        self.acceleration = ca.SX.sym("a", tree.u.numel())
+        self._twist = ca.vertcat(*(ca.vertcat(b.v_C, b.w_B) for b in tree.bodies))
+        self.bias = self._inverse(ca.jtimes(self._twist, tree.q, tree.q_dot), tree.gravity)
+        self.inverse = self._inverse(
+            ca.jtimes(self._twist, ca.vertcat(tree.q, tree.u), ca.vertcat(tree.q_dot, self.acceleration)),
+            tree.gravity,
+        )
+        self.mass_matrix = ca.jacobian(self.inverse, self.acceleration)
+        self.gravity_force = -self._weight(tree.gravity)
+
+    def forward(self, force: ca.SX) -> ca.SX:
+        """Acceleration under a generalised force: M u' = F - h, by a sparse factorisation from the tips inward."""
+        return solve(self.mass_matrix, force - self.bias)
+
+    def kinetic_energy(self) -> ca.SX:
+        """Kinetic energy [J]."""
+        parts = [b.mass * ca.dot(b.v_C, b.v_C) + ca.dot(b.w_B, b.inertia @ b.w_B) for b in self.tree.bodies]
+        return 0.5 * sum(parts[1:], parts[0])
+
+    def potential_energy(self) -> ca.SX:
+        """Potential energy of gravity [J], zero at the world origin."""
+        parts = [-b.mass * ca.dot(self.tree.gravity, b.p_WC) for b in self.tree.bodies]
+        return sum(parts[1:], parts[0])
+
+    def momentum(self) -> ca.SX:
+        """Linear momentum [N s], then angular momentum about the world origin [N m s]."""
+        linear, angular = ca.SX(3, 1), ca.SX(3, 1)
+        for b in self.tree.bodies:
+            p = b.mass * b.v_WC
+            linear += p
+            angular += ca.cross(b.p_WC, p) + b.R_WB @ (b.inertia @ b.w_B)
+        return ca.vertcat(linear, angular)
+
+    def centre_of_mass(self) -> ca.SX:
+        """Position of the mass centre of the module [m]."""
+        parts = [b.mass * b.p_WC for b in self.tree.bodies]
+        return sum(parts[1:], parts[0]) / sum(b.mass for b in self.tree.bodies)
+
+    def _inverse(self, twist_rate: ca.SX, gravity: ca.SX) -> ca.SX:
+        """The generalised force that goes with these rates of the body-axis twists."""
+        forces = []
+        for b, rate in zip(self.tree.bodies, ca.vertsplit(twist_rate, 6), strict=True):
+            linear, angular = ca.vertsplit(rate, 3)
+            forces.append(b.mass * (linear + ca.cross(b.w_B, b.v_C) - b.R_WB.T @ gravity))
+            forces.append(b.inertia @ angular + ca.cross(b.w_B, b.inertia @ b.w_B))
+        return ca.densify(ca.jtimes(self._twist, self.tree.u, ca.vertcat(*forces), True))
+
+    def _weight(self, gravity: ca.SX) -> ca.SX:
+        """Generalised force of a uniform acceleration field on all masses."""
+        pull = ca.vertcat(*(ca.vertcat(b.mass * (b.R_WB.T @ gravity), ca.SX(3, 1)) for b in self.tree.bodies))
+        return ca.densify(ca.jtimes(self._twist, self.tree.u, pull, True))
+
+
+def force_on_root(tree: Tree, wrench: ca.SX) -> ca.SX:
+    """Generalised force of a wrench on the root body about its origin, in its own axes."""
+    root = tree.bodies[0]
+    planar = tree.module.dimension == "planar"
+    twist = ca.vertcat(root.v_B[:2], root.w_B[2]) if planar else ca.vertcat(root.v_B, root.w_B)
+    return ca.densify(ca.jtimes(ca.densify(twist), tree.u, wrench, True))
+
+
+def solve(M: ca.SX, rhs: ca.SX) -> ca.SX:
+    """M^-1 rhs for a symmetric positive definite M.
+
+    A tree numbered from the root outward fills no zero when it is eliminated from the last coordinate to the first
+    (Featherstone's LTL order), so the order is reversed around CasADi's sparse LDL factorisation.
+    """
+    backwards = list(range(M.shape[0]))[::-1]
+    D, L, order = ca.ldl(M[backwards, backwards], False)
+    return ca.ldl_solve(rhs[backwards, :], D, L, order)[backwards, :]

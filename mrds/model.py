@@ -1,0 +1,145 @@
+"""The model of one module as numbers: every quantity a controller or an analysis asks for, from compiled functions.
+
+Arrays that come back are overwritten by the next call of the same method: copy what is to be kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import NamedTuple
+
+import casadi as ca
+from numpy.typing import ArrayLike
+
+from config.coordinates import positions, velocities
+from config.modules import Module
+from mrds.compilation import compile_functions
+from mrds.dynamics import Dynamics
+from mrds.integrators import improved_euler_step, rk4_step
+from mrds.kernel import Array, Kernel
+from mrds.tree import Tree
+
+
+class PointMotion(NamedTuple):
+    """A named point: world position [m], orientation of its body, twist [m/s; rad/s], Jacobian and drift.
+
+    Twists put the linear part first. The acceleration of the point is `jacobian @ u' + drift`.
+    """
+
+    position: Array
+    rotation: Array
+    twist: Array
+    jacobian: Array
+    drift: Array
+
+
+class Model:
+    """Numbers of a module: M(q) u' + h(q, u) = F, its energies, momenta and points."""
+
+    def __init__(self, module: Module) -> None:
+        self.module = module
+        self.positions = positions(module)
+        self.velocities = velocities(module)
+        self.n_q, self.n_u = len(self.positions), len(self.velocities)
+
+    def mass_matrix(self, q: ArrayLike) -> Array:
+        """M(q) (n_u, n_u)."""
+        return self._call["mass_matrix"](q)[0].reshape(self.n_u, self.n_u)
+
+    def bias(self, q: ArrayLike, u: ArrayLike) -> Array:
+        """Velocity and gravity terms h(q, u)."""
+        return self._call["bias"](q, u)[0]
+
+    def gravity_force(self, q: ArrayLike) -> Array:
+        """The part of h that gravity makes."""
+        return self._call["gravity_force"](q)[0]
+
+    def forward_dynamics(self, q: ArrayLike, u: ArrayLike, force: ArrayLike) -> Array:
+        """u' under a generalised force."""
+        return self._call["forward_dynamics"](q, u, force)[0]
+
+    def inverse_dynamics(self, q: ArrayLike, u: ArrayLike, acceleration: ArrayLike) -> Array:
+        """The generalised force that gives u'."""
+        return self._call["inverse_dynamics"](q, u, acceleration)[0]
+
+    def position_rate(self, q: ArrayLike, u: ArrayLike) -> Array:
+        """q' = N(q) u."""
+        return self._call["position_rate"](q, u)[0]
+
+    def kinetic_energy(self, q: ArrayLike, u: ArrayLike) -> float:
+        """Kinetic energy [J]."""
+        return float(self._call["kinetic_energy"](q, u)[0][0])
+
+    def potential_energy(self, q: ArrayLike) -> float:
+        """Potential energy of gravity [J], zero at the world origin."""
+        return float(self._call["potential_energy"](q)[0][0])
+
+    def momentum(self, q: ArrayLike, u: ArrayLike) -> Array:
+        """Linear [N s] and angular momentum about the world origin [N m s]."""
+        return self._call["momentum"](q, u)[0]
+
+    def centre_of_mass(self, q: ArrayLike, u: ArrayLike) -> tuple[Array, Array]:
+        """Position [m] and velocity [m/s] of the mass centre."""
+        position, velocity = self._call["centre_of_mass"](q, u)
+        return position, velocity
+
+    def point(self, name: str, q: ArrayLike, u: ArrayLike) -> PointMotion:
+        """Motion of a named point."""
+        position, rotation, twist, jacobian, drift = self._call[f"point_{name}"](q, u)
+        return PointMotion(position, rotation, twist, jacobian.reshape(6, self.n_u), drift)
+
+    def rk4(self, q: ArrayLike, u: ArrayLike, force: ArrayLike, h: float) -> tuple[Array, Array]:
+        """q and u after one Runge-Kutta step under a constant generalised force."""
+        return self._stepped("rk4", q, u, force, h)
+
+    def improved_euler(self, q: ArrayLike, u: ArrayLike, force: ArrayLike, h: float) -> tuple[Array, Array]:
+        """q and u after one improved Euler step under a constant generalised force."""
+        return self._stepped("improved_euler", q, u, force, h)
+
+    def _stepped(self, how: str, q: ArrayLike, u: ArrayLike, force: ArrayLike, h: float) -> tuple[Array, Array]:
+        kernel = self._kernels[how]
+        x, p, step = kernel.inputs
+        x[: self.n_q], x[self.n_q :], p[:], step[:] = q, u, force, h
+        after = kernel.evaluate()[0]
+        return after[: self.n_q], after[self.n_q :]
+
+    @cached_property
+    def _kernels(self) -> dict[str, Kernel]:
+        return compile_functions(self.module.name, functions(self.module))
+
+    @cached_property
+    def _call(self) -> dict[str, Callable[..., tuple[Array, ...]]]:
+        return {name: kernel.call for name, kernel in self._kernels.items()}
+
+
+def functions(module: Module) -> list[ca.Function]:
+    """All functions of a module, symbolic."""
+    tree = Tree(module)
+    dynamics = Dynamics(tree)
+    q, u, force = tree.q, tree.u, ca.SX.sym("F", tree.u.numel())
+    centre = dynamics.centre_of_mass()
+    made = [
+        ca.Function("mass_matrix", [q], [dynamics.mass_matrix]),
+        ca.Function("bias", [q, u], [dynamics.bias]),
+        ca.Function("gravity_force", [q], [dynamics.gravity_force]),
+        ca.Function("forward_dynamics", [q, u, force], [dynamics.forward(force)]),
+        ca.Function("inverse_dynamics", [q, u, dynamics.acceleration], [dynamics.inverse]),
+        ca.Function("position_rate", [q, u], [tree.q_dot]),
+        ca.Function("kinetic_energy", [q, u], [dynamics.kinetic_energy()]),
+        ca.Function("potential_energy", [q], [dynamics.potential_energy()]),
+        ca.Function("momentum", [q, u], [dynamics.momentum()]),
+        ca.Function("centre_of_mass", [q, u], [centre, ca.jtimes(centre, q, tree.q_dot)]),
+    ]
+    for point in module.points:
+        body = tree.body(point.body)
+        twist = ca.vertcat(tree.point_velocity(point.body, point.position_m), body.R_WB @ body.w_B)
+        outputs = [
+            tree.point_position(point.body, point.position_m), body.R_WB, twist,
+            ca.jacobian(twist, u), ca.jtimes(twist, q, tree.q_dot),
+        ]  # fmt: skip
+        made.append(ca.Function(f"point_{point.name}", [q, u], outputs))
+    x = ca.vertcat(q, u)
+    rhs = ca.Function("rhs", [x, force], [ca.vertcat(tree.q_dot, dynamics.forward(force))])
+    project = ca.Function("project", [x], [ca.vertcat(tree.projected(), u)])
+    return [*made, rk4_step("rk4", rhs, project), improved_euler_step("improved_euler", rhs, project)]

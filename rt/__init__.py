@@ -1,0 +1,1 @@
+"""The loop, its clocks, guard, recording, replay and the command line."""

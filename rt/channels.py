@@ -1,0 +1,259 @@
+"""The layout of one log row: topics of named float64 values with units, written from records and read back.
+
+A row is flat; each topic is a slice of it, and the values of a topic stand in the order of the record they
+come from. A boolean is 0.0 or 1.0. To record one more thing, add it to its record, and one line at the same
+place of the same topic in `_topics`.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from config import coordinates
+from config.coordinates import Coordinate
+from config.errors import InputError
+from config.records import Applied, Array, Command, Demand, Reference, Sample, State, Verdict
+from config.testbed import Testbed
+
+#: the steps of the tick, in turn
+STEPS = ("read", "estimate", "decide", "control", "allocate", "guard", "write", "record")
+
+#: one number of a record, or an array of them
+Entry = Coordinate | tuple[Coordinate, ...]
+
+_ROS_FIELD = re.compile(r"[a-z](_?[a-z0-9])*")
+
+
+class Truth(NamedTuple):
+    """What the simulated plant really does; all NaN where there is none."""
+
+    t: float
+    q: Array  #: (n_q)
+    u: Array  #: (n_u)
+    thrust: Array  #: (n_t) [N], delivered
+    tank: float  #: impulse left [N s]
+
+
+class Timing(NamedTuple):
+    """When a tick ran, how long its steps took, and what went wrong so far."""
+
+    tick: int
+    scheduled: float  #: when the tick was due [s since the start of the run]
+    delay: float  #: how much later it began [s]
+    steps: Array  #: (8) duration of each of `STEPS` [s]; that of `record` is of the tick before
+    lost: int  #: rows that found the ring full
+    overruns: int
+
+
+class Tick(NamedTuple):
+    """All records of one tick."""
+
+    sample: Sample
+    state: State
+    reference: Reference
+    demand: Demand
+    command: Command
+    verdict: Verdict
+    applied: Applied
+    truth: Truth
+    timing: Timing
+
+
+class Topic(NamedTuple):
+    """A slice of the row that is one message in the log."""
+
+    name: str
+    entries: Mapping[str, Entry]
+    start: int
+    stop: int
+
+    @property
+    def values(self) -> list[tuple[str, Coordinate]]:
+        """Every number of the topic, with the name of the entry it belongs to."""
+        return [
+            (entry, value)
+            for entry, values in self.entries.items()
+            for value in ((values,) if isinstance(values, Coordinate) else values)
+        ]
+
+    @property
+    def message(self) -> str:
+        """The topic as a ROS 2 message definition."""
+        return "\n".join(f"float64 {value.key}  # {entry} [{value.unit}]" for entry, value in self.values)
+
+
+class Channels:
+    """The row of a testbed."""
+
+    def __init__(self, bed: Testbed) -> None:
+        topics: list[Topic] = []
+        places: list[int | slice] = []
+        self._places_by_entry: dict[tuple[str, str], int | slice] = {}
+        at = 0
+        for name, entries in _topics(bed).items():
+            start = at
+            for entry, values in entries.items():
+                one = isinstance(values, Coordinate)
+                place = at if one else slice(at, at + len(values))
+                at += 1 if one else len(values)
+                places.append(place)
+                self._places_by_entry[name, entry] = place
+            topics.append(Topic(name, entries, start, at))
+            _refuse_bad_names(topics[-1])
+        self.topics = tuple(topics)
+        self.width = at
+        self._places = tuple(places)
+        n_thrusters = len(bed.devices.thrusters.units) if bed.devices.thrusters else 0
+        n_q, n_u = len(coordinates.positions(bed.robot)), len(coordinates.velocities(bed.robot))
+        nan = math.nan
+        self._no_truth = Truth(nan, np.full(n_q, nan), np.full(n_u, nan), np.full(n_thrusters, nan), nan)
+
+    def place(self, topic: str, entry: str) -> int | slice:
+        """Where an entry of a record stands: `rows[:, channels.place("/state", "q")]` is q over time."""
+        return self._places_by_entry[topic, entry]
+
+    def column(self, topic: str, key: str) -> int:
+        """Where a single value stands: `rows[:, channels.column("/state", "base_x_m")]` is x over time."""
+        found = next(t for t in self.topics if t.name == topic)
+        return found.start + [value.key for _, value in found.values].index(key)
+
+    def fill(
+        self,
+        row: Array,
+        sample: Sample,
+        state: State,
+        reference: Reference,
+        demand: Demand,
+        command: Command,
+        verdict: Verdict,
+        applied: Applied,
+        truth: Truth | None,
+        timing: Timing,
+    ) -> None:
+        """Write the records of a tick into a row; in the tick, so quick."""
+        values = (
+            *sample[:-1], *sample.applied, *state, *reference, *demand, *command,
+            verdict.t, *verdict.command, verdict.reason, verdict.stop,
+            *applied, *(truth or self._no_truth), *timing,
+        )  # fmt: skip
+        # A memory view takes an array in half the time that NumPy needs, and refuses one of another length.
+        view: Any = row.data
+        for place, value in zip(self._places, values, strict=True):
+            view[place] = value
+
+    def read(self, row: Array) -> Tick:
+        """The records of a tick back from its row, equal to the bit; their arrays are views of the row."""
+        values: Iterator[Any] = iter(
+            [row[place] if isinstance(place, slice) else row.item(place) for place in self._places]
+        )
+
+        def take(record: Any) -> Any:
+            return record(*islice(values, len(record._fields)))
+
+        sample = Sample(*(*islice(values, len(Sample._fields) - 1), take(Applied)))
+        state, reference, demand, command = take(State), take(Reference), take(Demand), take(Command)
+        verdict = Verdict(next(values), take(Command), int(next(values)), bool(next(values)))
+        applied, truth, timing = take(Applied), take(Truth), take(Timing)
+        return Tick(
+            sample,
+            state._replace(ready=bool(state.ready)),
+            reference._replace(done=bool(reference.done)),
+            demand,
+            command,
+            verdict,
+            applied,
+            truth,
+            timing._replace(tick=int(timing.tick), lost=int(timing.lost), overruns=int(timing.overruns)),
+        )
+
+
+def _topics(bed: Testbed) -> dict[str, dict[str, Entry]]:
+    """Every topic with its entries, in the order of the row."""
+    robot, devices = bed.robot, bed.devices
+    q, u = coordinates.positions(robot), coordinates.velocities(robot)
+    a = tuple(Coordinate(c.name, f"{c.unit}^2") for c in u)
+    deviation = tuple(Coordinate(f"{c.name}_deviation", c.unit.removesuffix("/s")) for c in u)
+    force = tuple(
+        Coordinate(f"{c.name}_force", "N") if c.unit == "m/s" else Coordinate(f"{c.name}_torque", "N m") for c in u
+    )
+    sensed = devices.joint_sensors.joints if devices.joint_sensors else ()
+    thrusters = [unit.name for unit in devices.thrusters.units] if devices.thrusters else []
+    torque = tuple(Coordinate(f"{motor.joint}_torque", "N m") for motor in devices.motors)
+    opening = tuple(Coordinate(f"{name}_opening", "1") for name in thrusters)
+    thrust = tuple(Coordinate(f"{name}_thrust", "N") for name in thrusters)
+    t = Coordinate("t", "s")
+    return {
+        "/sample": {
+            "t": t,
+            "joint_taken": Coordinate("joint_taken", "s"),
+            "joint_count": Coordinate("joint_count", "1"),
+            "joint_angle": tuple(Coordinate(f"{joint}_angle", "rad") for joint in sensed),
+            "joint_rate": tuple(Coordinate(f"{joint}_rate", "rad/s") for joint in sensed),
+            "pose_taken": Coordinate("pose_taken", "s"),
+            "pose_count": Coordinate("pose_count", "1"),
+            "pose": (
+                Coordinate(f"{robot.root.name}_x", "m"),
+                Coordinate(f"{robot.root.name}_y", "m"),
+                Coordinate(f"{robot.root.name}_heading", "rad"),
+            ),
+            "applied_t": Coordinate("applied_t", "s"),
+            "applied_torque": _prefixed("applied", torque),
+            "applied_opening": _prefixed("applied", opening),
+        },
+        "/state": {
+            "t": t,
+            "ready": Coordinate("ready", "1"),
+            "q": q,
+            "u": u,
+            "deviation": deviation,
+            "pose_age": Coordinate("pose_age", "s"),
+            "joint_age": Coordinate("joint_age", "s"),
+        },
+        "/reference": {"t": t, "q": q, "u": u, "a": a, "done": Coordinate("done", "1")},
+        "/demand": {"t": t, "acceleration": a, "force": force},
+        "/command": {"t": t, "torque": torque, "opening": opening, "thrust": thrust},
+        "/verdict": {
+            "t": t,
+            "command_t": Coordinate("command_t", "s"),
+            "torque": torque,
+            "opening": opening,
+            "thrust": thrust,
+            "reason": Coordinate("reason", "1"),
+            "stop": Coordinate("stop", "1"),
+        },
+        "/applied": {"t": t, "torque": torque, "opening": opening},
+        "/truth": {"t": t, "q": q, "u": u, "thrust": thrust, "tank": Coordinate("tank", "N s")},
+        "/timing": {
+            "tick": Coordinate("tick", "1"),
+            "scheduled": Coordinate("scheduled", "s"),
+            "delay": Coordinate("delay", "s"),
+            "steps": tuple(Coordinate(step, "s") for step in STEPS),
+            "lost": Coordinate("lost", "1"),
+            "overruns": Coordinate("overruns", "1"),
+        },
+    }
+
+
+def _prefixed(prefix: str, values: tuple[Coordinate, ...]) -> tuple[Coordinate, ...]:
+    return tuple(Coordinate(f"{prefix}_{value.name}", value.unit) for value in values)
+
+
+def _refuse_bad_names(topic: Topic) -> None:
+    keys = [value.key for _, value in topic.values]
+    for key in keys:
+        if not _ROS_FIELD.fullmatch(key):
+            raise InputError(
+                f"a value of {topic.name} would be called '{key}': expected lower case, digits and single "
+                "underscores, so rename the joint, body or thruster it is named after"
+            )
+        if keys.count(key) > 1:
+            raise InputError(
+                f"two values of {topic.name} would be called '{key}': rename one of the joints, bodies or "
+                "thrusters they are named after"
+            )

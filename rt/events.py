@@ -1,0 +1,65 @@
+"""What is worth reading in the rows of a run: a new reason of the guard, lost rows, overruns."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+from config.records import Array
+from rt.channels import Channels
+from rt.reasons import Reason
+
+
+class Tell(Protocol):
+    """Who hears of events."""
+
+    def __call__(self, t: float, tick: int, level: str, name: str, text: str) -> None: ...  # noqa: D102
+
+
+class Events:
+    """Looks through the rows as they come."""
+
+    def __init__(self, channels: Channels, tell: Tell) -> None:
+        self._watched = [
+            channels.column("/verdict", "reason"),
+            channels.column("/timing", "lost"),
+            channels.column("/timing", "overruns"),
+        ]
+        self._channels = channels
+        self._tell = tell
+        self._before = np.zeros(3)
+        self._last: tuple[float, int] = (0.0, 0)
+
+    def look(self, rows: Array) -> None:
+        """Tell of every change in the rows."""
+        watched = rows[:, self._watched]
+        before = np.vstack((self._before, watched[:-1]))
+        for i in np.flatnonzero((watched != before).any(axis=1)):
+            self._tell_change(rows[i], before[i].tolist(), watched[i].tolist())
+        self._before = watched[-1]
+        tick = self._channels.read(rows[-1])
+        self._last = tick.sample.t, tick.timing.tick
+
+    def look_back(self, lost: int, ended: str, text: str) -> None:
+        """Tell of rows lost after the last one that came through, and of an end that no row could tell of."""
+        if lost > self._before[1]:
+            self._tell(*self._last, "warning", "rows_lost", _rows_lost(lost - int(self._before[1])))
+        if ended not in ("completed", Reason(int(self._before[0])).name.lower()):
+            self._tell(*self._last, "error", ended, text)
+
+    def _tell_change(self, row: Array, before: list[float], now: list[float]) -> None:
+        tick = self._channels.read(row)
+        at = tick.sample.t, tick.timing.tick
+        reason, lost, overruns = now
+        if reason != before[0] and reason != 0:
+            why = Reason(int(reason))
+            self._tell(*at, "error" if why.stops else "warning", why.name.lower(), why.text)
+        if lost > before[1]:
+            self._tell(*at, "warning", "rows_lost", _rows_lost(int(lost - before[1])))
+        if overruns > before[2]:
+            self._tell(*at, "warning", "overrun", "the tick took longer than its period")
+
+
+def _rows_lost(n: int) -> str:
+    return f"{n} row{'s' if n > 1 else ''} lost: the ring was full"

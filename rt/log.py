@@ -1,0 +1,166 @@
+"""Reading a log back: the testbed and the rows it was made of, to the bit, also from a file that was cut."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import struct
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import zstandard
+from mcap.data_stream import ReadDataStream
+from mcap.exceptions import McapError
+from mcap.opcode import Opcode
+from mcap.records import Attachment, Channel, Chunk, McapRecord, Metadata, Schema
+from mcap.stream_reader import StreamReader, get_chunk_data_stream
+from mcap.writer import MCAP0_MAGIC
+
+from config.errors import InputError
+from config.loader import from_json
+from config.records import Array
+from config.testbed import Testbed
+from rt.channels import Channels
+from rt.mcap_file import ATTACHMENT, CDR_HEADER, EVENTS, FINGERPRINT, FORMAT, METADATA, SUMMARY, fingerprint
+
+#: what a record that was cut or spoilt can raise
+_BROKEN = (McapError, ValueError, KeyError, struct.error, zstandard.ZstdError, OverflowError, MemoryError)
+#: a record in a chunk: opcode, length, and of a message the channel; then sequence, two times and the data
+_RECORD = struct.Struct("<BQH")
+_BODY = 9
+_MESSAGE_DATA = 22
+
+
+@dataclass(frozen=True)
+class Log:
+    """A run as it was recorded."""
+
+    bed: Testbed
+    #: the metadata of the run: format, granite, bed, seed, mode, start_ns and what the loop added
+    info: dict[str, str]
+    channels: Channels
+    #: one row per tick, read only
+    rows: Array
+    events: tuple[dict[str, Any], ...]
+    #: the loop's own summary; None if it did not live to give one
+    summary: dict[str, Any] | None
+    #: False if the file was cut or spoilt: rows then end before the run did
+    complete: bool
+
+
+def read_log(path: Path | str) -> Log:
+    """The run in a log; `InputError` if there is none to be had from it."""
+    try:
+        with open(path, "rb") as file:
+            content = _read(file, path)
+    except OSError as error:
+        raise InputError(f"log '{path}' can't be read: {error.strerror}") from error
+    if content.info is None:
+        if content.complete:
+            raise InputError(f"log '{path}' is an MCAP file, but not one that Granite wrote")
+        raise InputError(f"log '{path}' is cut off before its configuration: expected a whole log")
+    if (version := content.info.get("format")) != FORMAT:
+        raise InputError(f"log '{path}' has format {version}, expected format {FORMAT}: it is of another Granite")
+    if content.bed_json is None:
+        raise InputError(f"log '{path}' is cut off before its configuration: expected a whole log")
+    if fingerprint(content.bed_json) != content.info.get(FINGERPRINT):
+        raise InputError(f"log '{path}' has a damaged configuration: expected the one it was written with")
+    bed = from_json(content.bed_json, f"log '{path}'")
+    channels = Channels(bed)
+    rows = _rows(content, channels, path)
+    if len(rows) == 0:
+        raise InputError(f"log '{path}' has no complete tick: the run ended before the first, or the file is cut off")
+    return Log(
+        bed=bed,
+        info=content.info,
+        channels=channels,
+        rows=rows,
+        events=tuple(json.loads(message) for message in content.messages.get(EVENTS, ())),
+        summary=next((json.loads(message) for message in content.messages.get(SUMMARY, ())), None),
+        complete=content.complete,
+    )
+
+
+class _Content:
+    """What could be read of a file."""
+
+    def __init__(self) -> None:
+        self.info: dict[str, str] | None = None
+        self.bed_json: str | None = None
+        #: by topic: its message definition, and its messages
+        self.definitions: dict[str, str] = {}
+        self.messages: dict[str, list[bytes]] = {}
+        self.complete = False
+        self._schemas: dict[int, str] = {}
+        self._by_channel: dict[int, list[bytes]] = {}
+
+    def add(self, record: McapRecord) -> None:
+        """Keep what a log is made of."""
+        if isinstance(record, Chunk):
+            self._add_chunk(record)
+        elif isinstance(record, Schema):
+            self._schemas[record.id] = record.data.decode()
+        elif isinstance(record, Channel):
+            self.definitions[record.topic] = self._schemas.get(record.schema_id, "")
+            self._by_channel[record.id] = self.messages.setdefault(record.topic, [])
+        elif isinstance(record, Metadata) and record.name == METADATA:
+            self.info = record.metadata
+        elif isinstance(record, Attachment) and record.name == ATTACHMENT:
+            self.bed_json = record.data.decode()
+
+    def _add_chunk(self, chunk: Chunk) -> None:
+        """Walk the records of a chunk here: the library takes ten times as long for millions of messages."""
+        stream, size = get_chunk_data_stream(chunk, validate_crc=True)
+        data = stream.read(size)
+        at = 0
+        while at < size:
+            opcode, length, channel = _RECORD.unpack_from(data, at)
+            body, at = at + _BODY, at + _BODY + length
+            if opcode == Opcode.MESSAGE:
+                self._by_channel[channel].append(data[body + _MESSAGE_DATA : at])
+            elif opcode in (Opcode.SCHEMA, Opcode.CHANNEL):
+                kind = Schema if opcode == Opcode.SCHEMA else Channel
+                self.add(kind.read(ReadDataStream(BytesIO(data[body:at]))))
+
+
+class _Reader(StreamReader):  # type: ignore[misc]
+    """Skips the message indexes: who reads from front to back has no use for them, and they take long."""
+
+    def _read_record(self, opcode: int, length: int) -> McapRecord | None:
+        return None if opcode == Opcode.MESSAGE_INDEX else super()._read_record(opcode, length)
+
+
+def _read(file: IO[bytes], path: Path | str) -> _Content:
+    """Everything up to the end of the file, or to where it was cut."""
+    magic = file.read(len(MCAP0_MAGIC))
+    if not magic:
+        raise InputError(f"log '{path}' is empty: expected a log that Granite wrote")
+    if not MCAP0_MAGIC.startswith(magic):
+        raise InputError(f"'{path}' is not an MCAP file: expected a log that Granite wrote")
+    file.seek(0)
+    content = _Content()
+    with contextlib.suppress(*_BROKEN):  # what follows can't be read, and `complete` stays False
+        for record in _Reader(file, emit_chunks=True, validate_crcs=True).records:
+            content.add(record)
+        content.complete = True
+    return content
+
+
+def _rows(content: _Content, channels: Channels, path: Path | str) -> Array:
+    """The messages side by side: row i is made of the i-th message of every topic."""
+    messages = [content.messages.get(topic.name, []) for topic in channels.topics]
+    n = min(map(len, messages))
+    rows = np.empty((n, channels.width))
+    for topic, of_topic in zip(channels.topics, messages, strict=True):
+        size = len(CDR_HEADER) + 8 * (topic.stop - topic.start)
+        if content.definitions.get(topic.name, topic.message) != topic.message or any(
+            len(message) != size for message in of_topic
+        ):
+            raise InputError(f"log '{path}': {topic.name} is not laid out as its configuration says")
+        data = b"".join(message[len(CDR_HEADER) :] for message in of_topic[:n])
+        rows[:, topic.start : topic.stop] = np.frombuffer(data, "<f8").reshape(n, topic.stop - topic.start)
+    rows.flags.writeable = False
+    return rows

@@ -1,0 +1,148 @@
+"""The loop: one tick after another at a fixed rate, and a safe command on every way out.
+
+The same tick runs in virtual time, in real time and from a log; clock, devices and recorder are what differs.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from time import perf_counter_ns
+from types import FrameType
+from typing import Any, Protocol
+
+import numpy as np
+
+from config.records import Applied, Array, Command, Sample, Verdict
+from config.testbed import Testbed
+from controllers.stack import Stack
+from rt.channels import STEPS, Channels, Timing, Truth
+from rt.clock import Clock
+from rt.guard import Guard
+from rt.reasons import Reason
+
+
+class Devices(Protocol):
+    """What the tick reads and writes: a `DeviceSet`, or the log of one."""
+
+    def read(self, t: float) -> Sample: ...  # noqa: D102
+    def write(self, t: float, command: Command) -> Applied: ...  # noqa: D102
+    def stop(self, t: float) -> None: ...  # noqa: D102
+
+
+class RowSink(Protocol):
+    """Where the row of a tick goes."""
+
+    row: Array
+
+    def record(self) -> int:
+        """Take the row; the number of rows lost so far."""
+
+
+@dataclass
+class Outcome:
+    """How a run ended."""
+
+    reason: Reason = Reason.PASSED
+    ticks: int = 0
+    overruns: int = 0
+    t: float = 0.0
+    fault: BaseException | None = field(default=None, repr=False)
+
+
+class Loop:
+    """Everything one run needs."""
+
+    def __init__(
+        self,
+        bed: Testbed,
+        devices: Devices,
+        stack: Stack,
+        guard: Guard,
+        clock: Clock,
+        sink: RowSink,
+        truth: Callable[[], Truth] | None = None,
+    ) -> None:
+        self._bed, self._devices, self._stack, self._guard = bed, devices, stack, guard
+        self._clock, self._sink, self._truth = clock, sink, truth
+        self._channels = Channels(bed)
+        self._laps = np.zeros(len(STEPS))
+        self._lost = 0
+        self._asked_to_stop = False
+        self.outcome = Outcome()
+
+    def tick(self, k: int, t: float, delay: float) -> Verdict:
+        """One round: read, estimate, decide, control, allocate, guard, write, record."""
+        stack, laps = self._stack, self._laps
+        t0 = perf_counter_ns()
+        sample = self._devices.read(t)
+        t1 = perf_counter_ns()
+        state = stack.estimator.estimate(sample)
+        t2 = perf_counter_ns()
+        reference = stack.behaviour.decide(state)
+        t3 = perf_counter_ns()
+        demand = stack.law.control(state, reference)
+        t4 = perf_counter_ns()
+        command = stack.actuation.allocate(state, demand)
+        t5 = perf_counter_ns()
+        verdict = self._guard.check(sample, state, reference, command)
+        t6 = perf_counter_ns()
+        applied = self._devices.write(t, verdict.command)
+        t7 = perf_counter_ns()
+        laps[:7] = (t1 - t0, t2 - t1, t3 - t2, t4 - t3, t5 - t4, t6 - t5, t7 - t6)
+        timing = Timing(k, t, delay, laps * 1e-9, self._lost, self.outcome.overruns)
+        truth = self._truth() if self._truth else None
+        self._channels.fill(self._sink.row, sample, state, reference, demand, command, verdict, applied, truth, timing)
+        self._lost = self._sink.record()
+        laps[7] = perf_counter_ns() - t7
+        return verdict
+
+    def run(self, ticks: int) -> Outcome:
+        """Run that many ticks, or until something ends it; the actuators rest afterwards, whatever happened."""
+        outcome, signals = self.outcome, self._catch_signals()
+        try:
+            self._clock.start()
+            self._run(ticks)
+        except BaseException as fault:
+            outcome.reason, outcome.fault = Reason.FAULT, fault
+        finally:
+            try:
+                self._devices.stop(outcome.t)
+            except BaseException as fault:
+                outcome.reason, outcome.fault = Reason.FAULT, outcome.fault or fault
+            for number, handler in signals.items():
+                signal.signal(number, handler)
+        return outcome
+
+    def _run(self, ticks: int) -> None:
+        outcome, period, policy = self.outcome, self._bed.loop.period_s, self._bed.loop.overrun
+        k = 0
+        while k < ticks:
+            outcome.t = k * period
+            delay = self._clock.wait_until(outcome.t)
+            verdict = self.tick(k, outcome.t, delay)
+            outcome.ticks += 1
+            if verdict.stop or self._asked_to_stop:
+                outcome.reason = Reason(verdict.reason) if verdict.stop else Reason.OPERATOR_STOP
+                return
+            late = int(self._clock.now() / period) - k
+            if late > 0:
+                outcome.overruns += 1
+                if policy == "stop":
+                    outcome.reason = Reason.OVERRUN
+                    return
+                if policy == "skip":
+                    k += late
+            k += 1
+
+    def _catch_signals(self) -> dict[int, Any]:
+        """SIGINT and SIGTERM end the run after the tick that is under way."""
+
+        def ask(number: int, frame: FrameType | None) -> None:
+            self._asked_to_stop = True
+
+        try:
+            return {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+        except ValueError:  # not the main thread: whoever runs us there handles signals
+            return {}

@@ -1,0 +1,133 @@
+"""A log as it lies on disk: an MCAP file that viewers open without code of ours.
+
+Each topic of a row is a message: a ROS 2 message of float64 fields in CDR, which is a header of four bytes
+and then the doubles as they are. The whole testbed goes in as the attachment `testbed.json`, what else
+describes the run as the metadata record `granite`; both stand in front, so that a file that was cut still
+has them. What happened is on `/events` and the run's own summary on `/summary`, both as JSON.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import foxglove
+from foxglove import Channel, Context, Schema
+from foxglove.mcap import MCAPWriteOptions
+
+from config.records import Array
+from rt.channels import Channels, Topic
+
+#: raised with every change that an older reader would misread
+FORMAT = "1"
+METADATA = "granite"
+ATTACHMENT = "testbed.json"
+FINGERPRINT = "testbed_sha256"
+EVENTS = "/events"
+SUMMARY = "/summary"
+#: little-endian CDR, as ROS 2 writes it
+CDR_HEADER = b"\x00\x01\x00\x00"
+
+_EVENT_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "title": "granite.Event",
+    "properties": {
+        "t_s": {"type": "number"},
+        "tick": {"type": "integer"},
+        "level": {"type": "string"},
+        "name": {"type": "string"},
+        "text": {"type": "string"},
+    },
+}
+
+
+class McapFile:
+    """A log that is being written."""
+
+    def __init__(
+        self,
+        path: str,
+        overwrite: bool,
+        channels: Channels,
+        bed_json: str,
+        metadata: Mapping[str, str],
+        start_ns: int,
+    ) -> None:
+        """Create the file; `OSError` if that can't be, `FileExistsError` if it is there and may not go."""
+        self._context = context = Context()  # the channels end with it
+        # No compression threads: they would spread over all cores, also over that of the loop.
+        # Level 1: as small as the usual level 3 on such rows, in two thirds of the time.
+        options = MCAPWriteOptions(compression_threads=0, compression_level=1)
+        self._writer = foxglove.open_mcap(path, allow_overwrite=overwrite, context=context, writer_options=options)
+        own = {"format": FORMAT, FINGERPRINT: fingerprint(bed_json)}
+        self._writer.write_metadata(METADATA, {**metadata, **own})
+        self._writer.attach(
+            log_time=start_ns,
+            create_time=start_ns,
+            name=ATTACHMENT,
+            media_type="application/json",
+            data=bed_json.encode(),
+        )
+        self._writer.flush()
+        self._topics = channels.topics
+        self._channels = [
+            Channel(topic.name, schema=_schema(topic), message_encoding="cdr", context=context)
+            for topic in channels.topics
+        ]
+        self._events = Channel(EVENTS, schema=_EVENT_SCHEMA, context=context)
+        self._summary = Channel(SUMMARY, schema={"type": "object", "title": "granite.Summary"}, context=context)
+        self._t = channels.column("/sample", "t_s")
+        self._start_ns = start_ns
+        self._last_ns = start_ns
+
+    def write(self, rows: Array) -> None:
+        """One message per topic and row."""
+        messages = [
+            (channel.log, _cdr(rows[:, topic.start : topic.stop]))
+            for channel, topic in zip(self._channels, self._topics, strict=True)
+        ]
+        times = [self._log_time(t) for t in rows[:, self._t].tolist()]
+        for i, log_time in enumerate(times):
+            for log, of_row in messages:
+                log(of_row[i], log_time=log_time)
+        self._last_ns = times[-1]
+
+    def event(self, t: float, tick: int, level: str, name: str, text: str) -> None:
+        """Something worth reading happened at time t."""
+        event = {"t_s": t, "tick": tick, "level": level, "name": name, "text": text}
+        self._events.log(json.dumps(event).encode(), log_time=self._log_time(t))
+
+    def summary(self, summary: str) -> None:
+        """The run's own summary, as JSON, at the time of the last row."""
+        self._summary.log(summary.encode(), log_time=self._last_ns)
+
+    def flush(self) -> None:
+        """Hand what was written to the operating system; `RuntimeError` if some of it could not be."""
+        self._writer.flush()
+
+    def close(self) -> None:
+        """Write the index and close; `RuntimeError` if the file is not whole."""
+        self._writer.close()
+
+    def _log_time(self, t: float) -> int:
+        return self._start_ns + round(t * 1e9)
+
+
+def fingerprint(bed_json: str) -> str:
+    """By which a reader knows that the configuration is whole; the library does not check attachments."""
+    return hashlib.sha256(bed_json.encode()).hexdigest()
+
+
+def _schema(topic: Topic) -> Schema:
+    name = f"granite/msg/{topic.name[1:].capitalize()}"
+    return Schema(name=name, encoding="ros2msg", data=topic.message.encode())
+
+
+def _cdr(values: Array) -> list[bytes]:
+    """The rows of a topic as messages."""
+    doubles = values.astype("<f8")
+    n = doubles.shape[1] * 8
+    data = doubles.tobytes()
+    return [CDR_HEADER + data[at : at + n] for at in range(0, len(data), n)]

@@ -1,0 +1,174 @@
+"""The loop's handle on the recorder, the process that drains its rows into a log.
+
+The loop puts a row into the ring and goes on. The process takes the rows out and flushes them to the file
+every second. It ends when the loop says so or has died, and only after the last row is in a closed file;
+signals to end it go unheard until then. If the process dies, the loop goes on and counts its rows as lost.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.metadata
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from config.errors import InputError
+from config.loader import to_json
+from config.records import Array
+from config.testbed import Testbed
+from rt.channels import Channels
+from rt.ring import Ring
+
+#: how long a loop without a deadline sleeps when the ring is full [s]
+_FULL_PERIOD = 0.0005
+#: how long closing may take before the process is left to itself [s]
+_CLOSE_LIMIT = 60.0
+
+
+class Recorded(NamedTuple):
+    """What became of the rows."""
+
+    rows: int  #: written
+    lost: int  #: not written: the ring was full, or the recorder was gone
+    failure: str | None  #: why the log is not whole, if it is not
+    summary: dict[str, Any]  #: of the run, as it stands in the log
+
+
+class Recorder:
+    """The loop's end of the recorder: a row goes in, and the loop never waits for the disk."""
+
+    def __init__(self, channels: Channels, ring: Ring, process: subprocess.Popen[str], virtual: bool) -> None:
+        self.channels = channels
+        #: fill it, record it, and fill it again: recording copies it
+        self.row: Array = np.zeros(channels.width)
+        self._ring = ring
+        self._process = process
+        self._may_wait = virtual
+
+    @classmethod
+    def start(
+        cls,
+        bed: Testbed,
+        path: Path | str,
+        *,
+        info: Mapping[str, str],
+        virtual: bool,
+        start_ns: int = 0,
+        overwrite: bool = False,
+        progress: bool = False,
+    ) -> Recorder:
+        """Create the log and the process that writes it; `InputError` if the log can't be written.
+
+        `info` goes into the log's metadata, `start_ns` is the wall time at t = 0, and `progress` draws a bar on
+        standard error. In virtual time there is no deadline: a full ring is waited for.
+        """
+        channels = Channels(bed)
+        ring = Ring.create(bed.recording.ring_rows, channels.width)
+        order = {
+            "path": os.fspath(path),
+            "overwrite": overwrite,
+            "bed": to_json(bed),
+            "metadata": {
+                "granite": importlib.metadata.version("granite"),
+                "bed": bed.name,
+                "seed": str(bed.seed),
+                "mode": "virtual" if virtual else "realtime",
+                "start_ns": str(start_ns),
+                **info,
+            },
+            "progress": progress,
+            "start_ns": start_ns,
+            "ring": ring.descriptor,
+            "loop": os.getpid(),
+        }
+        process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "rt.recorder_process"],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(os.path.abspath(place) for place in sys.path)},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            pass_fds=(ring.descriptor,),
+            start_new_session=True,  # Ctrl-C and a closed terminal are for the loop
+        )
+        recorder = cls(channels, ring, process, virtual)
+        recorder._say(order)
+        answer = recorder._hear()
+        if answer != {"ready": True}:
+            process.wait()
+            recorder._let_go()
+            raise InputError(answer.get("failure", f"log '{path}': the recorder ended before it began"))
+        return recorder
+
+    def record(self) -> int:
+        """Hand `row` over and say how many rows were lost so far; in the tick, so quick."""
+        if self._may_wait and self._ring.full:
+            self._wait_for_space()
+        self._ring.put(self.row)
+        return self._ring.lost
+
+    @property
+    def lost(self) -> int:
+        """Rows that found the ring full so far."""
+        return self._ring.lost
+
+    @property
+    def pid(self) -> int:
+        """The process that writes the log."""
+        return self._process.pid
+
+    @property
+    def alive(self) -> bool:
+        """Whether the process still runs; asks the operating system, so not in the tick."""
+        return self._process.poll() is None
+
+    def close(self, told: Mapping[str, Any]) -> Recorded:
+        """Write what is left, close the log, and say what became of the rows.
+
+        `told` is how the run ended, with keys `ended` and `text` at least; it becomes part of the summary.
+        """
+        self._ring.finish()
+        self._say(told)
+        answer: dict[str, Any] = {}
+        try:
+            self._process.wait(_CLOSE_LIMIT)
+            answer = self._hear()
+            failure = answer.get("failure", f"the recorder ended early, with code {self._process.returncode}")
+        except subprocess.TimeoutExpired:
+            failure = f"the recorder did not finish in {_CLOSE_LIMIT:.0f} s"
+        rows, put = self._ring.taken_count, self._ring.put_count
+        recorded = Recorded(rows, self._ring.lost + put - rows, failure, answer.get("summary", dict(told)))
+        self._let_go()
+        return recorded
+
+    def _wait_for_space(self) -> None:
+        while self._ring.full:
+            if not self.alive:
+                self._may_wait = False
+                return
+            time.sleep(_FULL_PERIOD)
+
+    def _say(self, message: Any) -> None:
+        assert self._process.stdin is not None
+        with contextlib.suppress(BrokenPipeError):  # it is gone, and what it did not say tells so
+            self._process.stdin.write(json.dumps(message) + "\n")
+            self._process.stdin.flush()
+
+    def _hear(self) -> dict[str, Any]:
+        assert self._process.stdout is not None
+        answer: dict[str, Any] = json.loads(self._process.stdout.readline() or "{}")
+        return answer
+
+    def _let_go(self) -> None:
+        for pipe in (self._process.stdin, self._process.stdout):
+            assert pipe is not None
+            with contextlib.suppress(BrokenPipeError):
+                pipe.close()
+        self._ring.close()

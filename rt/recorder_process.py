@@ -1,0 +1,124 @@
+"""The process behind the recorder: from the ring to the log, until the loop is done or dead.
+
+Its orders come as a line of JSON on standard input, and how the run ended as a second one after the loop has
+finished. It answers on standard output: a line when the log is open, and the summary of the run when it is closed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.progress import Progress
+
+from config.loader import from_json
+from config.records import Array
+from config.testbed import Testbed
+from rt.channels import Channels
+from rt.events import Events
+from rt.mcap_file import McapFile
+from rt.ring import Ring
+from rt.summary import Summary
+
+#: how often the rows are flushed to the file [s]: so much is lost if this process is killed
+FLUSH_PERIOD = 1.0
+#: how long it sleeps when the ring is empty [s]; the ring must hold the rows of that time
+_IDLE_PERIOD = 0.005
+#: how the run ended if the loop can't say it any more
+LOOP_DIED = {"ended": "loop_died", "text": "the loop's process ended without a word"}
+
+
+def main() -> None:
+    """Drain the ring that the loop's first line on standard input tells of, until the loop is done."""
+    for ending in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(ending, signal.SIG_IGN)
+    order = json.loads(sys.stdin.readline())
+    bed = from_json(order["bed"])
+    _stand_back(bed.loop.cpu)
+    channels = Channels(bed)
+    ring = Ring(order["ring"], bed.recording.ring_rows, channels.width)
+    path = order["path"]
+    try:
+        file = McapFile(path, order["overwrite"], channels, order["bed"], order["metadata"], order["start_ns"])
+    except FileExistsError:
+        _answer(failure=f"log '{path}' exists: expected a new name, or --overwrite")
+        return
+    except (OSError, RuntimeError) as error:
+        _answer(failure=f"log '{path}' can't be written: {error}")
+        return
+    _answer(ready=True)
+    events, summary = Events(channels, file.event), Summary(bed)
+    try:
+        with _progress(bed, order["progress"]) as show:
+            drain(ring, file, (file.write, events.look, summary.update, show), lambda: os.getppid() != order["loop"])
+        told = json.loads((sys.stdin.readline() if ring.finished else "") or "null") or LOOP_DIED
+        events.look_back(ring.lost, told["ended"], told["text"])
+        result = finite({**told, **summary.result()})
+        file.summary(json.dumps(result))
+        file.close()
+    except RuntimeError as error:
+        _answer(failure=f"log '{path}' can't be written: {error}")
+        sys.exit(1)
+    _answer(failure=None, summary=result)
+
+
+def drain(ring: Ring, file: McapFile, readers: Sequence[Callable[[Array], None]], orphaned: Callable[[], bool]) -> None:
+    """Move rows from the ring to the readers until the loop has finished or died, and the ring is empty."""
+    flush_at = time.monotonic() + FLUSH_PERIOD
+    while True:
+        last = ring.finished or orphaned()  # asked before taking: what was put until then is taken below
+        rows = ring.take()
+        if len(rows):
+            for read in readers:
+                read(rows)
+        elif last:
+            break
+        else:
+            time.sleep(_IDLE_PERIOD)
+        if time.monotonic() >= flush_at:
+            file.flush()
+            flush_at = time.monotonic() + FLUSH_PERIOD
+
+
+@contextlib.contextmanager
+def _progress(bed: Testbed, wanted: bool) -> Iterator[Callable[[Array], None]]:
+    """A bar on the terminal, drawn here so that the loop never draws."""
+    with Progress(console=Console(stderr=True), transient=True, disable=not wanted) as progress:
+        task = progress.add_task(bed.name, total=bed.loop.duration_s / bed.loop.period_s)
+        yield lambda rows: progress.advance(task, len(rows))
+
+
+def finite(value: Any) -> Any:
+    """The value with null for what JSON has no number for."""
+    if isinstance(value, Mapping):
+        return {key: finite(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _stand_back(loop_cpu: int | None) -> None:
+    """Run behind everything else and off the loop's core, whatever this process inherited from the loop."""
+    os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+    os.nice(10)
+    if loop_cpu is not None:
+        with contextlib.suppress(OSError):  # the loop's core may be the only one there is
+            os.sched_setaffinity(0, set(range(os.cpu_count() or 1)) - {loop_cpu})
+
+
+def _answer(**message: Any) -> None:
+    """A line to the loop; it may be gone."""
+    with contextlib.suppress(BrokenPipeError):
+        os.write(sys.stdout.fileno(), (json.dumps(message) + "\n").encode())
+
+
+if __name__ == "__main__":
+    main()

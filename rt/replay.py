@@ -1,0 +1,112 @@
+"""Replay: the recorded samples through the same tick again, every output compared with the log bit for bit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from config.records import Applied, Array, Command, Sample
+from controllers.stack import build_stack
+from rt.channels import Channels, Tick
+from rt.clock import VirtualClock
+from rt.guard import Guard
+from rt.log import Log
+from rt.loop import Loop
+
+#: what the tick computes; samples and what was applied come from outside, truth and timing are not its own
+COMPARED = ("/state", "/reference", "/demand", "/command", "/verdict")
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The first number that came out otherwise."""
+
+    tick: int
+    t: float
+    topic: str
+    key: str
+    logged: float
+    replayed: float
+
+
+@dataclass(frozen=True)
+class Replay:
+    """What a replay found."""
+
+    ticks: int  #: replayed and compared
+    values: int  #: compared
+    first: Difference | None
+    gap: int | None  #: tick after which rows are missing in the log, where the replay had to end
+
+
+def replay(log: Log, progress: Callable[[int], None] | None = None) -> Replay:
+    """Run the log through fresh controllers; stops at the first difference or at the first missing row."""
+    rows, gap = _without_gap(log)
+    devices, comparison = _LoggedDevices(), _Comparison(log.channels)
+    loop = Loop(log.bed, devices, build_stack(log.bed), Guard(log.bed), VirtualClock(), comparison)
+    for i, row in enumerate(rows):
+        devices.now = comparison.now = tick = log.channels.read(row)
+        comparison.logged = row
+        loop.tick(tick.timing.tick, tick.sample.t, tick.timing.delay)
+        if comparison.first is not None:
+            return Replay(i + 1, (i + 1) * comparison.width, comparison.first, None)
+        if progress:
+            progress(i + 1)
+    return Replay(len(rows), len(rows) * comparison.width, None, gap)
+
+
+def _without_gap(log: Log) -> tuple[Array, int | None]:
+    """The rows up to the first that is missing: the controllers' memory can't cross a gap."""
+    lost = log.rows[:, log.channels.column("/timing", "lost")]
+    late = np.flatnonzero(lost > 0)
+    if not len(late):
+        return log.rows, None
+    first = int(late[0])  # a row that knows of a loss is the first one after it
+    before = log.rows[:first]
+    return before, int(before[-1, log.channels.column("/timing", "tick")]) if first else -1
+
+
+class _LoggedDevices:
+    """Devices that say again what they said."""
+
+    now: Tick
+
+    def read(self, t: float) -> Sample:
+        return self.now.sample
+
+    def write(self, t: float, command: Command) -> Applied:
+        return self.now.applied
+
+    def stop(self, t: float) -> None:
+        pass
+
+
+class _Comparison:
+    """Takes rows like a recorder, and holds each against the logged one."""
+
+    now: Tick
+    logged: Array
+
+    def __init__(self, channels: Channels) -> None:
+        self.row = np.zeros(channels.width)
+        self.first: Difference | None = None
+        self._names = [
+            (topic.name, value.key, topic.start + i)
+            for topic in channels.topics
+            if topic.name in COMPARED
+            for i, (_, value) in enumerate(topic.values)
+        ]
+        self._columns = np.array([column for _, _, column in self._names])
+        self.width = len(self._names)
+
+    def record(self) -> int:
+        replayed, logged = self.row[self._columns], self.logged[self._columns]
+        differs = replayed.view(np.uint64) != logged.view(np.uint64)
+        if differs.any():
+            i = int(np.argmax(differs))
+            topic, key, _ = self._names[i]
+            timing = self.now.timing
+            self.first = Difference(timing.tick, self.now.sample.t, topic, key, float(logged[i]), float(replayed[i]))
+        return 0

@@ -1,0 +1,125 @@
+"""A whole simulated run: lab, controllers, loop and recorder put together, and taken apart again whatever happens."""
+
+from __future__ import annotations
+
+import time
+import traceback
+from pathlib import Path
+from typing import Any
+
+from config.testbed import Testbed
+from controllers.stack import build_stack
+from drivers.device_set import DeviceSet
+from mrds import compilation
+from rt.channels import Channels, Truth
+from rt.clock import Clock, RealClock, VirtualClock
+from rt.guard import Guard
+from rt.log import Log
+from rt.loop import Loop, Outcome, RowSink
+from rt.memory import Memory
+from rt.realtime import real_time
+from rt.reasons import Reason
+from rt.recorder import Recorder
+from sim.lab import build_lab
+from sim.plant import Plant
+
+
+def simulate(
+    bed: Testbed, log: Path, *, realtime: bool = False, overwrite: bool = False, progress: bool = False
+) -> dict[str, Any]:
+    """Run the testbed on the simulated plant into a log; the summary of the run."""
+    session = Session(bed)
+    recorder = Recorder.start(
+        bed,
+        log,
+        info={"model": compilation.mode()},
+        virtual=not realtime,
+        # A virtual run is the same whenever it is made, and so is its log.
+        start_ns=time.time_ns() if realtime else 0,
+        overwrite=overwrite,
+        progress=progress,
+    )
+    told: dict[str, Any] = {"ended": "fault", "text": Reason.FAULT.text}
+    try:
+        with real_time(bed.loop, enabled=realtime) as granted:
+            clock = RealClock(bed.loop.spin_s) if realtime else VirtualClock()
+            began = time.perf_counter()
+            outcome = session.run(clock, recorder)
+            took = time.perf_counter() - began
+        told = {
+            "bed": bed.name,
+            "seed": bed.seed,
+            "mode": "realtime" if realtime else "virtual",
+            "model": compilation.mode(),
+            "log": str(log),
+            **_ending(outcome),
+            "wall_s": took,
+            "real_time_factor": outcome.ticks * bed.loop.period_s / took,
+            "asked_of_the_system": granted,
+        }
+    finally:
+        recorded = recorder.close(told)
+    if outcome.fault is not None and not isinstance(outcome.fault, Exception):
+        raise outcome.fault  # the interpreter is asked to go; the log is closed and the actuators rest
+    return {**told, **recorded.summary, "rows_lost": recorded.lost, "log_failure": recorded.failure}
+
+
+def simulate_in_memory(bed: Testbed) -> Log:
+    """Run the testbed in virtual time and keep its rows; a fault inside is raised."""
+    session, channels = Session(bed), Channels(bed)
+    memory = Memory(channels, session.ticks)
+    outcome = session.run(VirtualClock(), memory)
+    if outcome.fault is not None:
+        raise outcome.fault
+    info = {"bed": bed.name, "seed": str(bed.seed), "mode": "virtual", "model": compilation.mode()}
+    return Log(bed, info, channels, memory.rows, (), _ending(outcome), True)
+
+
+class Session:
+    """Lab and controllers of a testbed, everything compiled, ready for one run."""
+
+    def __init__(self, bed: Testbed) -> None:
+        self._bed = bed
+        self._plant, self._devices = build_lab(bed)
+        self._stack, self._guard = build_stack(bed), Guard(bed)
+        self.ticks = round(bed.loop.duration_s / bed.loop.period_s)
+
+    def run(self, clock: Clock, sink: RowSink) -> Outcome:
+        """Open the devices, run the loop to its end, close the devices."""
+        self._devices.open()
+        try:
+            return self.loop(clock, sink).run(self.ticks)
+        finally:
+            self._devices.close()
+
+    def loop(self, clock: Clock, sink: RowSink) -> Loop:
+        """The loop itself, on open devices."""
+        return Loop(self._bed, self._devices, self._stack, self._guard, clock, sink, self._truth)
+
+    @property
+    def devices(self) -> DeviceSet:
+        """The simulated devices."""
+        return self._devices
+
+    @property
+    def plant(self) -> Plant:
+        """The simulated plant."""
+        return self._plant
+
+    def _truth(self) -> Truth:
+        plant = self._plant
+        return Truth(plant.t, plant.q, plant.u, plant.thrust, plant.impulse_left)
+
+
+def _ending(outcome: Outcome) -> dict[str, Any]:
+    """How the run ended, in words."""
+    completed = outcome.reason is Reason.PASSED
+    words: dict[str, Any] = {
+        "ended": "completed" if completed else outcome.reason.name.lower(),
+        "text": "the run went to its end" if completed else outcome.reason.text,
+        "ended_at_s": outcome.t,
+    }
+    if outcome.fault is not None:
+        words["fault"] = f"{type(outcome.fault).__name__}: {outcome.fault}"
+        words["traceback"] = "".join(traceback.format_exception(outcome.fault))
+    return words

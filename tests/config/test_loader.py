@@ -1,0 +1,154 @@
+"""Presets, files, variants and overrides become testbeds; a stored testbed comes back the same."""
+
+from pathlib import Path
+
+import pytest
+
+from config import coordinates, loader
+from config.errors import InputError
+from config.loader import from_json, load, presets, to_json
+
+PRESETS = Path(loader.__file__).parent / "testbeds"
+BEDS = [bed for p in presets() for bed in (p.name, *(f"{p.name}/{variant}" for variant, _ in p.variants))]
+
+
+@pytest.mark.parametrize("bed", BEDS)
+def test_every_preset_and_variant_loads_under_the_name_it_was_asked_for(bed: str) -> None:
+    assert load(bed).name == bed
+
+
+@pytest.mark.parametrize("bed", BEDS)
+def test_a_stored_testbed_comes_back_the_same(bed: str) -> None:
+    assert from_json(to_json(load(bed))) == load(bed)
+
+
+def test_presets_are_listed_with_the_titles_of_their_variants() -> None:
+    listed = {name: (title, dict(variants)) for name, title, variants in presets()}
+    title, variants = listed["free-flyer"]
+    assert title == load("free-flyer").title
+    assert variants["ideal"] == load("free-flyer/ideal").title
+
+
+@pytest.mark.parametrize(("bed", "degrees_of_freedom"), [("free-flyer", 5), ("two-arm-free-flyer", 7)])
+def test_presets_have_their_degrees_of_freedom(bed: str, degrees_of_freedom: int) -> None:
+    assert len(coordinates.velocities(load(bed).robot)) == degrees_of_freedom
+
+
+def test_the_arms_of_the_two_arm_free_flyer_mirror_each_other() -> None:
+    robot = load("two-arm-free-flyer").robot
+    bodies = {b.name: b for b in robot.bodies}
+    joints = {j.name: j for j in robot.joints}
+    for link in ("upper_arm", "forearm"):
+        left, right = bodies[f"left_{link}"], bodies[f"right_{link}"]
+        assert (left.mass_kg, left.inertia_kg_m2) == (right.mass_kg, right.inertia_kg_m2)
+        assert left.com_m == (right.com_m[0], -right.com_m[1])
+    left_origin, right_origin = joints["left_shoulder"].origin_m, joints["right_shoulder"].origin_m
+    assert left_origin == (right_origin[0], -right_origin[1])
+
+
+@pytest.mark.parametrize("bed", [p.name for p in presets()])
+def test_the_move_of_a_preset_stays_within_its_own_limits_and_time(bed: str) -> None:
+    testbed = load(bed)
+    limits = {f"{limit.joint}_rad": (limit.lower_rad, limit.upper_rad) for limit in testbed.safety.joints}
+    assert testbed.safety.table_m is not None
+    x_min, y_min, x_max, y_max = testbed.safety.table_m
+    limits |= {"base_x_m": (x_min, x_max), "base_y_m": (y_min, y_max)}
+    waypoints = testbed.behaviour.waypoints
+    for pose in (testbed.simulation.initial, *(w.target for w in waypoints)):
+        for key, (lower, upper) in limits.items():
+            assert lower < pose[key] < upper
+    assert sum(w.duration_s + w.hold_s for w in waypoints) <= testbed.loop.duration_s
+
+
+def test_a_variant_changes_what_it_names_and_nothing_else() -> None:
+    plain, printed = load("free-flyer"), load("free-flyer/printed-inertias")
+    assert [b.inertia_kg_m2 for b in printed.robot.bodies] == [0.13, 0.13, 0.13]
+    assert [b.mass_kg for b in printed.robot.bodies] == [b.mass_kg for b in plain.robot.bodies]
+    assert printed.simulation == plain.simulation
+
+
+def test_a_file_is_read_like_a_preset_with_its_variants(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text((PRESETS / "free-flyer.toml").read_text().replace('name = "free-flyer"', 'name = "mine"'))
+    assert load(str(file)).name == "mine"
+    assert load(f"{file}/ideal").name == "mine/ideal"
+    assert load(f"{file}/ideal").simulation == load("free-flyer/ideal").simulation
+
+
+def test_an_override_is_a_number_a_word_a_list_or_a_table() -> None:
+    bed = load(
+        "free-flyer",
+        [
+            "loop.duration_s = 7",
+            "simulation.table.drag=viscous",
+            'title="A slow day"',
+            "modules.vehicle.bodies.base.com_m=[0, 0.01]",
+            "controller.gains.elbow={stiffness_1_s2 = 9, damping_1_s = 6}",
+        ],
+    )
+    assert bed.loop.duration_s == 7.0
+    assert bed.simulation.table.drag == "viscous"
+    assert bed.title == "A slow day"
+    assert bed.robot.root.com_m == (0.0, 0.01)
+    assert bed.gain("elbow").stiffness_1_s2 == 9.0
+
+
+def test_an_override_finds_list_elements_by_name_joint_or_index() -> None:
+    bed = load(
+        "free-flyer",
+        [
+            "modules.vehicle.bodies.forearm.mass_kg=1.5",
+            "devices.motors.elbow.torque_limit_n_m=0.5",
+            "safety.joints.elbow.upper_rad=2.0",
+            "devices.thrusters.units.r3.failed=true",
+            "devices.thrusters.units.0.thrust_n=0.9",
+            "modules.0.bodies.1.com_m.0=0.16",
+        ],
+    )
+    assert [b.mass_kg for b in bed.robot.bodies] == [50.0, 1.0, 1.5]
+    assert [m.torque_limit_n_m for m in bed.devices.motors] == [2.0, 0.5]
+    assert [limit.upper_rad for limit in bed.safety.joints] == [1.9, 2.0]
+    assert bed.devices.thrusters is not None
+    assert [u.failed for u in bed.devices.thrusters.units] == [i == 2 for i in range(8)]
+    assert bed.devices.thrusters.units[0].thrust_n == 0.9
+    assert bed.robot.bodies[1].com_m == (0.16, 0.025)
+
+
+def test_an_override_makes_tables_that_the_file_leaves_out() -> None:
+    bed = load("free-flyer", ["simulation.motors.ideal=true", "recording.ring_rows=64"])
+    assert bed.simulation.motors.ideal
+    assert bed.recording.ring_rows == 64
+
+
+def test_an_override_with_none_takes_an_optional_part_away() -> None:
+    bed = load("free-flyer", ["devices.vision=none", "simulation.thrusters.tank_n_s=none"])
+    assert bed.devices.vision is None
+    assert bed.simulation.thrusters.tank_n_s is None
+
+
+def test_overrides_come_after_the_variant_and_the_last_one_wins() -> None:
+    bed = load("free-flyer/ideal", ["simulation.table.ideal=true", "simulation.table.ideal=false"])
+    assert not bed.simulation.table.ideal
+    assert bed.simulation.vision.perfect
+
+
+def test_a_whole_number_is_a_number() -> None:
+    inertia = load("free-flyer", ["modules.vehicle.bodies.base.inertia_kg_m2=1"]).robot.root.inertia_kg_m2
+    assert (inertia, type(inertia)) == (1.0, float)
+
+
+def test_a_testbed_does_not_change_after_loading() -> None:
+    with pytest.raises(ValueError):
+        load("free-flyer").loop.period_s = 1.0  # type: ignore[misc]
+
+
+def test_stored_text_that_is_cut_off_is_refused_with_its_source() -> None:
+    whole = to_json(load("free-flyer"))
+    with pytest.raises(InputError, match=r"^run\.mcap: .*expected JSON"):
+        from_json(whole[: len(whole) // 2], source="run.mcap")
+
+
+@pytest.mark.parametrize("text", ["", "5", "[]", "null", "[" * 100_000, "1" * 6000, '{"name": NaN}'])
+def test_stored_text_that_is_no_testbed_is_refused(text: str) -> None:
+    with pytest.raises(InputError, match=r"^stored configuration: .*expected"):
+        from_json(text)

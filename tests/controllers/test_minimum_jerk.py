@@ -1,0 +1,85 @@
+"""Minimum-jerk segments and paths through waypoints."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from controllers.trajectories.minimum_jerk import MinimumJerk
+from controllers.trajectories.waypoints import Leg, WaypointPath
+
+START, END = np.array([1.0, -2.0, 0.5]), np.array([3.0, -2.0, -0.25])
+
+
+def test_a_segment_is_at_rest_before_it_begins_and_after_it_ends():
+    segment = MinimumJerk(START, END, 2.0, 4.0)
+    for t, where in ((-10.0, START), (2.0, START), (6.0, END), (100.0, END)):
+        q, u, a = segment.at(t)
+        np.testing.assert_array_equal(q, where)
+        assert not u.any()
+        assert not a.any()
+
+
+def test_half_way_in_time_is_half_way_in_space():
+    q, _, a = MinimumJerk(START, END, 2.0, 4.0).at(4.0)
+    assert q == pytest.approx(0.5 * (START + END))
+    assert a == pytest.approx(np.zeros(3), abs=1e-15)
+
+
+@given(t=st.floats(2.01, 5.99))
+def test_rate_and_acceleration_are_the_derivatives(t):
+    segment, h = MinimumJerk(START, END, 2.0, 4.0), 1e-5
+    before, now, after = segment.at(t - h), segment.at(t), segment.at(t + h)
+    assert now[1] == pytest.approx((after[0] - before[0]) / (2 * h), abs=1e-8)
+    assert now[2] == pytest.approx((after[1] - before[1]) / (2 * h), abs=1e-8)
+
+
+def test_the_arguments_may_change_afterwards():
+    start, end = START.copy(), END.copy()
+    segment = MinimumJerk(start, end, 0.0, 1.0)
+    start[:] = end[:] = 99.0
+    np.testing.assert_array_equal(segment.at(0.0)[0], START)
+    np.testing.assert_array_equal(segment.at(1.0)[0], END)
+
+
+def path() -> WaypointPath:
+    nan = np.nan
+    return WaypointPath(
+        START,
+        [Leg(np.array([2.0, nan, nan]), 1.0, 0.5), Leg(np.array([nan, 0.0, 1.0]), 2.0, 0.0)],
+    )
+
+
+def test_a_path_goes_to_each_waypoint_and_stays_there():
+    for t, where in (
+        (0.0, START),
+        (1.0, [2.0, -2.0, 0.5]),
+        (1.4, [2.0, -2.0, 0.5]),
+        (1.5, [2.0, -2.0, 0.5]),
+        (2.5, [2.0, -1.0, 0.75]),
+        (3.5, [2.0, 0.0, 1.0]),
+        (9.0, [2.0, 0.0, 1.0]),
+    ):
+        assert path().at(t)[0] == pytest.approx(where)
+
+
+def test_a_path_is_done_when_the_last_hold_is_over():
+    assert [path().at(t)[3] for t in (-1.0, 0.0, 3.49, 3.5, 4.0)] == [False, False, False, True, True]
+
+
+def test_a_path_is_smooth_in_position_rate_and_acceleration():
+    t = np.arange(-0.1, 4.0, 1e-3)
+    q, u, a = (np.array(x) for x in zip(*(path().at(x)[:3] for x in t.tolist()), strict=True))
+    assert np.abs(np.diff(q, axis=0)).max() < 3e-3
+    assert np.abs(np.diff(u, axis=0)).max() < 1e-2
+    assert np.abs(np.diff(a, axis=0)).max() < 0.1
+
+
+def test_a_path_without_waypoints_stays_and_is_never_done():
+    q, u, a, done = WaypointPath(START, []).at(1e6)
+    np.testing.assert_array_equal(q, START)
+    assert not u.any()
+    assert not a.any()
+    assert not done

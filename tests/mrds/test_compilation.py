@@ -1,0 +1,261 @@
+"""Compilation: the same bits with and without a compiler, and a cache that survives what happens to files."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tracemalloc
+from pathlib import Path
+
+import casadi as ca
+import numpy as np
+import pytest
+
+from mrds import compilation
+from mrds.compilation import CompilationError, cache_directory, compile_functions, find_compiler, mode
+from mrds.kernel import Array, Kernel
+from mrds.model import functions
+from tests.peers.random_trees import random_module
+
+needs_compiler = pytest.mark.skipif(find_compiler() is None, reason="no C compiler here")
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache that only this test uses."""
+    directory = tmp_path / "cache"
+    monkeypatch.setenv("GRANITE_CACHE", str(directory))
+    return directory
+
+
+def swing(name: str = "swing") -> ca.Function:
+    """A small function with all that kernels meet: sine, cosine, division, square root, several arguments."""
+    x, y = ca.SX.sym("x", 3), ca.SX.sym("y", 3)
+    s, c = ca.sin(x), ca.cos(x)
+    return ca.Function(name, [x, y], [s * y / (2 + c), ca.sqrt(1 + ca.dot(y, y)), ca.mtimes(s, y.T)])
+
+
+def swung(kernel: Kernel) -> bool:
+    """Whether the kernel computes what `swing` says."""
+    x, y = np.array([0.1, 0.2, 0.3]), np.array([1.0, -2.0, 0.5])
+    first, root, outer = kernel(x, y)
+    expected = np.sin(x) * y / (2 + np.cos(x)), np.sqrt(1 + y @ y), np.outer(np.sin(x), y)
+    return all(np.allclose(a, b, atol=1e-15) for a, b in zip((first, root[0], outer), expected, strict=True))
+
+
+def make(name: str = "swing") -> Kernel:
+    return compile_functions(name, [swing()])["swing"]
+
+
+# --- the same function twice
+
+
+def bits(array: Array) -> bytes:
+    """The numbers as they stand in memory; the sign of a NaN means nothing to IEEE 754, nor to us."""
+    return np.where(np.isnan(array), np.nan, array).tobytes()
+
+
+@needs_compiler
+@pytest.mark.parametrize("dimension", ["planar", "spatial"])
+def test_compiled_and_interpreted_functions_give_the_same_bits(dimension: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every function of a model, on ordinary and on very large arguments: gcc's sincos is no exception."""
+    module, rng = random_module(800, dimension, "floating", 3), np.random.default_rng(17)
+    compiled = compile_functions(module.name, functions(module))
+    monkeypatch.setenv("GRANITE_NO_COMPILER", "1")
+    interpreted = compile_functions(module.name, functions(module))
+    assert compiled.keys() == interpreted.keys()
+    for name, kernel in compiled.items():
+        for scale in (1.0, 1.0, 1.0, 10.0, 1e4) * 20:
+            arguments = [scale * rng.normal(size=slot.shape) for slot in kernel.inputs]
+            here, there = kernel(*arguments), interpreted[name](*arguments)
+            assert [bits(a) for a in here] == [bits(b) for b in there], name
+
+
+def test_without_a_compiler_functions_still_run(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GRANITE_NO_COMPILER", "1")
+    assert mode() == "virtual machine"
+    assert swung(make())
+    assert not cache.exists()
+
+
+def test_a_machine_without_a_compiler_falls_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    assert mode() == "virtual machine"
+    assert swung(make())
+
+
+# --- kernels
+
+
+@pytest.mark.parametrize("compiler", ["0", "1"])
+def test_a_call_allocates_nothing(compiler: str, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GRANITE_NO_COMPILER", compiler)
+    kernel = make()
+    x, y = np.ones(3), np.ones(3)
+    first = kernel(x, y)
+    tracemalloc.start()
+    try:
+        for _ in range(10):
+            kernel(x, y)
+        before, _ = tracemalloc.get_traced_memory()
+        for _ in range(1000):
+            outputs = kernel(x, y)
+        after, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert after - before < 100
+    assert all(a is b for a, b in zip(outputs, first, strict=True))
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4])
+def test_a_kernel_takes_exactly_its_arguments(n: int) -> None:
+    symbols = [ca.SX.sym(f"x{i}", 2) for i in range(n)]
+    kernel = Kernel(ca.Function("total", symbols, [sum(symbols[1:], symbols[0])]))
+    assert kernel(*([1.0, 2.0] for _ in range(n)))[0].tolist() == [n, 2.0 * n]
+    for wrong in (n - 1, n + 1):
+        with pytest.raises((TypeError, ValueError)):
+            kernel(*([1.0, 2.0] for _ in range(wrong)))
+    with pytest.raises(ValueError):
+        kernel(*([1.0, 2.0, 3.0] for _ in range(n)))
+
+
+def test_a_call_outlives_its_kernel() -> None:
+    call = Kernel(swing()).call
+    x, y = np.array([0.1, 0.2, 0.3]), np.array([1.0, -2.0, 0.5])
+    assert call(x, y)[0] == pytest.approx(np.sin(x) * y / (2 + np.cos(x)))
+
+
+def test_kernels_of_one_name_do_not_disturb_each_other(cache: Path) -> None:
+    x = ca.SX.sym("x", 1)
+    double, triple = (compile_functions(f"f{k}", [ca.Function("f", [x], [k * x])])["f"] for k in (2, 3))
+    assert (double([1.0])[0][0], triple([1.0])[0][0], double([2.0])[0][0]) == (2.0, 3.0, 4.0)
+
+
+# --- the cache
+
+
+@needs_compiler
+def test_a_library_is_compiled_once_and_then_read(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert swung(make())
+    (library,) = cache.iterdir()
+    monkeypatch.setattr(compilation, "_compile", lambda *_: pytest.fail("compiled again"))
+    assert swung(make())
+    assert list(cache.iterdir()) == [library]
+
+
+@needs_compiler
+@pytest.mark.parametrize("kept", [0.0, 0.005, 0.1, 0.5, 0.8, 0.99])
+def test_a_library_that_was_cut_is_compiled_again(kept: float, cache: Path) -> None:
+    """Loading a file cut to between 1 % and 80 % would end the process with SIGBUS."""
+    make()
+    (library,) = cache.iterdir()
+    whole = library.read_bytes()
+    library.unlink()
+    library.write_bytes(whole[: int(kept * len(whole))])
+    assert swung(make())
+    assert library.stat().st_size == len(whole)
+
+
+@needs_compiler
+def test_a_library_with_one_wrong_bit_is_compiled_again(cache: Path) -> None:
+    make()
+    (library,) = cache.iterdir()
+    whole = bytearray(library.read_bytes())
+    whole[len(whole) // 2] ^= 1
+    library.unlink()
+    library.write_bytes(whole)
+    assert swung(make())
+    assert library.read_bytes() != bytes(whole)
+
+
+@needs_compiler
+def test_other_flags_make_another_entry(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make()
+    monkeypatch.setattr(compilation, "FLAGS", (*compilation.FLAGS, "-DOTHER"))
+    assert swung(make())
+    assert len(list(cache.iterdir())) == 2
+
+
+@needs_compiler
+def test_a_cache_that_cannot_be_written_is_done_without(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Below a regular file no directory can be made, not even by root."""
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("GRANITE_CACHE", str(tmp_path / "file" / "cache"))
+    assert swung(make())
+    monkeypatch.setattr(compilation, "_compile", lambda *_: pytest.fail("compiled again in one process"))
+    assert swung(make())
+
+
+@needs_compiler
+def test_a_full_cache_can_be_read_only(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make()
+    monkeypatch.setattr(Path, "mkdir", lambda *_, **__: pytest.fail("wrote into the cache"))
+    assert swung(make())
+
+
+@needs_compiler
+def test_a_cache_in_the_working_directory_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("GRANITE_CACHE", ".")
+    assert swung(make())
+    assert len(list(tmp_path.glob("*.so"))) == 1
+
+
+def test_the_cache_follows_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("GRANITE_CACHE", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", "/somewhere")
+    assert cache_directory() == Path("/somewhere/granite")
+    monkeypatch.setenv("XDG_CACHE_HOME", "")
+    monkeypatch.setenv("HOME", "/home/someone")
+    assert cache_directory() == Path("/home/someone/.cache/granite")
+
+
+COMPILE_ALL = """
+import sys
+from mrds.compilation import compile_functions
+from mrds.model import functions
+from tests.peers.random_trees import random_module
+print("ready", flush=True)
+sys.stdin.read(1)
+kernels = compile_functions("tree", functions(random_module(801, "planar", "floating", 1)))
+print(kernels["mass_matrix"]([0.1] * 4)[0].tobytes().hex())
+"""
+
+
+@needs_compiler
+def test_two_processes_may_compile_at_once(cache: Path) -> None:
+    command = [sys.executable, "-c", COMPILE_ALL]
+    both = [subprocess.Popen(command, cwd=ROOT, stdin=-1, stdout=-1, text=True) for _ in "ab"]
+    assert [process.stdout.readline() for process in both if process.stdout] == ["ready\n"] * 2
+    for process in both:
+        assert process.stdin is not None
+        process.stdin.write("!")
+        process.stdin.flush()
+    said = [process.communicate()[0] for process in both]
+    assert [process.returncode for process in both] == [0, 0]
+    assert said[0] == said[1] != ""
+    assert [entry.suffix for entry in cache.iterdir()] == [".so"]
+
+
+@needs_compiler
+def test_a_compiler_that_fails_is_quoted(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = tmp_path / "broken-cc"
+    broken.write_text("#!/bin/sh\necho 'no space in the attic' >&2\nexit 1\n")
+    broken.chmod(0o755)
+    monkeypatch.setenv("CC", str(broken))
+    with pytest.raises(CompilationError, match=r"broken-cc could not compile swing-.*: no space in the attic"):
+        make()
+    assert list(cache.iterdir()) == []
+
+
+def test_the_compiler_named_by_cc_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = tmp_path / "own-cc"
+    own.write_text("#!/bin/sh\n")
+    own.chmod(0o755)
+    monkeypatch.setenv("CC", str(own))
+    monkeypatch.delenv("GRANITE_NO_COMPILER", raising=False)
+    assert find_compiler() == str(own)
+    assert os.access(str(find_compiler()), os.X_OK)

@@ -1,0 +1,292 @@
+"""The recorder: what the loop hands over is in the log, whoever is killed."""
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from mcap.reader import make_reader
+from mcap_ros2.decoder import DecoderFactory
+from recorded_ticks import bits, make_tick
+
+from config.errors import InputError
+from config.loader import load
+from rt.channels import Channels
+from rt.log import read_log
+from rt.reasons import Reason
+from rt.recorder import Recorder
+from rt.recorder_process import FLUSH_PERIOD
+
+BED = load("free-flyer")
+DONE = {"ended": "completed", "text": "the run went to its end"}
+
+
+@pytest.fixture(autouse=True)
+def _fail_instead_of_hanging():
+    def give_up(number, frame):
+        raise AssertionError("hangs")
+
+    before = signal.signal(signal.SIGALRM, give_up)
+    signal.alarm(30)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
+def start(path, bed=BED, virtual=True, **options):
+    return Recorder.start(bed, path, info={"execution": "compiled"}, virtual=virtual, **options)
+
+
+def small_ring(rows):
+    return BED.model_copy(update={"recording": BED.recording.model_copy(update={"ring_rows": rows})})
+
+
+def record(recorder, tick):
+    recorder.channels.fill(recorder.row, *tick)
+    return recorder.record()
+
+
+def wait_for(condition, seconds=10.0):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.01)
+
+
+def closed_log(path):
+    """The log once it is whole; the process that writes it is not ours to wait for."""
+
+    def closed():
+        try:
+            return read_log(path).complete
+        except InputError:
+            return False
+
+    wait_for(closed)
+    return read_log(path)
+
+
+def test_a_run_comes_back_bit_for_bit_through_a_ring_far_smaller_than_it(tmp_path):
+    path = tmp_path / "run.mcap"
+    ticks = [make_tick(BED, k) for k in range(300)]
+    recorder = start(path, small_ring(16))
+    assert all(record(recorder, tick) == 0 for tick in ticks)
+    recorded = recorder.close({**DONE, "wall_s": float("nan")})
+    assert recorded[:3] == (300, 0, None)
+
+    log = read_log(path)
+    channels = Channels(BED)
+    rows = np.zeros((300, channels.width))
+    for row, tick in zip(rows, ticks, strict=True):
+        channels.fill(row, *tick)
+    np.testing.assert_array_equal(bits(log.rows), bits(rows))
+    assert log.complete
+    assert log.bed == small_ring(16)
+    assert log.summary == recorded.summary
+    assert log.summary["ticks"] == 300
+    assert log.summary["ended"] == "completed"
+    assert log.summary["wall_s"] is None
+    assert log.events == ()
+    assert log.info["seed"] == "1"
+    assert log.info["mode"] == "virtual"
+    assert log.info["execution"] == "compiled"
+
+
+def test_an_independent_decoder_reads_the_same_numbers_by_name(tmp_path):
+    path = tmp_path / "run.mcap"
+    ticks = [make_tick(BED, k) for k in range(10)]
+    recorder = start(path, virtual=False, start_ns=1_700_000_000_000_000_000)
+    for tick in ticks:
+        record(recorder, tick)
+    recorder.close(DONE)
+
+    channels = Channels(BED)
+    row = np.zeros(channels.width)
+    seen = {topic.name: 0 for topic in channels.topics}
+    with path.open("rb") as file:
+        reader = make_reader(file, decoder_factories=[DecoderFactory()], validate_crcs=True)
+        for schema, channel, message, decoded in reader.iter_decoded_messages(topics=list(seen)):
+            tick = ticks[seen[channel.topic]]
+            seen[channel.topic] += 1
+            channels.fill(row, *tick)
+            topic = next(t for t in channels.topics if t.name == channel.topic)
+            assert schema.name == f"granite/msg/{topic.name[1:].capitalize()}"
+            assert message.log_time == 1_700_000_000_000_000_000 + round(tick.sample.t * 1e9)
+            for at, (_, value) in enumerate(topic.values, topic.start):
+                assert bits([getattr(decoded, value.key)]) == bits([row[at]]), (topic.name, value.key)
+    assert set(seen.values()) == {10}
+
+
+def test_what_happened_is_told_once_with_its_name(tmp_path):
+    path = tmp_path / "run.mcap"
+    recorder = start(path)
+    happenings = {
+        3: {"reason": 2},
+        4: {"reason": 2},
+        5: {"reason": 2, "lost": 2},
+        6: {"lost": 2},
+        7: {"lost": 2, "overruns": 1},
+        8: {"lost": 2, "overruns": 1, "reason": 21, "stop": True},
+    }
+    for k in range(9):
+        record(recorder, make_tick(BED, k, **happenings.get(k, {})))
+    recorder.close({"ended": "operator_stop", "text": Reason.OPERATOR_STOP.text})
+    events = read_log(path).events
+    assert [(e["tick"], e["level"], e["name"]) for e in events] == [
+        (3, "warning", "torque_clamped"),
+        (5, "warning", "rows_lost"),
+        (7, "warning", "overrun"),
+        (8, "error", "vision_stale"),
+        (8, "error", "operator_stop"),
+    ]
+    assert events[3]["text"] == Reason.VISION_STALE.text
+    assert events[1]["text"].startswith("2 rows lost")
+    assert events[0]["t_s"] == 3 * BED.loop.period_s
+
+
+def test_a_loop_with_deadlines_never_waits_for_a_recorder_that_hangs(tmp_path):
+    path = tmp_path / "run.mcap"
+    recorder = start(path, small_ring(16), virtual=False)
+    os.kill(recorder.pid, signal.SIGSTOP)
+    try:
+        tick = make_tick(BED, 0)
+        before = time.monotonic()
+        lost = [record(recorder, tick) for _ in range(1000)]
+        assert time.monotonic() - before < 1.0
+        assert lost[-1] >= 984 - 16  # one batch may have been under way
+        assert lost == sorted(lost)
+    finally:
+        os.kill(recorder.pid, signal.SIGCONT)
+    recorded = recorder.close(DONE)
+    assert recorded.rows + recorded.lost == 1000
+    assert recorded.failure is None
+    log = read_log(path)
+    assert len(log.rows) == recorded.rows
+    assert log.events[-1]["name"] == "rows_lost"
+
+
+_LOOP = """
+import os, signal, sys
+sys.path.insert(0, sys.argv[2])
+from test_recorder import BED, make_tick, record, start
+recorder = start(sys.argv[1])
+print(recorder.pid, flush=True)
+for k in range(500):
+    record(recorder, make_tick(BED, k % 7))
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_killed_loop_leaves_a_whole_log_and_no_shared_memory(tmp_path):
+    path = tmp_path / "run.mcap"
+    memory_before = set(os.listdir("/dev/shm"))
+    loop = subprocess.run(
+        [sys.executable, "-c", _LOOP, str(path), str(Path(__file__).parent)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        check=False,
+    )
+    assert loop.returncode == -signal.SIGKILL
+    log = closed_log(path)
+    assert len(log.rows) == 500
+    assert log.summary["ended"] == "loop_died"
+    assert log.events[-1]["name"] == "loop_died"
+    wait_for(lambda: not _runs(int(loop.stdout)))
+    assert set(os.listdir("/dev/shm")) <= memory_before
+
+
+def _runs(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+@pytest.mark.parametrize("virtual", [True, False], ids=["virtual", "real time"])
+def test_a_killed_recorder_leaves_what_was_flushed_and_an_unharmed_loop(tmp_path, virtual):
+    path = tmp_path / "run.mcap"
+    recorder = start(path, small_ring(32), virtual=virtual)
+    tick = make_tick(BED, 1)
+
+    for _ in range(20):
+        record(recorder, tick)
+
+    def flushed():
+        try:
+            return len(read_log(path).rows) == 20
+        except InputError:
+            return False
+
+    wait_for(flushed, seconds=5 * FLUSH_PERIOD)
+    os.kill(recorder.pid, signal.SIGKILL)
+    before = time.monotonic()
+    for _ in range(1000):
+        record(recorder, tick)
+    assert time.monotonic() - before < 1.0
+    assert recorder.lost >= 1000 - 32
+    recorded = recorder.close(DONE)
+    assert recorded.failure == "the recorder ended early, with code -9"
+    assert recorded.lost >= 1000
+    log = read_log(path)
+    assert not log.complete
+    assert len(log.rows) == 20
+    assert log.bed == small_ring(32)
+    np.testing.assert_array_equal(bits(log.rows), np.broadcast_to(bits(recorder.row), log.rows.shape))
+
+
+def test_signals_to_end_do_not_end_the_recorder_before_the_loop_is_done(tmp_path):
+    path = tmp_path / "run.mcap"
+    recorder = start(path)
+    for k in range(50):
+        record(recorder, make_tick(BED, k))
+        if k == 20:
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+                os.kill(recorder.pid, number)
+            time.sleep(0.05)
+    assert os.getpgid(recorder.pid) != os.getpgid(0)
+    assert recorder.close(DONE)[:3] == (50, 0, None)
+    assert len(read_log(path).rows) == 50
+
+
+def test_a_full_disk_is_reported_at_the_end_and_does_not_hold_up_the_loop(tmp_path):
+    path = tmp_path / "run.mcap"
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, hard))
+    try:
+        recorder = start(path, small_ring(16))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    for k in range(300):
+        record(recorder, make_tick(BED, k))
+    recorded = recorder.close(DONE)
+    assert f"log '{path}' can't be written" in recorded.failure
+
+
+def test_the_recorder_stands_behind_the_loop(tmp_path):
+    recorder = start(tmp_path / "run.mcap")
+    assert os.getpriority(os.PRIO_PROCESS, recorder.pid) >= 10
+    assert os.sched_getscheduler(recorder.pid) == os.SCHED_OTHER
+    recorder.close(DONE)
+
+
+def test_a_log_that_exists_is_kept_unless_told_otherwise(tmp_path):
+    path = tmp_path / "run.mcap"
+    path.write_text("dear to someone")
+    with pytest.raises(InputError, match=f"log '{path}' exists"):
+        start(path)
+    assert path.read_text() == "dear to someone"
+    recorder = start(path, overwrite=True)
+    record(recorder, make_tick(BED, 0))
+    recorder.close(DONE)
+    assert len(read_log(path).rows) == 1
+
+
+def test_a_log_that_can_not_be_written_is_refused_before_the_run(tmp_path):
+    path = tmp_path / "nowhere" / "run.mcap"
+    with pytest.raises(InputError, match=f"log '{path}' can't be written: No such file or directory"):
+        start(path)

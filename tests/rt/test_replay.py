@@ -1,0 +1,94 @@
+"""A log run through the same controllers again gives the same bits, in both modes of the model; a change is found."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from config.loader import load, presets
+from controllers.laws.computed_torque import ComputedTorque
+from rt.log import Log
+from rt.replay import replay
+from rt.session import simulate_in_memory
+
+BEDS = [name for name, _, _ in presets()] + [f"{name}/{v}" for name, _, variants in presets() for v, _ in variants]
+
+
+def run(bed: str, *changes: str) -> Log:
+    return simulate_in_memory(load(bed, ("loop.duration_s=3.0", *changes)))
+
+
+@pytest.mark.parametrize("bed", BEDS)
+def test_every_preset_replays_to_the_bit(bed: str):
+    log = run(bed)
+    result = replay(log)
+    assert result.first is None
+    assert result.ticks == len(log.rows)
+
+
+@pytest.mark.parametrize("bed", ["free-flyer", "two-arm-free-flyer"])
+def test_a_log_made_in_one_mode_of_the_model_replays_in_the_other(bed: str, monkeypatch: pytest.MonkeyPatch):
+    compiled = run(bed)
+    monkeypatch.setenv("GRANITE_NO_COMPILER", "1")
+    assert replay(compiled).first is None
+    interpreted = run(bed)
+    monkeypatch.delenv("GRANITE_NO_COMPILER")
+    assert replay(interpreted).first is None
+    before_timing = compiled.channels.column("/timing", "tick")
+    np.testing.assert_array_equal(compiled.rows[:, :before_timing], interpreted.rows[:, :before_timing])
+
+
+@pytest.mark.parametrize("allocation", ["least_propellant", "best_pattern"])
+def test_every_way_of_sharing_replays_to_the_bit(allocation: str):
+    assert replay(run("free-flyer", f"controller.allocation.method={allocation}")).first is None
+
+
+@pytest.mark.parametrize("modulation", ["pulse_width", "delta_sigma"])
+def test_every_modulation_replays_to_the_bit(modulation: str):
+    assert replay(run("free-flyer", f"controller.allocation.modulation={modulation}")).first is None
+
+
+def test_one_flipped_bit_in_an_input_is_found_where_it_first_matters():
+    log = run("free-flyer")
+    rows = log.rows.copy()
+    column = log.channels.column("/sample", "elbow_angle_rad")
+    rows[200, column] = np.nextafter(rows[200, column], 1.0)
+    result = replay(dataclasses.replace(log, rows=rows))
+    assert result.first is not None
+    assert result.first.tick == 200
+    assert result.first.topic == "/state"
+
+
+def test_one_flipped_bit_in_an_output_is_named():
+    log = run("free-flyer")
+    rows = log.rows.copy()
+    column = log.channels.column("/command", "shoulder_torque_n_m")
+    rows[150, column] = np.nextafter(rows[150, column], 1.0)
+    first = replay(dataclasses.replace(log, rows=rows)).first
+    assert first is not None
+    assert (first.tick, first.topic, first.key) == (150, "/command", "shoulder_torque_n_m")
+    assert first.logged != first.replayed
+
+
+def test_another_gain_is_another_run(monkeypatch: pytest.MonkeyPatch):
+    log = run("free-flyer")
+    build = ComputedTorque.__init__
+
+    def changed(self, bed):
+        build(self, bed)
+        self.damping = self.damping * (1 + 1e-15)
+
+    monkeypatch.setattr(ComputedTorque, "__init__", changed)
+    first = replay(log).first
+    assert first is not None
+    assert first.topic == "/demand"
+
+
+def test_a_gap_in_the_log_ends_the_replay_there():
+    log = run("free-flyer")
+    rows = np.delete(log.rows, 100, axis=0)
+    rows[100:, log.channels.column("/timing", "lost")] = 1
+    result = replay(dataclasses.replace(log, rows=rows))
+    assert result.first is None
+    assert result.gap == 99
+    assert result.ticks == 100

@@ -1,0 +1,241 @@
+import math
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+from config.devices import Devices
+from config.errors import InputError
+from config.loader import load
+from config.modules import Body, Module
+from mrds.model import Model
+from sim.lab import build_lab
+from sim.plant import Plant
+
+MOVING = [
+    "simulation.initial.base_x_m_s=0.1",
+    "simulation.initial.base_heading_rad_s=0.3",
+    "simulation.initial.shoulder_rad_s=-0.5",
+    "simulation.initial.elbow_rad_s=0.8",
+]
+
+
+def energies(plant, model, duration, steps):
+    found = []
+    for t in np.linspace(0.0, duration, steps + 1):
+        plant.advance(t)
+        found.append(model.kinetic_energy(plant.q, plant.u))
+    return np.array(found)
+
+
+def test_free_motion_keeps_energy_and_momentum():
+    bed = load("free-flyer/ideal", overrides=MOVING)
+    plant, model = Plant(bed), Model(bed.robot)
+    energy = model.kinetic_energy(plant.q, plant.u)
+    momentum = model.momentum(plant.q, plant.u).copy()
+    plant.advance(10.0)
+    assert model.kinetic_energy(plant.q, plant.u) == pytest.approx(energy, rel=1e-9)
+    np.testing.assert_allclose(model.momentum(plant.q, plant.u), momentum, atol=1e-9)
+
+
+def test_motors_only_move_momentum_around_and_the_energy_is_their_work():
+    bed = load("free-flyer/ideal", overrides=["loop.period_s=0.001"])
+    plant, devices = build_lab(bed)
+    model, work = Model(bed.robot), 0.0
+    for k in range(1000):
+        torque = 0.2 * np.array([math.sin(0.01 * k), math.cos(0.02 * k)])
+        before = plant.q
+        devices.motors.write(plant.t, torque)
+        plant.advance((k + 1) * 0.001)
+        work += torque @ (plant.q - before)[3:]
+    np.testing.assert_allclose(model.momentum(plant.q, plant.u), 0.0, atol=1e-12)
+    assert model.kinetic_energy(plant.q, plant.u) == pytest.approx(work, rel=1e-9)
+    assert work > 1e-3
+
+
+def test_each_thruster_pushes_as_the_report_says():
+    rj, heading = 0.13, 0.7
+    c, s = math.cos(heading), math.sin(heading)
+    force = np.array([[-c, s, s, c, c, -s, -s, -c], [-s, -c, -c, s, s, c, c, -s]])  # C_RF of L374, rows 1 and 2
+    moment = rj * np.array([1, -1, 1, -1, 1, -1, 1, -1])  # row 3, about the base's origin
+    bed = load("free-flyer/ideal", overrides=["simulation.initial={base_heading_rad=0.7}"])
+    model = Model(bed.robot)
+    for i in range(8):
+        plant, devices = build_lab(bed)
+        devices.thrusters.write(0.0, np.eye(8)[i])
+        plant.advance(0.001)
+        momentum = model.momentum(plant.q, plant.u)
+        np.testing.assert_allclose(momentum[:2], 1e-3 * force[:, i], atol=1e-9)
+        assert momentum[5] == pytest.approx(1e-3 * moment[i], abs=1e-9)
+
+
+def test_all_thrusters_together_cancel():
+    bed = load("free-flyer/ideal")
+    plant, devices = build_lab(bed)
+    devices.thrusters.write(0.0, np.ones(8))
+    start = plant.q
+    plant.advance(1.0)
+    np.testing.assert_allclose(plant.q, start, atol=1e-14)
+    assert plant.impulse_used == pytest.approx(8.0)
+
+
+def rebuilt(bed, module, **devices):
+    """The testbed with another robot, and only these devices."""
+    return bed.model_copy(update={"modules": (module,), "devices": Devices(**devices)})
+
+
+def test_a_fixed_arm_moves_by_its_motors_alone():
+    bed = load("free-flyer/ideal", overrides=["simulation.initial={elbow_rad=0.9}"])
+    arm = bed.robot.model_copy(update={"base": "fixed"})
+    plant, devices = build_lab(rebuilt(bed, arm, motors=bed.devices.motors))
+    devices.motors.write(0.0, np.array([0.1, -0.05]))
+    plant.advance(0.5)
+    work = 0.1 * plant.q[0] - 0.05 * (plant.q[1] - 0.9)
+    assert Model(arm).kinetic_energy(plant.q, plant.u) == pytest.approx(work, rel=1e-9)
+
+
+def test_a_spatial_body_tumbles_with_its_momentum_and_a_unit_quaternion():
+    body = Body(name="box", mass_kg=3.0, com_m=(0.1, 0.0, 0.05), inertia_kg_m2=(0.1, 0.2, 0.25, 0.01, 0.0, 0.02))
+    module = Module(name="craft", dimension="spatial", base="floating", bodies=(body,))
+    bed = load("free-flyer/ideal")
+    start = {"box_wx_rad_s": 0.5, "box_wy_rad_s": 2.0, "box_x_m_s": 0.1}
+    bed = bed.model_copy(update={"simulation": bed.simulation.model_copy(update={"initial": start})})
+    plant, model = Plant(rebuilt(bed, module)), Model(module)
+    momentum = model.momentum(plant.q, plant.u).copy()
+    plant.advance(5.0)
+    np.testing.assert_allclose(model.momentum(plant.q, plant.u), momentum, atol=1e-9)
+    assert np.linalg.norm(plant.q[3:]) == pytest.approx(1.0, abs=1e-15)
+
+
+@pytest.mark.parametrize("drag", ["coulomb", "viscous"])
+def test_drag_only_ever_takes_energy(drag):
+    overrides = [*MOVING, "simulation.table.tilt_g=0.0", "simulation.table.drag_ratio=1e-2"]
+    bed = load("free-flyer", overrides=[*overrides, f"simulation.table.drag='{drag}'"])
+    energy = energies(Plant(bed), Model(bed.robot), 3.0, 300)
+    assert np.all(np.diff(energy) < 0)
+
+
+def test_viscous_drag_slows_pure_translation_exponentially():
+    overrides = [
+        "simulation.initial={base_x_m_s=0.1}",
+        "simulation.table.tilt_g=0.0",
+        "simulation.table.drag='viscous'",
+        "simulation.table.drag_ratio=1e-3",
+        "simulation.table.drag_speed_m_s=0.01",
+    ]
+    plant = Plant(load("free-flyer", overrides=overrides))
+    plant.advance(2.0)
+    assert plant.u[0] == pytest.approx(0.1 * math.exp(-2.0 * 1e-3 * 9.81 / 0.01), rel=1e-9)
+    np.testing.assert_allclose(plant.u[1:], 0.0, atol=1e-12)
+
+
+def test_table_pulls_downhill_alike_on_every_body():
+    overrides = [
+        "simulation.table.drag_ratio=0.0",
+        "simulation.table.tilt_g=1e-3",
+        "simulation.table.tilt_direction_rad=2.0",
+    ]
+    plant = Plant(load("free-flyer", overrides=overrides))
+    plant.advance(1.0)
+    want = 9.81e-3 * np.array([math.cos(2.0), math.sin(2.0), 0.0, 0.0, 0.0])
+    np.testing.assert_allclose(plant.u, want, atol=1e-12)
+
+
+def test_on_an_ideal_table_rest_is_rest_to_the_bit():
+    plant = Plant(load("free-flyer", overrides=["simulation.table.ideal=true"]))
+    start = plant.q
+    plant.advance(5.0)
+    assert np.array_equal(plant.q, start)
+
+
+def test_an_ideal_table_is_one_without_slope_and_drag():
+    ideal = Plant(load("free-flyer", overrides=[*MOVING, "simulation.table.ideal=true"]))
+    level = Plant(
+        load(
+            "free-flyer",
+            overrides=[*MOVING, "simulation.table.tilt_g=0.0", "simulation.table.drag_ratio=0.0"],
+        )
+    )
+    for plant in (ideal, level):
+        plant.advance(2.0)
+    np.testing.assert_allclose(level.q, ideal.q, rtol=1e-12)
+
+
+def test_steps_are_small_enough_for_the_preset():
+    """The fixed steps against an adaptive integrator with a tight tolerance, all effects on."""
+    bed = load("free-flyer", overrides=MOVING)
+    plant, model = Plant(bed), Model(bed.robot)
+    mass = np.array([b.mass_kg for b in bed.robot.bodies])
+    table = bed.simulation.table
+
+    def velocities(q, u):
+        """Mass-centre velocities of the three bodies and their derivatives by u, by hand (planar chain)."""
+        a = np.cumsum(q[2:])
+        J = np.zeros((3, 2, 5))
+        J[:, :, :2] = np.eye(2)
+        lever = [(0.24, 0.0), (0.30, 0.0)]
+        com = [(0.025, 0.051), (0.15, 0.025), (0.15, 0.025)]
+        for body in range(3):
+            for link in range(body + 1):
+                x, y = lever[link] if link < body else com[body]
+                c, s = math.cos(a[link]), math.sin(a[link])
+                J[body, :, 2 : 3 + link] += np.array([[-s * x - c * y], [c * x - s * y]])
+        return J @ u, J
+
+    def rhs(t, x):
+        q, u = x[:5], x[5:]
+        v, J = velocities(q, u)
+        smooth = np.sqrt((v**2).sum(1, keepdims=True) + table.drag_speed_m_s**2)
+        downhill = np.array([math.cos(table.tilt_direction_rad), math.sin(table.tilt_direction_rad)])
+        pull = 9.81 * mass[:, None] * (table.tilt_g * downhill - table.drag_ratio * v / smooth)
+        force = np.einsum("bij,bi->j", J, pull)
+        return np.concatenate([u, model.forward_dynamics(q, u, force)])
+
+    want = solve_ivp(rhs, (0.0, 5.0), np.concatenate([plant.q, plant.u]), rtol=1e-11, atol=1e-13).y[:, -1]
+    plant.advance(5.0)
+    np.testing.assert_allclose(np.concatenate([plant.q, plant.u]), want, atol=1e-8)
+
+
+def test_advancing_at_once_or_in_parts_is_the_same_to_the_bit():
+    bed = load("free-flyer", overrides=MOVING)
+    at_once, in_parts = Plant(bed), Plant(bed)
+    at_once.advance(3.0)
+    for k in range(1, 601):
+        in_parts.advance(k * 0.005)
+        in_parts.advance(k * 0.005)
+        in_parts.advance(0.0)
+    assert at_once.t == in_parts.t == 3.0
+    assert np.array_equal(at_once.q, in_parts.q)
+
+
+def test_observers_see_every_step_at_its_time():
+    class Witness:
+        def __init__(self):
+            self.seen = []
+
+        def observe(self, t, q, u):
+            self.seen.append((t, q.copy(), u.copy()))
+
+    bed = load("free-flyer", overrides=MOVING)
+    plant, again, witness = Plant(bed), Plant(bed), Witness()
+    plant.observers.append(witness)
+    plant.advance(0.02)
+    assert len(witness.seen) == 20
+    for t, q, u in witness.seen:
+        again.advance(t)
+        assert again.t == t
+        assert np.array_equal(q, again.q)
+        assert np.array_equal(u, again.u)
+
+
+def test_state_handed_out_does_not_change_later():
+    plant = Plant(load("free-flyer", overrides=MOVING))
+    q = plant.q
+    kept = q.copy()
+    plant.advance(0.1)
+    assert np.array_equal(q, kept)
+
+
+def test_a_step_that_does_not_divide_the_period_is_refused():
+    with pytest.raises(InputError, match="physics_step_s"):
+        Plant(load("free-flyer", overrides=["simulation.physics_step_s=0.0015"]))

@@ -1,0 +1,83 @@
+import numpy as np
+import pytest
+from prescribed import PrescribedMotion
+
+from config.loader import load
+from sim.joint_sensors import SimulatedJointSensors
+
+NO_NOISE = ["devices.joint_sensors.angle_noise_rad=0.0", "devices.joint_sensors.rate_noise_rad_s=0.0"]
+NO_OFFSET = ["simulation.joint_sensors.offset_rad={}"]
+
+
+def sensors(overrides, angle=0.4, rate=0.0, seed=0):
+    bed = load("free-flyer", overrides=list(overrides))
+    plant = PrescribedMotion(
+        bed.simulation.physics_step_s,
+        lambda t: np.array([0.0, 0.0, 0.0, angle + rate * t, 2 * (angle + rate * t)]),
+        lambda t: np.array([0.0, 0.0, 0.0, rate, 2 * rate]),
+    )
+    return SimulatedJointSensors(bed, plant, np.random.default_rng(seed))
+
+
+def test_angles_come_in_steps_of_the_converter():
+    device = sensors([*NO_NOISE, *NO_OFFSET, "devices.joint_sensors.converter_bits=8"], angle=-1.0, rate=0.5)
+    angles = np.array([device.read(0.005 * k).values[0] for k in range(800)])
+    quantum = 2 * np.pi / 2**8
+    np.testing.assert_allclose(np.diff(np.unique(angles)), quantum, rtol=1e-9)
+    assert 0.0 in angles
+    assert np.abs(angles - (-1.0 + 0.5 * 0.005 * np.arange(800))).max() <= quantum / 2 + 1e-12
+
+
+def test_angles_saturate_at_the_ends_of_the_range():
+    overrides = [
+        *NO_NOISE,
+        *NO_OFFSET,
+        "devices.joint_sensors.range_rad=2.0",
+        "devices.joint_sensors.converter_bits=10",
+    ]
+    quantum = 2.0 / 2**10
+    assert sensors(overrides, angle=3.0).read(0.0).values[0] == pytest.approx(1.0 - quantum)
+    assert sensors(overrides, angle=-3.0).read(0.0).values[0] == pytest.approx(-1.0)
+
+
+def test_a_plant_that_has_blown_up_reads_as_no_number():
+    assert np.isnan(sensors([], angle=np.nan).read(0.005).values).all()
+
+
+def test_offset_moves_the_angle_and_not_the_rate():
+    plain = sensors([*NO_NOISE, *NO_OFFSET], rate=0.1).read(0.5).values
+    moved = sensors([*NO_NOISE, "simulation.joint_sensors.offset_rad={shoulder=0.1}"], rate=0.1).read(0.5).values
+    np.testing.assert_allclose(moved - plain, [0.1, 0.0, 0.0, 0.0], atol=1.01 * 2 * np.pi / 2**16)
+
+
+def test_noise_has_the_deviation_of_the_data_sheet():
+    device = sensors([*NO_OFFSET, "devices.joint_sensors.converter_bits=24"])
+    values = np.array([device.read(0.005 * k).values for k in range(4000)])
+    np.testing.assert_allclose(values.std(axis=0), [2e-4, 2e-4, 2e-3, 2e-3], rtol=0.05)
+    np.testing.assert_allclose(values.mean(axis=0), [0.4, 0.8, 0.0, 0.0], atol=2e-4)
+    correlation = np.corrcoef(values.T) - np.eye(4)
+    assert np.abs(correlation).max() < 0.06
+
+
+def test_the_filter_starts_without_a_transient():
+    for rate in (0.0, 0.7):
+        device = sensors([*NO_NOISE, *NO_OFFSET], rate=rate)
+        rates = np.array([device.read(0.005 * k).values[2:] for k in range(100)])
+        np.testing.assert_allclose(rates, np.tile([rate, 2 * rate], (100, 1)), atol=1e-12)
+
+
+def test_perfect_sensors_without_rate_filter_tell_the_truth():
+    no_filter = ["devices.joint_sensors.filter_a_rad_s=0", "devices.joint_sensors.filter_b_rad_s=0"]
+    device = sensors(["simulation.joint_sensors.perfect=true", *no_filter], rate=0.3)
+    for k in range(10):
+        t = 0.005 * k
+        frame = device.read(t)
+        assert (frame.taken, frame.number) == (t, k + 1)
+        np.testing.assert_allclose(frame.values, [0.4 + 0.3 * t, 0.8 + 0.6 * t, 0.3, 0.6], rtol=1e-12)
+
+
+def test_the_same_time_gives_the_same_frame():
+    device = sensors([])
+    first = device.read(0.005)
+    assert device.read(0.005) is first
+    assert device.read(0.010).number == first.number + 1

@@ -1,0 +1,124 @@
+import math
+
+import numpy as np
+import pytest
+from prescribed import PrescribedMotion
+
+from config.errors import InputError
+from config.loader import load
+from sim.vision import SimulatedVision
+
+NO_NOISE = ["devices.vision.position_noise_m=0.0", "devices.vision.heading_noise_rad=0.0"]
+NO_JITTER = ["simulation.vision.latency_jitter_s=0.0"]
+NO_DROPOUT = ["simulation.vision.dropout_probability=0.0"]
+
+
+def pose(t):
+    return np.array([1.0 + 0.2 * math.sin(t), 0.8 + 0.1 * t, 0.5 * math.sin(0.7 * t)])
+
+
+def velocity(t):
+    return np.array([0.2 * math.cos(t), 0.1, 0.35 * math.cos(0.7 * t)])
+
+
+def camera(overrides, seed=0):
+    bed = load("free-flyer", overrides=list(overrides))
+    plant = PrescribedMotion(bed.simulation.physics_step_s, pose, velocity)
+    return SimulatedVision(bed, plant, np.random.default_rng(seed))
+
+
+def frames(device, duration, period=0.001):
+    """(time of reading, frame) for every new frame."""
+    found = []
+    for k in range(round(duration / period)):
+        frame = device.read(k * period)
+        if frame.number and (not found or frame.number != found[-1][1].number):
+            found.append((k * period, frame))
+    return found
+
+
+def test_a_picture_shows_the_pose_at_its_exposure():
+    found = frames(camera([*NO_NOISE, *NO_DROPOUT]), 3.0)
+    assert len(found) > 170
+    for k, (_, frame) in enumerate(found):
+        assert frame.taken == pytest.approx(k / 60.0, abs=1e-12)
+        np.testing.assert_allclose(frame.values, pose(frame.taken), atol=1e-6)  # 500 times below the noise
+
+
+def test_a_picture_arrives_its_latency_after_the_exposure():
+    for read_at, frame in frames(camera([*NO_JITTER, *NO_DROPOUT]), 3.0):
+        assert -1e-9 <= read_at - (frame.taken + 0.035) < 0.001
+
+
+def test_jitter_spreads_the_arrival_evenly_and_keeps_the_order():
+    found = frames(camera([*NO_DROPOUT, "simulation.vision.latency_jitter_s=0.03"]), 20.0)
+    taken = np.array([frame.taken for _, frame in found])
+    delay = np.array([read_at for read_at, _ in found]) - taken
+    assert np.all(np.diff(taken) > 0)
+    assert delay.min() >= 0.005 - 1e-9
+    assert delay.max() <= 0.066
+    assert delay.min() < 0.007
+    assert delay.max() > 0.063
+
+
+def test_a_jitter_beyond_the_latency_shows_nothing_before_it_happens():
+    for read_at, frame in frames(camera([*NO_DROPOUT, "simulation.vision.latency_jitter_s=0.2"]), 10.0):
+        assert read_at >= frame.taken - 1e-9
+
+
+def test_without_latency_a_picture_is_there_at_once():
+    found = frames(
+        camera([*NO_JITTER, *NO_DROPOUT, "devices.vision.latency_s=0.0", "devices.vision.rate_hz=50.0"]), 1.0
+    )
+    assert [frame.number for _, frame in found] == list(range(1, 51))
+    for read_at, frame in found:
+        assert read_at == pytest.approx(frame.taken, abs=1e-9)
+
+
+def test_as_many_pictures_are_lost_as_configured():
+    device = camera(["simulation.vision.dropout_probability=0.3"])
+    count = device.read(100.0).number
+    assert count == pytest.approx(0.7 * 5998, abs=4 * math.sqrt(0.3 * 0.7 * 5998))
+
+
+def test_noise_has_the_deviation_of_the_data_sheet():
+    found = frames(camera(NO_DROPOUT), 40.0, 0.005)
+    error = np.array([frame.values - pose(frame.taken) for _, frame in found])
+    np.testing.assert_allclose(error.std(axis=0), [5e-4, 5e-4, 1e-3], rtol=0.06)
+    np.testing.assert_allclose(error.mean(axis=0), 0.0, atol=1e-4)
+
+
+def test_before_the_first_picture_there_is_none():
+    frame = camera([]).read(0.01)
+    assert frame.number == 0
+    assert np.isnan(frame.values).all()
+
+
+def test_perfect_vision_tells_the_truth_at_every_tick():
+    device = camera(["simulation.vision.perfect=true"])
+    for k in range(20):
+        frame = device.read(0.005 * k)
+        assert (frame.taken, frame.number) == (0.005 * k, k + 1)
+        np.testing.assert_allclose(frame.values, pose(0.005 * k), rtol=1e-12)
+
+
+def test_no_fault_changes_the_draws_of_another():
+    def errors(*overrides):
+        return {frame.taken: frame.values - pose(frame.taken) for _, frame in frames(camera(overrides), 5.0)}
+
+    every = errors()
+    for other in (
+        errors(*NO_DROPOUT),
+        errors(*NO_JITTER),
+        errors("simulation.vision.dropout_probability=0.5"),
+    ):
+        shared = set(every) & set(other)
+        assert len(shared) > 100
+        assert all(np.array_equal(every[t], other[t]) for t in shared)
+
+
+def test_a_camera_for_a_fixed_robot_is_refused():
+    bed = load("free-flyer")
+    fixed = bed.model_copy(update={"modules": (bed.robot.model_copy(update={"base": "fixed"}),)})
+    with pytest.raises(InputError, match=r"devices\.vision"):
+        SimulatedVision(fixed, PrescribedMotion(0.001, pose, velocity), np.random.default_rng(0))

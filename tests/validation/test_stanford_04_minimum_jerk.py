@@ -1,0 +1,46 @@
+"""Stanford report of 1987, section 4.4.4: the fifth-order reference (digest, test 4, with erratum E8)."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from controllers.trajectories.minimum_jerk import MinimumJerk
+
+AMPLITUDE, DURATION = np.array([1.0, 0.5, np.pi / 2, -0.6, 0.5]), 20.0
+SEGMENT = MinimumJerk(np.zeros(5), AMPLITUDE, 0.0, DURATION)
+
+
+def test_the_path_is_the_printed_polynomial():
+    for tau in np.linspace(0.0, 1.0, 101):
+        q, u, a = SEGMENT.at(float(tau * DURATION))
+        assert q == pytest.approx(AMPLITUDE * (6 * tau**5 - 15 * tau**4 + 10 * tau**3), abs=1e-14)
+        rate = AMPLITUDE / DURATION * (30 * tau**4 - 60 * tau**3 + 30 * tau**2)
+        assert u == pytest.approx(rate, abs=1e-14)
+        acceleration = AMPLITUDE / DURATION**2 * (120 * tau**3 - 180 * tau**2 + 60 * tau)
+        assert a == pytest.approx(acceleration, abs=1e-14)
+
+
+def test_rate_and_acceleration_vanish_at_the_ends():
+    for t in (1e-9, DURATION - 1e-9):
+        _, u, a = SEGMENT.at(t)
+        assert u == pytest.approx(np.zeros(5), abs=1e-12)
+        assert a == pytest.approx(np.zeros(5), abs=1e-10)
+    for t in (0.0, DURATION):
+        _, u, a = SEGMENT.at(t)
+        assert not u.any()
+        assert not a.any()
+
+
+def test_the_rate_peaks_half_way_at_1_875():
+    rates = np.array([SEGMENT.at(t)[1] for t in np.linspace(0, DURATION, 2001).tolist()])
+    assert np.abs(rates).max(axis=0) * DURATION / np.abs(AMPLITUDE) == pytest.approx(np.full(5, 1.875), abs=1e-6)
+    assert SEGMENT.at(0.5 * DURATION)[1] == pytest.approx(1.875 * AMPLITUDE / DURATION, abs=1e-12)
+
+
+def test_the_acceleration_peaks_at_5_773503():
+    scale = DURATION**2 / AMPLITUDE
+    assert SEGMENT.at(0.211325 * DURATION)[2] * scale == pytest.approx(np.full(5, 5.773503), abs=1e-6)
+    assert SEGMENT.at(0.788675 * DURATION)[2] * scale == pytest.approx(np.full(5, -5.773503), abs=1e-6)
+    peak = max(np.abs(SEGMENT.at(t)[2] * scale).max() for t in np.linspace(0, DURATION, 4001).tolist())
+    assert peak == pytest.approx(5.773503, abs=1e-6)

@@ -1,0 +1,46 @@
+"""Stanford digest, test 6: on/off valves shake the arm unless the torques are solved for what the valves deliver."""
+
+import numpy as np
+import pytest
+
+from config.loader import load
+from rt.session import simulate_in_memory
+from tests.validation.test_stanford_05_computed_torque import CASE
+
+VALVES = (
+    *CASE,
+    "loop.duration_s=30.0",
+    "devices.thrusters.valve={delay_s=0.0, rise_s=0.0, minimum_on_s=0.0}",
+    "simulation.thrusters={}",
+)
+
+
+@pytest.fixture(scope="module")
+def runs():
+    """The plain law and the one that knows what the valves deliver; errors of the last five seconds, and impulse."""
+    found = {}
+    for resolve in (False, True):
+        bed = load("free-flyer/perfect-sensors", (*VALVES, f"controller.resolve_delivered={str(resolve).lower()}"))
+        log = simulate_in_memory(bed)
+        place = log.channels.place
+        error = np.abs(log.rows[:, place("/truth", "q")] - log.rows[:, place("/reference", "q")])
+        last = log.rows[:, place("/state", "t")] >= 25.0
+        impulse = log.rows[:, place("/truth", "thrust")].sum() * bed.loop.period_s
+        found[resolve] = error[last].max(axis=0), impulse
+    return found
+
+
+def test_the_plain_law_shakes_the_elbow_by_a_tenth_of_a_radian(runs):
+    error, _ = runs[False]
+    assert 0.10 < error[3:].max() < 0.20
+
+
+def test_the_delivered_wrench_law_keeps_the_joints_to_1e_5(runs):
+    error, _ = runs[True]
+    assert error[3:].max() < 1e-5
+
+
+def test_the_base_stays_in_the_dead_band_at_the_published_cost(runs):
+    error, impulse = runs[True]
+    assert error[0] == pytest.approx(0.030, abs=0.003)
+    assert impulse == pytest.approx(12.9, abs=0.5)

@@ -1,0 +1,363 @@
+"""Stanford report of 1987, chapter 3 and appendix B: the serial planar chain (digest, test 8).
+
+The report's algorithm is written out here as corrected, in its own terms: links i = 1..n with absolute angles phi_i,
+speeds u_1..u_n the absolute rates, u_n+1 and u_n+2 the velocity of a reference point in world axes;
+
+    M u' = -N u + F,   m_rs = sum_i m_i v_r^i* . v_s^i* + delta_rs I_r,   n_rs = sum_i m_i v_r^i* . v_s'^i*.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+import sympy as sp
+
+from config.modules import Body, Joint, Module
+from mrds.kernel import Array
+from mrds.model import Model
+from tests.peers.interpreted import interpreted
+
+J = np.array([[0.0, -1.0], [1.0, 0.0]])
+
+
+@dataclass(frozen=True)
+class Chain:
+    """Masses, inertias, lengths, and mass centres in link axes."""
+
+    mass: Array
+    inertia: Array
+    length: Array
+    centre: Array
+
+    @property
+    def n(self) -> int:
+        return len(self.mass)
+
+
+def random_chain(n: int, seed: int) -> Chain:
+    rng = np.random.default_rng(seed)
+    c = np.column_stack([rng.uniform(0.1, 0.3, n), rng.uniform(-0.1, 0.1, n)])
+    return Chain(rng.uniform(0.5, 3, n), rng.uniform(0.01, 0.1, n), rng.uniform(0.2, 0.5, n), c)
+
+
+def turned(angle: float, vector: Array) -> Array:
+    c, s = np.cos(angle), np.sin(angle)
+    return np.array([[c, -s], [s, c]]) @ vector
+
+
+def recursion(chain: Chain, phi: Array, u: Array, reference: int | None = None) -> tuple[Array, Array]:
+    """M and N. The reference point is the start of link 1, or the mass centre of the link of that index."""
+    n, b = chain.n, reference
+    v, v_dot = np.zeros((n + 2, 2)), np.zeros((n + 2, 2))  # partial velocities of the start of link 1
+    v[n:] = np.eye(2)
+    if b is not None:
+        for r in range(b + 1):
+            arm = turned(phi[r], chain.centre[b] if r == b else np.array([chain.length[r], 0.0]))
+            v[r], v_dot[r] = -J @ arm, u[r] * arm
+    M, N = np.diag([*chain.inertia, 0.0, 0.0]), np.zeros((n + 2, n + 2))
+    for i in range(n):
+        centre, along = turned(phi[i], chain.centre[i]), turned(phi[i], np.array([chain.length[i], 0.0]))
+        v_c, v_c_dot = v.copy(), v_dot.copy()
+        v_c[i] += J @ centre
+        v_c_dot[i] -= u[i] * centre
+        M += chain.mass[i] * v_c @ v_c.T
+        N += chain.mass[i] * v_c @ v_c_dot.T
+        v[i] += J @ along
+        v_dot[i] -= u[i] * along
+    return M, N
+
+
+def closed_form(chain: Chain, phi: Array, u: Array) -> tuple[Array, Array]:
+    """The rotational block of M and N from the start of link 1 (L853-L867, corrected)."""
+    n = chain.n
+    beyond = np.array([chain.mass[k + 1 :].sum() for k in range(n)])
+    v = [J @ turned(phi[r], np.array([chain.length[r], 0.0])) for r in range(n)]
+    v_dot = [-u[r] * turned(phi[r], np.array([chain.length[r], 0.0])) for r in range(n)]
+    x = [turned(phi[r], chain.centre[r]) for r in range(n)]
+    M, N = np.zeros((n, n)), np.zeros((n, n))
+    for r in range(n):
+        M[r, r] = (
+            beyond[r] * chain.length[r] ** 2 + chain.mass[r] * chain.centre[r] @ chain.centre[r] + chain.inertia[r]
+        )
+        for s in set(range(n)) - {r}:
+            k, j = max(r, s), min(r, s)
+            M[r, s] = beyond[k] * v[r] @ v[s] + chain.mass[k] * (J @ x[k]) @ v[j]
+            N[r, s] = beyond[k] * v[r] @ v_dot[s]
+            N[r, s] += chain.mass[k] * (J @ x[k]) @ v_dot[s] if r > s else -chain.mass[k] * u[k] * x[k] @ v[r]
+    return M, N
+
+
+def printed_form(chain: Chain, phi: Array, u: Array) -> tuple[Array, Array]:
+    """The same as printed (erratum E5): v_r in every cross term, kept at r = s; v_r' and v_r the wrong way round."""
+    n = chain.n
+    v = [J @ turned(phi[r], np.array([chain.length[r], 0.0])) for r in range(n)]
+    v_dot = [-u[r] * turned(phi[r], np.array([chain.length[r], 0.0])) for r in range(n)]
+    x = [turned(phi[r], chain.centre[r]) for r in range(n)]
+    M, N = np.diag(chain.mass * (chain.centre**2).sum(axis=1) + chain.inertia), np.zeros((n, n))
+    for r in range(n):
+        for s in range(n):
+            k = max(r, s)
+            beyond = chain.mass[k + 1 :].sum()
+            M[r, s] += beyond * v[r] @ v[s] + chain.mass[k] * (J @ x[k]) @ v[r]
+            N[r, s] = beyond * v[r] @ v_dot[s]
+            if s > r:
+                N[r, s] += chain.mass[k] * (J @ x[k]) @ v_dot[r]
+            elif r > s:
+                N[r, s] -= chain.mass[k] * u[k] * x[k] @ v[r]
+    return M, N
+
+
+# --- the same chain as a module of ours
+
+
+def module_of(chain: Chain, name: str = "chain") -> Module:
+    """Root is link 1; the base moves with the start of link 1."""
+    bodies = [
+        Body(
+            name=f"link{i}", mass_kg=chain.mass[i], com_m=tuple(chain.centre[i]), inertia_kg_m2=float(chain.inertia[i])
+        )
+        for i in range(chain.n)
+    ]
+    joints = [
+        Joint(name=f"joint{i}", parent=f"link{i - 1}", child=f"link{i}", origin_m=(chain.length[i - 1], 0.0))
+        for i in range(1, chain.n)
+    ]
+    return Module(name=name, dimension="planar", base="floating", bodies=tuple(bodies), joints=tuple(joints))
+
+
+def absolute_rates(n: int) -> Array:
+    """A of u_report = A u_ours: ours are base velocity, rate of link 1, relative rates."""
+    A = np.zeros((n + 2, n + 2))
+    A[:n, 2:] = np.tril(np.ones((n, n)))
+    A[n:, :2] = np.eye(2)
+    return A
+
+
+def ours(chain: Chain, phi: Array, u: Array) -> tuple[Array, Array]:
+    """M and N u of our model in the report's speeds."""
+    model = interpreted(module_of(chain))
+    back = np.linalg.inv(absolute_rates(chain.n))
+    q = np.concatenate([[0.3, -0.2], np.diff(phi, prepend=0.0)])
+    return back.T @ model.mass_matrix(q) @ back, back.T @ model.bias(q, back @ u)
+
+
+def random_motion(n: int, seed: int) -> tuple[Array, Array]:
+    rng = np.random.default_rng(seed)
+    return rng.uniform(-3, 3, n), rng.normal(size=n + 2)
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 7])
+def test_the_recursion_is_our_model(n: int) -> None:
+    chain = random_chain(n, n)
+    for seed in range(20):
+        phi, u = random_motion(n, seed)
+        M, N = recursion(chain, phi, u)
+        mass, bias = ours(chain, phi, u)
+        assert mass == pytest.approx(M, rel=1e-10, abs=1e-10)
+        assert bias == pytest.approx(N @ u, rel=1e-10, abs=1e-10)
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 7])
+def test_the_closed_form_is_the_recursion(n: int) -> None:
+    chain = random_chain(n, n)
+    for seed in range(20):
+        phi, u = random_motion(n, seed)
+        M, N = recursion(chain, phi, u)
+        closed_M, closed_N = closed_form(chain, phi, u[:n])
+        assert closed_M == pytest.approx(M[:n, :n], rel=1e-10, abs=1e-12)
+        assert closed_N == pytest.approx(N[:n, :n], rel=1e-10, abs=1e-12)
+
+
+@pytest.mark.parametrize("n", [2, 3])
+def test_a_lagrangian_gives_the_same(n: int) -> None:
+    """d/dt dT/dq' - dT/dq for q = (phi_1..phi_n, x, y), by symbolic differentiation."""
+    chain = random_chain(n, n)
+    q, w = sp.symbols(f"q:{n + 2}"), sp.symbols(f"w:{n + 2}")
+    place, T = sp.Matrix(q[n:]), sp.Integer(0)
+    for i in range(n):
+        R = sp.Matrix([[sp.cos(q[i]), -sp.sin(q[i])], [sp.sin(q[i]), sp.cos(q[i])]])
+        velocity = (place + R * sp.Matrix(chain.centre[i])).jacobian(q) * sp.Matrix(w)
+        T += (chain.mass[i] * velocity.dot(velocity) + chain.inertia[i] * w[i] ** 2) / 2
+        place += R * sp.Matrix([chain.length[i], 0.0])
+    momentum = sp.Matrix([T]).jacobian(w)
+    bias = momentum.jacobian(q) * sp.Matrix(w) - sp.Matrix([T]).jacobian(q).T
+    lagrangian = sp.lambdify([*q, *w], [momentum.jacobian(w), bias], "numpy")
+    for seed in range(10):
+        phi, u = random_motion(n, seed)
+        M, h = lagrangian(*phi, 0.3, -0.2, *u)
+        mass, velocity_terms = ours(chain, phi, u)
+        assert mass == pytest.approx(np.array(M), rel=1e-10, abs=1e-10)
+        assert velocity_terms == pytest.approx(np.ravel(h), rel=1e-10, abs=1e-10)
+
+
+@pytest.mark.parametrize("b", [0, 2, 4])
+def test_kinetic_energy_does_not_depend_on_the_reference_point(b: int) -> None:
+    chain = random_chain(5, 5)
+    for seed in range(20):
+        phi, u = random_motion(5, seed)
+        arms = [J @ turned(phi[r], np.array([chain.length[r], 0.0])) for r in range(b)] + [
+            J @ turned(phi[b], chain.centre[b])
+        ]
+        moved = u.copy()
+        moved[5:] += sum(rate * arm for rate, arm in zip(u, arms, strict=False))  # velocity of link b's mass centre
+        from_start, from_middle = recursion(chain, phi, u)[0], recursion(chain, phi, moved, b)[0]
+        assert moved @ from_middle @ moved == pytest.approx(u @ from_start @ u, rel=1e-12)
+
+
+def test_free_motion_of_seven_degrees_of_freedom_keeps_its_hamiltonian() -> None:
+    """The report's own check (L271): five links, ten seconds in steps of 10 ms; energy by the report's formula."""
+    chain = random_chain(5, 8)
+    phi, u = random_motion(5, 8)
+    model, A = Model(module_of(chain, "chain_of_five")), absolute_rates(5)
+    q, w = np.concatenate([[0.0, 0.0], np.diff(phi, prepend=0.0)]), np.linalg.solve(A, 0.3 * u)
+
+    def energy() -> float:
+        v = A @ w
+        return float(0.5 * v @ recursion(chain, np.cumsum(q[2:]), v)[0] @ v)
+
+    start = energy()
+    for _ in range(1000):
+        q, w = model.rk4(q, w, np.zeros(7), 0.01)
+    assert abs(energy() / start - 1) < 1e-9
+
+
+def test_the_printed_forms_fail() -> None:
+    """Off by order one in SI units (erratum E5); so is the slip m^j+1 + m^j+3 + ... of L831."""
+    chain = random_chain(5, 5)
+    for seed in range(10):
+        phi, u = random_motion(5, seed)
+        mass, bias = ours(chain, phi, u)
+        M, N = printed_form(chain, phi, u[:5])
+        assert np.abs(M - mass[:5, :5]).max() > 0.1
+        assert np.abs(N @ u[:5] - bias[:5]).max() > 0.01 * np.abs(bias[:5]).max()
+        slipped = mass[0, 0] - chain.mass[2] * chain.length[0] ** 2
+        assert abs(slipped - closed_form(chain, phi, u[:5])[0][0, 0]) > 0.01
+
+
+# --- appendix C without the wheel: the chain from tip 1 over the base to tip 2
+
+LEAP_L = np.array([0.24, 0.15, 0.025, 0.3, 0.15, 0.025, 0.3, 0.24, 0.15, -0.025, 0.3, 0.15, -0.025, 0.3])
+LEAP_M = np.array([45.0, 1.0, 1.0, 1.0, 1.0])
+LEAP_I = np.array([1.3, 0.0075, 0.0075, 0.0075, 0.0075])
+TH1, TH2 = 2.2, 0.9
+
+
+def leap(q: Array, u: Array) -> tuple[Array, Array]:
+    """M (C.17) and f_I (L1091-L1105) with m6 = 0, without the row of the wheel; u1, u2 are in body axes."""
+    l1, l2, l3, l4, l5, l6, _, l8, l9, l10, l11, l12, l13, _ = LEAP_L
+    m1, m2, m3, m4, m5 = LEAP_M
+    I1, I2, I3, I4, I5 = LEAP_I
+    s1, c1, s2, c2 = np.sin(TH1), np.cos(TH1), np.sin(TH2), np.cos(TH2)
+    z1, z2 = m1 + m2 + m3 + m4 + m5, -(m2 + m3) * l1 * s1 - (m4 + m5) * l8 * s2
+    z11 = (m2 + m3) * l1 * c1 + (m4 + m5) * l8 * c2
+    z3, z4, z5, z6 = m2 * l2 + m3 * l4, m2 * l3, m3 * l5, m3 * l6
+    z7, z8, z9, z10 = -(m4 * l9 + m5 * l11), -m4 * l10, -m5 * l12, -m5 * l13
+    z12 = I1 + (m2 + m3) * l1**2 + (m4 + m5) * l8**2
+    z13 = m2 * l1 * l3 * c1 - m3 * l1 * l4 * s1 - m2 * l1 * l2 * s1
+    z14 = -m2 * l1 * l3 * s1 - m3 * l1 * l4 * c1 - m2 * l1 * l2 * c1
+    z15, z16 = m3 * l1 * l6 * c1 - m3 * l1 * l5 * s1, -m3 * l1 * l6 * s1 - m3 * l1 * l5 * c1
+    z17 = -m4 * l8 * l10 * c2 + m5 * l8 * l11 * s2 + m4 * l8 * l9 * s2
+    z18 = m4 * l8 * l10 * s2 + m5 * l8 * l11 * c2 + m4 * l8 * l9 * c2
+    z19, z20 = -m5 * l8 * l13 * c2 + m5 * l8 * l12 * s2, m5 * l8 * l13 * s2 + m5 * l8 * l12 * c2
+    z21, z22, z23, z24 = I2 + m2 * (l2**2 + l3**2) + m3 * l4**2, -m3 * l4 * l6, m3 * l4 * l5, I3 + m3 * (l5**2 + l6**2)
+    z25, z26, z27 = I4 + m4 * (l9**2 + l10**2) + m5 * l11**2, -m5 * l11 * l13, m5 * l11 * l12
+    z28 = I5 + m5 * (l12**2 + l13**2)
+
+    s4, s45, s6, s67, s5, s7 = np.sin([q[3], q[3] + q[4], q[5], q[5] + q[6], q[4], q[6]])
+    c4, c45, c6, c67, c5, c7 = np.cos([q[3], q[3] + q[4], q[5], q[5] + q[6], q[4], q[6]])
+    row1 = [z3 * s4 + z4 * c4, z5 * s45 + z6 * c45, z7 * s6 + z8 * c6, z9 * s67 + z10 * c67]
+    row2 = [z4 * s4 - z3 * c4, z6 * s45 - z5 * c45, z8 * s6 - z7 * c6, z10 * s67 - z9 * c67]
+    row3 = [z13 * s4 + z14 * c4, z15 * s45 + z16 * c45, z17 * s6 + z18 * c6, z19 * s67 + z20 * c67]
+    upper = np.array(
+        [
+            [z1, 0, z2, *row1],
+            [0, z1, z11, *row2],
+            [0, 0, z12, *row3],
+            [0, 0, 0, z21, z22 * s5 + z23 * c5, 0, 0],
+            [0, 0, 0, 0, z24, 0, 0],
+            [0, 0, 0, 0, 0, z25, z26 * s7 + z27 * c7],
+            [0, 0, 0, 0, 0, 0, z28],
+        ]
+    )
+    u1, u2, u3 = u[:3]
+    square = u[3:] ** 2
+    turn = np.array([z14 * s4 - z13 * c4, z16 * s45 - z15 * c45, z18 * s6 - z17 * c6, z20 * s67 - z19 * c67])
+    elbow1, elbow2 = z23 * s5 - z22 * c5, z27 * s7 - z26 * c7
+    f = np.zeros(7)
+    f[0] = u2 * u3 * z1 + u3**2 * z11 + square @ row2
+    f[1] = -u1 * u3 * z1 - u3**2 * z2 - square @ row1
+    f[2] = -u1 * u3 * z11 + u2 * u3 * z2 + square @ turn
+    f[3:] = -u1 * u3 * np.array(row2) + u2 * u3 * np.array(row1) - u3**2 * turn
+    f[3:] += elbow1 * np.array([square[1], -square[0], 0, 0]) + elbow2 * np.array([0, 0, square[3], -square[2]])
+    return upper + np.triu(upper, 1).T, f
+
+
+def leap_as_chain() -> tuple[Chain, float]:
+    """Forearm 1, upper arm 1, base, upper arm 2, forearm 2, x axes from tip 1 to tip 2; and the angle of the base's."""
+    l1, l2, l3, l4, l5, l6, l7, l8, l9, l10, l11, l12, l13, l14 = LEAP_L
+    shoulder1, shoulder2 = turned(TH1, np.array([l1, 0.0])), turned(TH2, np.array([l8, 0.0]))
+    across = shoulder2 - shoulder1
+    alpha = float(np.arctan2(across[1], across[0]))
+    order = [2, 1, 0, 3, 4]
+    lengths = np.array([l7, l4, np.hypot(*across), l11, l14])
+    centres = np.array([(l7 - l5, -l6), (l4 - l2, -l3), turned(-alpha, -shoulder1), (l9, l10), (l12, l13)])
+    return Chain(LEAP_M[order], LEAP_I[order], lengths, centres), alpha
+
+
+def test_the_chain_around_the_base_is_leap_without_its_wheel() -> None:
+    chain, alpha = leap_as_chain()
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        q, u_chain = rng.uniform(-3, 3, 7), rng.normal(size=7)
+        q3, q4, q5, q6, q7 = q[2:]
+        phi = np.array([q3 + q4 + q5, q3 + q4, q3 + alpha, q3 + q6, q3 + q6 + q7])
+        M, N = recursion(chain, phi, u_chain, reference=2)
+        # u_leap = S u_chain: body axes, and base, upper arm 1, forearm 1, upper arm 2, forearm 2
+        S, S_dot = np.zeros((7, 7)), np.zeros((7, 7))
+        S[:2, 5:] = turned(-q3, np.eye(2))
+        S_dot[:2, 5:] = -u_chain[2] * J @ S[:2, 5:]
+        S[[2, 3, 4, 5, 6], [2, 1, 0, 3, 4]] = 1.0
+        leap_M, f_I = leap(q, S @ u_chain)
+        assert S.T @ leap_M @ S == pytest.approx(M, rel=1e-12, abs=1e-12)
+        assert S.T @ (leap_M @ S_dot @ u_chain - f_I) == pytest.approx(N @ u_chain, rel=1e-12, abs=1e-12)
+
+
+def test_leap_without_its_wheel_is_our_model() -> None:
+    """The same vehicle as a tree: base with two arms."""
+    l1, l2, l3, l4, l5, l6, _, l8, l9, l10, l11, l12, l13, _ = LEAP_L
+    # arm 1 is measured from -b1: its link axes are turned by pi at the shoulder
+    joints = [("base", "upper1", turned(TH1, np.array([l1, 0.0])), np.pi), ("upper1", "fore1", (l4, 0.0), 0.0)]
+    joints += [("base", "upper2", turned(TH2, np.array([l8, 0.0])), 0.0), ("upper2", "fore2", (l11, 0.0), 0.0)]
+    names, centres = ["base", "upper1", "fore1", "upper2", "fore2"], [(0, 0), (l2, l3), (l5, l6), (l9, l10), (l12, l13)]
+    module = Module(
+        name="leap_without_wheel",
+        dimension="planar",
+        base="floating",
+        bodies=tuple(
+            Body(name=n, mass_kg=m, com_m=c, inertia_kg_m2=float(moment))
+            for n, m, c, moment in zip(names, LEAP_M, centres, LEAP_I, strict=True)
+        ),
+        joints=tuple(
+            Joint(name=f"to_{child}", parent=parent, child=child, origin_m=tuple(at), rotation_rad=(0, 0, yaw))
+            for parent, child, at, yaw in joints
+        ),
+    )
+    model = interpreted(module)
+    assert [v.name for v in model.velocities[3:]] == ["to_upper1", "to_upper2", "to_fore1", "to_fore2"]
+    mine = [0, 1, 2, 3, 5, 4, 6]  # the report's q4, q5 of arm 1 before q6, q7 of arm 2
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        q, q_dot = rng.uniform(-3, 3, 7), rng.normal(size=7)
+        # u = S q' with absolute rates, and base velocity in body axes
+        S, S_dot = np.zeros((7, 7)), np.zeros((7, 7))
+        S[:2, :2] = turned(-q[2], np.eye(2))
+        S_dot[:2, :2] = -q_dot[2] * J @ S[:2, :2]
+        S[2:, 2] = 1.0
+        S[[3, 4, 4, 5, 6, 6], [3, 3, 4, 5, 5, 6]] = 1.0
+        leap_M, f_I = leap(q, S @ q_dot)
+        mass = model.mass_matrix(q[mine])[np.ix_(mine, mine)]
+        bias = model.bias(q[mine], q_dot[mine])[mine]
+        assert mass == pytest.approx(S.T @ leap_M @ S, rel=1e-12, abs=1e-12)
+        assert bias == pytest.approx(S.T @ (leap_M @ S_dot @ q_dot - f_I), rel=1e-11, abs=1e-11)
