@@ -1,36 +1,44 @@
 # Each target makes .venv and installs what it needs by itself; only Python 3.11 or newer and make are asked for.
 PYTHON ?= python3
 BIN := .venv/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .PHONY: venv demo test test-all check bench clean
 
 venv: .venv/ready
 
+# What it takes to run Granite.
 .venv/ready: pyproject.toml requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "make: $(PYTHON) is older than 3.11; set PYTHON=python3.11"; exit 2; }
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	$(PIP) --requirement requirements.lock
+	$(PIP) --no-deps --editable .
+	@touch $@
+
+# What it takes to test and to measure it as well: referees and tools.
+.venv/ready-dev: .venv/ready requirements-dev.lock
+	$(PIP) --requirement requirements-dev.lock
 	@touch $@
 
 demo: venv
+	mkdir -p runs
 	$(BIN)/granite sim free-flyer --out runs/demo.mcap --overwrite
 	$(BIN)/granite replay runs/demo.mcap
 	$(BIN)/granite plot runs/demo.mcap --out runs/demo.png --overwrite
 
-test: venv
+test: .venv/ready-dev
 	$(BIN)/python -m pytest
 
-test-all: venv
+test-all: .venv/ready-dev
 	$(BIN)/python -m pytest -m ''
 
-check: venv
+check: .venv/ready-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: venv
+bench: .venv/ready-dev
 	$(BIN)/python -m benchmarks --json runs/bench.json
 
 clean:

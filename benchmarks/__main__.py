@@ -9,9 +9,10 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import first_tick, forward_dynamics, realtime, tick, virtual_time
+from benchmarks import first_tick, forward_dynamics, realtime, tick, virtual_time, yardstick
 
 ALL = {
+    "yardstick": yardstick,
     "forward_dynamics": forward_dynamics,
     "tick": tick,
     "virtual_time": virtual_time,

@@ -26,20 +26,22 @@ CHANGES = ["loop.period_s=0.001", "simulation.physics_step_s=0.001", f"loop.dura
 def measure() -> Iterator[Result]:
     bed = load("free-flyer", CHANGES)
     cyclictest = shutil.which("cyclictest")
-    delays, theirs, rates, overruns = [], [], [], 0
+    delays, theirs, off, overruns = [], [], [], 0
     for _ in range(ROUNDS):
         if cyclictest:
             theirs.append(_cyclictest(cyclictest, bed.loop.priority))
         session, channels = Session(bed), Channels(bed)
         memory = Memory(channels, session.ticks)
         with real_time(bed.loop):
-            clock = RealClock(bed.loop.spin_s)
-            outcome = session.run(clock, memory)
+            outcome = session.run(RealClock(bed.loop.spin_s), memory)
         overruns += outcome.overruns
-        rates.append((memory.rows[-1, channels.column("/timing", "tick")] + 1) / clock.now())
-        delays.append(memory.rows[:, channels.column("/timing", "delay_s")])
-    off = abs(float(np.median(rates)) / 1000 - 1) * 100
-    yield Result("real-time loop, mean rate off 1 kHz", "%", off, None, "", "at most 0.01 %", off <= 0.01)
+        delay, due = (memory.rows[:, channels.column("/timing", key)] for key in ("delay_s", "scheduled_s"))
+        delays.append(delay)
+        # Wake-ups that happened over the time they took; a tick that was skipped is missing here.
+        began, ended = due[0] + delay[0], due[-1] + delay[-1]
+        off.append(abs((len(due) - 1) * bed.loop.period_s / (ended - began) - 1) * 100)
+    worst = max(off)
+    yield Result("real-time loop, mean rate off 1 kHz", "%", worst, None, "", "at most 0.01 %", worst <= 0.01)
     p99 = float(np.percentile(np.concatenate(delays), 99) * 1e6)
     peer = float(np.median(theirs)) if theirs else None
     yield Result(

@@ -16,7 +16,7 @@ from rt.session import Session
 
 
 def measure() -> Iterator[Result]:
-    bed = load("free-flyer", ["loop.duration_s=15.0"])
+    bed = load("free-flyer", ["loop.period_s=0.001", "loop.duration_s=15.0"])
     session, channels = Session(bed), Channels(bed)
     memory = Memory(channels, session.ticks)
     with real_time(bed.loop):

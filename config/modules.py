@@ -83,6 +83,8 @@ class Point(Table):
     name: Name
     body: Name
     position_m: Vector
+    #: roll, pitch, yaw of its axes in the body (R = Rz Ry Rx); they matter to contacts
+    rotation_rad: tuple[float, float, float] = (0.0, 0.0, 0.0)
 
 
 class Module(Table):
@@ -92,6 +94,9 @@ class Module(Table):
     dimension: Literal["planar", "spatial"]
     #: what the root body stands on: the ground, or nothing
     base: Literal["fixed", "floating"]
+    #: where a fixed base stands: position, then roll, pitch, yaw (R = Rz Ry Rx)
+    placement_m: Vector = (0.0, 0.0)
+    placement_rad: tuple[float, float, float] = (0.0, 0.0, 0.0)
     gravity_m_s2: Vector = (0.0, 0.0)
     bodies: tuple[Body, ...] = Field(min_length=1)
     joints: tuple[Joint, ...] = ()
@@ -153,6 +158,7 @@ class Module(Table):
 
     def _refuse_vectors_out_of_plane(self) -> None:
         refuse_out_of_plane("gravity_m_s2", self.gravity_m_s2)
+        refuse_out_of_plane("placement_m", self.placement_m)
         for body in self.bodies:
             refuse_out_of_plane(f"bodies.{body.name}.com_m", body.com_m)
         for joint in self.joints:

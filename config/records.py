@@ -77,7 +77,7 @@ class Command(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """The command that may go out, and why it is what it is (a code of `rt.guard.Reason`)."""
+    """The command that may go out, and why it is what it is (a code of `rt.reasons.Reason`)."""
 
     t: float
     command: Command

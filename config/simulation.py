@@ -25,12 +25,6 @@ class VisionFaults(Table):
     dropout_probability: Probability = 0.0
 
 
-class MotorFaults(Table):
-    """`ideal` has no torque limit."""
-
-    ideal: bool = False
-
-
 class ThrusterFaults(Table):
     """`ideal` delivers any thrust between zero and nominal, at once, for ever."""
 
@@ -60,6 +54,5 @@ class Simulation(Table):
     initial: dict[str, float] = Field(default_factory=dict)
     joint_sensors: JointSensorFaults = JointSensorFaults()
     vision: VisionFaults = VisionFaults()
-    motors: MotorFaults = MotorFaults()
     thrusters: ThrusterFaults = ThrusterFaults()
     table: GraniteTable = GraniteTable()

@@ -7,7 +7,7 @@ With the twists V(q, u) of all bodies (mass-centre velocity and angular velocity
 where V' = dV/dq q' + dV/du u' is one forward sweep of differentiation and the product with (dV/du)^T one reverse
 sweep: together they are the recursive Newton-Euler algorithm, which is nowhere written down. M = d tau/d u' and the
 bias h = tau at u' = 0 give M u' + h = F. The form holds for any linear velocity map, so the quaternion's needs no
-special case (Kane's equations; Stanford report, L724-L744 with errata E1).
+special case (Kane's equations; Stanford report, appendix B with erratum E1).
 """
 
 from __future__ import annotations

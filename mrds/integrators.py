@@ -19,7 +19,7 @@ def rk4_step(name: str, rhs: ca.Function, project: ca.Function | None = None) ->
 
 
 def improved_euler_step(name: str, rhs: ca.Function, project: ca.Function | None = None) -> ca.Function:
-    """Improved Euler (Heun), second order (Stanford report, L405): (x, p, h) -> x after h."""
+    """Improved Euler (Heun), second order (Stanford report, 4.4.3): (x, p, h) -> x after h."""
     x, p, h = _arguments(rhs)
     k1 = rhs(x, p)
     k2 = rhs(x + h * k1, p)

@@ -36,6 +36,12 @@ def rotation(axis: tuple[float, float, float], angle: float | ca.SX) -> ca.SX:
     )
 
 
+def rotation_of_angles(roll_pitch_yaw: tuple[float, float, float]) -> ca.SX:
+    """Rz(yaw) Ry(pitch) Rx(roll) of given numbers, sparse where it can be."""
+    roll, pitch, yaw = roll_pitch_yaw
+    return ca.sparsify(rotation((0, 0, 1), yaw) @ rotation((0, 1, 0), pitch) @ rotation((1, 0, 0), roll))
+
+
 def rotation_of_quaternion(quaternion: ca.SX) -> ca.SX:
     """Rotation of a unit quaternion (w, x, y, z)."""
     w, x, y, z = ca.vertsplit(quaternion)

@@ -14,7 +14,7 @@ import casadi as ca
 from config.base import spatial
 from config.coordinates import positions, velocities
 from config.modules import Body, Joint, Module
-from mrds.symbols import rate_of_quaternion, rotation, rotation_of_quaternion, vector
+from mrds.symbols import rate_of_quaternion, rotation, rotation_of_angles, rotation_of_quaternion, vector
 
 
 @dataclass(frozen=True)
@@ -49,8 +49,10 @@ class BodyKinematics:
 class Tree:
     """A module's symbols q and u, the kinematic map q' = N(q) u, and the kinematics of its bodies."""
 
-    def __init__(self, module: Module) -> None:
+    def __init__(self, module: Module, base_pose: tuple[ca.SX, ca.SX] | None = None) -> None:
+        """`base_pose`, position and axes, stands in for the module's own placement of a fixed base."""
         self.module = module
+        self._base_pose = base_pose or _placement(module)
         self.positions = positions(module)
         self.velocities = velocities(module)
         self.q = ca.SX.sym("q", len(self.positions))
@@ -93,7 +95,8 @@ class Tree:
         """The root body and q'."""
         q, u, zero = self.q, self.u, ca.SX(3, 1)
         if module.base == "fixed":
-            return _body(module.root, ca.SX.eye(3), zero, zero, zero), u
+            position, axes = self._base_pose
+            return _body(module.root, axes, position, zero, zero), u
         if module.dimension == "planar":
             R = rotation((0, 0, 1), q[2])
             pose = _body(module.root, R, vector([q[0], q[1], 0]), R.T @ vector([u[0], u[1], 0]), vector([0, 0, u[2]]))
@@ -101,6 +104,10 @@ class Tree:
         R = rotation_of_quaternion(q[3:7])
         pose = _body(module.root, R, q[:3], R.T @ u[:3], u[3:6])
         return pose, ca.vertcat(u[:3], rate_of_quaternion(q[3:7], u[3:6]), u[6:])
+
+
+def _placement(module: Module) -> tuple[ca.SX, ca.SX]:
+    return vector(spatial(module.placement_m)), rotation_of_angles(module.placement_rad)
 
 
 def _body(body: Body, R_WB: ca.SX, p_WB: ca.SX, v_B: ca.SX, w_B: ca.SX) -> BodyKinematics:
@@ -117,8 +124,7 @@ def _body(body: Body, R_WB: ca.SX, p_WB: ca.SX, v_B: ca.SX, w_B: ca.SX) -> BodyK
 
 def _carried(parent: BodyKinematics, joint: Joint, body: Body, q: ca.SX, u: ca.SX) -> BodyKinematics:
     """The child of a joint: its frame is the parent's, moved by the joint's origin, rotation and coordinate."""
-    roll, pitch, yaw = joint.rotation_rad
-    R_PJ = ca.sparsify(rotation((0, 0, 1), yaw) @ rotation((0, 1, 0), pitch) @ rotation((1, 0, 0), roll))
+    R_PJ = rotation_of_angles(joint.rotation_rad)
     length = math.hypot(*joint.axis)
     x, y, z = (a / length for a in spatial(joint.axis))
     axis, r = vector([x, y, z]), vector(spatial(joint.origin_m))

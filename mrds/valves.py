@@ -11,6 +11,8 @@ kinks. The controller uses it to predict what its command will deliver, the simu
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
+from itertools import pairwise
 from math import copysign, inf
 
 import numpy as np
@@ -23,7 +25,7 @@ SAME_TIME_S = 1e-9
 
 
 class ValveBank:
-    """`n` valves of one kind, all closed at first. Times may repeat from call to call but never go back."""
+    """`n` valves of one kind, all closed at first. Time never goes back from call to call."""
 
     def __init__(self, valve: Valve, n: int) -> None:
         self._valves = [_OneValve(valve) for _ in range(n)]
@@ -31,10 +33,11 @@ class ValveBank:
         self._told = np.zeros(n).tobytes()
         self._taken = _frozen(np.zeros(n))
         self._next_close = inf
-        #: the opening of the valves that rest
-        self._resting = _frozen(np.zeros(n))
-        #: the others, and those not asked for their opening since they were told something
-        self._moving: list[int] = []
+        #: valves that have something before them; the others stay as they are unless a command comes
+        self._moving: dict[int, _OneValve] = {}
+        #: the opening of all valves, as long as none of them moves
+        self._steady = _frozen(np.zeros(n))
+        self._steady_until = inf
 
     def command(self, t: float, opening: Array) -> Array:
         """Tell the valves how far to open (each 0 to 1); returns what they take."""
@@ -51,30 +54,54 @@ class ValveBank:
         self._tell(t, nothing, 0.0)
 
     def mean_opening(self, t0: float, t1: float) -> Array:
-        """The average opening of each valve from t0 to t1; what happened before t0 is forgotten."""
-        if not self._moving:
-            return self._resting
-        mean = self._resting.copy()
-        still_moving = []
-        for i in self._moving:
-            valve = self._valves[i]
-            valve.advance(t0)
-            mean[i] = valve.mean(t1)
-            if not valve.rests():
-                still_moving.append(i)
-        if len(still_moving) < len(self._moving):
-            self._moving = still_moving
-            self._resting = _frozen(np.array([valve.level for valve in self._valves]))
-        return mean
+        """The average opening of each valve from t0 to t1 (n); the next command may come at t1, not earlier."""
+        if t1 <= self._steady_until:
+            return self._steady
+        means = self._steady.copy()
+        for i, valve in self._moving.items():
+            means[i] = valve.mean(t0, t1)
+        self._settle()
+        return means
+
+    def mean_openings(self, first: int, last: int, step_s: float) -> Array:
+        """The same in each step from first * step_s to last * step_s, one row each; a single row if no valve moves."""
+        if last * step_s <= self._steady_until:
+            return self._steady
+        times = [k * step_s for k in range(first, last + 1)]
+        means = np.empty((last - first, len(self._valves)))
+        means[...] = self._steady
+        for i, valve in self._moving.items():
+            means[:, i] = valve.means(times)
+        self._settle()
+        return means
+
+    def _settle(self) -> None:
+        """See which valves still move, and when the next one will."""
+        until, at_rest = inf, []
+        for i, valve in self._moving.items():
+            if valve.level != valve.target:
+                until = -inf
+            elif not valve.changes:
+                at_rest.append(i)
+            elif valve.changes[0][0] < until:
+                until = valve.changes[0][0]
+        for i in at_rest:
+            del self._moving[i]
+        if at_rest or until > -inf:
+            self._steady = _frozen(np.array([valve.level for valve in self._valves]))
+        self._steady_until = until
 
     def _tell(self, t: float, opening: Array, minimum_on: float) -> Array:
+        until = self._steady_until
         for i, (valve, wanted) in enumerate(zip(self._valves, opening.tolist(), strict=True)):
             if wanted != valve.commanded or valve.close_at < inf:
                 valve.command(t, wanted, minimum_on)
-                if i not in self._moving:
-                    self._moving.append(i)
+                self._moving[i] = valve
+                if valve.changes and valve.changes[0][0] < until:
+                    until = valve.changes[0][0]
+        self._steady_until = until
         self._taken = _frozen(np.array([valve.commanded for valve in self._valves]))
-        self._next_close = min(valve.close_at for valve in self._valves)
+        self._next_close = min([valve.close_at for valve in self._valves])
         return self._taken
 
 
@@ -123,48 +150,43 @@ class _OneValve:
             self.changes.pop()
             self.close_at = inf
 
-    def rests(self) -> bool:
-        """Whether the opening stays as it is unless a command comes."""
-        return not self.changes and self.level == self.target
+    def mean(self, t0: float, t1: float) -> float:
+        """Move on to t1; the average opening since t0."""
+        if self.at < t0:
+            self._move(self.at, t0)
+        return self._move(t0, t1)
 
-    def advance(self, t: float) -> None:
-        """Bring the opening to time t."""
+    def means(self, times: Sequence[float]) -> list[float]:
+        """Move on through these times; the average opening from each to the next."""
+        if self.at < times[0]:
+            self._move(self.at, times[0])
+        return [self._move(t0, t1) for t0, t1 in pairwise(times)]
+
+    def _move(self, t0: float, t1: float) -> float:
+        """Move on from t0 to t1; the average opening between them."""
+        self.at = t1
         changes = self.changes
-        while changes and changes[0][0] <= t:
+        if self.level == self.target and not (changes and changes[0][0] < t1):
+            return self.level
+        at, area = t0, 0.0
+        while changes and changes[0][0] < t1:
             when, target = changes.popleft()
-            if self.level != self.target:
-                self.level, _ = self._ramp(self.level, self.target, when - self.at)
-            self.at, self.target = when, target
-        if self.level != self.target:
-            self.level, _ = self._ramp(self.level, self.target, t - self.at)
-        self.at = t
+            if when > at:
+                area += self._ramp(when - at)
+                at = when
+            self.target = target
+        return (area + self._ramp(t1 - at)) / (t1 - t0)
 
-    def mean(self, t1: float) -> float:
-        """The average opening from the moment it was advanced to until t1."""
-        at, level, target, area = self.at, self.level, self.target, 0.0
-        if t1 <= at:
-            return level
-        for when, next_target in self.changes:
-            if when >= t1:
-                break
-            level, part = self._ramp(level, target, when - at)
-            area += part
-            at, target = when, next_target
-        if level == target and at == self.at:
-            return level
-        _, part = self._ramp(level, target, t1 - at)
-        return (area + part) / (t1 - self.at)
-
-    def _ramp(self, level: float, target: float, span: float) -> tuple[float, float]:
-        """The opening after `span`, and the area under it."""
-        gap = target - level
-        if gap == 0.0:
-            return level, level * span
+    def _ramp(self, span: float) -> float:
+        """Move towards the target for so long; the area under the opening."""
+        gap = self.target - self.level
         needed = abs(gap) * self.rise
         if span >= needed:
-            return target, target * span - 0.5 * gap * needed
-        end = level + copysign(span / self.rise, gap)
-        return end, 0.5 * (level + end) * span
+            self.level = self.target
+            return self.target * span - 0.5 * gap * needed
+        start = self.level
+        self.level = start + copysign(span / self.rise, gap)
+        return 0.5 * (start + self.level) * span
 
 
 def _frozen(array: Array) -> Array:

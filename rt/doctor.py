@@ -35,7 +35,7 @@ _PATIENCE = 1.0
 #: wake-ups later than this at the 99th percentile eat a tenth of a period at 1 kHz [s]
 _LATE = 100e-6
 _CAP_IPC_LOCK = 14  #: bit of the capability that lifts the limit on locked memory
-_SHARED_BYTES, _DISK_BYTES = 64e6, 1e9
+_DISK_BYTES = 1e9
 
 
 class Finding(NamedTuple):
@@ -61,7 +61,6 @@ def examine() -> list[Finding]:
         _safely("timer", _timer),
         _safely("cyclictest", _cyclictest),
         _safely("serial ports", _serial_ports),
-        _safely("shared memory", lambda: _space(Path("/dev/shm"), _SHARED_BYTES)),
         _safely("disk", lambda: _space(Path.cwd(), _DISK_BYTES)),
     ]
 

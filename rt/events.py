@@ -54,11 +54,12 @@ class Events:
         reason, lost, overruns = now
         if reason != before[0] and reason != 0:
             why = Reason(int(reason))
-            self._tell(*at, "error" if why.stops else "warning", why.name.lower(), why.text)
+            level = "error" if why.stops else "info" if why is Reason.WAITING_FOR_SENSORS else "warning"
+            self._tell(*at, level, why.name.lower(), why.text)
         if lost > before[1]:
             self._tell(*at, "warning", "rows_lost", _rows_lost(int(lost - before[1])))
         if overruns > before[2]:
-            self._tell(*at, "warning", "overrun", "the tick took longer than its period")
+            self._tell(*at, "warning", "overrun", "the tick ended after the next one was due")
 
 
 def _rows_lost(n: int) -> str:

@@ -17,7 +17,7 @@ import numpy as np
 from config.records import Applied, Array, Command, Sample, Verdict
 from config.testbed import Testbed
 from controllers.stack import Stack
-from rt.channels import STEPS, Channels, Timing, Truth
+from rt.channels import Channels, Timing, Truth
 from rt.clock import Clock
 from rt.guard import Guard
 from rt.reasons import Reason
@@ -67,14 +67,14 @@ class Loop:
         self._bed, self._devices, self._stack, self._guard = bed, devices, stack, guard
         self._clock, self._sink, self._truth = clock, sink, truth
         self._channels = Channels(bed)
-        self._laps = np.zeros(len(STEPS))
+        self._record_lap = 0  # known only after the row is gone: each row has that of the tick before
         self._lost = 0
         self._asked_to_stop = False
         self.outcome = Outcome()
 
     def tick(self, k: int, t: float, delay: float) -> Verdict:
         """One round: read, estimate, decide, control, allocate, guard, write, record."""
-        stack, laps = self._stack, self._laps
+        stack = self._stack
         t0 = perf_counter_ns()
         sample = self._devices.read(t)
         t1 = perf_counter_ns()
@@ -90,12 +90,12 @@ class Loop:
         t6 = perf_counter_ns()
         applied = self._devices.write(t, verdict.command)
         t7 = perf_counter_ns()
-        laps[:7] = (t1 - t0, t2 - t1, t3 - t2, t4 - t3, t5 - t4, t6 - t5, t7 - t6)
-        timing = Timing(k, t, delay, laps * 1e-9, self._lost, self.outcome.overruns)
+        laps = np.array((t1 - t0, t2 - t1, t3 - t2, t4 - t3, t5 - t4, t6 - t5, t7 - t6, self._record_lap)) * 1e-9
+        timing = Timing(k, t, delay, laps, self._lost, self.outcome.overruns)
         truth = self._truth() if self._truth else None
         self._channels.fill(self._sink.row, sample, state, reference, demand, command, verdict, applied, truth, timing)
         self._lost = self._sink.record()
-        laps[7] = perf_counter_ns() - t7
+        self._record_lap = perf_counter_ns() - t7
         return verdict
 
     def run(self, ticks: int) -> Outcome:

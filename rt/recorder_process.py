@@ -61,7 +61,7 @@ def main() -> None:
             drain(ring, file, (file.write, events.look, summary.update, show), lambda: os.getppid() != order["loop"])
         told = json.loads((sys.stdin.readline() if ring.finished else "") or "null") or LOOP_DIED
         events.look_back(ring.lost, told["ended"], told["text"])
-        result = finite({**told, **summary.result()})
+        result = finite({**summary.result(), **told})
         file.summary(json.dumps(result))
         file.close()
     except RuntimeError as error:

@@ -53,6 +53,7 @@ def simulate(
             "model": compilation.mode(),
             "log": str(log),
             **_ending(outcome),
+            "overruns": outcome.overruns,
             "wall_s": took,
             "real_time_factor": outcome.ticks * bed.loop.period_s / took,
             "asked_of_the_system": granted,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from config import coordinates
 from config.records import Array
@@ -36,7 +37,7 @@ class Histogram:
         """The upper edge of the bin in which this percentile falls [s]."""
         wanted = self.counts.sum() * percent / 100
         i = int(np.searchsorted(np.cumsum(self.counts), wanted))
-        return min(float(EDGES[min(i, len(EDGES) - 1)]), self.largest)
+        return min(float(EDGES[i]), self.largest) if i < len(EDGES) else self.largest
 
     def result(self) -> dict[str, Any]:
         """Percentiles in microseconds, and the counts by the upper edge of their bin."""
@@ -56,6 +57,7 @@ class Summary:
     def __init__(self, bed: Testbed) -> None:
         self._bed, self._channels = bed, Channels(bed)
         at = self._channels.place
+        self._t, self._tick = at("/timing", "scheduled"), at("/timing", "tick")
         self._ready, self._reason = at("/state", "ready"), at("/verdict", "reason")
         self._reference, self._estimate, self._truth = (
             at("/reference", "q"),
@@ -63,12 +65,12 @@ class Summary:
             at("/truth", "q"),
         )
         self._rates = at("/truth", "u"), at("/state", "u")
-        self._expected, self._delivered = at("/command", "thrust"), at("/truth", "thrust")
+        self._expected, self._delivered = at("/verdict", "thrust"), at("/truth", "thrust")
         self._torque, self._opening = at("/applied", "torque"), at("/applied", "opening")
         self._steps, self._delay = at("/timing", "steps"), at("/timing", "delay")
         self._counters = at("/timing", "lost"), at("/timing", "overruns")
         n = len(coordinates.positions(bed.robot))
-        self._n, self._n_ready = 0, 0
+        self._n, self._n_ready, self._n_true = 0, 0, 0
         self._peak, self._square, self._estimate_peak = np.zeros(n), np.zeros(n), np.zeros(n)
         self._torque_peak = np.zeros(len(bed.devices.motors))
         n_thrusters = len(bed.devices.thrusters.units) if bed.devices.thrusters else 0
@@ -76,29 +78,34 @@ class Summary:
         self._open = np.zeros(n_thrusters, dtype=bool)
         self._reasons: Counter[int] = Counter()
         self._histograms = {name: Histogram() for name in (*STEPS, "tick", "wake_up")}
-        self._tail: list[Array] = []
-        self._n_tail = max(round(SETTLED_S / bed.loop.period_s), 1)
+        #: time and error of the rows of the last stretch, and perhaps of some before it
+        self._tail: deque[tuple[Array, Array]] = deque()
         self._last: Array | None = None
 
     def update(self, rows: Array) -> None:
         """Take in rows that follow those before."""
         if not len(rows):
             return
+        self._use_propellant(rows)
+        self._count_pulses(rows)
         self._n += len(rows)
+        self._n_true += int(self._has_truth(rows).sum())
         self._last = rows[-1].copy()
         ready = rows[rows[:, self._ready] == 1.0]
         self._n_ready += len(ready)
         if len(ready):
-            error = self._error(ready)
+            true = self._has_truth(ready)
+            actual = np.where(true[:, None], ready[:, self._truth], ready[:, self._estimate])
+            error = actual - ready[:, self._reference]
             self._peak = np.maximum(self._peak, np.abs(error).max(axis=0))
             self._square += np.square(error).sum(axis=0)
-            self._keep_tail(error)
-            if self._has_truth(ready):
-                off = np.abs(ready[:, self._estimate] - ready[:, self._truth]).max(axis=0)
-                self._estimate_peak = np.maximum(self._estimate_peak, off)
+            self._tail.append((ready[:, self._t].copy(), error))
+            off = np.abs(ready[true, self._estimate] - ready[true, self._truth])
+            self._estimate_peak = np.maximum(self._estimate_peak, off.max(axis=0, initial=0.0))
+        while self._tail and self._tail[0][0][-1] < self._settled_from():
+            self._tail.popleft()
         self._reasons.update(rows[:, self._reason].astype(int).tolist())
         self._torque_peak = np.maximum(self._torque_peak, np.abs(rows[:, self._torque]).max(axis=0))
-        self._count_pulses(rows)
         for i, step in enumerate(STEPS):
             self._histograms[step].add(rows[:, self._steps][:, i])
         self._histograms["tick"].add(rows[:, self._steps].sum(axis=1))
@@ -109,14 +116,15 @@ class Summary:
         if self._last is None:
             return {"ticks": 0}
         bed, last = self._bed, self._last
-        truth = self._has_truth(last[None, :])
+        truth = self._n_true > 0
         positions, velocities = coordinates.positions(bed.robot), coordinates.velocities(bed.robot)
-        q, u = (last[self._truth], last[self._rates[0]]) if truth else (last[self._estimate], last[self._rates[1]])
+        known = self._has_truth(last[None, :])[0]
+        q, u = (last[self._truth], last[self._rates[0]]) if known else (last[self._estimate], last[self._rates[1]])
         lost, overruns = (int(last[i]) for i in self._counters)
-        estimated = zip(positions, self._estimate_peak, strict=True) if truth else ()
+        estimated = zip(positions, self._estimate_peak, strict=True) if truth and self._n_ready else ()
         return {
             "ticks": self._n,
-            "duration_s": self._n * bed.loop.period_s,
+            "duration_s": (int(last[self._tick]) + 1) * bed.loop.period_s,
             "measured_against": "truth" if truth else "estimate",
             "tracking_error": self._tracking(),
             "estimation_error": {c.name: {"unit": c.unit, "max": float(x)} for c, x in estimated},
@@ -134,13 +142,16 @@ class Summary:
         }
 
     def _tracking(self) -> dict[str, Any]:
-        rms = np.sqrt(self._square / max(self._n_ready, 1))
-        tail = np.concatenate(self._tail) if self._tail else np.zeros((1, len(rms)))
-        settled = np.abs(tail[-self._n_tail :]).max(axis=0)
+        peak, rms, settled = (np.full(len(self._peak), np.nan) for _ in range(3))  # no error where nothing was tracked
+        if self._n_ready:
+            peak, rms = self._peak, np.sqrt(self._square / self._n_ready)
+        if self._tail:
+            t, error = (np.concatenate(parts) for parts in zip(*self._tail, strict=True))
+            settled = np.abs(error[t >= self._settled_from()]).max(axis=0)
         return {
             c.name: {
                 "unit": c.unit,
-                "max": float(self._peak[i]),
+                "max": float(peak[i]),
                 "rms": float(rms[i]),
                 "max_in_last_5_s": float(settled[i]),
             }
@@ -161,27 +172,28 @@ class Summary:
             },
         }
 
-    def _has_truth(self, rows: Array) -> bool:
-        return not bool(np.isnan(rows[:, self._truth]).any())
+    def _settled_from(self) -> float:
+        """When the last stretch began: half a tick early, so that rounding does not decide."""
+        assert self._last is not None
+        return float(self._last[self._t]) - SETTLED_S + 0.5 * self._bed.loop.period_s
 
-    def _error(self, rows: Array) -> Array:
-        actual = self._truth if self._has_truth(rows) else self._estimate
-        error: Array = rows[:, actual] - rows[:, self._reference]
-        return error
+    def _has_truth(self, rows: Array) -> NDArray[np.bool_]:
+        known: NDArray[np.bool_] = np.asarray(np.isfinite(rows[:, self._truth]).all(axis=1))
+        return known
 
-    def _keep_tail(self, error: Array) -> None:
-        """Keep as many of the newest batches as it takes to cover the last stretch."""
-        self._tail.append(error[-self._n_tail :])
-        while sum(len(batch) for batch in self._tail[1:]) >= self._n_tail:
-            self._tail.pop(0)
+    def _use_propellant(self, rows: Array) -> None:
+        """Thrust times the time for which it was given: longer than a period where ticks were skipped."""
+        if not self._impulse.size:
+            return
+        with_before = rows if self._last is None else np.vstack((self._last, rows))
+        interval = np.diff(with_before[:, self._t])
+        # Truth speaks of the interval before the tick, the expectation of the one after it.
+        delivered, expected = with_before[1:, self._delivered], with_before[:-1, self._expected]
+        self._impulse += interval @ np.where(np.isnan(delivered), expected, delivered)
 
     def _count_pulses(self, rows: Array) -> None:
         if not self._impulse.size:
             return
-        delivered = rows[:, self._delivered]
-        # Truth speaks of the interval before the tick, the expectation of the one after it.
-        thrust = delivered if not np.isnan(delivered).any() else rows[:, self._expected]
-        self._impulse += thrust.sum(axis=0) * self._bed.loop.period_s
         opened = np.vstack((self._open, rows[:, self._opening] > 0))
         self._pulses += (opened[1:] & ~opened[:-1]).sum(axis=0)
         self._open = opened[-1]

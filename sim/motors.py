@@ -14,8 +14,7 @@ class SimulatedMotors(SimulatedDevice):
     """All motors of the robot."""
 
     def __init__(self, bed: Testbed, plant: Plant) -> None:
-        ideal = bed.simulation.motors.ideal
-        self._upper = np.array([np.inf if ideal else m.torque_limit_n_m for m in bed.devices.motors])
+        self._upper = np.array([m.torque_limit_n_m for m in bed.devices.motors])
         self._lower = -self._upper
         self._plant = plant
         #: torque in force (n_m) [N m]

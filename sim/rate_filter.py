@@ -2,41 +2,35 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy.linalg import expm
 
+from config.records import Array
+
 
 class RateFilter:
-    """ab s/((s+a)(s+b)), as two low-pass stages (Stanford report, section 2.2).
+    """ab s/((s+a)(s+b)), as two first-order stages (Stanford report, section 2.2).
 
-    With w1' = a (angle - w1) and w2' = b (w1 - w2) the rate is w2' = b (w1 - w2). It starts as if the angle
-    had always moved at its first rate, so that there is no transient.
+    The first stage follows the angle and lags behind it by lag' = angle' - a lag; the second one smooths what
+    that makes of the rate: rate' = b (a lag - rate). Neither knows the angle itself, only how it turns.
     """
 
-    def __init__(self, a: float, b: float, step_s: float, angle: float, rate: float) -> None:
-        self._b = b
-        self._angle = angle
-        self._w1 = angle - rate / a
-        self._w2 = self._w1 - rate / b
-        # First-order hold: states w1, w2, the angle at the start of the step, and its change over the step
-        # (Franklin, Powell & Workman, Digital Control of Dynamic Systems: non-causal first-order hold).
-        flow = np.zeros((4, 4))
-        flow[0, [0, 2]] = -a * step_s, a * step_s
-        flow[1, [0, 1]] = b * step_s, -b * step_s
-        flow[2, 3] = 1.0
-        stage_1, stage_2 = expm(flow)[:2].tolist()
-        self._f11, _, self._g1, self._r1 = stage_1
-        self._f21, self._f22, self._g2, self._r2 = stage_2
+    def __init__(self, a: float, b: float, step_s: float) -> None:
+        self._a = a
+        # Over a step the angle turns at a constant rate, so lag and rate follow linear equations with constant
+        # coefficients: their exact solution is a matrix exponential, with the turn as a third, constant state.
+        flow = np.array([[-a * step_s, 0.0, 1.0], [a * b * step_s, -b * step_s, 0.0], [0.0, 0.0, 0.0]])
+        (self._lag_lag, _, self._lag_turn), (self._rate_lag, self._rate_rate, self._rate_turn), _ = expm(flow).tolist()
 
-    def step(self, angle: float) -> None:
-        """One step on, to this angle [rad]."""
-        start, w1, w2 = self._angle, self._w1, self._w2
-        change = angle - start
-        self._w1 = self._f11 * w1 + self._g1 * start + self._r1 * change
-        self._w2 = self._f21 * w1 + self._f22 * w2 + self._g2 * start + self._r2 * change
-        self._angle = angle
+    def steady_lag(self, rate: Array) -> Array:
+        """The lag [rad] when the angle has always moved at this rate [rad/s]: there is no transient then."""
+        return rate / self._a
 
-    @property
-    def rate(self) -> float:
-        """What the filter gives out now [rad/s]."""
-        return self._b * (self._w1 - self._w2)
+    def step(self, lag: Any, rate: Any, turn: Any) -> tuple[Any, Any]:
+        """Lag and filtered rate one step later, when the angle has turned by so much [rad]; numbers or symbols."""
+        return (
+            self._lag_lag * lag + self._lag_turn * turn,
+            self._rate_lag * lag + self._rate_rate * rate + self._rate_turn * turn,
+        )

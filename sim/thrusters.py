@@ -1,8 +1,6 @@
-"""Simulated thrusters: valves that take their time, fed by a tank whose pressure falls as it empties."""
+"""Simulated thrusters: valves that take their time, and units that may have failed."""
 
 from __future__ import annotations
-
-import math
 
 import numpy as np
 
@@ -18,16 +16,14 @@ class SimulatedThrusters(SimulatedDevice):
     """All thrusters of the vehicle. One that has failed clicks like the others, but gives nothing."""
 
     def __init__(self, bed: Testbed, plant: Plant) -> None:
-        thrusters, faults = bed.devices.thrusters, bed.simulation.thrusters
+        thrusters = bed.devices.thrusters
         if thrusters is None:
             raise InputError("devices.thrusters: missing, there is nothing to simulate")
         self._plant = plant
         self._nominal = np.array([0.0 if unit.failed else unit.thrust_n for unit in thrusters.units])
-        self._valve = None if faults.ideal else thrusters.valve
+        self._valve = None if bed.simulation.thrusters.ideal else thrusters.valve
         self._valves = self._closed_valves()
-        self._tank = None if faults.ideal else faults.tank_n_s
-        self.impulse_left = self._tank or math.nan
-        self.impulse_used = 0.0
+        self._opening = self._thrust = np.zeros(len(self._nominal))
         plant.thrusters = self
 
     def write(self, t: float, setpoint: Array) -> Array:
@@ -40,18 +36,12 @@ class SimulatedThrusters(SimulatedDevice):
         self._plant.advance(t)
         self._valves = self._closed_valves()
 
-    def thrust(self, t0: float, t1: float) -> Array:
-        """Mean thrust of each thruster from t0 to t1 (n_t) [N]; the tank empties by it."""
-        thrust = self._nominal * self._valves.mean_opening(t0, t1)
-        impulse: float = sum(thrust.tolist()) * (t1 - t0)
-        if self._tank is None or impulse == 0.0:
-            self.impulse_used += impulse
-            return thrust
-        # Thrust is nominal times left/tank, so what is left decays exponentially over the step.
-        given = -self.impulse_left * math.expm1(-impulse / self._tank)
-        self.impulse_left -= given
-        self.impulse_used += given
-        return thrust * (given / impulse)
+    def thrust(self, first: int, last: int) -> Array:
+        """Mean thrust with a full tank in each physics step [N], one row each, or one row for all (n_t)."""
+        opening = self._valves.mean_openings(first, last, self._plant.step_s)
+        if opening is not self._opening:  # it stays the same array while no valve moves
+            self._opening, self._thrust = opening, opening * self._nominal
+        return self._thrust
 
     def _closed_valves(self) -> ValveBank | Throttles:
         n = len(self._nominal)
@@ -69,6 +59,6 @@ class Throttles:
         self._opening = np.minimum(np.maximum(opening, 0.0), 1.0)
         return self._opening
 
-    def mean_opening(self, t0: float, t1: float) -> Array:
-        """What was told last."""
+    def mean_openings(self, first: int, last: int, step_s: float) -> Array:
+        """What was told last, in every step."""
         return self._opening

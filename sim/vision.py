@@ -3,17 +3,32 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
+from config.devices import Vision
 from config.errors import InputError
 from config.records import Array
+from config.simulation import VisionFaults
 from config.testbed import Testbed
 from drivers.contract import Frame
 from sim.device import SimulatedDevice
 from sim.plant import Plant
 
 _ROUNDING_S = 1e-9  #: two times closer than this are the same
+
+
+class Picture(NamedTuple):
+    """What is known of a picture before it is taken."""
+
+    lost: bool
+    step: int  #: the physics step in which it is exposed
+    exposure: float  #: [s]
+    back: float  #: from the end of the step to the exposure [s]
+    arrival: float  #: [s]
+    error: list[float]  #: of x [m], y [m], heading [rad]
 
 
 class SimulatedVision(SimulatedDevice):
@@ -27,35 +42,32 @@ class SimulatedVision(SimulatedDevice):
             found = f"{bed.robot.base} and {bed.robot.dimension}"
             raise InputError(f"devices.vision: '{vision.body}' is {found}, expected floating and planar")
         self._plant = plant
-        self._rng = rng
         self._perfect = faults.perfect
-        self._rate, self._latency, self._jitter = vision.rate_hz, vision.latency_s, faults.latency_jitter_s
-        self._dropout = faults.dropout_probability
-        self._noise = np.array([vision.position_noise_m, vision.position_noise_m, vision.heading_noise_rad])
-        self._exposures = 0
-        self._next_exposure = 0.0
+        self._pictures = pictures(vision, faults, plant.step_s, rng)
+        self._next = next(self._pictures)
         # Arrival, exposure, pose; first in, first out: none overtakes another or comes before its exposure.
         self._under_way: deque[tuple[float, float, Array]] = deque()
         self._frame = Frame(np.nan, 0, np.full(3, np.nan))
         if not self._perfect:
-            self.observe(plant.t, plant.q, plant.u)
+            self.observe(0, np.concatenate([plant.q, plant.u])[np.newaxis])
             plant.observers.append(self)
 
-    def observe(self, t: float, q: Array, u: Array) -> None:
-        """Take the pictures that fall into the step that ends at t."""
-        while self._next_exposure <= t + _ROUNDING_S:
-            exposure = self._next_exposure
-            self._exposures += 1
-            self._next_exposure = self._exposures / self._rate
-            # Every picture draws all its numbers, so that no fault changes the draws of another.
-            lost, late = self._rng.random(2).tolist()
-            noise = self._noise * self._rng.standard_normal(3)
-            if lost < self._dropout:
+    def observe(self, last: int, path: Array) -> None:
+        """Take the pictures that fall into these steps."""
+        while self._next.step <= last:
+            lost, step, exposure, back, arrival, error = self._next
+            self._next = next(self._pictures)
+            if lost:
                 continue
-            arrival = exposure + self._latency + self._jitter * (2.0 * late - 1.0)
+            x = path[step - last - 1].tolist()
+            n = len(x) // 2
             # Back from the end of the step: wrong by less than a step squared times half the acceleration.
-            pose = q[:3] - (t - exposure) * u[:3] + noise
-            self._under_way.append((arrival, exposure, pose))
+            pose = (
+                x[0] - back * x[n] + error[0],
+                x[1] - back * x[n + 1] + error[1],
+                x[2] - back * x[n + 2] + error[2],
+            )
+            self._under_way.append((arrival, exposure, np.array(pose)))
 
     def read(self, t: float) -> Frame:
         """The newest picture that has arrived."""
@@ -69,3 +81,20 @@ class SimulatedVision(SimulatedDevice):
             _, exposure, pose = arrived.popleft()
             self._frame = Frame(exposure, self._frame.number + 1, pose)
         return self._frame
+
+
+def pictures(vision: Vision, faults: VisionFaults, step_s: float, rng: np.random.Generator) -> Iterator[Picture]:
+    """One picture after the other without end; made in blocks, which cost no more than one."""
+    deviation = np.array([vision.position_noise_m, vision.position_noise_m, vision.heading_noise_rad])
+    first, block = 0, 64
+    while True:
+        exposure = np.arange(first, first + block) / vision.rate_hz
+        # Every picture draws all its numbers, so that no fault changes the draws of another.
+        chance, late = rng.random((2, block))
+        error = deviation * rng.standard_normal((block, 3))
+        lost = chance < faults.dropout_probability
+        step = np.ceil((exposure - _ROUNDING_S) / step_s)
+        arrival = exposure + vision.latency_s + faults.latency_jitter_s * (2.0 * late - 1.0)
+        columns: tuple[Array, ...] = (lost, step.astype(int), exposure, step * step_s - exposure, arrival, error)
+        yield from map(Picture._make, zip(*(column.tolist() for column in columns), strict=True))
+        first += block

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
-import casadi as ca
 import numpy as np
 
 from config.coordinates import velocities
 from config.errors import InputError
-from config.records import Array, Sample, State
+from config.records import Sample, State
 from config.testbed import Testbed
-from controllers.estimation.joint_filter import JointFilter
+from controllers.estimation.joint_filter import JointFilter, joint_filter
 from controllers.estimation.pose_filter import PoseFilter
-from controllers.places import places
+from controllers.estimation.prediction import prediction
 from controllers.thrusters.delivery import Delivery
 from mrds.compilation import compile_functions
-from mrds.dynamics import WRENCH, Dynamics, force_on_root
-from mrds.tree import Tree
+from mrds.kernel import slot
 
 
 class Estimator:
@@ -26,97 +25,106 @@ class Estimator:
     def __init__(self, bed: Testbed) -> None:
         _refuse_what_is_not_measured(bed)
         self._period = bed.loop.period_s
-        robot, devices, noise = bed.robot, bed.devices, bed.controller.estimation
-        names = [v.name for v in velocities(robot)]
-        self._joints: JointFilter | None = None
-        self._sensed: slice | list[int] = slice(0)
-        if devices.joint_sensors:
-            self._joints = JointFilter(devices.joint_sensors, noise.joint_rad_s2_per_rthz, self._period)
-            self._sensed = places([names.index(j) for j in devices.joint_sensors.joints])
-        self._pose: PoseFilter | None = None
-        if devices.vision:
-            s = devices.vision
-            self._pose = PoseFilter(
-                np.array([s.position_noise_m, s.position_noise_m, s.heading_noise_rad]),
-                np.array([noise.translation_m_s2_per_rthz] * 2 + [noise.rotation_rad_s2_per_rthz]),
-                self._period,
-            )
-        self._acceleration = compile_functions("estimator", [_driven_acceleration(bed, Tree(robot))])["acceleration"]
-        self._no_wrench = np.zeros(WRENCH[robot.dimension])
-        self._delivery: Delivery | None = None
-        if devices.thrusters and bed.controller.allocation:
-            self._delivery = Delivery(devices.thrusters, bed.controller.allocation, robot.dimension)
-        self._q, self._u, self._deviation = np.zeros(len(names)), np.zeros(len(names)), np.zeros(len(names))
-        if self._joints:
-            self._deviation[self._sensed] = self._joints.deviation
-        self._t, self._joint_count, self._pose_count = math.nan, 0.0, 0.0
-        self._joint_taken = math.nan
+        joints, self._pose, self._delivery = _joints(bed), _pose(bed), _delivery(bed)
+        names = [v.name for v in velocities(bed.robot)]
+        self._n = n = len(names)
+        self._kernel = compile_functions("estimator", [prediction(bed, joints)])["prediction"]
+        self._x, self._p = self._kernel.inputs
+        self._after, self._motion = self._kernel.outputs
+        sensed = bed.devices.joint_sensors.joints if bed.devices.joint_sensors else ()
+        self._places = [names.index(j) for j in sensed]
+        # Where the parts of p begin; memory views are the quickest way to fill an array.
+        n_m, n_s = len(bed.devices.motors), len(sensed)
+        n_t = len(bed.devices.thrusters.units) if bed.devices.thrusters else 0
+        cuts = np.cumsum([0, n_m, n_t, n_s, n_s]).tolist()
+        self._parts = [slice(a, b) for a, b in pairwise(cuts)]
+        self._view_x, self._view_p = slot(self._x), slot(self._p)
+        self._joint_deviations = [joints.deviation if joints else 0.0] * len(bed.robot.joints)
+        self._base_deviations = [0.0] * (n - len(bed.robot.joints))
+        self._t, self._joint_taken = math.nan, math.nan
+        self._joint_count, self._pose_count = 0.0, 0.0
 
     def estimate(self, sample: Sample) -> State:
         """q and u at the time of the sample."""
-        t = sample.t
-        if not math.isnan(self._t):
-            self._predict(t, sample)
+        t, first = sample.t, math.isnan(self._t)
+        fresh = sample.joint_count > self._joint_count and math.isfinite(sample.joint_angle.dot(sample.joint_rate))
+        if not first:
+            self._predict(sample, fresh and self._joint_count > 0)
         self._t = t
-        self._take_joints(sample)
-        self._take_pose(t, sample)
-        ready = self._joint_count > 0 or self._joints is None
-        if self._joints:
-            self._q[self._sensed] = self._joints.x[:, 0]
-            self._u[self._sensed] = self._joints.x[:, 1]
-        pose_age = 0.0
+        if fresh:
+            if self._joint_count == 0:
+                self._start_joints(sample)
+            self._joint_count, self._joint_taken = sample.joint_count, sample.joint_taken
+        pose_age, ready = 0.0, self._joint_count > 0 or not self._places
         if self._pose:
+            if sample.pose_count > self._pose_count:
+                self._take_pose(self._pose, sample)
             ready = ready and self._pose.started
             pose_age = t - self._pose.exposed
             if self._pose.started:
-                self._q[:3], self._u[:3] = self._pose.pose, self._pose.velocity
-                self._deviation[:3] = self._pose.deviation(t)
-        joint_age = t - self._joint_taken if self._joints else 0.0
-        return State(t, ready, self._q.copy(), self._u.copy(), self._deviation.copy(), pose_age, joint_age)
+                self._base_deviations = self._pose.deviation(t)
+        n, joint_age = self._n, t - self._joint_taken if self._places else 0.0
+        deviation = np.array(self._base_deviations + self._joint_deviations)
+        return State(t, ready, self._x[:n].copy(), self._x[n : 2 * n].copy(), deviation, pose_age, joint_age)
 
-    def _predict(self, t: float, sample: Sample) -> None:
-        acceleration = self._acceleration(self._q, self._u, sample.applied.torque, self._wrench(t, sample))[0]
-        if self._joints:
-            # A constant gain belongs to a constant period: a skipped tick is two of them.
-            for _ in range(max(round((t - self._t) / self._period), 1)):
-                self._joints.predict(acceleration[self._sensed])
-        if self._pose and self._pose.started:
-            self._pose.predict(t, acceleration[:3])
+    def _predict(self, sample: Sample, fresh: bool) -> None:
+        """Carry the estimate to the time of the sample, one period after the other: a skipped tick is two of them."""
+        view, (torque, opening, angle, rate) = self._view_p, self._parts
+        view[torque], view[angle], view[rate] = sample.applied.torque, sample.joint_angle, sample.joint_rate
+        if self._delivery:
+            self._delivery.command(sample.applied.t, sample.applied.opening)
+        periods = max(round((sample.t - self._t) / self._period), 1)
+        for k in range(1, periods + 1):
+            t = self._t + k * self._period if k < periods else sample.t
+            if self._delivery:
+                view[opening] = self._delivery.mean_opening(t - self._period, t)
+            view[-1] = 1.0 if fresh and k == periods else 0.0
+            self._kernel.evaluate()
+            self._view_x[:] = self._after
+            if self._pose and self._pose.started:
+                self._pose.push(t, self._motion)
 
-    def _wrench(self, t: float, sample: Sample) -> Array:
-        """What the thrusters did to the root body since the last tick, in its own axes."""
-        if self._delivery is None:
-            return self._no_wrench
-        self._delivery.command(sample.applied.t, sample.applied.opening)
-        return self._delivery.wrench(self._delivery.thrust(self._t, t))
+    def _start_joints(self, sample: Sample) -> None:
+        """Begin at the first measurement, the rate filters settled."""
+        n, extra = self._n, (len(self._x) - 2 * self._n) // max(len(self._places), 1)
+        self._x[self._places] = sample.joint_angle
+        self._x[[n + i for i in self._places]] = sample.joint_rate
+        self._x[2 * n :] = np.repeat(sample.joint_rate, extra)
 
-    def _take_joints(self, sample: Sample) -> None:
-        if self._joints is None or sample.joint_count <= self._joint_count:
-            return
-        if not math.isfinite(sample.joint_angle.dot(sample.joint_rate)):
-            return  # the guard sees the sample too and names it
-        if self._joint_count == 0:
-            self._joints.start(sample.joint_angle, sample.joint_rate)
-        else:
-            self._joints.correct(sample.joint_angle, sample.joint_rate)
-        self._joint_count, self._joint_taken = sample.joint_count, sample.joint_taken
-
-    def _take_pose(self, t: float, sample: Sample) -> None:
-        if self._pose is None or sample.pose_count <= self._pose_count:
-            return
+    def _take_pose(self, pose: PoseFilter, sample: Sample) -> None:
         self._pose_count = sample.pose_count
-        if math.isfinite(sample.pose.dot(sample.pose)) and sample.pose_taken <= t:
-            self._pose.correct(t, sample.pose_taken, sample.pose)
+        if not math.isfinite(sample.pose.dot(sample.pose)) or sample.pose_taken > sample.t:
+            return  # the guard sees the sample too and names it
+        if pose.started:
+            motion = pose.correct(sample.pose_taken, sample.pose)
+        else:
+            motion = pose.start(sample.t, sample.pose_taken, sample.pose)
+        if motion is not None:
+            self._x[:3], self._x[self._n : self._n + 3] = motion[:3], motion[3:6]
 
 
-def _driven_acceleration(bed: Testbed, tree: Tree) -> ca.Function:
-    """(q, u, torque of each motor, wrench on the root) -> u'."""
-    names = [v.name for v in tree.velocities]
-    torque, wrench = ca.SX.sym("tau", len(bed.devices.motors)), ca.SX.sym("w", WRENCH[bed.robot.dimension])
-    force = force_on_root(tree, wrench)
-    for i, motor in enumerate(bed.devices.motors):
-        force[names.index(motor.joint)] += torque[i]
-    return ca.Function("acceleration", [tree.q, tree.u, torque, wrench], [Dynamics(tree).forward(force)])
+def _joints(bed: Testbed) -> JointFilter | None:
+    if bed.devices.joint_sensors is None:
+        return None
+    noise = bed.controller.estimation.joint_rad_s2_per_rthz
+    return joint_filter(bed.devices.joint_sensors, noise, bed.loop.period_s)
+
+
+def _pose(bed: Testbed) -> PoseFilter | None:
+    vision, process = bed.devices.vision, bed.controller.estimation
+    if vision is None:
+        return None
+    return PoseFilter(
+        np.array([vision.position_noise_m, vision.position_noise_m, vision.heading_noise_rad]),
+        np.array([process.translation_m_s2_per_rthz] * 2 + [process.rotation_rad_s2_per_rthz]),
+        bed.loop.period_s,
+    )
+
+
+def _delivery(bed: Testbed) -> Delivery | None:
+    if bed.devices.thrusters is None or bed.controller.allocation is None:
+        return None
+    return Delivery(bed.devices.thrusters, bed.controller.allocation)
 
 
 def _refuse_what_is_not_measured(bed: Testbed) -> None:

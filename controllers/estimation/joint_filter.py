@@ -1,14 +1,16 @@
-"""Angle and rate of the joints from their sensors, without the lag of the analogue rate filter.
+"""Angle and rate of a joint from its sensor, without the lag of the analogue rate filter.
 
-The filter ab s/((s+a)(s+b)) on the angle is ab/((s+a)(s+b)) on the rate (Stanford report, L195, with unit gain), so its
+The filter ab s/((s+a)(s+b)) on the angle is ab/((s+a)(s+b)) on the rate (Stanford report, 2.2, with unit gain), so its
 two states belong to the measured system:
 
     angle' = rate     rate' = model acceleration + noise     w1' = a (rate - w1)     w2' = b (w1 - w2)
 
-and the sensors show angle and w2. All joints are alike and sampled together, so one constant Kalman gain serves.
+and the sensor shows angle and w2. All joints are alike and sampled at every tick, so one constant Kalman gain serves.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import block_diag, expm, solve_discrete_are
@@ -17,37 +19,28 @@ from config.devices import JointSensors
 from config.records import Array
 
 
-class JointFilter:
-    """Steady-state Kalman filter of n equal joints. State rows: angle, rate, and the two of the rate filter."""
+class JointFilter(NamedTuple):
+    """One period of a joint: x becomes F x + G acceleration, then x + K (measured - C x).
 
-    def __init__(self, sensors: JointSensors, process_noise: float, period: float) -> None:
-        A, inputs, outputs = _continuous(sensors.filter_a_rad_s, sensors.filter_b_rad_s)
-        F, G, Q = _discretised(A, inputs, process_noise, period)
-        step = sensors.range_rad / 2**sensors.converter_bits
-        R = np.diag([sensors.angle_noise_rad**2 + step**2 / 12 + 1e-16, sensors.rate_noise_rad_s**2 + 1e-16])
-        P = solve_discrete_are(F.T, outputs.T, Q, R)
-        gain = P @ outputs.T @ np.linalg.inv(outputs @ P @ outputs.T + R)
-        self._FT, self._G, self._gainT = F.T.copy(), G, gain.T.copy()
-        self._shown = slice(0, None, A.shape[0] - 1)
-        self.deviation = float(np.sqrt((P - gain @ outputs @ P)[0, 0]))
-        self.x = np.zeros((len(sensors.joints), A.shape[0]))
-        self._innovation = np.zeros((len(sensors.joints), 2))
+    x is angle and rate, followed by the two states of the rate filter where the sensor has one.
+    """
 
-    def start(self, angle: Array, rate: Array) -> None:
-        """Begin at the first measurement, the rate filter settled."""
-        self.x[:, 0] = angle
-        self.x[:, 1:] = rate[:, None]
+    F: Array
+    G: Array
+    C: Array
+    K: Array
+    deviation: float  #: one sigma of the angle after a measurement [rad]
 
-    def predict(self, acceleration: Array) -> None:
-        """One period under the model's acceleration."""
-        self.x = self.x @ self._FT + acceleration[:, None] * self._G
 
-    def correct(self, angle: Array, rate: Array) -> None:
-        """Take in a measurement of this instant."""
-        innovation = self._innovation
-        innovation[:, 0], innovation[:, 1] = angle, rate
-        innovation -= self.x[:, self._shown]
-        self.x += innovation @ self._gainT
+def joint_filter(sensors: JointSensors, process_noise: float, period: float) -> JointFilter:
+    """The steady-state Kalman filter of these sensors; process noise as density [rad/s^2/sqrt(Hz)]."""
+    A, B, C = _continuous(sensors.filter_a_rad_s, sensors.filter_b_rad_s)
+    F, G, Q = _discretised(A, B, process_noise, period)
+    step = sensors.range_rad / 2**sensors.converter_bits
+    R = np.diag([sensors.angle_noise_rad**2 + step**2 / 12 + 1e-16, sensors.rate_noise_rad_s**2 + 1e-16])
+    P = solve_discrete_are(F.T, C.T, Q, R)
+    K = P @ C.T @ np.linalg.inv(C @ P @ C.T + R)
+    return JointFilter(F, G, C, K, float(np.sqrt((P - K @ C @ P)[0, 0])))
 
 
 def _continuous(a: float, b: float) -> tuple[Array, Array, Array]:
@@ -58,10 +51,10 @@ def _continuous(a: float, b: float) -> tuple[Array, Array, Array]:
     return A, np.array([0.0, 1, 0, 0]), np.array([[1.0, 0, 0, 0], [0, 0, 0, 1]])
 
 
-def _discretised(A: Array, inputs: Array, density: float, period: float) -> tuple[Array, Array, Array]:
+def _discretised(A: Array, B: Array, density: float, period: float) -> tuple[Array, Array, Array]:
     """Transition, input held over the period, and noise covariance over it (Van Loan)."""
     n = len(A)
-    augmented = expm(np.block([[A, inputs[:, None]], [np.zeros((1, n + 1))]]) * period)
-    noise = density**2 * np.outer(inputs, inputs)
+    augmented = expm(np.block([[A, B[:, None]], [np.zeros((1, n + 1))]]) * period)
+    noise = density**2 * np.outer(B, B)
     van_loan = expm((block_diag(-A, A.T) + np.block([[np.zeros((n, n)), noise], [np.zeros((n, 2 * n))]])) * period)
     return augmented[:n, :n], augmented[:n, n], van_loan[n:, n:].T @ van_loan[:n, n:]

@@ -1,4 +1,4 @@
-"""Pose and velocity of the floating base from late pictures, each taken in at the time it was exposed.
+"""Late pictures of the floating base, each taken in at the time it was exposed.
 
 Every coordinate is a double integrator driven by the model's acceleration plus white noise of density s:
 
@@ -16,6 +16,7 @@ import math
 import numpy as np
 
 from config.records import Array
+from mrds.kernel import slot
 
 Covariance = tuple[float, float, float]
 
@@ -26,20 +27,19 @@ FIRST_RATE_DEVIATION = 0.05
 
 
 class PoseFilter:
-    """Kalman filter of x, y and heading with a past of one second."""
+    """Kalman filter of x, y and heading with a past of one second.
+
+    The past holds motions: pose (3), velocity (3), and the acceleration (3) of the step that led there.
+    """
 
     def __init__(self, noise: Array, process_noise: Array, period: float) -> None:
         self._R, self._S = (noise**2 + 1e-16).tolist(), (process_noise**2).tolist()
-        self._capacity = int(MEMORY_S / period) + 2
-        size = 2 * self._capacity
-        self._t, self._x, self._v, self._a = (
-            np.zeros(size),
-            np.zeros((size, 3)),
-            np.zeros((size, 3)),
-            np.zeros((size, 3)),
-        )
+        self._keep = int(MEMORY_S / period) + 2
+        self._t, self._motion = np.zeros(2 * self._keep), np.zeros((2 * self._keep, 9))
+        self._motions = slot(self._motion)
         self._n = 0
-        self._exposed = math.nan
+        #: exposure time of the newest picture taken in [s]; NaN before the first
+        self.exposed = math.nan
         #: of each coordinate at the last exposure: position, position-velocity and velocity covariance
         self._P: list[Covariance] = []
 
@@ -48,65 +48,48 @@ class PoseFilter:
         """Whether a picture has come."""
         return self._n > 0
 
-    @property
-    def exposed(self) -> float:
-        """Exposure time of the newest picture taken in [s]; NaN before the first."""
-        return self._exposed
-
-    @property
-    def pose(self) -> Array:
-        """Pose now."""
-        newest: Array = self._x[self._n - 1]
-        return newest
-
-    @property
-    def velocity(self) -> Array:
-        """Velocity now."""
-        newest: Array = self._v[self._n - 1]
-        return newest
-
     def deviation(self, t: float) -> list[float]:
         """One standard deviation of the pose at time t."""
-        return [math.sqrt(pp) for pp, _, _ in self._covariance(t)]
+        d = max(t - self.exposed, 0.0)
+        c = d * d * d / 3
+        return [math.sqrt(pp + d * (2 * pv + d * vv) + s * c) for (pp, pv, vv), s in zip(self._P, self._S, strict=True)]
 
-    def predict(self, t: float, acceleration: Array) -> None:
-        """Forward to time t under an acceleration held since the last state."""
-        if self._n == len(self._t):
-            self._forget()
-        k, n = self._n - 1, self._n
-        dt = t - self._t[k]
-        self._a[k] = acceleration
+    def start(self, t: float, exposed: float, pose: Array) -> Array:
+        """The first picture, of a base at rest; the motion of now."""
+        motion = np.concatenate((pose, np.zeros(6)))
+        self._P = [(r, 0.0, FIRST_RATE_DEVIATION**2) for r in self._R]
+        self.exposed = exposed
+        self.push(exposed, motion)
+        self.push(t, motion)
+        return motion
+
+    def push(self, t: float, motion: Array) -> None:
+        """Remember the motion of time t."""
+        n = self._n
+        if n == len(self._t):
+            n = self._forget()
         self._t[n] = t
-        change = dt * acceleration
-        self._v[n] = self._v[k] + change
-        self._x[n] = self._x[k] + dt * (self._v[k] + 0.5 * change)
+        self._motions[9 * n : 9 * n + 9] = motion
         self._n = n + 1
 
-    def correct(self, t: float, exposed: float, pose: Array) -> bool:
-        """Take in a picture exposed by t, the time of the newest state; False if it is older than the last one."""
-        if not self.started:
-            self._start(t, exposed, pose)
-            return True
+    def correct(self, exposed: float, pose: Array) -> Array | None:
+        """Take in a picture; the mended motion of now, or None if it is no newer than the last or beyond memory."""
+        now = self._n - 1
         k = int(np.searchsorted(self._t[: self._n], exposed, side="right")) - 1
-        if k < 0 or exposed <= self._exposed:
-            return False
-        d = exposed - self._t[k]
-        innovation = pose - (self._x[k] + d * self._v[k] + 0.5 * d * d * self._a[k])
+        if k < 0 or exposed <= self.exposed:
+            return None
+        d, step = exposed - self._t[k], self._motion[min(k + 1, now)]
+        x, v = self._motion[k, :3], self._motion[k, 3:6]
+        innovation = pose - (x + d * v + 0.5 * d * d * step[6:])
         innovation[2] = math.remainder(innovation[2], 2 * math.pi)
         step_x, step_v = self._gain(exposed) * innovation
-        self._exposed = exposed
+        self.exposed = exposed
         # States from the exposure on get Phi(t_i - exposed) times the correction.
-        first = k if d == 0 else k + 1
-        later = slice(first, self._n)
-        self._x[later] += step_x + np.multiply.outer(self._t[later] - exposed, step_v)
-        self._v[later] += step_v
-        return True
-
-    def _start(self, t: float, exposed: float, pose: Array) -> None:
-        self._t[0], self._x[0], self._v[0] = exposed, pose, 0.0
-        self._n, self._exposed = 1, exposed
-        self._P = [(r, 0.0, FIRST_RATE_DEVIATION**2) for r in self._R]
-        self.predict(t, np.zeros(3))
+        later = slice(k if d == 0 else k + 1, self._n)
+        self._motion[later, :3] += step_x + np.multiply.outer(self._t[later] - exposed, step_v)
+        self._motion[later, 3:6] += step_v
+        mended: Array = self._motion[now]
+        return mended
 
     def _gain(self, exposed: float) -> Array:
         """Kalman gain of position and velocity for a picture; the covariance is then that after it."""
@@ -120,15 +103,15 @@ class PoseFilter:
 
     def _covariance(self, t: float) -> list[Covariance]:
         """Phi P Phi^T + Q from the last exposure to t, for each coordinate."""
-        d = max(t - self._exposed, 0.0)
+        d = max(t - self.exposed, 0.0)
         return [
-            (pp + d * (2 * pv + d * vv) + s * d**3 / 3, pv + d * vv + s * d * d / 2, vv + s * d)
+            (pp + d * (2 * pv + d * vv) + s * d * d * d / 3, pv + d * vv + s * d * d / 2, vv + s * d)
             for (pp, pv, vv), s in zip(self._P, self._S, strict=True)
         ]
 
-    def _forget(self) -> None:
-        """Keep the newest half of the past."""
-        keep = self._capacity
-        for past in (self._t, self._x, self._v, self._a):
-            past[:keep] = past[self._n - keep : self._n]
-        self._n = keep
+    def _forget(self) -> int:
+        """Keep the newest half of the past; how much that is."""
+        keep = self._keep
+        for past in (self._t, self._motion):
+            past[:keep] = past[-keep:]
+        return keep

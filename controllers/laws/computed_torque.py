@@ -1,7 +1,7 @@
 """Computed torque: the model turns demanded accelerations into generalised forces.
 
-    a = a_ref + K_v (u_ref - u) + K_p (q_ref - q)          (Stanford report L421 with erratum E9)
-    F = M(q) a + h(q, u)                                   (L425 with erratum E10)
+    a = a_ref + K_v (u_ref - u) + K_p (q_ref - q)          (Stanford report, 4.4.4, with erratum E9)
+    F = M(q) a + h(q, u)                                   (there, with erratum E10)
 
 The printed law misses the map Y from coordinate rates to the report's absolute rates; our u are the rates of q, so Y is
 the identity here.
@@ -16,6 +16,7 @@ from config.records import Demand, Reference, State
 from config.testbed import Testbed
 from mrds.compilation import compile_functions
 from mrds.dynamics import Dynamics
+from mrds.kernel import slot
 from mrds.tree import Tree
 
 
@@ -25,15 +26,17 @@ class ComputedTorque:
     def __init__(self, bed: Testbed) -> None:
         tree = Tree(bed.robot)
         gains = [bed.gain(v.name) for v in tree.velocities]
-        self.stiffness = np.array([g.stiffness_1_s2 for g in gains])
-        self.damping = np.array([g.damping_1_s for g in gains])
         self._kernel = compile_functions("computed_torque", [_function(tree)])["computed_torque"]
+        *inputs, self.stiffness, self.damping = self._kernel.inputs
+        self._q, self._u, self._q_ref, self._u_ref, self._a_ref = map(slot, inputs)
+        self.stiffness[:] = np.array([g.stiffness_1_s2 for g in gains])
+        self.damping[:] = np.array([g.damping_1_s for g in gains])
 
     def control(self, state: State, reference: Reference) -> Demand:
         """The accelerations and forces that bring the robot to its reference."""
-        acceleration, force = self._kernel(
-            state.q, state.u, reference.q, reference.u, reference.a, self.stiffness, self.damping
-        )
+        self._q[:], self._u[:] = state.q, state.u
+        self._q_ref[:], self._u_ref[:], self._a_ref[:] = reference.q, reference.u, reference.a
+        acceleration, force = self._kernel.evaluate()
         return Demand(state.t, acceleration.copy(), force.copy())
 
 

@@ -1,4 +1,4 @@
-"""What the vehicle really feels of its thrusters: the valves' answer to the commands, as thrust and as wrench."""
+"""What the valves really do with their commands, as the controllers expect it."""
 
 from __future__ import annotations
 
@@ -7,16 +7,13 @@ import numpy as np
 from config.controller import Allocation
 from config.devices import Thrusters
 from config.records import Array
-from controllers.thrusters.geometry import Dimension, available_thrust, thruster_matrix
 from mrds.valves import ValveBank
 
 
 class Delivery:
-    """Predicts thrust from openings. Throttled thrusters are ideal: they deliver at once what they are told."""
+    """Predicts mean openings. Throttled thrusters are ideal: they deliver at once what they are told."""
 
-    def __init__(self, thrusters: Thrusters, allocation: Allocation, dimension: Dimension) -> None:
-        self.matrix = thruster_matrix(thrusters, dimension)
-        self._available = available_thrust(thrusters)
+    def __init__(self, thrusters: Thrusters, allocation: Allocation) -> None:
         self._throttled = allocation.modulation == "proportional"
         self._valves = ValveBank(thrusters.valve, len(thrusters.units))
         self._opening = np.zeros(len(thrusters.units))
@@ -26,13 +23,6 @@ class Delivery:
         self._opening = opening if self._throttled else self._valves.command(t, opening)
         return self._opening
 
-    def thrust(self, t0: float, t1: float) -> Array:
-        """Mean thrust of each thruster between two times [N]."""
-        mean = self._opening if self._throttled else self._valves.mean_opening(t0, t1)
-        thrust: Array = mean * self._available
-        return thrust
-
-    def wrench(self, thrust: Array) -> Array:
-        """Wrench of these thrusts on the root body, in its own axes."""
-        result: Array = self.matrix @ thrust
-        return result
+    def mean_opening(self, t0: float, t1: float) -> Array:
+        """Mean opening of each valve between two times."""
+        return self._opening if self._throttled else self._valves.mean_opening(t0, t1)

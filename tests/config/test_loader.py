@@ -115,8 +115,7 @@ def test_an_override_finds_list_elements_by_name_joint_or_index() -> None:
 
 
 def test_an_override_makes_tables_that_the_file_leaves_out() -> None:
-    bed = load("free-flyer", ["simulation.motors.ideal=true", "recording.ring_rows=64"])
-    assert bed.simulation.motors.ideal
+    bed = load("free-flyer", ["recording.ring_rows=64"])
     assert bed.recording.ring_rows == 64
 
 

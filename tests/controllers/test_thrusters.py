@@ -110,7 +110,7 @@ def test_thrust_stays_between_nothing_and_what_is_available(method, wrench):
 @given(wrench=small_wrenches)
 def test_a_wrench_in_reach_is_met(method, wrench):
     thrust = sharing(method, stanford()).share(wrench)
-    assert thruster_matrix(stanford(), "planar") @ thrust == pytest.approx(wrench, abs=1e-6)
+    assert thruster_matrix(stanford(), "planar") @ thrust == pytest.approx(wrench, abs=5e-6)
 
 
 @pytest.mark.parametrize("method", ["pseudo_inverse", "least_propellant"])
@@ -119,7 +119,7 @@ def test_a_wrench_in_space_is_met(method):
     share, matrix = sharing(method, cube(), "spatial"), thruster_matrix(cube(), "spatial")
     for _ in range(200):
         wrench = rng.uniform(-1, 1, 6) * [0.2, 0.2, 0.2, 0.02, 0.02, 0.02]
-        assert matrix @ share.share(wrench) == pytest.approx(wrench, abs=1e-6)
+        assert matrix @ share.share(wrench) == pytest.approx(wrench, abs=5e-6)
 
 
 @pytest.mark.parametrize("method", ["pseudo_inverse", "least_propellant"])
@@ -129,7 +129,7 @@ def test_a_wrench_in_space_is_met(method):
 def test_the_others_share_the_work_of_a_failed_thruster(method, failed, wrench):
     wrench = 0.5 * wrench
     thrust = sharing(method, stanford(failed)).share(wrench)
-    assert thruster_matrix(stanford(), "planar") @ thrust == pytest.approx(wrench, abs=1e-6)
+    assert thruster_matrix(stanford(), "planar") @ thrust == pytest.approx(wrench, abs=5e-6)
 
 
 def test_pairs_are_found_in_the_geometry():
@@ -161,8 +161,8 @@ def test_least_propellant_is_the_optimum_of_the_linear_programme(wrench):
     thrust = sharing("least_propellant", stanford()).share(wrench)
     referee = linprog(np.ones(8), A_eq=matrix, b_eq=wrench, bounds=[(0.0, 1.0)] * 8, method="highs")
     if referee.status == 0:
-        assert matrix @ thrust == pytest.approx(wrench, abs=1e-6)
-        assert thrust.sum() == pytest.approx(referee.fun, abs=1e-6)
+        assert matrix @ thrust == pytest.approx(wrench, abs=5e-6)
+        assert thrust.sum() == pytest.approx(referee.fun, abs=5e-6)
 
 
 @settings(max_examples=60, deadline=None)
@@ -174,7 +174,7 @@ def test_least_propellant_is_optimal_for_any_placement(seed, n, spatial):
     wrench = matrix @ (available * rng.uniform(0, 1, n))
     thrust = LeastPropellant(matrix, available, np.ones(rows)).share(wrench)
     referee = linprog(np.ones(n), A_eq=matrix, b_eq=wrench, bounds=[(0.0, float(u)) for u in available], method="highs")
-    assert matrix @ thrust == pytest.approx(wrench, abs=1e-6)
+    assert matrix @ thrust == pytest.approx(wrench, abs=5e-6)
     assert thrust.sum() == pytest.approx(referee.fun, rel=5e-5)
 
 
@@ -192,7 +192,7 @@ def test_out_of_reach_gives_the_nearest_wrench_in_reach(wrench):
 @given(wrench=small_wrenches)
 def test_least_propellant_never_costs_more_than_the_pseudo_inverse(wrench):
     least = sharing("least_propellant", stanford()).share(wrench).sum()
-    assert least <= sharing("pseudo_inverse", stanford()).share(wrench).sum() + 1e-6
+    assert least <= sharing("pseudo_inverse", stanford()).share(wrench).sum() + 5e-6
 
 
 @pytest.mark.parametrize("propellant_weight", [0.0, 0.3])

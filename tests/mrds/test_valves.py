@@ -210,6 +210,21 @@ def test_averages_add_up_however_the_time_is_cut(delay, rise, minimum, script, p
 
 
 @settings(max_examples=100, deadline=None)
+@given(delay=times, rise=times, minimum=times, script=scripts)
+def test_many_steps_at_once_are_the_same_to_the_bit_as_one_by_one(delay, rise, minimum, script):
+    valve = Valve(delay_s=delay, rise_s=rise, minimum_on_s=minimum)
+    at_once, one_by_one = ValveBank(valve, 2), ValveBank(valve, 2)
+    at = 0
+    for wait, opening in script:
+        found = np.broadcast_to(at_once.mean_openings(at, at + wait, STEP), (wait, 2))
+        for row in found:
+            assert np.array_equal(row, one_by_one.mean_opening(at * STEP, (at + 1) * STEP))
+            at += 1
+        at_once.command(at * STEP, np.array(opening))
+        one_by_one.command(at * STEP, np.array(opening))
+
+
+@settings(max_examples=100, deadline=None)
 @given(minimum=times, told=st.lists(st.booleans(), min_size=1, max_size=60))
 def test_no_pulse_is_shorter_than_the_shortest(minimum, told):
     valves = bank(minimum=minimum)

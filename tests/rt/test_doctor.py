@@ -11,7 +11,7 @@ from rt.doctor import Finding, examine
 
 NAMES = [
     "python", "compiler", "model cache", "priority", "memory lock", "cpu latency", "processors", "kernel", "timer",
-    "cyclictest", "serial ports", "shared memory", "disk",
+    "cyclictest", "serial ports", "disk",
 ]  # fmt: skip
 
 

@@ -67,7 +67,7 @@ def run(*changes: str, clock=None, ticks: int = 100, **watch):
     devices = Watched(session.devices, **watch)
     session._devices = devices
     outcome = session.run(clock or VirtualClock(), memory)
-    at_rest = not session.plant.motors.torque.any() and not session.plant.thrusters.thrust(100.0, 101.0).any()
+    at_rest = not session.plant.motors.torque.any() and not session.plant.thrusters.thrust(100, 101).any()
     return outcome, memory.rows, channels, devices, at_rest
 
 

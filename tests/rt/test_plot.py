@@ -2,22 +2,28 @@ import dataclasses
 import json
 import os
 import stat
+from pathlib import Path
 
 import matplotlib
 import numpy as np
 import pytest
+from matplotlib.collections import LineCollection
+from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.image import imread
+from matplotlib.patches import Circle, Polygon
 from matplotlib.text import Text
 
 from config.errors import InputError
 from config.loader import from_json, load, to_json
-from rt import plot
+from rt.events import Events
 from rt.log import Log
-from rt.plot import DPI, SIZE_IN, plot_log
+from rt.plots import page, plot_log
+from rt.plots.look import DPI, HULL_FIRST, HULL_LAST, PLUME, SIZE_IN, STOP, STYLE
+from rt.plots.silhouette import Silhouette
 from rt.session import simulate_in_memory
 
-PIXELS = (round(SIZE_IN[1] * DPI), round(SIZE_IN[0] * DPI))
+WIDTH, HEIGHT = int(SIZE_IN[0] * DPI), int(SIZE_IN[1] * DPI)
 
 
 def fixed_arm():
@@ -33,9 +39,25 @@ def fixed_arm():
     return from_json(json.dumps(content))
 
 
+def run(bed) -> Log:
+    """A run with its events, as the recorder would have told them."""
+    log, events = simulate_in_memory(bed), []
+
+    def tell(t, tick, level, name, text):
+        events.append({"t_s": t, "tick": tick, "level": level, "name": name, "text": text})
+
+    Events(log.channels, tell).look(log.rows)
+    return dataclasses.replace(log, events=tuple(events))
+
+
 @pytest.fixture(scope="module")
 def flown() -> Log:
-    return simulate_in_memory(load("free-flyer", ["loop.duration_s=1"]))
+    return run(load("free-flyer", ["loop.duration_s=1"]))
+
+
+@pytest.fixture(scope="module")
+def two_arms() -> Log:
+    return run(load("two-arm-free-flyer", ["loop.duration_s=0.3"]))
 
 
 def with_rows(log: Log, rows, **changes) -> Log:
@@ -43,11 +65,8 @@ def with_rows(log: Log, rows, **changes) -> Log:
 
 
 def drawn(log: Log) -> Figure:
-    """The page, drawn to the last pixel."""
-    with matplotlib.style.context(["default", plot._STYLE]):
-        figure = plot._figure(log)
-        figure.canvas.draw()
-    return figure
+    with matplotlib.style.context(["default", STYLE]):
+        return page.build_page(log)
 
 
 def texts(figure: Figure) -> list[str]:
@@ -55,12 +74,11 @@ def texts(figure: Figure) -> list[str]:
     return [text.get_text() for text in figure.findobj(Text)]
 
 
-@pytest.mark.parametrize("bed", ["free-flyer/ideal", "two-arm-free-flyer"])
-def test_a_short_run_becomes_a_picture(bed, tmp_path):
+def test_a_short_run_becomes_a_picture(two_arms, tmp_path):
     before = dict(matplotlib.rcParams)
-    plot_log(simulate_in_memory(load(bed, ["loop.duration_s=0.3"])), tmp_path / "run.png")
+    plot_log(two_arms, tmp_path / "run.png")
     picture = imread(tmp_path / "run.png")
-    assert picture.shape[:2] == PIXELS
+    assert picture.shape[:2] == (HEIGHT, WIDTH)
     assert picture[..., :3].std() > 0.02
     assert dict(matplotlib.rcParams) == before
 
@@ -68,41 +86,81 @@ def test_a_short_run_becomes_a_picture(bed, tmp_path):
 def test_the_page_says_what_was_run(flown):
     seen = texts(drawn(flown))
     assert flown.bed.title in seen
-    assert "Tracking error: truth − reference" in seen
-    units = (
-        "x [m]",
-        "position [mm]",
-        "heading [mrad]",
-        "joints [mrad]",
-        "torque [N m]",
-        "time [µs]",
-        "time [s]",
-    )
-    assert set(units) <= set(seen)
+    errors = {"position\nerror [mm]", "heading\nerror [mrad]", "joint\nerror [mrad]"}
+    assert errors | {"x [m]", "torque\n[N m]", "valves", "time [s]"} <= set(seen)
     facts = next(text for text in seen if "seed" in text)
-    for fact in ("free-flyer", "virtual time", "seed 1", "1 s, 200 ticks of 5 ms"):
+    for fact in ("free-flyer", "seed 1", "1 s", "error = truth − reference", "tick of 5 ms"):
         assert fact in facts
 
 
 def test_a_fixed_arm_is_drawn_without_the_panels_it_has_nothing_for():
-    figure = drawn(simulate_in_memory(fixed_arm()))
+    figure = drawn(run(fixed_arm()))
     assert "An arm for $5 or $6_{each}" in texts(figure)
     labels = [axes.get_ylabel() for axes in figure.axes]
-    assert [label for label in labels if label] == ["y [m]", "joints [mrad]", "torque [N m]"]
+    assert labels == ["y [m]", "joint\nerror [mrad]", "torque\n[N m]", "steps\n[us]"]
+
+
+def test_nothing_is_written_beyond_the_page(two_arms):
+    figure = drawn(two_arms)
+    figure.draw_without_rendering()
     for text in figure.findobj(Text):
         if text.get_visible() and text.get_text():
             box = text.get_window_extent()
-            assert box.x0 >= 0, text
-            assert box.y0 >= 0, text
-            assert box.x1 <= PIXELS[1], text
-            assert box.y1 <= PIXELS[0], text
+            assert 0 <= box.x0 < box.x1 <= WIDTH, text
+            assert 0 <= box.y0 < box.y1 <= HEIGHT, text
+
+
+def test_arms_and_jets_are_seen_where_trigonometry_puts_them(flown):
+    q = np.array([0.7, -0.2, 0.5, -0.8, 1.9])
+    base, (heading, shoulder, elbow) = q[:2], q[2:]
+    silhouette = Silhouette(flown.bed)
+    points = silhouette.at(q[None])[0]
+
+    def along(angle, length):
+        return length * np.array([np.cos(angle), np.sin(angle)])
+
+    at_shoulder = base + along(heading, 0.24)
+    at_elbow = at_shoulder + along(heading + shoulder, 0.30)
+    tip = at_elbow + along(heading + shoulder + elbow, 0.30)
+    assert points[silhouette.links] == pytest.approx(np.array([[at_shoulder, at_elbow], [at_elbow, tip]]))
+    nozzle, down = points[np.array(silhouette.jets[0])]  # r1 pushes along -x, so its jet goes along x
+    assert nozzle == pytest.approx(base + along(heading + np.pi / 4, 0.13 * np.sqrt(2)))
+    assert down - nozzle == pytest.approx(along(heading, 1.0))
+    assert silhouette.radius == pytest.approx(0.24)
+
+
+def test_the_base_is_drawn_where_it_was_first_and_last(flown):
+    rows = flown.rows.copy()
+    way = rows[:, flown.channels.place("/truth", "q")]
+    way[:, 0] += np.linspace(0, 1, len(rows))
+    hulls = drawn(with_rows(flown, rows)).findobj(lambda a: isinstance(a, Circle) and a.radius > 0.2)
+    for colour, q in ((HULL_FIRST, way[0]), (HULL_LAST, way[-1])):
+        (hull,) = [h for h in hulls if h.get_facecolor() == to_rgba(colour)]
+        assert hull.center == pytest.approx(q[:2])
+
+
+def test_a_plume_goes_out_of_the_thruster_that_fired_and_of_no_other(flown):
+    rows = flown.rows.copy()
+    rows[:, flown.channels.place("/applied", "opening")] = 0.0
+    rows[100:, flown.channels.column("/applied", "r4_opening")] = 1.0
+    figure = drawn(with_rows(flown, rows))
+    plumes = figure.findobj(lambda a: isinstance(a, Polygon) and a.get_facecolor()[:3] == to_rgba(PLUME)[:3])
+    outlines = np.array([plume.get_xy()[:3] for plume in plumes])
+    long = outlines[np.ptp(outlines, axis=1).max(axis=1) > 1e-6]
+    assert len(long)
+    x, y, heading, *_ = flown.rows[-1, flown.channels.place("/truth", "q")]
+    ahead, left = np.array([[np.cos(heading), np.sin(heading)], [-np.sin(heading), np.cos(heading)]])
+    for tip, *mouth in long:  # r4 pushes along x from the left of the back
+        assert tip == pytest.approx((x, y) - 0.13 * ahead + 0.13 * left, abs=1e-3)
+        out = np.mean(mouth, axis=0) - tip
+        assert out / np.linalg.norm(out) == pytest.approx(-ahead, abs=1e-2)
 
 
 def test_a_cut_log_without_truth_shows_the_estimate(flown):
     rows = flown.rows[:100].copy()
     rows[:, flown.channels.place("/truth", "q")] = np.nan
     seen = texts(drawn(with_rows(flown, rows, complete=False, summary=None)))
-    assert "Tracking error: estimate − reference" in seen
+    assert "path (estimate)" in seen
     assert "the log is cut: the run went on" in seen
 
 
@@ -115,51 +173,35 @@ def test_numbers_gone_wild_do_not_spoil_the_page(flown):
     rows = flown.rows.copy()
     wild = np.arange(rows.shape[1]) != flown.channels.place("/timing", "scheduled")
     rows[50:80, wild], rows[80:100, wild], rows[100:, wild] = np.inf, -1e300, np.nan
-    assert drawn(with_rows(flown, rows))
+    for axes in drawn(with_rows(flown, rows)).axes:
+        assert np.ptp(axes.get_ylim()) < (1e5 if "us" in axes.get_ylabel() else 100), axes.get_ylabel()
     rows[:, wild] = np.nan
     assert "where the robot was is not known" in texts(drawn(with_rows(flown, rows)))
 
 
-def test_a_long_run_keeps_its_peaks(flown):
-    rows = np.tile(flown.rows, (100, 1))
-    rows[:, flown.channels.place("/timing", "scheduled")] = np.arange(len(rows)) * flown.bed.loop.period_s
-    rows[12345, flown.channels.column("/applied", "shoulder_torque_n_m")] = 0.19
-    panel = next(axes for axes in drawn(with_rows(flown, rows)).axes if axes.get_ylabel() == "torque [N m]")
-    lines = [np.asarray(line.get_ydata()) for line in panel.lines]
-    assert max(len(line) for line in lines) < len(rows)
-    assert max(line.max() for line in lines) == 0.19
-
-
 def test_the_stop_of_the_guard_is_named_and_lined_through():
-    log = simulate_in_memory(load("free-flyer", ["loop.duration_s=2", "safety.tracking_error_m=0.001"]))
+    log = run(load("free-flyer", ["loop.duration_s=2", "safety.tracking_error_m=0.001"]))
     assert log.summary is not None
     assert log.summary["ended"] == "tracking_error"
-    figure = drawn(log)
-    assert "tracking error" in texts(figure)
-    panel = next(axes for axes in figure.axes if axes.get_ylabel() == "position [mm]")
-    at = [line.get_xdata()[0] for line in panel.lines if line.get_color() == plot._STOP]
-    assert at == [log.summary["ended_at_s"]]
+    figure, at = drawn(log), log.summary["ended_at_s"]
+    assert {f"{at:.4g} s\ntracking error", f"tracking error at {at:.4g} s"} <= set(texts(figure))
+    for axes in figure.axes[1:]:
+        lines = axes.findobj(lambda a: isinstance(a, LineCollection) and (a.get_color() == to_rgba(STOP)).all())
+        assert [segment[0][0] for line in lines for segment in line.get_segments()] == [at]
 
 
 def test_events_are_named_once_however_often_they_happen(flown):
-    def event(t, level, name):
-        return {"t_s": t, "tick": 0, "level": level, "name": name, "text": ""}
-
-    events = (
-        *(event(0.3 + 0.02 * i, "warning", "torque_clamped") for i in range(30)),
-        event(0.31, "warning", "overrun"),
-        event(0.95, "error", "operator_stop"),
-    )
-    seen = texts(drawn(with_rows(flown, flown.rows, events=events)))
-    assert seen.count("torque clamped (30 times)") == 1
-    assert seen.count("overrun") == 1
-    assert seen.count("operator stop") == 1
+    often = [{"t_s": 0.3 + 0.02 * i, "level": "warning", "name": "torque_clamped"} for i in range(30)]
+    once = {"t_s": 0.31, "level": "warning", "name": "overrun"}
+    seen = texts(drawn(with_rows(flown, flown.rows, events=(*often, once))))
+    assert seen.count("torque clamped at 0.3 s (30 times)") == 1
+    assert seen.count("overrun at 0.31 s") == 1
 
 
 @pytest.fixture
 def blank(monkeypatch):
     """An empty page, for what matters to the file only."""
-    monkeypatch.setattr(plot, "_figure", lambda log: Figure(figsize=SIZE_IN))
+    monkeypatch.setattr(page, "build_page", lambda log: Figure(figsize=(1, 1), dpi=100))
 
 
 @pytest.mark.usefixtures("blank")
@@ -170,7 +212,7 @@ def test_an_existing_picture_is_replaced_only_when_told_to(flown, tmp_path):
         plot_log(flown, path)
     assert path.read_text() == "precious"
     plot_log(flown, path, overwrite=True)
-    assert imread(path).shape[:2] == PIXELS
+    assert imread(path).shape[:2] == (100, 100)
     assert os.listdir(tmp_path) == ["run.png"]
 
 
@@ -203,14 +245,17 @@ def test_nothing_half_written_is_left(fault, flown, tmp_path, monkeypatch):
 
 
 @pytest.mark.usefixtures("blank")
-def test_a_place_that_can_not_be_written_is_refused_in_a_sentence(flown, tmp_path):
-    (tmp_path / "taken.png").mkdir()
-    for path, overwrite, why in (
-        (tmp_path / "nowhere" / "run.png", False, "can't be written: No such file or directory"),
-        (tmp_path / "taken.png", True, "can't be written: Is a directory"),
-        (tmp_path / "run.pdf", False, "expected a name that ends in .png"),
-    ):
-        with pytest.raises(InputError, match=why) as raised:
-            plot_log(flown, path, overwrite=overwrite)
-        assert "\n" not in str(raised.value)
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("nowhere/run.png", "can't be written: No such file or directory"),
+        ("taken.png", "can't be written: Is a directory"),
+        ("run.pdf", "expected a name that ends in .png"),
+    ],
+)
+def test_a_place_that_can_not_be_written_is_refused_in_a_sentence(name, why, flown, tmp_path):
+    Path(tmp_path / "taken.png").mkdir()
+    with pytest.raises(InputError, match=why) as raised:
+        plot_log(flown, tmp_path / name, overwrite=True)
+    assert "\n" not in str(raised.value)
     assert os.listdir(tmp_path) == ["taken.png"]

@@ -76,7 +76,7 @@ def test_another_gain_is_another_run(monkeypatch: pytest.MonkeyPatch):
 
     def changed(self, bed):
         build(self, bed)
-        self.damping = self.damping * (1 + 1e-15)
+        self.damping *= 1 + 1e-15
 
     monkeypatch.setattr(ComputedTorque, "__init__", changed)
     first = replay(log).first

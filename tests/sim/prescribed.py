@@ -8,7 +8,7 @@ from config.records import Array
 
 
 class PrescribedMotion:
-    """Answers devices as the plant does, with q(t) and u(t) given."""
+    """Answers devices as the plant does, with q(t) and u(t) given: a planar base and joints without rate filters."""
 
     def __init__(self, step_s: float, q: Callable[[float], Array], u: Callable[[float], Array]) -> None:
         self.step_s = step_s
@@ -28,8 +28,14 @@ class PrescribedMotion:
     def u(self) -> Array:
         return np.asarray(self._u(self.t))
 
+    @property
+    def joints(self) -> Array:
+        return np.concatenate([self.q[3:], self.u[3:]])
+
     def advance(self, t: float) -> None:
+        path = []
         while (self._steps + 1 - 1e-6) * self.step_s <= t:
             self._steps += 1
-            for observer in self.observers:
-                observer.observe(self.t, self.q, self.u)
+            path.append(np.concatenate([self.q, self.u]))
+        for observer in self.observers if path else ():
+            observer.observe(self._steps, np.array(path))

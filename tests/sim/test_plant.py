@@ -56,7 +56,7 @@ def test_motors_only_move_momentum_around_and_the_energy_is_their_work():
 def test_each_thruster_pushes_as_the_report_says():
     rj, heading = 0.13, 0.7
     c, s = math.cos(heading), math.sin(heading)
-    force = np.array([[-c, s, s, c, c, -s, -s, -c], [-s, -c, -c, s, s, c, c, -s]])  # C_RF of L374, rows 1 and 2
+    force = np.array([[-c, s, s, c, c, -s, -s, -c], [-s, -c, -c, s, s, c, c, -s]])  # C_RF of section 4.4, rows 1 and 2
     moment = rj * np.array([1, -1, 1, -1, 1, -1, 1, -1])  # row 3, about the base's origin
     bed = load("free-flyer/ideal", overrides=["simulation.initial={base_heading_rad=0.7}"])
     model = Model(bed.robot)
@@ -197,35 +197,84 @@ def test_steps_are_small_enough_for_the_preset():
 
 
 def test_advancing_at_once_or_in_parts_is_the_same_to_the_bit():
-    bed = load("free-flyer", overrides=MOVING)
-    at_once, in_parts = Plant(bed), Plant(bed)
-    at_once.advance(3.0)
-    for k in range(1, 601):
-        in_parts.advance(k * 0.005)
-        in_parts.advance(k * 0.005)
-        in_parts.advance(0.0)
-    assert at_once.t == in_parts.t == 3.0
-    assert np.array_equal(at_once.q, in_parts.q)
+    """Whether a call of compiled code makes a whole tick or one step, and whatever the valves do meanwhile."""
+    bed = load("free-flyer", overrides=[*MOVING, "simulation.thrusters.tank_n_s=20.0"])
+    parts = {"at once": [300], "ticks": 60 * [5], "steps": 300 * [1], "uneven": 30 * [7, 0, 1, 2]}
+    found = {}
+    for name, steps in parts.items():
+        plant, devices = build_lab(bed)
+        for k, command in enumerate((np.ones(8), np.eye(8)[2], 0.5 * np.ones(8), np.zeros(8))):
+            devices.thrusters.write(k * 0.3, command)
+            for until in np.cumsum(steps):
+                plant.advance(k * 0.3 + until * 0.001)
+        assert plant.t == pytest.approx(1.2)
+        plant.advance(0.0)
+        found[name] = np.concatenate([plant.q, plant.u, plant.joints, [plant.impulse_left, plant.impulse_used]])
+    assert all(np.array_equal(state, found["at once"]) for state in found.values())
+    assert found["at once"][-1] > 1.0
 
 
 def test_observers_see_every_step_at_its_time():
     class Witness:
         def __init__(self):
-            self.seen = []
+            self.seen = {}
 
-        def observe(self, t, q, u):
-            self.seen.append((t, q.copy(), u.copy()))
+        def observe(self, last, path):
+            for k, x in enumerate(path):
+                self.seen[last - len(path) + 1 + k] = x.copy()
 
     bed = load("free-flyer", overrides=MOVING)
     plant, again, witness = Plant(bed), Plant(bed), Witness()
     plant.observers.append(witness)
-    plant.advance(0.02)
-    assert len(witness.seen) == 20
-    for t, q, u in witness.seen:
-        again.advance(t)
-        assert again.t == t
-        assert np.array_equal(q, again.q)
-        assert np.array_equal(u, again.u)
+    plant.advance(0.018)
+    assert list(witness.seen) == list(range(1, 19))
+    for step, x in witness.seen.items():
+        again.advance(step * bed.simulation.physics_step_s)
+        assert np.array_equal(x, np.concatenate([again.q, again.u]))
+
+
+def swinging_arm(*overrides):
+    """The arm alone on a fixed base, turning; only the sensed joints matter."""
+    bed = load("free-flyer/ideal", overrides=[*MOVING, *overrides])
+    kept = {k: v for k, v in bed.simulation.initial.items() if not k.startswith("base")}
+    bed = bed.model_copy(update={"simulation": bed.simulation.model_copy(update={"initial": kept})})
+    arm = bed.robot.model_copy(update={"base": "fixed"})
+    return Plant(rebuilt(bed, arm, joint_sensors=bed.devices.joint_sensors))
+
+
+def test_rates_behind_the_filters_are_those_of_an_independent_integration():
+    a, b = 60.0, 140.0
+    plant = swinging_arm(f"devices.joint_sensors.filter_a_rad_s={a}", f"devices.joint_sensors.filter_b_rad_s={b}")
+    times = 0.001 * np.arange(201)
+    angle = [plant.q]
+    for t in times[1:]:
+        plant.advance(t)
+        angle.append(plant.q)
+    start = swinging_arm().u
+
+    def stages(t, w):
+        """Two low-pass stages behind the angle, which starts as if it had always moved at its first rate."""
+        now = np.array([np.interp(t, times, track) for track in np.transpose(angle)])
+        return np.concatenate([a * (now - w[:2]), b * (w[:2] - w[2:])])
+
+    first = angle[0] - start / a
+    w = solve_ivp(stages, (0.0, 0.2), np.concatenate([first, first - start / b]), rtol=1e-9, atol=1e-12, max_step=1e-3)
+    end = w.y[:, -1]
+    np.testing.assert_allclose(plant.joints, [*plant.q, *(b * (end[:2] - end[2:]))], atol=1e-8)
+    assert np.abs(plant.joints[2:] - plant.u).max() > 1e-3
+
+
+def test_rate_filters_start_without_a_transient():
+    plant = swinging_arm()
+    np.testing.assert_array_equal(plant.joints[2:], [-0.5, 0.8])
+    plant.advance(0.001)
+    np.testing.assert_allclose(plant.joints[2:], [-0.5, 0.8], atol=1e-4)
+
+
+def test_without_rate_filters_the_rates_are_the_true_ones():
+    plant = swinging_arm("devices.joint_sensors.filter_a_rad_s=0", "devices.joint_sensors.filter_b_rad_s=0")
+    plant.advance(0.5)
+    np.testing.assert_array_equal(plant.joints, [*plant.q, *plant.u])
 
 
 def test_state_handed_out_does_not_change_later():

@@ -41,7 +41,7 @@ def test_angles_saturate_at_the_ends_of_the_range():
 
 
 def test_a_plant_that_has_blown_up_reads_as_no_number():
-    assert np.isnan(sensors([], angle=np.nan).read(0.005).values).all()
+    assert np.isnan(sensors([], angle=np.nan, rate=np.nan).read(0.005).values).all()
 
 
 def test_offset_moves_the_angle_and_not_the_rate():
@@ -59,16 +59,8 @@ def test_noise_has_the_deviation_of_the_data_sheet():
     assert np.abs(correlation).max() < 0.06
 
 
-def test_the_filter_starts_without_a_transient():
-    for rate in (0.0, 0.7):
-        device = sensors([*NO_NOISE, *NO_OFFSET], rate=rate)
-        rates = np.array([device.read(0.005 * k).values[2:] for k in range(100)])
-        np.testing.assert_allclose(rates, np.tile([rate, 2 * rate], (100, 1)), atol=1e-12)
-
-
-def test_perfect_sensors_without_rate_filter_tell_the_truth():
-    no_filter = ["devices.joint_sensors.filter_a_rad_s=0", "devices.joint_sensors.filter_b_rad_s=0"]
-    device = sensors(["simulation.joint_sensors.perfect=true", *no_filter], rate=0.3)
+def test_perfect_sensors_tell_the_truth():
+    device = sensors(["simulation.joint_sensors.perfect=true"], rate=0.3)
     for k in range(10):
         t = 0.005 * k
         frame = device.read(t)

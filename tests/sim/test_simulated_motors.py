@@ -11,11 +11,6 @@ def test_torque_is_limited_and_reported():
     np.testing.assert_array_equal(devices.motors.write(0.0, np.array([0.3, -0.2])), [0.3, -0.2])
 
 
-def test_ideal_motors_have_no_limit():
-    _, devices = build_lab(load("free-flyer", overrides=["simulation.motors.ideal=true"]))
-    np.testing.assert_array_equal(devices.motors.write(0.0, np.array([5.0, -3.0])), [5.0, -3.0])
-
-
 def test_the_limited_torque_is_what_moves_the_robot_until_the_next_one():
     bed = load("free-flyer", overrides=["simulation.table.ideal=true", "simulation.initial={}"])
     plant, devices = build_lab(bed)

@@ -81,6 +81,10 @@ def test_as_many_pictures_are_lost_as_configured():
     assert count == pytest.approx(0.7 * 5998, abs=4 * math.sqrt(0.3 * 0.7 * 5998))
 
 
+def test_no_picture_comes_when_all_are_lost():
+    assert camera(["simulation.vision.dropout_probability=1.0"]).read(5.0).number == 0
+
+
 def test_noise_has_the_deviation_of_the_data_sheet():
     found = frames(camera(NO_DROPOUT), 40.0, 0.005)
     error = np.array([frame.values - pose(frame.taken) for _, frame in found])

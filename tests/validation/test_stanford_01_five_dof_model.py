@@ -1,6 +1,6 @@
-"""Stanford report of 1987, section 4.4: the single-arm free-flyer with five degrees of freedom (digest, test 1).
+"""Stanford report of 1987, section 4.4: the single-arm free-flyer with five degrees of freedom (acceptance test 1).
 
-The report moves the bodies with absolute rates, u = Y q' (L360), and does not print M and V; the closed form here is
+The report moves the bodies with absolute rates, u = Y q', and does not print M and V; the closed form here is
 derived for those rates. Ours is M_q = Y^T M Y, h_q = Y^T V u, F_q = Y^T F.
 """
 
@@ -16,7 +16,7 @@ from mrds.model import Model
 MODEL = Model(load("free-flyer/printed-inertias").robot)
 Y = np.array([[1, 0, 0, 0, 0], [0, 1, 0, 0, 0], [0, 0, 1, 0, 0], [0, 0, 1, 1, 0], [0, 0, 1, 1, 1.0]])
 
-# Table 4.1 (L384-L401); the shoulder sits at the radius of the base
+# Table 4.1; the shoulder sits at the radius of the base
 M_B, M_L1, M_L2 = 50.0, 1.0, 1.0
 I_B = I_L1 = I_L2 = 0.13  # as printed, though impossible (erratum E12)
 L1 = 0.30

@@ -1,4 +1,4 @@
-"""Stanford report of 1987, section 4.4: thruster geometry, pseudo-inverse and Table 4.2 (digest, test 3)."""
+"""Stanford report of 1987, section 4.4: thruster geometry, pseudo-inverse and Table 4.2 (acceptance test 3)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PARTNER = [3, 5, 7, 1]
 
 
 def c_rf(q3: float) -> np.ndarray:
-    """C_RF as printed (L374): rows inertial fx, fy and the absolute rates of base, upper arm, forearm."""
+    """C_RF as printed: rows inertial fx, fy and the absolute rates of base, upper arm, forearm."""
     c, s, r = np.cos(q3), np.sin(q3), R_JET
     return np.array(
         [
@@ -33,7 +33,7 @@ def c_rf(q3: float) -> np.ndarray:
 
 
 def c_rf_reduced(q3: float) -> np.ndarray:
-    """C_RF' (L431): columns 1, 3, 5, 7, 9, 10 of C_RF."""
+    """C_RF': columns 1, 3, 5, 7, 9, 10 of C_RF."""
     return c_rf(q3)[:, [0, 2, 4, 6, 8, 9]]
 
 

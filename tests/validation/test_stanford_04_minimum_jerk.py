@@ -1,4 +1,4 @@
-"""Stanford report of 1987, section 4.4.4: the fifth-order reference (digest, test 4, with erratum E8)."""
+"""Stanford report of 1987, section 4.4.4: the fifth-order reference (acceptance test 4, with erratum E8)."""
 
 from __future__ import annotations
 

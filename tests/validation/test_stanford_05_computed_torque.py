@@ -1,4 +1,4 @@
-"""Stanford digest, test 5: computed torque tracks to 1e-4, and the printed law without Y does not."""
+"""Stanford report of 1987, acceptance test 5: computed torque tracks to 1e-4, the printed law without Y does not."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from controllers.laws.computed_torque import ComputedTorque
 from mrds.model import Model
 from rt.session import simulate_in_memory
 
-#: digest, section 6: start, amplitudes and gains of the one case
+#: our case: start, amplitudes and gains of the one case
 CASE = (
     "loop.duration_s=20.0",
     "controller.gains.joints={stiffness_1_s2=0.64, damping_1_s=1.6}",
@@ -18,7 +18,7 @@ CASE = (
     " shoulder_rad=-0.2, elbow_rad=1.4}}]",
     "safety.table_m=[-5.0, -5.0, 5.0, 5.0]",
 )
-#: L360: absolute rates of base, upper arm and forearm from the rates of q
+#: Y: absolute rates of base, upper arm and forearm from the rates of q
 Y = np.array([[1, 0, 0, 0, 0], [0, 1, 0, 0, 0], [0, 0, 1, 0, 0], [0, 0, 1, 1, 0], [0, 0, 1, 1, 1.0]])
 
 
@@ -37,7 +37,7 @@ def test_the_printed_law_without_y_misses_by_more_than_1e_2(monkeypatch: pytest.
     model = Model(load("free-flyer").robot)
 
     def printed(self, state, reference):
-        # L425 has F = M T + V u in absolute rates, where T is a demand on q'': in our rates M takes Y^-1 T for T.
+        # The report has F = M T + V u in absolute rates, where T is a demand on q'': in our rates M takes Y^-1 T for T.
         demand = right(self, state, reference)
         force = model.inverse_dynamics(state.q, state.u, np.linalg.solve(Y, demand.acceleration))
         return Demand(demand.t, demand.acceleration, force.copy())

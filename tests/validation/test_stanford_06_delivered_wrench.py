@@ -1,4 +1,4 @@
-"""Stanford digest, test 6: on/off valves shake the arm unless the torques are solved for what the valves deliver."""
+"""Stanford report of 1987, acceptance test 6: on/off valves shake the arm, unless the torques know what comes."""
 
 import numpy as np
 import pytest

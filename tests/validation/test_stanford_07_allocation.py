@@ -1,4 +1,4 @@
-"""Propellant of the pseudo-inverse against the optimum on the Stanford vehicle (digest, test 7)."""
+"""Propellant of the pseudo-inverse against the optimum on the Stanford vehicle (acceptance test 7)."""
 
 from __future__ import annotations
 

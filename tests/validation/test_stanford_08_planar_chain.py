@@ -1,4 +1,4 @@
-"""Stanford report of 1987, chapter 3 and appendix B: the serial planar chain (digest, test 8).
+"""Stanford report of 1987, chapter 3 and appendix B: the serial planar chain (acceptance test 8).
 
 The report's algorithm is written out here as corrected, in its own terms: links i = 1..n with absolute angles phi_i,
 speeds u_1..u_n the absolute rates, u_n+1 and u_n+2 the velocity of a reference point in world axes;
@@ -70,7 +70,7 @@ def recursion(chain: Chain, phi: Array, u: Array, reference: int | None = None) 
 
 
 def closed_form(chain: Chain, phi: Array, u: Array) -> tuple[Array, Array]:
-    """The rotational block of M and N from the start of link 1 (L853-L867, corrected)."""
+    """The rotational block of M and N from the start of link 1 (appendix B, corrected)."""
     n = chain.n
     beyond = np.array([chain.mass[k + 1 :].sum() for k in range(n)])
     v = [J @ turned(phi[r], np.array([chain.length[r], 0.0])) for r in range(n)]
@@ -207,7 +207,7 @@ def test_kinetic_energy_does_not_depend_on_the_reference_point(b: int) -> None:
 
 
 def test_free_motion_of_seven_degrees_of_freedom_keeps_its_hamiltonian() -> None:
-    """The report's own check (L271): five links, ten seconds in steps of 10 ms; energy by the report's formula."""
+    """The report's own check: five links, ten seconds in steps of 10 ms; energy by the report's formula."""
     chain = random_chain(5, 8)
     phi, u = random_motion(5, 8)
     model, A = Model(module_of(chain, "chain_of_five")), absolute_rates(5)
@@ -224,7 +224,7 @@ def test_free_motion_of_seven_degrees_of_freedom_keeps_its_hamiltonian() -> None
 
 
 def test_the_printed_forms_fail() -> None:
-    """Off by order one in SI units (erratum E5); so is the slip m^j+1 + m^j+3 + ... of L831."""
+    """Off by order one in SI units (erratum E5); so is the slip m^j+1 + m^j+3 + ...."""
     chain = random_chain(5, 5)
     for seed in range(10):
         phi, u = random_motion(5, seed)
@@ -245,7 +245,7 @@ TH1, TH2 = 2.2, 0.9
 
 
 def leap(q: Array, u: Array) -> tuple[Array, Array]:
-    """M (C.17) and f_I (L1091-L1105) with m6 = 0, without the row of the wheel; u1, u2 are in body axes."""
+    """M (C.17) and f_I with m6 = 0, without the row of the wheel; u1, u2 are in body axes."""
     l1, l2, l3, l4, l5, l6, _, l8, l9, l10, l11, l12, l13, _ = LEAP_L
     m1, m2, m3, m4, m5 = LEAP_M
     I1, I2, I3, I4, I5 = LEAP_I

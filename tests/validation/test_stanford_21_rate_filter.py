@@ -5,52 +5,51 @@ import math
 import numpy as np
 import pytest
 
+from config.devices import Devices
 from config.loader import load
-from sim.joint_sensors import SimulatedJointSensors
+from config.modules import Module
+from sim.lab import build_lab
+
+STEP_S = 0.001
+POLE = Module.model_validate(
+    {
+        "name": "stand",
+        "dimension": "planar",
+        "base": "fixed",
+        "bodies": [
+            {"name": "foot", "mass_kg": 1.0, "inertia_kg_m2": 1.0},
+            {"name": "pole", "mass_kg": 1.0, "inertia_kg_m2": 1.0},
+        ],
+        "joints": [{"name": "hinge", "parent": "foot", "child": "pole"}],
+    }
+)
 
 
-class Swing:
-    """A plant whose shoulder swings at one frequency."""
-
-    step_s = 0.001
-
-    def __init__(self, frequency: float) -> None:
-        self.observers: list = []
-        self.steps = 0
-        self.omega = 2 * math.pi * frequency
-
-    @property
-    def q(self):
-        return np.array([0.0, 0.0, 0.0, math.sin(self.omega * self.steps * self.step_s), 0.0])
-
-    @property
-    def u(self):
-        return np.array([0.0, 0.0, 0.0, self.omega * math.cos(self.omega * self.steps * self.step_s), 0.0])
-
-    def advance(self, t: float) -> None:
-        while self.steps < round(t / self.step_s):
-            self.steps += 1
-            for observer in self.observers:
-                observer.observe(self.steps * self.step_s, self.q, self.u)
+def lab(a: float, b: float):
+    """A pole on a hinge with a motor and a sensor that has no fault but its filter."""
+    bed = load("free-flyer/ideal", overrides=[f"simulation.physics_step_s={STEP_S}"])
+    sensors = bed.devices.joint_sensors.model_copy(
+        update={"joints": ("hinge",), "filter_a_rad_s": a, "filter_b_rad_s": b}
+    )
+    motor = bed.devices.motors[0].model_copy(update={"joint": "hinge", "torque_limit_n_m": 1e3})
+    initial = bed.simulation.model_copy(update={"initial": {}})
+    devices = Devices(joint_sensors=sensors, motors=(motor,))
+    return build_lab(bed.model_copy(update={"modules": (POLE,), "devices": devices, "simulation": initial}))
 
 
 def response(a: float, b: float, frequency: float) -> complex:
-    """Measured rate over true rate at one frequency, after the transient of the start has gone."""
-    bed = load(
-        "free-flyer",
-        overrides=[
-            f"devices.joint_sensors.filter_a_rad_s={a}",
-            f"devices.joint_sensors.filter_b_rad_s={b}",
-            "devices.joint_sensors.rate_noise_rad_s=0.0",
-        ],
-    )
-    swing = Swing(frequency)
-    device = SimulatedJointSensors(bed, swing, np.random.default_rng(0))
-    period = round(1.0 / frequency / swing.step_s)
+    """Measured rate over true rate while the motor swings the pole, after the transient of the start has gone."""
+    plant, devices = lab(a, b)
+    omega, period = 2 * math.pi * frequency, round(1.0 / frequency / STEP_S)
     settled = period * math.ceil(frequency)
-    times = swing.step_s * np.arange(settled + period)
-    rates = np.array([device.read(t).values[2] for t in times])[settled:]
-    return 2 * np.mean(rates * np.exp(-1j * swing.omega * times[settled:])) / swing.omega
+    measured, true = [], []
+    for k in range(settled + period):
+        t = k * STEP_S
+        measured.append(devices.joint_sensors.read(t).values[1])
+        true.append(plant.u[0])
+        devices.motors.write(t, np.array([omega * math.cos(omega * t)]))
+    turning = np.exp(-1j * omega * STEP_S * np.arange(settled, settled + period))
+    return np.dot(measured[settled:], turning) / np.dot(true[settled:], turning)
 
 
 def test_gain_and_lag_at_one_hertz():

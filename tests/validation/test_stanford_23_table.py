@@ -1,4 +1,4 @@
-"""Stanford report, L134: what the table's slope and drag do to a vehicle, on the simulated plant."""
+"""Stanford report, chapter 1: what the table's slope and drag do to a vehicle, on the simulated plant."""
 
 import pytest
 

@@ -1,0 +1,57 @@
+"""One period of the estimate as one compiled function: the model's acceleration, then every coordinate a period on.
+
+    x = [q; u; states of the rate filters]
+    p = [torque of each motor; mean opening of each valve; measured angles; measured rates; 1 if they are new, else 0]
+
+The base coordinates are double integrators under the model's acceleration; a joint also takes in its measurement.
+`motion` is pose, velocity and acceleration of the base, as the pose filter keeps them.
+"""
+
+from __future__ import annotations
+
+import casadi as ca
+import numpy as np
+
+from config.testbed import Testbed
+from controllers.estimation.joint_filter import JointFilter
+from controllers.thrusters.geometry import available_thrust, thruster_matrix
+from mrds.dynamics import Dynamics, force_on_root
+from mrds.tree import Tree
+
+
+def prediction(bed: Testbed, joints: JointFilter | None) -> ca.Function:
+    """(x, p) -> x a period later, motion of the base."""
+    tree, devices, period = Tree(bed.robot), bed.devices, bed.loop.period_s
+    names = [v.name for v in tree.velocities]
+    sensed = devices.joint_sensors.joints if devices.joint_sensors else ()
+    n, n_extra = len(names), len(joints.F) - 2 if joints else 0
+    x = ca.SX.sym("x", 2 * n + n_extra * len(sensed))
+    torque, angle, rate = (
+        ca.SX.sym(s, k) for s, k in (("tau", len(devices.motors)), ("angle", len(sensed)), ("rate", len(sensed)))
+    )
+    opening = ca.SX.sym("opening", len(devices.thrusters.units) if devices.thrusters else 0)
+    new = ca.SX.sym("new")
+
+    force = ca.SX.zeros(n)
+    if devices.thrusters:
+        push = thruster_matrix(devices.thrusters, bed.robot.dimension) * available_thrust(devices.thrusters)
+        force += force_on_root(tree, ca.DM(push) @ opening)
+    for i, motor in enumerate(devices.motors):
+        force[names.index(motor.joint)] += torque[i]
+    acceleration = Dynamics(tree).forward(force)
+    a = ca.substitute(acceleration, ca.vertcat(tree.q, tree.u), x[: 2 * n])
+
+    after = ca.SX(x)
+    for i in range(n):
+        after[i] = x[i] + period * (x[n + i] + period / 2 * a[i])
+        after[n + i] = x[n + i] + period * a[i]
+    for j, name in enumerate(sensed):
+        i = names.index(name)
+        own = [i, n + i, *range(2 * n + n_extra * j, 2 * n + n_extra * (j + 1))]
+        assert joints is not None
+        predicted = ca.DM(joints.F) @ x[own] + ca.DM(joints.G) * a[i]
+        innovation = ca.vertcat(angle[j], rate[j]) - ca.DM(joints.C) @ predicted
+        after[own] = predicted + ca.if_else(new, ca.DM(joints.K) @ innovation, np.zeros(len(own)))
+    motion = ca.vertcat(after[:3], after[n : n + 3], a[:3]) if bed.robot.base == "floating" else ca.SX(0, 1)
+    p = ca.vertcat(torque, opening, angle, rate, new)
+    return ca.Function("prediction", [x, p], [after, motion])

@@ -1,0 +1,125 @@
+"""What a kind of contact is: the directions in which P may move against E, and those in which it may not.
+
+The general joint model (Bonaventura 2002, section 3.3, eq. 22 to 26). With the relative twist x' of P against E, in the
+axes of E, linear part first:
+
+    x' = phi_u x'_u + phi_c x'_c        F = psi_u F_u + psi_c F_c        [psi_u psi_c]^T = [phi_u phi_c]^-1
+
+x'_c is zero or prescribed, F_u is known, F_c holds the contact together. A kind gives phi_u and phi_c as columns, which
+may depend on the relative pose; the dual basis follows. Its `gap` is what must be zero for the pose to fit; directions
+that constrain velocity only (rolling) have none.
+
+To add a kind, write one small file like those beside this one, and name it in `mrds.contacts.KINDS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import casadi as ca
+import numpy as np
+
+from config.errors import InputError
+from config.records import Array
+
+#: unit twists in the axes of E: linear x, y, z, then angular x, y, z
+VX, VY, VZ, WX, WY, WZ = np.eye(6)
+#: which of them a planar system knows
+PLANAR = [0, 1, 5]
+
+
+class Relative(NamedTuple):
+    """Where P is against E, in the axes of E."""
+
+    r: ca.SX  #: (3) origin of P
+    R: ca.SX  #: (3, 3) axes of P
+
+
+class Modes(NamedTuple):
+    """Columns of twists (6 x k): free and constrained together are a basis."""
+
+    free: ca.SX
+    constrained: ca.SX
+
+
+class Bases(NamedTuple):
+    """What the dynamics need of a contact."""
+
+    psi_u: ca.SX  #: forces along the free modes
+    psi_c: ca.SX  #: forces that hold
+    gap: ca.SX  #: of the pose, for each constrained mode; zero where the mode binds velocity only
+    holonomic: tuple[bool, ...]  #: whether the constrained mode binds the pose
+
+
+Parameters = dict[str, float]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of contact. `modes` and `gap` get the relative pose and the contact's parameters."""
+
+    name: str
+    modes: Callable[[Relative, Parameters], Modes]
+    gap: Callable[[Relative, Parameters], ca.SX]
+    #: parameters it needs, each with what it means
+    parameters: dict[str, str] = field(default_factory=dict)
+    #: the constrained modes that bind the pose as well, in the order of the gap's rows; None: all of them
+    holonomic: tuple[int, ...] | None = None
+
+    def check(self, contact: str, given: Parameters) -> None:
+        """Refuse parameters that are missing or unknown."""
+        for name, meaning in self.parameters.items():
+            if name not in given:
+                raise InputError(f"contact '{contact}': parameter {name} is missing, expected {meaning}")
+        for name in given:
+            if name not in self.parameters:
+                expected = ", ".join(self.parameters) or "none"
+                raise InputError(f"contact '{contact}': unknown parameter {name}, expected {expected} for {self.name}")
+
+    def bases(self, relative: Relative, given: Parameters, planar: bool) -> Bases:
+        """The dual basis in 6 rows, or in the 3 of a planar system, and the gap of each constrained mode."""
+        modes = self.modes(relative, given)
+        rows = PLANAR if planar else list(range(6))
+        free = _meaningful(modes.free[rows, :], planar)
+        held = _meaningful(modes.constrained[rows, :], planar)
+        basis = ca.horzcat(*(modes.free[rows, j] for j in free), *(modes.constrained[rows, j] for j in held))
+        if basis.shape[0] != basis.shape[1]:
+            raise InputError(f"contact kind {self.name} does not exist in the plane, expected another one")
+        dual = ca.sparsify(ca.SX(np.linalg.inv(np.array(ca.DM(basis))).T)) if basis.is_constant() else ca.inv(basis).T
+        gaps = self.gap(relative, given)
+        row_of = {mode: i for i, mode in enumerate(self.holonomic or range(gaps.shape[0]))}
+        gap = ca.vertcat(*(gaps[row_of[j]] if j in row_of else 0 for j in held))
+        return Bases(dual[:, : len(free)], dual[:, len(free) :], gap, tuple(j in row_of for j in held))
+
+
+def constant(name: str, free: list[Array]) -> Kind:
+    """A kind whose modes are unit twists fixed in E: `free` are those P may follow, the rest hold it."""
+    held = [twist for twist in np.eye(6) if not any(np.array_equal(twist, f) for f in free)]
+
+    def modes(relative: Relative, given: Parameters) -> Modes:
+        return Modes(_columns(free), _columns(held))
+
+    def gap(relative: Relative, given: Parameters) -> ca.SX:
+        displacement = ca.vertcat(relative.r, rotation_vector(relative.R))
+        return _columns(held).T @ displacement
+
+    return Kind(name, modes, gap)
+
+
+def rotation_vector(R: ca.SX) -> ca.SX:
+    """Half the antisymmetric part of a rotation: its axis times the sine of its angle, zero exactly where R is one.
+
+    Its rate at R = 1 is the angular velocity, which is all that a gap needs.
+    """
+    return 0.5 * ca.vertcat(R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1])
+
+
+def _columns(twists: list[Array]) -> ca.SX:
+    return ca.sparsify(ca.SX(np.array(twists).T)) if twists else ca.SX(6, 0)
+
+
+def _meaningful(modes: ca.SX, planar: bool) -> list[int]:
+    """The modes that a planar system knows: the others are zero in its rows."""
+    return [j for j in range(modes.shape[1]) if not planar or ca.sparsify(modes[:, j]).nnz() > 0]

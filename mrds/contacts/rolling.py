@@ -1,0 +1,23 @@
+"""Rolling: a sphere about the origin of P rolls on the x-y plane of E and does not slip.
+
+The touching point of the sphere stands still: v + w x (-radius z) = 0, three conditions, of which only the height is
+one on the pose; the other two bind velocities alone (Bonaventura 2002, section 6.5). Turning about the normal is free.
+"""
+
+import casadi as ca
+import numpy as np
+
+from mrds.contacts.kind import VX, VY, VZ, WX, WY, WZ, Kind, Modes, Parameters, Relative
+
+
+def _modes(relative: Relative, given: Parameters) -> Modes:
+    radius = given["radius_m"]
+    free = np.array([radius * VY * -1 + WX, radius * VX + WY, WZ]).T
+    return Modes(ca.sparsify(ca.SX(free)), ca.sparsify(ca.SX(np.array([VX, VY, VZ]).T)))
+
+
+def _gap(relative: Relative, given: Parameters) -> ca.SX:
+    return relative.r[2] - given["radius_m"]
+
+
+ROLLING = Kind("rolling", _modes, _gap, {"radius_m": "the radius of the sphere [m]"}, holonomic=(2,))

@@ -1,0 +1,26 @@
+"""Universal: P turns about the z axis of E and about its own x axis, which stays in the x-y plane of E.
+
+The second axis moves with the first, so the modes vary in time.
+"""
+
+import casadi as ca
+
+from mrds.contacts.kind import Kind, Modes, Parameters, Relative
+from mrds.symbols import vector
+
+
+def _modes(relative: Relative, given: Parameters) -> Modes:
+    zero, z = ca.SX(3, 1), vector([0, 0, 1])
+    own = relative.R[:, 0]
+    # The direction that is held stands upright on both axes; linear motion is held altogether.
+    held = ca.cross(z, own)
+    free = ca.horzcat(ca.vertcat(zero, z), ca.vertcat(zero, own))
+    translations = ca.vertcat(ca.SX.eye(3), ca.SX(3, 3))
+    return Modes(free, ca.horzcat(translations, ca.vertcat(zero, held)))
+
+
+def _gap(relative: Relative, given: Parameters) -> ca.SX:
+    return ca.vertcat(relative.r, -relative.R[2, 0])
+
+
+UNIVERSAL = Kind("universal", _modes, _gap)

@@ -1,0 +1,40 @@
+"""How a page looks: its size, colours and lines."""
+
+from __future__ import annotations
+
+from typing import Any
+
+#: a slide of 16:9
+SIZE_IN = (13.33, 7.5)
+DPI = 130
+
+#: Okabe and Ito's colours, which every kind of colour vision tells apart; grey for black, olive for yellow
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#E69F00", "#CC79A7", "#56B4E9", "#4D4D4D", "#8C7A00")
+INK, SOFT, PALE = "#22262B", "#5D666F", "#E2E5E8"
+STOP, WARNING = "#B8001F", "#B87700"
+GRANITE, PATH, PLUME = "#DFE0E3", "#0072B2", "#F28C1E"
+HULL_FIRST, HULL_LAST, ARM = "#F3F6F9", "#8FB3D5", "#FFFFFF"
+
+STYLE: dict[str, Any] = {
+    "agg.path.chunksize": 10000,  # the line of a long run is too much for one piece
+    "axes.axisbelow": True,
+    "axes.edgecolor": SOFT,
+    "axes.grid": True,
+    "axes.labelsize": 8.5,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "grid.color": PALE,
+    "legend.borderaxespad": 0.2,
+    "legend.frameon": False,
+    "legend.handlelength": 1.5,
+    "lines.linewidth": 1.3,
+    "text.color": INK,
+    "text.parse_math": False,  # a title may have a dollar sign in it
+    "xtick.color": SOFT,
+    "ytick.color": SOFT,
+}
+
+
+def words(name: str) -> str:
+    """A name as people read it."""
+    return name.replace("_", " ")

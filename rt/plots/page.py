@@ -1,0 +1,60 @@
+"""The page of a run, and its PNG file: the table from above at the left, what went on over time at the right."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+
+import matplotlib.style
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+from config.errors import InputError
+from rt.log import Log
+from rt.plots.look import DPI, SIZE_IN, SOFT, STOP, STYLE
+from rt.plots.run import Run
+from rt.plots.time_panels import draw_time_panels
+from rt.plots.top_view import draw_top_view
+
+
+def plot_log(log: Log, path: Path, overwrite: bool = False) -> None:
+    """Draw a run into a PNG file, which appears whole or not at all; `InputError` if it can't be written."""
+    if path.suffix.lower() != ".png":
+        raise InputError(f"plot '{path}': expected a name that ends in .png")
+    if path.exists() and not overwrite:
+        raise InputError(f"plot '{path}' exists: expected a new name, or --overwrite")
+    unfinished = path.with_name(f".granite-{os.getpid()}.png")
+    try:
+        with open(unfinished, "wb") as file, matplotlib.style.context(["default", STYLE]):
+            build_page(log).savefig(file, format="png")
+        os.replace(unfinished, path)
+    except OSError as error:
+        raise InputError(f"plot '{path}' can't be written: {error.strerror or error}") from error
+    finally:
+        with contextlib.suppress(OSError):
+            unfinished.unlink(missing_ok=True)
+
+
+def build_page(log: Log) -> Figure:
+    """The page as a figure, to be drawn in the page's style."""
+    run = Run(log)
+    figure = Figure(figsize=SIZE_IN, dpi=DPI, layout=ConstrainedLayoutEngine(rect=(0.005, 0.005, 0.985, 0.88)))
+    _write_title(figure, log, run)
+    left, right = figure.subfigures(1, 2, squeeze=False, width_ratios=(1.2, 1.0), wspace=0.02)[0]
+    draw_top_view(left.subplots(), run)
+    draw_time_panels(right, run)
+    return figure
+
+
+def _write_title(figure: Figure, log: Log, run: Run) -> None:
+    bed, taken = log.bed, 1e3 * run.tick_time[np.isfinite(run.tick_time)]
+    facts = [bed.name, f"seed {bed.seed}", f"{run.end - float(run.t[0]):.4g} s", f"error = {run.measure} − reference"]
+    if len(taken):
+        median, late = np.percentile(taken, (50, 99))
+        facts.append(f"tick of {1e3 * bed.loop.period_s:.3g} ms, taking {median:.2g} ms (99 %: {late:.2g} ms)")
+    figure.text(0.015, 0.95, bed.title, fontsize=min(20.0, 1500 / max(len(bed.title), 1)), weight="bold", va="center")
+    figure.text(0.015, 0.903, "  ·  ".join(facts), fontsize=11, color=SOFT, va="center")
+    if not log.complete:
+        figure.text(0.985, 0.903, "the log is cut: the run went on", fontsize=11, color=STOP, va="center", ha="right")

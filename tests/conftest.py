@@ -1,0 +1,9 @@
+"""What all tests share: random examples are the same for everyone, unless HYPOTHESIS_PROFILE=explore asks for more."""
+
+import os
+
+from hypothesis import settings
+
+settings.register_profile("same", derandomize=True, deadline=None)
+settings.register_profile("explore", deadline=None, max_examples=1000)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))

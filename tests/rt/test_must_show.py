@@ -1,0 +1,86 @@
+"""What the free-flyers must show: exact control where nothing disturbs it, a dead band where valves click, arrival."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from config.loader import load
+from rt.session import simulate_in_memory
+from rt.summary import Summary
+
+ARM, BASE = ("shoulder", "elbow"), ("base_x", "base_y")
+
+
+@cache
+def errors(bed: str, *changes: str) -> dict[str, dict[str, float]]:
+    """Tracking errors by coordinate, against the truth, of a run that went to its end."""
+    testbed = load(bed, changes)
+    log = simulate_in_memory(testbed)
+    assert log.summary is not None
+    assert log.summary["ended"] == "completed"
+    summary = Summary(testbed)
+    summary.update(log.rows)
+    found = summary.result()
+    assert found["measured_against"] == "truth"
+    return found["tracking_error"]
+
+
+def inertia_about_root(bed) -> float:
+    """Of the planar vehicle with its joints locked where the move ends, about the root's origin [kg m2]."""
+    robot = bed.robot
+    target = bed.behaviour.waypoints[-1].target
+    joint_to = {joint.child: joint for joint in robot.joints}
+    place = {robot.root.name: (np.zeros(2), 0.0)}
+    total = 0.0
+    for body in robot.in_tree_order():
+        if body.name in joint_to:
+            joint = joint_to[body.name]
+            origin, angle = place[joint.parent]
+            origin = origin + turned(joint.origin_m, angle)
+            place[body.name] = origin, angle + target[f"{joint.name}_rad"]
+        origin, angle = place[body.name]
+        centre = origin + turned(body.com_m, angle)
+        total += body.inertia_kg_m2 + body.mass_kg * centre @ centre
+    return total
+
+
+def turned(vector, angle: float) -> np.ndarray:
+    c, s = np.cos(angle), np.sin(angle)
+    return np.array([[c, -s], [s, c]]) @ np.array(vector[:2])
+
+
+@pytest.mark.parametrize("bed", ["free-flyer/ideal", "two-arm-free-flyer/ideal"])
+def test_the_ideal_vehicle_follows_its_path_to_a_tenth_of_a_millimetre(bed: str):
+    assert max(error["max"] for error in errors(bed).values()) < 1e-4
+
+
+def test_valves_leave_the_base_in_its_dead_band():
+    bed = load("free-flyer/perfect-sensors")
+    found = errors("free-flyer/perfect-sensors")
+    unit = bed.devices.thrusters.units[0]
+    threshold = bed.controller.allocation.threshold * unit.thrust_n
+    mass = sum(body.mass_kg for body in bed.robot.bodies)
+    # Two thrusters share a force, four a moment, and none opens below its threshold (Stanford report, 4.4).
+    band = 2 * threshold / (mass * bed.gain("base_x").stiffness_1_s2)
+    assert band == pytest.approx(0.030, abs=5e-4)
+    for name in BASE:
+        assert 0.75 * band < found[name]["max_in_last_5_s"] < 1.25 * band
+    moment = 4 * unit.position_m[0] * threshold
+    heading = moment / (inertia_about_root(bed) * bed.gain("base_heading").stiffness_1_s2)
+    assert 0.01 < found["base_heading"]["max_in_last_5_s"] <= heading
+
+
+def test_valves_do_not_shake_the_arm_when_the_torques_know_what_they_deliver():
+    knowing = errors("free-flyer/perfect-sensors")
+    plain = errors("free-flyer/perfect-sensors", "controller.resolve_delivered=false")
+    for joint in ARM:
+        assert knowing[joint]["max"] < 1e-3
+        assert plain[joint]["max"] > 50 * knowing[joint]["max"]
+
+
+@pytest.mark.parametrize("bed", ["free-flyer", "two-arm-free-flyer"])
+def test_the_vehicle_arrives_with_all_effects_of_the_lab(bed: str):
+    limits = {"base_x": 0.05, "base_y": 0.05, "base_heading": 0.12}
+    for name, error in errors(bed).items():
+        assert error["max_in_last_5_s"] < limits.get(name, 5e-3), name
