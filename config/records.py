@@ -65,6 +65,7 @@ class Demand(NamedTuple):
     t: float
     acceleration: Array  #: (n_u)
     force: Array  #: (n_u) generalised force that gives it: F = M a + h
+    wrench: Array  #: its part on a floating root body, in that body's axes (planar fx, fy [N], mz [N m]; else empty)
 
 
 class Command(NamedTuple):

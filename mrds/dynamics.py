@@ -86,6 +86,19 @@ def force_on_root(tree: Tree, wrench: ca.SX) -> ca.SX:
     return ca.densify(ca.jtimes(ca.densify(twist), tree.u, wrench, True))
 
 
+def wrench_on_root(tree: Tree, force: ca.SX) -> ca.SX:
+    """The part of a generalised force that acts on a floating root body, as a wrench about its origin in its own axes.
+
+    The inverse of `force_on_root`; nothing where the base is fixed.
+    """
+    if tree.module.base == "fixed":
+        return ca.SX(0, 1)
+    R = tree.bodies[0].R_WB
+    if tree.module.dimension == "planar":
+        return ca.densify(ca.vertcat(R[:2, :2].T @ force[:2], force[2]))
+    return ca.densify(ca.vertcat(R.T @ force[:3], force[3:6]))
+
+
 def solve(M: ca.SX, rhs: ca.SX) -> ca.SX:
     """M^-1 rhs for a symmetric positive definite M.
 

@@ -27,6 +27,11 @@ STEPS = ("read", "estimate", "decide", "control", "allocate", "guard", "write", 
 #: one number of a record, or an array of them
 Entry = Coordinate | tuple[Coordinate, ...]
 
+#: of a wrench on the root body, in its axes
+_WRENCH = {
+    "planar": (("fx", "N"), ("fy", "N"), ("mz", "N m")),
+    "spatial": (("fx", "N"), ("fy", "N"), ("fz", "N"), ("mx", "N m"), ("my", "N m"), ("mz", "N m")),
+}
 _ROS_FIELD = re.compile(r"[a-z](_?[a-z0-9])*")
 
 
@@ -182,6 +187,9 @@ def _topics(bed: Testbed) -> dict[str, dict[str, Entry]]:
     force = tuple(
         Coordinate(f"{c.name}_force", "N") if c.unit == "m/s" else Coordinate(f"{c.name}_torque", "N m") for c in u
     )
+    wrench = tuple(
+        Coordinate(f"wrench_{name}", unit) for name, unit in _WRENCH[robot.dimension] if robot.base == "floating"
+    )
     sensed = devices.joint_sensors.joints if devices.joint_sensors else ()
     thrusters = [unit.name for unit in devices.thrusters.units] if devices.thrusters else []
     torque = tuple(Coordinate(f"{motor.joint}_torque", "N m") for motor in devices.motors)
@@ -216,7 +224,7 @@ def _topics(bed: Testbed) -> dict[str, dict[str, Entry]]:
             "joint_age": Coordinate("joint_age", "s"),
         },
         "/reference": {"t": t, "q": q, "u": u, "a": a, "done": Coordinate("done", "1")},
-        "/demand": {"t": t, "acceleration": a, "force": force},
+        "/demand": {"t": t, "acceleration": a, "force": force, "wrench": wrench},
         "/command": {"t": t, "torque": torque, "opening": opening, "thrust": thrust},
         "/verdict": {
             "t": t,

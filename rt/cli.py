@@ -26,6 +26,7 @@ from typer.core import TyperGroup
 from config.errors import InputError, expected_one_of
 from config.loader import load, presets
 from config.testbed import Testbed
+from mrds.compilation import CompilationError
 
 DONE, FAULT, BAD_INPUT, STOPPED, DIFFERS = 0, 1, 2, 3, 4
 #: what Typer makes of Ctrl-C
@@ -237,6 +238,8 @@ def main() -> None:
         code = app(prog_name="granite", standalone_mode=False)
     except InputError as error:
         _end(str(error), BAD_INPUT)
+    except CompilationError as error:
+        _end(f"{error} (GRANITE_NO_COMPILER=1 runs without a compiler)", FAULT)
     except (typer.Abort, KeyboardInterrupt):
         code = _INTERRUPTED
     except Exception as error:

@@ -109,7 +109,7 @@ class Session:
 
     def _truth(self) -> Truth:
         plant = self._plant
-        return Truth(plant.t, plant.q, plant.u, plant.thrust, plant.impulse_left)
+        return Truth(plant.t, *plant.live, plant.thrust, plant.impulse_left)
 
 
 def _ending(outcome: Outcome) -> dict[str, Any]:

@@ -57,6 +57,8 @@ class Plant:
         self._whole_slot = slot(self._whole)
         #: views of the whole state, part by part
         self._state: State[Array] = State(*np.split(self._whole, np.cumsum([len(part) for part in start])[:-1]))
+        #: q and u as they are now: views that go on moving, for who copies at once
+        self.live: tuple[Array, Array] = self._state.q, self._state.u
         #: the sensed joints: true angles [rad], then rates behind their filters [rad/s] (2 n_s); a view, too
         self.joints: Array = self._state.joints
         # A tick is one call; what does not fill a tick goes step by step.

@@ -10,14 +10,12 @@ without a motor,
 
 from __future__ import annotations
 
-import math
-
 import casadi as ca
 import numpy as np
 
 from config.coordinates import velocities
 from config.devices import Thrusters
-from config.records import Array, Command, Demand, State
+from config.records import Command, Demand, State
 from config.testbed import Testbed
 from controllers.places import places
 from controllers.thrusters.allocator import Allocator, build_allocator
@@ -62,19 +60,12 @@ class Actuation:
         t, force = state.t, demand.force
         if self._allocator is None:
             return Command(t, force[self._driven], self._rest.opening, self._rest.thrust)
-        opening = self._delivery.command(t, self._allocator.allocate(t, _in_body_axes(force, float(state.q[2]))))
+        opening = self._delivery.command(t, self._allocator.allocate(t, demand.wrench))
         thrust = self._delivery.mean_opening(t, t + self._period) * self._available
         if self._resolve is None:
             return Command(t, force[self._driven], opening, thrust)
         self._q[:], self._u[:], self._a[:], self._thrust[:] = state.q, state.u, demand.acceleration, thrust
         return Command(t, self._resolve.evaluate()[0].copy(), opening, thrust)
-
-
-def _in_body_axes(force: Array, heading: float) -> Array:
-    """The generalised force on a planar floating base as a wrench on the root body, in its own axes."""
-    c, s = math.cos(heading), math.sin(heading)
-    fx, fy, mz = force[:3].tolist()
-    return np.array((c * fx + s * fy, c * fy - s * fx, mz))
 
 
 def _delivered_torques(tree: Tree, driven: list[int], thrusters: Thrusters) -> ca.Function:

@@ -38,15 +38,12 @@ class PoseFilter:
         self._t, self._motion = np.zeros(2 * self._keep), np.zeros((2 * self._keep, 9))
         self._motions = slot(self._motion)
         self._n = 0
+        #: whether a picture has come
+        self.started = False
         #: exposure time of the newest picture taken in [s]; NaN before the first
         self.exposed = math.nan
         #: of each coordinate at the last exposure: position, position-velocity and velocity covariance
         self._P: list[Covariance] = []
-
-    @property
-    def started(self) -> bool:
-        """Whether a picture has come."""
-        return self._n > 0
 
     def deviation(self, t: float) -> list[float]:
         """One standard deviation of the pose at time t."""
@@ -58,7 +55,7 @@ class PoseFilter:
         """The first picture, of a base at rest; the motion of now."""
         motion = np.concatenate((pose, np.zeros(6)))
         self._P = [(r, 0.0, FIRST_RATE_DEVIATION**2) for r in self._R]
-        self.exposed = exposed
+        self.exposed, self.started = exposed, True
         self.push(exposed, motion)
         self.push(t, motion)
         return motion

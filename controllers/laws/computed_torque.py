@@ -15,7 +15,7 @@ import numpy as np
 from config.records import Demand, Reference, State
 from config.testbed import Testbed
 from mrds.compilation import compile_functions
-from mrds.dynamics import Dynamics
+from mrds.dynamics import Dynamics, wrench_on_root
 from mrds.kernel import slot
 from mrds.tree import Tree
 
@@ -36,8 +36,8 @@ class ComputedTorque:
         """The accelerations and forces that bring the robot to its reference."""
         self._q[:], self._u[:] = state.q, state.u
         self._q_ref[:], self._u_ref[:], self._a_ref[:] = reference.q, reference.u, reference.a
-        acceleration, force = self._kernel.evaluate()
-        return Demand(state.t, acceleration.copy(), force.copy())
+        acceleration, force, wrench = self._kernel.evaluate()
+        return Demand(state.t, acceleration.copy(), force.copy(), wrench.copy())
 
 
 def _function(tree: Tree) -> ca.Function:
@@ -45,4 +45,5 @@ def _function(tree: Tree) -> ca.Function:
     q_ref, u_ref, a_ref, kp, kv = (ca.SX.sym(s, n) for s in ("q_ref", "u_ref", "a_ref", "kp", "kv"))
     a = a_ref + kv * (u_ref - tree.u) + kp * (q_ref - tree.q)
     force = ca.substitute(dynamics.inverse, dynamics.acceleration, a)
-    return ca.Function("computed_torque", [tree.q, tree.u, q_ref, u_ref, a_ref, kp, kv], [a, force])
+    inputs = [tree.q, tree.u, q_ref, u_ref, a_ref, kp, kv]
+    return ca.Function("computed_torque", inputs, [a, force, wrench_on_root(tree, force)])

@@ -34,11 +34,17 @@ class PseudoInverse:
     def share(self, wrench: Array) -> Array:
         """The thrust of each thruster [N] for this wrench on the root body."""
         thrust: Array = self._full @ wrench
+        if self.alone:
+            thrust = self._without_pulling(wrench, thrust)
+        np.maximum(thrust, self._nothing, out=thrust)
+        return np.minimum(thrust, self._available, out=thrust)
+
+    def _without_pulling(self, wrench: Array, thrust: Array) -> Array:
         left_out: tuple[int, ...] = ()
         while pulling := tuple(i for i in self.alone if thrust[i] < -_TOLERANCE_N):
             left_out = tuple(sorted(left_out + pulling))
             thrust = self._inverse(left_out) @ wrench
-        return np.fmin(np.fmax(thrust, self._nothing), self._available)
+        return thrust
 
     def _inverse(self, left_out: tuple[int, ...]) -> Array:
         """The signed thrust of each thruster per unit of wrench (n x m); partners have opposite signs."""

@@ -37,7 +37,7 @@ def make_tick(bed: Testbed, k: int, *, reason: int = 0, stop: bool = False, lost
         Sample(t, t - 1e-3, 7.0, some(n_s), some(n_s), t - 0.04, 3.0, some(3), applied()),
         State(t, k % 2 == 0, some(n_q), some(n_u), some(n_u), 0.04, -0.0),
         Reference(t, some(n_q), some(n_u), some(n_u), k % 3 == 0),
-        Demand(t, some(n_u), some(n_u)),
+        Demand(t, some(n_u), some(n_u), some(3)),
         command(),
         Verdict(t, command(), reason, stop),
         applied(),

@@ -40,7 +40,9 @@ def test_the_printed_law_without_y_misses_by_more_than_1e_2(monkeypatch: pytest.
         # The report has F = M T + V u in absolute rates, where T is a demand on q'': in our rates M takes Y^-1 T for T.
         demand = right(self, state, reference)
         force = model.inverse_dynamics(state.q, state.u, np.linalg.solve(Y, demand.acceleration))
-        return Demand(demand.t, demand.acceleration, force.copy())
+        c, s = np.cos(state.q[2]), np.sin(state.q[2])
+        wrench = np.array([c * force[0] + s * force[1], c * force[1] - s * force[0], force[2]])
+        return Demand(demand.t, demand.acceleration, force.copy(), wrench)
 
     monkeypatch.setattr(ComputedTorque, "control", printed)
     monkeypatch.setattr("controllers.distribution.actuation.Actuation.__init__", _without_resolve())
