@@ -2,6 +2,7 @@
 
 A bed is named `free-flyer` (a preset), `free-flyer/ideal` (one of its variants), `path/to/bed.toml` (a file
 of the same form) or `path/to/bed.toml/ideal`. A variant is a table `[variants.NAME]` of changes to the rest.
+A module with the key `urdf` gets its bodies from that file here, so that a testbed is whole wherever it goes.
 """
 
 from __future__ import annotations
@@ -18,8 +19,17 @@ from config import changes
 from config.complaints import complaint
 from config.errors import InputError, expected_one_of, shown
 from config.testbed import Testbed
+from config.urdf import read_urdf
 
 _PRESETS = Path(__file__).parent / "testbeds"
+
+
+class _Change(NamedTuple):
+    """A value for a key, and how to begin the complaint about it."""
+
+    blame: str
+    path: Sequence[str]
+    value: Any
 
 
 class Preset(NamedTuple):
@@ -46,15 +56,14 @@ def load(bed: str, overrides: Sequence[str] = ()) -> Testbed:
     path, variant = _locate(bed)
     content = _read(path, bed)
     variants = _take_variants(content, bed)
-    if variant is not None:
-        _vary(content, variant, variants, bed)
-    for override in overrides:
-        try:
-            changes.assign(content, *changes.parse(override))
-        except ValueError as error:
-            _refuse(f"{bed} with --set {override}", error)
-    changed = " with " + " ".join(f"--set {override}" for override in overrides) if overrides else ""
-    return _check(content, f"{bed}{changed}")
+    asked = _changes_of_variant(content, variant, variants, bed) if variant is not None else []
+    asked += [_change_of_override(override, bed) for override in overrides]
+    source = " ".join([f"{bed} with", *(f"--set {override}" for override in overrides)]) if overrides else bed
+    # A change to which robot is read, and how, comes before the changes to what was read.
+    _apply(content, [change for change in asked if _is_about_reading(change.path)])
+    _read_robots(content, path.parent, source)
+    _apply(content, [change for change in asked if not _is_about_reading(change.path)])
+    return _check(content, source)
 
 
 def from_json(text: str, source: str = "stored configuration") -> Testbed:
@@ -117,16 +126,79 @@ def _take_variants(content: dict[str, Any], bed: str) -> dict[str, dict[str, Any
     return variants
 
 
-def _vary(content: dict[str, Any], variant: str, variants: dict[str, dict[str, Any]], bed: str) -> None:
+def _changes_of_variant(
+    content: dict[str, Any], variant: str, variants: dict[str, dict[str, Any]], bed: str
+) -> list[_Change]:
     if variant not in variants:
         _refuse(bed, f"no variant '{variant}', {expected_one_of(variant, variants)}")
-    for path, value in changes.leaves(variants[variant]):
+    changed, blame = variants[variant], f"{bed}: variants.{variant}"
+    name = changed.get("name", content.get("name"))
+    renamed = [_Change(blame, ["name"], f"{name}/{variant}")] if isinstance(name, str) else []
+    return [*(_Change(blame, path, value) for path, value in changes.leaves(changed)), *renamed]
+
+
+def _change_of_override(override: str, bed: str) -> _Change:
+    blame = f"{bed} with --set {override}"
+    try:
+        return _Change(blame, *changes.parse(override))
+    except ValueError as error:
+        _refuse(blame, error)
+
+
+def _apply(content: dict[str, Any], asked: Sequence[_Change]) -> None:
+    for blame, path, value in asked:
         try:
             changes.assign(content, path, value)
         except ValueError as error:
-            _refuse(bed, f"variants.{variant}: {error}")
-    if isinstance(content.get("name"), str):
-        content["name"] += f"/{variant}"
+            _refuse(blame, error)
+
+
+def _is_about_reading(path: Sequence[str]) -> bool:
+    return path[0] == "modules" and (len(path) < 3 or path[2] in ("urdf", "dimension", "base"))
+
+
+def _read_robots(content: dict[str, Any], folder: Path, source: str) -> None:
+    """Put the robots from URDF files in the place of the files' names."""
+    modules = content.get("modules")
+    if not isinstance(modules, list):
+        return
+    for i, module in enumerate(modules):
+        if isinstance(module, dict) and "urdf" in module:
+            limits = _read_robot(module, f"modules.{changes.label(modules, i)}", folder, source)
+            if i == 0:
+                _guard(content, limits)
+
+
+def _read_robot(module: dict[str, Any], key: str, folder: Path, source: str) -> dict[str, dict[str, float]]:
+    """Add what the URDF holds to the module, before what the module has of its own; the limits of its joints."""
+    file, dimension, base = module.pop("urdf"), module.get("dimension"), module.get("base")
+    if not isinstance(file, str):
+        _refuse(source, f"{key}.urdf = {shown(file)}: expected text in quotes, the path to a URDF file")
+    if dimension not in ("planar", "spatial"):
+        _refuse(source, f"{key}.dimension = {shown(dimension)}: expected 'planar' or 'spatial'")
+    if base not in ("fixed", "floating"):
+        _refuse(source, f"{key}.base = {shown(base)}: expected 'fixed' or 'floating'")
+    try:
+        robot = read_urdf(folder / file, dimension, base)
+    except InputError as error:
+        _refuse(source, f"{key}.urdf: {error}")
+    for part, read in (("bodies", robot["bodies"]), ("joints", robot["joints"]), ("points", robot["points"])):
+        own = module.get(part, [])
+        # What is no list stays as it is, to be refused with all else that is wrong.
+        module[part] = read + own if isinstance(own, list) else own
+    return robot["limits"]
+
+
+def _guard(content: dict[str, Any], limits: dict[str, dict[str, float]]) -> None:
+    """Have the guard watch the limits of the robot's file on the joints for which the testbed has none."""
+    safety = content.get("safety")
+    if not isinstance(safety, dict) or not isinstance(safety.setdefault("joints", []), list):
+        return
+    guarded = [limit.get("joint") for limit in safety["joints"] if isinstance(limit, dict)]
+    keys = ("lower_rad", "upper_rad", "rate_rad_s")
+    for joint, limit in limits.items():
+        if joint not in guarded and all(key in limit for key in keys):
+            safety["joints"].append({"joint": joint} | {key: limit[key] for key in keys})
 
 
 def _check(content: Any, source: str) -> Testbed:

@@ -1,0 +1,31 @@
+"""A module's bodies, joints and points from a URDF file.
+
+A joint means the same there and here, so its numbers pass unchanged. A link behind a fixed joint is no body of its own:
+its inertia is lumped into the body that carries it, and its frame stays on as a point of its name. What has no part in
+the dynamics is skipped (`SKIPPED`); everything else that this file does not read is refused by name.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from config.errors import InputError
+from config.urdf.bodies import build_bodies, lumped
+from config.urdf.flat import laid_flat
+from config.urdf.parsing import SKIPPED, parse
+from config.urdf.tables import Robot, tables_of
+
+__all__ = ["SKIPPED", "Robot", "read_urdf"]
+
+
+def read_urdf(path: Path, dimension: Literal["planar", "spatial"], base: Literal["fixed", "floating"]) -> Robot:
+    """The robot in that file, in the plane of its root's x and y where it is planar."""
+    try:
+        links, joints = parse(path)
+        bodies = build_bodies(links, joints)
+        for body in bodies:
+            body.mass = lumped(body, links, base)
+        return tables_of(laid_flat(bodies) if dimension == "planar" else bodies, dimension, base)
+    except InputError as reason:
+        raise InputError(" ".join(f"{path}: {reason}".split())) from None
