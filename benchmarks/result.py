@@ -29,12 +29,12 @@ class Result:
         return {
             "name": self.name,
             "unit": self.unit,
-            "ours": self.ours,
-            "peer": self.peer,
+            "ours": float(self.ours),
+            "peer": None if self.peer is None else float(self.peer),
             "peer_name": self.peer_name,
-            "ratio": self.ratio,
+            "ratio": None if self.ratio is None else float(self.ratio),
             "goal": self.goal,
-            "met": self.met,
+            "met": None if self.met is None else bool(self.met),
         }
 
 
