@@ -25,7 +25,7 @@ def key_of_unit(unit: str) -> str:
 
 
 def positions(module: Module) -> tuple[Coordinate, ...]:
-    """The entries of q: floating root first, then one per joint."""
+    """The entries of q: floating root first, then one per joint, then the modes of each flexible link."""
     root = module.root.name
     base: list[Coordinate] = []
     if module.base == "floating":
@@ -35,11 +35,11 @@ def positions(module: Module) -> tuple[Coordinate, ...]:
         else:
             base.append(Coordinate(f"{root}_z", "m"))
             base += [Coordinate(f"{root}_q{axis}", "1") for axis in "wxyz"]
-    return (*base, *(Coordinate(j.name, _unit(j.kind)) for j in module.joints_in_tree_order()))
+    return (*base, *(Coordinate(j.name, _unit(j.kind)) for j in module.joints_in_tree_order()), *amplitudes(module))
 
 
 def velocities(module: Module) -> tuple[Coordinate, ...]:
-    """The entries of u: velocity of the root's origin in world axes, its rate in body axes, joint rates."""
+    """The entries of u: velocity of the root's origin in world axes, its rate in body axes, joint and mode rates."""
     root = module.root.name
     base: list[Coordinate] = []
     if module.base == "floating":
@@ -49,7 +49,18 @@ def velocities(module: Module) -> tuple[Coordinate, ...]:
         else:
             base.append(Coordinate(f"{root}_z", "m/s"))
             base += [Coordinate(f"{root}_w{axis}", "rad/s") for axis in "xyz"]
-    return (*base, *(Coordinate(j.name, f"{_unit(j.kind)}/s") for j in module.joints_in_tree_order()))
+    rates = [Coordinate(j.name, f"{_unit(j.kind)}/s") for j in module.joints_in_tree_order()]
+    return (*base, *rates, *(Coordinate(a.name, f"{a.unit}/s") for a in amplitudes(module)))
+
+
+def amplitudes(module: Module) -> tuple[Coordinate, ...]:
+    """The modes of the flexible links, link after link: along y, along z, twist about x."""
+    found = []
+    for body in module.in_tree_order():
+        if (link := body.flexible) is not None:
+            for axis, modes, unit in (("y", link.modes_y, "m"), ("z", link.modes_z, "m"), ("x", link.modes_x, "rad")):
+                found += [Coordinate(f"{body.name}_{axis}{k}", unit) for k in range(1, modes + 1)]
+    return tuple(found)
 
 
 def _unit(kind: str) -> str:

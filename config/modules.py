@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import (
-    AfterValidator,
+    BeforeValidator,
     Field,
     ValidationError,
+    ValidationInfo,
     ValidatorFunctionWrapHandler,
     WrapValidator,
+    field_validator,
     model_validator,
 )
 
-from config.base import Direction, Name, Positive, Table, Vector, refuse_out_of_plane, refuse_twice
+from config.base import Direction, Name, NotNegative, Positive, Table, Vector, refuse_out_of_plane, refuse_twice
 from config.errors import expected_one_of, shown
 
 #: ixx, iyy, izz, ixy, ixz, iyz
@@ -29,11 +31,14 @@ def _one_number_or_six(value: object, check: ValidatorFunctionWrapHandler) -> fl
     return inertia
 
 
-def _is_physical(inertia: float | SpatialInertia) -> float | SpatialInertia:
+Inertia = Annotated[float | SpatialInertia, WrapValidator(_one_number_or_six)]
+
+
+def _refuse_unphysical(inertia: float | SpatialInertia) -> None:
     if isinstance(inertia, float):
         if inertia <= 0:
             raise ValueError("expected a number greater than 0")
-        return inertia
+        return
     ixx, iyy, izz, ixy, ixz, iyz = inertia
     least, middle, greatest = np.linalg.eigvalsh([[ixx, ixy, ixz], [ixy, iyy, iyz], [ixz, iyz, izz]])
     if least <= 1e-12 * abs(greatest):
@@ -44,20 +49,132 @@ def _is_physical(inertia: float | SpatialInertia) -> float | SpatialInertia:
             f"no body has the principal moments {least:.6g}, {middle:.6g} and {greatest:.6g}, "
             "expected none greater than the sum of the other two"
         )
-    return inertia
 
 
-Inertia = Annotated[float | SpatialInertia, WrapValidator(_one_number_or_six), AfterValidator(_is_physical)]
+def _inner_lists_become_tuples(value: object) -> object:
+    if not isinstance(value, list | tuple):
+        return value
+    return tuple(tuple(row) if isinstance(row, list) else row for row in value)
+
+
+Modes = Annotated[int, Field(ge=0, le=6)]
+Polynomials = Annotated[tuple[tuple[float, ...], ...], BeforeValidator(_inner_lists_become_tuples)]
+
+#: keys of a flexible link that bending in the plane has no use for, and those that bending in space needs instead
+_SPATIAL_KEYS = ("eiy_n_m2", "eiz_n_m2", "gj_n_m2", "polar_inertia_kg_m", "modes_z", "modes_x")
+
+
+class Flexible(Table):
+    """What makes a body a flexible link: a uniform beam along its x axis from its origin, bent in assumed modes.
+
+    All shapes leave the base where it is and unturned, so the body's frame is the beam's base.
+    """
+
+    length_m: Positive
+    line_density_kg_m: Positive
+    #: bending stiffness in a planar module
+    ei_n_m2: Positive | None = None
+    #: in a spatial module, about y (deflection along z) and about z (deflection along y)
+    eiy_n_m2: Positive | None = None
+    eiz_n_m2: Positive | None = None
+    #: torsional stiffness, and moment of inertia about the beam's own axis per length
+    gj_n_m2: Positive | None = None
+    polar_inertia_kg_m: NotNegative = 0.0
+    #: how many modes deflect it along y and along z, and how many twist it about x
+    modes_y: Modes
+    modes_z: Modes = 0
+    modes_x: Modes = 0
+    #: eigenfunctions of a beam held in this way, base first, or polynomials; amplitudes are in metres
+    shapes: Literal["cantilever", "pinned_free", "pinned_pinned", "clamped_clamped", "polynomial"] = "cantilever"
+    #: of each mode, the coefficients of (x/length)^2, (x/length)^3 and so on
+    polynomials: Polynomials = ()
+    #: of each mode of the link by itself, its base held
+    damping_ratio: NotNegative = 0.0
+    #: Kelvin and Voigt's: stress is E (strain + this times its rate)
+    material_damping_s: NotNegative = 0.0
+    tip_mass_kg: NotNegative = 0.0
+
+    @model_validator(mode="after")
+    def _is_damped_in_one_way(self) -> Flexible:
+        if self.damping_ratio > 0 and self.material_damping_s > 0:
+            raise ValueError(
+                f"damping_ratio = {self.damping_ratio}: expected 0 where there is material_damping_s, or the reverse"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _has_a_shape_for_each_mode(self) -> Flexible:
+        given, needed = len(self.polynomials), max(self.modes_y, self.modes_z)
+        if self.shapes != "polynomial":
+            if given:
+                raise ValueError(f"polynomials: expected none with shapes = '{self.shapes}', got {given}")
+            return self
+        if given != needed:
+            raise ValueError(f"polynomials: expected one for each of {needed} modes, got {given}")
+        degree = max((len(row) for row in self.polynomials), default=0)
+        rows = np.array([[*row, *(0.0 for _ in range(degree - len(row)))] for row in self.polynomials])
+        if given and np.linalg.matrix_rank(rows) < given:
+            raise ValueError("polynomials: one is a sum of the others or zero, expected independent ones")
+        return self
+
+    @model_validator(mode="after")
+    def _twists_with_stiffness_and_inertia(self) -> Flexible:
+        for key in ("gj_n_m2", "polar_inertia_kg_m"):
+            if self.modes_x > 0 and not getattr(self, key):
+                raise ValueError(f"{key}: expected a number greater than 0 where modes_x is {self.modes_x}")
+        return self
+
+    def refuse_other_dimension(self, key: str, planar: bool) -> None:
+        """Raise where a stiffness is missing, or something is given that the dimension has no use for."""
+        dimension = "planar" if planar else "spatial"
+        for unwanted in _SPATIAL_KEYS if planar else ("ei_n_m2",):
+            if getattr(self, unwanted):
+                raise ValueError(f"{key}.{unwanted} = {getattr(self, unwanted)}: expected none in a {dimension} module")
+        wanted = {"ei_n_m2": self.modes_y} if planar else {"eiz_n_m2": self.modes_y, "eiy_n_m2": self.modes_z}
+        for stiffness, modes in wanted.items():
+            if modes and getattr(self, stiffness) is None:
+                raise ValueError(f"{key}.{stiffness} is missing, expected a number in a {dimension} module")
 
 
 class Body(Table):
-    """A rigid body. Its frame sits at the joint that carries it (root: anywhere), its mass at `com_m`."""
+    """A rigid body, or a flexible link with a rigid hub at its base.
+
+    The frame of a body sits at the joint that carries it (root: anywhere), its mass at `com_m`. Places on it are given
+    where they are while it is unbent: those on a flexible link ride on the cross-section at their x, or on the nearest
+    end. Mass, its centre and inertia are then the hub's, and there is no hub where they are left out.
+    """
 
     name: Name
-    mass_kg: Positive
+    flexible: Flexible | None = None
+    mass_kg: float
     com_m: Vector = (0.0, 0.0)
     #: about the mass centre, in body axes: planar a number, spatial (ixx, iyy, izz, ixy, ixz, iyz)
     inertia_kg_m2: Inertia
+
+    @model_validator(mode="before")
+    @classmethod
+    def _link_without_a_hub(cls, content: Any) -> Any:
+        if isinstance(content, dict) and content.get("flexible") is not None:
+            return {"mass_kg": 0.0, "inertia_kg_m2": 0.0, **content}
+        return content
+
+    @field_validator("mass_kg")
+    @classmethod
+    def _weighs_something(cls, mass: float, info: ValidationInfo) -> float:
+        # A link that was refused itself is not in the data; nothing is said of its hub.
+        link = info.data.get("flexible", "refused") is not None
+        if link and mass < 0:
+            raise ValueError("expected a number of at least 0")
+        if not link and mass <= 0:
+            raise ValueError("expected a number greater than 0")
+        return mass
+
+    @field_validator("inertia_kg_m2")
+    @classmethod
+    def _resists_turning(cls, inertia: float | SpatialInertia, info: ValidationInfo) -> float | SpatialInertia:
+        if info.data.get("flexible", "refused") is None or np.any(inertia):
+            _refuse_unphysical(inertia)
+        return inertia
 
 
 class Joint(Table):
@@ -147,7 +264,16 @@ class Module(Table):
     def _fits_its_dimension(self) -> Module:
         planar = self.dimension == "planar"
         for body in self.bodies:
-            if planar != isinstance(body.inertia_kg_m2, float):
+            if body.flexible:
+                key = f"bodies.{body.name}.flexible"
+                body.flexible.refuse_other_dimension(key, planar)
+                # A beam is a line: about its own axis nothing resists turning but its hub or its polar inertia.
+                if not planar and not body.flexible.polar_inertia_kg_m and not np.any(body.inertia_kg_m2):
+                    raise ValueError(
+                        f"{key}.polar_inertia_kg_m = {body.flexible.polar_inertia_kg_m}: "
+                        "expected a number greater than 0 for a link without a hub in a spatial module"
+                    )
+            if planar != isinstance(body.inertia_kg_m2, float) and not (body.flexible and body.inertia_kg_m2 == 0.0):
                 given = f"bodies.{body.name}.inertia_kg_m2 = {shown(body.inertia_kg_m2)}"
                 want = "one number" if planar else "six numbers ixx, iyy, izz, ixy, ixz, iyz"
                 raise ValueError(f"{given}: expected {want} in a {self.dimension} module")

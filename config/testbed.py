@@ -73,6 +73,14 @@ class Testbed(Table):
         return self
 
     @model_validator(mode="after")
+    def _is_rigid(self) -> Testbed:
+        for body in self.robot.bodies:
+            if body.flexible is not None:
+                key = f"modules.{self.robot.name}.bodies.{body.name}.flexible"
+                raise ValueError(f"{key}: the controllers know rigid bodies only, expected none in a testbed")
+        return self
+
+    @model_validator(mode="after")
     def _joints_are_known(self) -> Testbed:
         devices, offsets = self.devices, self.simulation.joint_sensors.offset_rad
         joints = [j.name for j in self.robot.joints]

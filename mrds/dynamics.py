@@ -2,15 +2,18 @@
 
 With the twists V(q, u) of all bodies (mass-centre velocity and angular velocity, body axes), which are linear in u:
 
-    inverse dynamics   tau = (dV/du)^T f(q, u, u'),   f = [m (v' + w x v - R^T g); I w' + w x I w]
+    inverse dynamics   tau = (dV/du)^T f(q, u, u') + K q + D u,   f = [m (v' + w x v - R^T g); I w' + w x I w]
 
 where V' = dV/dq q' + dV/du u' is one forward sweep of differentiation and the product with (dV/du)^T one reverse
 sweep: together they are the recursive Newton-Euler algorithm, which is nowhere written down. M = d tau/d u' and the
-bias h = tau at u' = 0 give M u' + h = F. The form holds for any linear velocity map, so the quaternion's needs no
+bias h = tau at u' = 0 give M u' + h = F. K and D are stiffness and damping of flexible links; their mass has several
+velocities v, and a matrix of integrals for m. The form holds for any linear velocity map, so the quaternion's needs no
 special case (Kane's equations; Stanford report, appendix B with erratum E1).
 """
 
 from __future__ import annotations
+
+from itertools import accumulate
 
 import casadi as ca
 
@@ -26,7 +29,7 @@ class Dynamics:
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
         self.acceleration = ca.SX.sym("a", tree.u.numel())
-        self._twist = ca.vertcat(*(ca.vertcat(b.v_C, b.w_B) for b in tree.bodies))
+        self._twist = ca.vertcat(*(ca.vertcat(*b.fields, b.spin) for b in tree.bodies))
         self.bias = self._inverse(ca.jtimes(self._twist, tree.q, tree.q_dot), tree.gravity)
         self.inverse = self._inverse(
             ca.jtimes(self._twist, ca.vertcat(tree.q, tree.u), ca.vertcat(tree.q_dot, self.acceleration)),
@@ -41,21 +44,26 @@ class Dynamics:
 
     def kinetic_energy(self) -> ca.SX:
         """Kinetic energy [J]."""
-        parts = [b.mass * ca.dot(b.v_C, b.v_C) + ca.dot(b.w_B, b.inertia @ b.w_B) for b in self.tree.bodies]
+        parts = []
+        for b in self.tree.bodies:
+            v = ca.horzcat(*b.fields)
+            parts.append(ca.dot(b.gram, v.T @ v) + ca.dot(b.spin, b.inertia @ b.spin))
         return 0.5 * sum(parts[1:], parts[0])
 
     def potential_energy(self) -> ca.SX:
-        """Potential energy of gravity [J], zero at the world origin."""
+        """Potential energy of gravity, zero at the world origin, and strain energy [J]."""
         parts = [-b.mass * ca.dot(self.tree.gravity, b.p_WC) for b in self.tree.bodies]
+        parts += [link.strain_energy for link in self.tree.links.values()]
         return sum(parts[1:], parts[0])
 
     def momentum(self) -> ca.SX:
         """Linear momentum [N s], then angular momentum about the world origin [N m s]."""
         linear, angular = ca.SX(3, 1), ca.SX(3, 1)
         for b in self.tree.bodies:
-            p = b.mass * b.v_WC
-            linear += p
-            angular += ca.cross(b.p_WC, p) + b.R_WB @ (b.inertia @ b.w_B)
+            momenta = ca.horzsplit((b.R_WB @ ca.horzcat(*b.fields)) @ b.gram)
+            linear += sum(share * p for share, p in zip(b.shares, momenta, strict=True))
+            turning = sum(ca.cross(place, p) for place, p in zip(b.places, momenta, strict=True))
+            angular += turning + b.R_WB @ (b.inertia @ b.spin)[:3]
         return ca.vertcat(linear, angular)
 
     def centre_of_mass(self) -> ca.SX:
@@ -65,22 +73,36 @@ class Dynamics:
 
     def _inverse(self, twist_rate: ca.SX, gravity: ca.SX) -> ca.SX:
         """The generalised force that goes with these rates of the body-axis twists."""
-        forces = []
-        for b, rate in zip(self.tree.bodies, ca.vertsplit(twist_rate, 6), strict=True):
-            linear, angular = ca.vertsplit(rate, 3)
-            forces.append(b.mass * (linear + ca.cross(b.w_B, b.v_C) - b.R_WB.T @ gravity))
-            forces.append(b.inertia @ angular + ca.cross(b.w_B, b.inertia @ b.w_B))
-        return ca.densify(ca.jtimes(self._twist, self.tree.u, ca.vertcat(*forces), True))
+        forces, rates = [], iter(ca.vertsplit(twist_rate, self._parts()))
+        for b in self.tree.bodies:
+            accelerations = [
+                next(rates) + ca.cross(b.w_B, v) - share * (b.R_WB.T @ gravity)
+                for v, share in zip(b.fields, b.shares, strict=True)
+            ]
+            forces += ca.horzsplit(ca.horzcat(*accelerations) @ b.gram)
+            spun = b.inertia @ next(rates)
+            forces.append(spun + ca.vertcat(ca.cross(b.w_B, (b.inertia @ b.spin)[:3]), ca.SX(spun.numel() - 3, 1)))
+        force = ca.densify(ca.jtimes(self._twist, self.tree.u, ca.vertcat(*forces), True))
+        return force + self.tree.elastic_force()
 
     def _weight(self, gravity: ca.SX) -> ca.SX:
         """Generalised force of a uniform acceleration field on all masses."""
-        pull = ca.vertcat(*(ca.vertcat(b.mass * (b.R_WB.T @ gravity), ca.SX(3, 1)) for b in self.tree.bodies))
-        return ca.densify(ca.jtimes(self._twist, self.tree.u, pull, True))
+        pulls = []
+        for b in self.tree.bodies:
+            pull = b.R_WB.T @ gravity
+            pulls += ca.horzsplit(ca.horzcat(*(share * pull for share in b.shares)) @ b.gram)
+            pulls.append(ca.SX(b.spin.numel(), 1))
+        return ca.densify(ca.jtimes(self._twist, self.tree.u, ca.vertcat(*pulls), True))
+
+    def _parts(self) -> list[int]:
+        """Where the vectors in the twist begin, and where the last one ends."""
+        sizes = [n for b in self.tree.bodies for n in (*(3 for _ in b.shares), b.spin.numel())]
+        return [0, *accumulate(sizes)]
 
 
 def force_on_root(tree: Tree, wrench: ca.SX) -> ca.SX:
     """Generalised force of a wrench on the root body about its origin, in its own axes."""
-    root = tree.bodies[0]
+    root = tree.body(tree.module.root.name)
     planar = tree.module.dimension == "planar"
     twist = ca.vertcat(root.v_B[:2], root.w_B[2]) if planar else ca.vertcat(root.v_B, root.w_B)
     return ca.densify(ca.jtimes(ca.densify(twist), tree.u, wrench, True))

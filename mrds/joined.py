@@ -1,12 +1,11 @@
 """The global level of MRDS: contact forces of one contact set from what the modules show of themselves.
 
-Bonaventura 2002, sections 5.4 to 5.6: with G the map from the twists of a contact's two points to the relative twist in
-the axes of E, and psi_c the directions that hold,
+Bonaventura 2002, sections 5.4 to 5.6. With C = psi_c^T G from the twists of all points to the constrained velocities,
 
-    psi_c^T x''_rel = x''_c - psi_c'^T x'_rel    x'' = x''_open + Lambda^-1 W    W = sum of G^T (psi_u F_u + psi_c F_c)
+    C x'' + .. = x''_c        x'' = x''_open + Lambda^-1 W        W = U^T F_u + C^T F_c
 
-is linear in the unknown forces F_c. All contact types of the thesis (A, B, between modules, within one, with ground)
-are this one expression; its signs for type B are misprinted there (eq. 46, 50, 51).
+is linear in the unknown forces F_c: S F_c = y with S = C Lambda^-1 C^T. All contact types of the thesis (A, B, between
+modules, within one, with ground) are this one expression; its signs for type B are misprinted there (eq. 46, 50, 51).
 
 Modules that join others are hubs: their accelerations stay unknown beside the forces, so that chains around one body do
 not couple (Lilly and Orin's reference member), and the system [-S -A; -A^T H] [F_c; u'] = [-y; f] is quasi-definite.
@@ -14,236 +13,165 @@ not couple (Lilly and Orin's reference member), and the system [-S -A; -A^T H] [
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate
+from typing import NamedTuple
 
 import casadi as ca
 
 from config.base import spatial
 from config.contacts import Contact, Side
-from mrds.contacts import KINDS
-from mrds.contacts.kind import PLANAR, Bases, Relative
+from mrds.contacts.joint import Place, join
+from mrds.contacts.kind import PLANAR
 from mrds.elimination import eliminate
 from mrds.symbols import rotation_of_angles, vector
+
+TINY = 1e-300
 
 
 @dataclass(frozen=True)
 class Shown:
-    """What a module shows of itself at its points: symbols that its compiled function fills."""
+    """What a module shows of itself at its points: symbols for outputs of its function in `mrds.operational`."""
 
     points: tuple[str, ...]
-    positions: ca.SX
-    axes: ca.SX
-    twists: ca.SX
-    acceleration: ca.SX  #: of the points without contact forces (leaf), or without acceleration of the module (hub)
-    inverse_inertia: ca.SX  #: Lambda^-1 (leaf)
-    H: ca.SX  #: (hub)
-    J: ca.SX  #: (hub)
-    net_force: ca.SX  #: (hub)
     is_hub: bool
+    symbols: dict[str, ca.SX]
+
+    def __getitem__(self, output: str) -> ca.SX:
+        return self.symbols[output]
 
 
-@dataclass(frozen=True)
-class _Point:
-    """One side of a contact."""
+class Held(NamedTuple):
+    """What holds the contacts together."""
 
-    module: str | None
-    row: int  #: where its twist begins in those of the module
-    position: ca.SX
-    axes: ca.SX
-    twist: ca.SX  #: (6)
-    acceleration: ca.SX  #: (6)
-
-
-@dataclass(frozen=True)
-class _Joint:
-    """A contact in numbers to come."""
-
-    bases: Bases
-    first: _Point
-    second: _Point
-    G: tuple[ca.SX, ca.SX]  #: maps from the twists of the two sides to the relative twist
-    twist: ca.SX  #: relative, in the rows of the system
-    bias: ca.SX  #: psi_c^T x''_rel + psi_c'^T x'_rel before any contact force acts
+    force: ca.SX  #: F_c of all contacts
+    acceleration: ca.SX  #: u' of all hubs
+    independence: ca.SX  #: least of the pivots, each against its diagonal: sine squared of the angle to the others
 
 
 class Joined:
-    """One contact set. Inputs and outputs are symbols; `mrds.system` makes a function of them."""
+    """One contact set. Inputs and outputs are symbols; `mrds.system` makes functions of them."""
 
     def __init__(self, shown: dict[str, Shown], contacts: tuple[Contact, ...], planar: bool) -> None:
-        self._shown, self._planar = shown, planar
-        self._rows = PLANAR if planar else list(range(6))
-        self.contacts = contacts
-        self._joints = [self._join(c) for c in contacts]
-        self.n_free = [j.bases.psi_u.shape[1] for j in self._joints]
-        self.n_held = [j.bases.psi_c.shape[1] for j in self._joints]
+        self._shown, self._rows = shown, PLANAR if planar else list(range(6))
+        self._leaves = {name: s for name, s in shown.items() if not s.is_hub}
+        self._hubs = {name: s for name, s in shown.items() if s.is_hub}
+        self.joints = [join(c, self._place(c.first), self._place(c.second), planar) for c in contacts]
+        self.n_held, self.n_free = sum(j.n_held for j in self.joints), sum(j.n_free for j in self.joints)
+        self._C = {name: self._constraints(name) for name in shown}
+        self._turn = ca.diagcat(ca.SX(0, 0), *(j.turn for j in self.joints))
         #: known forces along the free modes, and prescribed velocity and acceleration along the constrained ones
-        self.free_force = ca.SX.sym("F_u", sum(self.n_free))
-        self.velocity, self.prescribed = ca.SX.sym("xd_c", sum(self.n_held)), ca.SX.sym("xdd_c", sum(self.n_held))
+        self.free_force = ca.SX.sym("F_u", self.n_free)
+        self.velocity, self.prescribed = ca.SX.sym("xd_c", self.n_held), ca.SX.sym("xdd_c", self.n_held)
         #: drift feedback: how strongly velocity and pose errors of the constraints are pulled back [1/s, 1/s^2]
         self.feedback = ca.SX.sym("feedback", 2)
         #: errors of the constraints: velocity, and pose where it is bound
-        self.slip = ca.vertcat(*(j.bases.psi_c.T @ j.twist for j in self._joints)) - self.velocity
-        self.gap = ca.vertcat(*(j.bases.gap for j in self._joints))
+        self.slip = _stacked(j.velocity for j in self.joints) - self.velocity
+        self.gap = _stacked(j.gap for j in self.joints)
 
-    def solved(self) -> tuple[ca.SX, dict[str, ca.SX], dict[str, ca.SX], ca.SX]:
-        """Forces that hold, wrench at the points of every leaf, acceleration of every hub, and the least of the pivots
-        against the diagonal they came from: near zero, the constraints depend on each other."""
-        known = {name: ca.SX.zeros(s.twists.shape[0]) for name, s in self._shown.items()}
-        for joint, force in zip(self._joints, self._split(self.free_force, self.n_free), strict=True):
-            self._push(known, joint, joint.bases.psi_u @ force)
-        S, y = self._schur(known)
-        hubs = [name for name, s in self._shown.items() if s.is_hub]
-        A = {name: self._coupling(name) for name in hubs}
-        loose = [i for i in range(S.shape[0]) if S[i, i].nnz() == 0 or S[i, i].is_zero()]
-        held = [i for i in range(S.shape[0]) if i not in loose]
-        K = self._assembled(S, A, hubs, held, loose)
-        f = [self._shown[name].net_force + self._shown[name].J.T @ known[name] for name in hubs]
-        x, pivots = eliminate(K, ca.vertcat(-y[held], *f, -y[loose]))
-        force = ca.SX.zeros(S.shape[0])
-        n_hub = sum(self._shown[name].H.shape[0] for name in hubs)
-        if held:
-            force[held] = x[: len(held)]
-        if loose:
-            force[loose] = x[len(held) + n_hub :]
-        accelerations, at = {}, len(held)
-        for name in hubs:
-            n = self._shown[name].H.shape[0]
-            accelerations[name] = x[at : at + n]
-            at += n
-        for joint, holding in zip(self._joints, self._split(force, self.n_held), strict=True):
-            self._push(known, joint, joint.bases.psi_c @ holding)
-        independence = [pivots[k] / -S[i, i] for k, i in enumerate(held)]
-        least = independence[0] if independence else ca.SX(1)
-        for ratio in independence[1:]:
-            least = ca.fmin(least, ratio)
-        return force, known, accelerations, least
+    @property
+    def drive(self) -> list[ca.SX]:
+        """What is done to the contacts from outside."""
+        return [self.free_force, self.velocity, self.prescribed, self.feedback]
 
-    def schur(self) -> tuple[ca.SX, ca.SX]:
-        """S and y of S F_c = y when no module is a hub: for the general solution where constraints are dependent."""
-        known = {name: ca.SX.zeros(s.twists.shape[0]) for name, s in self._shown.items()}
-        for joint, force in zip(self._joints, self._split(self.free_force, self.n_free), strict=True):
-            self._push(known, joint, joint.bases.psi_u @ force)
-        return self._schur(known)
+    def free_wrenches(self) -> dict[str, ca.SX]:
+        """The wrenches of the known forces, at the points of every module."""
+        return self._wrenches(self.free_force, [j.U for j in self.joints])
 
-    def wrenches(self, force: ca.SX) -> dict[str, ca.SX]:
-        """The wrench at the points of every module for given holding forces, free forces included."""
-        total = {name: ca.SX.zeros(s.twists.shape[0]) for name, s in self._shown.items()}
-        free = self._split(self.free_force, self.n_free)
-        for joint, f, holding in zip(self._joints, free, self._split(force, self.n_held), strict=True):
-            self._push(total, joint, joint.bases.psi_u @ f + joint.bases.psi_c @ holding)
-        return total
+    def held_wrenches(self, force: ca.SX) -> dict[str, ca.SX]:
+        """The wrenches of given holding forces, at the points of every module."""
+        return self._wrenches(self._turn @ force, [j.C for j in self.joints])
 
-    def _schur(self, known: dict[str, ca.SX]) -> tuple[ca.SX, ca.SX]:
-        """psi_c^T G Lambda^-1 G^T psi_c over the leaves, and what the forces must make up for."""
-        C = {name: self._rows_of(name) for name in self._shown}
-        n = sum(self.n_held)
-        S, moved = ca.SX(n, n), ca.SX(n, 1)
-        for name, s in self._shown.items():
-            if s.is_hub:
-                continue
-            reach = C[name] @ s.inverse_inertia
-            S += ca.sparsify(reach @ C[name].T)
-            moved += reach @ known[name]
-        bias = ca.vertcat(*(j.bias for j in self._joints))
-        kv, kp = self.feedback[0], self.feedback[1]
-        return S, self.prescribed - bias - moved - kv * self.slip - kp * self.gap
+    def demand(self) -> ca.SX:
+        """y: what the holding forces must add to the accelerations along the constrained modes."""
+        known = self.free_wrenches()
+        y = self.prescribed - _stacked(j.acceleration for j in self.joints)
+        for name, leaf in self._leaves.items():
+            y -= self._turn.T @ (self._C[name] @ (leaf["inverse_inertia"] @ known[name]))
+        return y - self.feedback[0] * self.slip - self.feedback[1] * self.gap
 
-    def _coupling(self, hub: str) -> ca.SX:
-        return self._rows_of(hub) @ self._shown[hub].J
+    def net_force(self) -> ca.SX:
+        """f: the generalised force on every hub before its contacts hold."""
+        known = self.free_wrenches()
+        return _stacked(hub["net_force"] + hub["J"].T @ known[name] for name, hub in self._hubs.items())
 
-    def _assembled(self, S: ca.SX, A: dict[str, ca.SX], hubs: list[str], held: list[int], loose: list[int]) -> ca.SX:
-        """Order of elimination: forces that a leaf resists, hubs, then forces that only hubs resist."""
-        n_hub = sum(self._shown[name].H.shape[0] for name in hubs)
-        n = len(held) + n_hub + len(loose)
-        K = ca.SX(n, n)
-        K[: len(held), : len(held)] = -S[held, held]
-        at = len(held)
-        for name in hubs:
-            H = self._shown[name].H
-            here = slice(at, at + H.shape[0])
-            K[here, here] = H
-            K[: len(held), here], K[here, : len(held)] = -A[name][held, :], -A[name][held, :].T
-            K[len(held) + n_hub :, here], K[here, len(held) + n_hub :] = -A[name][loose, :], -A[name][loose, :].T
-            at += H.shape[0]
-        return ca.sparsify(K)
+    def mass_matrix(self) -> ca.SX:
+        """H of all hubs."""
+        return ca.diagcat(ca.SX(0, 0), *(hub["H"] for hub in self._hubs.values()))
 
-    def _rows_of(self, name: str) -> ca.SX:
-        """psi_c^T G for the points of one module, all contacts."""
-        n = self._shown[name].twists.shape[0]
-        rows = []
-        for joint in self._joints:
-            C = ca.SX(joint.bases.psi_c.shape[1], n)
-            for side, G in zip((joint.first, joint.second), joint.G, strict=True):
-                if side.module == name:
-                    here = slice(side.row, side.row + len(self._rows))
-                    C[:, here] += joint.bases.psi_c.T @ G
-            rows.append(C)
-        return ca.sparsify(ca.vertcat(*rows)) if rows else ca.SX(0, n)
+    def constraint_matrix(self) -> ca.SX:
+        """A: from the velocities of all hubs to the constrained ones."""
+        return self._turn.T @ self._coupling()
 
-    def _push(self, wrenches: dict[str, ca.SX], joint: _Joint, force: ca.SX) -> None:
-        """Add the wrench of a contact force, by E on P in the axes of E, at both sides: virtual power with G."""
-        for side, G in zip((joint.first, joint.second), joint.G, strict=True):
-            if side.module is not None:
-                here = slice(side.row, side.row + len(self._rows))
-                wrenches[side.module][here] += G.T @ force
+    def solve(self, y: ca.SX, net_force: ca.SX) -> Held:
+        """[-S -A; -A^T H] [F_c; u'] = [-y; f], with S = C Lambda^-1 C^T over the leaves."""
+        S, A, H = ca.SX(self.n_held, self.n_held), self._coupling(), self.mass_matrix()
+        for name, leaf in self._leaves.items():
+            S += self._C[name] @ leaf["inverse_inertia"] @ self._C[name].T
+        K = ca.sparsify(ca.vertcat(ca.horzcat(-S, -A), ca.horzcat(-A.T, H)))
+        x, pivots = eliminate(K, ca.vertcat(-self._turn @ y, net_force))
+        force, of_hubs = ca.vertsplit(x, [0, self.n_held, x.shape[0]])
+        least = ca.SX(1)
+        for i in range(self.n_held):
+            # Where nothing moves at all, the diagonal is zero, and 0 / 0 would pass for any number.
+            least = ca.fmin(least, pivots[i] / (K[i, i] - TINY))
+        return Held(self._turn.T @ force, of_hubs, least)
 
-    def _join(self, contact: Contact) -> _Joint:
-        E, P = self._point(contact.first), self._point(contact.second)
-        R, rho = E.axes, P.position - E.position
-        w_E = E.twist[3:]
-        v = R.T @ (P.twist[:3] - E.twist[:3] - ca.cross(w_E, rho))
-        w = R.T @ (P.twist[3:] - w_E)
-        # Apparent acceleration in E (eq. 55 to 57).
-        a = R.T @ (
-            P.acceleration[:3] - E.acceleration[:3] - ca.cross(E.acceleration[3:], rho)
-            - ca.cross(w_E, ca.cross(w_E, rho)) - 2 * ca.cross(w_E, R @ v)
-        )  # fmt: skip
-        alpha = R.T @ (P.acceleration[3:] - E.acceleration[3:] - ca.cross(w_E, R @ w))
-        r, axes = ca.SX.sym("r", 3), ca.SX.sym("R", 3, 3)
-        kind = KINDS[contact.kind]
-        bases = kind.bases(Relative(r, axes), contact.parameters, self._planar)
-        twist, acceleration = ca.vertcat(v, w)[self._rows], ca.vertcat(a, alpha)[self._rows]
-        # psi_c'^T x'_rel: the modes move with the relative pose, r' = v and R' = w x R.
-        x = ca.SX.sym("x", len(self._rows))
-        pose, rate = ca.vertcat(r, ca.vec(axes)), ca.vertcat(v, ca.vec(ca.skew(w) @ (R.T @ P.axes)))
-        rate_symbol = ca.SX.sym("rate", 12)
-        moving = ca.jtimes(ca.densify(bases.psi_c.T @ x), pose, rate_symbol)
-        here = [R.T @ rho, R.T @ P.axes]
-        psi_u, psi_c, gap, moving = ca.substitute(
-            [bases.psi_u, bases.psi_c, ca.densify(bases.gap), moving],
-            [r, axes, x, rate_symbol],
-            [ca.densify(here[0]), ca.densify(here[1]), ca.densify(twist), ca.densify(rate)],
-        )
-        bases = Bases(ca.sparsify(psi_u), ca.sparsify(psi_c), gap, bases.holonomic)
-        zero = ca.SX(3, 3)
-        G_P = ca.vertcat(ca.horzcat(R.T, zero), ca.horzcat(zero, R.T))
-        G_E = ca.vertcat(ca.horzcat(-R.T, R.T @ ca.skew(rho)), ca.horzcat(zero, -R.T))
-        G = tuple(ca.sparsify(g[self._rows, self._rows]) for g in (G_E, G_P))
-        return _Joint(bases, E, P, (G[0], G[1]), twist, psi_c.T @ acceleration + moving)
+    def _coupling(self) -> ca.SX:
+        """A as the turned modes see it."""
+        return ca.horzcat(ca.SX(self.n_held, 0), *(self._C[name] @ hub["J"] for name, hub in self._hubs.items()))
 
-    def _point(self, side: Side) -> _Point:
+    def _wrenches(self, forces: ca.SX, maps: list[tuple[ca.SX, ca.SX]]) -> dict[str, ca.SX]:
+        """Contact forces act by E on P, in the axes of E; virtual power takes them to the points of both sides."""
+        wrenches = {name: ca.SX.zeros(s["twists"].shape[0]) for name, s in self._shown.items()}
+        parts = ca.vertsplit(forces, [0, *accumulate(m[0].shape[0] for m in maps)])
+        for joint, both, force in zip(self.joints, maps, parts, strict=True):
+            for side, to_relative in zip(joint.sides, both, strict=True):
+                if side.module is not None:
+                    wrenches[side.module][self._here(side)] += to_relative.T @ force
+        return wrenches
+
+    def _constraints(self, module: str) -> ca.SX:
+        """C for the points of one module, all contacts."""
+        blocks = [ca.SX(0, self._shown[module]["twists"].shape[0])]
+        for joint in self.joints:
+            block = ca.SX(joint.n_held, blocks[0].shape[1])
+            for side, C in zip(joint.sides, joint.C, strict=True):
+                if side.module == module:
+                    block[:, self._here(side)] += C
+            blocks.append(block)
+        return ca.sparsify(ca.vertcat(*blocks))
+
+    def _here(self, side: Place) -> slice:
+        return slice(side.row, side.row + len(self._rows))
+
+    def _place(self, side: Side) -> Place:
         if side.grounded:
             still = ca.SX(6, 1)
-            position = vector(spatial(side.position_m))
-            return _Point(None, 0, position, rotation_of_angles(side.rotation_rad), still, still)
+            return Place(None, 0, vector(spatial(side.position_m)), rotation_of_angles(side.rotation_rad), still, still)
         shown = self._shown[side.module]
         i, d = shown.points.index(side.point or ""), len(self._rows)
-        here = slice(d * i, d * (i + 1))
-        axes = shown.axes[:, 3 * i : 3 * i + 3]
-        return _Point(
-            side.module, d * i, shown.positions[3 * i : 3 * i + 3], axes,
-            self._full(shown.twists[here]), self._full(shown.acceleration[here]),
-        )  # fmt: skip
+        here, three = slice(d * i, d * (i + 1)), slice(3 * i, 3 * (i + 1))
+        acceleration = shown["drift" if shown.is_hub else "open"]
+        position, axes = shown["positions"][three], shown["axes"][:, three]
+        if d == 3:
+            position, axes = _in_plane(position, axes)
+        twist, acceleration = self._full(shown["twists"][here]), self._full(acceleration[here])
+        return Place(side.module, d * i, position, axes, twist, acceleration)
 
     def _full(self, twist: ca.SX) -> ca.SX:
         full = ca.SX(6, 1)
         full[self._rows] = twist
         return full
 
-    @staticmethod
-    def _split(stacked: ca.SX, sizes: list[int]) -> list[ca.SX]:
-        cuts = [0]
-        for size in sizes:
-            cuts.append(cuts[-1] + size)
-        return [stacked[a:b] if b > a else ca.SX(0, 1) for a, b in pairwise(cuts)]
+
+def _in_plane(position: ca.SX, axes: ca.SX) -> tuple[ca.SX, ca.SX]:
+    """The same with the zeros of the plane made structural, so that they cost nothing."""
+    turned = ca.diagcat(axes[:2, :2], ca.SX(1))
+    return vector([position[0], position[1], 0]), turned
+
+
+def _stacked(parts: Iterator[ca.SX]) -> ca.SX:
+    """One dense column, empty if there is nothing to stack."""
+    return ca.densify(ca.vertcat(ca.SX(0, 1), *parts))

@@ -22,7 +22,7 @@ from mrds.tree import Tree
 
 
 class PointMotion(NamedTuple):
-    """A named point: world position [m], orientation of its body, twist [m/s; rad/s], Jacobian and drift.
+    """A named point: world position [m], orientation of the body there, twist [m/s; rad/s], Jacobian and drift.
 
     Twists put the linear part first. The acceleration of the point is `jacobian @ u' + drift`.
     """
@@ -72,7 +72,7 @@ class Model:
         return float(self._call["kinetic_energy"](q, u)[0][0])
 
     def potential_energy(self, q: ArrayLike) -> float:
-        """Potential energy of gravity [J], zero at the world origin."""
+        """Potential energy of gravity, zero at the world origin, and of strain [J]."""
         return float(self._call["potential_energy"](q)[0][0])
 
     def momentum(self, q: ArrayLike, u: ArrayLike) -> Array:
@@ -132,12 +132,9 @@ def functions(module: Module) -> list[ca.Function]:
         ca.Function("centre_of_mass", [q, u], [centre, ca.jtimes(centre, q, tree.q_dot)]),
     ]
     for point in module.points:
-        body = tree.body(point.body)
-        twist = ca.vertcat(tree.point_velocity(point.body, point.position_m), body.R_WB @ body.w_B)
-        outputs = [
-            tree.point_position(point.body, point.position_m), body.R_WB, twist,
-            ca.jacobian(twist, u), ca.jtimes(twist, q, tree.q_dot),
-        ]  # fmt: skip
+        position, rotation, velocity, angular_velocity = tree.point(point.body, point.position_m)
+        twist = ca.vertcat(velocity, angular_velocity)
+        outputs = [position, rotation, twist, ca.jacobian(twist, u), ca.jtimes(twist, q, tree.q_dot)]
         made.append(ca.Function(f"point_{point.name}", [q, u], outputs))
     x = ca.vertcat(q, u)
     rhs = ca.Function("rhs", [x, force], [ca.vertcat(tree.q_dot, dynamics.forward(force))])

@@ -57,11 +57,10 @@ def _kinematics(
     rows = PLANAR if planar else list(range(6))
     positions, axes, twists = [], [], []
     for point in points:
-        body = tree.body(point.body)
-        positions.append(tree.point_position(point.body, point.position_m))
-        axes.append(body.R_WB @ rotation_of_angles(point.rotation_rad))
-        velocity = tree.point_velocity(point.body, point.position_m)
-        twists.append(ca.vertcat(velocity, body.R_WB @ body.w_B)[rows])
+        at = tree.point(point.body, point.position_m)
+        positions.append(at.position)
+        axes.append(at.rotation @ rotation_of_angles(point.rotation_rad))
+        twists.append(ca.vertcat(at.velocity, at.angular_velocity)[rows])
     twist = ca.densify(ca.vertcat(*twists)) if twists else ca.SX(0, 1)
     J, drift = ca.jacobian(twist, tree.u), ca.jtimes(twist, tree.q, tree.q_dot)
     return tree, base, J, drift, [ca.vertcat(*positions), ca.horzcat(*axes), twist]

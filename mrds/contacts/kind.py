@@ -50,7 +50,6 @@ class Bases(NamedTuple):
     psi_u: ca.SX  #: forces along the free modes
     psi_c: ca.SX  #: forces that hold
     gap: ca.SX  #: of the pose, for each constrained mode; zero where the mode binds velocity only
-    holonomic: tuple[bool, ...]  #: whether the constrained mode binds the pose
 
 
 Parameters = dict[str, float]
@@ -78,6 +77,11 @@ class Kind:
                 expected = ", ".join(self.parameters) or "none"
                 raise InputError(f"contact '{contact}': unknown parameter {name}, expected {expected} for {self.name}")
 
+    def n_held(self, given: Parameters, planar: bool) -> int:
+        """How many directions hold."""
+        relative = Relative(ca.SX.sym("r", 3), ca.SX.sym("R", 3, 3))
+        return int(self.bases(relative, given, planar).psi_c.shape[1])
+
     def bases(self, relative: Relative, given: Parameters, planar: bool) -> Bases:
         """The dual basis in 6 rows, or in the 3 of a planar system, and the gap of each constrained mode."""
         modes = self.modes(relative, given)
@@ -91,7 +95,7 @@ class Kind:
         gaps = self.gap(relative, given)
         row_of = {mode: i for i, mode in enumerate(self.holonomic or range(gaps.shape[0]))}
         gap = ca.vertcat(*(gaps[row_of[j]] if j in row_of else 0 for j in held))
-        return Bases(dual[:, : len(free)], dual[:, len(free) :], gap, tuple(j in row_of for j in held))
+        return Bases(dual[:, : len(free)], dual[:, len(free) :], gap)
 
 
 def constant(name: str, free: list[Array]) -> Kind:

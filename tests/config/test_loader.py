@@ -151,3 +151,9 @@ def test_stored_text_that_is_cut_off_is_refused_with_its_source() -> None:
 def test_stored_text_that_is_no_testbed_is_refused(text: str) -> None:
     with pytest.raises(InputError, match=r"^stored configuration: .*expected"):
         from_json(text)
+
+
+def test_a_flexible_robot_is_refused_while_no_controller_knows_one() -> None:
+    flexible = "{length_m=0.3, line_density_kg_m=1.0, ei_n_m2=10.0, modes_y=1}"
+    with pytest.raises(InputError, match=r"bodies\.forearm\.flexible: the controllers know rigid bodies only"):
+        load("free-flyer", [f"modules.vehicle.bodies.forearm.flexible={flexible}"])

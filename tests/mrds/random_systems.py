@@ -1,19 +1,24 @@
-"""Random systems by seed: modules of every kind, joined in any topology by any kind of contact, and to the ground."""
+"""Random systems by seed, and a referee that knows nothing of modules: one dense KKT solve."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import block_diag
+from scipy.spatial.transform import Rotation
 
 from config.contacts import Contact, Side
 from config.coordinates import positions, velocities
-from config.modules import Module
+from config.modules import Body, Joint, Module, Point
 from mrds.contacts import KINDS
+from mrds.contacts.contact_set import ContactSet
 from mrds.system import System
+from tests.peers.interpreted import interpreted
 from tests.peers.random_trees import random_module, random_state
 
 Array = NDArray[np.float64]
 
+GRAVITY = (0.0, 0.0, -9.81)
 PARAMETERS = {"screw": {"pitch_m_rad": 0.07}, "rolling": {"radius_m": 0.2}}
 SPATIAL = sorted(KINDS)
 PLANAR = sorted(set(KINDS) - {"universal", "rolling", "plane"})
@@ -85,3 +90,130 @@ def split(system: System, stacked: Array, of: str) -> dict[str, Array]:
         parts[name] = stacked[at : at + n]
         at += n
     return parts
+
+
+class Referee:
+    """M, h and the constraints of a system, from the single modules and from the slip of its contacts."""
+
+    def __init__(self, system: System, contact_set: ContactSet) -> None:
+        self.system, self.set = system, contact_set
+        # Where a module stands changes nothing that is asked here but the zero of its potential energy.
+        self.models = {
+            name: interpreted(module.model_copy(update={"name": "module", "placement_m": (0.0, 0.0)}))
+            for name, module in system.modules.items()
+        }
+
+    def solve(self, q: Array, u: Array, force: Array, prescribed: Array | float = 0.0) -> tuple[Array, Array]:
+        """u' and holding forces of one dense KKT solve; the smallest of them where the constraints are dependent."""
+        M, h = self.mass_and_bias(q, u)
+        A, bias = self.constraints(q, u)
+        n, m = len(u), len(A)
+        K = np.block([[M, -A.T], [A, np.zeros((m, m))]])
+        x = np.linalg.lstsq(K, np.concatenate([force - h, prescribed - bias]), rcond=1e-12)[0]
+        return x[:n], x[n:]
+
+    def mass_and_bias(self, q: Array, u: Array) -> tuple[Array, Array]:
+        qs, us = split(self.system, q, "q"), split(self.system, u, "u")
+        M = block_diag(*(m.mass_matrix(qs[n]).copy() for n, m in self.models.items()))
+        return M, np.concatenate([m.bias(qs[n], us[n]).copy() for n, m in self.models.items()])
+
+    def moved(self, q: Array, u: Array, t: float) -> Array:
+        """q after a time t at constant u' = 0, to high order: a straight line but for quaternions."""
+        qs, us = split(self.system, q, "q"), split(self.system, u, "u")
+        steps = 20
+        for _ in range(steps):
+            for name, model in self.models.items():
+                h, x, v = t / steps, qs[name], us[name]
+                k1 = model.position_rate(x, v).copy()
+                k2 = model.position_rate(x + h / 2 * k1, v).copy()
+                k3 = model.position_rate(x + h / 2 * k2, v).copy()
+                k4 = model.position_rate(x + h * k3, v).copy()
+                qs[name] = x + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+        return np.concatenate(list(qs.values()))
+
+    def constraints(self, q: Array, u: Array) -> tuple[Array, Array]:
+        """A, as the slip is linear in u, and the rate of the slip at u' = 0, by a difference of order eight."""
+        zero = self.set.errors(q, np.zeros_like(u))[1]
+        A = np.stack([self.set.errors(q, e)[1] - zero for e in np.eye(len(u))], axis=1)
+        h = 2e-3
+        weights = {1: 4 / 5, 2: -1 / 5, 3: 4 / 105, 4: -1 / 280}
+        rate = sum(
+            w * (self.set.errors(self.moved(q, u, k * h), u)[1] - self.set.errors(self.moved(q, u, -k * h), u)[1])
+            for k, w in weights.items()
+        )
+        return A, rate / h
+
+    def energy(self, q: Array, u: Array) -> float:
+        """Kinetic and potential energy [J]."""
+        qs, us = split(self.system, q, "q"), split(self.system, u, "u")
+        return sum(m.kinetic_energy(qs[n], us[n]) + m.potential_energy(qs[n]) for n, m in self.models.items())
+
+    def momentum(self, q: Array, u: Array) -> Array:
+        """Linear and angular momentum about the world origin."""
+        qs, us = split(self.system, q, "q"), split(self.system, u, "u")
+        return sum((m.momentum(qs[n], us[n]).copy() for n, m in self.models.items()), np.zeros(6))
+
+
+def closed_chains(m: int, n: int, kind: str, seed: int, base: str = "fixed") -> tuple[System, Array, Array]:
+    """m chains of n revolute joints, of two random shapes, that all hold one body; and a state.
+
+    Fixed chains stand on the ground; floating ones hold the body at both their ends. The body is made to fit the pose:
+    its points are where the ends of the chains are.
+    """
+    rng = np.random.default_rng(seed)
+    shapes = [_serial(rng, f"shape{k}", n) for k in range(2)]
+    chains, grips, pose, contacts = [], [], [], []
+    for k in range(m):
+        q, chain = rng.uniform(-1.2, 1.2, n), shapes[k % 2]
+        reached = interpreted(chain).point("tip", q, np.zeros(n))
+        around = 0.4 * rng.uniform(-1, 1, 3)
+        place = around - reached.position
+        ends = {"tip": (around, reached.rotation)}
+        if base == "floating":
+            ends["foot"] = (place, np.eye(3))
+            q = np.concatenate([place, [1, 0, 0, 0], q])
+        chains.append(
+            chain.model_copy(
+                update={"name": f"chain{k}", "base": base}
+                | ({"placement_m": tuple(place.tolist())} if base == "fixed" else {})
+            )
+        )
+        pose.append(q)
+        for end, (at, axes) in ends.items():
+            turned = tuple(Rotation.from_matrix(axes).as_euler("xyz").tolist())
+            grips.append(Point(name=f"{end}{k}", body="load", position_m=tuple(at.tolist()), rotation_rad=turned))
+            sides = Side(module="load", point=f"{end}{k}"), Side(module=f"chain{k}", point=end)
+            contacts.append(Contact(name=f"{end}{k}", kind=kind, first=sides[0], second=sides[1]))
+    load = _rigid(rng, "load").model_copy(update={"points": tuple(grips)})
+    system = System([*chains, load], contacts)
+    return system, np.concatenate([*pose, [0, 0, 0, 1, 0, 0, 0]]), rng.normal(size=system.n_u)
+
+
+def _serial(rng: np.random.Generator, name: str, n: int) -> Module:
+    """A chain of n links that turn about axes of all directions."""
+    bodies = [_rigid(rng, "link0").bodies[0].model_copy(update={"name": f"link{i}"}) for i in range(n + 1)]
+    joints = tuple(
+        Joint(
+            name=f"joint{i}", parent=f"link{i - 1}", child=f"link{i}",
+            origin_m=tuple(rng.uniform(-0.4, 0.4, 3).tolist()), axis=tuple(rng.normal(size=3).tolist()),
+        )
+        for i in range(1, n + 1)
+    )  # fmt: skip
+    tip = Point(name="tip", body=f"link{n}", position_m=tuple(rng.uniform(-0.3, 0.3, 3).tolist()))
+    foot = Point(name="foot", body="link0", position_m=(0.0, 0.0, 0.0))
+    return Module(
+        name=name, dimension="spatial", base="fixed", gravity_m_s2=GRAVITY, bodies=tuple(bodies), joints=joints,
+        points=(tip, foot),
+    )  # fmt: skip
+
+
+def _rigid(rng: np.random.Generator, name: str) -> Module:
+    """A body that floats."""
+    spread = rng.normal(size=(3, 3)) * 0.2
+    inertia = np.trace(spread @ spread.T) * np.eye(3) - spread @ spread.T + 0.02 * np.eye(3)
+    moments = tuple(float(inertia[i, j]) for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)))
+    body = Body(
+        name=name, mass_kg=float(rng.uniform(1, 4)), com_m=tuple(rng.uniform(-0.1, 0.1, 3).tolist()),
+        inertia_kg_m2=moments,
+    )  # fmt: skip
+    return Module(name=name, dimension="spatial", base="floating", gravity_m_s2=GRAVITY, bodies=(body,))

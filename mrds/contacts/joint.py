@@ -1,0 +1,109 @@
+"""A contact between two points that move: their relative motion, and what the directions that hold make of it.
+
+With G_E, G_P the maps from the twists of the two points to the relative twist of P against E (Bonaventura 2002, eq. 97
+and 98), a contact is four small matrices: C = psi_c^T G and U = psi_u^T G for each side. They take twists to the
+constrained and free velocities, and their transposes take forces to wrenches on the points: virtual power, so contacts
+between modules, within one and with the ground need no rules of their own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import casadi as ca
+
+from config.contacts import Contact
+from mrds.contacts import KINDS
+from mrds.contacts.kind import PLANAR, Bases, Relative
+
+
+@dataclass(frozen=True)
+class Place:
+    """A point that moves, in world axes; the ground is one that does not."""
+
+    module: str | None
+    row: int  #: where its twist begins in those of the module
+    position: ca.SX
+    axes: ca.SX
+    twist: ca.SX  #: (6)
+    acceleration: ca.SX  #: (6)
+
+
+@dataclass(frozen=True)
+class Joint:
+    """A contact in numbers to come; n_c rows each, n_u columns of the free modes."""
+
+    sides: tuple[Place, Place]  #: E, P
+    C: tuple[ca.SX, ca.SX]  #: turn psi_c^T G of both sides
+    U: tuple[ca.SX, ca.SX]  #: psi_u^T G of both sides
+    turn: ca.SX  #: a rotation of the constrained modes that leaves C with few entries
+    velocity: ca.SX  #: psi_c^T x'_rel
+    acceleration: ca.SX  #: psi_c^T x''_rel + psi_c'^T x'_rel, with the accelerations that the places have
+    gap: ca.SX  #: what is missing to the pose, zero where a mode binds velocity only
+
+    @property
+    def n_held(self) -> int:
+        """How many directions hold."""
+        return int(self.C[0].shape[0])
+
+    @property
+    def n_free(self) -> int:
+        """How many directions are free."""
+        return int(self.U[0].shape[0])
+
+
+def join(contact: Contact, E: Place, P: Place, planar: bool) -> Joint:
+    """The contact of P against E."""
+    rows = PLANAR if planar else list(range(6))
+    R, rho, w_E = E.axes, P.position - E.position, E.twist[3:]
+    v = R.T @ (P.twist[:3] - E.twist[:3] - ca.cross(w_E, rho))
+    w = R.T @ (P.twist[3:] - w_E)
+    # Apparent acceleration in E (eq. 55 to 57).
+    a = R.T @ (
+        P.acceleration[:3] - E.acceleration[:3] - ca.cross(E.acceleration[3:], rho)
+        - ca.cross(w_E, ca.cross(w_E, rho)) - 2 * ca.cross(w_E, R @ v)
+    )  # fmt: skip
+    alpha = R.T @ (P.acceleration[3:] - E.acceleration[3:] - ca.cross(w_E, R @ w))
+    twist, acceleration = ca.vertcat(v, w)[rows], ca.vertcat(a, alpha)[rows]
+    bases, moving = _bases(contact, Relative(R.T @ rho, R.T @ P.axes), ca.vertcat(v, w), rows)
+    zero, one = ca.SX(3, 3), ca.SX.eye(3)
+    to_E = ca.diagcat(R.T, R.T)[rows, rows]
+    G_E = ca.vertcat(ca.horzcat(-one, ca.skew(rho)), ca.horzcat(zero, -one))[rows, rows]
+    G_P = ca.diagcat(one, one)[rows, rows]
+    psi_c, psi_u = ca.sparsify(bases.psi_c.T @ to_E), ca.sparsify(bases.psi_u.T @ to_E)
+    turned, turn = _turned(bases.psi_c, psi_c, to_E)
+    C = ca.sparsify(turned @ G_E), ca.sparsify(turned @ G_P)
+    U = ca.sparsify(psi_u @ G_E), ca.sparsify(psi_u @ G_P)
+    velocity, held = bases.psi_c.T @ twist, bases.psi_c.T @ acceleration + moving
+    return Joint((E, P), C, U, turn, velocity, held, bases.gap)
+
+
+def _turned(psi_c: ca.SX, in_world: ca.SX, to_E: ca.SX) -> tuple[ca.SX, ca.SX]:
+    """The constrained modes in world axes, turned so that those of a block held altogether are the world's own axes.
+
+    A force that holds in all directions needs no axes of its own, and products with ones and zeros cost nothing.
+    """
+    turned, turn = ca.SX(in_world), ca.SX.eye(in_world.shape[0])
+    d = to_E.shape[0]
+    for block in ([0, 1, 2], [3, 4, 5]) if d == 6 else ([0, 1], [2]):
+        unit = ca.SX.eye(d)[:, block]
+        columns = [j for b in range(len(block)) for j in range(psi_c.shape[1]) if ca.is_equal(psi_c[:, j], unit[:, b])]
+        if len(columns) == len(block):
+            turned[columns, :] = unit.T
+            turn[columns, columns] = to_E[block, block].T
+    return ca.sparsify(turned), ca.sparsify(turn)
+
+
+def _bases(contact: Contact, pose: Relative, twist: ca.SX, rows: list[int]) -> tuple[Bases, ca.SX]:
+    """The dual basis at a relative pose, and psi_c'^T x'_rel: the modes move with the pose, r' = v and R' = w x R."""
+    at = Relative(ca.SX.sym("r", 3), ca.SX.sym("R", 3, 3))
+    rate, x = ca.SX.sym("rate", 12), ca.SX.sym("x", len(rows))
+    bases = KINDS[contact.kind].bases(at, contact.parameters, len(rows) == 3)
+    moving = ca.jtimes(ca.densify(bases.psi_c.T @ x), ca.vertcat(at.r, ca.vec(at.R)), rate)
+    pose_rate = ca.vertcat(twist[:3], ca.vec(ca.skew(twist[3:]) @ pose.R))
+    psi_u, psi_c, gap, moving = ca.substitute(
+        [bases.psi_u, bases.psi_c, ca.densify(bases.gap), moving],
+        [at.r, at.R, x, rate],
+        [ca.densify(known) for known in (pose.r, pose.R, twist[rows], pose_rate)],
+    )
+    return Bases(ca.sparsify(psi_u), ca.sparsify(psi_c), gap), moving

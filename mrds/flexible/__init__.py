@@ -1,0 +1,1 @@
+"""Flexible links: beams bent in assumed modes."""

@@ -1,0 +1,110 @@
+"""Shapes of the modes of a uniform beam, base at x = 0, tip at x = L.
+
+All of them leave the base where it is and unturned. Eigenfunctions whose base may turn (pinned) have that turn taken
+away, s(x) - s'(0) x: with the rotation of the link they span what they did before.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.optimize import brentq
+
+from config.modules import Flexible
+from mrds.kernel import Array
+
+
+@dataclass(frozen=True)
+class Shape:
+    """s(x) = cos cos(bx) + sin sin(bx) + grow e^(b(x-L)) + fade e^(-bx) + sum_k power_k x^k.
+
+    No term ever exceeds its coefficient on the beam, so high modes lose no digits (cosh and sinh would).
+    """
+
+    b: float
+    length: float
+    cos: float = 0.0
+    sin: float = 0.0
+    grow: float = 0.0
+    fade: float = 0.0
+    power: tuple[float, ...] = ()
+
+    def __call__(self, x: Array, derivative: int = 0) -> Array:
+        """s, or its derivative of that order, at all x."""
+        b, quarter = self.b, derivative * math.pi / 2
+        waves = self.cos * np.cos(b * x + quarter) + self.sin * np.sin(b * x + quarter)
+        waves = waves + self.grow * np.exp(b * (x - self.length)) + (-1) ** derivative * self.fade * np.exp(-b * x)
+        powers = np.polynomial.Polynomial(self.power or (0.0,)).deriv(derivative)
+        value: Array = b**derivative * waves + powers(x)
+        return value
+
+    def scaled(self, factor: float) -> Shape:
+        """The shape times a number."""
+        terms = {name: factor * getattr(self, name) for name in ("cos", "sin", "grow", "fade")}
+        return replace(self, **terms, power=tuple(factor * p for p in self.power))
+
+
+def bending_shapes(link: Flexible) -> tuple[Shape, ...]:
+    """One shape for each mode of the plane that has more of them."""
+    n, L = max(link.modes_y, link.modes_z), link.length_m
+    if link.shapes == "polynomial":
+        return tuple(
+            Shape(1.0, L, power=(0.0, 0.0, *(c / L**k for k, c in enumerate(row, start=2)))) for row in link.polynomials
+        )
+    make = {
+        "cantilever": _cantilever,
+        "pinned_free": _pinned_free,
+        "pinned_pinned": _pinned_pinned,
+        "clamped_clamped": _clamped_clamped,
+    }[link.shapes]
+    return tuple(make(k, L) for k in range(1, n + 1))
+
+
+def twisting_shapes(link: Flexible) -> tuple[Shape, ...]:
+    """Eigenfunctions of twist, held at the base and free at the tip; the integral of s^2 is L."""
+    n, L = link.modes_x, link.length_m
+    return tuple(Shape((k - 0.5) * math.pi / L, L, sin=math.sqrt(2)) for k in range(1, n + 1))
+
+
+def _cantilever(mode: int, L: float) -> Shape:
+    """Clamped and free: cosh bx - cos bx - a (sinh bx - sin bx), cos B cosh B = -1; the integral of s^2 is L."""
+    B = _root(lambda z: math.cos(z) + 1 / math.cosh(z), mode - 1)
+    a = (math.cosh(B) + math.cos(B)) / (math.sinh(B) + math.sin(B))
+    # (1 - a)/2 e^B without the difference of nearly equal numbers
+    grow = (math.sin(B) - math.cos(B) - math.exp(-B)) / (1 - math.exp(-2 * B) + 2 * math.sin(B) * math.exp(-B))
+    return Shape(B / L, L, cos=-1.0, sin=a, grow=grow, fade=(1 + a) / 2)
+
+
+def _clamped_clamped(mode: int, L: float) -> Shape:
+    """The same form with cos B cosh B = 1; the integral of s^2 is L."""
+    B = _root(lambda z: math.cos(z) - 1 / math.cosh(z), mode)
+    a = (math.cosh(B) - math.cos(B)) / (math.sinh(B) - math.sin(B))
+    grow = (math.cos(B) - math.sin(B) - math.exp(-B)) / (1 - math.exp(-2 * B) - 2 * math.sin(B) * math.exp(-B))
+    return Shape(B / L, L, cos=-1.0, sin=a, grow=grow, fade=(1 + a) / 2)
+
+
+def _pinned_free(mode: int, L: float) -> Shape:
+    """sin bx + (sin B / sinh B) sinh bx, tan B = tanh B, made so that the integral of s^2 is L; then unturned."""
+    B = _root(lambda z: math.sin(z) - math.cos(z) * math.tanh(z), mode)
+    grow = math.sin(B) / (1 - math.exp(-2 * B))
+    # The integral is L/2 (1 - (sin B / sinh B)^2).
+    size = math.sqrt(2 / (1 - (math.sin(B) / math.sinh(B)) ** 2))
+    return _unturned(Shape(B / L, L, sin=1.0, grow=grow, fade=-grow * math.exp(-B)).scaled(size))
+
+
+def _pinned_pinned(mode: int, L: float) -> Shape:
+    """sin bx with B = mode times pi, made so that the integral of s^2 is L; then unturned."""
+    return _unturned(Shape(mode * math.pi / L, L, sin=math.sqrt(2)))
+
+
+def _unturned(shape: Shape) -> Shape:
+    return replace(shape, power=(0.0, -float(shape(np.zeros(1), 1)[0])))
+
+
+def _root(function: Callable[[float], float], after: int) -> float:
+    """The root between `after` and `after + 1` times pi."""
+    root: float = brentq(function, after * math.pi, (after + 1) * math.pi, xtol=1e-15, rtol=1e-15)
+    return root

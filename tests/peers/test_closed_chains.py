@@ -1,0 +1,53 @@
+"""Pinocchio as referee of closed chains: accelerations and contact forces of modules that hold one body together."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from config.contacts import Contact, Side
+from mrds.system import System
+from tests.mrds.random_systems import closed_chains
+from tests.peers.pinocchio_system import PinocchioSystem
+
+TOLERANCE = 1e-9
+
+
+@pytest.fixture(autouse=True)
+def _interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GRANITE_NO_COMPILER", "1")
+
+
+def _agree(system: System, q, u, seed: int) -> None:
+    closed, theirs = system.contact_set(), PinocchioSystem(system)
+    rng = np.random.default_rng(seed)
+    for _ in range(3):
+        q, u = closed.project(q, u + 0.3 * rng.normal(size=system.n_u))
+        assert max(np.abs(error).max() for error in closed.errors(q, u)) < 1e-11
+        force = 3 * rng.normal(size=system.n_u)
+        motion = closed.accelerate(q, u, force)
+        acceleration, held = theirs.accelerate(q, u, force)
+        assert motion.acceleration == pytest.approx(acceleration, abs=TOLERANCE * np.abs(acceleration).max())
+        assert motion.force == pytest.approx(held, abs=TOLERANCE * np.abs(held).max())
+        q, u = closed.rk4(q, u, force, 5e-3, project=True)
+
+
+@pytest.mark.parametrize("kind", ["rigid_grasp", "spherical"])
+@pytest.mark.parametrize(("m", "n", "base"), [(2, 6, "fixed"), (3, 4, "fixed"), (2, 7, "floating")])
+def test_chains_around_one_body(m: int, n: int, base: str, kind: str) -> None:
+    if (n, kind) == (4, "rigid_grasp"):
+        m = 1  # more of them would hold the body in more directions than there are
+    system, q, u = closed_chains(m, n, kind, 100 * m + n, base)
+    _agree(system, q, 0.3 * u, m)
+
+
+def test_a_floating_loop_that_also_holds_the_ground() -> None:
+    system, q, u = closed_chains(2, 7, "rigid_grasp", 5, "floating")
+    load = system.modules["load"]
+    at = load.points[0]
+    hold = Contact(
+        name="hold", kind="spherical", first=Side(position_m=at.position_m, rotation_rad=(0.1, 0.2, 0.3)),
+        second=Side(module="load", point=at.name),
+    )  # fmt: skip
+    whole = System(list(system.modules.values()), [*system.contacts.values(), hold])
+    _agree(whole, q, 0.3 * u, 2)

@@ -1,0 +1,157 @@
+"""Mackay 1988, section 3.3: pendulums of one and two links, rigid and flexible (acceptance tests F03 to F12)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.linalg import eigh
+from scipy.special import ellipk
+
+from config.modules import Module
+from mrds.model import Model
+from tests.mrds.flexible_arms import GROUND, Array, planar_arm, stiffness
+from tests.peers.interpreted import interpreted
+
+A, MASS, EI, G = 4.0, 10.955, 2.0e11 * 1.476e-7, 9.81
+CANTILEVER_MS = 275.402
+
+
+def link(modes: int, **more: Any) -> dict[str, Any]:
+    return {"length_m": A, "line_density_kg_m": MASS / A, "ei_n_m2": EI, "modes_y": modes, **more}
+
+
+def pendulum(modes: int, links: int = 1, gravity: float = G, **more: Any) -> Module:
+    """Hanging along x, along which gravity pulls."""
+    name = f"pendulum_{modes}_{links}"
+    return planar_arm([link(modes, **more)] * links, name=name, gravity_m_s2=[gravity, 0.0])
+
+
+def crossings(t: Array, x: Array) -> Array:
+    """When x changes sign, between the samples."""
+    i = np.flatnonzero(np.sign(x[1:]) != np.sign(x[:-1]))
+    found: Array = t[i] + (t[i + 1] - t[i]) * x[i] / (x[i] - x[i + 1])
+    return found
+
+
+def swing(model: Model, q: Array, h: float, steps: int) -> tuple[Array, Array]:
+    """Positions after every step from rest, and the energy then against the energy at first."""
+    u, still = np.zeros(model.n_u), np.zeros(model.n_u)
+    energy = [model.potential_energy(q)]
+    path = [q]
+    for _ in range(steps):
+        q, u = (x.copy() for x in model.rk4(q, u, still, h))
+        path.append(q)
+        energy.append(model.kinetic_energy(q, u) + model.potential_energy(q))
+    return np.array(path), np.array(energy) - energy[0]
+
+
+@pytest.mark.parametrize(("start", "printed"), [(0.05, 3.276), (0.1, 3.278), (0.2, 3.284), (0.4, 3.309)])
+def test_a_rigid_pendulum_has_the_printed_period_and_keeps_its_energy(start: float, printed: float) -> None:
+    """Table 3.2, the column of the elliptic integral; a link of no modes is rigid."""
+    path, energy = swing(Model(pendulum(0)), np.array([start]), 1e-3, 10_000)
+    when = crossings(1e-3 * np.arange(10_001), path[:, 0])
+    period = 2 * np.diff(when).mean()
+    assert period == pytest.approx(printed, abs=1e-3)
+    exact = np.sqrt(32 * A / (3 * G)) * ellipk(np.sin(start / 2) ** 2)
+    assert period == pytest.approx(exact, abs=2e-5)
+    assert np.abs(energy).max() < 1e-8
+
+
+def test_the_double_pendulum_moves_as_its_corrected_equations_say() -> None:
+    """Mackay 1988, eqs. 3.8 and 3.9, of which the printed form does not keep the energy."""
+    model = Model(pendulum(0, links=2))
+    path, energy = swing(model, np.array([0.4, 0.4]), 1e-3, 5000)
+    expected = {1: (0.178712, -0.134273), 2: (-0.451199, -0.021604), 4: (0.232134, 0.125605), 5: (0.408077, 0.267246)}
+    for second, angles in expected.items():
+        assert path[1000 * second] == pytest.approx(angles, abs=1e-6)
+    assert model.potential_energy(path[0]) == pytest.approx(-743.6587, abs=1e-4)
+    assert np.abs(energy).max() < 1e-8
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        (p1, p2), (w1, w2) = q, u = rng.normal(size=(2, 2))
+        c, s, g = np.cos(p2), np.sin(p2), G / A
+        M = np.array([[5 + 3 * c, 1 + 1.5 * c], [1 + 1.5 * c, 1.0]])
+        h = np.array(
+            [
+                -1.5 * s * (2 * w1 + w2) * w2 + g * (4.5 * np.sin(p1) + 1.5 * np.sin(p1 + p2)),
+                1.5 * s * w1**2 + 1.5 * g * np.sin(p1 + p2),
+            ]
+        )
+        assert model.mass_matrix(q) == pytest.approx(MASS * A**2 / 3 * M, rel=1e-12)
+        assert model.bias(q, u) == pytest.approx(MASS * A**2 / 3 * h, rel=1e-11, abs=1e-11)
+
+
+def period_ms(module: Module) -> float:
+    """Of the slowest vibration, without gravity."""
+    model = interpreted(module)
+    squares = eigh(stiffness(model), model.mass_matrix(np.zeros(model.n_q)), eigvals_only=True)
+    return float(2000 * np.pi / np.sqrt(squares[squares > 1.0][0]))
+
+
+def test_one_mode_vibrates_too_fast_and_more_modes_find_the_beam_pinned_at_its_base() -> None:
+    """47 +- 1 ms is printed; the beam itself has 62.804 ms."""
+    assert period_ms(pendulum(1, gravity=0.0)) == pytest.approx(47.0, abs=1.0)
+    expected = {1: 47.151, 2: 62.735, 3: 62.799, 4: 62.803, 5: 62.803, 6: 62.803}
+    for modes, period in expected.items():
+        assert period_ms(pendulum(modes, gravity=0.0)) == pytest.approx(period, abs=1e-3)
+
+
+def test_one_mode_of_the_pinned_beam_has_its_period_at_once() -> None:
+    exact = 2000 * np.pi * np.sqrt(MASS * A**3 / EI) / 3.926602312047919**2
+    assert period_ms(pendulum(1, gravity=0.0, shapes="pinned_free")) == pytest.approx(exact, rel=1e-12)
+    assert period_ms(pendulum(6, gravity=0.0)) == pytest.approx(exact, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("inertia", "one_mode", "beam"),
+    [(1.0, 58.839, 68.462), (10.0, 113.941, 114.945), (100.0, 220.668, 220.692), (1e5, 275.324, 275.324)],
+)
+def test_a_heavy_hub_turns_the_beam_into_a_cantilever(inertia: float, one_mode: float, beam: float) -> None:
+    def with_hub(modes: int) -> Module:
+        module = pendulum(modes, gravity=0.0)
+        hub = module.bodies[1].model_copy(update={"inertia_kg_m2": inertia})
+        return module.model_copy(update={"bodies": (module.bodies[0], hub)})
+
+    assert period_ms(with_hub(1)) == pytest.approx(one_mode, rel=1e-4)
+    assert period_ms(with_hub(6)) == pytest.approx(beam, rel=1e-4)
+
+
+def test_bending_along_the_joint_axis_leaves_the_joint_alone() -> None:
+    """275 ms is printed."""
+    spatial = {"eiy_n_m2": EI, "eiz_n_m2": EI, "modes_y": 1, "modes_z": 1, "polar_inertia_kg_m": 1e-3}
+    bodies = [
+        {**GROUND, "inertia_kg_m2": [1.0, 1.0, 1.0, 0.0, 0.0, 0.0]},
+        {"name": "link", "flexible": {"length_m": A, "line_density_kg_m": MASS / A, **spatial}},
+    ]
+    joints = [{"name": "joint", "parent": "ground", "child": "link"}]
+    content = {"dimension": "spatial", "base": "fixed", "bodies": bodies, "joints": joints}
+    model = Model(Module.model_validate({"name": "out_of_plane", **content}))
+    path, energy = swing(model, np.array([0.0, 0.0, 0.01635]), 1e-3, 1500)
+    assert np.abs(path[:, :2]).max() < 1e-12
+    when = crossings(1e-3 * np.arange(1501), path[:, 2])
+    # Foreshortening makes a finite vibration slower, by its square.
+    assert 2000 * np.diff(when).mean() == pytest.approx(CANTILEVER_MS, abs=0.05)
+    assert np.abs(energy).max() < 1e-6 * model.potential_energy(path[0])
+
+
+def test_the_flexible_pendulum_swings_with_the_printed_period() -> None:
+    """3.307 +- 0.001 s is printed; measured on what the vibration leaves still."""
+    model = Model(pendulum(1))
+    amplitude = -0.012 * 2.7244411 / 2
+    path, energy = swing(model, np.array([0.4, amplitude]), 1e-3, 10_000)
+    rigid = path[:, 0] + 3 * 0.7748661 / A * path[:, 1] * 2 / 2.7244411
+    period = 2 * np.diff(crossings(1e-3 * np.arange(10_001), rigid)).mean()
+    assert period == pytest.approx(3.307, abs=1.5e-3)
+    assert period == pytest.approx(3.3079, abs=1e-4)
+    # Classical Runge and Kutta takes (wh)^6/72 of the vibration's energy a step; that is 6.1e-4 J in 10 s.
+    assert energy[-1] == pytest.approx(-6.1e-4, rel=0.05)
+
+
+def test_the_flexible_pendulum_keeps_its_energy_at_a_fine_step() -> None:
+    model = Model(pendulum(2))
+    start = np.array([0.4, -0.0163, 0.0])
+    _, energy = swing(model, start, 2.5e-5, 120_000)
+    strain = model.potential_energy(start) - interpreted(pendulum(2, ei_n_m2=1e-9)).potential_energy(start)
+    assert np.abs(energy).max() < 1e-8 * strain

@@ -1,0 +1,112 @@
+"""Lilly and Orin 1991, acceptance tests 3 to 9: m chains of N joints around one body against dense equations."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+from mrds.model import Model
+from tests.mrds.random_systems import Array, Referee, closed_chains, split
+from tests.peers.interpreted import interpreted
+
+#: chains, joints of each, and how they hold the body: six directions or the three of a hard point
+CASES = [
+    (3, 6, "rigid_grasp"), (3, 6, "hard_point"), (2, 7, "rigid_grasp"), (4, 5, "hard_point"), (3, 4, "hard_point"),
+    (1, 6, "rigid_grasp"), pytest.param(5, 8, "hard_point", marks=pytest.mark.slow),
+]  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def _interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GRANITE_NO_COMPILER", "1")
+
+
+@pytest.mark.parametrize(("m", "n", "kind"), CASES)
+def test_a_full_step_is_one_dense_kkt_solve(m: int, n: int, kind: str) -> None:
+    system, q, u = closed_chains(m, n, kind, seed=10 * m + n)
+    closed, rng = system.contact_set(), np.random.default_rng(1)
+    force, free = rng.normal(size=system.n_u), rng.normal(size=closed.n_free)
+    referee = Referee(system, closed)
+    motion = closed.accelerate(q, u, force, free_force=free)
+    # Free forces, here moments in the axes of the body's points, push the body back and the chains forward.
+    pushed = force + _moments(system, q, free) if len(free) else force
+    acceleration, held = referee.solve(q, u, pushed)
+    assert motion.acceleration == pytest.approx(acceleration, rel=1e-9, abs=1e-9 * np.abs(acceleration).max())
+    assert motion.force == pytest.approx(held, rel=1e-9, abs=1e-9 * np.abs(held).max())
+
+    # 4 and 6: the body (eq. 43) and every chain (eq. 8) obey their own equations under the forces found
+    M, h = referee.mass_and_bias(q, u)
+    A, bias = referee.constraints(q, u)
+    balance = M @ motion.acceleration + h - pushed - A.T @ motion.force
+    assert np.abs(balance).max() < 1e-11 * max(np.abs(motion.force).max(), np.abs(h).max(), 1)
+    # 5: the contacts hold (eq. 30)
+    assert np.abs(A @ motion.acceleration + bias).max() < 1e-9 * np.abs(acceleration).max()
+
+
+def _moments(system, q: Array, free: Array) -> Array:
+    """The generalised force of moments at hard points, given in the axes of the body's points."""
+    qs = split(system, q, "q")
+    load, total = (
+        system.modules["load"],
+        {n: np.zeros(len(x)) for n, x in split(system, np.zeros(system.n_u), "u").items()},
+    )
+    for k, moment in enumerate(free.reshape(-1, 3)):
+        world = Rotation.from_euler("xyz", load.points[k].rotation_rad).apply(moment)  # the body itself is not turned
+        name = f"chain{k}"
+        J = interpreted(system.modules[name]).point("tip", qs[name], np.zeros(len(total[name]))).jacobian
+        total[name] += J[3:].T @ world
+        total["load"][3:] -= world
+    return np.concatenate(list(total.values()))
+
+
+@pytest.mark.parametrize(("m", "n", "kind"), CASES[:2])
+def test_the_body_feels_a_positive_definite_inertia_no_less_than_its_own(m: int, n: int, kind: str) -> None:
+    """7: the coefficient matrix of eq. 45, seen from outside: force on the body over its acceleration."""
+    system, q, u = closed_chains(m, n, kind, seed=10 * m + n)
+    closed, still = system.contact_set(), np.zeros(system.n_u)
+    rest = closed.accelerate(q, u, still).acceleration[-6:]
+    pushes = [closed.accelerate(q, u, np.eye(system.n_u)[i]).acceleration[-6:] - rest for i in range(-6, 0)]
+    inertia = np.linalg.inv(np.stack(pushes, axis=1))
+    alone = interpreted(system.modules["load"]).mass_matrix(q[-7:])
+    assert np.abs(inertia - inertia.T).max() < 1e-10 * np.abs(inertia).max()
+    assert np.linalg.eigvalsh(inertia - alone).min() > -1e-9
+
+
+def test_rigidly_grasping_six_joint_chains_add_their_operational_inertia() -> None:
+    """8: (I_0 + sum Lambda_k) a_0 = sum Lambda_k x''_open - b_0 + g_0 (eq. 21), at the origin of the body."""
+    system, q, u = closed_chains(3, 6, "rigid_grasp", seed=5)
+    closed = system.contact_set()
+    q, u = closed.project(q, u)
+    force = np.random.default_rng(2).normal(size=system.n_u)
+    qs, us, fs = split(system, q, "q"), split(system, u, "u"), split(system, force, "u")
+    body = interpreted(system.modules["load"])
+    inertia, push = body.mass_matrix(qs["load"]).copy(), fs["load"] - body.bias(qs["load"], us["load"])
+    for k in range(3):
+        name = f"chain{k}"
+        Lambda, x_open = operational(interpreted(system.modules[name]), qs[name], us[name], fs[name])
+        inertia, push = inertia + Lambda, push + Lambda @ x_open
+    expected = np.linalg.solve(inertia, push)
+    assert closed.accelerate(q, u, force).acceleration[-6:] == pytest.approx(expected, rel=1e-9)
+
+
+def operational(chain: Model, q: Array, u: Array, force: Array, inverse=np.linalg.inv) -> tuple[Array, Array]:
+    """Lambda and open acceleration of the tip's body at the world origin, where the unturned body has its own."""
+    tip = chain.point("tip", q, u)
+    r = -tip.position
+    cross = np.array([[0, -r[2], r[1]], [r[2], 0, -r[0]], [-r[1], r[0], 0]])
+    X = np.block([[np.eye(3), -cross], [np.zeros((3, 3)), np.eye(3)]])
+    w = tip.twist[3:]
+    J, drift = X @ tip.jacobian, X @ tip.drift + np.concatenate([np.cross(w, np.cross(w, r)), np.zeros(3)])
+    H = chain.mass_matrix(q).copy()
+    x_open = J @ np.linalg.solve(H, force - chain.bias(q, u)) + drift
+    return inverse(J @ np.linalg.solve(H, J.T)), x_open
+
+
+def test_without_chains_the_body_is_free() -> None:
+    """9: I_0 a_0 = g_0 - b_0."""
+    system, q, u = closed_chains(2, 6, "rigid_grasp", seed=5)
+    body = interpreted(system.modules["load"])
+    motion = system.contact_set([]).accelerate(q, u, np.zeros(system.n_u))
+    expected = np.linalg.solve(body.mass_matrix(q[-7:]), -body.bias(q[-7:], u[-6:]))
+    assert motion.acceleration[-6:] == pytest.approx(expected, rel=1e-13, abs=1e-13)

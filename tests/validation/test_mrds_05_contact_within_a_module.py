@@ -1,0 +1,44 @@
+"""Bonaventura 2002, acceptance test 5: a contact between two points of one module (type B), with its sign mended."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from config.contacts import Contact, Side
+from mrds.system import System
+from tests.mrds.random_systems import random_states
+from tests.peers.interpreted import interpreted
+from tests.peers.random_trees import random_module
+
+
+def skew(r):
+    return np.array([[0, -r[2], r[1]], [r[2], 0, -r[0]], [-r[1], r[0], 0]])
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_forces_within_a_module_move_it_with_a_plus_sign(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """q'' = q''_open + Psi_EP F_EP, where eq. 46 prints a minus; Psi_EP = H^-1 J_EP^T (eq. 47, 48)."""
+    monkeypatch.setenv("GRANITE_NO_COMPILER", "1")
+    module = random_module(seed, "spatial", "floating", 7)
+    sides = [Side(module=module.name, point=f"point{k}") for k in range(2)]
+    system = System([module], [Contact(name="grip", kind="hard_point", first=sides[0], second=sides[1])])
+    q, u, force = random_states(system, seed)
+    motion = system.contact_set().accelerate(q, u, force)
+
+    model = interpreted(module)
+    E, P = ({k: np.array(v) for k, v in model.point(f"point{i}", q, u)._asdict().items()} for i in range(2))
+    to_E = np.kron(np.eye(2), E["rotation"].T)
+    S = np.block([[np.eye(3), -skew(P["position"] - E["position"])], [np.zeros((3, 3)), np.eye(3)]])
+    J_EP = to_E @ (P["jacobian"] - S @ E["jacobian"])
+    H, F_EP = model.mass_matrix(q).copy(), np.concatenate([motion.force, np.zeros(3)])
+    q_open, push = model.forward_dynamics(q, u, force).copy(), np.linalg.solve(H, J_EP.T @ F_EP)
+    scale = np.abs(motion.acceleration).max()
+    assert motion.acceleration == pytest.approx(q_open + push, abs=1e-12 * scale)
+    assert np.abs(motion.acceleration - (q_open - push)).max() > 1e-2 * scale
+    # eq. 43 with the forces of eq. 44 and 45, which have E act on P and P on E
+    on_P = np.kron(np.eye(2), E["rotation"]) @ F_EP
+    balance = (
+        H @ motion.acceleration + model.bias(q, u) - force - P["jacobian"].T @ on_P + E["jacobian"].T @ (S.T @ on_P)
+    )
+    assert np.abs(balance).max() < 1e-11 * np.abs(F_EP).max() * scale

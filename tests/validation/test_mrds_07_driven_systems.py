@@ -1,0 +1,73 @@
+"""Bonaventura 2002, acceptance test 7: random systems whose contacts are driven, against one dense KKT solve.
+
+What holds without drive is in tests/mrds/test_system.py; here known forces act along the free modes, constrained modes
+are excited, modes vary in time (universal joints), and drift feedback is on.
+"""
+
+from __future__ import annotations
+
+import casadi as ca
+import numpy as np
+import pytest
+
+from config.contacts import Side
+from mrds.contacts import KINDS
+from mrds.contacts.kind import Relative
+from mrds.symbols import rotation_of_angles
+from mrds.system import System
+from tests.mrds.random_systems import Array, Referee, random_states, random_system, split
+from tests.peers.interpreted import interpreted
+
+SEEDS = [0, 18]
+
+
+@pytest.mark.parametrize("seed", [*SEEDS, pytest.param(12, marks=pytest.mark.slow)])
+def test_driven_contacts_are_one_dense_kkt_solve(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GRANITE_NO_COMPILER", "1")
+    system = random_system(seed, "spatial")
+    closed = system.contact_set()
+    q, u, force = random_states(system, seed)
+    rng = np.random.default_rng(seed)
+    free, velocity, excited = rng.normal(size=closed.n_free), *rng.normal(size=(2, closed.n_held))
+    feedback = (3.0, 2.0)
+    motion = closed.accelerate(q, u, force, free_force=free, velocity=velocity, prescribed=excited, feedback=feedback)
+    assert motion.independence > 1e-3
+    referee = Referee(system, closed)
+    gap, slip = closed.errors(q, u, velocity)
+    push = free_modes(system, q, u).T @ free
+    acceleration, held = referee.solve(q, u, force + push, excited - feedback[0] * slip - feedback[1] * gap)
+    assert motion.acceleration == pytest.approx(acceleration, abs=1e-9 * (1 + np.abs(acceleration).max()))
+    assert motion.force == pytest.approx(held, abs=1e-8 * (1 + np.abs(held).max()))
+
+
+def free_modes(system: System, q: Array, u: Array) -> Array:
+    """psi_u^T of all contacts on the relative twists, which the same contacts show if all of them hold rigidly."""
+    rigid = System(
+        list(system.modules.values()),
+        [c.model_copy(update={"kind": "rigid_grasp", "parameters": {}}) for c in system.contacts.values()],
+    )
+    twists = rigid.contact_set().constraint_matrix(q)
+    qs, us = split(system, q, "q"), split(system, u, "u")
+
+    def pose(side: Side) -> tuple[Array, Array]:
+        if side.grounded:
+            place = (*side.position_m, 0.0)[:3]
+            return np.array(place), np.array(ca.evalf(ca.densify(rotation_of_angles(side.rotation_rad))))
+        point = next(p for p in system.modules[side.module].points if p.name == side.point)
+        motion = interpreted(system.modules[side.module]).point(str(side.point), qs[side.module], us[side.module])
+        return motion.position.copy(), motion.rotation @ np.array(
+            ca.evalf(ca.densify(rotation_of_angles(point.rotation_rad)))
+        )
+
+    rows = []
+    for i, contact in enumerate(system.contacts.values()):
+        (r_E, R_E), (r_P, R_P) = pose(contact.first), pose(contact.second)
+        relative = Relative(ca.SX(ca.DM(R_E.T @ (r_P - r_E))), ca.SX(ca.DM(R_E.T @ R_P)))
+        psi_u = KINDS[contact.kind].bases(relative, contact.parameters, planar=False).psi_u
+        rows.append(np.array(ca.evalf(ca.densify(psi_u))).reshape(6, -1).T @ twists[6 * i : 6 * i + 6])
+    return np.vstack(rows)
+
+
+def test_universal_joints_are_among_them() -> None:
+    kinds = {c.kind for seed in SEEDS for c in random_system(seed, "spatial").contacts.values()}
+    assert {"universal", "screw", "rolling"} <= kinds

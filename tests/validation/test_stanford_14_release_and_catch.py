@@ -1,0 +1,98 @@
+"""Stanford report of 1987, acceptance tests 14, 15 and 17: LEAP takes hold and lets go, flies, and stays pinned."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mrds.model import Model
+from tests.validation.leap import K1, OURS, TAU, U_CLOSED, U_FREE, Q, mine, order, speeds
+
+
+@pytest.fixture(scope="module")
+def leap():
+    """System, module, and the regression state in our coordinates: pose, free and closed speeds."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GRANITE_NO_COMPILER", "1")
+        system = OURS.system(Q)
+        module = system.modules["leap"]
+        model, both = Model(module), system.contact_set()
+        S = speeds(Q, np.zeros(8))[0]
+        q, free, closed = (mine(module, x) for x in (Q, np.linalg.solve(S, U_FREE), np.linalg.solve(S, U_CLOSED)))
+        model.kinetic_energy(q, free)
+        both.project(q, closed)
+        both.rk4(q, closed, np.zeros(8), 1e-3)  # built here, while the compiler is off
+    return system, model, both, q, free, closed
+
+
+def in_report(model: Model, q_dot):
+    return speeds(Q, np.zeros(8))[0] @ q_dot[order(model.module)]
+
+
+# --- 14
+
+
+def test_a_catch_with_both_hands_is_the_regression(leap) -> None:
+    _, model, both, q, free, _ = leap
+    caught = both.catch(q, free)
+    S = speeds(Q, np.zeros(8))[0]
+    M = S.T @ OURS.equations(Q, U_FREE)[0] @ S
+    assert np.abs(both.errors(q, caught.u)[1]).max() < 1e-12
+    after = in_report(model, caught.u)
+    _, A, _ = OURS.contact(Q, U_FREE)
+    report_M = OURS.equations(Q, U_FREE)[0]
+    expected = U_FREE - np.linalg.solve(report_M, A.T @ np.linalg.solve(A @ np.linalg.solve(report_M, A.T), A @ U_FREE))
+    assert after == pytest.approx(expected, abs=1e-12)
+    assert after[7] == pytest.approx(U_FREE[7], abs=1e-12)
+    before, then = model.kinetic_energy(q, free), model.kinetic_energy(q, caught.u)
+    assert then <= before
+    assert caught.energy_lost == pytest.approx(before - then, abs=1e-12)
+    assert 0.5 * free[order(model.module)] @ M @ free[order(model.module)] == pytest.approx(before)
+    assert before == pytest.approx(0.34876494931841046, abs=1e-9)
+    assert then == pytest.approx(0.331947953810929, abs=1e-9)
+    assert after == pytest.approx(
+        [0.02849106279805115, 0.048608390083527526, 0.021484506396768084, 0.21697931121171096, -0.10726798360252451,
+         -0.1911004509942688, 0.26610673235681703, 5.0], abs=1e-9,
+    )  # fmt: skip
+    c, s = np.cos(Q[2]), np.sin(Q[2])
+    in_body = np.kron(np.eye(2), np.array([[c, s], [-s, c]])) @ caught.impulse
+    assert in_body == pytest.approx(
+        [0.020056087114311262, 0.05806141217494026, 0.13985030257114747, -0.15886735288578935], abs=1e-9
+    )
+
+
+def test_release_goes_on_with_the_same_speeds(leap, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Letting go is choosing the open set: it asks nothing of u, and a catch of what is caught does nothing."""
+    monkeypatch.setenv("GRANITE_NO_COMPILER", "1")
+    system, model, both, q, _, closed = leap
+    assert both.catch(q, closed).u == pytest.approx(closed, abs=1e-12)
+    free = system.contact_set([])
+    assert free.catch(q, closed).u == pytest.approx(closed, abs=0)
+    force = mine(model.module, speeds(Q, np.zeros(8))[0].T @ K1 @ TAU)
+    assert free.accelerate(q, closed, force).acceleration == pytest.approx(model.forward_dynamics(q, closed, force))
+
+
+# --- 15
+
+
+def test_free_flight_keeps_momentum(leap) -> None:
+    _, model, _, q, u, _ = leap
+    torque = mine(model.module, speeds(Q, np.zeros(8))[0].T @ K1 @ (0.02 * TAU))
+    centre, momentum = model.centre_of_mass(q, u)[1].copy(), model.momentum(q, u).copy()
+    for _ in range(2000):
+        q, u = model.rk4(q, u, torque, 0.005)
+    assert np.abs(model.centre_of_mass(q, u)[1] - centre).max() < 1e-8
+    assert abs(model.momentum(q, u)[5] - momentum[5]) < 1e-8
+
+
+# --- 17
+
+
+def test_pinned_hands_stay_and_energy_stays_without_any_feedback(leap) -> None:
+    _, model, both, q, _, u = leap
+    before, q_before = model.kinetic_energy(q, u), q
+    for _ in range(300):
+        q, u = both.rk4(q, u, np.zeros(8), 0.01)
+    assert np.abs(q - q_before).max() > 0.1
+    assert np.abs(both.errors(q, u)[0]).max() < 1e-10
+    assert abs(model.kinetic_energy(q, u) / before - 1) < 1e-11
