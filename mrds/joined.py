@@ -27,6 +27,7 @@ from mrds.contacts.kind import PLANAR
 from mrds.elimination import eliminate
 from mrds.symbols import rotation_of_angles, vector
 
+#: against division by zero: less than any mobility
 TINY = 1e-300
 
 
@@ -51,7 +52,7 @@ class Held(NamedTuple):
 
 
 class Joined:
-    """One contact set. Inputs and outputs are symbols; `mrds.system` makes functions of them."""
+    """One contact set. Inputs and outputs are symbols; `mrds.contacts.assembly` makes functions of them."""
 
     def __init__(self, shown: dict[str, Shown], contacts: tuple[Contact, ...], planar: bool) -> None:
         self._shown, self._rows = shown, PLANAR if planar else list(range(6))
@@ -60,7 +61,8 @@ class Joined:
         self.joints = [join(c, self._place(c.first), self._place(c.second), planar) for c in contacts]
         self.n_held, self.n_free = sum(j.n_held for j in self.joints), sum(j.n_free for j in self.joints)
         self._C = {name: self._constraints(name) for name in shown}
-        self._turn = ca.diagcat(ca.SX(0, 0), *(j.turn for j in self.joints))
+        #: from the constrained modes to those in which the forces are solved for
+        self.turn = ca.diagcat(ca.SX(0, 0), *(j.turn for j in self.joints))
         #: known forces along the free modes, and prescribed velocity and acceleration along the constrained ones
         self.free_force = ca.SX.sym("F_u", self.n_free)
         self.velocity, self.prescribed = ca.SX.sym("xd_c", self.n_held), ca.SX.sym("xdd_c", self.n_held)
@@ -81,15 +83,19 @@ class Joined:
 
     def held_wrenches(self, force: ca.SX) -> dict[str, ca.SX]:
         """The wrenches of given holding forces, at the points of every module."""
-        return self._wrenches(self._turn @ force, [j.C for j in self.joints])
+        return self._wrenches(self.turn @ force, [j.C for j in self.joints])
 
     def demand(self) -> ca.SX:
         """y: what the holding forces must add to the accelerations along the constrained modes."""
+        return self.turn.T @ self.turned_demand()
+
+    def turned_demand(self) -> ca.SX:
+        """The same in the axes in which it is solved."""
         known = self.free_wrenches()
-        y = self.prescribed - _stacked(j.acceleration for j in self.joints)
+        y = -_stacked(j.acceleration for j in self.joints)
         for name, leaf in self._leaves.items():
-            y -= self._turn.T @ (self._C[name] @ (leaf["inverse_inertia"] @ known[name]))
-        return y - self.feedback[0] * self.slip - self.feedback[1] * self.gap
+            y -= self._C[name] @ (leaf["inverse_inertia"] @ known[name])
+        return y + self.turn @ (self.prescribed - self.feedback[0] * self.slip - self.feedback[1] * self.gap)
 
     def net_force(self) -> ca.SX:
         """f: the generalised force on every hub before its contacts hold."""
@@ -102,21 +108,21 @@ class Joined:
 
     def constraint_matrix(self) -> ca.SX:
         """A: from the velocities of all hubs to the constrained ones."""
-        return self._turn.T @ self._coupling()
+        return self.turn.T @ self._coupling()
 
     def solve(self, y: ca.SX, net_force: ca.SX) -> Held:
-        """[-S -A; -A^T H] [F_c; u'] = [-y; f], with S = C Lambda^-1 C^T over the leaves."""
+        """[-S -A; -A^T H] [F_c; u'] = [-y; f], with S = C Lambda^-1 C^T over the leaves; y is a turned demand."""
         S, A, H = ca.SX(self.n_held, self.n_held), self._coupling(), self.mass_matrix()
         for name, leaf in self._leaves.items():
             S += self._C[name] @ leaf["inverse_inertia"] @ self._C[name].T
         K = ca.sparsify(ca.vertcat(ca.horzcat(-S, -A), ca.horzcat(-A.T, H)))
-        x, pivots = eliminate(K, ca.vertcat(-self._turn @ y, net_force))
+        x, pivots = eliminate(K, ca.vertcat(-y, net_force))
         force, of_hubs = ca.vertsplit(x, [0, self.n_held, x.shape[0]])
         least = ca.SX(1)
         for i in range(self.n_held):
-            # Where nothing moves at all, the diagonal is zero, and 0 / 0 would pass for any number.
+            # Where nothing moves at all, pivot and diagonal are zero, and fmin would not see 0 / 0.
             least = ca.fmin(least, pivots[i] / (K[i, i] - TINY))
-        return Held(self._turn.T @ force, of_hubs, least)
+        return Held(self.turn.T @ force, of_hubs, least)
 
     def _coupling(self) -> ca.SX:
         """A as the turned modes see it."""

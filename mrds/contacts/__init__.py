@@ -1,4 +1,4 @@
-"""The kinds of contact, one file each."""
+"""Contacts: the kinds, one file each; one in motion (`joint`), and sets of them (`assembly`, `contact_set`)."""
 
 from mrds.contacts.cylindrical import CYLINDRICAL
 from mrds.contacts.kind import Kind

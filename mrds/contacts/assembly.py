@@ -47,7 +47,7 @@ class Assembly:
     def driven(self) -> ca.Function:
         """(q, u, force, drive) -> u', holding forces, independence."""
         joined = self.joined
-        held, free = joined.solve(joined.demand(), joined.net_force()), joined.free_wrenches()
+        held, free = joined.solve(joined.turned_demand(), joined.net_force()), joined.free_wrenches()
         wrenches = {n: w + free[n] for n, w in joined.held_wrenches(held.force).items()}
         level = self._level("global_level", joined.drive, [held.force, held.independence, held.acceleration], wrenches)
         x, drive = self._state(), self._drive()
@@ -144,7 +144,7 @@ class Assembly:
     @cached_property
     def _correction_level(self) -> ca.Function:
         joined, y = self.joined, ca.SX.sym("y", self.joined.n_held)
-        held = joined.solve(y, ca.SX.zeros(joined.net_force().shape[0]))
+        held = joined.solve(joined.turn @ y, ca.SX.zeros(joined.net_force().shape[0]))
         outputs = [held.force, held.independence, held.acceleration]
         return self._level("correction_level", [y], outputs, joined.held_wrenches(held.force))
 

@@ -156,11 +156,12 @@ class ContactSet:
             if value is not None:
                 slot.T[...] = np.transpose(value)
         q_after, u_after, independence = step.evaluate()
-        if not independence[0] > SOUND:
-            return self._rk4_by_stages(at_q.copy(), at_u.copy(), force, h, [d.copy() for d in drive], project)
+        unsound = None if independence[0] > SOUND else [d.copy() for d in drive]
         for slot, value in zip(drive, given, strict=True):
             if value is not None:
                 slot[...] = 0.0
+        if unsound is not None:
+            return self._rk4_by_stages(at_q.copy(), at_u.copy(), force, h, unsound, project)
         return q_after.copy(), u_after.copy()
 
     def prepare(self) -> None:

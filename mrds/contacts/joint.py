@@ -38,7 +38,7 @@ class Joint:
     U: tuple[ca.SX, ca.SX]  #: psi_u^T G of both sides
     turn: ca.SX  #: a rotation of the constrained modes that leaves C with few entries
     velocity: ca.SX  #: psi_c^T x'_rel
-    acceleration: ca.SX  #: psi_c^T x''_rel + psi_c'^T x'_rel, with the accelerations that the places have
+    acceleration: ca.SX  #: turn (psi_c^T x''_rel + psi_c'^T x'_rel), with the accelerations that the places have
     gap: ca.SX  #: what is missing to the pose, zero where a mode binds velocity only
 
     @property
@@ -55,27 +55,29 @@ class Joint:
 def join(contact: Contact, E: Place, P: Place, planar: bool) -> Joint:
     """The contact of P against E."""
     rows = PLANAR if planar else list(range(6))
-    R, rho, w_E = E.axes, P.position - E.position, E.twist[3:]
-    v = R.T @ (P.twist[:3] - E.twist[:3] - ca.cross(w_E, rho))
-    w = R.T @ (P.twist[3:] - w_E)
-    # Apparent acceleration in E (eq. 55 to 57).
-    a = R.T @ (
-        P.acceleration[:3] - E.acceleration[:3] - ca.cross(E.acceleration[3:], rho)
-        - ca.cross(w_E, ca.cross(w_E, rho)) - 2 * ca.cross(w_E, R @ v)
-    )  # fmt: skip
-    alpha = R.T @ (P.acceleration[3:] - E.acceleration[3:] - ca.cross(w_E, R @ w))
-    twist, acceleration = ca.vertcat(v, w)[rows], ca.vertcat(a, alpha)[rows]
-    bases, moving = _bases(contact, Relative(R.T @ rho, R.T @ P.axes), ca.vertcat(v, w), rows)
+    rho, w_E = P.position - E.position, E.twist[3:]
+    v, w = P.twist[:3] - E.twist[:3] - ca.cross(w_E, rho), P.twist[3:] - w_E
+    # Apparent acceleration in E (eq. 55 to 57), in world axes.
+    a = P.acceleration[:3] - E.acceleration[:3] - ca.cross(E.acceleration[3:], rho)
+    a -= ca.cross(w_E, ca.cross(w_E, rho)) + 2 * ca.cross(w_E, v)
+    alpha = P.acceleration[3:] - E.acceleration[3:] - ca.cross(w_E, w)
+    to_E = ca.diagcat(E.axes.T, E.axes.T)
+    twist, pose = to_E @ ca.vertcat(v, w), Relative(E.axes.T @ rho, E.axes.T @ P.axes)
+    bases, moving = _bases(contact, pose, twist, rows)
+    psi_c, psi_u = (ca.sparsify(psi.T @ to_E[rows, rows]) for psi in (bases.psi_c, bases.psi_u))
+    turned, turn = _turned(bases.psi_c, psi_c, to_E[rows, rows])
     zero, one = ca.SX(3, 3), ca.SX.eye(3)
-    to_E = ca.diagcat(R.T, R.T)[rows, rows]
     G_E = ca.vertcat(ca.horzcat(-one, ca.skew(rho)), ca.horzcat(zero, -one))[rows, rows]
     G_P = ca.diagcat(one, one)[rows, rows]
-    psi_c, psi_u = ca.sparsify(bases.psi_c.T @ to_E), ca.sparsify(bases.psi_u.T @ to_E)
-    turned, turn = _turned(bases.psi_c, psi_c, to_E)
-    C = ca.sparsify(turned @ G_E), ca.sparsify(turned @ G_P)
-    U = ca.sparsify(psi_u @ G_E), ca.sparsify(psi_u @ G_P)
-    velocity, held = bases.psi_c.T @ twist, bases.psi_c.T @ acceleration + moving
-    return Joint((E, P), C, U, turn, velocity, held, bases.gap)
+    return Joint(
+        sides=(E, P),
+        C=(ca.sparsify(turned @ G_E), ca.sparsify(turned @ G_P)),
+        U=(ca.sparsify(psi_u @ G_E), ca.sparsify(psi_u @ G_P)),
+        turn=turn,
+        velocity=bases.psi_c.T @ twist[rows],
+        acceleration=turned @ ca.vertcat(a, alpha)[rows] + turn @ moving,
+        gap=bases.gap,
+    )
 
 
 def _turned(psi_c: ca.SX, in_world: ca.SX, to_E: ca.SX) -> tuple[ca.SX, ca.SX]:
@@ -106,4 +108,4 @@ def _bases(contact: Contact, pose: Relative, twist: ca.SX, rows: list[int]) -> t
         [at.r, at.R, x, rate],
         [ca.densify(known) for known in (pose.r, pose.R, twist[rows], pose_rate)],
     )
-    return Bases(ca.sparsify(psi_u), ca.sparsify(psi_c), gap), moving
+    return Bases(ca.sparsify(psi_u), ca.sparsify(psi_c), gap), ca.sparsify(moving)

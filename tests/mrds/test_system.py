@@ -238,6 +238,16 @@ def test_excited_modes_follow_what_is_prescribed_at_the_stages():
     assert np.abs(gap[1:]).max() < 1e-7
 
 
+def test_the_compiled_functions_are_the_interpreted_ones_to_the_bit(monkeypatch: pytest.MonkeyPatch):
+    system = random_system(1, "planar")
+    q, u, force = random_states(system, 1)
+    interpreted, compiled = system.contact_set(), system.contact_set()
+    interpreted.accelerate(q, u, force)
+    monkeypatch.delenv("GRANITE_NO_COMPILER")
+    for one, other in zip(interpreted.accelerate(q, u, force), compiled.accelerate(q, u, force), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
 def test_modules_that_differ_only_in_name_and_place_share_one_function():
     system, _, _ = closed_chains(6, 3, "hard_point", seed=3)  # of two shapes
     code = ca.CodeGenerator("shared.c")
