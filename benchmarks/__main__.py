@@ -9,11 +9,12 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import first_tick, forward_dynamics, realtime, tick, virtual_time, yardstick
+from benchmarks import closed_chain, first_tick, forward_dynamics, realtime, tick, virtual_time, yardstick
 
 ALL = {
     "yardstick": yardstick,
     "forward_dynamics": forward_dynamics,
+    "closed_chain": closed_chain,
     "tick": tick,
     "virtual_time": virtual_time,
     "realtime": realtime,
