@@ -19,9 +19,6 @@ import casadi as ca
 
 from mrds.tree import Tree
 
-#: entries of a wrench: planar fx, fy, mz; spatial fx, fy, fz, mx, my, mz
-WRENCH = {"planar": 3, "spatial": 6}
-
 
 class Dynamics:
     """Expressions in `tree.q`, `tree.u`, and for inverse dynamics `acceleration`."""

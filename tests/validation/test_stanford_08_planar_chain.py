@@ -18,6 +18,7 @@ from config.modules import Body, Joint, Module
 from mrds.kernel import Array
 from mrds.model import Model
 from tests.peers.interpreted import interpreted
+from tests.validation.leap import Leap
 
 J = np.array([[0.0, -1.0], [1.0, 0.0]])
 
@@ -245,53 +246,11 @@ TH1, TH2 = 2.2, 0.9
 
 
 def leap(q: Array, u: Array) -> tuple[Array, Array]:
-    """M (C.17) and f_I with m6 = 0, without the row of the wheel; u1, u2 are in body axes."""
-    l1, l2, l3, l4, l5, l6, _, l8, l9, l10, l11, l12, l13, _ = LEAP_L
-    m1, m2, m3, m4, m5 = LEAP_M
-    I1, I2, I3, I4, I5 = LEAP_I
-    s1, c1, s2, c2 = np.sin(TH1), np.cos(TH1), np.sin(TH2), np.cos(TH2)
-    z1, z2 = m1 + m2 + m3 + m4 + m5, -(m2 + m3) * l1 * s1 - (m4 + m5) * l8 * s2
-    z11 = (m2 + m3) * l1 * c1 + (m4 + m5) * l8 * c2
-    z3, z4, z5, z6 = m2 * l2 + m3 * l4, m2 * l3, m3 * l5, m3 * l6
-    z7, z8, z9, z10 = -(m4 * l9 + m5 * l11), -m4 * l10, -m5 * l12, -m5 * l13
-    z12 = I1 + (m2 + m3) * l1**2 + (m4 + m5) * l8**2
-    z13 = m2 * l1 * l3 * c1 - m3 * l1 * l4 * s1 - m2 * l1 * l2 * s1
-    z14 = -m2 * l1 * l3 * s1 - m3 * l1 * l4 * c1 - m2 * l1 * l2 * c1
-    z15, z16 = m3 * l1 * l6 * c1 - m3 * l1 * l5 * s1, -m3 * l1 * l6 * s1 - m3 * l1 * l5 * c1
-    z17 = -m4 * l8 * l10 * c2 + m5 * l8 * l11 * s2 + m4 * l8 * l9 * s2
-    z18 = m4 * l8 * l10 * s2 + m5 * l8 * l11 * c2 + m4 * l8 * l9 * c2
-    z19, z20 = -m5 * l8 * l13 * c2 + m5 * l8 * l12 * s2, m5 * l8 * l13 * s2 + m5 * l8 * l12 * c2
-    z21, z22, z23, z24 = I2 + m2 * (l2**2 + l3**2) + m3 * l4**2, -m3 * l4 * l6, m3 * l4 * l5, I3 + m3 * (l5**2 + l6**2)
-    z25, z26, z27 = I4 + m4 * (l9**2 + l10**2) + m5 * l11**2, -m5 * l11 * l13, m5 * l11 * l12
-    z28 = I5 + m5 * (l12**2 + l13**2)
-
-    s4, s45, s6, s67, s5, s7 = np.sin([q[3], q[3] + q[4], q[5], q[5] + q[6], q[4], q[6]])
-    c4, c45, c6, c67, c5, c7 = np.cos([q[3], q[3] + q[4], q[5], q[5] + q[6], q[4], q[6]])
-    row1 = [z3 * s4 + z4 * c4, z5 * s45 + z6 * c45, z7 * s6 + z8 * c6, z9 * s67 + z10 * c67]
-    row2 = [z4 * s4 - z3 * c4, z6 * s45 - z5 * c45, z8 * s6 - z7 * c6, z10 * s67 - z9 * c67]
-    row3 = [z13 * s4 + z14 * c4, z15 * s45 + z16 * c45, z17 * s6 + z18 * c6, z19 * s67 + z20 * c67]
-    upper = np.array(
-        [
-            [z1, 0, z2, *row1],
-            [0, z1, z11, *row2],
-            [0, 0, z12, *row3],
-            [0, 0, 0, z21, z22 * s5 + z23 * c5, 0, 0],
-            [0, 0, 0, 0, z24, 0, 0],
-            [0, 0, 0, 0, 0, z25, z26 * s7 + z27 * c7],
-            [0, 0, 0, 0, 0, 0, z28],
-        ]
-    )
-    u1, u2, u3 = u[:3]
-    square = u[3:] ** 2
-    turn = np.array([z14 * s4 - z13 * c4, z16 * s45 - z15 * c45, z18 * s6 - z17 * c6, z20 * s67 - z19 * c67])
-    elbow1, elbow2 = z23 * s5 - z22 * c5, z27 * s7 - z26 * c7
-    f = np.zeros(7)
-    f[0] = u2 * u3 * z1 + u3**2 * z11 + square @ row2
-    f[1] = -u1 * u3 * z1 - u3**2 * z2 - square @ row1
-    f[2] = -u1 * u3 * z11 + u2 * u3 * z2 + square @ turn
-    f[3:] = -u1 * u3 * np.array(row2) + u2 * u3 * np.array(row1) - u3**2 * turn
-    f[3:] += elbow1 * np.array([square[1], -square[0], 0, 0]) + elbow2 * np.array([0, 0, square[3], -square[2]])
-    return upper + np.triu(upper, 1).T, f
+    """M (C.17) and f_I of the vehicle with a wheel that weighs nothing, without the wheel's row."""
+    theta = np.array([TH1, TH2, 0.0])
+    vehicle = Leap(np.append(LEAP_L, 0.0), np.append(LEAP_M, 0.0), np.append(LEAP_I, 0.0), theta)
+    M, f = vehicle.equations(q, u)
+    return M[:7, :7], f[:7]
 
 
 def leap_as_chain() -> tuple[Chain, float]:
