@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import casadi as ca
@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Array = NDArray[np.float64]
+#: what lies in memory as float64 numbers
+Buffer = Array | bytes | memoryview
 
 
 def slot(array: Array) -> Any:
@@ -24,19 +26,21 @@ class Kernel:
     """Calls a CasADi function, compiled or not, with its arguments copied into preallocated arrays.
 
     The arrays that come back are the kernel's own, overwritten by its next call: copy what is to be kept.
-    `call` is the same as calling the kernel, without the detour through the class.
+    `call` is the same as calling the kernel, without the detour through the class. `run` is the quickest way where
+    there are many small arrays, as in a tick.
     """
 
-    __slots__ = ("_evaluate", "call", "function", "inputs", "outputs")
+    __slots__ = ("_evaluate", "call", "function", "inputs", "outputs", "run")
 
     def __init__(self, function: ca.Function) -> None:
         buffer, evaluate = function.buffer()
         evaluate.buffer = buffer  # `evaluate` holds only its address: let it live as long as whoever calls it
         self.function = function
-        self.inputs = tuple(_bound(buffer.set_arg, i, function.size_in(i)) for i in range(function.n_in()))
-        self.outputs = tuple(_bound(buffer.set_res, i, function.size_out(i)) for i in range(function.n_out()))
+        given, self.inputs = _bound(buffer.set_arg, [function.size_in(i) for i in range(function.n_in())])
+        found, self.outputs = _bound(buffer.set_res, [function.size_out(i) for i in range(function.n_out())])
         self._evaluate: Callable[[], None] = evaluate
         self.call = _call(self.inputs, evaluate, self.outputs)
+        self.run = _run(given, evaluate, found)
 
     def __call__(self, *arguments: ArrayLike) -> tuple[Array, ...]:
         """Evaluate; vectors and matrices come back as arrays, in the order of the function's outputs."""
@@ -48,11 +52,32 @@ class Kernel:
         return self.outputs
 
 
-def _bound(bind: Callable[..., None], i: int, shape: tuple[int, int]) -> Array:
-    """An array bound to argument or result i. CasADi stores columns; a single column is a vector to us."""
-    flat = np.zeros(shape[0] * shape[1])
-    bind(i, flat.data)
-    return flat if shape[1] == 1 else flat.reshape(shape, order="F")
+def _bound(bind: Callable[..., None], shapes: list[tuple[int, int]]) -> tuple[Array, tuple[Array, ...]]:
+    """One block for all arguments or all results, and each of them: CasADi stores columns; a single one is a vector."""
+    block = np.zeros(sum(rows * columns for rows, columns in shapes))
+    parts, at = [], 0
+    for i, (rows, columns) in enumerate(shapes):
+        flat, at = block[at : at + rows * columns], at + rows * columns
+        bind(i, flat.data)
+        parts.append(flat if columns == 1 else flat.reshape((rows, columns), order="F"))
+    return block, tuple(parts)
+
+
+def _run(given: Array, evaluate: Callable[[], None], found: Array) -> Callable[[Iterable[Buffer]], Array]:
+    """Fill all arguments at once, evaluate, and return all results in one array that is the caller's own.
+
+    What goes in are contiguous float64 arrays, or the bytes of such, in the order of the arguments. Joining them is
+    several times quicker than copying one by one; another length in all is refused.
+    """
+    place, copy = given.data.cast("B"), found.copy
+    join: Callable[[Iterable[Any]], bytes] = b"".join
+
+    def run(arguments: Iterable[Buffer]) -> Array:
+        place[:] = join(arguments)
+        evaluate()
+        return copy()
+
+    return run
 
 
 def _call(
