@@ -7,6 +7,7 @@ import numpy as np
 from config.errors import InputError
 from config.records import Array
 from config.testbed import Testbed
+from mrds.valve_response import remembered_changes
 from mrds.valves import ValveBank
 from sim.device import SimulatedDevice
 from sim.plant import Plant
@@ -22,6 +23,7 @@ class SimulatedThrusters(SimulatedDevice):
         self._plant = plant
         self._nominal = np.array([0.0 if unit.failed else unit.thrust_n for unit in thrusters.units])
         self._valve = None if bed.simulation.thrusters.ideal else thrusters.valve
+        self._changes = remembered_changes(thrusters.valve, bed.loop.period_s)
         self._valves = self._closed_valves()
         self._opening = self._thrust = np.zeros(len(self._nominal))
         plant.thrusters = self
@@ -45,7 +47,7 @@ class SimulatedThrusters(SimulatedDevice):
 
     def _closed_valves(self) -> ValveBank | Throttles:
         n = len(self._nominal)
-        return ValveBank(self._valve, n) if self._valve else Throttles(n)
+        return ValveBank(self._valve, n, self._changes) if self._valve else Throttles(n)
 
 
 class Throttles:

@@ -42,7 +42,7 @@ class Actuation:
         self._resolve: Kernel | None = None
         if thrusters and allocation:
             self._allocator = build_allocator(thrusters, allocation, bed.robot.dimension, self._period)
-            self._delivery = Delivery(thrusters, allocation)
+            self._delivery = Delivery(thrusters, allocation, self._period)
             self._available = available_thrust(thrusters)
             if bed.controller.resolve_delivered and driven:
                 function = _delivered_torques(Tree(bed.robot), driven, thrusters)

@@ -124,7 +124,7 @@ def _pose(bed: Testbed) -> PoseFilter | None:
 def _delivery(bed: Testbed) -> Delivery | None:
     if bed.devices.thrusters is None or bed.controller.allocation is None:
         return None
-    return Delivery(bed.devices.thrusters, bed.controller.allocation)
+    return Delivery(bed.devices.thrusters, bed.controller.allocation, bed.loop.period_s)
 
 
 def _refuse_what_is_not_measured(bed: Testbed) -> None:

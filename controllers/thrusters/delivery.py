@@ -7,15 +7,17 @@ import numpy as np
 from config.controller import Allocation
 from config.devices import Thrusters
 from config.records import Array
+from mrds.valve_response import remembered_changes
 from mrds.valves import ValveBank
 
 
 class Delivery:
     """Predicts mean openings. Throttled thrusters are ideal: they deliver at once what they are told."""
 
-    def __init__(self, thrusters: Thrusters, allocation: Allocation) -> None:
+    def __init__(self, thrusters: Thrusters, allocation: Allocation, period_s: float) -> None:
         self._throttled = allocation.modulation == "proportional"
-        self._valves = ValveBank(thrusters.valve, len(thrusters.units))
+        changes = remembered_changes(thrusters.valve, period_s)
+        self._valves = ValveBank(thrusters.valve, len(thrusters.units), changes)
         self._opening = np.zeros(len(thrusters.units))
 
     def command(self, t: float, opening: Array) -> Array:

@@ -11,10 +11,12 @@ from config.devices import Valve
 from mrds.valves import ValveBank
 
 OPEN, CLOSED = np.ones(1), np.zeros(1)
+#: no test has more on their way
+CHANGES = 26
 
 
 def bank(delay: float = 0.0, rise: float = 0.0, minimum: float = 0.0, n: int = 1) -> ValveBank:
-    return ValveBank(Valve(delay_s=delay, rise_s=rise, minimum_on_s=minimum), n)
+    return ValveBank(Valve(delay_s=delay, rise_s=rise, minimum_on_s=minimum), n, CHANGES)
 
 
 def test_an_ideal_valve_opens_at_once():
@@ -178,7 +180,7 @@ def test_the_average_is_that_of_a_step_by_step_simulation(delay, rise, minimum, 
     valve = Valve(delay_s=delay, rise_s=rise, minimum_on_s=minimum)
     end = sum(wait for wait, _ in script) + 300
     expected = [brute_force(valve, script, i, end) for i in range(2)]
-    valves = ValveBank(valve, 2)
+    valves = ValveBank(valve, 2, CHANGES)
     at = 0
     for wait, opening in [*script, (250, None)]:
         got = valves.mean_opening(at * STEP, (at + wait) * STEP)
@@ -195,7 +197,7 @@ def test_the_average_is_that_of_a_step_by_step_simulation(delay, rise, minimum, 
 @given(delay=times, rise=times, minimum=times, script=scripts, parts=st.lists(st.integers(1, 50), min_size=1))
 def test_averages_add_up_however_the_time_is_cut(delay, rise, minimum, script, parts):
     valve = Valve(delay_s=delay, rise_s=rise, minimum_on_s=minimum)
-    whole, cut = ValveBank(valve, 2), ValveBank(valve, 2)
+    whole, cut = ValveBank(valve, 2, CHANGES), ValveBank(valve, 2, CHANGES)
     at = 0.0
     for wait, opening in script:
         at += wait * STEP
@@ -213,7 +215,7 @@ def test_averages_add_up_however_the_time_is_cut(delay, rise, minimum, script, p
 @given(delay=times, rise=times, minimum=times, script=scripts)
 def test_many_steps_at_once_are_the_same_to_the_bit_as_one_by_one(delay, rise, minimum, script):
     valve = Valve(delay_s=delay, rise_s=rise, minimum_on_s=minimum)
-    at_once, one_by_one = ValveBank(valve, 2), ValveBank(valve, 2)
+    at_once, one_by_one = ValveBank(valve, 2, CHANGES), ValveBank(valve, 2, CHANGES)
     at = 0
     for wait, opening in script:
         found = np.broadcast_to(at_once.mean_openings(at, at + wait, STEP), (wait, 2))

@@ -1,0 +1,147 @@
+"""How one valve answers its commands, as expressions: dead time, linear rise and fall, shortest pulse.
+
+A command given at t acts at t + delay; from then the opening moves towards the commanded one at the slope 1/rise, or in
+one step where rise is zero. A valve that has opened stays open for the shortest pulse: a close that comes earlier is
+postponed to exactly that moment, and an open that comes before it calls the close off.
+
+The opening is piecewise linear in time, so its average over any interval is exact: trapezoids between the kinks.
+
+The state of a valve is a column
+
+    [commanded; opened at; closes at; level; times of the last changes; their targets]
+
+where `closes at` is a postponed close, or infinity. Changes stand in the order of their times and stay in the list
+after they have acted, until newer ones push them out: to act again does nothing.
+"""
+
+from __future__ import annotations
+
+from math import inf
+
+import casadi as ca
+import numpy as np
+
+from config.devices import Valve
+from config.records import Array
+
+#: two times closer than this are the same time [s]
+SAME_TIME_S = 1e-9
+
+_HEAD = 4  #: numbers before the changes
+
+
+def remembered_changes(valve: Valve, spacing_s: float) -> int:
+    """How many changes can be on their way at a time, and one that has acted, if commands come that far apart [s].
+
+    A command brings one change, and a postponed close, of which there is one in a shortest pulse, another one.
+    """
+    commands = int((valve.delay_s + spacing_s) / spacing_s + 1e-6) + 1
+    pulses = int((valve.delay_s + spacing_s) / max(valve.minimum_on_s, SAME_TIME_S)) + 1
+    return commands + min(commands, pulses) + 1
+
+
+def closed(changes: int, n: int) -> Array:
+    """The states of n valves that have always been closed, one after the other."""
+    return np.tile([0.0, -inf, inf, 0.0, *[-inf] * changes, *[0.0] * changes], n)
+
+
+def timing(valve: Valve) -> Array:
+    """Delay, rise and shortest pulse [s]: the times that the functions below ask for."""
+    return np.array([valve.delay_s, valve.rise_s, valve.minimum_on_s])
+
+
+def command_function(changes: int, n: int) -> ca.Function:
+    """(states, timing, t, wanted openings) -> (states, openings that are taken, when the first postponed close is due)."""
+    state, times, t, wanted = _state(changes), ca.SX.sym("timing", 3), ca.SX.sym("t"), ca.SX.sym("wanted")
+    results = _commanded(state, times, t, wanted)
+    return _for_all(ca.Function("valve_command", [state, times, t, wanted], results), n, (0, 3))
+
+
+def mean_function(changes: int, n: int) -> ca.Function:
+    """(states at t0, timing, t0, t1) -> (states at t1, mean openings between them, until when they stay the same).
+
+    Commands come at t1 or later. Where a valve has moved or is moving, the openings stay the same until minus infinity.
+    """
+    state, times, t0, t1 = _state(changes), ca.SX.sym("timing", 3), ca.SX.sym("t0"), ca.SX.sym("t1")
+    return _for_all(ca.Function("valve_mean", [state, times, t0, t1], _moved(state, times, t0, t1)), n, (0,))
+
+
+def _for_all(one: ca.Function, n: int, own: tuple[int, ...]) -> ca.Function:
+    """The function of one valve for n of them: the earliest of their moments is the last result.
+
+    `own` are the arguments that each valve has for itself.
+
+    A loop over the valves, not n times the code: what is short is soon in the processor's cache.
+    """
+    given = [ca.MX.sym(one.name_in(i), one.size1_in(i) * (n if i in own else 1)) for i in range(one.n_in())]
+    columns = [
+        ca.reshape(x, one.size1_in(i), n) if i in own else ca.repmat(x, 1, n) for i, x in enumerate(given)
+    ]
+    after, opening, moment = one.map(n).call(columns)
+    return ca.Function(f"{one.name()}s", given, [ca.vec(after), ca.vec(opening), ca.mmin(moment)])
+
+
+def _commanded(state: ca.SX, times: ca.SX, t: ca.SX, wanted: ca.SX) -> list[ca.SX]:
+    """The state with a command taken note of, the opening that is taken, and when a postponed close is due."""
+    delay, _, minimum = ca.vertsplit(times)
+    commanded, opened, closes, level, when, target = _parts(state)
+    over = closes <= t + SAME_TIME_S
+    when, target = _appended(over, ca.if_else(closes < t, closes, t) + delay, 0.0, when, target)
+    commanded, closes = ca.if_else(over, 0.0, commanded), ca.if_else(over, inf, closes)
+
+    opens = wanted > 0.0  # what is not a number closes
+    opened = ca.if_else(ca.logic_and(opens, commanded == 0.0), t, opened)
+    moves = ca.logic_and(opens, wanted != commanded)
+    shuts = ca.logic_and(ca.logic_not(opens), commanded > 0.0)
+    due = opened + minimum
+    at_once = ca.logic_and(shuts, due <= t + SAME_TIME_S)
+    postponed = ca.logic_and(shuts, ca.logic_not(at_once))
+    changed = ca.logic_or(moves, at_once)
+    taken = ca.if_else(changed, ca.if_else(moves, wanted, 0.0), commanded)
+    when, target = _appended(changed, t + delay, taken, when, target)
+    closes = ca.if_else(postponed, due, ca.if_else(ca.logic_or(opens, at_once), inf, closes))
+    return [ca.vertcat(taken, opened, closes, level, when, target), taken, closes]
+
+
+def _moved(state: ca.SX, times: ca.SX, t0: ca.SX, t1: ca.SX) -> list[ca.SX]:
+    """The state at t1 from that at t0, the mean opening between them, and until when that stays the same."""
+    delay, rise, _ = ca.vertsplit(times)
+    commanded, opened, closes, level, when, target = _parts(state)
+    at, area, towards, following = t0, ca.SX(0.0), ca.SX(0.0), ca.SX(inf)
+    for kink, there in [*zip(ca.vertsplit(when), ca.vertsplit(target), strict=True), (closes + delay, 0.0)]:
+        passed = kink < t1
+        until = ca.if_else(ca.logic_and(passed, kink > at), kink, at)
+        level, under = _ramp(level, towards, until - at, rise)
+        at, area, towards = until, area + under, ca.if_else(passed, there, towards)
+        following = ca.if_else(ca.logic_and(ca.logic_not(passed), kink < following), kink, following)
+    level, under = _ramp(level, towards, t1 - at, rise)
+    mean = (area + under) / (t1 - t0)
+    rests = ca.logic_and(level == towards, level == mean)
+    after = ca.vertcat(commanded, opened, closes, level, when, target)
+    return [after, mean, ca.if_else(rests, following, -inf)]
+
+
+def _ramp(level: ca.SX, target: ca.SX, span: ca.SX, rise: ca.SX) -> tuple[ca.SX, ca.SX]:
+    """Move towards the target for so long: the level then, and the area under the opening."""
+    gap = target - level
+    needed = ca.fabs(gap) * rise
+    arrives = span >= needed
+    after = ca.if_else(arrives, target, level + ca.copysign(span / rise, gap))
+    return after, ca.if_else(arrives, target * span - 0.5 * gap * needed, 0.5 * (level + after) * span)
+
+
+def _appended(new: ca.SX, when: ca.SX, target: ca.SX | float, whens: ca.SX, targets: ca.SX) -> tuple[ca.SX, ca.SX]:
+    """The changes with one more at the end, which pushes the oldest out, where `new` holds."""
+    return (
+        ca.if_else(new, ca.vertcat(whens[1:], when), whens),
+        ca.if_else(new, ca.vertcat(targets[1:], target), targets),
+    )
+
+
+def _state(changes: int) -> ca.SX:
+    return ca.SX.sym("state", _HEAD + 2 * changes)
+
+
+def _parts(state: ca.SX) -> list[ca.SX]:
+    n = state.numel()
+    return list(ca.vertsplit(state, [0, 1, 2, 3, _HEAD, (_HEAD + n) // 2, n]))
