@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from itertools import pairwise
+from struct import Struct
 
 import numpy as np
 
@@ -16,7 +16,9 @@ from controllers.estimation.pose_filter import PoseFilter
 from controllers.estimation.prediction import prediction
 from controllers.thrusters.delivery import Delivery
 from mrds.compilation import compile_functions
-from mrds.kernel import slot
+
+_NUMBERS = Struct("2d").pack
+_NOTHING = np.zeros(0)
 
 
 class Estimator:
@@ -27,20 +29,15 @@ class Estimator:
         self._period = bed.loop.period_s
         joints, self._pose, self._delivery = _joints(bed), _pose(bed), _delivery(bed)
         names = [v.name for v in velocities(bed.robot)]
-        self._n = n = len(names)
-        self._kernel = compile_functions("estimator", [prediction(bed, joints)])["prediction"]
-        self._x, self._p = self._kernel.inputs
-        self._after, self._motion = self._kernel.outputs
+        self._n = len(names)
+        function = prediction(bed, joints, self._pose.deviation_function if self._pose else None)
+        self._run = compile_functions("estimator", [function])["prediction"].run
         sensed = bed.devices.joint_sensors.joints if bed.devices.joint_sensors else ()
         self._places = [names.index(j) for j in sensed]
-        # Where the parts of p begin; memory views are the quickest way to fill an array.
-        n_m, n_s = len(bed.devices.motors), len(sensed)
-        n_t = len(bed.devices.thrusters.units) if bed.devices.thrusters else 0
-        cuts = np.cumsum([0, n_m, n_t, n_s, n_s]).tolist()
-        self._parts = [slice(a, b) for a, b in pairwise(cuts)]
-        self._view_x, self._view_p = slot(self._x), slot(self._p)
-        self._joint_deviations = [joints.deviation if joints else 0.0] * len(bed.robot.joints)
-        self._base_deviations = [0.0] * (n - len(bed.robot.joints))
+        # New arrays in every tick, so that the state may show parts of them.
+        self._x, self._deviation = np.zeros(function.size1_out(0)), np.zeros(function.size1_out(1))
+        self._end_x = len(self._x)
+        self._end_deviation = self._end_x + self._n
         self._t, self._joint_taken = math.nan, math.nan
         self._joint_count, self._pose_count = 0.0, 0.0
 
@@ -61,28 +58,27 @@ class Estimator:
                 self._take_pose(self._pose, sample)
             ready = ready and self._pose.started
             pose_age = t - self._pose.exposed
-            if self._pose.started:
-                self._base_deviations = self._pose.deviation(t)
-        n, joint_age = self._n, t - self._joint_taken if self._places else 0.0
-        deviation = np.array(self._base_deviations + self._joint_deviations)
-        return State(t, ready, self._x[:n].copy(), self._x[n : 2 * n].copy(), deviation, pose_age, joint_age)
+        n, x, joint_age = self._n, self._x, t - self._joint_taken if self._places else 0.0
+        return State(t, ready, x[:n], x[n : 2 * n], self._deviation, pose_age, joint_age)
 
     def _predict(self, sample: Sample, fresh: bool) -> None:
         """Carry the estimate to the time of the sample, one period after the other: a skipped tick is two of them."""
-        view, (torque, opening, angle, rate) = self._view_p, self._parts
-        view[torque], view[angle], view[rate] = sample.applied.torque, sample.joint_angle, sample.joint_rate
+        told, torque, opening = sample.applied
+        pose = self._pose if self._pose and self._pose.started else None
         if self._delivery:
-            self._delivery.command(sample.applied.t, sample.applied.opening)
+            self._delivery.command(told, opening)
         periods = max(round((sample.t - self._t) / self._period), 1)
         for k in range(1, periods + 1):
             t = self._t + k * self._period if k < periods else sample.t
             if self._delivery:
-                view[opening] = self._delivery.mean_opening(t - self._period, t)
-            view[-1] = 1.0 if fresh and k == periods else 0.0
-            self._kernel.evaluate()
-            self._view_x[:] = self._after
-            if self._pose and self._pose.started:
-                self._pose.push(t, self._motion)
+                opening = self._delivery.mean_opening(t - self._period, t)
+            numbers = _NUMBERS(fresh and k == periods, t - pose.exposed if pose else 0.0)
+            covariance = self._pose.covariance if self._pose else _NOTHING
+            given = (self._x, torque, opening, sample.joint_angle, sample.joint_rate, numbers, covariance)
+            found = self._run(given)
+            self._x, self._deviation = found[: self._end_x], found[self._end_x : self._end_deviation]
+            if pose:
+                pose.push(t, found[self._end_deviation :])
 
     def _start_joints(self, sample: Sample) -> None:
         """Begin at the first measurement, the rate filters settled."""
@@ -101,6 +97,7 @@ class Estimator:
             motion = pose.start(sample.t, sample.pose_taken, sample.pose)
         if motion is not None:
             self._x[:3], self._x[self._n : self._n + 3] = motion[:3], motion[3:6]
+            self._deviation[:3] = pose.deviation(sample.t)
 
 
 def _joints(bed: Testbed) -> JointFilter | None:

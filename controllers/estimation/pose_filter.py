@@ -12,18 +12,22 @@ covariance is kept at the last exposure and carried forward in closed form, so n
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
+from struct import Struct
 
+import casadi as ca
 import numpy as np
 
 from config.records import Array
+from mrds.compilation import compile_functions
 from mrds.kernel import slot
-
-Covariance = tuple[float, float, float]
 
 #: how far back a picture may reach [s]
 MEMORY_S = 1.0
 #: what is known of the velocity before anything is measured [m/s, rad/s]
 FIRST_RATE_DEVIATION = 0.05
+
+_NUMBERS = Struct("2d").pack
 
 
 class PoseFilter:
@@ -33,28 +37,31 @@ class PoseFilter:
     """
 
     def __init__(self, noise: Array, process_noise: Array, period: float) -> None:
-        self._R, self._S = (noise**2 + 1e-16).tolist(), (process_noise**2).tolist()
+        self._R = noise**2 + 1e-16
+        process = process_noise**2
+        #: (covariance, time since then) -> one standard deviation of the pose
+        self.deviation_function = _deviation(process)
+        kernels = compile_functions("pose_filter", [self.deviation_function, _correction(process, self._R)])
+        self._deviation, self._correction = kernels["deviation"].run, kernels["correction"].run
         self._keep = int(MEMORY_S / period) + 2
         self._t, self._motion = np.zeros(2 * self._keep), np.zeros((2 * self._keep, 9))
-        self._motions = slot(self._motion)
+        self._times, self._motions = slot(self._t), slot(self._motion)
         self._n = 0
         #: whether a picture has come
         self.started = False
         #: exposure time of the newest picture taken in [s]; NaN before the first
         self.exposed = math.nan
-        #: of each coordinate at the last exposure: position, position-velocity and velocity covariance
-        self._P: list[Covariance] = []
+        #: of position (3), of position with velocity (3), of velocity (3), at the last exposure
+        self.covariance: Array = np.zeros(9)
 
-    def deviation(self, t: float) -> list[float]:
+    def deviation(self, t: float) -> Array:
         """One standard deviation of the pose at time t."""
-        d = max(t - self.exposed, 0.0)
-        c = d * d * d / 3
-        return [math.sqrt(pp + d * (2 * pv + d * vv) + s * c) for (pp, pv, vv), s in zip(self._P, self._S, strict=True)]
+        return self._deviation((self.covariance, np.array(t - self.exposed)))
 
     def start(self, t: float, exposed: float, pose: Array) -> Array:
         """The first picture, of a base at rest; the motion of now."""
         motion = np.concatenate((pose, np.zeros(6)))
-        self._P = [(r, 0.0, FIRST_RATE_DEVIATION**2) for r in self._R]
+        self.covariance = np.concatenate((self._R, np.zeros(3), np.full(3, FIRST_RATE_DEVIATION**2)))
         self.exposed, self.started = exposed, True
         self.push(exposed, motion)
         self.push(t, motion)
@@ -65,46 +72,27 @@ class PoseFilter:
         n = self._n
         if n == len(self._t):
             n = self._forget()
-        self._t[n] = t
+        self._times[n] = t
         self._motions[9 * n : 9 * n + 9] = motion
         self._n = n + 1
 
     def correct(self, exposed: float, pose: Array) -> Array | None:
         """Take in a picture; the mended motion of now, or None if it is no newer than the last or beyond memory."""
-        now = self._n - 1
-        k = int(np.searchsorted(self._t[: self._n], exposed, side="right")) - 1
+        n, motion = self._n, self._motion
+        k = bisect_right(self._times, exposed, 0, n) - 1
         if k < 0 or exposed <= self.exposed:
             return None
-        d, step = exposed - self._t[k], self._motion[min(k + 1, now)]
-        x, v = self._motion[k, :3], self._motion[k, 3:6]
-        innovation = pose - (x + d * v + 0.5 * d * d * step[6:])
-        innovation[2] = math.remainder(innovation[2], 2 * math.pi)
-        step_x, step_v = self._gain(exposed) * innovation
-        self.exposed = exposed
+        d = exposed - self._times[k]
+        following = motion[min(k + 1, n - 1)]
+        numbers = _NUMBERS(d, exposed - self.exposed)
+        found = self._correction((motion[k], following, pose, self.covariance, numbers))
+        step, self.covariance, self.exposed = found[:6], found[6:], exposed
         # States from the exposure on get Phi(t_i - exposed) times the correction.
-        later = slice(k if d == 0 else k + 1, self._n)
-        self._motion[later, :3] += step_x + np.multiply.outer(self._t[later] - exposed, step_v)
-        self._motion[later, 3:6] += step_v
-        mended: Array = self._motion[now]
+        later = slice(k if d == 0 else k + 1, n)
+        motion[later, :6] += step
+        motion[later, :3] += np.multiply.outer(self._t[later] - exposed, step[3:])
+        mended: Array = motion[n - 1]
         return mended
-
-    def _gain(self, exposed: float) -> Array:
-        """Kalman gain of position and velocity for a picture; the covariance is then that after it."""
-        gains, after = [], []
-        for (pp, pv, vv), r in zip(self._covariance(exposed), self._R, strict=True):
-            g, h = pp / (pp + r), pv / (pp + r)
-            gains.append((g, h))
-            after.append(((1 - g) * pp, (1 - g) * pv, vv - h * pv))
-        self._P = after
-        return np.array(gains).T
-
-    def _covariance(self, t: float) -> list[Covariance]:
-        """Phi P Phi^T + Q from the last exposure to t, for each coordinate."""
-        d = max(t - self.exposed, 0.0)
-        return [
-            (pp + d * (2 * pv + d * vv) + s * d * d * d / 3, pv + d * vv + s * d * d / 2, vv + s * d)
-            for (pp, pv, vv), s in zip(self._P, self._S, strict=True)
-        ]
 
     def _forget(self) -> int:
         """Keep the newest half of the past; how much that is."""
@@ -112,3 +100,31 @@ class PoseFilter:
         for past in (self._t, self._motion):
             past[:keep] = past[-keep:]
         return keep
+
+
+def _deviation(process: Array) -> ca.Function:
+    covariance, age = ca.SX.sym("P", 9), ca.SX.sym("age")
+    position, _, _ = _carried(covariance, ca.if_else(age > 0, age, 0.0), process)
+    return ca.Function("deviation", [covariance, age], [ca.sqrt(position)])
+
+
+def _correction(process: Array, noise: Array) -> ca.Function:
+    """(motion before a picture, motion after it, picture, covariance, [time from the motion before; from the covariance])
+    -> (correction of pose and velocity at the exposure, covariance after it)."""
+    before, after, pose = ca.SX.sym("before", 9), ca.SX.sym("after", 9), ca.SX.sym("pose", 3)
+    covariance, d, since = ca.SX.sym("P", 9), ca.SX.sym("d"), ca.SX.sym("since")
+    x, v, _ = ca.vertsplit(before, 3)
+    innovation = pose - (x + d * v + 0.5 * d * d * after[6:])
+    innovation[2] = ca.remainder(innovation[2], 2 * math.pi)
+    pp, pv, vv = _carried(covariance, since, process)
+    g, h = pp / (pp + noise), pv / (pp + noise)
+    mended = ca.vertcat((1 - g) * pp, (1 - g) * pv, vv - h * pv)
+    given = [before, after, pose, covariance, ca.vertcat(d, since)]
+    return ca.Function("correction", given, [ca.vertcat(g * innovation, h * innovation), mended])
+
+
+def _carried(covariance: ca.SX, d: ca.SX, process: Array) -> tuple[ca.SX, ca.SX, ca.SX]:
+    """Phi P Phi^T + Q after d, for each coordinate."""
+    pp, pv, vv = ca.vertsplit(covariance, 3)
+    s = ca.DM(process)
+    return pp + d * (2 * pv + d * vv) + s * d * d * d / 3, pv + d * vv + s * d * d / 2, vv + s * d

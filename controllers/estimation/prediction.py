@@ -1,10 +1,8 @@
 """One period of the estimate as one compiled function: the model's acceleration, then every coordinate a period on.
 
     x = [q; u; states of the rate filters]
-    p = [torque of each motor; mean opening of each valve; measured angles; measured rates; 1 if they are new, else 0]
 
 The base coordinates are double integrators under the model's acceleration; a joint also takes in its measurement.
-`motion` is pose, velocity and acceleration of the base, as the pose filter keeps them.
 """
 
 from __future__ import annotations
@@ -19,8 +17,13 @@ from mrds.dynamics import Dynamics, force_on_root
 from mrds.tree import Tree
 
 
-def prediction(bed: Testbed, joints: JointFilter | None) -> ca.Function:
-    """(x, p) -> x a period later, motion of the base."""
+def prediction(bed: Testbed, joints: JointFilter | None, pose_deviation: ca.Function | None) -> ca.Function:
+    """(x, torque of each motor, mean opening of each valve, angles, rates, [1 if these are new else 0; age of the pose],
+    covariance of the pose) -> (x a period later, deviation of each coordinate, motion).
+
+    Age and covariance are what `pose_deviation` takes. `motion` is pose, velocity and acceleration of the base, as the
+    pose filter keeps them.
+    """
     tree, devices, period = Tree(bed.robot), bed.devices, bed.loop.period_s
     names = [v.name for v in tree.velocities]
     sensed = devices.joint_sensors.joints if devices.joint_sensors else ()
@@ -30,7 +33,7 @@ def prediction(bed: Testbed, joints: JointFilter | None) -> ca.Function:
         ca.SX.sym(s, k) for s, k in (("tau", len(devices.motors)), ("angle", len(sensed)), ("rate", len(sensed)))
     )
     opening = ca.SX.sym("opening", len(devices.thrusters.units) if devices.thrusters else 0)
-    new = ca.SX.sym("new")
+    new, age = ca.SX.sym("new"), ca.SX.sym("age")
 
     force = ca.SX.zeros(n)
     if devices.thrusters:
@@ -53,5 +56,8 @@ def prediction(bed: Testbed, joints: JointFilter | None) -> ca.Function:
         innovation = ca.vertcat(angle[j], rate[j]) - ca.DM(joints.C) @ predicted
         after[own] = predicted + ca.if_else(new, ca.DM(joints.K) @ innovation, np.zeros(len(own)))
     motion = ca.vertcat(after[:3], after[n : n + 3], a[:3]) if bed.robot.base == "floating" else ca.SX(0, 1)
-    p = ca.vertcat(torque, opening, angle, rate, new)
-    return ca.Function("prediction", [x, p], [after, motion])
+    covariance = ca.SX.sym("P", pose_deviation.size1_in(0) if pose_deviation else 0)
+    of_base = pose_deviation(covariance, age) if pose_deviation else ca.SX(0, 1)
+    deviation = ca.vertcat(of_base, [joints.deviation if joints else 0.0] * (n - of_base.numel()))
+    given = [x, torque, opening, angle, rate, ca.vertcat(new, age), covariance]
+    return ca.Function("prediction", given, [after, deviation, motion])
