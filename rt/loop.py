@@ -8,7 +8,8 @@ from __future__ import annotations
 import signal
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from time import perf_counter_ns
+from struct import Struct
+from time import perf_counter
 from types import FrameType
 from typing import Any, Protocol
 
@@ -17,10 +18,12 @@ import numpy as np
 from config.records import Applied, Array, Command, Sample, Verdict
 from config.testbed import Testbed
 from controllers.stack import Stack
-from rt.channels import Channels, Timing, Truth
+from rt.channels import STEPS, Channels, Timing, Truth
 from rt.clock import Clock
 from rt.guard import Guard
 from rt.reasons import Reason
+
+_LAPS = Struct(f"{len(STEPS)}d").pack
 
 
 class Devices(Protocol):
@@ -67,7 +70,7 @@ class Loop:
         self._bed, self._devices, self._stack, self._guard = bed, devices, stack, guard
         self._clock, self._sink, self._truth = clock, sink, truth
         self._channels = Channels(bed)
-        self._record_lap = 0  # known only after the row is gone: each row has that of the tick before
+        self._record_lap = 0.0  # known only after the row is gone: each row has that of the tick before
         self._lost = 0
         self._asked_to_stop = False
         self.outcome = Outcome()
@@ -75,27 +78,27 @@ class Loop:
     def tick(self, k: int, t: float, delay: float) -> Verdict:
         """One round: read, estimate, decide, control, allocate, guard, write, record."""
         stack = self._stack
-        t0 = perf_counter_ns()
+        t0 = perf_counter()
         sample = self._devices.read(t)
-        t1 = perf_counter_ns()
+        t1 = perf_counter()
         state = stack.estimator.estimate(sample)
-        t2 = perf_counter_ns()
+        t2 = perf_counter()
         reference = stack.behaviour.decide(state)
-        t3 = perf_counter_ns()
+        t3 = perf_counter()
         demand = stack.law.control(state, reference)
-        t4 = perf_counter_ns()
+        t4 = perf_counter()
         command = stack.actuation.allocate(state, demand)
-        t5 = perf_counter_ns()
+        t5 = perf_counter()
         verdict = self._guard.check(sample, state, reference, command)
-        t6 = perf_counter_ns()
+        t6 = perf_counter()
         applied = self._devices.write(t, verdict.command)
-        t7 = perf_counter_ns()
-        laps = np.array((t1 - t0, t2 - t1, t3 - t2, t4 - t3, t5 - t4, t6 - t5, t7 - t6, self._record_lap)) * 1e-9
-        timing = Timing(k, t, delay, laps, self._lost, self.outcome.overruns)
+        t7 = perf_counter()
+        laps = _LAPS(t1 - t0, t2 - t1, t3 - t2, t4 - t3, t5 - t4, t6 - t5, t7 - t6, self._record_lap)
+        timing = Timing(k, t, delay, np.frombuffer(laps), self._lost, self.outcome.overruns)
         truth = self._truth() if self._truth else None
         self._channels.fill(self._sink.row, sample, state, reference, demand, command, verdict, applied, truth, timing)
         self._lost = self._sink.record()
-        self._record_lap = perf_counter_ns() - t7
+        self._record_lap = perf_counter() - t7
         return verdict
 
     def run(self, ticks: int) -> Outcome:
