@@ -51,7 +51,7 @@ def timing(valve: Valve) -> Array:
 
 
 def command_function(changes: int, n: int) -> ca.Function:
-    """(states, timing, t, wanted openings) -> (states, openings that are taken, when the first postponed close is due)."""
+    """(states, timing, t, wanted openings) -> (states, openings taken, when the first postponed close is due)."""
     state, times, t, wanted = _state(changes), ca.SX.sym("timing", 3), ca.SX.sym("t"), ca.SX.sym("wanted")
     results = _commanded(state, times, t, wanted)
     return _for_all(ca.Function("valve_command", [state, times, t, wanted], results), n, (0, 3))
@@ -74,9 +74,7 @@ def _for_all(one: ca.Function, n: int, own: tuple[int, ...]) -> ca.Function:
     A loop over the valves, not n times the code: what is short is soon in the processor's cache.
     """
     given = [ca.MX.sym(one.name_in(i), one.size1_in(i) * (n if i in own else 1)) for i in range(one.n_in())]
-    columns = [
-        ca.reshape(x, one.size1_in(i), n) if i in own else ca.repmat(x, 1, n) for i, x in enumerate(given)
-    ]
+    columns = [ca.reshape(x, one.size1_in(i), n) if i in own else ca.repmat(x, 1, n) for i, x in enumerate(given)]
     after, opening, moment = one.map(n).call(columns)
     return ca.Function(f"{one.name()}s", given, [ca.vec(after), ca.vec(opening), ca.mmin(moment)])
 
@@ -108,7 +106,7 @@ def _moved(state: ca.SX, times: ca.SX, t0: ca.SX, t1: ca.SX) -> list[ca.SX]:
     delay, rise, _ = ca.vertsplit(times)
     commanded, opened, closes, level, when, target = _parts(state)
     at, area, towards, following = t0, ca.SX(0.0), ca.SX(0.0), ca.SX(inf)
-    for kink, there in [*zip(ca.vertsplit(when), ca.vertsplit(target), strict=True), (closes + delay, 0.0)]:
+    for kink, there in [*zip(ca.vertsplit(when), ca.vertsplit(target), strict=True), (closes + delay, ca.SX(0.0))]:
         passed = kink < t1
         until = ca.if_else(ca.logic_and(passed, kink > at), kink, at)
         level, under = _ramp(level, towards, until - at, rise)

@@ -18,12 +18,11 @@ from config.devices import Thrusters
 from config.records import Command, Demand, State
 from config.testbed import Testbed
 from controllers.places import places
-from controllers.thrusters.allocator import Allocator, build_allocator
+from controllers.thrusters.allocator import Allocator, CompiledAllocator, build_allocator
 from controllers.thrusters.delivery import Delivery
 from controllers.thrusters.geometry import available_thrust, thruster_matrix
 from mrds.compilation import compile_functions
 from mrds.dynamics import Dynamics, force_on_root, solve
-from mrds.kernel import Kernel, slot
 from mrds.tree import Tree
 
 
@@ -33,21 +32,17 @@ class Actuation:
     def __init__(self, bed: Testbed) -> None:
         names = [v.name for v in velocities(bed.robot)]
         driven = [names.index(m.joint) for m in bed.devices.motors]
-        self._driven = places(driven)
+        self._driven, self._n_driven = places(driven), len(driven)
         self._period = bed.loop.period_s
         thrusters, allocation = bed.devices.thrusters, bed.controller.allocation
         n = len(thrusters.units) if thrusters else 0
         self._rest = Command(0.0, np.zeros(len(driven)), np.zeros(n), np.zeros(n))
-        self._allocator: Allocator | None = None
-        self._resolve: Kernel | None = None
+        self._allocator: Allocator | CompiledAllocator | None = None
         if thrusters and allocation:
             self._allocator = build_allocator(thrusters, allocation, bed.robot.dimension, self._period)
             self._delivery = Delivery(thrusters, allocation, self._period)
-            self._available = available_thrust(thrusters)
-            if bed.controller.resolve_delivered and driven:
-                function = _delivered_torques(Tree(bed.robot), driven, thrusters)
-                self._resolve = compile_functions("delivered_torques", [function])["delivered_torques"]
-                self._q, self._u, self._a, self._thrust = map(slot, self._resolve.inputs)
+            function = _delivered(Tree(bed.robot), driven, thrusters, bed.controller.resolve_delivered)
+            self._deliver = compile_functions("delivered", [function])["delivered"].run
 
     def rest(self, t: float) -> Command:
         """Motors at zero, valves closed."""
@@ -57,26 +52,28 @@ class Actuation:
         """Torques and valves for the demand, and the thrust that will come of it."""
         if not state.ready:
             return self.rest(state.t)
-        t, force = state.t, demand.force
+        t = state.t
         if self._allocator is None:
-            return Command(t, force[self._driven], self._rest.opening, self._rest.thrust)
+            return Command(t, demand.force[self._driven], self._rest.opening, self._rest.thrust)
         opening = self._delivery.command(t, self._allocator.allocate(t, demand.wrench))
-        thrust = self._delivery.mean_opening(t, t + self._period) * self._available
-        if self._resolve is None:
-            return Command(t, force[self._driven], opening, thrust)
-        self._q[:], self._u[:], self._a[:], self._thrust[:] = state.q, state.u, demand.acceleration, thrust
-        return Command(t, self._resolve.evaluate()[0].copy(), opening, thrust)
+        mean = self._delivery.mean_opening(t, t + self._period)
+        found = self._deliver((state.q, state.u, demand.acceleration, demand.force, mean))
+        return Command(t, found[: self._n_driven], opening, found[self._n_driven :])
 
 
-def _delivered_torques(tree: Tree, driven: list[int], thrusters: Thrusters) -> ca.Function:
-    """(q, u, demanded acceleration, thrust of each thruster) -> torques of the driven joints."""
+def _delivered(tree: Tree, driven: list[int], thrusters: Thrusters, resolve: bool) -> ca.Function:
+    """(q, u, demanded acceleration and force, mean opening of each valve) -> torques of the driven joints, thrust."""
     dynamics, n = Dynamics(tree), tree.u.numel()
     free = [i for i in range(n) if i not in driven]
-    demanded, thrust = ca.SX.sym("a", n), ca.SX.sym("f", len(thrusters.units))
-    force = force_on_root(tree, ca.DM(thruster_matrix(thrusters, tree.module.dimension)) @ thrust)
-    M, h, g = dynamics.mass_matrix, dynamics.bias, demanded[driven]
-    a = ca.SX.zeros(n)
-    a[driven] = g
-    a[free] = solve(M[free, free], force[free] - h[free] - M[free, driven] @ g)
-    torque = ca.substitute(dynamics.inverse, dynamics.acceleration, a) - force
-    return ca.Function("delivered_torques", [tree.q, tree.u, demanded, thrust], [torque[driven]])
+    demanded, demanded_force = ca.SX.sym("a", n), ca.SX.sym("F", n)
+    opening = ca.SX.sym("opening", len(thrusters.units))
+    thrust = ca.DM(available_thrust(thrusters)) * opening
+    torque = demanded_force[driven]
+    if resolve and driven:
+        force = force_on_root(tree, ca.DM(thruster_matrix(thrusters, tree.module.dimension)) @ thrust)
+        M, h, g = dynamics.mass_matrix, dynamics.bias, demanded[driven]
+        a = ca.SX.zeros(n)
+        a[driven] = g
+        a[free] = solve(M[free, free], force[free] - h[free] - M[free, driven] @ g)
+        torque = (ca.substitute(dynamics.inverse, dynamics.acceleration, a) - force)[driven]
+    return ca.Function("delivered", [tree.q, tree.u, demanded, demanded_force, opening], [torque, thrust])

@@ -109,8 +109,9 @@ def _deviation(process: Array) -> ca.Function:
 
 
 def _correction(process: Array, noise: Array) -> ca.Function:
-    """(motion before a picture, motion after it, picture, covariance, [time from the motion before; from the covariance])
-    -> (correction of pose and velocity at the exposure, covariance after it)."""
+    """(motion before a picture, motion after it, picture, covariance, [time since the former; time since the latter])
+    -> (correction of pose and velocity at the exposure, covariance after it).
+    """
     before, after, pose = ca.SX.sym("before", 9), ca.SX.sym("after", 9), ca.SX.sym("pose", 3)
     covariance, d, since = ca.SX.sym("P", 9), ca.SX.sym("d"), ca.SX.sym("since")
     x, v, _ = ca.vertsplit(before, 3)

@@ -18,8 +18,8 @@ from mrds.tree import Tree
 
 
 def prediction(bed: Testbed, joints: JointFilter | None, pose_deviation: ca.Function | None) -> ca.Function:
-    """(x, torque of each motor, mean opening of each valve, angles, rates, [1 if these are new else 0; age of the pose],
-    covariance of the pose) -> (x a period later, deviation of each coordinate, motion).
+    """(x, torque of each motor, mean opening of each valve, angles, rates, [1 if these are new, else 0; age of the
+    pose], covariance of the pose) -> (x a period later, deviation of each coordinate, motion).
 
     Age and covariance are what `pose_deviation` takes. `motion` is pose, velocity and acceleration of the base, as the
     pose filter keeps them.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import inf
 
+import casadi as ca
 import numpy as np
 
 from config.controller import Allocation
@@ -19,6 +20,7 @@ from controllers.thrusters.proportional import Proportional
 from controllers.thrusters.pseudo_inverse import PseudoInverse
 from controllers.thrusters.pulse_width import PulseWidth
 from controllers.thrusters.threshold import Threshold
+from mrds.compilation import compile_functions
 
 
 class Allocator:
@@ -36,10 +38,30 @@ class Allocator:
         return self._modulation.modulate(t, self._sharing.share(wrench))
 
 
-def build_allocator(thrusters: Thrusters, allocation: Allocation, dimension: Dimension, period_s: float) -> Allocator:
+class CompiledAllocator:
+    """The same in one compiled call, for sharing and modulation that are expressions without memory."""
+
+    def __init__(self, wrench: ca.SX, opening: ca.SX) -> None:
+        within = ca.if_else(ca.sumsqr(wrench) < inf, opening, 0.0)
+        function = ca.Function("allocation", [wrench], [within])
+        self._run = compile_functions("allocation", [function])["allocation"].run
+
+    def allocate(self, t: float, wrench: Array) -> Array:
+        """The opening of each valve from t to the next call; all closed where the wrench is not finite."""
+        return self._run((wrench,))
+
+
+def build_allocator(
+    thrusters: Thrusters, allocation: Allocation, dimension: Dimension, period_s: float
+) -> Allocator | CompiledAllocator:
     """The allocator that the configuration asks for, called every `period_s`."""
     sharing = _sharing(thrusters, allocation, dimension)
     modulation = _modulation(thrusters, allocation, period_s)
+    if isinstance(sharing, PseudoInverse) and isinstance(modulation, Threshold):
+        wrench = ca.SX.sym("wrench", len(wrench_weight(dimension, 1.0)))
+        thrust = sharing.expression(wrench)
+        if thrust is not None:
+            return CompiledAllocator(wrench, modulation.expression(thrust))
     return Allocator(sharing, modulation, len(thrusters.units))
 
 

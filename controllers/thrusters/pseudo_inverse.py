@@ -9,6 +9,7 @@ A thruster without a partner that would have to pull is left out, and the rest i
 
 from __future__ import annotations
 
+import casadi as ca
 import numpy as np
 
 from config.records import Array
@@ -38,6 +39,13 @@ class PseudoInverse:
             thrust = self._without_pulling(wrench, thrust)
         np.maximum(thrust, self._nothing, out=thrust)
         return np.minimum(thrust, self._available, out=thrust)
+
+    def expression(self, wrench: ca.SX) -> ca.SX | None:
+        """The same for a symbolic wrench; None where thrusters without a partner need a search."""
+        if self.alone:
+            return None
+        pushing = ca.fmax(ca.DM(self._full) @ wrench, self._nothing)
+        return ca.fmin(pushing, self._available)
 
     def _without_pulling(self, wrench: Array, thrust: Array) -> Array:
         left_out: tuple[int, ...] = ()

@@ -6,6 +6,7 @@ and a demand near it switches at every tick.
 
 from __future__ import annotations
 
+import casadi as ca
 import numpy as np
 
 from config.records import Array
@@ -20,3 +21,7 @@ class Threshold:
     def modulate(self, t: float, wanted_thrust: Array) -> Array:
         """The opening of each valve, 0 or 1."""
         return (wanted_thrust > self._level).astype(np.float64)
+
+    def expression(self, wanted_thrust: ca.SX) -> ca.SX:
+        """The same for a symbolic thrust."""
+        return wanted_thrust > self._level
