@@ -27,10 +27,10 @@ class Kernel:
 
     The arrays that come back are the kernel's own, overwritten by its next call: copy what is to be kept.
     `call` is the same as calling the kernel, without the detour through the class. `run` is the quickest way where
-    there are many small arrays, as in a tick.
+    there are many small arrays, as in a tick; `fill` is its first half, to be followed by `evaluate`.
     """
 
-    __slots__ = ("_evaluate", "call", "function", "inputs", "outputs", "run")
+    __slots__ = ("_evaluate", "call", "fill", "function", "inputs", "outputs", "run")
 
     def __init__(self, function: ca.Function) -> None:
         buffer, evaluate = function.buffer()
@@ -40,7 +40,8 @@ class Kernel:
         found, self.outputs = _bound(buffer.set_res, [function.size_out(i) for i in range(function.n_out())])
         self._evaluate: Callable[[], None] = evaluate
         self.call = _call(self.inputs, evaluate, self.outputs)
-        self.run = _run(given, evaluate, found)
+        self.fill = _fill(given)
+        self.run = _run(self.fill, evaluate, found)
 
     def __call__(self, *arguments: ArrayLike) -> tuple[Array, ...]:
         """Evaluate; vectors and matrices come back as arrays, in the order of the function's outputs."""
@@ -63,17 +64,28 @@ def _bound(bind: Callable[..., None], shapes: list[tuple[int, int]]) -> tuple[Ar
     return block, tuple(parts)
 
 
-def _run(given: Array, evaluate: Callable[[], None], found: Array) -> Callable[[Iterable[Buffer]], Array]:
-    """Fill all arguments at once, evaluate, and return all results in one array that is the caller's own.
+def _fill(given: Array) -> Callable[[Iterable[Buffer]], None]:
+    """Fill all arguments at once with contiguous float64 arrays, or the bytes of such, in the order of the arguments.
 
-    What goes in are contiguous float64 arrays, or the bytes of such, in the order of the arguments. Joining them is
-    several times quicker than copying one by one; another length in all is refused.
+    Joining them is several times quicker than copying one by one; another length in all is refused.
     """
-    place, copy = given.data.cast("B"), found.copy
+    place = given.data.cast("B")
     join: Callable[[Iterable[Any]], bytes] = b"".join
 
-    def run(arguments: Iterable[Buffer]) -> Array:
+    def fill(arguments: Iterable[Buffer]) -> None:
         place[:] = join(arguments)
+
+    return fill
+
+
+def _run(
+    fill: Callable[[Iterable[Buffer]], None], evaluate: Callable[[], None], found: Array
+) -> Callable[[Iterable[Buffer]], Array]:
+    """Fill, evaluate, and return all results in one array that is the caller's own."""
+    copy = found.copy
+
+    def run(arguments: Iterable[Buffer]) -> Array:
+        fill(arguments)
         evaluate()
         return copy()
 

@@ -14,7 +14,6 @@ from config.simulation import JointSensorFaults
 from config.testbed import Testbed
 from drivers.contract import Frame
 from mrds.compilation import compile_functions
-from mrds.kernel import slot
 from sim.device import SimulatedDevice
 from sim.plant import Plant
 
@@ -27,9 +26,7 @@ class SimulatedJointSensors(SimulatedDevice):
         if sensors is None:
             raise InputError("devices.joint_sensors: missing, there is nothing to simulate")
         self._plant = plant
-        kernel = compile_functions("joint_sensors", [_measurement(sensors, faults.perfect)])["measurement"]
-        self._signals, self._error = (slot(array) for array in kernel.inputs)
-        self._measure = kernel.evaluate
+        self._measure = compile_functions("joint_sensors", [_measurement(sensors, faults.perfect)])["measurement"].run
         self._errors = _errors(rng, sensors, faults)
         self._frame = Frame(np.nan, 0, np.full(2 * len(sensors.joints), np.nan))
 
@@ -37,8 +34,7 @@ class SimulatedJointSensors(SimulatedDevice):
         """The joints now; the same frame again when no time has passed."""
         self._plant.advance(t)
         if not t <= self._frame.taken:
-            self._signals[:], self._error[:] = self._plant.joints, next(self._errors)
-            self._frame = Frame(t, self._frame.number + 1, self._measure()[0].copy())
+            self._frame = Frame(t, self._frame.number + 1, self._measure((self._plant.joints, next(self._errors))))
         return self._frame
 
 

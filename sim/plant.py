@@ -112,11 +112,9 @@ class Plant:
 
     def _go(self, stride: _Stride) -> None:
         last = self._steps + stride.steps
-        if self.motors:
-            stride.torque[...] = self.motors.torque
-        if self.thrusters:
-            stride.thrust[...] = self.thrusters.thrust(self._steps, last)
-        stride.before[:] = self._whole
+        thrust = self.thrusters.thrust(self._steps, last) if self.thrusters else stride.no_thrust
+        torque = self.motors.torque if self.motors else stride.no_torque
+        stride.fill((self._whole, thrust if thrust.ndim == 2 else thrust.tobytes() * stride.steps, torque))
         stride.evaluate()
         self._whole_slot[:] = stride.after
         self._steps = last
@@ -128,13 +126,11 @@ class _Stride:
     """So many steps of the plant in one call of compiled code."""
 
     def __init__(self, kernel: Kernel, steps: int) -> None:
-        before, thrust, torque = kernel.inputs
-        after, path = kernel.outputs
+        _, thrust, torque = kernel.inputs
+        self.after, path = kernel.outputs
         self.steps = steps
-        self.before, self.after, self.evaluate = slot(before), after, kernel.evaluate
-        #: full thrust in each step (steps, n_t) [N]
-        self.thrust: Array = thrust.reshape(-1, steps, order="F").T
-        #: (n_m) [N m]
-        self.torque = torque
+        #: takes the state, full thrust in each step (steps, n_t) [N], and torque (n_m) [N m]
+        self.fill, self.evaluate = kernel.fill, kernel.evaluate
+        self.no_thrust, self.no_torque = np.zeros((steps, thrust.size // steps)), np.zeros(torque.size)
         #: [q; u] at the end of each step (steps, n_q + n_u)
         self.path: Array = path.reshape(-1, steps, order="F").T

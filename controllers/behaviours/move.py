@@ -8,7 +8,9 @@ from config import coordinates
 from config.errors import InputError
 from config.records import Array, Reference, State
 from config.testbed import Testbed
+from controllers.trajectories.minimum_jerk import compiled
 from controllers.trajectories.waypoints import Leg, WaypointPath
+from mrds.compilation import mode
 
 
 class Move:
@@ -27,6 +29,7 @@ class Move:
         )
         self._rest: Array = np.zeros(len(coordinates.velocities(robot)))
         self._rest.setflags(write=False)
+        compiled(len(keys), mode())  # the path begins in the loop, where nothing may be compiled
         self._path: WaypointPath | None = None
         self._began = 0.0
 

@@ -44,7 +44,7 @@ class Estimator:
     def estimate(self, sample: Sample) -> State:
         """q and u at the time of the sample."""
         t, first = sample.t, math.isnan(self._t)
-        fresh = sample.joint_count > self._joint_count and math.isfinite(sample.joint_angle.dot(sample.joint_rate))
+        fresh = sample.joint_count > self._joint_count and _is_finite(sample)
         if not first:
             self._predict(sample, fresh and self._joint_count > 0)
         self._t = t
@@ -98,6 +98,11 @@ class Estimator:
         if motion is not None:
             self._x[:3], self._x[self._n : self._n + 3] = motion[:3], motion[3:6]
             self._deviation[:3] = pose.deviation(sample.t)
+
+
+def _is_finite(sample: Sample) -> bool:
+    """Whether the joints were measured: a sum is finite only if all its parts are."""
+    return math.isfinite(sum(sample.joint_angle.tolist()) + sum(sample.joint_rate.tolist()))
 
 
 def _joints(bed: Testbed) -> JointFilter | None:

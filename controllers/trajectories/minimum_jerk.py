@@ -11,9 +11,17 @@ Rate and acceleration are zero at both ends; they peak at 1.875 A/t_f and 5.7735
 
 from __future__ import annotations
 
+from functools import cache
+from struct import Struct
+
+import casadi as ca
 import numpy as np
 
 from config.records import Array
+from mrds.compilation import compile_functions, mode
+from mrds.kernel import Kernel
+
+_TIMES = Struct("2d").pack
 
 
 class MinimumJerk:
@@ -23,7 +31,9 @@ class MinimumJerk:
         self._start, self._end = start_q.copy(), end_q.copy()
         self._amplitude = end_q - start_q
         self._t0, self._duration = t0, duration
-        self._rest = np.zeros(len(start_q))
+        self._n = len(start_q)
+        self._run = compiled(self._n, mode()).run
+        self._rest = np.zeros(self._n)
         for constant in (self._start, self._end, self._rest):
             constant.setflags(write=False)
 
@@ -34,10 +44,18 @@ class MinimumJerk:
             return self._start, self._rest, self._rest
         if tau >= 1.0:
             return self._end, self._rest, self._rest
-        amplitude, per_s = self._amplitude, 1.0 / self._duration
-        square, left = tau * tau, 1.0 - tau
-        return (
-            self._start + amplitude * (square * tau * (10.0 + tau * (6.0 * tau - 15.0))),
-            amplitude * (30.0 * square * left * left * per_s),
-            amplitude * (60.0 * tau * left * (1.0 - 2.0 * tau) * per_s * per_s),
-        )
+        n, found = self._n, self._run((self._start, self._amplitude, _TIMES(tau, self._duration)))
+        return found[:n], found[n : 2 * n], found[2 * n :]
+
+
+@cache
+def compiled(n: int, mode: str) -> Kernel:
+    """(start, amplitude, [tau; duration]) -> position, rate, acceleration of n coordinates; one for all segments."""
+    start, amplitude = ca.SX.sym("start", n), ca.SX.sym("amplitude", n)
+    tau, duration = ca.SX.sym("tau"), ca.SX.sym("duration")
+    square, left = tau * tau, 1 - tau
+    q = start + amplitude * (square * tau * (10 + tau * (6 * tau - 15)))
+    u = amplitude * (30 * square * left * left / duration)
+    a = amplitude * (60 * tau * left * (1 - 2 * tau) / (duration * duration))
+    function = ca.Function("minimum_jerk", [start, amplitude, ca.vertcat(tau, duration)], [q, u, a])
+    return compile_functions("minimum_jerk", [function])["minimum_jerk"]
