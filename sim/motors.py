@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import casadi as ca
 import numpy as np
 
 from config.records import Array
 from config.testbed import Testbed
+from mrds.compilation import compile_functions
 from sim.device import SimulatedDevice
 from sim.plant import Plant
 
@@ -14,20 +16,27 @@ class SimulatedMotors(SimulatedDevice):
     """All motors of the robot."""
 
     def __init__(self, bed: Testbed, plant: Plant) -> None:
-        self._upper = np.array([m.torque_limit_n_m for m in bed.devices.motors])
-        self._lower = -self._upper
+        limit = np.array([m.torque_limit_n_m for m in bed.devices.motors])
+        self._limited = compile_functions("motors", [_limited(limit)])["limited"].run
         self._plant = plant
         #: torque in force (n_m) [N m]
-        self.torque: Array = np.zeros(len(self._upper))
+        self.torque: Array = np.zeros(len(limit))
         plant.motors = self
 
     def write(self, t: float, setpoint: Array) -> Array:
         """Hold these torques from time t on, as far as the motors can; return what they can."""
         self._plant.advance(t)
-        self.torque = np.minimum(np.maximum(setpoint, self._lower), self._upper)
+        self.torque = self._limited((setpoint,))
         return self.torque
 
     def stop(self, t: float) -> None:
         """No torque."""
         self._plant.advance(t)
-        self.torque = np.zeros(len(self._upper))
+        self.torque = np.zeros(len(self.torque))
+
+
+def _limited(limit: Array) -> ca.Function:
+    """The torque within the limit; what is not a number stays that."""
+    torque = ca.SX.sym("torque", len(limit))
+    within = ca.if_else(torque > limit, limit, ca.if_else(torque < -limit, -limit, torque))
+    return ca.Function("limited", [torque], [within])

@@ -57,6 +57,7 @@ class Plant:
         self._whole_slot = slot(self._whole)
         #: views of the whole state, part by part
         self._state: State[Array] = State(*np.split(self._whole, np.cumsum([len(part) for part in start])[:-1]))
+        self._pushed_slot, self._nothing_pushed = slot(self._state.pushed), np.zeros(len(start.pushed))
         #: q and u as they are now: views that go on moving, for who copies at once
         self.live: tuple[Array, Array] = self._state.q, self._state.u
         #: the sensed joints: true angles [rad], then rates behind their filters [rad/s] (2 n_s); a view, too
@@ -87,7 +88,8 @@ class Plant:
     @property
     def thrust(self) -> Array:
         """Mean thrust delivered over the last advance (n_t) [N]."""
-        return self._state.pushed / self._averaged
+        pushed = self._state.pushed
+        return pushed.copy() if self._averaged == 1.0 else pushed / self._averaged
 
     @property
     def impulse_left(self) -> float:
@@ -104,7 +106,7 @@ class Plant:
         if t < self._next:
             return
         first, last = self._steps, int(t / self.step_s + _ROUNDING)
-        self._state.pushed.fill(0.0)
+        self._pushed_slot[:] = self._nothing_pushed
         while self._steps < last:
             self._go(self._tick if last - self._steps >= self._tick.steps else self._step)
         self._averaged = float(last - first)
