@@ -40,8 +40,7 @@ class Kernel:
         found, self.outputs = _bound(buffer.set_res, [function.size_out(i) for i in range(function.n_out())])
         self._evaluate: Callable[[], None] = evaluate
         self.call = _call(self.inputs, evaluate, self.outputs)
-        self.fill = _fill(given)
-        self.run = _run(self.fill, evaluate, found)
+        self.fill, self.run = _fill_and_run(given, evaluate, found)
 
     def __call__(self, *arguments: ArrayLike) -> tuple[Array, ...]:
         """Evaluate; vectors and matrices come back as arrays, in the order of the function's outputs."""
@@ -64,32 +63,26 @@ def _bound(bind: Callable[..., None], shapes: list[tuple[int, int]]) -> tuple[Ar
     return block, tuple(parts)
 
 
-def _fill(given: Array) -> Callable[[Iterable[Buffer]], None]:
-    """Fill all arguments at once with contiguous float64 arrays, or the bytes of such, in the order of the arguments.
+def _fill_and_run(
+    given: Array, evaluate: Callable[[], None], found: Array
+) -> tuple[Callable[[Iterable[Buffer]], None], Callable[[Iterable[Buffer]], Array]]:
+    """Fill all arguments at once; and fill, evaluate, return all results in one array that is the caller's own.
 
-    Joining them is several times quicker than copying one by one; another length in all is refused.
+    What goes in are contiguous float64 arrays, or the bytes of such, in the order of the arguments. Joining them is
+    several times quicker than copying one by one; another length in all is refused.
     """
-    place = given.data.cast("B")
+    place, copy = given.data.cast("B"), found.copy
     join: Callable[[Iterable[Any]], bytes] = b"".join
 
     def fill(arguments: Iterable[Buffer]) -> None:
         place[:] = join(arguments)
 
-    return fill
-
-
-def _run(
-    fill: Callable[[Iterable[Buffer]], None], evaluate: Callable[[], None], found: Array
-) -> Callable[[Iterable[Buffer]], Array]:
-    """Fill, evaluate, and return all results in one array that is the caller's own."""
-    copy = found.copy
-
     def run(arguments: Iterable[Buffer]) -> Array:
-        fill(arguments)
+        place[:] = join(arguments)
         evaluate()
         return copy()
 
-    return run
+    return fill, run
 
 
 def _call(

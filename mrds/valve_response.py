@@ -58,9 +58,9 @@ def command_function(changes: int, n: int) -> ca.Function:
 
 
 def mean_function(changes: int, n: int) -> ca.Function:
-    """(states at t0, timing, t0, t1) -> (states at t1, mean openings between them, until when they stay the same).
+    """(states at t0, timing, t0, t1) -> (states at t1, mean openings until then, openings at t1, until when they stay).
 
-    Commands come at t1 or later. Where a valve has moved or is moving, the openings stay the same until minus infinity.
+    Commands come at t1 or later. While a valve moves, its opening stays until minus infinity.
     """
     state, times, t0, t1 = _state(changes), ca.SX.sym("timing", 3), ca.SX.sym("t0"), ca.SX.sym("t1")
     return _for_all(ca.Function("valve_mean", [state, times, t0, t1], _moved(state, times, t0, t1)), n, (0,))
@@ -75,8 +75,8 @@ def _for_all(one: ca.Function, n: int, own: tuple[int, ...]) -> ca.Function:
     """
     given = [ca.MX.sym(one.name_in(i), one.size1_in(i) * (n if i in own else 1)) for i in range(one.n_in())]
     columns = [ca.reshape(x, one.size1_in(i), n) if i in own else ca.repmat(x, 1, n) for i, x in enumerate(given)]
-    after, opening, moment = one.map(n).call(columns)
-    return ca.Function(f"{one.name()}s", given, [ca.vec(after), ca.vec(opening), ca.mmin(moment)])
+    *results, moment = one.map(n).call(columns)
+    return ca.Function(f"{one.name()}s", given, [*(ca.vec(result) for result in results), ca.mmin(moment)])
 
 
 def _commanded(state: ca.SX, times: ca.SX, t: ca.SX, wanted: ca.SX) -> list[ca.SX]:
@@ -102,7 +102,7 @@ def _commanded(state: ca.SX, times: ca.SX, t: ca.SX, wanted: ca.SX) -> list[ca.S
 
 
 def _moved(state: ca.SX, times: ca.SX, t0: ca.SX, t1: ca.SX) -> list[ca.SX]:
-    """The state at t1 from that at t0, the mean opening between them, and until when that stays the same."""
+    """The state at t1 from that at t0, the mean opening between them, the opening at t1, and until when it stays."""
     delay, rise, _ = ca.vertsplit(times)
     commanded, opened, closes, level, when, target = _parts(state)
     at, area, towards, following = t0, ca.SX(0.0), ca.SX(0.0), ca.SX(inf)
@@ -113,10 +113,8 @@ def _moved(state: ca.SX, times: ca.SX, t0: ca.SX, t1: ca.SX) -> list[ca.SX]:
         at, area, towards = until, area + under, ca.if_else(passed, there, towards)
         following = ca.if_else(ca.logic_and(ca.logic_not(passed), kink < following), kink, following)
     level, under = _ramp(level, towards, t1 - at, rise)
-    mean = (area + under) / (t1 - t0)
-    rests = ca.logic_and(level == towards, level == mean)
     after = ca.vertcat(commanded, opened, closes, level, when, target)
-    return [after, mean, ca.if_else(rests, following, -inf)]
+    return [after, (area + under) / (t1 - t0), level, ca.if_else(level == towards, following, -inf)]
 
 
 def _ramp(level: ca.SX, target: ca.SX, span: ca.SX, rise: ca.SX) -> tuple[ca.SX, ca.SX]:

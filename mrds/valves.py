@@ -32,8 +32,9 @@ class ValveBank:
         self._state, self._t = closed(changes, n), -inf
         self._size = len(self._state)
         self._told = b""
-        self._taken = self._mean = np.zeros(n)
+        self._taken = self._steady = np.zeros(n)
         self._next_close, self._steady_until = inf, inf
+        self._end_mean = self._size + n
 
     def command(self, t: float, opening: Array) -> Array:
         """Tell the valves how far to open (each 0 to 1); returns what they take."""
@@ -51,12 +52,12 @@ class ValveBank:
 
     def mean_opening(self, t0: float, t1: float) -> Array:
         """The average opening of each valve from t0 to t1 (n); the next command may come at t1, not earlier."""
-        if t1 > self._steady_until:
-            if -inf < self._t < t0:
-                self._move_on(self._t, t0)
-            self._move_on(t0, t1)
-        self._t = t1
-        return self._mean
+        before, self._t = self._t, t1
+        if t1 <= self._steady_until:
+            return self._steady
+        if -inf < before < t0:
+            self._move_on(before, t0)
+        return self._move_on(t0, t1)
 
     def mean_openings(self, first: int, last: int, step_s: float) -> Array:
         """The same in each step from first * step_s to last * step_s, one row each; a single row if no valve moves."""
@@ -69,9 +70,10 @@ class ValveBank:
         self._state, self._taken, self._next_close = found[:size], found[size:-1], found.item(-1)
         self._steady_until = min(self._steady_until, t + self._delay)
 
-    def _move_on(self, t0: float, t1: float) -> None:
-        found, size = self._move((self._state, self._timing, _TIMES(t0, t1))), self._size
-        self._state, self._mean, self._steady_until = found[:size], found[size:-1], found.item(-1)
+    def _move_on(self, t0: float, t1: float) -> Array:
+        found, size, end = self._move((self._state, self._timing, _TIMES(t0, t1))), self._size, self._end_mean
+        self._state, self._steady, self._steady_until = found[:size], found[end:-1], found.item(-1)
+        return found[size:end]
 
 
 @cache

@@ -19,7 +19,7 @@ from config.records import Command, Demand, State
 from config.testbed import Testbed
 from controllers.places import places
 from controllers.thrusters.allocator import Allocator, CompiledAllocator, build_allocator
-from controllers.thrusters.delivery import Delivery
+from controllers.thrusters.delivery import build_delivery
 from controllers.thrusters.geometry import available_thrust, thruster_matrix
 from mrds.compilation import compile_functions
 from mrds.dynamics import Dynamics, force_on_root, solve
@@ -40,7 +40,7 @@ class Actuation:
         self._allocator: Allocator | CompiledAllocator | None = None
         if thrusters and allocation:
             self._allocator = build_allocator(thrusters, allocation, bed.robot.dimension, self._period)
-            self._delivery = Delivery(thrusters, allocation, self._period)
+            self._delivery = build_delivery(thrusters, allocation, self._period)
             function = _delivered(Tree(bed.robot), driven, thrusters, bed.controller.resolve_delivered)
             self._deliver = compile_functions("delivered", [function])["delivered"].run
 

@@ -14,7 +14,7 @@ from config.testbed import Testbed
 from controllers.estimation.joint_filter import JointFilter, joint_filter
 from controllers.estimation.pose_filter import PoseFilter
 from controllers.estimation.prediction import prediction
-from controllers.thrusters.delivery import Delivery
+from controllers.thrusters.delivery import Delivery, build_delivery
 from mrds.compilation import compile_functions
 
 _NUMBERS = Struct("2d").pack
@@ -126,7 +126,7 @@ def _pose(bed: Testbed) -> PoseFilter | None:
 def _delivery(bed: Testbed) -> Delivery | None:
     if bed.devices.thrusters is None or bed.controller.allocation is None:
         return None
-    return Delivery(bed.devices.thrusters, bed.controller.allocation, bed.loop.period_s)
+    return build_delivery(bed.devices.thrusters, bed.controller.allocation, bed.loop.period_s)
 
 
 def _refuse_what_is_not_measured(bed: Testbed) -> None:

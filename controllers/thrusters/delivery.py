@@ -11,20 +11,29 @@ from mrds.valve_response import remembered_changes
 from mrds.valves import ValveBank
 
 
-class Delivery:
-    """Predicts mean openings. Throttled thrusters are ideal: they deliver at once what they are told."""
+class Throttles:
+    """Throttled thrusters are ideal: they deliver at once what they are told."""
 
-    def __init__(self, thrusters: Thrusters, allocation: Allocation, period_s: float) -> None:
-        self._throttled = allocation.modulation == "proportional"
-        changes = remembered_changes(thrusters.valve, period_s)
-        self._valves = ValveBank(thrusters.valve, len(thrusters.units), changes)
-        self._opening = np.zeros(len(thrusters.units))
+    def __init__(self, n: int) -> None:
+        self._opening: Array = np.zeros(n)
 
     def command(self, t: float, opening: Array) -> Array:
-        """Tell the valves; the openings they take (an open valve stays open for its minimum on-time)."""
-        self._opening = opening if self._throttled else self._valves.command(t, opening)
-        return self._opening
+        """Tell the throttles; the openings they take."""
+        self._opening = opening
+        return opening
 
     def mean_opening(self, t0: float, t1: float) -> Array:
-        """Mean opening of each valve between two times."""
-        return self._opening if self._throttled else self._valves.mean_opening(t0, t1)
+        """Mean opening of each between two times."""
+        return self._opening
+
+
+#: takes commands, and predicts mean openings
+Delivery = ValveBank | Throttles
+
+
+def build_delivery(thrusters: Thrusters, allocation: Allocation, period_s: float) -> Delivery:
+    """Valves that are commanded every `period_s`, or throttles."""
+    n = len(thrusters.units)
+    if allocation.modulation == "proportional":
+        return Throttles(n)
+    return ValveBank(thrusters.valve, n, remembered_changes(thrusters.valve, period_s))
