@@ -10,10 +10,15 @@ from config.records import Applied, Command, Sample
 from config.testbed import Testbed
 from drivers.contract import Actuator, Frame, Sensor
 
+_FLOAT64 = np.dtype(np.float64)
+
 
 @dataclass
 class DeviceSet:
-    """The devices a loop reads and writes; any of them may be simulated. A testbed without one has None there."""
+    """The devices a loop reads and writes; any of them may be simulated. A testbed without one has None there.
+
+    What a device gives must be float64: behind this door arrays are joined as they lie in memory.
+    """
 
     bed: Testbed
     joint_sensors: Sensor | None
@@ -46,6 +51,8 @@ class DeviceSet:
         """What was measured by time t, and what the actuators did since the last tick."""
         joints = self.joint_sensors.read(t) if self.joint_sensors else self._no_joints
         pose = self.vision.read(t) if self.vision else self._no_pose
+        if joints.values.dtype is not _FLOAT64 or pose.values.dtype is not _FLOAT64:
+            raise TypeError(f"sensors gave {joints.values.dtype} and {pose.values.dtype}, expected float64")
         n = self._n_sensed
         return Sample(
             t, joints.taken, float(joints.number), joints.values[:n], joints.values[n:],
@@ -56,6 +63,8 @@ class DeviceSet:
         """Send the command; what was applied comes back, and again with the next sample."""
         torque = self.motors.write(t, command.torque) if self.motors else self._nothing
         opening = self.thrusters.write(t, command.opening) if self.thrusters else self._nothing
+        if torque.dtype is not _FLOAT64 or opening.dtype is not _FLOAT64:
+            raise TypeError(f"actuators applied {torque.dtype} and {opening.dtype}, expected float64")
         self._applied = Applied(t, torque, opening)
         return self._applied
 

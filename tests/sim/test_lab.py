@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 
 from config.loader import load
 from config.records import Command
@@ -78,3 +79,17 @@ def test_a_testbed_without_devices_has_none():
     assert sample.joint_count == 0
     assert sample.pose_count == 0
     assert plant.thrust.size == 0
+
+
+def test_a_device_that_gives_other_numbers_than_float64_is_refused():
+    """Arrays are joined as they lie in memory: whole numbers would be read as next to nothing."""
+    bed = load("free-flyer")
+    _, devices = build_lab(bed)
+    command = Command(0.0, np.zeros(2), np.ones(8), np.zeros(8))
+    devices.thrusters.write = lambda t, setpoint: setpoint.astype(int)
+    with pytest.raises(TypeError, match="int64, expected float64"):
+        devices.write(0.0, command)
+    frame = devices.vision.read(0.0)
+    devices.vision.read = lambda t: frame._replace(values=frame.values.astype(np.float32))
+    with pytest.raises(TypeError, match="float32, expected float64"):
+        devices.read(0.0)
