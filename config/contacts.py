@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import model_validator
 
-from config.base import Name, Table, Vector
+from config.base import Name, Positive, Table, Vector
 
 GROUND = "ground"
 
@@ -33,6 +33,117 @@ class Side(Table):
         return self
 
 
+class Profile(Table):
+    """amplitude sin(2 pi t / period + phase) + offset + speed t, t from the start of the run."""
+
+    period_s: Positive | None = None
+    phase_rad: float = 0.0
+
+    @property
+    def terms(self) -> tuple[float, float, float]:
+        """Amplitude, offset and speed."""
+        raise NotImplementedError
+
+    @model_validator(mode="after")
+    def _swings_in_a_period(self) -> Profile:
+        amplitude = self.terms[0]
+        if amplitude and self.period_s is None:
+            raise ValueError(f"period_s is missing, expected a number where the amplitude is {amplitude:g}")
+        if not amplitude and (self.period_s is not None or self.phase_rad):
+            raise ValueError("period_s and phase_rad: expected none where there is no amplitude")
+        return self
+
+
+class LinearMotion(Profile):
+    """A prescribed place along a direction."""
+
+    amplitude_m: float = 0.0
+    offset_m: float = 0.0
+    speed_m_s: float = 0.0
+
+    @property
+    def terms(self) -> tuple[float, float, float]:
+        """Amplitude, offset [m] and speed [m/s]."""
+        return self.amplitude_m, self.offset_m, self.speed_m_s
+
+
+class AngularMotion(Profile):
+    """A prescribed angle about a direction."""
+
+    amplitude_rad: float = 0.0
+    offset_rad: float = 0.0
+    speed_rad_s: float = 0.0
+
+    @property
+    def terms(self) -> tuple[float, float, float]:
+        """Amplitude, offset [rad] and speed [rad/s]."""
+        return self.amplitude_rad, self.offset_rad, self.speed_rad_s
+
+
+class Push(Profile):
+    """A force along a direction."""
+
+    amplitude_n: float = 0.0
+    offset_n: float = 0.0
+
+    @property
+    def terms(self) -> tuple[float, float, float]:
+        """Amplitude and offset [N]; it does not grow."""
+        return self.amplitude_n, self.offset_n, 0.0
+
+
+class Moment(Profile):
+    """A moment about a direction."""
+
+    amplitude_n_m: float = 0.0
+    offset_n_m: float = 0.0
+
+    @property
+    def terms(self) -> tuple[float, float, float]:
+        """Amplitude and offset [N m]; it does not grow."""
+        return self.amplitude_n_m, self.offset_n_m, 0.0
+
+
+class Motion(Table):
+    """How P moves against E along directions in which the contact holds, in the axes of E."""
+
+    x: LinearMotion | None = None
+    y: LinearMotion | None = None
+    z: LinearMotion | None = None
+    rx: AngularMotion | None = None
+    ry: AngularMotion | None = None
+    rz: AngularMotion | None = None
+
+    @property
+    def profiles(self) -> dict[str, Profile]:
+        """By direction."""
+        return {name: profile for name, profile in self if profile is not None}
+
+    @model_validator(mode="after")
+    def _turns_about_one_axis(self) -> Motion:
+        axes = [name for name in self.profiles if name.startswith("r")]
+        if len(axes) > 1:
+            # Rates about two axes of E do not add up to two angles.
+            raise ValueError(f"{axes[1]}: expected one of rx, ry, rz, got {' and '.join(axes)}")
+        return self
+
+
+class Forcing(Table):
+    """What pushes P against E along directions in which the contact is free, in the axes of E."""
+
+    x: Push | None = None
+    y: Push | None = None
+    z: Push | None = None
+    rx: Moment | None = None
+    ry: Moment | None = None
+    rz: Moment | None = None
+
+    @property
+    def profiles(self) -> dict[str, Profile]:
+        """By direction."""
+        return {name: profile for name, profile in self if profile is not None}
+
+
 class Contact(Table):
     """P, the second side, is held against E, the first; the modes of the kind are fixed in the axes of E."""
 
@@ -42,3 +153,5 @@ class Contact(Table):
     second: Side
     #: what the kind asks for, such as the pitch of a screw
     parameters: dict[str, float] = {}  # noqa: RUF012
+    motion: Motion = Motion()
+    force: Forcing = Forcing()

@@ -12,12 +12,12 @@ import casadi as ca
 
 
 def eliminate(K: ca.SX, b: ca.SX) -> tuple[ca.SX, ca.SX]:
-    """Solution of K x = b, and the pivot of every row. Only the upper triangle of K is read."""
+    """Solution of K x = b for every column of b, and the pivot of every row. Only the upper triangle of K is read."""
     rows: list[dict[int, ca.SX]] = [{} for _ in range(K.shape[0])]
     for i, j in zip(*K.sparsity().get_triplet(), strict=True):
         if i <= j:
             rows[i][j] = rows[j][i] = K[i, j]
-    x, inverse = [b[i] for i in range(len(rows))], {}
+    x, inverse = [b[i, :] for i in range(len(rows))], {}
     pivots = [ca.SX(1)] * len(rows)
     left = set(range(len(rows)))
     while left:
@@ -36,4 +36,4 @@ def eliminate(K: ca.SX, b: ca.SX) -> tuple[ca.SX, ca.SX]:
         for j, entry in rows[i].items():
             x[i] -= entry * x[j]
         x[i] *= inverse[i]
-    return ca.vertcat(ca.SX(0, 1), *x), ca.vertcat(ca.SX(0, 1), *pivots)
+    return ca.vertcat(ca.SX(0, b.shape[1]), *x), ca.vertcat(ca.SX(0, 1), *pivots)

@@ -11,7 +11,7 @@ import casadi as ca
 from config.base import spatial
 from config.modules import Module, Point
 from mrds.contacts.kind import PLANAR
-from mrds.dynamics import Dynamics, solve
+from mrds.dynamics import Dynamics
 from mrds.symbols import rotation_of_angles, vector
 from mrds.tree import Tree
 
@@ -28,11 +28,19 @@ def leaf_function(module: Module, points: tuple[Point, ...], planar: bool) -> ca
     """
     tree, base, J, drift, poses = _kinematics(module, points, planar)
     dynamics, force = Dynamics(tree), ca.SX.sym("force", tree.u.numel())
-    solved = solve(dynamics.mass_matrix, ca.horzcat(force - dynamics.bias, J.T))
-    u_open, Psi = solved[:, 0], solved[:, 1:]
-    outputs = [*poses, J @ u_open + drift, u_open, Psi, J @ Psi]
+    u_open, Psi, inverse_inertia = _mobility(dynamics.mass_matrix, force - dynamics.bias, J)
+    outputs = [*poses, J @ u_open + drift, u_open, Psi, inverse_inertia]
     names = [*POSE, "open", "u_open", "Psi", "inverse_inertia"]
     return _function(f"leaf_{module.name}", tree, force, base, outputs, names)
+
+
+def still_leaf_function(module: Module, points: tuple[Point, ...], planar: bool) -> ca.Function:
+    """The same for impulses, which no velocity and no force bends: without x'' and u'."""
+    tree, base, J, _, poses = _kinematics(module, points, planar)
+    force = ca.SX.sym("force", tree.u.numel())
+    _, Psi, inverse_inertia = _mobility(Dynamics(tree).mass_matrix, ca.SX(tree.u.numel(), 1), J)
+    names = [*POSE, "Psi", "inverse_inertia"]
+    return _function(f"still_leaf_{module.name}", tree, force, base, [*poses, Psi, inverse_inertia], names)
 
 
 def hub_function(module: Module, points: tuple[Point, ...], planar: bool) -> ca.Function:
@@ -47,6 +55,42 @@ def hub_function(module: Module, points: tuple[Point, ...], planar: bool) -> ca.
     outputs = [*poses, drift, force - dynamics.bias, dynamics.mass_matrix, J]
     names = [*POSE, "drift", "net_force", "H", "J"]
     return _function(f"hub_{module.name}", tree, force, base, outputs, names)
+
+
+def still_hub_function(module: Module, points: tuple[Point, ...], planar: bool) -> ca.Function:
+    """The same for impulses: without drift and net force."""
+    tree, base, J, _, poses = _kinematics(module, points, planar)
+    force = ca.SX.sym("force", tree.u.numel())
+    outputs = [*poses, Dynamics(tree).mass_matrix, J]
+    return _function(f"still_hub_{module.name}", tree, force, base, outputs, [*POSE, "H", "J"])
+
+
+def pose_function(module: Module, points: tuple[Point, ...], planar: bool) -> ca.Function:
+    """(q, u, force, base) -> positions, axes, twists: where the points are and how they move, without any masses."""
+    tree, base, _, _, poses = _kinematics(module, points, planar)
+    return _function(f"pose_{module.name}", tree, ca.SX.sym("force", tree.u.numel()), base, poses, [*POSE])
+
+
+def _mobility(H: ca.SX, net_force: ca.SX, J: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX]:
+    """H^-1 f, Psi = H^-1 J^T, and Lambda^-1 = Z^T D^-1 Z with Z = L^-1 J^T and H = L D L^T: one triangle of it.
+
+    A tree fills no zero when it is eliminated from the last coordinate to the first (Featherstone's LTL order).
+    """
+    n, k = H.shape[0], J.shape[0]
+    backwards = list(range(n))[::-1]
+    D, upper, _ = ca.ldl(H[backwards, backwards], False)
+    x = ca.horzcat(net_force, J.T)[backwards, :]
+    for i, j in sorted(zip(*upper.sparsity().get_triplet(), strict=True)):
+        x[j, :] -= upper[i, j] * x[i, :]
+    scaled = x / ca.repmat(D, 1, k + 1)
+    inverse_inertia = ca.SX.zeros(k, k)
+    for i in range(k):
+        for j in range(i, k):
+            inverse_inertia[i, j] = inverse_inertia[j, i] = ca.dot(x[:, i + 1], scaled[:, j + 1])
+    for i, j in sorted(zip(*upper.sparsity().get_triplet(), strict=True), reverse=True):
+        scaled[i, :] -= upper[i, j] * scaled[j, :]
+    solved = scaled[backwards, :]
+    return solved[:, 0], solved[:, 1:], inverse_inertia
 
 
 def _kinematics(

@@ -15,6 +15,8 @@ from config.errors import InputError, expected_one_of
 from config.modules import Module
 from mrds.contacts import KINDS
 from mrds.contacts.contact_set import ContactSet
+from mrds.contacts.drive import check_drive
+from mrds.contacts.friction import check_friction, rubs
 
 
 class System:
@@ -25,18 +27,24 @@ class System:
         self.contacts = {contact.name: contact for contact in contacts}
         self.planar = all(module.dimension == "planar" for module in modules)
         _check(self.modules, self.contacts, len(modules), len(contacts))
+        for contact in contacts:
+            check_drive(contact, self.planar)
         if self.planar:
             _check_plane(self.modules, self.contacts)
         self.n_q = sum(len(positions(m)) for m in modules)
         self.n_u = sum(len(velocities(m)) for m in modules)
 
-    def contact_set(self, closed: Iterable[str] | None = None) -> ContactSet:
-        """The system with these contacts closed; all of them if none are named."""
-        names = list(self.contacts if closed is None else closed)
+    def contact_set(self, closed: Iterable[str] | None = None, slipping: Iterable[str] = ()) -> ContactSet:
+        """The system with these contacts closed, all of them if none are named; those with friction stick or slip."""
+        names, slips = list(self.contacts if closed is None else closed), frozenset(slipping)
         for name in names:
             if name not in self.contacts:
                 raise InputError(f"contact set names '{name}', {expected_one_of(name, list(self.contacts))}")
-        return ContactSet(self.modules, tuple(self.contacts[name] for name in names), self.planar)
+        able = [name for name in names if rubs(self.contacts[name])]
+        for name in sorted(slips):
+            if name not in able:
+                raise InputError(f"contact set lets '{name}' slip, {expected_one_of(name, able)}")
+        return ContactSet(self.modules, tuple(self.contacts[name] for name in names), self.planar, slips)
 
 
 def _check(modules: dict[str, Module], contacts: dict[str, Contact], n_modules: int, n_contacts: int) -> None:
@@ -48,6 +56,7 @@ def _check(modules: dict[str, Module], contacts: dict[str, Contact], n_modules: 
                 f"contact '{contact.name}': kind = '{contact.kind}', {expected_one_of(contact.kind, list(KINDS))}"
             )
         KINDS[contact.kind].check(contact.name, contact.parameters)
+        check_friction(contact)
         if contact.first.grounded and contact.second.grounded:
             raise InputError(f"contact '{contact.name}' joins the ground to itself, expected a module on one side")
         if contact.first == contact.second:

@@ -9,21 +9,33 @@ force, the velocity and acceleration along the constrained modes, and the two ga
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from functools import cached_property, lru_cache
 from itertools import accumulate
+from typing import TypeVar
 
 import casadi as ca
 
 from config.contacts import Contact
 from config.coordinates import positions, velocities
 from config.modules import Module, Point
-from mrds.contacts import KINDS
+from mrds.contacts.friction import form
 from mrds.joined import Joined, Shown
-from mrds.operational import base_pose, hub_function, leaf_function
+from mrds.operational import (
+    base_pose,
+    hub_function,
+    leaf_function,
+    pose_function,
+    still_hub_function,
+    still_leaf_function,
+)
 from mrds.tree import Tree
 
+Symbol = TypeVar("Symbol", ca.SX, ca.MX)
 #: a module with this many contacts is a hub, if what it is joined to can resist each of them
 MANY = 2
+#: what is asked of the modules: how they move, what impulses do to them, or only where they are
+MOVING, PUSHED, SEEN = "moving", "pushed", "seen"
 #: outputs of a leaf that stay at the modular level
 INNER = ("u_open", "Psi")
 
@@ -31,42 +43,89 @@ INNER = ("u_open", "Psi")
 class Assembly:
     """Functions of the modules under one contact set. `hubs` of them are solved for beside the forces."""
 
-    def __init__(self, modules: dict[str, Module], contacts: tuple[Contact, ...], planar: bool, hubs: set[str]) -> None:
+    def __init__(
+        self,
+        modules: dict[str, Module],
+        contacts: tuple[Contact, ...],
+        planar: bool,
+        hubs: set[str],
+        slipping: frozenset[str] = frozenset(),
+    ) -> None:
         self._modules, self._hubs = modules, hubs
-        self._functions, self._shown = {}, {}
-        for name, module in modules.items():
-            points = _points_of(module, contacts)
-            function = _modular_function(_anonymous(module), points, name in hubs, planar)
-            self._functions[name] = function
-            self._shown[name] = _shown(function, points, name in hubs)
-        self.joined = Joined(self._shown, contacts, planar)
+        self._points, self._planar = {name: _points_of(module, contacts) for name, module in modules.items()}, planar
+        self._shown = {
+            name: _shown(self._function(name, MOVING), points, name in hubs) for name, points in self._points.items()
+        }
+        self.joined = Joined(self._shown, contacts, planar, slipping)
         self._n_q = [len(positions(m)) for m in modules.values()]
         self._n_u = [len(velocities(m)) for m in modules.values()]
 
     @cached_property
     def driven(self) -> ca.Function:
-        """(q, u, force, drive) -> u', holding forces, independence."""
-        joined = self.joined
-        held, free = joined.solve(joined.turned_demand(), joined.net_force()), joined.free_wrenches()
-        wrenches = {n: w + free[n] for n, w in joined.held_wrenches(held.force).items()}
-        level = self._level("global_level", joined.drive, [held.force, held.independence, held.acceleration], wrenches)
+        """(q, u, force, drive) -> u', holding forces, independence (-1 where a contact that slips jams)."""
         x, drive = self._state(), self._drive()
+        return ca.Function("driven", [*x, *drive], self._driven([*x, *drive], ca.MX.zeros(self.joined.n_held)))
+
+    @cached_property
+    def driven_at(self) -> ca.Function:
+        """(q, u, force, drive, place) -> the same where contacts are moved: their gaps count from that place."""
+        x, drive, place = self._state(), self._drive(), self._somewhere()
+        return ca.Function("driven_at", [*x, *drive, place], self._driven([*x, *drive], place))
+
+    def _driven(self, given: list[ca.MX], place: ca.MX) -> list[ca.MX]:
+        """u', holding forces, independence."""
+        return self._accelerated(self._driven_level, given[:3], [*given[3:], *self._placed(place)])
+
+    def _accelerated(self, level: ca.Function, x: list[ca.MX], drive: list[ca.MX]) -> list[ca.MX]:
+        """u', holding forces, independence, as a global level has it."""
         shown = self._modular(*x)
         force, independence, of_hubs, *pushes = level.call([*self._facts(shown), *drive])
-        return ca.Function("driven", [*x, *drive], [self._moved(shown, of_hubs, pushes, True), force, independence])
+        return [self._moved(shown, of_hubs, pushes, True), force, independence]
+
+    @cached_property
+    def _driven_level(self) -> ca.Function:
+        """What holds the contacts while something is done to them from outside."""
+        drive = [*self.joined.drive, *self._placed(self.joined.place)]
+        outputs, wrenches = self._holding()
+        return self._level("driven_level", drive, outputs, wrenches)
+
+    @cached_property
+    def _left_alone_level(self) -> ca.Function:
+        """The same while nothing is: all that the drive would do costs nothing."""
+        drive = [*self.joined.drive, self.joined.place]
+        outputs, wrenches = self._holding()
+        quiet = ca.substitute([*outputs, *wrenches.values()], drive, [ca.SX.zeros(*d.shape) for d in drive])
+        parts = dict(zip(wrenches, quiet[len(outputs) :], strict=True))
+        return self._level("left_alone_level", [], quiet[: len(outputs)], parts)
+
+    def _holding(self) -> tuple[list[ca.SX], dict[str, ca.SX]]:
+        """Holding forces, independence and accelerations of the hubs; the wrenches of all contacts on each module."""
+        joined = self.joined
+        held, free_force = joined.held_by_friction(joined.solve(joined.turned_demand(), joined.net_force()))
+        free = joined.free_wrenches(free_force)
+        wrenches = {n: w + free[n] for n, w in joined.held_wrenches(held.force).items()}
+        return [held.force, held.independence, held.acceleration], wrenches
 
     @cached_property
     def correct(self) -> ca.Function:
         """(q, y) -> the change of u that changes the constrained velocities by y, smallest in the metric of the masses;
         the impulses that make it; independence."""
         (q, u, _), y = self._state(), ca.MX.sym("y", self.joined.n_held)
-        return ca.Function("correct", [q, y], self._corrected(self._modular(q, ca.MX.zeros(*u.shape)), y))
+        return ca.Function("correct", [q, y], self._corrected(self._modular(q, ca.MX.zeros(*u.shape), of=PUSHED), y))
 
     @cached_property
     def errors(self) -> ca.Function:
         """(q, u, velocity) -> gap, slip."""
         (q, u, _), velocity = self._state(), ca.MX.sym("xd_c", self.joined.n_held)
-        return ca.Function("errors", [q, u, velocity], self._errors(self._modular(q, u), velocity))
+        still = ca.MX.zeros(self.joined.n_held)
+        return ca.Function("errors", [q, u, velocity], self._errors(self._modular(q, u, of=SEEN), velocity, still))
+
+    @cached_property
+    def errors_at(self) -> ca.Function:
+        """(q, u, velocity, place) -> gap, slip where contacts are moved."""
+        (q, u, _), velocity, place = self._state(), ca.MX.sym("xd_c", self.joined.n_held), self._somewhere()
+        errors = self._errors(self._modular(q, u, of=SEEN), velocity, place)
+        return ca.Function("errors_at", [q, u, velocity, place], errors)
 
     @cached_property
     def rate(self) -> ca.Function:
@@ -84,20 +143,59 @@ class Assembly:
 
     def accelerate(self) -> ca.Function:
         """(q, u, force) -> u', holding forces, independence: nothing is done to the contacts from outside."""
+        return self._left_alone
+
+    @cached_property
+    def _left_alone(self) -> ca.Function:
         x = self._state()
-        return ca.Function("accelerate", x, self.driven.call([*x, *(ca.MX.zeros(*d.shape) for d in self._drive())]))
+        return ca.Function("accelerate", x, self._accelerated(self._left_alone_level, x, []))
+
+    @cached_property
+    def borne(self) -> ca.Function:
+        """(q, u, free force, holding forces) -> wrench by E on P of each contact, at P in world axes; power of all."""
+        (q, u, _), joined = self._state(), self.joined
+        held = ca.SX.sym("F_c", joined.n_held)
+        outputs = [joined.contact_wrenches(held), joined.contact_power(held)]
+        level = self._level("borne_level", [joined.free_force, held], outputs)
+        free_force, force = ca.MX.sym("F_u", joined.n_free), ca.MX.sym("F_c", joined.n_held)
+        facts = self._facts(self._modular(q, u))
+        return ca.Function("borne", [q, u, free_force, force], level.call([*facts, free_force, force]))
 
     def rk4(self, name: str, project: bool) -> ca.Function:
-        """(q, u, force, h, drive) -> q, u after h, independence.
+        """(q, u, force, h) -> q, u after h, independence: nothing is done to the contacts from outside."""
+        still, h = ca.MX.zeros(self.joined.n_held), ca.MX.sym("h")
+        x = self._state()
+        outputs = self._rk4(x, h, lambda column, at: self._left_alone.call(at), (still, still) if project else None)
+        return ca.Function(name, [*x, h], outputs)
+
+    def rk4_driven(self, name: str, project: bool) -> ca.Function:
+        """(q, u, force, h, drive, place) -> q, u after h, independence.
 
         What is done to the contacts comes in three columns: at the start, in the middle and at the end of the step.
         """
-        (q, u, force), (*drive, feedback), h = self._state(), self._drive(3), ca.MX.sym("h")
+        x, (*drive, feedback), h = self._state(), self._drive(3), ca.MX.sym("h")
+        place = ca.MX.sym("x_c", self.joined.n_held, 3)
+
+        def driven(column: int, at: list[ca.MX]) -> list[ca.MX]:
+            return self.driven_at.call([*at, *(d[:, column] for d in drive), feedback, place[:, column]])
+
+        outputs = self._rk4(x, h, driven, (drive[1][:, 2], place[:, 2]) if project else None)
+        return ca.Function(name, [*x, h, *drive, feedback, place], outputs)
+
+    def _rk4(
+        self,
+        x: list[ca.MX],
+        h: ca.MX,
+        accelerate: Callable[[int, list[ca.MX]], list[ca.MX]],
+        project: tuple[ca.MX, ca.MX] | None,
+    ) -> list[ca.MX]:
+        """q, u, independence after four stages, put back to a velocity and a place if there are such."""
+        q, u, force = x
         rates: list[tuple[ca.MX, ca.MX]] = []
         independence = ca.MX(1)
         for column, part in ((0, 0.0), (1, 0.5), (1, 0.5), (2, 1.0)):
             at_q, at_u = (q, u) if not rates else (q + part * h * rates[-1][0], u + part * h * rates[-1][1])
-            u_dot, _, least = self.driven.call([at_q, at_u, force, *(d[:, column] for d in drive), feedback])
+            u_dot, _, least = accelerate(column, [at_q, at_u, force])
             rates.append((self.rate(at_q, at_u), u_dot))
             independence = ca.fmin(independence, least)
         q_after, u_after = (
@@ -106,47 +204,53 @@ class Assembly:
         )
         q_after = self.normalised(q_after)
         if project:
-            q_after, u_after, least = self._projected(q_after, u_after, drive[1][:, 2])
+            q_after, u_after, least = self.projected(q_after, u_after, *project)
             independence = ca.fmin(independence, least)
-        return ca.Function(name, [q, u, force, h, *drive, feedback], [q_after, u_after, independence])
+        return [q_after, u_after, independence]
 
     def dense(self) -> ca.Function:
-        """(q, u, force, drive) -> M, f, A, y of M u' = f + A^T F_c and A u' = y. Only where all modules are hubs."""
+        """(q, u, force, drive, place) -> M, f, A, y of M u' = f + A^T F_c and A u' = y. Only where all are hubs.
+
+        More columns of f and y are what a unit of friction adds, for each contact that slips.
+        """
         joined = self.joined
         outputs = [joined.mass_matrix(), joined.net_force(), joined.constraint_matrix(), joined.demand()]
-        level = self._level("dense_level", joined.drive, outputs)
-        x, drive = self._state(), self._drive()
-        return ca.Function("dense", [*x, *drive], level.call([*self._facts(self._modular(*x)), *drive]))
+        level = self._level("dense_level", [*joined.drive, *self._placed(joined.place)], outputs)
+        x, drive, place = self._state(), self._drive(), self._somewhere()
+        facts = [*self._facts(self._modular(*x)), *drive, *self._placed(place)]
+        return ca.Function("dense", [*x, *drive, place], level.call(facts))
 
-    def _projected(self, q: ca.MX, u: ca.MX, velocity: ca.MX) -> tuple[ca.MX, ca.MX, ca.MX]:
+    def projected(self, q: ca.MX, u: ca.MX, velocity: ca.MX, place: ca.MX | None = None) -> tuple[ca.MX, ca.MX, ca.MX]:
         """One Newton step onto the pose, which squares an error that one step of integration left; then the velocity,
         in which the constraints are linear."""
-        shown = self._modular(q, u)
-        change, _, least = self._corrected(shown, -self._errors(shown, velocity)[0])
+        shown, place = self._modular(q, u, of=PUSHED), ca.MX.zeros(self.joined.n_held) if place is None else place
+        change, _, least = self._corrected(shown, -self._errors(shown, velocity, place)[0])
         q = self.normalised(q + self.rate(q, change))
-        shown = self._modular(q, u)
-        change, _, least_here = self._corrected(shown, -self._errors(shown, velocity)[1])
-        return q, u + change, ca.fmin(least, least_here)
+        shown = self._modular(q, u, of=PUSHED)
+        change, _, least_there = self._corrected(shown, -self._errors(shown, velocity, place)[1])
+        return q, u + change, ca.fmin(least, least_there)
 
-    def _errors(self, shown: dict[str, dict[str, ca.MX]], velocity: ca.MX) -> list[ca.MX]:
+    def _errors(self, shown: dict[str, dict[str, ca.MX]], velocity: ca.MX, place: ca.MX) -> list[ca.MX]:
         """Gap and slip."""
-        return list(self._error_level.call([*self._facts(shown), velocity]))
+        return list(self._error_level.call([*self._facts(shown, SEEN), velocity, *self._placed(place)]))
 
     def _corrected(self, shown: dict[str, dict[str, ca.MX]], y: ca.MX) -> list[ca.MX]:
         """Change of u, impulses, independence."""
-        impulse, independence, of_hubs, *pushes = self._correction_level.call([*self._facts(shown), y])
+        impulse, independence, of_hubs, *pushes = self._correction_level.call([*self._facts(shown, PUSHED), y])
         return [self._moved(shown, of_hubs, pushes, False), impulse, independence]
 
     @cached_property
     def _error_level(self) -> ca.Function:
-        return self._level("error_level", [self.joined.velocity], [self.joined.gap, self.joined.slip])
+        joined = self.joined
+        extra = [joined.velocity, *self._placed(joined.place)]
+        return self._level("error_level", extra, [joined.gap, joined.slip], of=SEEN)
 
     @cached_property
     def _correction_level(self) -> ca.Function:
         joined, y = self.joined, ca.SX.sym("y", self.joined.n_held)
         held = joined.solve(joined.turn @ y, ca.SX.zeros(joined.net_force().shape[0]))
         outputs = [held.force, held.independence, held.acceleration]
-        return self._level("correction_level", [y], outputs, joined.held_wrenches(held.force))
+        return self._level("correction_level", [y], outputs, joined.held_wrenches(held.force), PUSHED)
 
     def _state(self) -> list[ca.MX]:
         """q, u and force."""
@@ -158,27 +262,51 @@ class Assembly:
         sizes = {"F_u": n_free, "xd_c": n_held, "xdd_c": n_held}
         return [*(ca.MX.sym(name, n, columns) for name, n in sizes.items()), ca.MX.sym("feedback", 2)]
 
-    def _modular(self, q: ca.MX, u: ca.MX, force: ca.MX | None = None) -> dict[str, dict[str, ca.MX]]:
+    def _somewhere(self) -> ca.MX:
+        return ca.MX.sym("x_c", self.joined.n_held)
+
+    def _placed(self, place: Symbol) -> list[Symbol]:
+        """The place, for the levels of a set in which a contact is moved: the others do not ask for it."""
+        return [place] if self.joined.is_moved else []
+
+    def _function(self, name: str, of: str) -> ca.Function:
+        return _modular_function(
+            _anonymous(self._modules[name]), self._points[name], name in self._hubs, self._planar, of
+        )
+
+    def _modular(
+        self, q: ca.MX, u: ca.MX, force: ca.MX | None = None, *, of: str = MOVING
+    ) -> dict[str, dict[str, ca.MX]]:
         """What every module shows, by name of output."""
         force = ca.MX.zeros(*u.shape) if force is None else force
         parts = self._split(q, self._n_q), self._split(u, self._n_u), self._split(force, self._n_u)
         shown = {}
         for (name, module), *x in zip(self._modules.items(), *parts, strict=True):
-            function = self._functions[name]
+            function = self._function(name, of)
             shown[name] = dict(zip(function.name_out(), function.call([*x, base_pose(module)]), strict=True))
         return shown
 
     def _level(
-        self, name: str, extra: list[ca.SX], outputs: list[ca.SX], wrenches: dict[str, ca.SX] | None = None
+        self,
+        name: str,
+        extra: list[ca.SX],
+        outputs: list[ca.SX],
+        wrenches: dict[str, ca.SX] | None = None,
+        of: str = MOVING,
     ) -> ca.Function:
         """A function of the global level: (what the modules show, extra) -> outputs, wrenches on the leaves."""
         pushes = [w for module, w in (wrenches or {}).items() if module not in self._hubs]
-        inputs = [symbol for s in self._shown.values() for symbol in s.symbols.values()]
+        inputs = self._facts({module: s.symbols for module, s in self._shown.items()}, of)
         return ca.Function(name, [*inputs, *extra], [ca.densify(x) for x in (*outputs, *pushes)], {"cse": True})
 
-    def _facts(self, shown: dict[str, dict[str, ca.MX]]) -> list[ca.MX]:
-        """What the modules show, as the global level takes it."""
-        return [x for outputs in shown.values() for name, x in outputs.items() if name not in INNER]
+    def _facts(self, shown: dict[str, dict[str, Symbol]], of: str = MOVING) -> list[Symbol]:
+        """What the modules show, as a global level takes it."""
+        return [
+            outputs[name]
+            for module, outputs in shown.items()
+            for name in self._function(module, of).name_out()
+            if name not in INNER
+        ]
 
     def _moved(self, shown: dict[str, dict[str, ca.MX]], of_hubs: ca.MX, pushes: list[ca.MX], from_open: bool) -> ca.MX:
         """Leaves move by the wrenches on them, u_open + Psi W or Psi W alone; what hubs do is known already."""
@@ -189,7 +317,7 @@ class Assembly:
             if name in self._hubs:
                 moved.append(next(hubs))
             else:
-                start = s["u_open"] if from_open else ca.MX.zeros(*s["u_open"].shape)
+                start = s["u_open"] if from_open else ca.MX.zeros(s["Psi"].shape[0])
                 moved.append(_moved_leaf(*s["Psi"].shape)(start, s["Psi"], next(wrench)))
         return ca.vertcat(*moved)
 
@@ -198,13 +326,15 @@ class Assembly:
         return list(ca.vertsplit(stacked, [0, *accumulate(sizes)]))
 
 
-def hubs(modules: dict[str, Module], contacts: tuple[Contact, ...], planar: bool) -> set[str]:
+def hubs(
+    modules: dict[str, Module], contacts: tuple[Contact, ...], planar: bool, slipping: frozenset[str] = frozenset()
+) -> set[str]:
     """Modules with many contacts, each to a module with enough freedom to resist all that it holds by itself."""
     count = Counter(name for c in contacts for name in {c.first.module, c.second.module})
     load: Counter[str] = Counter()
     for contact in contacts:
         for name in {contact.first.module, contact.second.module}:
-            load[name] += KINDS[contact.kind].n_held(contact.parameters, planar)
+            load[name] += form(contact, contact.name in slipping).n_held(contact.parameters, planar)
     crowded = {name for name in modules if count[name] >= MANY}
 
     def resisted(contact: Contact, hub: str) -> bool:
@@ -232,8 +362,13 @@ def _anonymous(module: Module) -> Module:
 
 
 @lru_cache(maxsize=256)
-def _modular_function(module: Module, points: tuple[Point, ...], is_hub: bool, planar: bool) -> ca.Function:
-    return (hub_function if is_hub else leaf_function)(module, points, planar)
+def _modular_function(module: Module, points: tuple[Point, ...], is_hub: bool, planar: bool, of: str) -> ca.Function:
+    leaf, hub = {
+        MOVING: (leaf_function, hub_function),
+        PUSHED: (still_leaf_function, still_hub_function),
+        SEEN: (pose_function, pose_function),
+    }[of]
+    return (hub if is_hub else leaf)(module, points, planar)
 
 
 @lru_cache(maxsize=256)

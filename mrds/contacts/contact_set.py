@@ -18,10 +18,12 @@ from config.errors import InputError, expected_one_of
 from config.modules import Module
 from mrds.compilation import compile_functions
 from mrds.contacts.assembly import Assembly, hubs
+from mrds.contacts.directions import DEPENDENT as DEPENDENT
+from mrds.contacts.directions import Directions
+from mrds.contacts.drive import drive_function
+from mrds.contacts.friction import magnitudes_by_trial
 from mrds.kernel import Array, Kernel
 
-#: below this, the constraints depend on each other: forces are then the smallest of all that do
-DEPENDENT = 1e-9
 #: sine squared above which elimination keeps enough digits; below, the forces are found by singular values
 SOUND = 1e-6
 NO_FEEDBACK = (0.0, 0.0)
@@ -45,18 +47,44 @@ class Impulse(NamedTuple):
     energy_lost: float  #: [J]
 
 
+class Drive(NamedTuple):
+    """What is done to the contacts of a set from outside, in their order."""
+
+    free_force: Array  #: (n_free) F_u
+    velocity: Array  #: (n_held) x'_c
+    prescribed: Array  #: (n_held) x''_c
+    place: Array  #: (n_held) x_c
+
+
+class Label(NamedTuple):
+    """Which contact set it is: sets with equal labels are equal."""
+
+    closed: tuple[str, ...]
+    slipping: frozenset[str]  #: those of them that slip under friction
+
+
 class ContactSet:
     """Modules with these contacts closed, compiled at first use."""
 
-    def __init__(self, modules: dict[str, Module], contacts: tuple[Contact, ...], planar: bool) -> None:
-        self.modules, self.contacts, self._planar = modules, contacts, planar
-        self._assembly = Assembly(modules, contacts, planar, hubs(modules, contacts, planar))
-        joined = self._assembly.joined
+    def __init__(
+        self,
+        modules: dict[str, Module],
+        contacts: tuple[Contact, ...],
+        planar: bool,
+        slipping: frozenset[str] = frozenset(),
+    ) -> None:
+        self.modules, self.contacts, self.planar = modules, contacts, planar
+        self.label = Label(tuple(c.name for c in contacts), slipping)
+        self.assembly = Assembly(modules, contacts, planar, hubs(modules, contacts, planar, slipping), slipping)
+        joined = self.assembly.joined
         self.n_held, self.n_free = joined.n_held, joined.n_free
+        #: where the velocities of each module stand
+        self._columns = _slices([len(velocities(m)) for m in modules.values()], list(modules))
+        self.n_u = sum(at.stop - at.start for at in self._columns.values())
         #: where the holding forces of each contact stand
         self.rows = _slices([j.n_held for j in joined.joints], [c.name for c in contacts])
         self._still = np.zeros(self.n_held)
-        self._nothing = np.zeros(self.n_free), self._still, self._still, np.zeros(2)
+        self._nothing = np.zeros(self.n_free), self._still, self._still, np.zeros(2), self._still
 
     def accelerate(
         self,
@@ -67,29 +95,47 @@ class ContactSet:
         free_force: ArrayLike | None = None,
         velocity: ArrayLike | None = None,
         prescribed: ArrayLike | None = None,
+        place: ArrayLike | None = None,
         feedback: tuple[float, float] = NO_FEEDBACK,
     ) -> Motion:
         """Accelerations and holding forces under a generalised force.
 
         `free_force` acts along the free modes of the contacts, by E on P (actuated contacts); `velocity` and
-        `prescribed` are the velocity and acceleration demanded along their constrained modes (kinematic excitation);
+        `prescribed` are the velocity and acceleration demanded along their constrained modes (kinematic excitation),
+        and `place` is where contacts with a motion are to be (all four as `drive` gives them);
         `feedback` pulls constraint errors back: x''_c gets -feedback[0] slip - feedback[1] gap.
+        Raises `JammedError` where contacts slip and no single motion fits their friction.
         """
+        # Where a contact is to be matters to the feedback alone.
         if free_force is None and velocity is None and prescribed is None and feedback == NO_FEEDBACK:
             acceleration, held, independence = self._kernels["accelerate"].call(q, u, force)
             if independence[0] > SOUND:
                 return Motion(acceleration.copy(), held.copy(), math.sqrt(independence[0]))
-        given = zip((free_force, velocity, prescribed), self._nothing[:3], strict=True)
-        return self._moved(q, u, force, (*(no if x is None else x for x, no in given), feedback))
+        given = zip((free_force, velocity, prescribed, feedback, place), self._nothing, strict=True)
+        return self._moved(q, u, force, tuple(no if x is None else x for x, no in given))
 
-    def errors(self, q: ArrayLike, u: ArrayLike, velocity: ArrayLike | None = None) -> tuple[Array, Array]:
+    def drive(self, t: ArrayLike) -> Drive:
+        """What the configuration does to the contacts at a time [s]; one column for each of several times."""
+        at = [[x.copy() for x in self._drive_kernel.call(time)] for time in np.atleast_1d(np.asarray(t, dtype=float))]
+        return Drive(*at[0]) if np.ndim(t) == 0 else Drive(*(np.stack(x, axis=1) for x in zip(*at, strict=True)))
+
+    def errors(
+        self, q: ArrayLike, u: ArrayLike, velocity: ArrayLike | None = None, place: ArrayLike | None = None
+    ) -> tuple[Array, Array]:
         """Gap of the pose and slip of the velocity, for every constrained mode."""
-        gap, slip = self._kernels["errors"].call(q, u, self._still if velocity is None else velocity)
+        given = (self._still if x is None else x for x in (velocity, place))
+        gap, slip = self._kernels["errors_at"].call(q, u, *given)
         return gap.copy(), slip.copy()
 
     def constraint_matrix(self, q: ArrayLike) -> Array:
         """A (n_held, n_u): slip = A u - velocity, and A^T takes holding forces to generalised ones."""
-        return self._mass_and_constraints(q)[1].copy()
+        return self.mass_and_constraints(q)[1].copy()
+
+    def mass_and_constraints(self, q: ArrayLike) -> tuple[Array, Array]:
+        """M of all modules, and A."""
+        still = np.zeros(self.n_u)
+        M, _, A, _ = self._dense.call(q, still, still, *self._nothing)
+        return M.reshape(len(still), len(still)), A.reshape(self.n_held, len(still))
 
     def catch(self, q: ArrayLike, u: ArrayLike, restitution: float = 0.0) -> Impulse:
         """Take hold: an impulse ends every slip (restitution 0), or sends it back (1: no energy is lost)."""
@@ -97,34 +143,40 @@ class ContactSet:
             raise InputError(f"restitution = {restitution:g}, expected a number from 0 to 1")
         before = np.asarray(u, dtype=float)
         slip = self.errors(q, before)[1]
-        change, impulse = self._correction(q, -(1 + restitution) * slip)
+        change, impulse = self.correct(q, -(1 + restitution) * slip)
         # 1/2 u^T M u before less after, with A du = -(1 + e) slip.
         return Impulse(before + change, impulse, float(-0.5 * (1 - restitution) * slip @ impulse))
 
-    def project(self, q: ArrayLike, u: ArrayLike, velocity: ArrayLike | None = None) -> tuple[Array, Array]:
+    def project(
+        self, q: ArrayLike, u: ArrayLike, velocity: ArrayLike | None = None, place: ArrayLike | None = None
+    ) -> tuple[Array, Array]:
         """The state put back where its contacts hold: Newton steps, smallest in the metric of the masses, close the
         gaps, then the slip is taken out. Where no step makes the gaps smaller, the pose is the best one found."""
         pose, speed = np.array(q, dtype=float), np.array(u, dtype=float)
-        gap, _ = self.errors(pose, speed, velocity)
+        gap, _ = self.errors(pose, speed, velocity, place)
         worst = _size(gap)
         while worst > CLOSED:
-            change, _ = self._correction(pose, -gap)
-            pose, gap, before = *self._nearer(pose, change, gap), worst
+            change, _ = self.correct(pose, -gap)
+            pose, gap, before = *self._nearer(pose, change, gap, place), worst
             worst = _size(gap)
             if worst >= before:
                 break
-        change, _ = self._correction(pose, -self.errors(pose, speed, velocity)[1])
+        change, _ = self.correct(pose, -self.errors(pose, speed, velocity, place)[1])
         return pose, speed + change
+
+    def carried(self, q: ArrayLike, way: ArrayLike) -> Array:
+        """The pose after a small way along the velocities."""
+        carried = np.asarray(q, dtype=float) + self._kernels["rate"].call(q, way)[0]
+        return self._kernels["normalised"].call(carried)[0].copy()
 
     def internal_force(self, module: str, q: ArrayLike, force: ArrayLike) -> Array:
         """The part of the holding forces on a module that does no work on it, whatever it does: the squeeze.
 
         It is what is left of `force` outside the range of the grasp map, with moments counted per metre.
         """
-        at = _slices([len(velocities(m)) for m in self.modules.values()], list(self.modules))
-        if module not in at:
+        if module not in self._columns:
             raise InputError(f"module '{module}', {expected_one_of(module, list(self.modules))}")
-        A = self.constraint_matrix(q)[:, at[module]]
+        A = self.constraint_matrix(q)[:, self._columns[module]]
         touching = np.any(A != 0, axis=1)
         squeeze: Array = np.where(touching, np.asarray(force, dtype=float), 0.0)
         squeeze -= A @ np.linalg.lstsq(A.T @ A, A.T @ squeeze, rcond=1e-12)[0]
@@ -140,77 +192,88 @@ class ContactSet:
         free_force: ArrayLike | None = None,
         velocity: ArrayLike | None = None,
         prescribed: ArrayLike | None = None,
+        place: ArrayLike | None = None,
         feedback: tuple[float, float] = NO_FEEDBACK,
         project: bool = False,
+        by_stages: bool = False,
     ) -> tuple[Array, Array]:
         """q and u after one Runge-Kutta step, as `accelerate` says; with `project`, put back where the contacts hold.
 
         What is done to the contacts is held over the step, or given in three columns: at its start, middle and end.
+        `by_stages` is for those who know that elimination is not good enough here: it needs no compiled step.
         """
-        step = self._steps["rk4_projected" if project else "rk4"]
-        at_q, at_u, push, length, *drive = step.inputs
-        at_q[...], at_u[...], push[...], length[...] = q, u, force, h
-        # What was not given is zero: each call leaves it so.
-        given = (free_force, velocity, prescribed, None if feedback == NO_FEEDBACK else feedback)
-        for slot, value in zip(drive, given, strict=True):
-            if value is not None:
-                slot.T[...] = np.transpose(value)
-        q_after, u_after, independence = step.evaluate()
-        unsound = None if independence[0] > SOUND else [d.copy() for d in drive]
-        for slot, value in zip(drive, given, strict=True):
-            if value is not None:
-                slot[...] = 0.0
-        if unsound is not None:
-            return self._rk4_by_stages(at_q.copy(), at_u.copy(), force, h, unsound, project)
-        return q_after.copy(), u_after.copy()
+        which, given = "rk4_projected" if project else "rk4", (free_force, velocity, prescribed, place)
+        left_alone = feedback == NO_FEEDBACK and all(x is None for x in given)
+        if left_alone and not by_stages:
+            q_after, u_after, independence = self._steps[which].call(q, u, force, h)
+            if independence[0] > SOUND:
+                return q_after.copy(), u_after.copy()
+        sizes = (self.n_free, self.n_held, self.n_held, self.n_held)
+        *drive, there = (_three_columns(x, n) for x, n in zip(given, sizes, strict=True))
+        drive = [*drive, np.asarray(feedback), there]
+        if not left_alone and not by_stages:
+            q_after, u_after, independence = self._driven_steps[which].call(q, u, force, h, *drive)
+            if independence[0] > SOUND:
+                return q_after.copy(), u_after.copy()
+        return self._rk4_by_stages(np.array(q, dtype=float), np.array(u, dtype=float), force, h, drive, project)
 
-    def prepare(self) -> None:
-        """Compile everything now, so that nothing is left to the loop."""
-        _ = self._kernels, self._steps, self._dense
+    def prepare(self, steps: bool = True) -> None:
+        """Compile everything now, so that nothing is left to the loop; without `steps`, all but those of `rk4`.
+
+        Driven steps are compiled where the configuration drives contacts.
+        """
+        _ = self._kernels, self._dense, self._drive_kernel
+        if steps:
+            _ = self._steps
+        if steps and any(contact.motion.profiles or contact.force.profiles for contact in self.contacts):
+            _ = self._driven_steps
 
     def _rk4_by_stages(
         self, q: Array, u: Array, force: ArrayLike, h: float, drive: list[Array], project: bool
     ) -> tuple[Array, Array]:
         """The same step where elimination is not good enough."""
-        *columns, gains = drive
+        *columns, gains, place = drive
         rate, rates = self._kernels["rate"].call, [(np.zeros_like(q), np.zeros_like(u))]
         for column, part in ((0, 0.0), (1, 0.5), (1, 0.5), (2, 1.0)):
             at_q, at_u = q + part * h * rates[-1][0], u + part * h * rates[-1][1]
-            motion = self._moved(at_q, at_u, force, (*(d[:, column] for d in columns), gains))
+            motion = self._moved(at_q, at_u, force, (*(d[:, column] for d in columns), gains, place[:, column]))
             rates.append((rate(at_q, at_u)[0].copy(), motion.acceleration))
         weights = h / 6 * np.array([1, 2, 2, 1])
         q = q + weights @ np.array([r[0] for r in rates[1:]])
         u = u + weights @ np.array([r[1] for r in rates[1:]])
         q = self._kernels["normalised"].call(q)[0].copy()
-        return self.project(q, u, columns[1][:, 2]) if project else (q, u)
+        return self.project(q, u, columns[1][:, 2], place[:, 2]) if project else (q, u)
 
     def _moved(self, q: ArrayLike, u: ArrayLike, force: ArrayLike, drive: tuple[ArrayLike, ...]) -> Motion:
-        acceleration, held, independence = self._kernels["driven"].call(q, u, force, *drive)
+        acceleration, held, independence = self._kernels["driven_at"].call(q, u, force, *drive)
         if independence[0] > SOUND:
             return Motion(acceleration.copy(), held.copy(), math.sqrt(independence[0]))
-        return _least_norm(*self._dense.call(q, u, force, *drive))
+        return self._rubbed(*_least_norm(*self._dense.call(q, u, force, *drive)))
 
-    def _correction(self, q: ArrayLike, y: Array) -> tuple[Array, Array]:
+    def _rubbed(self, accelerations: Array, forces: Array, independence: float) -> Motion:
+        """The columns put together: without friction, and as much of each friction as there is."""
+        rubs = self.assembly.joined.rubs
+        if not rubs:
+            return Motion(accelerations[:, 0], forces[:, 0], independence)
+        normals = [rub.normal for rub in rubs]
+        part = np.array([1.0, *magnitudes_by_trial(forces[normals, 0], forces[normals, 1:], rubs)])
+        return Motion(accelerations @ part, forces @ part, independence)
+
+    def correct(self, q: ArrayLike, y: Array) -> tuple[Array, Array]:
         """The smallest change of u that changes the constrained velocities by y, and its impulses."""
         change, impulse, independence = self._kernels["correct"].call(q, y)
         if independence[0] > SOUND:
             return change.copy(), impulse.copy()
-        M, A = self._mass_and_constraints(q)
+        M, A = self.mass_and_constraints(q)
         change, impulse, _ = _least_norm(M, np.zeros(len(M)), A, y)
-        return change, impulse
+        return change[:, 0], impulse[:, 0]
 
-    def _mass_and_constraints(self, q: ArrayLike) -> tuple[Array, Array]:
-        still = np.zeros(sum(len(velocities(m)) for m in self.modules.values()))
-        M, _, A, _ = self._dense.call(q, still, still, *self._nothing)
-        return M.reshape(len(still), len(still)), A.reshape(self.n_held, len(still))
-
-    def _nearer(self, q: Array, change: Array, gap: Array) -> tuple[Array, Array]:
+    def _nearer(self, q: Array, change: Array, gap: Array, place: ArrayLike | None) -> tuple[Array, Array]:
         """A step along the change that makes the gaps smaller, halved as often as it takes; else no step."""
         still = np.zeros(len(change))
         for _ in range(10):
-            stepped = q + self._kernels["rate"].call(q, change)[0]
-            stepped = self._kernels["normalised"].call(stepped)[0].copy()
-            there = self.errors(stepped, still)[0]
+            stepped = self.carried(q, change)
+            there = self.errors(stepped, still, None, place)[0]
             if _size(there) < _size(gap):
                 return stepped, there
             change = change / 2
@@ -218,35 +281,49 @@ class ContactSet:
 
     @cached_property
     def _kernels(self) -> dict[str, Kernel]:
-        a = self._assembly
-        return compile_functions("system", [a.accelerate(), a.driven, a.errors, a.correct, a.rate, a.normalised])
+        a = self.assembly
+        return compile_functions("system", [a.accelerate(), a.driven_at, a.errors_at, a.correct, a.rate, a.normalised])
 
     @cached_property
     def _steps(self) -> dict[str, Kernel]:
         """For those who integrate: a controller does not, and need not wait for them."""
-        a = self._assembly
+        a = self.assembly
         return compile_functions("system_steps", [a.rk4("rk4", project=False), a.rk4("rk4_projected", project=True)])
 
     @cached_property
+    def _driven_steps(self) -> dict[str, Kernel]:
+        """For those who do something to the contacts while they integrate."""
+        a = self.assembly
+        functions = [a.rk4_driven("rk4", project=False), a.rk4_driven("rk4_projected", project=True)]
+        return compile_functions("system_driven_steps", functions)
+
+    @cached_property
+    def _drive_kernel(self) -> Kernel:
+        """Too small to be worth compiling."""
+        return Kernel(drive_function(self.contacts, self.planar, self.label.slipping))
+
+    @cached_property
     def _dense(self) -> Kernel:
-        every = Assembly(self.modules, self.contacts, self._planar, set(self.modules))
+        every = Assembly(self.modules, self.contacts, self.planar, set(self.modules), self.label.slipping)
         return compile_functions("system_dense", [every.dense()])["dense"]
 
 
-def _least_norm(M: Array, f: Array, A: Array, y: Array) -> Motion:
-    """M u' = f + A^T F with A u' = y: of all such F the smallest, each measured by how far it alone would move its
-    contact. With M = L L^T and B = L^-1 A^T it is B^T (L^T u') = y that is solved, so no condition number is squared.
+def _least_norm(M: Array, f: Array, A: Array, y: Array) -> tuple[Array, Array, float]:
+    """M u' = f + A^T F with A u' = y, column by column: of all such F the smallest, each measured by how far it alone
+    would move its contact; u', F and the independence of the constraints.
     """
-    L = np.linalg.cholesky(M.reshape(len(f), len(f)))
-    free, B = np.linalg.solve(L, f), np.linalg.solve(L, A.reshape(len(y), len(f)).T)
-    length = np.linalg.norm(B, axis=0)
-    unit = np.divide(1.0, length, out=np.zeros_like(length), where=length > 0)
-    U, sines, V = np.linalg.svd(B * unit, full_matrices=False)
-    used = sines > DEPENDENT * sines.max(initial=0.0)
-    U, V, across = U[:, used], V[used], sines[used]
-    along = (V @ (unit * (y - B.T @ free))) / across
-    least = sines[-1] / sines[0] if len(sines) == len(y) and sines[0] > 0 else 0.0
-    return Motion(np.linalg.solve(L.T, free + U @ along), unit * (V.T @ (along / across)), float(least))
+    f, y = f.reshape(len(f), -1), y.reshape(len(y), -1)
+    alone = Directions.of(M.reshape(len(f), len(f)), A.reshape(len(y), len(f)))
+    free = np.linalg.solve(alone.L, f)
+    used = alone.sines > DEPENDENT * alone.sines.max(initial=0.0)
+    U, V, across, unit = alone.U[:, used], alone.V[used], alone.sines[used][:, None], alone.unit[:, None]
+    along = (V @ (unit * (y - alone.B.T @ free))) / across
+    return np.linalg.solve(alone.L.T, free + U @ along), unit * (V.T @ (along / across)), alone.independence
+
+
+def _three_columns(value: ArrayLike | None, n: int) -> Array:
+    """At the start, the middle and the end of a step; nothing is zero, and a single column serves all three."""
+    return np.zeros((n, 3)) if value is None else np.array(np.broadcast_to(np.transpose(value), (3, n)).T)
 
 
 def _size(gap: Array) -> float:

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 
 import casadi as ca
 
-from config.contacts import Contact
-from mrds.contacts import KINDS
-from mrds.contacts.kind import PLANAR, Bases, Relative
+from mrds.contacts.kind import DIRECTIONS, PLANAR, Bases, Kind, Parameters, Relative
+from mrds.symbols import rotation
 
 
 @dataclass(frozen=True)
@@ -38,8 +37,9 @@ class Joint:
     U: tuple[ca.SX, ca.SX]  #: psi_u^T G of both sides
     turn: ca.SX  #: a rotation of the constrained modes that leaves C with few entries
     velocity: ca.SX  #: psi_c^T x'_rel
+    free_velocity: ca.SX  #: psi_u^T x'_rel
     acceleration: ca.SX  #: turn (psi_c^T x''_rel + psi_c'^T x'_rel), with the accelerations that the places have
-    gap: ca.SX  #: what is missing to the pose, zero where a mode binds velocity only
+    gap: ca.SX  #: what is missing to the pose that is to be, zero where a mode binds velocity only
 
     @property
     def n_held(self) -> int:
@@ -52,8 +52,8 @@ class Joint:
         return int(self.U[0].shape[0])
 
 
-def join(contact: Contact, E: Place, P: Place, planar: bool) -> Joint:
-    """The contact of P against E."""
+def join(kind: Kind, parameters: Parameters, E: Place, P: Place, planar: bool, moved: dict[str, ca.SX]) -> Joint:
+    """The contact of P against E, which is to be moved so far along some directions."""
     rows = PLANAR if planar else list(range(6))
     rho, w_E = P.position - E.position, E.twist[3:]
     v, w = P.twist[:3] - E.twist[:3] - ca.cross(w_E, rho), P.twist[3:] - w_E
@@ -63,7 +63,7 @@ def join(contact: Contact, E: Place, P: Place, planar: bool) -> Joint:
     alpha = P.acceleration[3:] - E.acceleration[3:] - ca.cross(w_E, w)
     to_E = ca.diagcat(E.axes.T, E.axes.T)
     twist, pose = to_E @ ca.vertcat(v, w), Relative(E.axes.T @ rho, E.axes.T @ P.axes)
-    bases, moving = _bases(contact, pose, twist, rows)
+    bases, moving = _bases(kind, parameters, pose, twist, rows)
     psi_c, psi_u = (ca.sparsify(psi.T @ to_E[rows, rows]) for psi in (bases.psi_c, bases.psi_u))
     turned, turn = _turned(bases.psi_c, psi_c, to_E[rows, rows])
     zero, one = ca.SX(3, 3), ca.SX.eye(3)
@@ -75,9 +75,20 @@ def join(contact: Contact, E: Place, P: Place, planar: bool) -> Joint:
         U=(ca.sparsify(psi_u @ G_E), ca.sparsify(psi_u @ G_P)),
         turn=turn,
         velocity=bases.psi_c.T @ twist[rows],
+        free_velocity=bases.psi_u.T @ twist[rows],
         acceleration=turned @ ca.vertcat(a, alpha)[rows] + turn @ moving,
-        gap=bases.gap,
+        gap=_gap(kind, parameters, pose, moved, planar) if moved else bases.gap,
     )
+
+
+def _gap(kind: Kind, parameters: Parameters, pose: Relative, moved: dict[str, ca.SX], planar: bool) -> ca.SX:
+    """The gap of a pose that is to be at r_d, R_d: that of r - r_d, R R_d^T, of rate x'_c less what it is to be."""
+    at = [moved.get(name, ca.SX(0)) for name in DIRECTIONS]
+    R_d = ca.SX.eye(3)
+    for i, axis in enumerate(((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))):
+        if DIRECTIONS[3 + i] in moved:
+            R_d = rotation(axis, at[3 + i])
+    return kind.bases(Relative(pose.r - ca.vertcat(*at[:3]), pose.R @ R_d.T), parameters, planar).gap
 
 
 def _turned(psi_c: ca.SX, in_world: ca.SX, to_E: ca.SX) -> tuple[ca.SX, ca.SX]:
@@ -96,11 +107,11 @@ def _turned(psi_c: ca.SX, in_world: ca.SX, to_E: ca.SX) -> tuple[ca.SX, ca.SX]:
     return ca.sparsify(turned), ca.sparsify(turn)
 
 
-def _bases(contact: Contact, pose: Relative, twist: ca.SX, rows: list[int]) -> tuple[Bases, ca.SX]:
+def _bases(kind: Kind, parameters: Parameters, pose: Relative, twist: ca.SX, rows: list[int]) -> tuple[Bases, ca.SX]:
     """The dual basis at a relative pose, and psi_c'^T x'_rel: the modes move with the pose, r' = v and R' = w x R."""
     at = Relative(ca.SX.sym("r", 3), ca.SX.sym("R", 3, 3))
     rate, x = ca.SX.sym("rate", 12), ca.SX.sym("x", len(rows))
-    bases = KINDS[contact.kind].bases(at, contact.parameters, len(rows) == 3)
+    bases = kind.bases(at, parameters, len(rows) == 3)
     moving = ca.jtimes(ca.densify(bases.psi_c.T @ x), ca.vertcat(at.r, ca.vec(at.R)), rate)
     pose_rate = ca.vertcat(twist[:3], ca.vec(ca.skew(twist[3:]) @ pose.R))
     psi_u, psi_c, gap, moving = ca.substitute(

@@ -14,8 +14,9 @@ To add a kind, write one small file like those beside this one, and name it in `
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import casadi as ca
@@ -26,6 +27,8 @@ from config.records import Array
 
 #: unit twists in the axes of E: linear x, y, z, then angular x, y, z
 VX, VY, VZ, WX, WY, WZ = np.eye(6)
+#: what a person calls them
+DIRECTIONS = ("x", "y", "z", "rx", "ry", "rz")
 #: which of them a planar system knows
 PLANAR = [0, 1, 5]
 
@@ -55,6 +58,24 @@ class Bases(NamedTuple):
 Parameters = dict[str, float]
 
 
+class Parameter(NamedTuple):
+    """A number that a kind asks for."""
+
+    meaning: str
+    least: float = -math.inf
+    greatest: float = math.inf
+    required: bool = True
+
+    @property
+    def expected(self) -> str:
+        """What it means and how large it may be."""
+        if self.least == -math.inf:
+            return self.meaning
+        return f"{self.meaning}, " + (
+            f"at least {self.least:g}" if self.greatest == math.inf else f"from {self.least:g} to {self.greatest:g}"
+        )
+
+
 @dataclass(frozen=True)
 class Kind:
     """A kind of contact. `modes` and `gap` get the relative pose and the contact's parameters."""
@@ -62,16 +83,43 @@ class Kind:
     name: str
     modes: Callable[[Relative, Parameters], Modes]
     gap: Callable[[Relative, Parameters], ca.SX]
-    #: parameters it needs, each with what it means
-    parameters: dict[str, str] = field(default_factory=dict)
+    #: what a person calls the modes, as `DIRECTIONS`; one that is none of them is called by the axis it turns about
+    free: tuple[str, ...]
+    held: tuple[str, ...]
+    parameters: dict[str, Parameter] = field(default_factory=dict)
     #: the constrained modes that bind the pose as well, in the order of the gap's rows; None: all of them
     holonomic: tuple[int, ...] | None = None
+    #: constrained modes along which it rubs once it slips; the first of all constrained modes then presses
+    rubbing: tuple[int, ...] = ()
+    #: whether the first constrained mode only pushes, and lets go by itself
+    one_sided: bool = False
+
+    @property
+    def slipping(self) -> Kind:
+        """The same kind while it slips: what rubs is free, and comes first among the free modes."""
+        rest = [j for j in range(len(self.held)) if j not in self.rubbing]
+
+        def modes(relative: Relative, given: Parameters) -> Modes:
+            free, held = self.modes(relative, given)
+            return Modes(ca.horzcat(held[:, list(self.rubbing)], free), held[:, rest])
+
+        return replace(
+            self,
+            modes=modes,
+            free=(*(self.held[j] for j in self.rubbing), *self.free),
+            held=tuple(self.held[j] for j in rest),
+            holonomic=tuple(rest.index(j) for j in self.holonomic or range(len(self.held)) if j in rest),
+            rubbing=(),
+        )
 
     def check(self, contact: str, given: Parameters) -> None:
-        """Refuse parameters that are missing or unknown."""
-        for name, meaning in self.parameters.items():
+        """Refuse parameters that are missing, unknown or out of their range."""
+        for name, parameter in self.parameters.items():
             if name not in given:
-                raise InputError(f"contact '{contact}': parameter {name} is missing, expected {meaning}")
+                if parameter.required:
+                    raise InputError(f"contact '{contact}': parameter {name} is missing, expected {parameter.expected}")
+            elif not parameter.least <= given[name] <= parameter.greatest:
+                raise InputError(f"contact '{contact}': {name} = {given[name]:g}, expected {parameter.expected}")
         for name in given:
             if name not in self.parameters:
                 expected = ", ".join(self.parameters) or "none"
@@ -109,7 +157,7 @@ def constant(name: str, free: list[Array]) -> Kind:
         displacement = ca.vertcat(relative.r, rotation_vector(relative.R))
         return _columns(held).T @ displacement
 
-    return Kind(name, modes, gap)
+    return Kind(name, modes, gap, free=_names(free), held=_names(held))
 
 
 def rotation_vector(R: ca.SX) -> ca.SX:
@@ -118,6 +166,15 @@ def rotation_vector(R: ca.SX) -> ca.SX:
     Its rate at R = 1 is the angular velocity, which is all that a gap needs.
     """
     return 0.5 * ca.vertcat(R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1])
+
+
+def known(names: tuple[str, ...], planar: bool) -> tuple[str, ...]:
+    """Those of these directions that a planar system knows, or all of them."""
+    return tuple(name for name in names if not planar or DIRECTIONS.index(name) in PLANAR)
+
+
+def _names(twists: list[Array]) -> tuple[str, ...]:
+    return tuple(DIRECTIONS[int(np.argmax(twist))] for twist in twists)
 
 
 def _columns(twists: list[Array]) -> ca.SX:

@@ -7,7 +7,7 @@ one on the pose; the other two bind velocities alone (Bonaventura 2002, section 
 import casadi as ca
 import numpy as np
 
-from mrds.contacts.kind import VX, VY, VZ, WX, WY, WZ, Kind, Modes, Parameters, Relative
+from mrds.contacts.kind import VX, VY, VZ, WX, WY, WZ, Kind, Modes, Parameter, Parameters, Relative
 
 
 def _modes(relative: Relative, given: Parameters) -> Modes:
@@ -20,4 +20,12 @@ def _gap(relative: Relative, given: Parameters) -> ca.SX:
     return relative.r[2] - given["radius_m"]
 
 
-ROLLING = Kind("rolling", _modes, _gap, {"radius_m": "the radius of the sphere [m]"}, holonomic=(2,))
+ROLLING = Kind(
+    "rolling",
+    _modes,
+    _gap,
+    free=("rx", "ry", "rz"),
+    held=("x", "y", "z"),
+    parameters={"radius_m": Parameter("the radius of the sphere [m]", least=0.0)},
+    holonomic=(2,),
+)

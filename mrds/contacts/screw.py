@@ -2,7 +2,7 @@
 
 import casadi as ca
 
-from mrds.contacts.kind import VX, VY, VZ, WX, WY, WZ, Kind, Modes, Parameters, Relative
+from mrds.contacts.kind import VX, VY, VZ, WX, WY, WZ, Kind, Modes, Parameter, Parameters, Relative
 
 
 def _modes(relative: Relative, given: Parameters) -> Modes:
@@ -17,4 +17,11 @@ def _gap(relative: Relative, given: Parameters) -> ca.SX:
     return ca.vertcat(r[0], r[1], advance, R[2, 1], -R[2, 0])
 
 
-SCREW = Kind("screw", _modes, _gap, {"pitch_m_rad": "the advance per radian [m/rad]"})
+SCREW = Kind(
+    "screw",
+    _modes,
+    _gap,
+    free=("rz",),
+    held=("x", "y", "z", "rx", "ry"),
+    parameters={"pitch_m_rad": Parameter("the advance per radian [m/rad]")},
+)

@@ -23,4 +23,4 @@ def _gap(relative: Relative, given: Parameters) -> ca.SX:
     return ca.vertcat(relative.r, -relative.R[2, 0])
 
 
-UNIVERSAL = Kind("universal", _modes, _gap)
+UNIVERSAL = Kind("universal", _modes, _gap, free=("rz", "rx"), held=("x", "y", "z", "ry"))

@@ -8,8 +8,8 @@ from scipy.linalg import block_diag
 from scipy.spatial.transform import Rotation
 
 from config.contacts import Contact, Side
-from config.coordinates import positions, velocities
-from config.modules import Body, Joint, Module, Point
+from config.coordinates import amplitudes, positions, velocities
+from config.modules import Body, Flexible, Joint, Module, Point
 from mrds.contacts import KINDS
 from mrds.contacts.contact_set import ContactSet
 from mrds.system import System
@@ -19,19 +19,29 @@ from tests.peers.random_trees import random_module, random_state
 Array = NDArray[np.float64]
 
 GRAVITY = (0.0, 0.0, -9.81)
-PARAMETERS = {"screw": {"pitch_m_rad": 0.07}, "rolling": {"radius_m": 0.2}}
+PARAMETERS = {
+    "screw": {"pitch_m_rad": 0.07},
+    "rolling": {"radius_m": 0.2},
+    "sliding": {"friction": 0.3},
+    "bumper": {"radius_m": 0.15, "friction": 0.2},
+}
 SPATIAL = sorted(KINDS)
 PLANAR = sorted(set(KINDS) - {"universal", "rolling", "plane"})
 
 
-def random_system(seed: int, dimension: str) -> System:
-    """Two to six modules, a chain or a tree of contacts through them, and sometimes a loop or a hold on the ground."""
+def random_system(seed: int, dimension: str, flexible: bool = False) -> System:
+    """Two to six modules, a chain or a tree of contacts through them, and sometimes a loop or a hold on the ground.
+
+    Where flexible, every other module has a link that bends, and twists in space.
+    """
     rng = np.random.default_rng(seed)
     n = int(rng.integers(2, 7))
     modules = []
     for k in range(n):
         base = "fixed" if rng.random() < 0.3 else "floating"
         module = random_module(int(rng.integers(1 << 30)), dimension, base, int(rng.integers(1, 5)))
+        if flexible and k % 2 == 0:
+            module = _bending(rng, module)
         turned = tuple(
             p.model_copy(
                 update={
@@ -62,7 +72,29 @@ def random_states(system: System, seed: int) -> tuple[Array, Array, Array]:
     """q, u and force of all modules."""
     rng = np.random.default_rng(seed)
     states = [random_state(module, rng) for module in system.modules.values()]
+    for module, state in zip(system.modules.values(), states, strict=True):
+        # Tips a few centimetres off, not metres.
+        state.q[len(state.q) - len(amplitudes(module)) :] *= 0.01
     return tuple(np.concatenate([s[i] for s in states]) for i in (0, 1, 3))  # type: ignore[return-value]
+
+
+def _bending(rng: np.random.Generator, module: Module) -> Module:
+    """The module with one of its bodies made a flexible link; its points and the joints on it ride on the beam."""
+    bodies, at = list(module.bodies), int(rng.integers(0, len(module.bodies)))
+    beam = {"length_m": 0.6, "line_density_kg_m": 0.5, "modes_y": int(rng.integers(1, 3)), "tip_mass_kg": 0.2}
+    if module.dimension == "planar":
+        beam |= {"ei_n_m2": 5.0}
+    else:
+        beam |= {
+            "eiy_n_m2": 6.0,
+            "eiz_n_m2": 4.0,
+            "gj_n_m2": 3.0,
+            "polar_inertia_kg_m": 2e-3,
+            "modes_z": 1,
+            "modes_x": 1,
+        }
+    bodies[at] = bodies[at].model_copy(update={"flexible": Flexible.model_validate(beam)})
+    return module.model_copy(update={"bodies": tuple(bodies)})
 
 
 def _contact(rng: np.random.Generator, name: str, first: Module | None, second: Module, dimension: str) -> Contact:
@@ -217,3 +249,11 @@ def _rigid(rng: np.random.Generator, name: str) -> Module:
         inertia_kg_m2=moments,
     )  # fmt: skip
     return Module(name=name, dimension="spatial", base="floating", gravity_m_s2=GRAVITY, bodies=(body,))
+
+
+def plain_body(name: str, dimension: str, points: dict[str, tuple[float, ...]], gravity: tuple[float, ...]) -> Module:
+    """A body of 2 kg that floats, its mass centre in its origin; 0.03 kg m^2 about z."""
+    spatial = dimension == "spatial"
+    body = Body(name=name, mass_kg=2.0, inertia_kg_m2=(0.02, 0.025, 0.03, 0.0, 0.0, 0.0) if spatial else 0.03)
+    named = tuple(Point(name=point, body=name, position_m=place) for point, place in points.items())
+    return Module(name=name, dimension=dimension, base="floating", gravity_m_s2=gravity, bodies=(body,), points=named)

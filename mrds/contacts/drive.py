@@ -1,0 +1,59 @@
+"""What a testbed does to its contacts over time: prescribed motion along what holds, forces along what is free.
+
+Bonaventura 2002, section 3.3: x'_c and x''_c are zero or prescribed, F_u is known. The place x_c goes with them, so
+that the gap of a contact that is moved is counted from where it is to be.
+"""
+
+from __future__ import annotations
+
+import math
+
+import casadi as ca
+
+from config.contacts import Contact, Profile
+from config.errors import InputError, expected_one_of
+from mrds.contacts import KINDS
+from mrds.contacts.friction import form
+from mrds.contacts.kind import known
+
+
+def drive_function(contacts: tuple[Contact, ...], planar: bool, slipping: frozenset[str] = frozenset()) -> ca.Function:
+    """t -> F_u, x'_c, x''_c, x_c of all contacts, one after the other as in their contact set."""
+    t = ca.SX.sym("t")
+    free_force, place = [ca.SX(0, 1)], [ca.SX(0, 1)]
+    for contact in contacts:
+        kind = form(contact, contact.name in slipping)
+        for names, profiles, into in (
+            (kind.free, contact.force.profiles, free_force),
+            (kind.held, contact.motion.profiles, place),
+        ):
+            into += [_value(profiles[name], t) if name in profiles else ca.SX(0) for name in known(names, planar)]
+    x_c = ca.densify(ca.vertcat(*place))
+    velocity = ca.densify(ca.jacobian(x_c, t))
+    acceleration = ca.densify(ca.jacobian(velocity, t))
+    return ca.Function("drive", [t], [ca.densify(ca.vertcat(*free_force)), velocity, acceleration, x_c])
+
+
+def check_drive(contact: Contact, planar: bool) -> None:
+    """Refuse motion along what is free, force along what holds, and turning where the axes of E are not all held."""
+    kind = KINDS[contact.kind]
+    held, free = known(kind.held, planar), known(kind.free, planar)
+    for key, profiles, able in (("motion", contact.motion.profiles, held), ("force", contact.force.profiles, free)):
+        for name in profiles:
+            if name not in able:
+                raise InputError(
+                    f"contact '{contact.name}': {key}.{name}, {expected_one_of(name, able)} of {kind.name}"
+                )
+    if contact.motion.profiles and kind.rubbing:
+        raise InputError(f"contact '{contact.name}': motion, expected none of {kind.name}, which may slip")
+    turned = next((name for name in contact.motion.profiles if name.startswith("r")), None)
+    if turned and any(name.startswith("r") for name in free):
+        raise InputError(
+            f"contact '{contact.name}': motion.{turned}, expected a kind that holds every rotation, not {kind.name}"
+        )
+
+
+def _value(profile: Profile, t: ca.SX) -> ca.SX:
+    amplitude, offset, speed = profile.terms
+    swing = amplitude * ca.sin(2 * math.pi / profile.period_s * t + profile.phase_rad) if profile.period_s else 0
+    return swing + offset + speed * t

@@ -1,0 +1,70 @@
+"""Whether contacts can all be closed at once, and whether some of them hold the same thing twice."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from config.errors import InputError
+from mrds.contacts.contact_set import ContactSet
+from mrds.contacts.directions import DEPENDENT, Directions
+from mrds.contacts.friction import form
+from mrds.contacts.kind import known
+from mrds.contacts.reachable import named
+from mrds.kernel import Array
+
+#: a gap that is smaller is closed [m, rad]
+CLOSED = 1e-9
+
+
+class Redundancy(NamedTuple):
+    """What a contact set holds more than once."""
+
+    independence: float  #: 1: all directions at right angles in the metric of the masses; 0: one is a sum of others
+    condition: float  #: of the constraints, greatest singular value against least
+    contacts: tuple[str, ...]  #: those that share something; how they share its force is a choice (the least norm)
+    directions: tuple[str, ...]  #: as `contact.direction`
+
+    @property
+    def redundant(self) -> bool:
+        """Whether the holding forces are not unique."""
+        return self.independence <= DEPENDENT
+
+
+def redundancy(contact_set: ContactSet, q: ArrayLike) -> Redundancy:
+    """What is held more than once at this pose."""
+    found = Directions.of(*contact_set.mass_and_constraints(q))
+    independence, names = found.independence, _names(contact_set)
+    at = [i for i, entangled in enumerate(found.entangled()) if entangled]
+    contacts = tuple(dict.fromkeys(names[i].split(".")[0] for i in at))
+    condition = 1 / independence if independence > 0 else np.inf
+    return Redundancy(independence, condition, contacts, tuple(names[i] for i in at))
+
+
+def refuse_impossible(contact_set: ContactSet, q: ArrayLike) -> Array:
+    """The pose nearest to this one in which all contacts fit; refuses contacts that cannot be closed from here."""
+    pose, _ = contact_set.project(q, np.zeros(contact_set.n_u))
+    gap = contact_set.errors(pose, np.zeros(contact_set.n_u))[0]
+    open_rows = np.flatnonzero(np.abs(gap) > CLOSED)
+    if len(open_rows) == 0:
+        return pose
+    names = _names(contact_set)
+    worst = int(np.argmax(np.abs(gap)))
+    unit = "rad" if names[worst].split(".")[1].startswith("r") else "m"
+    apart = [names[i].split(".")[0] for i in open_rows]
+    shared = [name for name in redundancy(contact_set, pose).contacts if name not in apart]
+    raise InputError(
+        f"contacts {named({*apart, *shared})} cannot all be closed from this pose: "
+        f"{abs(gap[worst]):.3g} {unit} remains along {names[worst]}, expected a pose or contacts that fit"
+    )
+
+
+def _names(contact_set: ContactSet) -> list[str]:
+    """Every direction that holds, as `contact.direction`, in the order of the holding forces."""
+    names = []
+    for contact in contact_set.contacts:
+        held = form(contact, contact.name in contact_set.label.slipping).held
+        names += [f"{contact.name}.{direction}" for direction in known(held, contact_set.planar)]
+    return names

@@ -1,0 +1,66 @@
+"""Which contact sets a run can reach: each command with stops open or closed, what rubs stuck or slipping."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Sequence
+
+from config.contacts import Contact
+from config.errors import InputError, expected_one_of
+from mrds.contacts import KINDS
+from mrds.contacts.events import Status
+from mrds.contacts.friction import rubs
+
+#: sets that one run may reach: each is compiled before it begins
+MOST_SETS = 64
+
+
+def at_rest(contact: Contact) -> Status:
+    """How a closed contact stands that does not slip."""
+    return Status.STUCK if rubs(contact) else Status.CLOSED
+
+
+def moving(contact: Contact) -> Status:
+    """How a closed contact stands that slips, if it can."""
+    return Status.SLIPPING if rubs(contact) else Status.CLOSED
+
+
+def reachable(contacts: dict[str, Contact], commanded: Sequence[frozenset[str]]) -> list[dict[str, Status]]:
+    """The status of all contacts, in every combination; refuses more of them than can be compiled in time."""
+    _check(contacts, commanded)
+    choices = [{name: _choices(contact, name in closed) for name, contact in contacts.items()} for closed in commanded]
+    count = sum(math.prod(len(c) for c in choice.values()) for choice in choices)
+    if count > MOST_SETS:
+        many = [name for name in contacts if any(len(choice[name]) > 1 for choice in choices)]
+        raise InputError(
+            f"contacts {named(many)} open, stick and slip by themselves in {count} combinations, "
+            f"expected at most {MOST_SETS}"
+        )
+    return [dict(zip(c, combined, strict=True)) for c in choices for combined in itertools.product(*c.values())]
+
+
+def named(names: Iterable[str]) -> str:
+    """Names as a sentence has them."""
+    return ", ".join(f"'{name}'" for name in sorted(names)) or "nothing"
+
+
+def _choices(contact: Contact, closed: bool) -> tuple[Status, ...]:
+    ways = tuple(dict.fromkeys((at_rest(contact), moving(contact))))
+    if KINDS[contact.kind].one_sided:
+        return (Status.OPEN, *ways)
+    return ways if closed else (Status.OPEN,)
+
+
+def _check(contacts: dict[str, Contact], commanded: Sequence[frozenset[str]]) -> None:
+    if not commanded:
+        raise InputError("commanded contact sets: none is given, expected at least one, and it may be empty")
+    for name in sorted(frozenset().union(*commanded)):
+        if name not in contacts:
+            raise InputError(f"commanded contact set names '{name}', {expected_one_of(name, list(contacts))}")
+        kind = contacts[name].kind
+        if KINDS[kind].one_sided:
+            raise InputError(
+                f"commanded contact set names '{name}' of kind {kind}, which opens and closes by itself, "
+                "expected grips only"
+            )

@@ -1,0 +1,15 @@
+"""Stops: P may not go to the negative side of the x axis of E, and bounces or rests where it tries to.
+
+An edge stops a point, a bumper a sphere about the origin of P.
+"""
+
+from mrds.contacts.kind import Parameter
+from mrds.contacts.touching import FRICTION, RADIUS, STATIC_FRICTION, touching
+
+_SURFACE = {
+    "friction": Parameter(FRICTION, least=0.0, required=False),
+    "static_friction": STATIC_FRICTION,
+    "restitution": Parameter("the part of the speed that comes back", least=0.0, greatest=1.0, required=False),
+}
+EDGE = touching("edge", _SURFACE, one_sided=True)
+BUMPER = touching("bumper", {RADIUS: Parameter("the radius of the bumper [m]", least=0.0), **_SURFACE}, one_sided=True)

@@ -1,0 +1,339 @@
+"""Which contacts hold now: grips by command; stops, stick and slip by physics.
+
+After every step of the motion `settle` asks four questions until none is answered with yes: does an open stop touch,
+has a slip come to rest, does a stop pull, does a stuck contact give way? Each yes is another contact set. Letting go
+leaves all velocities as they are; taking hold is an impulse (`mrds.contacts.impact`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from config.errors import InputError
+from mrds.compilation import compile_functions
+from mrds.contacts import KINDS
+from mrds.contacts.contact_set import ContactSet, Label
+from mrds.contacts.events import Event, Status, What
+from mrds.contacts.friction import JammedError, rubs, static_friction
+from mrds.contacts.impact import Strike, strike
+from mrds.contacts.reachable import at_rest, moving, named, reachable
+from mrds.kernel import Array, Kernel
+from mrds.system import System
+
+#: status changes in one call of `settle`; in the second half of them nothing bounces any more
+MOST_CHANGES = 32
+#: a stop approaches if it is faster than this [m/s], and pulls if it holds back more than this [N]
+APPROACHING, PULLING = 1e-9, 1e-9
+#: a contact that gives way begins to slip at this speed, so that its friction has a direction [m/s]
+NUDGE = 1e-9
+
+
+class _State(NamedTuple):
+    q: Array
+    u: Array
+    events: tuple[Event, ...]
+    left: float  #: how far back the next event may be [s]
+
+
+class Switching:
+    """The contacts of a system over time. It begins with the first commanded set closed and all stops open."""
+
+    def __init__(
+        self,
+        system: System,
+        commanded: Sequence[frozenset[str]],
+        *,
+        rest_speed: float = 1e-3,
+        reach: float = 1e-2,
+    ) -> None:
+        """A stop that would bounce slower than `rest_speed` [m/s] stays; a grip takes hold of what is closer than
+        `reach` [m, rad]."""
+        self._system, self._commanded = system, tuple(commanded)
+        self._rest_speed, self._reach = rest_speed, reach
+        self._stops = {c.name for c in system.contacts.values() if KINDS[c.kind].one_sided}
+        self._watched = tuple(c for c in system.contacts.values() if c.name in self._stops or rubs(c))
+        self._reachable = reachable(system.contacts, self._commanded)
+        self._sets: dict[Label, ContactSet] = {}
+        first = self._commanded[0]
+        self.status = {c.name: at_rest(c) if c.name in first else Status.OPEN for c in system.contacts.values()}
+        self._direction: dict[str, Array] = {}
+
+    @property
+    def active(self) -> ContactSet:
+        """The contact set in force."""
+        return self._set(self.status)
+
+    def sets(self) -> tuple[ContactSet, ...]:
+        """Every set that commands and physics can reach."""
+        return tuple(self._set(status) for status in self._reachable)
+
+    def prepare(self) -> None:
+        """Compile all of them now, so that nothing is left to the loop."""
+        for contact_set in self.sets():
+            contact_set.prepare(steps=bool(self._watched))
+        if self._watched:
+            _ = self._errors
+
+    def command(self, closed: Iterable[str], q: ArrayLike, u: ArrayLike) -> tuple[Array, Array, tuple[Event, ...]]:
+        """Close these grips and open the others. The pose is put where all of them fit, the velocity follows."""
+        wanted = frozenset(closed)
+        if wanted not in self._commanded:
+            raise InputError(f"command closes {named(wanted)}, expected one of the sets this run was prepared for")
+        pose, speed = np.array(q, dtype=float), np.array(u, dtype=float)
+        grips = [c for c in self._system.contacts.values() if c.name not in self._stops]
+        new = [c for c in grips if c.name in wanted and self.status[c.name] is Status.OPEN]
+        trial = dict(self.status)
+        for contact in grips:
+            if contact.name not in wanted:
+                trial[contact.name] = Status.OPEN
+        gaps = self._set({**trial, **{c.name: at_rest(c) for c in new}})
+        gap = gaps.errors(pose, speed)[0]
+        missed = [c.name for c in new if np.abs(gap[gaps.rows[c.name]]).max(initial=0.0) > self._reach]
+        if missed:
+            return pose, speed, tuple(Event(name, What.MISSES, np.zeros(0), 0.0) for name in missed)
+        gone = [c.name for c in grips if self.status[c.name] is not trial[c.name]]
+        events = tuple(Event(name, What.LETS_GO, np.zeros(0), 0.0) for name in gone)
+        self.status = trial
+        if not new:
+            return pose, speed, events
+        pose = gaps.project(pose, speed)[0]
+        state = self._strike(_State(pose, speed, events, 0.0), dict.fromkeys((c.name for c in new), 0.0))
+        return state.q, state.u, state.events
+
+    def settle(
+        self, q: ArrayLike, u: ArrayLike, force: ArrayLike, h: float = 0.0
+    ) -> tuple[Array, Array, tuple[Event, ...]]:
+        """The state after a step, with the contacts as they then are.
+
+        With the length `h` of that step [s], a stop is struck when it touched: the motion is taken back to that time
+        and made again from there. Without, it is struck where it is found.
+        """
+        state, push = _State(np.array(q, dtype=float), np.array(u, dtype=float), (), h), np.asarray(force, dtype=float)
+        for n in range(MOST_CHANGES):
+            after = self._touched(state, push, bounces=2 * n < MOST_CHANGES)
+            after = after or self._stopped(state, push, h) or self._gave_way(state, push)
+            if after is None:
+                break
+            state = after
+        self._remember(state)
+        return state.q, state.u, state.events
+
+    def _touched(self, state: _State, force: Array, bounces: bool) -> _State | None:
+        """Strike the stops that touched first, when they did."""
+        back = self._approaching(state.q, state.u, 0.0)
+        if not back:
+            return None
+        first = max(back, key=lambda name: back[name])
+        q, u, ago = self._taken_back(state, force, first, min(back[first], state.left))
+        slip = self._watch(q, u)[1]
+        together = self._approaching(q, u, 1e-9)
+        restitution = {}
+        for name in together:
+            e = self._system.contacts[name].parameters.get("restitution", 0.0) if bounces else 0.0
+            restitution[name] = e if e * -slip[name][0] >= self._rest_speed else 0.0
+        struck = self._strike(_State(q, u, state.events, ago), restitution)
+        if any(e == 0.0 for e in restitution.values()):
+            struck = struck._replace(q=self.active.project(struck.q, struck.u)[0])
+        q, u = self._moved(struck.q, struck.u, force, ago)
+        return struck._replace(q=q, u=u)
+
+    def _approaching(self, q: Array, u: Array, within: float) -> dict[str, float]:
+        """Open stops that are not farther away than this [m] and come closer; how long ago they touched [s]."""
+        gap, slip = self._watch(q, u)
+        return {
+            name: gap[name] / slip[name][0]
+            for name in sorted(self._stops)
+            if self.status[name] is Status.OPEN and gap[name] < within and slip[name][0] < -APPROACHING
+        }
+
+    def _taken_back(self, state: _State, force: Array, name: str, ago: float) -> tuple[Array, Array, float]:
+        """The state when the stop touched, by Newton's method in time, and how long ago that was."""
+        q, u = state.q, state.u
+        for _ in range(8):
+            if ago <= 0:
+                return state.q, state.u, 0.0
+            q, u = self._moved(state.q, state.u, force, -ago)
+            gap, slip = self._watch(q, u)
+            if abs(gap[name]) < 1e-13 or slip[name][0] >= 0:
+                break
+            ago = min(ago + gap[name] / slip[name][0], state.left)
+        return q, u, ago
+
+    def _strike(self, state: _State, restitution: Mapping[str, float]) -> _State:
+        """Close contacts by an impulse. Stops that would pull open first, stuck contacts that cannot bear it slip."""
+        contacts, closing, events = self._system.contacts, dict(restitution), list(state.events)
+        while True:
+            slips = self._set(self.status | {name: moving(contacts[name]) for name in closing})
+            sticks = self._set(self.status | {name: at_rest(contacts[name]) for name in closing})
+            done = strike(slips, sticks, state.q, state.u, closing)
+            weak = self._overloaded(done)
+            if weak is None:
+                break
+            if weak in closing:
+                del closing[weak]
+            else:
+                lifts = weak in self._stops and done.impulse[weak][0] < 0
+                self.status[weak] = Status.OPEN if lifts else Status.SLIPPING
+                events.append(Event(weak, What.LIFTS if lifts else What.SLIPS, np.zeros(0), 0.0))
+        for name, e in closing.items():
+            what = What.BOUNCES if e > 0 else What.TOUCHES if name in self._stops else What.TAKES_HOLD
+            events.append(Event(name, what, done.impulse[name], done.energy_lost[name]))
+            if e == 0:
+                self.status[name] = at_rest(contacts[name]) if done.sticks else moving(contacts[name])
+        after = state._replace(u=done.u, events=tuple(events))
+        self._remember(after)
+        return after
+
+    def _overloaded(self, done: Strike) -> str | None:
+        """A stop that would pull, or a contact stuck before that cannot bear the impulse."""
+        for name, impulse in done.impulse.items():
+            if name in self._stops and impulse[0] < -1e-12:
+                return name
+            if self.status[name] is Status.STUCK and not self._holds(name, impulse):
+                return name
+        return None
+
+    def _stopped(self, state: _State, force: Array, h: float) -> _State | None:
+        """Stick where a slip has turned round, or would in the next step, if static friction can hold it.
+
+        Else it is at rest for a moment, and goes the other way.
+        """
+        slip, ahead = self._watch(state.q, state.u)[1], self._slip_ahead(state, force, h)
+        for name, status in self.status.items():
+            if status is not Status.SLIPPING:
+                continue
+            v, before = slip[name][1:], self._direction.get(name, slip[name][1:])
+            if v @ before > 0 and ahead[name][1:] @ v > 0:
+                continue
+            stuck, active = self._stuck(state, (name,), What.STICKS), self._set(self.status | {name: Status.STUCK})
+            try:
+                held = active.accelerate(stuck.q, stuck.u, force).force[active.rows[name]]
+            except JammedError:
+                continue
+            if self._holds(name, held):
+                self.status[name] = Status.STUCK
+                return stuck
+            if v @ held[1:] > 0:
+                self.status[name] = Status.STUCK
+                return self._begin_to_slip(stuck, name, held)
+        return None
+
+    def _slip_ahead(self, state: _State, force: Array, h: float) -> dict[str, Array]:
+        """The velocities of what slips a step later, by Euler's method: friction that turns round within a step of
+        Runge and Kutta would hold it in the air, neither sticking nor slipping."""
+        if Status.SLIPPING not in self.status.values():
+            return {}
+        try:
+            u_dot = self.active.accelerate(state.q, state.u, force).acceleration
+        except JammedError:
+            return self._watch(state.q, state.u)[1]
+        return self._watch(self.active.carried(state.q, h * state.u), state.u + h * u_dot)[1]
+
+    def _gave_way(self, state: _State, force: Array) -> _State | None:
+        """Open the stop that pulls most, else let slip the contact that is most overloaded."""
+        active = self.active
+        try:
+            motion = active.accelerate(state.q, state.u, force)
+        except JammedError as jam:
+            stuck = self._stuck(state, jam.contacts, What.JAMS)
+            self.status.update(dict.fromkeys(jam.contacts, Status.STUCK))
+            return stuck
+        held = {name: motion.force[rows] for name, rows in active.rows.items()}
+        pull = {name: -held[name][0] for name in held if name in self._stops and held[name][0] < -PULLING}
+        if pull:
+            name = max(pull, key=lambda n: pull[n])
+            self.status[name] = Status.OPEN
+            return state._replace(events=(*state.events, Event(name, What.LIFTS, np.zeros(0), 0.0)))
+        for name in held:
+            if self.status[name] is Status.STUCK and not self._holds(name, held[name]):
+                return self._begin_to_slip(state, name, held[name])
+        return None
+
+    def _begin_to_slip(self, state: _State, name: str, held: Array) -> _State:
+        """Give the slip its direction: against the force that could not hold it."""
+        direction, active = _unit(-held[1:], -held[1:]), self.active
+        y = np.zeros(active.n_held)
+        y[active.rows[name]] = [0.0, *(NUDGE * direction)]
+        u = state.u + active.correct(state.q, y)[0]
+        self.status[name], self._direction[name] = Status.SLIPPING, direction
+        return state._replace(u=u, events=(*state.events, Event(name, What.SLIPS, np.zeros(0), 0.0)))
+
+    def _stuck(self, state: _State, names: Sequence[str], what: What) -> _State:
+        """The state with these slips stopped by an impulse."""
+        active = self._set(self.status | dict.fromkeys(names, Status.STUCK))
+        slip, y = active.errors(state.q, state.u)[1], np.zeros(active.n_held)
+        for name in names:
+            y[active.rows[name]] = -slip[active.rows[name]]
+        change, impulse = active.correct(state.q, y)
+        events = [
+            Event(name, what, impulse[rows], float(-0.5 * impulse[rows] @ slip[rows]))
+            for name, rows in active.rows.items()
+            if name in names
+        ]
+        return state._replace(u=state.u + change, events=(*state.events, *events))
+
+    def _holds(self, name: str, force: Array) -> bool:
+        """Whether static friction bears a force or impulse, normal first."""
+        pressed = max(force[0], 0.0) if name in self._stops else abs(force[0])
+        bears = static_friction(self._system.contacts[name]) * pressed
+        return bool(np.linalg.norm(force[1:]) <= bears * (1 + 1e-9) + PULLING)
+
+    def _moved(self, q: Array, u: Array, force: Array, h: float) -> tuple[Array, Array]:
+        """The motion over a time that may be negative; none where a contact jams, which is seen to afterwards."""
+        if h == 0:
+            return q, u
+        try:
+            return self.active.rk4(q, u, force, h)
+        except JammedError:
+            return q, u
+
+    def _remember(self, state: _State) -> None:
+        """Which way every contact slips, to see when it turns round."""
+        slipping = [name for name, status in self.status.items() if status is Status.SLIPPING]
+        if slipping:
+            slip = self._watch(state.q, state.u)[1]
+            for name in slipping:
+                self._direction[name] = _unit(slip[name][1:], self._direction.get(name, np.zeros(len(slip[name]) - 1)))
+
+    def _watch(self, q: Array, u: Array) -> tuple[dict[str, float], dict[str, Array]]:
+        """Distance of every stop and rubbing contact, and its velocity: normal first, then slip."""
+        gap, slip = self._errors.call(q, u, self._still)
+        rows = self._watched_rows
+        return {n: float(gap[r][0]) for n, r in rows.items()}, {n: slip[r].copy() for n, r in rows.items()}
+
+    @cached_property
+    def _errors(self) -> Kernel:
+        return compile_functions("system_watch", [self._watching.assembly.errors])["errors"]
+
+    @cached_property
+    def _watching(self) -> ContactSet:
+        return self._system.contact_set([c.name for c in self._watched])
+
+    @cached_property
+    def _watched_rows(self) -> dict[str, slice]:
+        return self._watching.rows
+
+    @cached_property
+    def _still(self) -> Array:
+        return np.zeros(self._watching.n_held)
+
+    def _set(self, status: Mapping[str, Status]) -> ContactSet:
+        closed = tuple(name for name, s in status.items() if s is not Status.OPEN)
+        label = Label(closed, frozenset(name for name, s in status.items() if s is Status.SLIPPING))
+        if label not in self._sets:
+            self._sets[label] = self._system.contact_set(*label)
+        return self._sets[label]
+
+
+def _unit(vector: Array, instead: Array) -> Array:
+    """A vector at unit length; where it has none, the other one at that."""
+    for v in (vector, instead):
+        length = float(np.linalg.norm(v))
+        if length > 0:
+            return np.asarray(v / length)
+    return instead
