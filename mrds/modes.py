@@ -1,0 +1,125 @@
+"""Modes of a contact set: how small motions swing and die out, and with them the longest step that does not blow up."""
+
+from __future__ import annotations
+
+import cmath
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.linalg import schur
+from scipy.optimize import brentq
+
+from config.coordinates import velocities
+from mrds.contacts.contact_set import ContactSet
+from mrds.kernel import Array
+from mrds.linearisation import StateSpace, linearise
+
+#: squares of eigenvalues are known to this share of the greatest, for what is at rest is of second order
+ROUNDING = 1e-13
+#: whatever is slower stands still [rad/s]: a period of two months
+STILL = 1e-6
+
+
+class Mode(NamedTuple):
+    """One way to move: the shape times e^(λ t), or for a rigid mode the shape at any pace."""
+
+    frequency: float  #: |λ| / 2 π, that without damping [Hz]
+    damping_ratio: float  #: -Re λ / |λ|: 1 for what creeps back, -1 for what runs away, 0 for a rigid mode
+    eigenvalue: complex  #: λ [1/s]
+    shape: dict[str, complex]  #: by name of the coordinate; the greatest is 1
+    rigid: bool  #: nothing drives it back
+    unstable: bool  #: it grows
+
+
+class StabilityLimit(NamedTuple):
+    """What classical Runge-Kutta, fourth order, can integrate."""
+
+    fastest: float  #: greatest |λ| [rad/s]
+    step: float  #: the longest at which no mode grows that should not [s]
+    frequency: float  #: of the mode that asks for it [Hz]
+
+    def complaint(self, step: float) -> str | None:
+        """One sentence on a step that is too long [s]."""
+        if step <= self.step:
+            return None
+        return (
+            f"a step of {step:.4g} s is too long for the mode of {self.frequency:.4g} Hz, "
+            f"expected at most {self.step:.4g} s or fewer modes"
+        )
+
+
+def modes(
+    contact_set: ContactSet, q: ArrayLike, force: ArrayLike | None = None, u: ArrayLike | None = None
+) -> tuple[Mode, ...]:
+    """The modes about a state, the slowest first; force and velocities are zero if not given.
+
+    An oscillation is one mode, and a real eigenvalue one each. Where the state changes they are those of the instant.
+    """
+    still = np.zeros(sum(len(velocities(m)) for m in contact_set.modules.values()))
+    linear = linearise(contact_set, q, still if u is None else u, still if force is None else force)
+    values, vectors = np.linalg.eig(linear.A)
+    known = max(ROUNDING * np.abs(values).max(initial=0.0) ** 2, STILL**2)
+    found = []
+    for pose in _standing(linear, known).T:
+        found.append(Mode(0.0, 0.0, 0j, _shape(linear, pose), rigid=True, unstable=False))
+    for i in np.argsort(np.abs(values)):
+        value = complex(values[i])
+        if abs(value) ** 2 > known and value.imag >= 0:
+            growth, shape = value.real, _shape(linear, vectors[:, i])
+            ratio, unstable = -growth / abs(value), growth * abs(value) > known
+            found.append(Mode(abs(value) / (2 * math.pi), ratio, value, shape, rigid=False, unstable=unstable))
+    return tuple(found)
+
+
+def stability_limit(
+    contact_set: ContactSet, q: ArrayLike, force: ArrayLike | None = None, u: ArrayLike | None = None
+) -> StabilityLimit:
+    """The fastest mode about a state, and the step that it asks for."""
+    limit = StabilityLimit(0.0, math.inf, 0.0)
+    for mode in modes(contact_set, q, force, u):
+        limit = limit._replace(fastest=max(limit.fastest, abs(mode.eigenvalue)))
+        if (step := stable_step(mode.eigenvalue)) < limit.step:
+            limit = limit._replace(step=step, frequency=mode.frequency)
+    return limit
+
+
+def largest_stable_step(contact_set: ContactSet, q: ArrayLike, force: ArrayLike | None = None) -> float:
+    """The longest step of classical Runge-Kutta, fourth order, at which no mode grows that should not [s]."""
+    return stability_limit(contact_set, q, force).step
+
+
+def stable_step(eigenvalue: complex) -> float:
+    """The greatest h with |R(h λ)| <= 1, R(z) = 1 + z + z^2/2 + z^3/6 + z^4/24; growth of λ itself counts as none."""
+    direction = complex(min(eigenvalue.real, 0.0), eigenvalue.imag)
+    if direction == 0:
+        return math.inf
+    turn = cmath.exp(1j * cmath.phase(direction))
+
+    def growth(z: float) -> float:
+        return float(abs(np.polyval([1 / 24, 1 / 6, 1 / 2, 1, 1], z * turn))) - 1
+
+    # Each ray of the left half plane leaves |R| <= 1 once: at 2.785 on the real axis, 2.828 on the imaginary one.
+    return float(brentq(growth, 2.0, 4.0, xtol=1e-14)) / abs(direction)
+
+
+def _standing(linear: StateSpace, known: float) -> Array:
+    """Poses, in the coordinates of the state space, of all that neither swings nor dies out, one column each.
+
+    They come with their velocities, so the eigenvectors do not span them, but the space of all zero eigenvalues does:
+    at rest it is poses times velocities, and its part in the poses has singular values of one and zero only.
+    """
+    n_pose = sum(not c.unit.endswith("/s") for c in linear.states)
+    _, Q, n_zero = schur(linear.A, output="complex", sort=lambda value: abs(value) ** 2 <= known)
+    part = Q[:n_pose, :n_zero]
+    U, sizes, _ = np.linalg.svd(np.hstack([part.real, part.imag]))
+    poses: Array = U[:, : np.count_nonzero(sizes > 0.5)]
+    return np.vstack([poses, np.zeros((len(linear.A) - n_pose, poses.shape[1]))])
+
+
+def _shape(linear: StateSpace, x: Array) -> dict[str, complex]:
+    n_u = len(linear.T) // 2
+    moved = linear.T[:n_u] @ x
+    greatest = moved[np.argmax(np.abs(moved))]
+    return {c.name: complex(m / greatest) for c, m in zip(linear.outputs, moved, strict=False)}
