@@ -1,4 +1,4 @@
-"""The controller's part of a testbed: estimation, gains, thruster allocation, and what it is told to do."""
+"""The controller's part of a testbed: estimation, gains, thruster allocation, and the limits of the guard."""
 
 from __future__ import annotations
 
@@ -51,21 +51,6 @@ class Controller(Table):
     resolve_delivered: bool = True
 
 
-class Waypoint(Table):
-    """Go to `target` in `duration_s` along a minimum-jerk path, then stay for `hold_s`."""
-
-    duration_s: Positive
-    hold_s: NotNegative = 0.0
-    #: by coordinate key, for instance base_x_m or elbow_rad; what is not named stays where it was
-    target: dict[str, float]
-
-
-class Behaviour(Table):
-    """What the robot is told to do: the waypoints in turn; none means: hold the pose it starts in."""
-
-    waypoints: tuple[Waypoint, ...] = ()
-
-
 class JointLimit(Table):
     """Where and how fast a joint may go."""
 
@@ -82,17 +67,20 @@ class JointLimit(Table):
 
 
 class Safety(Table):
-    """Limits of the guard: beyond one of them the run ends with valves closed and motors at zero."""
+    """Limits of the guard: beyond one of them the run ends with valves closed and motors at zero.
+
+    Errors of tracking and ages of measurements have limits wherever there is a controller.
+    """
 
     #: x_min, y_min, x_max, y_max of the table for the root's origin
     table_m: tuple[float, float, float, float] | None = None
     base_speed_m_s: Positive | None = None
     base_rate_rad_s: Positive | None = None
     joints: tuple[JointLimit, ...] = ()
-    tracking_error_m: Positive
-    tracking_error_rad: Positive
-    joint_sensor_age_s: Positive
-    vision_age_s: Positive
+    tracking_error_m: Positive | None = None
+    tracking_error_rad: Positive | None = None
+    joint_sensor_age_s: Positive | None = None
+    vision_age_s: Positive | None = None
     #: how long the sensors may take to report for the first time
     start_up_s: Positive = 2.0
 

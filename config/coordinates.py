@@ -1,7 +1,8 @@
-"""Names and units of the coordinates of a module, in the order the model keeps them."""
+"""Names and units of the coordinates of a module or of several, in the order the model keeps them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from config.modules import Module
@@ -35,7 +36,7 @@ def positions(module: Module) -> tuple[Coordinate, ...]:
         else:
             base.append(Coordinate(f"{root}_z", "m"))
             base += [Coordinate(f"{root}_q{axis}", "1") for axis in "wxyz"]
-    return (*base, *(Coordinate(j.name, _unit(j.kind)) for j in module.joints_in_tree_order()), *amplitudes(module))
+    return (*base, *joints(module), *amplitudes(module))
 
 
 def velocities(module: Module) -> tuple[Coordinate, ...]:
@@ -49,8 +50,12 @@ def velocities(module: Module) -> tuple[Coordinate, ...]:
         else:
             base.append(Coordinate(f"{root}_z", "m/s"))
             base += [Coordinate(f"{root}_w{axis}", "rad/s") for axis in "xyz"]
-    rates = [Coordinate(j.name, f"{_unit(j.kind)}/s") for j in module.joints_in_tree_order()]
-    return (*base, *rates, *(Coordinate(a.name, f"{a.unit}/s") for a in amplitudes(module)))
+    return (*base, *(Coordinate(c.name, f"{c.unit}/s") for c in (*joints(module), *amplitudes(module))))
+
+
+def joints(module: Module) -> tuple[Coordinate, ...]:
+    """One coordinate for each joint."""
+    return tuple(Coordinate(j.name, _unit(j.kind)) for j in module.joints_in_tree_order())
 
 
 def amplitudes(module: Module) -> tuple[Coordinate, ...]:
@@ -61,6 +66,13 @@ def amplitudes(module: Module) -> tuple[Coordinate, ...]:
             for axis, modes, unit in (("y", link.modes_y, "m"), ("z", link.modes_z, "m"), ("x", link.modes_x, "rad")):
                 found += [Coordinate(f"{body.name}_{axis}{k}", unit) for k in range(1, modes + 1)]
     return tuple(found)
+
+
+def of_all(modules: Sequence[Module], part: Callable[[Module], tuple[Coordinate, ...]]) -> tuple[Coordinate, ...]:
+    """The `part` of several modules, one after the other, each name with its module's before it; of one, as it is."""
+    if len(modules) == 1:
+        return part(modules[0])
+    return tuple(Coordinate(f"{m.name}_{c.name}", c.unit) for m in modules for c in part(m))
 
 
 def _unit(kind: str) -> str:

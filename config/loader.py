@@ -2,11 +2,13 @@
 
 A bed is named `free-flyer` (a preset), `free-flyer/ideal` (one of its variants), `path/to/bed.toml` (a file
 of the same form) or `path/to/bed.toml/ideal`. A variant is a table `[variants.NAME]` of changes to the rest.
-A module with the key `urdf` gets its bodies from that file here, so that a testbed is whole wherever it goes.
+A module with the key `urdf` gets its bodies from that file here, and one with `like` those of another module, so
+that a testbed is whole wherever it goes.
 """
 
 from __future__ import annotations
 
+import copy
 import json
 import tomllib
 from collections.abc import Sequence
@@ -62,6 +64,7 @@ def load(bed: str, overrides: Sequence[str] = ()) -> Testbed:
     # A change to which robot is read, and how, comes before the changes to what was read.
     _apply(content, [change for change in asked if _is_about_reading(change.path)])
     _read_robots(content, path.parent, source)
+    _copy_modules(content, source)
     _apply(content, [change for change in asked if not _is_about_reading(change.path)])
     return _check(content, source)
 
@@ -90,7 +93,7 @@ def _locate(bed: str) -> tuple[Path, str | None]:
     name, slash, variant = bed.partition("/")
     known = _preset_names()
     if name not in known:
-        _refuse(bed, f"no preset '{name}', {expected_one_of(name, known)}, or a path to a .toml file")
+        _refuse(bed or "BED", f"no preset '{name}', {expected_one_of(name, known)}, or a path to a .toml file")
     return _PRESETS / f"{name}.toml", variant if slash else None
 
 
@@ -154,7 +157,7 @@ def _apply(content: dict[str, Any], asked: Sequence[_Change]) -> None:
 
 
 def _is_about_reading(path: Sequence[str]) -> bool:
-    return path[0] == "modules" and (len(path) < 3 or path[2] in ("urdf", "dimension", "base"))
+    return path[0] == "modules" and (len(path) < 3 or path[2] in ("urdf", "like", "dimension", "base"))
 
 
 def _read_robots(content: dict[str, Any], folder: Path, source: str) -> None:
@@ -187,6 +190,22 @@ def _read_robot(module: dict[str, Any], key: str, folder: Path, source: str) -> 
         # What is no list stays as it is, to be refused with all else that is wrong.
         module[part] = read + own if isinstance(own, list) else own
     return robot["limits"]
+
+
+def _copy_modules(content: dict[str, Any], source: str) -> None:
+    """Give each module that is like one before it everything of that one which it does not have itself."""
+    modules = content.get("modules")
+    known: dict[str, dict[str, Any]] = {}
+    for i, module in enumerate(modules if isinstance(modules, list) else []):
+        if not isinstance(module, dict):
+            continue
+        if (model := module.pop("like", None)) is not None:
+            key = f"modules.{changes.label(content['modules'], i)}.like"
+            if not isinstance(model, str) or model not in known:
+                _refuse(source, f"{key} = {shown(model)}: no module before it, {expected_one_of(str(model), known)}")
+            module.update({k: copy.deepcopy(v) for k, v in known[model].items() if k not in module})
+        if isinstance(name := module.get("name"), str):
+            known[name] = module
 
 
 def _guard(content: dict[str, Any], limits: dict[str, dict[str, float]]) -> None:

@@ -94,6 +94,11 @@ class Flexible(Table):
     material_damping_s: NotNegative = 0.0
     tip_mass_kg: NotNegative = 0.0
 
+    @property
+    def mass_kg(self) -> float:
+        """Of the beam and what sits at its tip."""
+        return self.line_density_kg_m * self.length_m + self.tip_mass_kg
+
     @model_validator(mode="after")
     def _is_damped_in_one_way(self) -> Flexible:
         if self.damping_ratio > 0 and self.material_damping_s > 0:

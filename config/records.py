@@ -2,7 +2,7 @@
 
 Each is immutable and carries the time it speaks of [s since the start of the run]. The arrays in a record
 belong to it: a step that gets one reads, never writes. Sizes follow from the testbed: n_q and n_u coordinates
-and velocities of the robot, n_s sensed joints, n_m motors, n_t thrusters (each in configuration order).
+and velocities of the robot, n_s sensed joints, n_m motors, n_t thrusters, n_g grips (each in configuration order).
 """
 
 from __future__ import annotations
@@ -14,6 +14,10 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
+#: of what a testbed does not have
+NOTHING: Array = np.zeros(0)
+NOTHING.setflags(write=False)
+
 
 class Applied(NamedTuple):
     """What the actuators report to have done with the last command."""
@@ -21,6 +25,7 @@ class Applied(NamedTuple):
     t: float
     torque: Array  #: (n_m) [N m]
     opening: Array  #: (n_t) of each valve, 0 closed, 1 open
+    grip: Array = NOTHING  #: (n_g) of each grip, 1 told to hold, 0 told to let go
 
 
 class Sample(NamedTuple):
@@ -57,6 +62,7 @@ class Reference(NamedTuple):
     u: Array  #: (n_u)
     a: Array  #: (n_u)
     done: bool  #: the last waypoint and its hold are over
+    grip: Array = NOTHING  #: (n_g) of each grip, 1 to hold, 0 to let go
 
 
 class Demand(NamedTuple):
@@ -75,6 +81,7 @@ class Command(NamedTuple):
     torque: Array  #: (n_m) [N m]
     opening: Array  #: (n_t) of each valve, 0 or 1 (between only for ideal, throttled thrusters)
     thrust: Array  #: (n_t) [N], expected
+    grip: Array = NOTHING  #: (n_g) of each grip, 1 to hold, 0 to let go
 
 
 class Verdict(NamedTuple):

@@ -46,12 +46,27 @@ class GraniteTable(Table):
     drag_speed_m_s: Positive = 1e-3
 
 
+class Drift(Table):
+    """`projection` puts the state back at every step; `feedback` pulls accelerations back (Bonaventura 2002, 6.4)."""
+
+    cure: Literal["projection", "feedback", "off"] = "projection"
+    #: of feedback: x''_c gets -stiffness gap - damping slip
+    stiffness_1_s2: NotNegative = 100.0
+    damping_1_s: NotNegative = 20.0
+
+
 class Simulation(Table):
     """The plant behind the simulated devices."""
 
     physics_step_s: Positive
     #: by coordinate key; what is not named starts at zero
     initial: dict[str, float] = Field(default_factory=dict)
+    #: where the start does not fit the contacts that are closed: move it to the nearest pose that does, or refuse it
+    fit_start: bool = False
+    #: what keeps closed contacts closed against rounding and integration error
+    drift: Drift = Drift()
+    #: record energy, momentum, gaps and condition, and say in the summary whether they held
+    audit: bool = False
     joint_sensors: JointSensorFaults = JointSensorFaults()
     vision: VisionFaults = VisionFaults()
     thrusters: ThrusterFaults = ThrusterFaults()

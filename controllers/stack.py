@@ -3,24 +3,45 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
+from config.records import Command, Demand, Reference, Sample, State
 from config.testbed import Testbed
 from controllers.behaviours.move import Move
 from controllers.distribution.actuation import Actuation
 from controllers.estimation.estimator import Estimator
 from controllers.laws.computed_torque import ComputedTorque
+from controllers.open_loop import HoldsOnly, NoDemand, NoEstimate, TorqueProfiles
+
+
+class Estimates(Protocol):  # noqa: D101
+    def estimate(self, sample: Sample) -> State: ...  # noqa: D102
+
+
+class Decides(Protocol):  # noqa: D101
+    def decide(self, state: State) -> Reference: ...  # noqa: D102
+
+
+class Controls(Protocol):  # noqa: D101
+    def control(self, state: State, reference: Reference) -> Demand: ...  # noqa: D102
+
+
+class Allocates(Protocol):  # noqa: D101
+    def allocate(self, state: State, reference: Reference, demand: Demand) -> Command: ...  # noqa: D102
 
 
 @dataclass(frozen=True)
 class Stack:
     """One object per step of the tick."""
 
-    estimator: Estimator
-    behaviour: Move
-    law: ComputedTorque
-    actuation: Actuation
+    estimator: Estimates
+    behaviour: Decides
+    law: Controls
+    actuation: Allocates
 
 
 def build_stack(bed: Testbed) -> Stack:
     """Fresh controllers in their starting state, everything compiled."""
+    if bed.controller is None:
+        return Stack(NoEstimate(), HoldsOnly(bed), NoDemand(), TorqueProfiles(bed))
     return Stack(Estimator(bed), Move(bed), ComputedTorque(bed), Actuation(bed))

@@ -43,7 +43,7 @@ class Actuator(Protocol):
         """Send the set point; return what was really applied."""
 
     def stop(self, t: float) -> None:
-        """Go to the safe state at once: motors at zero, valves closed. Must work in every state."""
+        """Go to the safe state at once: motors at zero, valves closed, grips as they are. Must work in every state."""
 
     def close(self) -> None:
         """Let go of the device."""

@@ -25,6 +25,7 @@ class DeviceSet:
     vision: Sensor | None
     motors: Actuator | None
     thrusters: Actuator | None
+    grips: Actuator | None = None
 
     def __post_init__(self) -> None:
         devices = self.bed.devices
@@ -33,7 +34,9 @@ class DeviceSet:
         self._no_joints = Frame(np.nan, 0, np.full(2 * self._n_sensed, np.nan))
         self._no_pose = Frame(np.nan, 0, np.full(3, np.nan))
         self._nothing = np.zeros(0)
-        self._applied = Applied(0.0, np.zeros(len(devices.motors)), np.zeros(n_thrusters))
+        self._applied = Applied(
+            0.0, np.zeros(len(devices.motors)), np.zeros(n_thrusters), np.zeros(len(self.bed.grips))
+        )
 
     def open(self) -> None:
         """Take hold of every device; if one fails, let go of those already held."""
@@ -63,15 +66,16 @@ class DeviceSet:
         """Send the command; what was applied comes back, and again with the next sample."""
         torque = self.motors.write(t, command.torque) if self.motors else self._nothing
         opening = self.thrusters.write(t, command.opening) if self.thrusters else self._nothing
-        if torque.dtype is not _FLOAT64 or opening.dtype is not _FLOAT64:
-            raise TypeError(f"actuators applied {torque.dtype} and {opening.dtype}, expected float64")
-        self._applied = Applied(t, torque, opening)
+        grip = self.grips.write(t, command.grip) if self.grips else self._nothing
+        if torque.dtype is not _FLOAT64 or opening.dtype is not _FLOAT64 or grip.dtype is not _FLOAT64:
+            raise TypeError(f"actuators applied {torque.dtype}, {opening.dtype} and {grip.dtype}, expected float64")
+        self._applied = Applied(t, torque, opening, grip)
         return self._applied
 
     def stop(self, t: float) -> None:
-        """Valves closed, motors at zero: each actuator gets its stop, even if another one fails."""
+        """Valves closed, motors at zero, grips as they are: each actuator gets its stop, even if another one fails."""
         failure: BaseException | None = None
-        for actuator in (self.thrusters, self.motors):
+        for actuator in (self.thrusters, self.motors, self.grips):
             if actuator is not None:
                 try:
                     actuator.stop(t)
@@ -86,4 +90,4 @@ class DeviceSet:
             device.close()
 
     def _all(self) -> list[Sensor | Actuator]:
-        return [d for d in (self.joint_sensors, self.vision, self.motors, self.thrusters) if d is not None]
+        return [d for d in (self.joint_sensors, self.vision, self.motors, self.thrusters, self.grips) if d is not None]

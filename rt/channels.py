@@ -18,10 +18,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from config import coordinates
+from config.audit import audit_values
 from config.coordinates import Coordinate
 from config.errors import InputError
-from config.records import Applied, Array, Command, Demand, Reference, Sample, State, Verdict
+from config.records import NOTHING, Applied, Array, Command, Demand, Reference, Sample, State, Verdict
 from config.testbed import Testbed
 
 #: the steps of the tick, in turn
@@ -42,10 +42,16 @@ class Truth(NamedTuple):
     """What the simulated plant really does; all NaN where there is none."""
 
     t: float
-    q: Array  #: (n_q)
-    u: Array  #: (n_u)
+    q: Array  #: coordinates of all modules
+    u: Array  #: their velocities
     thrust: Array  #: (n_t) [N], delivered
     tank: float  #: impulse left [N s]
+    closed: Array = NOTHING  #: (n_c) each contact: 0 open, 1 closed, 2 closed and slipping
+    wrench: Array = NOTHING  #: (n_c d) of each contact, by its first side on its second, in world axes
+    squeeze: Array = NOTHING  #: of each module between contacts: how much of their forces does not move it [N]
+    caught: Array = NOTHING  #: (n_c) size of the impulses of taking hold so far [N s, N m s]
+    lost: Array = NOTHING  #: (1) energy that taking hold took so far [J]; nothing without contacts
+    audit: Array = NOTHING  #: what `config.audit` names, or nothing
 
 
 class Timing(NamedTuple):
@@ -148,11 +154,10 @@ class Channels:
         self.topics = tuple(topics)
         self.width = at
         self._places = tuple(places)
+        unknown = next(topic for topic in self.topics if topic.name == "/truth").entries.values()
+        nothing: list[Any] = [math.nan if isinstance(e, Coordinate) else np.full(len(e), math.nan) for e in unknown]
+        self._no_truth = Truth(*nothing)
         self._writing = _Writing(self._places)
-        n_thrusters = len(bed.devices.thrusters.units) if bed.devices.thrusters else 0
-        n_q, n_u = len(coordinates.positions(bed.robot)), len(coordinates.velocities(bed.robot))
-        nan = math.nan
-        self._no_truth = Truth(nan, np.full(n_q, nan), np.full(n_u, nan), np.full(n_thrusters, nan), nan)
 
     def place(self, topic: str, entry: str) -> int | slice:
         """Where an entry of a record stands: `rows[:, channels.place("/state", "q")]` is q over time."""
@@ -213,20 +218,21 @@ class Channels:
 def _topics(bed: Testbed) -> dict[str, dict[str, Entry]]:
     """Every topic with its entries, in the order of the row."""
     robot, devices = bed.robot, bed.devices
-    q, u = coordinates.positions(robot), coordinates.velocities(robot)
+    q, u = bed.estimated_positions, bed.estimated_velocities
     a = tuple(Coordinate(c.name, f"{c.unit}^2") for c in u)
     deviation = tuple(Coordinate(f"{c.name}_deviation", c.unit.removesuffix("/s")) for c in u)
     force = tuple(
         Coordinate(f"{c.name}_force", "N") if c.unit == "m/s" else Coordinate(f"{c.name}_torque", "N m") for c in u
     )
     wrench = tuple(
-        Coordinate(f"wrench_{name}", unit) for name, unit in _WRENCH[robot.dimension] if robot.base == "floating"
+        Coordinate(f"wrench_{name}", unit) for name, unit in _WRENCH[robot.dimension] if q and robot.base == "floating"
     )
     sensed = devices.joint_sensors.joints if devices.joint_sensors else ()
     thrusters = [unit.name for unit in devices.thrusters.units] if devices.thrusters else []
     torque = tuple(Coordinate(f"{motor.joint}_torque", "N m") for motor in devices.motors)
     opening = tuple(Coordinate(f"{name}_opening", "1") for name in thrusters)
     thrust = tuple(Coordinate(f"{name}_thrust", "N") for name in thrusters)
+    grip = tuple(Coordinate(f"{name}_grip", "1") for name in bed.grips)
     t = Coordinate("t", "s")
     return {
         "/sample": {
@@ -245,6 +251,7 @@ def _topics(bed: Testbed) -> dict[str, dict[str, Entry]]:
             "applied_t": Coordinate("applied_t", "s"),
             "applied_torque": _prefixed("applied", torque),
             "applied_opening": _prefixed("applied", opening),
+            "applied_grip": _prefixed("applied", grip),
         },
         "/state": {
             "t": t,
@@ -255,20 +262,37 @@ def _topics(bed: Testbed) -> dict[str, dict[str, Entry]]:
             "pose_age": Coordinate("pose_age", "s"),
             "joint_age": Coordinate("joint_age", "s"),
         },
-        "/reference": {"t": t, "q": q, "u": u, "a": a, "done": Coordinate("done", "1")},
+        "/reference": {"t": t, "q": q, "u": u, "a": a, "done": Coordinate("done", "1"), "grip": grip},
         "/demand": {"t": t, "acceleration": a, "force": force, "wrench": wrench},
-        "/command": {"t": t, "torque": torque, "opening": opening, "thrust": thrust},
+        "/command": {"t": t, "torque": torque, "opening": opening, "thrust": thrust, "grip": grip},
         "/verdict": {
             "t": t,
             "command_t": Coordinate("command_t", "s"),
             "torque": torque,
             "opening": opening,
             "thrust": thrust,
+            "grip": grip,
             "reason": Coordinate("reason", "1"),
             "stop": Coordinate("stop", "1"),
         },
-        "/applied": {"t": t, "torque": torque, "opening": opening},
-        "/truth": {"t": t, "q": q, "u": u, "thrust": thrust, "tank": Coordinate("tank", "N s")},
+        "/applied": {"t": t, "torque": torque, "opening": opening, "grip": grip},
+        "/truth": {
+            "t": t,
+            "q": bed.positions,
+            "u": bed.velocities,
+            "thrust": thrust,
+            "tank": Coordinate("tank", "N s"),
+            "closed": tuple(Coordinate(f"{contact.name}_closed", "1") for contact in bed.contacts),
+            "wrench": tuple(
+                Coordinate(f"{contact.name}_{name}", unit)
+                for contact in bed.contacts
+                for name, unit in _WRENCH[robot.dimension]
+            ),
+            "squeeze": tuple(Coordinate(f"{name}_squeeze", "N") for name in bed.squeezed),
+            "caught": tuple(Coordinate(f"{contact.name}_caught", "N s") for contact in bed.contacts),
+            "lost": (Coordinate("energy_lost", "J"),) if bed.contacts else (),
+            "audit": audit_values(bed),
+        },
         "/timing": {
             "tick": Coordinate("tick", "1"),
             "scheduled": Coordinate("scheduled", "s"),

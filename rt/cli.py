@@ -16,7 +16,7 @@ import signal
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 from rich.console import Console
@@ -27,6 +27,9 @@ from config.errors import InputError, expected_one_of
 from config.loader import load, presets
 from config.testbed import Testbed
 from mrds.compilation import CompilationError
+
+if TYPE_CHECKING:
+    from mrds.modes import Mode
 
 DONE, FAULT, BAD_INPUT, STOPPED, DIFFERS = 0, 1, 2, 3, 4
 #: what Typer makes of Ctrl-C
@@ -135,13 +138,17 @@ def sim(
         Path | None, typer.Option("--out", metavar="FILE", help="the log, *.mcap; default: a new one in runs/")
     ] = None,
     overwrite: Overwrite = False,
+    audit: Annotated[
+        bool, typer.Option("--audit", help="check energy, momentum and contacts, and say whether they held")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Run a testbed on the simulated plant and record everything."""
     from rt import report
     from rt.session import simulate
 
-    testbed = _load(bed, overrides or [], duration, seed)
+    asked = [*(overrides or []), *(["simulation.audit=true"] if audit else [])]
+    testbed = _load(bed, asked, duration, seed)
     if log is not None:
         _refuse_output("log", log, ".mcap", overwrite)
     with contextlib.nullcontext(log) if log is not None else _new_log(testbed.name) as path, _named(bed, testbed):
@@ -217,6 +224,30 @@ def plot(
     out.print(f"picture: {path}", soft_wrap=True)
 
 
+@app.command(short_help="Frequencies, damping and shapes of a testbed")
+def modes(
+    bed: Bed,
+    overrides: Overrides = None,
+    closed: Annotated[
+        str | None,
+        typer.Option(metavar="CONTACTS", help="which are closed, a,b,c or none; default: those of the start"),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Small motions about the start of a testbed, all forces at zero: how they swing and how they die out."""
+    from rt import report
+    from rt.modes import modes_of
+
+    testbed = load(bed, overrides or ())
+    names = None if closed is None else [name for name in closed.split(",") if name not in ("", "none")]
+    with _named(bed, testbed):
+        found = modes_of(testbed, names)
+    if as_json:
+        _print_json([{**mode._asdict(), **_complex(mode)} for mode in found])
+    else:
+        report.put(out, [report.modes_table(testbed, found)])
+
+
 @app.command(short_help="What this machine allows")
 def doctor(as_json: AsJson = False) -> None:
     """What this machine allows: compiler, priority, memory lock, timer, serial ports."""
@@ -228,6 +259,12 @@ def doctor(as_json: AsJson = False) -> None:
         _print_json([finding._asdict() for finding in findings])
     else:
         report.put(out, [report.doctor_table(findings)])
+
+
+def _complex(mode: Mode) -> dict[str, Any]:
+    """The numbers that JSON has no way to write, as [real, imaginary]."""
+    shape = {name: [part.real, part.imag] for name, part in mode.shape.items()}
+    return {"eigenvalue": [mode.eigenvalue.real, mode.eigenvalue.imag], "shape": shape}
 
 
 def main() -> None:

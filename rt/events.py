@@ -1,4 +1,4 @@
-"""What is worth reading in the rows of a run: a new reason of the guard, lost rows, overruns."""
+"""What is worth reading in the rows of a run: a new reason of the guard, lost rows, overruns, contacts that change."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from typing import Protocol
 import numpy as np
 
 from config.records import Array
+from config.testbed import Testbed
 from rt.channels import Channels
+from rt.contact_changes import OUT_OF_REACH, ContactChanges
 from rt.reasons import Reason
 
 
@@ -20,7 +22,8 @@ class Tell(Protocol):
 class Events:
     """Looks through the rows as they come."""
 
-    def __init__(self, channels: Channels, tell: Tell) -> None:
+    def __init__(self, bed: Testbed, channels: Channels, tell: Tell) -> None:
+        self._contacts = ContactChanges(bed, channels)
         self._watched = [
             channels.column("/verdict", "reason"),
             channels.column("/timing", "lost"),
@@ -37,6 +40,10 @@ class Events:
         before = np.vstack((self._before, watched[:-1]))
         for i in np.flatnonzero((watched != before).any(axis=1)):
             self._tell_change(rows[i], before[i].tolist(), watched[i].tolist())
+        for change in self._contacts.look(rows):
+            level = "warning" if change.what == OUT_OF_REACH else "info"
+            name = f"{change.contact}_{change.what}".replace(" ", "_")
+            self._tell(change.t, change.tick, level, name, change.sentence)
         self._before = watched[-1]
         tick = self._channels.read(rows[-1])
         self._last = tick.sample.t, tick.timing.tick

@@ -1,7 +1,8 @@
 """The guard step: no command goes out that was not checked.
 
-A command passes, is clamped, or is replaced by rest (motors at zero, valves closed) with the name of the reason. The
-first reason found is the one that counts; they stand in the order of what makes the others meaningless.
+A command passes, is clamped, or is replaced by rest (motors at zero, valves closed, grips as they are) with the name
+of the reason. The first reason found is the one that counts; they stand in the order of what makes the others
+meaningless.
 """
 
 from __future__ import annotations
@@ -31,9 +32,9 @@ class Guard:
         n_thrusters = len(devices.thrusters.units) if devices.thrusters else 0
         self._rest = (np.zeros(len(devices.motors)), np.zeros(n_thrusters), np.zeros(n_thrusters))
 
-    def rest(self, t: float) -> Command:
-        """Motors at zero, valves closed."""
-        return Command(t, *self._rest)
+    def rest(self, t: float, sample: Sample) -> Command:
+        """Motors at zero, valves closed, grips as they are: what is held is not dropped."""
+        return Command(t, *self._rest, sample.applied.grip)
 
     def check(self, sample: Sample, state: State, reference: Reference, command: Command) -> Verdict:
         """The command that may go out, with its reason."""
@@ -41,13 +42,14 @@ class Guard:
         if not state.ready:
             waiting = state.t < self._start_up
             reason = Reason.WAITING_FOR_SENSORS if waiting else Reason.SENSORS_NEVER_REPORTED
-            return Verdict(t, self.rest(t), reason, reason.stops)
+            return Verdict(t, self.rest(t, sample), reason, reason.stops)
         measured = (sample.joint_angle, sample.joint_rate, sample.pose, _AGES(state.joint_age, state.pose_age))
-        code = self._first_broken((*measured, state.q, state.u, reference.q, command.torque, command.opening)).item()
+        asked = (command.torque, command.opening, command.grip)
+        code = self._first_broken((*measured, state.q, state.u, reference.q, *asked)).item()
         if not code:
             return Verdict(t, command, _PASSED, False)
         reason = Reason(int(code))
         if reason is Reason.TORQUE_CLAMPED:
             clamped = np.clip(command.torque, -self._torque, self._torque)
             return Verdict(t, command._replace(torque=clamped), reason, False)
-        return Verdict(t, self.rest(t), reason, reason.stops)
+        return Verdict(t, self.rest(t, sample), reason, reason.stops)

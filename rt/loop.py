@@ -65,10 +65,12 @@ class Loop:
         guard: Guard,
         clock: Clock,
         sink: RowSink,
-        truth: Callable[[], Truth] | None = None,
+        truth: Callable[[float], Truth] | None = None,
+        between: Callable[[float], None] | None = None,
     ) -> None:
+        """`truth` tells what a simulated plant does at a time; `between` lets it go on to the next tick."""
         self._bed, self._devices, self._stack, self._guard = bed, devices, stack, guard
-        self._clock, self._sink, self._truth = clock, sink, truth
+        self._clock, self._sink, self._truth, self._between = clock, sink, truth, between
         self._channels = Channels(bed)
         self._record_lap = 0.0  # known only after the row is gone: each row has that of the tick before
         self._lost = 0
@@ -87,7 +89,7 @@ class Loop:
         t3 = perf_counter()
         demand = stack.law.control(state, reference)
         t4 = perf_counter()
-        command = stack.actuation.allocate(state, demand)
+        command = stack.actuation.allocate(state, reference, demand)
         t5 = perf_counter()
         verdict = self._guard.check(sample, state, reference, command)
         t6 = perf_counter()
@@ -95,7 +97,7 @@ class Loop:
         t7 = perf_counter()
         laps = _LAPS(t1 - t0, t2 - t1, t3 - t2, t4 - t3, t5 - t4, t6 - t5, t7 - t6, self._record_lap)
         timing = Timing(k, t, delay, np.frombuffer(laps), self._lost, self.outcome.overruns)
-        truth = self._truth() if self._truth else None
+        truth = self._truth(t) if self._truth else None
         self._channels.fill(self._sink.row, sample, state, reference, demand, command, verdict, applied, truth, timing)
         self._lost = self._sink.record()
         self._record_lap = perf_counter() - t7
@@ -126,6 +128,8 @@ class Loop:
             delay = self._clock.wait_until(outcome.t)
             verdict = self.tick(k, outcome.t, delay)
             outcome.ticks += 1
+            if self._between:
+                self._between(outcome.t + period)
             if verdict.stop or self._asked_to_stop:
                 outcome.reason = Reason(verdict.reason) if verdict.stop else Reason.OPERATOR_STOP
                 return

@@ -21,7 +21,7 @@ from config.records import Array
 from rt.channels import Channels, Topic
 
 #: raised with every change that an older reader would misread
-FORMAT = "1"
+FORMAT = "2"
 METADATA = "granite"
 ATTACHMENT = "testbed.json"
 FINGERPRINT = "testbed_sha256"

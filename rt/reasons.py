@@ -17,6 +17,7 @@ class Reason(IntEnum):
     COMMAND_NOT_FINITE = 13
     OPENING_OUT_OF_RANGE = 14
     REFERENCE_NOT_FINITE = 15
+    GRIP_OUT_OF_RANGE = 16
     JOINT_SENSORS_STALE = 20
     VISION_STALE = 21
     TABLE_EDGE = 30
@@ -49,6 +50,7 @@ _TEXT = {
     Reason.COMMAND_NOT_FINITE: "the command was not a finite number",
     Reason.REFERENCE_NOT_FINITE: "the reference was not a finite number",
     Reason.OPENING_OUT_OF_RANGE: "a valve was told to open by less than nothing or more than all",
+    Reason.GRIP_OUT_OF_RANGE: "a grip was told neither to hold nor to let go",
     Reason.JOINT_SENSORS_STALE: "the joint sensors were silent for longer than safety.joint_sensor_age_s",
     Reason.VISION_STALE: "the newest pose was older than safety.vision_age_s",
     Reason.TABLE_EDGE: "the base left the area of safety.table_m",

@@ -55,7 +55,7 @@ def main() -> None:
         _answer(failure=f"log '{path}' can't be written: {error}")
         return
     _answer(ready=True)
-    events, summary = Events(channels, file.event), Summary(bed)
+    events, summary = Events(bed, channels, file.event), Summary(bed)
     try:
         with _progress(bed, order["progress"]) as show:
             drain(ring, file, (file.write, events.look, summary.update, show), lambda: os.getppid() != order["loop"])

@@ -7,6 +7,9 @@ import traceback
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from config.records import NOTHING, Array
 from config.testbed import Testbed
 from controllers.stack import build_stack
 from drivers.device_set import DeviceSet
@@ -20,6 +23,7 @@ from rt.memory import Memory
 from rt.realtime import real_time
 from rt.reasons import Reason
 from rt.recorder import Recorder
+from sim.audit import Audit
 from sim.lab import build_lab
 from sim.plant import Plant
 
@@ -82,6 +86,7 @@ class Session:
     def __init__(self, bed: Testbed) -> None:
         self._bed = bed
         self._plant, self._devices = build_lab(bed)
+        self._audit = Audit(bed, self._plant) if bed.simulation.audit else None
         self._stack, self._guard = build_stack(bed), Guard(bed)
         self.ticks = round(bed.loop.duration_s / bed.loop.period_s)
 
@@ -95,7 +100,7 @@ class Session:
 
     def loop(self, clock: Clock, sink: RowSink) -> Loop:
         """The loop itself, on open devices."""
-        return Loop(self._bed, self._devices, self._stack, self._guard, clock, sink, self._truth)
+        return Loop(self._bed, self._devices, self._stack, self._guard, clock, sink, self._truth, self._plant.advance)
 
     @property
     def devices(self) -> DeviceSet:
@@ -107,9 +112,21 @@ class Session:
         """The simulated plant."""
         return self._plant
 
-    def _truth(self) -> Truth:
+    def _truth(self, t: float) -> Truth:
         plant = self._plant
-        return Truth(plant.t, *plant.live, plant.thrust, plant.impulse_left)
+        plant.advance(t)  # where no device has asked for it yet
+        return Truth(plant.t, *plant.live, plant.thrust, plant.impulse_left, *self._contacts())
+
+    def _contacts(self) -> tuple[Array, ...]:
+        """The part of the truth that only testbeds with contacts or an audit have."""
+        contacts = self._plant.contacts
+        if contacts is None and self._audit is None:
+            return ()
+        felt = self._plant.feel()
+        audit = self._audit.look(felt) if self._audit else NOTHING
+        if contacts is None:
+            return (NOTHING,) * 5 + (audit,)
+        return contacts.closed, felt.wrench, felt.squeeze, contacts.caught, np.array([contacts.lost]), audit
 
 
 def _ending(outcome: Outcome) -> dict[str, Any]:

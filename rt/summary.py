@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from config import coordinates
 from config.records import Array
 from config.testbed import Testbed
+from rt.audit import AuditVerdict
 from rt.channels import STEPS, Channels
+from rt.contact_summary import ContactSummary
 from rt.reasons import Reason
 
 #: bins of the time histograms: 20 a decade from 0.1 us to 10 s
@@ -69,7 +70,7 @@ class Summary:
         self._torque, self._opening = at("/applied", "torque"), at("/applied", "opening")
         self._steps, self._delay = at("/timing", "steps"), at("/timing", "delay")
         self._counters = at("/timing", "lost"), at("/timing", "overruns")
-        n = len(coordinates.positions(bed.robot))
+        n = len(bed.estimated_positions)
         self._n, self._n_ready, self._n_true = 0, 0, 0
         self._peak, self._square, self._estimate_peak = np.zeros(n), np.zeros(n), np.zeros(n)
         self._torque_peak = np.zeros(len(bed.devices.motors))
@@ -81,6 +82,7 @@ class Summary:
         #: time and error of the rows of the last stretch, and perhaps of some before it
         self._tail: deque[tuple[Array, Array]] = deque()
         self._last: Array | None = None
+        self._contacts, self._audit = ContactSummary(bed, self._channels), AuditVerdict(bed, self._channels)
 
     def update(self, rows: Array) -> None:
         """Take in rows that follow those before."""
@@ -88,19 +90,21 @@ class Summary:
             return
         self._use_propellant(rows)
         self._count_pulses(rows)
+        self._contacts.update(rows)
+        self._audit.update(rows)
         self._n += len(rows)
         self._n_true += int(self._has_truth(rows).sum())
         self._last = rows[-1].copy()
         ready = rows[rows[:, self._ready] == 1.0]
         self._n_ready += len(ready)
         if len(ready):
-            true = self._has_truth(ready)
-            actual = np.where(true[:, None], ready[:, self._truth], ready[:, self._estimate])
+            true, n = self._has_truth(ready), len(self._peak)
+            actual = np.where(true[:, None], ready[:, self._truth][:, :n], ready[:, self._estimate])
             error = actual - ready[:, self._reference]
             self._peak = np.maximum(self._peak, np.abs(error).max(axis=0))
             self._square += np.square(error).sum(axis=0)
             self._tail.append((ready[:, self._t].copy(), error))
-            off = np.abs(ready[true, self._estimate] - ready[true, self._truth])
+            off = np.abs(ready[true, self._estimate] - ready[true, self._truth][:, :n])
             self._estimate_peak = np.maximum(self._estimate_peak, off.max(axis=0, initial=0.0))
         while self._tail and self._tail[0][0][-1] < self._settled_from():
             self._tail.popleft()
@@ -117,11 +121,15 @@ class Summary:
             return {"ticks": 0}
         bed, last = self._bed, self._last
         truth = self._n_true > 0
-        positions, velocities = coordinates.positions(bed.robot), coordinates.velocities(bed.robot)
         known = self._has_truth(last[None, :])[0]
-        q, u = (last[self._truth], last[self._rates[0]]) if known else (last[self._estimate], last[self._rates[1]])
+        positions, velocities = bed.positions, bed.velocities
+        q, u = last[self._truth], last[self._rates[0]]
+        if not known:
+            positions, velocities = bed.estimated_positions, bed.estimated_velocities
+            q, u = last[self._estimate], last[self._rates[1]]
         lost, overruns = (int(last[i]) for i in self._counters)
-        estimated = zip(positions, self._estimate_peak, strict=True) if truth and self._n_ready else ()
+        peaks = zip(bed.estimated_positions, self._estimate_peak, strict=True)
+        estimated = peaks if truth and self._n_ready else ()
         return {
             "ticks": self._n,
             "duration_s": (int(last[self._tick]) + 1) * bed.loop.period_s,
@@ -133,6 +141,8 @@ class Summary:
                 for motor, peak in zip(bed.devices.motors, self._torque_peak, strict=True)
             },
             "propellant": self._propellant(),
+            **self._contacts.result(),
+            **({"audit": audit} if (audit := self._audit.result()) else {}),
             "guard": {Reason(code).name.lower(): n for code, n in sorted(self._reasons.items())},
             "overruns": overruns,
             "rows_lost": lost,
@@ -155,7 +165,7 @@ class Summary:
                 "rms": float(rms[i]),
                 "max_in_last_5_s": float(settled[i]),
             }
-            for i, c in enumerate(coordinates.positions(self._bed.robot))
+            for i, c in enumerate(self._bed.estimated_positions)
         }
 
     def _propellant(self) -> dict[str, Any]:

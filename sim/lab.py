@@ -6,6 +6,7 @@ import numpy as np
 
 from config.testbed import Testbed
 from drivers.device_set import DeviceSet
+from sim.grips import SimulatedGrips
 from sim.joint_sensors import SimulatedJointSensors
 from sim.motors import SimulatedMotors
 from sim.plant import Plant
@@ -24,4 +25,5 @@ def build_lab(bed: Testbed) -> tuple[Plant, DeviceSet]:
         vision=SimulatedVision(bed, plant, vision) if devices.vision else None,
         motors=SimulatedMotors(bed, plant) if devices.motors else None,
         thrusters=SimulatedThrusters(bed, plant) if devices.thrusters else None,
+        grips=SimulatedGrips(bed, plant, plant.contacts) if plant.contacts and bed.grips else None,
     )

@@ -1,4 +1,4 @@
-"""The plant: the robot's multibody model on the granite, pushed by thrusters and motors, in fixed steps."""
+"""The plant: the modules on the granite, joined by contacts, pushed by thrusters and motors, in fixed steps."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ import numpy as np
 
 from config.records import Array
 from config.testbed import Testbed
-from mrds.compilation import compile_functions
-from mrds.kernel import Kernel, slot
-from sim.equations import State, initial_state, stride_functions
+from mrds.kernel import slot
+from sim.contacts import Contacts
+from sim.equations import State, initial_motion, initial_state
+from sim.held import FREE, Felt, Held, Stride
+from sim.motion import n_extra
+from sim.start import fitting_start, refuse_unstable_step
 
 _ROUNDING = 1e-6  #: of a step: times closer than this are the same
 _LONGEST = 50  #: steps in one call of compiled code: each lengthens the code
@@ -50,9 +53,21 @@ class Plant:
     motors: TorqueSource | None = None
 
     def __init__(self, bed: Testbed) -> None:
-        self.step_s = bed.simulation.physics_step_s
+        self._bed, self.step_s = bed, bed.simulation.physics_step_s
         self.observers: list[Observer] = []
-        start = initial_state(bed)
+        self._contacts = Contacts(bed) if bed.contacts else None
+        # A tick is one call; what does not fill a tick goes step by step, and so does all where contacts change by
+        # themselves: every step has to be looked at.
+        watched = self._contacts is not None and self._contacts.watches
+        tick = 1 if watched else min(round(bed.loop.period_s / self.step_s), _LONGEST)
+        #: every set of contacts that commands and physics can reach, compiled before the run
+        self._sets = {
+            held.label: held for held in (self._contacts.held(tick) if self._contacts else [Held(bed, None, tick)])
+        }
+        self._held = self._sets[self._contacts.label if self._contacts else FREE]
+        q, u = fitting_start(bed, self._held.contacts, *initial_motion(bed))
+        refuse_unstable_step(bed, self._held.contacts, q)
+        start = initial_state(bed, q, u, n_extra(bed))
         self._whole = np.concatenate(start)
         self._whole_slot = slot(self._whole)
         #: views of the whole state, part by part
@@ -62,11 +77,7 @@ class Plant:
         self.live: tuple[Array, Array] = self._state.q, self._state.u
         #: the sensed joints: true angles [rad], then rates behind their filters [rad/s] (2 n_s); a view, too
         self.joints: Array = self._state.joints
-        # A tick is one call; what does not fill a tick goes step by step.
-        tick = min(round(bed.loop.period_s / self.step_s), _LONGEST)
-        kernels = compile_functions("plant", stride_functions(bed, sorted({1, tick})))
-        self._step, self._tick = (_Stride(kernels[f"plant_{steps}"], steps) for steps in (1, tick))
-        self._steps = 0
+        self._steps, self._last = 0, self._held.step
         self._averaged = 1.0
         self._next = (1 - _ROUNDING) * self.step_s
 
@@ -101,6 +112,20 @@ class Plant:
         """Impulse delivered by all thrusters so far [N s]."""
         return self._state.used.item()
 
+    @property
+    def work(self) -> float:
+        """Work done by the lab so far, less what damping took [J]; of an audited testbed."""
+        return float(self._state.extra[-1])
+
+    @property
+    def contacts(self) -> Contacts | None:
+        """The contacts, if the testbed has any."""
+        return self._contacts
+
+    def feel(self) -> Felt:
+        """What the contacts feel now."""
+        return self._held.feel(self._whole, *self._pushed_by())
+
     def advance(self, t: float) -> None:
         """Go on to the last physics step that is not after t; nothing happens if the plant is there."""
         if t < self._next:
@@ -108,31 +133,39 @@ class Plant:
         first, last = self._steps, int(t / self.step_s + _ROUNDING)
         self._pushed_slot[:] = self._nothing_pushed
         while self._steps < last:
-            self._go(self._tick if last - self._steps >= self._tick.steps else self._step)
+            if self._contacts:
+                self._take_hold(self._contacts)
+            held = self._held
+            self._go(held.tick if last - self._steps >= held.tick.steps else held.step)
         self._averaged = float(last - first)
         self._next = (last + 1 - _ROUNDING) * self.step_s
 
-    def _go(self, stride: _Stride) -> None:
+    def _go(self, stride: Stride) -> None:
         last = self._steps + stride.steps
         thrust = self.thrusters.thrust(self._steps, last) if self.thrusters else stride.no_thrust
         torque = self.motors.torque if self.motors else stride.no_torque
         stride.fill((self._whole, thrust if thrust.ndim == 2 else thrust.tobytes() * stride.steps, torque))
         stride.evaluate()
+        if self._contacts and self._held.unsound(stride):
+            self._held.walk(stride)
         self._whole_slot[:] = stride.after
-        self._steps = last
+        self._steps, self._last = last, stride
+        if self._contacts and self._contacts.watches:
+            self._settle(self._contacts)
         for observer in self.observers:
             observer.observe(last, stride.path)
 
+    def _take_hold(self, contacts: Contacts) -> None:
+        """Take hold and let go as told."""
+        self._state.q[:], self._state.u[:] = contacts.command(*self.live)
+        self._held = self._sets[contacts.label]
 
-class _Stride:
-    """So many steps of the plant in one call of compiled code."""
+    def _settle(self, contacts: Contacts) -> None:
+        """Let stops touch and lift, and what rubs stick and slip."""
+        force = self._held.force(self._whole, *self._pushed_by())
+        self._state.q[:], self._state.u[:] = contacts.settle(*self.live, force, self.step_s)
+        self._held = self._sets[contacts.label]
 
-    def __init__(self, kernel: Kernel, steps: int) -> None:
-        _, thrust, torque = kernel.inputs
-        self.after, path = kernel.outputs
-        self.steps = steps
-        #: takes the state, full thrust in each step (steps, n_t) [N], and torque (n_m) [N m]
-        self.fill, self.evaluate = kernel.fill, kernel.evaluate
-        self.no_thrust, self.no_torque = np.zeros((steps, thrust.size // steps)), np.zeros(torque.size)
-        #: [q; u] at the end of each step (steps, n_q + n_u)
-        self.path: Array = path.reshape(-1, steps, order="F").T
+    def _pushed_by(self) -> tuple[Array, Array]:
+        """Thrust with a full tank and torques of the last step."""
+        return self._last.thrust[-1], self._last.torque

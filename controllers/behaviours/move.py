@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from config import coordinates
 from config.errors import InputError
 from config.records import Array, Reference, State
 from config.testbed import Testbed
+from controllers.behaviours.holds import Holds
 from controllers.trajectories.minimum_jerk import compiled
 from controllers.trajectories.waypoints import Leg, WaypointPath
 from mrds.compilation import mode
@@ -23,13 +23,14 @@ class Move:
                 f"behaviour.waypoints: {len(waypoints)} given for '{robot.name}', which floats in space, "
                 "expected none: a minimum-jerk path turns planar headings and joints only"
             )
-        keys = [c.key for c in coordinates.positions(robot)]
+        keys = [c.key for c in bed.estimated_positions]
         self._legs = tuple(
             Leg(np.array([w.target.get(key, np.nan) for key in keys]), w.duration_s, w.hold_s) for w in waypoints
         )
-        self._rest: Array = np.zeros(len(coordinates.velocities(robot)))
+        self._rest: Array = np.zeros(len(bed.estimated_velocities))
         self._rest.setflags(write=False)
         compiled(len(keys), mode())  # the path begins in the loop, where nothing may be compiled
+        self._holds = Holds(bed)
         self._path: WaypointPath | None = None
         self._began = 0.0
 
@@ -37,9 +38,10 @@ class Move:
         """Where the robot should be now. Until the state is ready, that is where it seems to be."""
         if self._path is None:
             if not state.ready:
-                return Reference(state.t, np.nan_to_num(state.q), self._rest, self._rest, False)
+                rest = self._rest
+                return Reference(state.t, np.nan_to_num(state.q), rest, rest, False, self._holds.at(state.t))
             self._path, self._began = WaypointPath(state.q, self._legs), state.t
         q, u, a, done = self._path.at(state.t - self._began)
         if not self._legs:
             u = a = self._rest
-        return Reference(state.t, q, u, a, done)
+        return Reference(state.t, q, u, a, done, self._holds.at(state.t))

@@ -13,9 +13,8 @@ from __future__ import annotations
 import casadi as ca
 import numpy as np
 
-from config.coordinates import velocities
 from config.devices import Thrusters
-from config.records import Command, Demand, State
+from config.records import Command, Demand, Reference, State
 from config.testbed import Testbed
 from controllers.places import places
 from controllers.thrusters.allocator import Allocator, CompiledAllocator, build_allocator
@@ -30,35 +29,31 @@ class Actuation:
     """Motors and thrusters of a testbed."""
 
     def __init__(self, bed: Testbed) -> None:
-        names = [v.name for v in velocities(bed.robot)]
+        names = [v.name for v in bed.estimated_velocities]
         driven = [names.index(m.joint) for m in bed.devices.motors]
         self._driven, self._n_driven = places(driven), len(driven)
         self._period = bed.loop.period_s
-        thrusters, allocation = bed.devices.thrusters, bed.controller.allocation
+        thrusters, allocation = bed.devices.thrusters, bed.control.allocation
         n = len(thrusters.units) if thrusters else 0
         self._rest = Command(0.0, np.zeros(len(driven)), np.zeros(n), np.zeros(n))
         self._allocator: Allocator | CompiledAllocator | None = None
         if thrusters and allocation:
             self._allocator = build_allocator(thrusters, allocation, bed.robot.dimension, self._period)
             self._delivery = build_delivery(thrusters, allocation, self._period)
-            function = _delivered(Tree(bed.robot), driven, thrusters, bed.controller.resolve_delivered)
+            function = _delivered(Tree(bed.robot), driven, thrusters, bed.control.resolve_delivered)
             self._deliver = compile_functions("delivered", [function])["delivered"].run
 
-    def rest(self, t: float) -> Command:
-        """Motors at zero, valves closed."""
-        return self._rest._replace(t=t)
-
-    def allocate(self, state: State, demand: Demand) -> Command:
-        """Torques and valves for the demand, and the thrust that will come of it."""
+    def allocate(self, state: State, reference: Reference, demand: Demand) -> Command:
+        """Torques and valves for the demand, the thrust that will come of it, and the grips as they are to be."""
         if not state.ready:
-            return self.rest(state.t)
+            return self._rest._replace(t=state.t, grip=reference.grip)
         t = state.t
         if self._allocator is None:
-            return Command(t, demand.force[self._driven], self._rest.opening, self._rest.thrust)
+            return Command(t, demand.force[self._driven], self._rest.opening, self._rest.thrust, reference.grip)
         opening = self._delivery.command(t, self._allocator.allocate(t, demand.wrench))
         mean = self._delivery.mean_opening(t, t + self._period)
         found = self._deliver((state.q, state.u, demand.acceleration, demand.force, mean))
-        return Command(t, found[: self._n_driven], opening, found[self._n_driven :])
+        return Command(t, found[: self._n_driven], opening, found[self._n_driven :], reference.grip)
 
 
 def _delivered(tree: Tree, driven: list[int], thrusters: Thrusters, resolve: bool) -> ca.Function:

@@ -7,7 +7,6 @@ from struct import Struct
 
 import numpy as np
 
-from config.coordinates import velocities
 from config.errors import InputError
 from config.records import Sample, State
 from config.testbed import Testbed
@@ -28,7 +27,7 @@ class Estimator:
         _refuse_what_is_not_measured(bed)
         self._period = bed.loop.period_s
         joints, self._pose, self._delivery = _joints(bed), _pose(bed), _delivery(bed)
-        names = [v.name for v in velocities(bed.robot)]
+        names = [v.name for v in bed.estimated_velocities]
         self._n = len(names)
         function = prediction(bed, joints, self._pose.deviation_function if self._pose else None)
         self._run = compile_functions("estimator", [function])["prediction"].run
@@ -63,7 +62,7 @@ class Estimator:
 
     def _predict(self, sample: Sample, fresh: bool) -> None:
         """Carry the estimate to the time of the sample, one period after the other: a skipped tick is two of them."""
-        told, torque, opening = sample.applied
+        told, torque, opening, _ = sample.applied
         pose = self._pose if self._pose and self._pose.started else None
         if self._delivery:
             self._delivery.command(told, opening)
@@ -108,12 +107,12 @@ def _is_finite(sample: Sample) -> bool:
 def _joints(bed: Testbed) -> JointFilter | None:
     if bed.devices.joint_sensors is None:
         return None
-    noise = bed.controller.estimation.joint_rad_s2_per_rthz
+    noise = bed.control.estimation.joint_rad_s2_per_rthz
     return joint_filter(bed.devices.joint_sensors, noise, bed.loop.period_s)
 
 
 def _pose(bed: Testbed) -> PoseFilter | None:
-    vision, process = bed.devices.vision, bed.controller.estimation
+    vision, process = bed.devices.vision, bed.control.estimation
     if vision is None:
         return None
     return PoseFilter(
@@ -124,21 +123,20 @@ def _pose(bed: Testbed) -> PoseFilter | None:
 
 
 def _delivery(bed: Testbed) -> Delivery | None:
-    if bed.devices.thrusters is None or bed.controller.allocation is None:
+    if bed.devices.thrusters is None or bed.control.allocation is None:
         return None
-    return build_delivery(bed.devices.thrusters, bed.controller.allocation, bed.loop.period_s)
+    return build_delivery(bed.devices.thrusters, bed.control.allocation, bed.loop.period_s)
 
 
 def _refuse_what_is_not_measured(bed: Testbed) -> None:
     robot, devices = bed.robot, bed.devices
     sensed = devices.joint_sensors.joints if devices.joint_sensors else ()
-    for joint in robot.joints:
-        if joint.name not in sensed:
-            raise InputError(f"{bed.name}: devices.joint_sensors.joints lacks '{joint.name}', expected every joint")
+    # The joints of the robot come first among those of all modules.
+    for name, joint in zip(bed.joints, robot.joints_in_tree_order(), strict=False):
+        if name not in sensed:
+            raise InputError(f"{bed.name}: devices.joint_sensors.joints lacks '{name}', expected every joint")
         if joint.kind != "revolute":
-            raise InputError(
-                f"{bed.name}: joint '{joint.name}' is {joint.kind}, expected revolute: only those are measured"
-            )
+            raise InputError(f"{bed.name}: joint '{name}' is {joint.kind}, expected revolute: only those are measured")
     if robot.base == "floating" and robot.dimension != "planar":
         raise InputError(
             f"{bed.name}: the base floats in space, expected a planar one: vision measures x, y and heading"

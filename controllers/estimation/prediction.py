@@ -25,7 +25,7 @@ def prediction(bed: Testbed, joints: JointFilter | None, pose_deviation: ca.Func
     pose filter keeps them.
     """
     tree, devices, period = Tree(bed.robot), bed.devices, bed.loop.period_s
-    names = [v.name for v in tree.velocities]
+    names = [v.name for v in bed.estimated_velocities]
     sensed = devices.joint_sensors.joints if devices.joint_sensors else ()
     n, n_extra = len(names), len(joints.F) - 2 if joints else 0
     x = ca.SX.sym("x", 2 * n + n_extra * len(sensed))

@@ -25,7 +25,7 @@ class ComputedTorque:
 
     def __init__(self, bed: Testbed) -> None:
         tree = Tree(bed.robot)
-        gains = [bed.gain(v.name) for v in tree.velocities]
+        gains = [bed.gain(v.name) for v in bed.estimated_velocities]
         self._kernel = compile_functions("computed_torque", [_function(tree)])["computed_torque"]
         *inputs, self.stiffness, self.damping = self._kernel.inputs
         self._q, self._u, self._q_ref, self._u_ref, self._a_ref = map(slot, inputs)

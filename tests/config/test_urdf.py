@@ -442,7 +442,8 @@ def test_an_odd_file_is_refused_in_one_sentence_or_makes_a_module(tmp_path: Path
 
 
 DOCUMENT = (Path(__file__).parents[2] / "docs" / "testbeds.md").read_text()
-DISC, DISC_MODULE = re.findall(r"```toml\n(.*?)```", DOCUMENT, re.DOTALL)[:2]
+WRITTEN = re.findall(r"```toml\n(.*?)```", DOCUMENT, re.DOTALL)
+DISC, DISC_MODULE = WRITTEN[0], next(block for block in WRITTEN if "urdf =" in block)
 [DISC_URDF] = re.findall(r"```xml\n(.*?)```", DOCUMENT, re.DOTALL)
 
 

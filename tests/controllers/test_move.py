@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from config.controller import Behaviour, Waypoint
+from config.behaviour import Behaviour, Waypoint
 from config.errors import InputError
 from config.loader import load
 from config.modules import Body, Module

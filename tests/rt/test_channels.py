@@ -8,7 +8,7 @@ from recorded_ticks import bits, make_tick
 
 from config.errors import InputError
 from config.loader import from_json, load, to_json
-from rt.channels import STEPS, Channels, Tick, Truth
+from rt.channels import STEPS, Channels, Tick
 
 BED = load("free-flyer")
 
@@ -126,4 +126,6 @@ def test_truth_has_as_many_numbers_as_the_plant():
     assert channels.place("/truth", "thrust") == slice(
         channels.column("/truth", "r1_thrust_n"), channels.column("/truth", "r8_thrust_n") + 1
     )
-    assert Truth._fields == ("t", "q", "u", "thrust", "tank")
+    assert not any(value.name.startswith("energy") for _, value in channels.topics[-2].values)
+    audited = Channels(BED.model_copy(update={"simulation": BED.simulation.model_copy(update={"audit": True})}))
+    assert audited.column("/truth", "energy_j") > audited.column("/truth", "tank_n_s")

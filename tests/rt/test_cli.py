@@ -248,7 +248,7 @@ TYPED = {
     "missing value": (("sim", "free-flyer", "--set"), ("'--set' requires an argument",)),
     "an argument too many": (("list", "all"), ("unexpected extra argument", "all")),
     "unknown preset": (("sim", "free-flier"), ("free-flier", "did you mean 'free-flyer'?")),
-    "no preset": (("show", ""), ("no preset ''", "expected one of free-flyer")),
+    "no preset": (("show", ""), ("no preset ''", "expected one of ")),
     "unknown variant": (("show", "free-flyer/idle"), ("no variant 'idle'", "ideal")),
     "missing file": (("sim", "mine.toml"), ("mine.toml", "no such file")),
     "line break": (("show", "a\nb"), ("no preset 'a b'",)),

@@ -10,7 +10,9 @@ from config.records import Applied, Command, Reference, Sample, State
 from rt.guard import Guard
 from rt.reasons import Reason
 
-BED = load("free-flyer")
+GRIP = "[{name='grip', kind='revolute', first={position_m=[2.0, 1.0]}, second={module='vehicle', point='tip'}}]"
+HOLDS = "[{from_s=0, closed=[]}, {from_s=5, closed=['grip']}]"
+BED = load("free-flyer", [f"contacts={GRIP}", f"behaviour.holds={HOLDS}"])
 Q = np.array([1.0, 0.8, 0.0, 0.4, 0.9])
 
 
@@ -21,6 +23,7 @@ def situation(**changes):
     state = {"q": Q.copy(), "u": np.zeros(5)}
     reference = {"q": Q.copy()}
     command = {"torque": np.array([0.1, -0.1]), "opening": np.array([0.0, 1.0] * 4), "thrust": np.ones(8)}
+    command["grip"] = np.ones(1)
     ages = {"pose_age": 0.04, "joint_age": 0.0, "ready": True}
     for name, value in changes.items():
         if name in ages:
@@ -28,12 +31,12 @@ def situation(**changes):
             continue
         record, field, i = name.split("_", 1)[0], *name.split("_", 1)[1].rsplit("_", 1)
         {"sample": sample, "state": state, "reference": reference, "command": command}[record][field][int(i)] = value
-    applied = Applied(t, np.zeros(2), np.zeros(8))
+    applied = Applied(t, np.zeros(2), np.zeros(8), np.ones(1))
     return (
         Sample(t, t, 1.0, sample["joint_angle"], sample["joint_rate"], t - 0.04, 1.0, sample["pose"], applied),
         State(t, ages["ready"], state["q"], state["u"], np.zeros(5), ages["pose_age"], ages["joint_age"]),
         Reference(t, reference["q"], np.zeros(5), np.zeros(5), False),
-        Command(t, command["torque"], command["opening"], command["thrust"]),
+        Command(t, command["torque"], command["opening"], command["thrust"], command["grip"]),
     )
 
 
@@ -69,6 +72,8 @@ REFUSALS = [
     ({"reference_q_2": NAN}, Reason.REFERENCE_NOT_FINITE),
     ({"command_opening_0": 1.01}, Reason.OPENING_OUT_OF_RANGE),
     ({"command_opening_0": -0.01}, Reason.OPENING_OUT_OF_RANGE),
+    ({"command_grip_0": 0.5}, Reason.GRIP_OUT_OF_RANGE),
+    ({"command_grip_0": NAN}, Reason.COMMAND_NOT_FINITE),
     ({"ready": False, "t": 2.1}, Reason.SENSORS_NEVER_REPORTED),
 ]
 

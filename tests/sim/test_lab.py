@@ -87,7 +87,7 @@ def test_a_device_that_gives_other_numbers_than_float64_is_refused():
     _, devices = build_lab(bed)
     command = Command(0.0, np.zeros(2), np.ones(8), np.zeros(8))
     devices.thrusters.write = lambda t, setpoint: setpoint.astype(int)
-    with pytest.raises(TypeError, match="int64, expected float64"):
+    with pytest.raises(TypeError, match="int64 and float64, expected float64"):
         devices.write(0.0, command)
     frame = devices.vision.read(0.0)
     devices.vision.read = lambda t: frame._replace(values=frame.values.astype(np.float32))

@@ -1,0 +1,26 @@
+"""What an audited simulation records of itself beside the motion."""
+
+from __future__ import annotations
+
+from config.coordinates import Coordinate
+from config.testbed import Testbed
+
+
+def audit_values(bed: Testbed) -> tuple[Coordinate, ...]:
+    """Names and units of the audit, in the order of its record; none where the testbed is not audited."""
+    if not bed.simulation.audit:
+        return ()
+    return (
+        Coordinate("kinetic_energy", "J"),
+        #: kinetic, of gravity and of strain
+        Coordinate("energy", "J"),
+        #: done on the modules by motors, thrusters, table and driven contacts, less what damping and catches took
+        Coordinate("work", "J"),
+        *(Coordinate(f"momentum_{axis}", "N s") for axis in "xyz"),
+        *(Coordinate(f"angular_momentum_{axis}", "N m s") for axis in "xyz"),
+        #: largest of all closed contacts, in metres and radians, and in their rates
+        Coordinate("gap", "1"),
+        Coordinate("slip", "1"),
+        #: sine of the least angle of a constraint to the others; 1 where nothing is held
+        Coordinate("independence", "1"),
+    )

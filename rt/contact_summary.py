@@ -1,0 +1,68 @@
+"""What the contacts of a run bore, and when they opened and closed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from config.records import Array
+from config.testbed import Testbed
+from rt.channels import Channels
+from rt.contact_changes import ContactChanges
+
+
+class ContactSummary:
+    """Gathers the largest forces and the changes."""
+
+    def __init__(self, bed: Testbed, channels: Channels) -> None:
+        self._bed, self._places = bed, {e: channels.place("/truth", e) for e in ("closed", "wrench", "squeeze")}
+        n = len(bed.contacts)
+        self._linear = 2 if bed.robot.dimension == "planar" else 3
+        self._force, self._moment, self._closed = np.zeros(n), np.zeros(n), np.zeros(n)
+        self._squeeze = np.zeros(len(bed.squeezed))
+        self._changes = ContactChanges(bed, channels)
+        self._events: list[dict[str, Any]] = []
+
+    def update(self, rows: Array) -> None:
+        """Take in rows that follow those before."""
+        if not self._bed.contacts:
+            return
+        wrench = np.nan_to_num(rows[:, self._places["wrench"]]).reshape(len(rows), len(self._force), -1)
+        sizes = (np.linalg.norm(part, axis=2).max(axis=0) for part in np.split(wrench, [self._linear], axis=2))
+        self._force, self._moment = (np.maximum(x, y) for x, y in zip((self._force, self._moment), sizes, strict=True))
+        # 1 closed, 2 slipping; 3 is out of reach
+        self._closed += np.isin(rows[:, self._places["closed"]], (1, 2)).sum(axis=0)
+        self._squeeze = np.maximum(self._squeeze, np.nan_to_num(rows[:, self._places["squeeze"]]).max(axis=0))
+        for change in self._changes.look(rows):
+            self._events.append(
+                {
+                    "t_s": change.t,
+                    "contact": change.contact,
+                    "what": change.what,
+                    "impulse": change.impulse,
+                    "energy_lost_j": change.energy_lost,
+                }
+            )
+
+    def result(self) -> dict[str, Any]:
+        """By name; nothing where there are no contacts."""
+        if not self._bed.contacts:
+            return {}
+        period = self._bed.loop.period_s
+        borne = zip(self._bed.contacts, self._force, self._moment, self._closed, strict=True)
+        return {
+            "contacts": {
+                contact.name: {
+                    "force": {"unit": "N", "max": float(force)},
+                    "moment": {"unit": "N m", "max": float(moment)},
+                    "closed_s": float(ticks) * period,
+                }
+                for contact, force, moment, ticks in borne
+            },
+            "squeeze": {
+                name: {"unit": "N", "max": float(size)}
+                for name, size in zip(self._bed.squeezed, self._squeeze, strict=True)
+            },
+            "switching": self._events,
+        }

@@ -1,0 +1,127 @@
+"""The plant under one set of closed contacts: its strides, and what the contacts feel."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from config.records import Array
+from config.testbed import Testbed
+from mrds.compilation import compile_functions
+from mrds.contacts.contact_set import SOUND, ContactSet, Label
+from mrds.kernel import Kernel
+from sim.equations import force_function, lab_function, step_function, stride_function
+from sim.motion import Motion, is_driven
+
+#: the label of a plant without contacts
+FREE = Label((), frozenset())
+
+
+class Felt(NamedTuple):
+    """What the contacts of a testbed feel; nothing of those that are open."""
+
+    wrench: Array  #: (n_c d) by the first side on the second, at it, in world axes
+    squeeze: Array  #: of each module between contacts: size of the part of their forces that does not move it [N]
+    gap: float  #: largest of all [m, rad]
+    slip: float  #: largest of all [m/s, rad/s]
+    independence: float  #: sine of the least angle of a constraint to the others
+
+
+class Stride:
+    """So many steps of the plant in one call of compiled code."""
+
+    def __init__(self, kernel: Kernel, steps: int) -> None:
+        before, thrust, torque = kernel.inputs
+        after, path, self.independence = kernel.outputs
+        self.steps = steps
+        #: takes the state, full thrust in each step (steps, n_t) [N], and torque (n_m) [N m]
+        self.fill, self.evaluate = kernel.fill, kernel.evaluate
+        #: what was filled in, and the state afterwards
+        self.before, self.thrust, self.torque, self.after = (
+            before,
+            thrust.reshape(-1, steps, order="F").T,
+            torque,
+            after,
+        )
+        self.no_thrust, self.no_torque = np.zeros((steps, thrust.size // steps)), np.zeros(torque.size)
+        #: [q; u] at the end of each step (steps, n_q + n_u)
+        self.path: Array = path.reshape(-1, steps, order="F").T
+
+
+class Held:
+    """The plant while these contacts are closed, everything compiled."""
+
+    def __init__(self, bed: Testbed, contacts: ContactSet | None, tick: int) -> None:
+        self._bed, self.contacts = bed, contacts
+        self.label = contacts.label if contacts else FREE
+        motion = Motion(bed, contacts)
+        self._n_q, self._n_x, self._n_extra = motion.n_q, motion.n_q + motion.n_u, motion.n_extra
+        self._is_driven, self._squeezed = is_driven(bed), bed.squeezed
+        #: where the closed contacts stand among all
+        self._closed = [i for i, contact in enumerate(bed.contacts) if contact.name in self.label.closed]
+        one = step_function(bed, motion)  # of which every stride is made: it is compiled once
+        functions = [stride_function(one, motion, steps) for steps in sorted({1, tick})]
+        if contacts is not None:
+            functions += [force_function(bed, motion), lab_function(bed, motion), contacts.assembly.borne]
+        kernels = compile_functions("plant", functions)
+        self.step, self.tick = (Stride(kernels[f"plant_{steps}"], steps) for steps in (1, tick))
+        self._kernels = kernels
+        self._d = 3 if bed.robot.dimension == "planar" else 6
+
+    def unsound(self, stride: Stride) -> bool:
+        """Whether constraints depended on each other on the way, so that the stride has to be taken in another way."""
+        return self.contacts is not None and not stride.independence[0] > SOUND
+
+    def walk(self, stride: Stride) -> None:
+        """The same stride where constraints depend on each other: forces are then the smallest of all that do.
+
+        The force of the lab is held over each physics step.
+        """
+        assert self.contacts is not None
+        drift, h = self._bed.simulation.drift, self._bed.simulation.physics_step_s
+        feedback = (drift.damping_1_s, drift.stiffness_1_s2) if drift.cure == "feedback" else (0.0, 0.0)
+        state, n_q, n_x = stride.before.copy(), self._n_q, self._n_x
+        for k, thrust in enumerate(stride.thrust):
+            q, u, extra = state[:n_q], state[n_q:n_x], state[n_x : n_x + self._n_extra]
+            force, t = self.force(state, thrust, stride.torque), self._time(state)
+            drive = self.contacts.drive([t, t + h / 2, t + h])._asdict()
+            project = drift.cure == "projection"
+            q_after, u_after = self.contacts.rk4(
+                q, u, force, h, **drive, feedback=feedback, project=project, by_stages=True
+            )
+            passed = self._passed(h, float(force @ (u + u_after)) / 2)
+            state = self._kernels["plant_lab"].call(state, thrust, np.concatenate((q_after, u_after, extra + passed)))[
+                0
+            ]
+            state = state.copy()
+            stride.path[k] = state[:n_x]
+        stride.after[:] = state
+
+    def force(self, state: Array, thrust: Array, torque: Array) -> Array:
+        """Generalised force of the lab on all modules, with this thrust of a full tank and these torques."""
+        return self._kernels["plant_force"].call(state, thrust, torque)[0].copy()
+
+    def feel(self, state: Array, thrust: Array, torque: Array) -> Felt:
+        """What the contacts feel in a state, with this thrust of a full tank and these torques."""
+        contacts = self.contacts
+        wrench, squeeze = np.zeros(len(self._bed.contacts) * self._d), np.zeros(len(self._squeezed))
+        if contacts is None or not contacts.contacts:
+            return Felt(wrench, squeeze, 0.0, 0.0, 1.0)
+        q, u = state[: self._n_q], state[self._n_q : self._n_x]
+        drive = contacts.drive(self._time(state))
+        moved = contacts.accelerate(q, u, self.force(state, thrust, torque), **drive._asdict())
+        felt = self._kernels["borne"].call(q, u, drive.free_force, moved.force)[0]
+        wrench.reshape(-1, self._d)[self._closed] = felt.reshape(-1, self._d)
+        for i, module in enumerate(self._squeezed):
+            squeeze[i] = np.linalg.norm(contacts.internal_force(module, q, moved.force))
+        gap, slip = (float(np.abs(x).max(initial=0.0)) for x in contacts.errors(q, u, drive.velocity, drive.place))
+        return Felt(wrench, squeeze, gap, slip, moved.independence)
+
+    def _time(self, state: Array) -> float:
+        """Of the state, where contacts are driven by it [s]."""
+        return float(state[self._n_x]) if self._is_driven else 0.0
+
+    def _passed(self, h: float, power: float) -> Array:
+        """What is added to time and work over a step. Contacts that are driven do work that is not counted here."""
+        return np.array([h] * self._is_driven + [h * power] * self._bed.simulation.audit)

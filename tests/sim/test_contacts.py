@@ -1,0 +1,240 @@
+"""The plant with contacts: what holds, what is let go, what is caught, and what that takes."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from config import testbed
+from config.errors import InputError
+from config.loader import load
+from mrds.energy import Energy
+from rt.audit import AuditVerdict
+from rt.contact_changes import ContactChanges
+from rt.log import Log
+from rt.session import simulate_in_memory
+from sim.plant import Plant
+
+PUCK = {"name": "body", "mass_kg": 2.0, "inertia_kg_m2": 0.05}
+GRIP = {"name": "grip", "kind": "rigid_grasp"}
+
+
+def puck(name: str, **more: Any) -> dict[str, Any]:
+    """A disc of 0.1 m that floats on the table, with a point on either side."""
+    points = [{"name": n, "body": "body", "position_m": [x, 0.0]} for n, x in (("front", 0.1), ("back", -0.1))]
+    content = {"dimension": "planar", "base": "floating", "bodies": [PUCK], "points": points}
+    return {"name": name, **content, **more}
+
+
+def bed(modules: list[Any], contacts: list[Any], *, holds: Any = (), **simulation: Any) -> testbed.Testbed:
+    return testbed.Testbed.model_validate(
+        {
+            "name": "pucks",
+            "title": "Pucks",
+            "seed": 1,
+            "loop": {"period_s": 0.01, "duration_s": 2.0},
+            "modules": modules,
+            "contacts": contacts,
+            "behaviour": {"holds": list(holds)},
+            "simulation": {"physics_step_s": 1e-3, "table": {"ideal": True}, "audit": True, **simulation},
+        }
+    )
+
+
+def truth(log: Log, entry: str) -> np.ndarray:
+    values: np.ndarray = log.rows[:, log.channels.place("/truth", entry)]
+    return values
+
+
+def verdict(log: Log) -> dict[str, Any]:
+    found = AuditVerdict(log.bed, log.channels)
+    found.update(log.rows)
+    result = found.result()
+    assert result is not None
+    return result
+
+
+def chase(holds: Any, gap: float = 0.2) -> testbed.Testbed:
+    """One puck at 0.5 m/s behind another at rest, with so much way between them that 0.2 m are gone after 0.4 s."""
+    return bed(
+        [puck("hunter"), puck("prey")],
+        [{**GRIP, "first": {"module": "prey", "point": "back"}, "second": {"module": "hunter", "point": "front"}}],
+        holds=holds,
+        initial={"hunter_body_x_m_s": 0.5, "prey_body_x_m": 0.2 + gap},
+    )
+
+
+HOLDS = [{"from_s": 0.0, "closed": []}, {"from_s": 0.4, "closed": ["grip"]}, {"from_s": 1.0, "closed": []}]
+
+
+def test_a_catch_keeps_momentum_and_says_what_energy_it_took() -> None:
+    log = simulate_in_memory(chase(HOLDS))
+    u, t = truth(log, "u"), truth(log, "t")
+    caught = (t > 0.405) & (t < 0.995)
+    np.testing.assert_allclose(u[caught], np.tile([0.25, 0, 0, 0.25, 0, 0], (caught.sum(), 1)), atol=1e-12)
+    assert truth(log, "lost")[-1] == pytest.approx(0.5 * 2.0 * 0.5**2 / 2)
+    assert truth(log, "caught")[-1] == pytest.approx(2.0 * 0.25)
+    assert verdict(log)["held"]
+
+
+def test_letting_go_leaves_velocities_as_they_were() -> None:
+    log = simulate_in_memory(chase(HOLDS))
+    u, t = truth(log, "u"), truth(log, "t")
+    np.testing.assert_array_equal(u[t > 1.0], np.tile(u[np.searchsorted(t, 0.9)], ((t > 1.0).sum(), 1)))
+    closed = truth(log, "closed")[:, 0]
+    assert closed[t < 0.395].max() == closed[t > 1.005].max() == 0.0
+
+
+def test_what_happened_to_a_contact_is_found_in_the_rows() -> None:
+    log = simulate_in_memory(chase(HOLDS))
+    changes = list(ContactChanges(log.bed, log.channels).look(log.rows))
+    assert [(c.what, round(c.t, 2)) for c in changes] == [("closed", 0.41), ("opened", 1.01)]
+    assert changes[0].energy_lost == pytest.approx(0.125)
+    assert changes[0].impulse == pytest.approx(0.5)
+
+
+def test_a_grip_out_of_reach_goes_on_trying_and_is_seen_to() -> None:
+    log = simulate_in_memory(chase([HOLDS[0], {"from_s": 0.1, "closed": ["grip"]}]))
+    closed, t = truth(log, "closed")[:, 0], truth(log, "t")
+    assert set(closed[(t > 0.105) & (t < 0.375)]) == {3.0}
+    assert set(closed[t > 0.405]) == {1.0}
+    np.testing.assert_allclose(truth(log, "u")[-1, [0, 3]], 0.25)
+
+
+def test_a_held_object_feels_the_force_that_carries_it_and_no_squeeze() -> None:
+    """A spring of torque turns two pucks that are one: the contact force is mass times acceleration of the second."""
+    alone = chase([])
+    contact = alone.contacts[0].model_copy(update={"kind": "rigid_grasp"})
+    turning = alone.model_copy(
+        update={
+            "contacts": (contact,),
+            "simulation": alone.simulation.model_copy(
+                update={"initial": {"prey_body_x_m": 0.2, "hunter_body_heading_rad_s": 1.0}, "fit_start": True}
+            ),
+        }
+    )
+    log = simulate_in_memory(turning)
+    rate = truth(log, "u")[-1, 2]
+    force = np.linalg.norm(truth(log, "wrench")[1:, :2], axis=1)
+    np.testing.assert_allclose(force, 2.0 * rate**2 * 0.1, rtol=1e-9)
+    assert truth(log, "squeeze").shape[1] == 0
+    assert verdict(log)["held"]
+
+
+def pendulum(contacts: int) -> testbed.Testbed:
+    """A puck that hangs on the ground by its back, by one pin or by several that say the same."""
+    pins = [
+        {"name": f"pin{i}", "kind": "revolute", "first": {}, "second": {"module": "bob", "point": "back"}}
+        for i in range(contacts)
+    ]
+    gravity = {"gravity_m_s2": [0.0, -9.81]}
+    return bed([puck("bob", **gravity)], pins, initial={"body_x_m": 0.1})
+
+
+def test_pins_that_say_the_same_move_it_like_one_and_share_its_force() -> None:
+    one, two = (simulate_in_memory(pendulum(n)) for n in (1, 2))
+    np.testing.assert_allclose(truth(two, "q"), truth(one, "q"), atol=1e-9)
+    shares = truth(two, "wrench").reshape(len(two.rows), 2, 3)
+    np.testing.assert_allclose(shares[1:, 0], truth(one, "wrench")[1:] / 2, atol=1e-8)
+    np.testing.assert_allclose(shares[:, 0], shares[:, 1], atol=1e-9)
+    checks = verdict(two)["checks"]
+    assert not checks["condition"]["held"]
+    assert verdict(one)["checks"]["energy"]["largest"] < 1e-8
+
+
+def test_the_swing_of_a_pinned_puck_is_that_of_a_pendulum() -> None:
+    log = simulate_in_memory(pendulum(1))
+    balance = [
+        Energy(log.bed.modules).balance(q, u).energy for q, u in zip(truth(log, "q"), truth(log, "u"), strict=True)
+    ]
+    np.testing.assert_allclose(balance, balance[0], atol=1e-9)
+    inertia, arm = 0.05 + 2.0 * 0.1**2, 0.1
+    angle, rate = truth(log, "q")[:, 2], truth(log, "u")[:, 2]
+    np.testing.assert_allclose(0.5 * inertia * rate**2, -2.0 * 9.81 * arm * np.sin(angle), atol=1e-8)
+
+
+def test_a_start_that_does_not_fit_is_refused_or_moved() -> None:
+    apart = {"initial": {"body_x_m": 0.13}}
+    with pytest.raises(InputError, match=r"leaves contact 'pin0' off by 0.03 m or rad, expected a start that fits it"):
+        Plant(bed([puck("bob")], [c.model_dump() for c in pendulum(1).contacts], **apart))
+    plant = Plant(bed([puck("bob")], [c.model_dump() for c in pendulum(1).contacts], **apart, fit_start=True))
+    np.testing.assert_allclose(plant.q, [0.1, 0.0, 0.0], atol=1e-9)
+
+
+def test_contacts_that_contradict_each_other_are_refused_by_name() -> None:
+    pins = [
+        {"name": name, "kind": "revolute", "first": {"position_m": at}, "second": {"module": "bob", "point": "back"}}
+        for name, at in (("here", [0.0, 0.0]), ("there", [1.0, 0.0]))
+    ]
+    with pytest.raises(InputError, match="contacts here, there can't all be closed") as refusal:
+        Plant(bed([puck("bob")], pins, initial={"body_x_m": 0.1}, fit_start=True))
+    assert "stays off by 0.5 m" in str(refusal.value)
+
+
+def test_too_many_modes_for_the_step_are_refused_with_the_limit() -> None:
+    many = load("mrds-1", ["modules.arm.bodies.link.flexible.modes_y=6", "simulation.physics_step_s=0.01"])
+    with pytest.raises(
+        InputError, match=r"a step of 0.01 s is too long for the mode of .* Hz, expected at most"
+    ) as told:
+        Plant(many)
+    limit = float(str(told.value).split("at most ")[1].split(" s")[0])
+    good = load("mrds-1", ["modules.arm.bodies.link.flexible.modes_y=6", "loop.period_s=0.01"])
+    steps = int(np.ceil(0.01 / limit))
+    fine = good.model_copy(update={"simulation": good.simulation.model_copy(update={"physics_step_s": 0.01 / steps})})
+    log = simulate_in_memory(fine)
+    assert np.isfinite(log.rows[:, log.channels.place("/truth", "q")]).all()
+
+
+@pytest.mark.parametrize("cure", ["projection", "feedback", "off"])
+def test_a_loop_stays_closed(cure: str) -> None:
+    log = simulate_in_memory(
+        load("mrds-6a", [f"simulation.drift.cure={cure}", "simulation.audit=true", "loop.duration_s=5"])
+    )
+    result = verdict(log)
+    assert result["held"]
+    assert result["checks"]["gap"]["largest"] < {"projection": 1e-14, "feedback": 1e-10, "off": 1e-9}[cure]
+
+
+def test_an_audit_notices_energy_from_nowhere() -> None:
+    log = simulate_in_memory(load("mrds-6a", ["simulation.audit=true", "loop.duration_s=1"]))
+    rows = log.rows.copy()
+    rows[50:, log.channels.column("/truth", "energy_j")] += 1e-6
+    spoilt = AuditVerdict(log.bed, log.channels)
+    spoilt.update(rows)
+    assert not (spoilt.result() or {})["held"]
+
+
+def test_a_preset_from_a_file_with_a_bumper_bounces(tmp_path: Path) -> None:
+    ball = puck("ball", gravity_m_s2=[0.0, -9.81])
+    floor = {"name": "floor", "kind": "bumper", "first": {"rotation_rad": [0.0, 0.0, np.pi / 2]}}
+    floor |= {"second": {"module": "ball", "point": "front"}, "parameters": {"restitution": 0.8, "radius_m": 0.0}}
+    ball["points"] = [{"name": "front", "body": "body", "position_m": [0.0, 0.0]}]
+    log = simulate_in_memory(bed([ball], [floor], initial={"body_y_m": 1.0}))
+    strikes = [c for c in ContactChanges(log.bed, log.channels).look(log.rows) if c.what == "struck"]
+    falls = np.sqrt(2 / 9.81) * np.cumsum([1.0, *(2 * 0.8**n for n in range(1, len(strikes)))])
+    np.testing.assert_allclose([c.t for c in strikes], falls, atol=0.011)
+    np.testing.assert_allclose(
+        [c.energy_lost for c in strikes], 2 * 9.81 * 0.64 ** np.arange(len(strikes)) * 0.36, rtol=1e-9
+    )
+    assert verdict(log)["held"]
+
+
+def test_a_controlled_robot_does_the_same_beside_a_puck_it_does_not_touch() -> None:
+    changes = ["loop.duration_s=2", "simulation.table.ideal=true"]
+    alone = simulate_in_memory(load("free-flyer", changes))
+    beside = load("free-flyer", changes).model_dump()
+    beside["modules"] += (puck("puck"),)
+    joints = {name: f"vehicle_{name}" for name in ("shoulder", "elbow")}
+    beside["devices"]["joint_sensors"]["joints"] = list(joints.values())
+    for motor, limit in zip(beside["devices"]["motors"], beside["safety"]["joints"], strict=True):
+        motor["joint"], limit["joint"] = joints[motor["joint"]], joints[limit["joint"]]
+    beside["simulation"]["joint_sensors"]["offset_rad"] = {
+        joints[name]: x for name, x in beside["simulation"]["joint_sensors"]["offset_rad"].items()
+    }
+    beside["simulation"]["initial"] = {f"vehicle_{k}": x for k, x in beside["simulation"]["initial"].items()}
+    for waypoint in beside["behaviour"]["waypoints"]:
+        waypoint["target"] = {f"vehicle_{key}": x for key, x in waypoint["target"].items()}
+    together = simulate_in_memory(testbed.Testbed.model_validate(beside))
+    np.testing.assert_array_equal(truth(together, "q")[:, :5], truth(alone, "q"))
+    assert not truth(together, "u")[:, 5:].any()
