@@ -1,0 +1,309 @@
+"""The published systems that come with Granite: which there are, and that on the plant they keep energy and contacts.
+
+Everything runs in the virtual machine, which is the compiled code to the bit and there at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import pytest
+from scipy.integrate import simpson
+
+from config import loader
+from config.loader import load, presets
+from config.records import Array
+from controllers.behaviours.holds import Holds
+from mrds.energy import Energy
+from mrds.model import Model
+from sim.lab import build_lab
+from sim.plant import Plant
+
+if TYPE_CHECKING:  # pytest takes a class of this name for a test
+    from config.testbed import Testbed
+
+FILES = {path.stem: path for path in (Path(loader.__file__).parent / "testbeds").glob("*.toml")}
+#: published systems, and how many velocities they have
+SIZES = {
+    "mrds-1": 3,
+    "mrds-2a": 6,
+    "mrds-2b": 6,
+    "mrds-2c": 6,
+    "mrds-3": 10,
+    "mrds-4": 12,
+    "mrds-5a": 16,
+    "mrds-5b": 16,
+    "mrds-5c": 17,
+    "mrds-6a": 12,
+    "mrds-6b": 12,
+    "flx-pendulum": 2,
+    "flx-joint-mass": 2,
+    "flx-joint-mass/no-joint-mass": 2,
+    "flx-joint-mass/heavy": 2,
+    "flx-three-link": 7,
+    "sun-planar": 13,
+    "sun-planar/frr-o-rrr": 15,
+    "sun-planar/rfr-o-rrr": 15,
+    "sun-planar/ffr-o-rrr": 17,
+    "sun-planar/frr-o-rrf": 17,
+    "fixed-dual-arm": 7,
+    "leap": 8,
+    "leap/ideal": 8,
+    "spatial-dual-arm": 18,
+    "spatial-dual-arm/flexible": 26,
+    "spatial-dual-arm/floating": 30,
+    "chains": 30,
+    "chains/type-0": 30,
+    "chains/type-1": 54,
+}
+SOURCES = ("Bonaventura 2002", "Mackay 1988", "Sun 1996", "Lilly and Orin 1991", "Stanford report of 1987")
+PRESETS = [bed for bed in SIZES if "/" not in bed]
+
+#: nothing pushes them
+FREE = [
+    "flx-pendulum", "flx-joint-mass", "flx-joint-mass/no-joint-mass", "flx-joint-mass/heavy", "chains/type-0",
+    "chains/type-1",
+]  # fmt: skip
+#: motors push them
+PUSHED = [
+    "mrds-1", "mrds-2a", "mrds-2b", "mrds-2c", "mrds-6a", "mrds-6b", "flx-three-link", "sun-planar",
+    "sun-planar/frr-o-rrr", "sun-planar/rfr-o-rrr", "sun-planar/ffr-o-rrr", "sun-planar/frr-o-rrf", "fixed-dual-arm",
+    "spatial-dual-arm", "spatial-dual-arm/flexible", "spatial-dual-arm/floating",
+]  # fmt: skip
+#: torques and motions act in their contacts
+DRIVEN = ["mrds-3", "mrds-4", "mrds-5a", "mrds-5b", "mrds-5c"]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _in_the_virtual_machine() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GRANITE_NO_COMPILER", "1")
+        yield
+
+
+class Run(NamedTuple):
+    """What a bed did, tick by tick."""
+
+    energy: Array  #: [J]
+    work: Array  #: of the motors so far [J]
+    stirred: float  #: the most that was kinetic or strain energy [J]
+    gap: float  #: the most that any closed contact was off [m, rad]
+
+    @property
+    def error(self) -> float:
+        """Energy that came from nowhere, of all that was moved."""
+        return float(np.abs(self.energy - self.energy[0] - self.work).max() / self.stirred)
+
+
+def run(bed: Testbed, duration: float) -> Run:
+    """Every motor follows its profile, as the open-loop controllers have it: held from the middle of each period."""
+    plant, devices = build_lab(bed)
+    names, period = [c.name for c in bed.positions], bed.loop.period_s
+    profiles = [bed.behaviour.torques.get(motor.joint) for motor in bed.devices.motors]
+    joints = [names.index(motor.joint) for motor in bed.devices.motors]
+    measured, balance = Energy(bed.modules), []
+    work, gap, looks = [0.0], [], max(1, round(duration / period) // 50)
+    for tick in range(round(duration / period)):
+        balance.append(measured.balance(plant.q, plant.u))
+        torque = np.array([p.at((tick + 0.5) * period) if p else 0.0 for p in profiles])
+        if devices.motors:
+            torque = devices.motors.write(tick * period, torque).copy()
+        before = plant.q[joints]
+        plant.advance((tick + 1) * period)
+        work.append(work[-1] + float(torque @ (plant.q[joints] - before)))
+        if tick % looks == 0:
+            gap.append(plant.feel().gap)
+    balance.append(measured.balance(plant.q, plant.u))
+    stirred = max(b.kinetic + b.strain for b in balance)
+    return Run(np.array([b.energy for b in balance]), np.array(work), stirred, max(gap))
+
+
+def test_all_published_systems_are_presets() -> None:
+    there = {bed for p in presets() for bed in (p.name, *(f"{p.name}/{variant}" for variant, _ in p.variants))}
+    assert SIZES.keys() <= there
+
+
+@pytest.mark.parametrize(("bed", "size"), SIZES.items())
+def test_a_preset_loads_under_its_name_with_its_degrees_of_freedom(bed: str, size: int) -> None:
+    testbed = load(bed)
+    assert testbed.name == bed
+    assert len(testbed.velocities) == size
+
+
+@pytest.mark.parametrize("bed", PRESETS)
+def test_a_preset_begins_with_its_source_and_has_a_title_of_one_line(bed: str) -> None:
+    lines = FILES[bed].read_text(encoding="utf-8").splitlines()
+    head = " ".join(line[2:] for line in lines[: lines.index(f'name = "{bed}"')])
+    assert any(source in head for source in SOURCES)
+    assert "ours" in head or bed in ("mrds-1", "mrds-5c")
+    assert max(len(line) for line in lines if line.startswith("#")) <= 120
+    assert "\n" not in load(bed).title
+
+
+@pytest.mark.parametrize("bed", SIZES)
+def test_only_what_floats_on_the_granite_has_a_table(bed: str) -> None:
+    assert load(bed).simulation.table.ideal == (bed != "leap")
+
+
+@pytest.mark.parametrize("bed", SIZES)
+def test_motors_can_give_the_torques_they_are_asked_for(bed: str) -> None:
+    testbed = load(bed)
+    limits = {motor.joint: motor.torque_limit_n_m for motor in testbed.devices.motors}
+    for joint, profile in testbed.behaviour.torques.items():
+        assert abs(profile.amplitude_n_m) + abs(profile.offset_n_m) < limits[joint]
+
+
+@pytest.mark.parametrize(
+    ("variant", "flexible"),
+    [
+        ("frr-o-rrr", {("left", "link1")}),
+        ("rfr-o-rrr", {("left", "link2")}),
+        ("ffr-o-rrr", {("left", "link1"), ("left", "link2")}),
+        ("frr-o-rrf", {("left", "link1"), ("right", "link1")}),
+    ],
+)
+def test_letters_of_suns_set_ups_say_which_links_are_flexible(variant: str, flexible: set[tuple[str, str]]) -> None:
+    bed = load(f"sun-planar/{variant}")
+    assert {(m.name, b.name) for m in bed.modules for b in m.bodies if b.flexible} == flexible
+    assert variant.upper() in bed.title
+    assert not any(b.flexible for m in load("sun-planar").modules for b in m.bodies)
+
+
+def test_chains_of_type_0_stand_on_the_ground_and_those_of_type_1_on_the_body() -> None:
+    for bed in ("chains", "chains/type-0"):
+        assert [m.base for m in load(bed).modules] == ["fixed"] * 4 + ["floating"]
+        assert all(c.second.module == "body" for c in load(bed).contacts)
+    legs = load("chains/type-1")
+    assert {c.first.module for c in legs.contacts if c.kind == "rigid_grasp"} == {"body"}
+    assert all(c.first.grounded for c in legs.contacts if c.kind == "hard_point")
+    for bed in ("chains/type-0", "chains/type-1"):
+        assert len(load(bed).devices.motors) == 4 * 6
+
+
+def test_the_leaping_vehicle_holds_one_bar_then_none_then_the_other() -> None:
+    assert [hold.closed for hold in load("leap").behaviour.holds] == [("grip1",), (), ("grip2",)]
+
+
+@pytest.mark.parametrize("bed", FREE)
+def test_free_motion_keeps_its_energy_and_its_contacts(bed: str) -> None:
+    found = run(load(bed), 0.1)
+    assert not load(bed).behaviour.torques
+    assert found.stirred > 1e-2
+    assert found.error < 1e-9
+    assert found.gap < 1e-9
+
+
+@pytest.mark.parametrize("bed", PUSHED)
+def test_energy_is_the_work_of_the_motors_and_contacts_stay_closed(bed: str) -> None:
+    found = run(load(bed), 0.1)
+    assert found.work[-1] > 0
+    # Torques begin from zero: much of the little energy so far is in the fast modes that their first steps stir.
+    assert found.error < 1e-6
+    assert found.gap < 1e-9
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("bed", [*FREE, *PUSHED])
+def test_energy_is_kept_for_ten_seconds_or_the_whole_run(bed: str) -> None:
+    testbed = load(bed)
+    found = run(testbed, min(10.0, testbed.loop.duration_s))
+    assert found.error < 1e-8
+    assert found.gap < 1e-9
+
+
+@pytest.mark.parametrize("bed", DRIVEN)
+def test_energy_is_the_work_of_motors_and_driven_contacts(bed: str) -> None:
+    testbed = load(bed)
+    plant, models = Plant(testbed), {module.name: Model(module) for module in testbed.modules}
+    measured, step = Energy(testbed.modules), testbed.simulation.physics_step_s
+    energy, power, gap = [], [], []
+    for k in range(401):
+        plant.advance(k * step)
+        felt = plant.feel()
+        energy.append(measured.balance(plant.q, plant.u).energy)
+        power.append(contact_power(testbed, models, plant, felt.wrench))
+        gap.append(felt.gap)
+    work = [simpson(power[: k + 1], dx=step) for k in range(0, 401, 2)]
+    assert max(energy) > 1e-9
+    np.testing.assert_allclose(np.array(energy[::2]) - energy[0], work, atol=1e-6 * max(energy))
+    assert max(gap) < 1e-9
+
+
+def contact_power(bed: Testbed, models: dict[str, Model], plant: Plant, wrench: Array) -> float:
+    """What the contacts do to the modules: each its wrench on the second side against how that moves from the first."""
+    states, at_q, at_u = {}, 0, 0
+    for name, model in models.items():
+        states[name] = plant.q[at_q : at_q + model.n_q], plant.u[at_u : at_u + model.n_u]
+        at_q, at_u = at_q + model.n_q, at_u + model.n_u
+    total = 0.0
+    for contact, push in zip(bed.contacts, wrench.reshape(-1, 3), strict=True):
+        for side, sign in ((contact.first, -1.0), (contact.second, 1.0)):
+            if not side.grounded:
+                twist = models[side.module].point(str(side.point), *states[side.module]).twist
+                total += sign * float(push @ twist[[0, 1, 5]])
+    return total
+
+
+def test_the_moving_base_of_system_3_takes_its_pin_along() -> None:
+    bed = load("mrds-3")
+    plant = Plant(bed)
+    for t in (0.1, 0.2, 0.4):
+        plant.advance(t)
+        # The integral of eq. 135.
+        assert plant.q[0] == pytest.approx(0.1 * 5 / (2 * np.pi) * (1 - np.cos(2 * np.pi * t / 5)), abs=1e-12)
+        assert abs(plant.q[1]) < 1e-12
+
+
+@pytest.mark.parametrize("bed", ["leap", "leap/ideal"])
+def test_the_leaping_vehicle_lets_go_flies_and_takes_hold(bed: str) -> None:
+    testbed = load(bed)
+    plant, devices = build_lab(testbed)
+    model, period = Model(testbed.robot), testbed.loop.period_s
+    names = [c.name for c in testbed.positions]
+    joints = [names.index(motor.joint) for motor in testbed.devices.motors]
+    profiles = [testbed.behaviour.torques[motor.joint] for motor in testbed.devices.motors]
+    assert plant.contacts is not None
+    assert devices.motors is not None
+    assert devices.grips is not None
+    holds = Holds(testbed)
+    work, closed, energy, momentum = 0.0, {}, {}, {}
+    for tick in range(round(testbed.loop.duration_s / period)):
+        torque = np.array([p.at((tick + 0.5) * period) for p in profiles])
+        devices.grips.write(tick * period, holds.at(tick * period))
+        devices.motors.write(tick * period, torque)
+        before = plant.q[joints]
+        plant.advance((tick + 1) * period)
+        work += float(torque @ (plant.q[joints] - before))
+        if (tick + 1) % 200 == 0:
+            t = round((tick + 1) * period)
+            closed[t] = plant.contacts.closed.tolist()
+            energy[t] = model.kinetic_energy(plant.q, plant.u)
+            momentum[t] = model.momentum(plant.q, plant.u).copy()
+            assert plant.feel().gap < 1e-9
+    assert closed[1] == [1, 0]
+    assert closed[5] == closed[12] == [0, 0]
+    assert closed[14] == closed[18] == [0, 1]
+    assert momentum[5][0] > 4.0
+    assert plant.contacts.caught[1] > 0
+    if bed == "leap/ideal":
+        np.testing.assert_allclose(momentum[12], momentum[5], atol=1e-9)
+        assert energy[12] == pytest.approx(work, rel=1e-8)
+        assert energy[18] == pytest.approx(work - plant.contacts.lost, rel=1e-8)
+
+
+def test_the_bar_of_sun_turns_by_a_quarter_and_comes_to_rest() -> None:
+    bed = load("sun-planar")
+    plant, devices = build_lab(bed)
+    assert devices.motors is not None
+    for tick in range(400):
+        t = tick * bed.loop.period_s
+        torques = [bed.behaviour.torques[m.joint].at(t + bed.loop.period_s / 2) for m in bed.devices.motors]
+        devices.motors.write(t, np.array(torques))
+    plant.advance(2.0)
+    heading = [c.name for c in bed.positions].index("object_bar_heading")
+    assert plant.q[heading] == pytest.approx(-np.pi / 4, abs=0.02)
+    np.testing.assert_allclose(plant.q[heading - 2 : heading], 0.0, atol=1e-9)
+    assert abs(plant.u[heading]) < 0.1
