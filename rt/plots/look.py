@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from matplotlib import colormaps
+from matplotlib.colors import to_hex
+
 #: a slide of 16:9
 SIZE_IN = (13.33, 7.5)
 DPI = 130
@@ -14,6 +17,7 @@ INK, SOFT, PALE = "#22262B", "#5D666F", "#E2E5E8"
 STOP, WARNING = "#B8001F", "#B87700"
 GRANITE, PATH, PLUME = "#DFE0E3", "#0072B2", "#F28C1E"
 HULL_FIRST, HULL_LAST, ARM = "#F3F6F9", "#8FB3D5", "#FFFFFF"
+STAND, CONTACT = "#C9CDD2", "#00835F"
 
 STYLE: dict[str, Any] = {
     "agg.path.chunksize": 10000,  # the line of a long run is too much for one piece
@@ -33,6 +37,13 @@ STYLE: dict[str, Any] = {
     "xtick.color": SOFT,
     "ytick.color": SOFT,
 }
+
+
+def colours(n: int) -> list[str]:
+    """Of n things: all different, or where they are too many for that, from dark to light."""
+    if n <= len(COLOURS):
+        return list(COLOURS[:n])
+    return [to_hex(colormaps["viridis"](0.92 * i / (n - 1))) for i in range(n)]
 
 
 def words(name: str) -> str:

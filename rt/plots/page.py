@@ -1,4 +1,4 @@
-"""The page of a run, and its PNG file: the table from above at the left, what went on over time at the right."""
+"""The page of a run, and its PNG file: what happened in space at the left, over time at the right."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rt.log import Log
 from rt.plots.look import DPI, SIZE_IN, SOFT, STOP, STYLE
 from rt.plots.run import Run
 from rt.plots.time_panels import draw_time_panels
-from rt.plots.top_view import draw_top_view
+from rt.plots.view import draw_view
 
 
 def plot_log(log: Log, path: Path, overwrite: bool = False) -> None:
@@ -43,14 +43,15 @@ def build_page(log: Log) -> Figure:
     figure = Figure(figsize=SIZE_IN, dpi=DPI, layout=ConstrainedLayoutEngine(rect=(0.005, 0.005, 0.985, 0.88)))
     _write_title(figure, log, run)
     left, right = figure.subfigures(1, 2, squeeze=False, width_ratios=(1.2, 1.0), wspace=0.02)[0]
-    draw_top_view(left.subplots(), run)
+    draw_view(left.subplots(), run)
     draw_time_panels(right, run)
     return figure
 
 
 def _write_title(figure: Figure, log: Log, run: Run) -> None:
     bed, taken = log.bed, 1e3 * run.tick_time[np.isfinite(run.tick_time)]
-    facts = [bed.name, f"seed {bed.seed}", f"{run.end - float(run.t[0]):.4g} s", f"error = {run.measure} − reference"]
+    facts = [bed.name, f"seed {bed.seed}", f"{run.end - float(run.t[0]):.4g} s"]
+    facts += [f"error = {run.measure} − reference"] if bed.controller else []
     if len(taken):
         median, late = np.percentile(taken, (50, 99))
         facts.append(f"tick of {1e3 * bed.loop.period_s:.3g} ms, taking {median:.2g} ms (99 %: {late:.2g} ms)")

@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
+from config import coordinates
+from config.audit import audit_values
+from config.coordinates import Coordinate
+from config.modules import Module
 from config.records import Array
+from rt.contact_changes import ContactChanges
 from rt.log import Log
 
 #: a number beyond this is a fault, and must not blow up the axes
 _LARGEST = 1e6
+
+
+class ModuleMotion(NamedTuple):
+    """What one module did."""
+
+    module: Module
+    coordinates: tuple[Coordinate, ...]
+    q: Array  #: one row per tick
 
 
 class Run:
@@ -21,19 +36,45 @@ class Run:
             values: Array = rows[:, log.channels.place(topic, entry)]
             return values
 
-        self.bed, self.events = log.bed, log.events
+        bed = self.bed = log.bed
+        self.events = log.events
         #: what ended the run before its time
         self.stop = next((str(event["name"]) for event in log.events if event["level"] == "error"), "")
         self.t = series("/timing", "scheduled")
-        self.end = float(self.t[-1]) + log.bed.loop.period_s
+        self.end = float(self.t[-1]) + bed.loop.period_s
         ready = series("/state", "ready")[:, None] == 1.0
         truth, estimate = series("/truth", "q"), series("/state", "q")
-        #: what is drawn as the robot's motion
-        self.measure = "estimate" if np.isnan(truth).all() else "truth"
+        #: what is drawn as motion; only the robot's is estimated, if it has a controller
+        self.measure = "estimate" if bed.controller and np.isnan(truth).all() else "truth"
+        self.modules = bed.modules if self.measure == "truth" else bed.modules[:1]
         self.q = truth if self.measure == "truth" else np.where(ready, estimate, np.nan)
         self.reference = np.where(ready, series("/reference", "q"), np.nan)
         self.torque = series("/applied", "torque")
         self.opening = np.nan_to_num(series("/applied", "opening"))
+        #: of each contact: 0 open, 1 closed, 2 closed and slipping, 3 told to close but out of reach
+        self.contact_state = np.nan_to_num(series("/truth", "closed"))
+        self.closed = (self.contact_state == 1) | (self.contact_state == 2)
+        linear = 2 if bed.robot.dimension == "planar" else 3
+        wrench = series("/truth", "wrench").reshape(len(rows), len(bed.contacts), -1 if bed.contacts else 2 * linear)
+        #: of each contact, without direction [N], [N m]
+        self.force, self.moment = (np.linalg.norm(p, axis=2) for p in (wrench[:, :, :linear], wrench[:, :, linear:]))
+        self.squeeze = series("/truth", "squeeze")
+        names = [value.name for value in audit_values(bed)]
+        self.audit = dict(zip(names, series("/truth", "audit").T, strict=True))
+        self.changes = tuple(ContactChanges(bed, log.channels).look(rows))
         self.step_times = np.nan_to_num(series("/timing", "steps"))  #: [s]
         self.tick_time = self.step_times.sum(axis=1)  #: [s]
-        self.thrusters = log.bed.devices.thrusters.units if log.bed.devices.thrusters else ()
+        self.thrusters = bed.devices.thrusters.units if bed.devices.thrusters else ()
+
+    def motions(self) -> tuple[ModuleMotion, ...]:
+        """Module by module, what they did."""
+        found, at = [], 0
+        for module in self.modules:
+            own = coordinates.positions(module)
+            found.append(ModuleMotion(module, own, self.q[:, at : at + len(own)]))
+            at += len(own)
+        return tuple(found)
+
+    def name(self, module: Module, part: str) -> str:
+        """What a part of a module is called here: with the module's name where there are several."""
+        return f"{module.name} {part}" if len(self.bed.modules) > 1 else part

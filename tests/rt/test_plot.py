@@ -1,4 +1,3 @@
-import dataclasses
 import json
 import os
 import stat
@@ -7,21 +6,19 @@ from pathlib import Path
 import matplotlib
 import numpy as np
 import pytest
+from drawn_pages import assert_nothing_is_cut, drawn, run, texts, with_rows
 from matplotlib.collections import LineCollection
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.image import imread
 from matplotlib.patches import Circle, Polygon
-from matplotlib.text import Text
 
 from config.errors import InputError
 from config.loader import from_json, load, to_json
-from rt.events import Events
 from rt.log import Log
 from rt.plots import page, plot_log
-from rt.plots.look import DPI, HULL_FIRST, HULL_LAST, PLUME, SIZE_IN, STOP, STYLE
-from rt.plots.silhouette import Silhouette
-from rt.session import simulate_in_memory
+from rt.plots.look import DPI, HULL_FIRST, HULL_LAST, PLUME, SIZE_IN, STOP
+from rt.plots.scene import Scene
 
 WIDTH, HEIGHT = int(SIZE_IN[0] * DPI), int(SIZE_IN[1] * DPI)
 
@@ -39,17 +36,6 @@ def fixed_arm():
     return from_json(json.dumps(content))
 
 
-def run(bed) -> Log:
-    """A run with its events, as the recorder would have told them."""
-    log, events = simulate_in_memory(bed), []
-
-    def tell(t, tick, level, name, text):
-        events.append({"t_s": t, "tick": tick, "level": level, "name": name, "text": text})
-
-    Events(log.channels, tell).look(log.rows)
-    return dataclasses.replace(log, events=tuple(events))
-
-
 @pytest.fixture(scope="module")
 def flown() -> Log:
     return run(load("free-flyer", ["loop.duration_s=1"]))
@@ -58,20 +44,6 @@ def flown() -> Log:
 @pytest.fixture(scope="module")
 def two_arms() -> Log:
     return run(load("two-arm-free-flyer", ["loop.duration_s=0.3"]))
-
-
-def with_rows(log: Log, rows, **changes) -> Log:
-    return dataclasses.replace(log, rows=rows, **changes)
-
-
-def drawn(log: Log) -> Figure:
-    with matplotlib.style.context(["default", STYLE]):
-        return page.build_page(log)
-
-
-def texts(figure: Figure) -> list[str]:
-    """All that can be read on the page."""
-    return [text.get_text() for text in figure.findobj(Text)]
 
 
 def test_a_short_run_becomes_a_picture(two_arms, tmp_path):
@@ -101,20 +73,15 @@ def test_a_fixed_arm_is_drawn_without_the_panels_it_has_nothing_for():
 
 
 def test_nothing_is_written_beyond_the_page(two_arms):
-    figure = drawn(two_arms)
-    figure.draw_without_rendering()
-    for text in figure.findobj(Text):
-        if text.get_visible() and text.get_text():
-            box = text.get_window_extent()
-            assert 0 <= box.x0 < box.x1 <= WIDTH, text
-            assert 0 <= box.y0 < box.y1 <= HEIGHT, text
+    assert_nothing_is_cut(drawn(two_arms))
 
 
 def test_arms_and_jets_are_seen_where_trigonometry_puts_them(flown):
     q = np.array([0.7, -0.2, 0.5, -0.8, 1.9])
     base, (heading, shoulder, elbow) = q[:2], q[2:]
-    silhouette = Silhouette(flown.bed)
-    points = silhouette.at(q[None])[0]
+    scene = Scene(flown.bed, flown.bed.modules)
+    (silhouette,) = scene.silhouettes
+    points = scene.places.at(q[None])[0, :, :2]
 
     def along(angle, length):
         return length * np.array([np.cos(angle), np.sin(angle)])

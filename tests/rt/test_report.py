@@ -4,9 +4,11 @@ import io
 import re
 
 import pytest
+from jointed_beds import bar_between_arms, box_in_space, free_flyer_and_bar
 from rich.console import Console
 
 from config import coordinates
+from config.errors import InputError
 from config.loader import load, presets
 from rt import report
 from rt.doctor import Finding
@@ -134,3 +136,119 @@ def test_a_replay_says_where_it_differs_where_it_ended_and_that_the_log_is_cut()
     assert list(report.replay_lines(Replay(0, 0, None, -1), True)) == [
         "nothing replayed: the first rows of the run are missing in the log"
     ]
+
+
+def titles(tables) -> list[str]:
+    return [str(table.title) for table in tables]
+
+
+def row(tables, title: str, name: str) -> list[str]:
+    """The words of the line that begins with this name."""
+    text = printed([table for table in tables if table.title == title], 200)
+    return next(words(line) for line in text.splitlines() if words(line)[:1] == [name])
+
+
+@pytest.mark.parametrize("name", [name for name, _, _ in presets()])
+def test_every_preset_can_be_shown(name: str):
+    bed = load(name)
+    tables = list(report.bed_tables(bed))
+    shown = words(printed(tables))
+    assert {c.name for c in bed.positions} <= set(shown)
+    assert {contact.name for contact in bed.contacts} <= set(shown)
+    assert ("stiffness [1/s2]" in printed(tables, 200)) == (bed.controller is not None)
+
+
+def test_a_flexible_link_weighs_what_its_hub_beam_and_tip_do():
+    tables = list(report.bed_tables(load("mrds-1", ["modules.arm.bodies.link.flexible.tip_mass_kg=0.05"])))
+    assert row(tables, tables[0].title, "link")[:2] == ["link", "0.498"]
+    link = row(tables, "Flexible links", "link")
+    assert link == ["link", "1", "0.448", "EI", "3.7333", "2", "y", "cantilever,", "0.05", "kg", "at", "the", "tip"]
+
+
+def test_a_contact_is_shown_with_both_sides_and_the_directions_it_holds():
+    tables = list(report.bed_tables(bar_between_arms()))
+    grip = row(tables, "Contacts", "left_grip")
+    assert grip == ["left_grip", "revolute", "left", "tip", "bar", "a", "x,", "y", "-"]
+    grasp = row(list(report.bed_tables(box_in_space())), "Contacts", "grasp")
+    assert " ".join(grasp) == "grasp rigid_grasp arm hand box handle x, y, z, rx, ry, rz -"
+
+
+def test_a_contact_of_no_kind_is_refused_by_name():
+    bed = bar_between_arms()
+    glued = bed.contacts[0].model_copy(update={"kind": "glue"})
+    with pytest.raises(InputError, match=r"left_grip.*glue"):
+        list(report.bed_tables(bed.model_copy(update={"contacts": (glued,)})))
+
+
+def test_torques_over_time_and_holds_are_shown_as_they_are():
+    torques = {
+        "left_joint": {"amplitude_n_m": 0.1, "period_s": 3.0},
+        "right_joint": {"offset_n_m": 0.5, "amplitude_n_m": -2.0, "phase_rad": -0.1, "from_s": 0.1, "until_s": 0.2},
+    }
+    holds = [{"from_s": 0.0, "closed": ["left_grip"]}, {"from_s": 0.2, "closed": []}]
+    tables = list(report.bed_tables(bar_between_arms(behaviour={"torques": torques, "holds": holds})))
+    said = " ".join(words(printed(tables, 200)))
+    assert "torque of left_joint 0.1 sin(2 pi t / 3 s) N m" in said
+    assert "torque of right_joint 0.5 -2 sin(2 pi t / 1 s -0.1) N m from 0.1 s until 0.2 s" in said
+    assert "from 0 s closed: left_grip from 0.2 s closed: no contact" in said
+    assert "moves freely" in printed(report.bed_tables(bar_between_arms()))
+
+
+def test_a_velocity_at_the_start_is_shown_and_an_unturned_quaternion_is_one():
+    bed = box_in_space(simulation={"initial": {"box_body_wz_rad_s": 0.5}})
+    tables = list(report.bed_tables(bed))
+    assert row(tables, "Degrees of freedom", "box_body_wz") == ["box_body_wz", "rad/s", "0.5"]
+    assert row(tables, "Degrees of freedom", "box_body_qw") == ["box_body_qw", "1", "1"]
+    assert "box_body_wx" not in printed(tables)
+
+
+def test_beside_a_controller_only_its_own_coordinates_have_gains():
+    tables = list(report.bed_tables(free_flyer_and_bar()))
+    assert row(tables, "Degrees of freedom", "bar_body_x")[-2:] == ["-", "-"]
+    gain = free_flyer_and_bar().gain("vehicle_elbow")
+    assert row(tables, "Degrees of freedom", "vehicle_elbow")[-2:] == [
+        f"{gain.stiffness_1_s2:g}", f"{gain.damping_1_s:g}",
+    ]  # fmt: skip
+
+
+def test_a_run_without_controller_and_thrusters_has_neither_tracking_nor_propellant(summary: dict):
+    nothing = {"impulse_n_s": 0.0, "mass_g": 0.0, "pulses": 0, "by_thruster_n_s": {}}
+    free = {**summary, "tracking_error": {}, "estimation_error": {}, "propellant": nothing}
+    tables = list(report.run_tables(free))
+    assert titles(tables) == ["Time of each step", "Run"]
+    assert "propellant" not in printed(tables)
+    assert "propellant" in printed(report.run_tables(summary))
+
+
+def test_what_contacts_bore_and_what_happened_to_them_is_shown(summary: dict):
+    contacts = {"grip": {"force": {"unit": "N", "max": 12.5}, "moment": {"unit": "N m", "max": None}, "closed_s": 3.0}}
+    change = {"t_s": 1.25, "contact": "grip", "what": "closed", "impulse": 0.5, "energy_lost_j": 0.03}
+    felt = {"contacts": contacts, "squeeze": {"bar": {"unit": "N", "max": 4.0}}, "switching": [change]}
+    tables = list(report.run_tables({**summary, **felt}))
+    assert row(tables, "Contacts", "grip") == ["grip", "12.5", "-", "3"]
+    assert row(tables, "Squeeze", "bar") == ["bar", "4"]
+    assert row(tables, "What happened to the contacts", "1.25") == ["1.25", "grip", "closed", "0.5", "0.03"]
+    often = {**felt, "switching": [change] * 500}
+    text = printed(report.run_tables({**summary, **often}))
+    assert "the first 20 of 500 times" in " ".join(words(text))
+    assert words(text).count("1.25") == 20
+
+
+def test_an_audit_says_what_did_not_hold(summary: dict):
+    checks = {
+        "energy": {"unit": "of the energy that went about", "largest": 2e-9, "limit": 1e-8, "held": True},
+        "gap": {"unit": "m, rad", "largest": 1e-3, "limit": 1e-6, "held": False},
+    }
+    tables = list(report.run_tables({**summary, "audit": {"held": False, "checks": checks}}))
+    title = "Audit: something did NOT hold"
+    assert row(tables, title, "gap") == ["gap", "1.00e-03", "1e-06", "NO", "m,", "rad"]
+    assert row(tables, title, "energy")[:4] == ["energy", "2.00e-09", "1e-08", "yes"]
+    held = {"held": True, "checks": {"energy": checks["energy"]}}
+    assert "Audit: everything held" in titles(report.run_tables({**summary, "audit": held}))
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_tables_of_many_modules_cut_no_name(width: int):
+    bed = bar_between_arms()
+    shown = words(printed(report.bed_tables(bed), width))
+    assert {"left_grip", "right_grip", "revolute", "bar_body_heading"} <= set(shown)

@@ -1,0 +1,35 @@
+"""What each step of the tick took."""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from rt.channels import STEPS
+from rt.plots.look import COLOURS
+from rt.plots.panels.panel import Panel
+from rt.plots.run import Run
+
+#: stretches of time over which the median of a step's time is taken, and ticks in one of them at least
+_MEDIANS, _TICKS = 150, 10
+#: what takes so many times as long as nine tenths of the run is cut off
+_RARE = 2.0
+
+
+def step_time_panels(run: Run) -> list[Panel]:
+    """One step on the other: the median over stretches of the run."""
+
+    def draw(axes: Axes) -> None:
+        starts = np.arange(0, len(run.t), max(-(-len(run.t) // _MEDIANS), _TICKS))
+        medians = [np.nanmedian(part, axis=0) for part in np.split(1e6 * run.step_times, starts[1:])]
+        edges = np.append(run.t[starts], run.end)
+        axes.stackplot(edges, np.array([*medians, medians[-1]]).T, colors=COLOURS, labels=STEPS, step="post")
+        # What is rare must not hide what is usual; how late the worst ticks were stands in the title.
+        totals = np.sum(medians, axis=1)
+        axes.set_ylim(0, min(1.05 * totals.max(), _RARE * float(np.percentile(totals, 90))) or None)
+        axes.set_ylabel("steps\n[us]")
+        axes.legend(
+            loc="lower right", bbox_to_anchor=(1.02, 1.0), ncols=8, fontsize=7.5, columnspacing=0.8, handlelength=1
+        )
+
+    return [Panel(draw)]

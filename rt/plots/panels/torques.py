@@ -1,0 +1,15 @@
+"""What the motors gave."""
+
+from __future__ import annotations
+
+from rt.plots.look import colours, words
+from rt.plots.panels.panel import Line, Panel, lines
+from rt.plots.run import Run
+
+
+def torque_panels(run: Run) -> list[Panel]:
+    """In the colours of the joints above, which have the legend."""
+    of_joint = dict(zip(run.bed.joints, colours(len(run.bed.joints)), strict=True))
+    driven = zip(run.bed.devices.motors, run.torque.T, strict=True)
+    named = {words(motor.joint): Line(torque, of_joint[motor.joint]) for motor, torque in driven}
+    return [lines(run, "torque\n[N m]", named, width=0.8, legend=False)] if named else []

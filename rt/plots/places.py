@@ -1,0 +1,39 @@
+"""Places on the modules of a testbed by number, and where they are in the world at many instants at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import casadi as ca
+import numpy as np
+
+from config.base import spatial
+from config.modules import Module
+from config.records import Array
+from mrds.tree import Tree
+
+
+class Places:
+    """Every place is asked for once by what it is fixed to, then known by its number: `at(q)[:, number]` is its way."""
+
+    def __init__(self, modules: Sequence[Module]) -> None:
+        self._trees = {module.name: Tree(module) for module in modules}
+        self._positions: list[ca.SX] = []
+
+    def on(self, module: str, body: str, position: Iterable[float] = (0.0, 0.0)) -> int:
+        """A place on a body, given where it is while the body is unbent."""
+        return self._add(self._trees[module].point_position(body, tuple(float(x) for x in position)))
+
+    def on_ground(self, position: Iterable[float]) -> int:
+        """A place that stays."""
+        return self._add(ca.SX(ca.DM(spatial(tuple(position)))))
+
+    def at(self, q: Array) -> Array:
+        """x, y and z of every place: (instants, places, 3) [m]; q is that of all modules, one row for each instant."""
+        symbols = ca.vertcat(*(tree.q for tree in self._trees.values()))
+        seen = ca.Function("seen", [symbols], [ca.densify(ca.vertcat(*self._positions))])
+        return np.array(seen(ca.DM(q.T))).T.reshape(len(q), -1, 3)
+
+    def _add(self, position: ca.SX) -> int:
+        self._positions.append(position)
+        return len(self._positions) - 1

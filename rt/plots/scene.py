@@ -1,0 +1,59 @@
+"""Everything of a testbed that a picture shows: its modules, and both sides of its contacts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from config.contacts import Contact, Side
+from config.modules import Module, Point
+from config.testbed import Testbed
+from mrds.contacts import KINDS
+from rt.plots.places import Places
+from rt.plots.silhouette import Silhouette
+
+
+class Scene:
+    """The modules whose motion is known, and the contacts between them."""
+
+    def __init__(self, bed: Testbed, modules: Sequence[Module]) -> None:
+        self._modules = {module.name: module for module in modules}
+        self.places = Places(modules)
+        thrusters = bed.devices.thrusters.units if bed.devices.thrusters else ()
+        self.silhouettes = [Silhouette(m, self.places, thrusters if m is bed.robot else ()) for m in modules]
+        #: whose path matters most: that of the robot, or of what comes at the end
+        self.main = self.silhouettes[0 if bed.controller else -1]
+        #: places of the first and second side of each contact, by its number in the testbed
+        self.contacts: dict[int, tuple[int, int]] = {
+            i: (self._side(contact.first), self._side(contact.second))
+            for i, contact in enumerate(bed.contacts)
+            if self._is_seen(contact)
+        }
+        #: of those that touch a surface in the plane, a place on it a metre from the first side
+        self.surfaces: dict[int, int] = {
+            i: self._along_surface(bed.contacts[i].first)
+            for i in self.contacts
+            if KINDS[bed.contacts[i].kind].rubbing and bed.robot.dimension == "planar"
+        }
+
+    def _is_seen(self, contact: Contact) -> bool:
+        return all(side.grounded or side.module in self._modules for side in (contact.first, contact.second))
+
+    def _side(self, side: Side) -> int:
+        if side.grounded:
+            return self.places.on_ground(side.position_m)
+        point = self._point(side)
+        return self.places.on(side.module, point.body, point.position_m)
+
+    def _along_surface(self, side: Side) -> int:
+        """A surface is the plane across the x axis of its side: in the page a line along the y axis."""
+        fixed: Side | Point = side if side.grounded else self._point(side)
+        x, y, *_ = fixed.position_m
+        yaw = fixed.rotation_rad[2]
+        place = x - math.sin(yaw), y + math.cos(yaw)
+        if isinstance(fixed, Side):
+            return self.places.on_ground(place)
+        return self.places.on(side.module, fixed.body, place)
+
+    def _point(self, side: Side) -> Point:
+        return next(p for p in self._modules[side.module].points if p.name == side.point)

@@ -1,0 +1,165 @@
+"""Panels over time show joints, bending, contact forces, switching and audit of testbeds without a controller."""
+
+import math
+
+import numpy as np
+import pytest
+from drawn_pages import drawn, legend, lines, panel, texts, told
+from jointed_beds import bar_between_arms, box_in_space, chain
+from matplotlib.collections import LineCollection
+from matplotlib.colors import to_rgba
+
+from config.audit import audit_values
+from config.loader import load
+from rt.audit import ENERGY_LIMIT, GAP_LIMIT
+from rt.plots.look import COLOURS, CONTACT, colours
+
+TICKS = 30
+
+
+def bar(**truth):
+    return told(bar_between_arms(), np.zeros((TICKS, 5)), **truth)
+
+
+def labels(figure) -> list[str]:
+    return [axes.get_ylabel() for axes in figure.axes[1:]]
+
+
+def test_a_bed_without_a_controller_shows_its_motion_instead_of_errors():
+    q = np.random.default_rng(1).normal(size=(TICKS, 5))
+    figure = drawn(told(bar_between_arms(), q))
+    expected = ["position\n[m]", "turn\n[rad]", "joint\n[rad]", "torque\n[N m]", "contact\n[N]", "steps\n[us]"]
+    assert labels(figure) == expected
+    joints = lines(panel(figure, "joint\n[rad]"))
+    assert joints["left joint"] == pytest.approx(q[:, 0])
+    assert joints["right joint"] == pytest.approx(q[:, 1])
+    assert lines(panel(figure, "position\n[m]"))["bar y"] == pytest.approx(q[:, 3])
+    assert lines(panel(figure, "turn\n[rad]"))["bar"] == pytest.approx(q[:, 4])
+
+
+def test_a_joint_and_its_torque_have_the_same_colour():
+    figure = drawn(bar())
+    joints, torques = (panel(figure, label).lines for label in ("joint\n[rad]", "torque\n[N m]"))
+    assert {line.get_label(): line.get_color() for line in joints} == {
+        line.get_label(): line.get_color() for line in torques
+    }
+
+
+def test_a_wheel_that_spins_does_not_press_the_other_joints_flat():
+    q = np.zeros((TICKS, 5))
+    q[:, 0], q[:, 1] = np.linspace(0, 1, TICKS), np.linspace(0, 300, TICKS)
+    figure = drawn(told(bar_between_arms(), q))
+    assert np.ptp(panel(figure, "joint\n[rad]").get_ylim()) < 2
+    assert list(lines(panel(figure, "spinning\n[rad]"))) == ["right joint"]
+
+
+def test_the_deflection_of_a_tip_is_the_sum_of_its_modes_in_millimetres():
+    q = np.random.default_rng(2).normal(size=(TICKS, 3))
+    figure = drawn(told(load("mrds-1"), q))
+    assert labels(figure) == ["joint\n[rad]", "deflection\n[mm]", "torque\n[N m]", "steps\n[us]"]
+    # A cantilever's eigenfunctions are 2 and -2 at the tip.
+    assert lines(panel(figure, "deflection\n[mm]"))["link"] == pytest.approx(2e3 * (q[:, 1] - q[:, 2]), rel=1e-6)
+
+
+def test_the_turn_of_a_base_in_space_is_its_angle_against_the_start():
+    bed = box_in_space()
+    q = np.zeros((TICKS, len(bed.positions)))
+    angle = np.linspace(0, 2.0, TICKS)
+    axis = np.array([1.0, 2.0, -2.0]) / 3
+    q[:, 4] = np.cos((0.4 + angle) / 2)
+    q[:, 5:8] = np.sin((0.4 + angle) / 2)[:, None] * axis
+    q[::2, 4:8] *= -1  # the same pose
+    assert lines(panel(drawn(told(bed, q)), "turn\n[rad]"))["box"] == pytest.approx(angle, abs=1e-7)
+
+
+def test_forces_of_contacts_are_shown_by_size_with_the_squeeze_between_them():
+    wrench = np.tile([0.3, 0.4, 0.0, 5.0, 12.0, 0.0], (TICKS, 1))
+    figure = drawn(bar(wrench=wrench, squeeze=0.25))
+    shown = lines(panel(figure, "contact\n[N]"))
+    assert {name: values[0] for name, values in shown.items()} == pytest.approx(
+        {"left grip": 0.5, "right grip": 13.0, "squeeze of bar": 0.25}
+    )
+    assert "contact\n[N m]" not in labels(figure)
+
+
+def test_moments_are_shown_where_a_contact_bears_them():
+    bed = box_in_space()
+    wrench = np.tile([0.0, 0.0, 1.0, 2.0, 3.0, 6.0], (TICKS, 1))
+    figure = drawn(told(bed, np.zeros((TICKS, len(bed.positions))), wrench=wrench))
+    (moment,) = panel(figure, "contact\n[N m]").lines
+    assert moment.get_ydata()[0] == pytest.approx(7.0)
+
+
+def test_a_contact_that_opens_and_closes_is_told_and_lined_through_every_panel():
+    closed = np.ones((TICKS, 2))
+    closed[10:20, 1] = 0
+    figure = drawn(bar(closed=closed))
+    assert {"right grip opened at 0.1 s", "right grip closed at 0.2 s"} <= set(texts(figure))
+    for axes in figure.axes[1:]:
+        at = [
+            segment[0][0]
+            for line in axes.findobj(lambda a: isinstance(a, LineCollection))
+            if (line.get_color() == to_rgba(CONTACT)).all()
+            for segment in line.get_segments()
+        ]
+        assert at == pytest.approx([0.2]), axes.get_ylabel()
+    lanes = panel(figure, "closed")
+    assert [tick.get_text() for tick in lanes.get_yticklabels()] == ["left grip", "right grip"]
+
+
+def test_contacts_that_stay_as_they_are_have_no_lanes():
+    assert "closed" not in labels(drawn(bar(closed=1.0)))
+
+
+def test_what_the_recorder_told_of_contacts_is_not_said_twice():
+    closed = np.ones((TICKS, 2))
+    closed[10:] = 0
+    log = bar(closed=closed)
+    events = ({"t_s": 0.1, "level": "info", "name": "left_grip_opened"},)
+    seen = texts(drawn(type(log)(log.bed, log.info, log.channels, log.rows, events, None, True)))
+    assert sum("left grip opened" in text for text in seen) == 1
+
+
+def test_many_changes_are_told_by_what_they_are():
+    bed = chain(9)
+    closed = np.ones((TICKS, 8))
+    closed[5:] = 0
+    seen = texts(drawn(told(bed, np.zeros((TICKS, len(bed.positions))), closed=closed)))
+    assert "contact opened at 0.05 s (8 times)" in seen
+
+
+def test_more_lines_than_colours_shade_from_the_first_to_the_last():
+    bed = chain(12)
+    figure = drawn(told(bed, np.zeros((TICKS, len(bed.positions)))))
+    axes = panel(figure, "turn\n[rad]")
+    assert legend(axes) == ["link0  …", "link11"]
+    assert len({line.get_color() for line in axes.lines}) == 12
+    assert colours(3) == list(COLOURS[:3])
+
+
+def test_the_audit_shows_energy_that_no_work_accounts_for_against_its_limit():
+    bed = bar_between_arms(simulation={"audit": True})
+    energy = np.linspace(3.0, 5.0, TICKS)
+    energy[-1] += 3e-6
+    kept = {"energy": energy, "work": np.linspace(0.0, 2.0, TICKS), "gap": np.full(TICKS, 1e-9)}
+    kept["kinetic_energy"] = np.linspace(1.0, 3.0, TICKS)
+    audit = np.transpose([kept.get(value.name, np.zeros(TICKS)) for value in audit_values(bed)])
+    axes = panel(drawn(told(bed, np.zeros((TICKS, 5)), audit=audit)), "audit")
+    shown = lines(axes)
+    assert shown["energy error"][-1] == pytest.approx(1e-6, rel=1e-6)
+    assert shown["energy error"][:-1].max() < 1e-14
+    assert shown["gap"] == pytest.approx(np.full(TICKS, 1e-9))
+    limits = {line.get_ydata()[0] for line in axes.lines if line.get_linestyle() == ":"}
+    assert limits == {ENERGY_LIMIT, GAP_LIMIT}
+    assert all("$" not in text for text in texts(axes.figure))
+
+
+def test_rounding_does_not_fill_a_panel():
+    q = np.full((TICKS, 5), 2.0)
+    q[:, 0] += 1e-13 * np.sin(np.arange(TICKS))
+    axes = panel(drawn(told(bar_between_arms(), q)), "joint\n[rad]")
+    assert np.ptp(axes.get_ylim()) > 1e-3
+    assert math.isclose(np.mean(axes.get_ylim()), 2.0, rel_tol=1e-6)
+    q[:] = 1e-15 * np.sin(np.arange(TICKS))[:, None]
+    axes = panel(drawn(told(bar_between_arms(), q)), "joint\n[rad]")
+    assert np.ptp(axes.get_ylim()) > 1e-10
