@@ -2,8 +2,14 @@
 
 import os
 
+import pytest
 from hypothesis import settings
 
 settings.register_profile("same", derandomize=True, deadline=None)
 settings.register_profile("explore", deadline=None, max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Options must stand here: pytest reads those of folders below too late."""
+    parser.addoption("--validation-table", metavar="PAGE", help="write the claims of tests/validation into this page")

@@ -10,6 +10,7 @@ import pytest
 from config.modules import Flexible
 from mrds.flexible.integrals import at_section, integrals
 from mrds.flexible.shapes import bending_shapes
+from tests.validation.claims import Claims
 
 A, MASS, EI = 4.0, 10.955, 2.0e11 * 1.476e-7
 LINK = Flexible(length_m=A, line_density_kg_m=MASS / A, ei_n_m2=EI, modes_y=3)
@@ -23,32 +24,39 @@ def factor() -> np.ndarray:
     return np.array([(math.sinh(B) + math.sin(B)) / (math.cosh(B) + math.cos(B)) for B in ROOTS])
 
 
-def test_roots_are_those_of_the_clamped_beam() -> None:
-    assert [shape.b * A for shape in bending_shapes(LINK)] == pytest.approx(ROOTS, rel=1e-6)
+def relative(claims: Claims, what: str, expected: list[float], got: np.ndarray, tolerance: float = 1e-6) -> None:
+    """Every number to its own size."""
+    shown = ", ".join(f"{x:.8g}" for x in expected)
+    claims.below("FLX F01", f"{what}: {shown}, off by, relative", tolerance, np.abs(got / expected - 1).max())
 
 
-def test_integrals_are_his(factor: np.ndarray) -> None:
+def test_roots_are_those_of_the_clamped_beam(claims: Claims) -> None:
+    relative(claims, "roots of three modes", ROOTS, np.array([shape.b * A for shape in bending_shapes(LINK)]))
+
+
+def test_integrals_are_his(factor: np.ndarray, claims: Claims) -> None:
     at, numbers = at_section(LINK, A), integrals(LINK)
     shapes = slice(2, 5)
-    assert at.phi[shapes] * factor == pytest.approx(TIP, rel=1e-6)
-    assert A * at.slope * factor == pytest.approx([3.7502081, -9.3881823, 15.7095149], rel=1e-6)
+    relative(claims, "his shapes at the tip", TIP.tolist(), at.phi[shapes] * factor)
+    relative(claims, "their slopes there, times the length", [3.7502081, -9.3881823, 15.7095149], A * at.slope * factor)
     F = np.diag(numbers.mass)[shapes] / MASS * factor**2
     G, H = numbers.mass[1, shapes] / (MASS * A) * factor, numbers.mass[0, shapes] / MASS * factor
-    assert pytest.approx([1.8556448, 0.9640639, 1.0015528], rel=1e-6) == F
-    assert pytest.approx([0.7748661, 0.0891210, 0.0324415], rel=2e-6) == G
-    assert pytest.approx([1.0666075, 0.4260676, 0.2546228], rel=1e-6) == H
+    relative(claims, "integrals F", [1.8556448, 0.9640639, 1.0015528], F)
+    relative(claims, "integrals G", [0.7748661, 0.0891210, 0.0324415], G, 2e-6)
+    relative(claims, "integrals H", [1.0666075, 0.4260676, 0.2546228], H)
     K = np.diag(numbers.stiffness) * 4 * A**3 / EI * factor**2
-    assert pytest.approx([91.760624, 1872.2846, 15249.828], rel=1e-6) == K
+    relative(claims, "integrals K", [91.760624, 1872.2846, 15249.828], K)
 
 
-def test_frequencies_of_the_clamped_link() -> None:
+def test_frequencies_of_the_clamped_link(claims: Claims) -> None:
     numbers = integrals(LINK)
     rates = np.sqrt(np.diag(numbers.stiffness) / np.diag(numbers.mass)[2:5])
-    assert rates / (2 * np.pi) == pytest.approx([3.631055, 22.75544, 63.71588], rel=1e-6)
+    relative(claims, "frequencies of the clamped link in Hz", [3.631055, 22.75544, 63.71588], rates / (2 * np.pi))
 
 
-def test_the_tip_deflects_by_33_millimetres(factor: np.ndarray) -> None:
+def test_the_tip_deflects_by_33_millimetres(factor: np.ndarray, claims: Claims) -> None:
     """zeta = 0.012; 0.0327 m is printed."""
     amplitude = 0.012 * factor[0]
-    assert amplitude * at_section(LINK, A).phi[2] == pytest.approx(0.0327, abs=5e-5)
-    assert amplitude * at_section(LINK, A).phi[2] == pytest.approx(0.032693, abs=1e-6)
+    tip = amplitude * at_section(LINK, A).phi[2]
+    claims.equal("FLX F02", "deflection of the tip, printed", 0.0327, tip, 5e-5, "m")
+    claims.equal("FLX F02", "deflection of the tip, worked out", 0.032693, tip, 1e-6, "m")

@@ -13,6 +13,7 @@ from config.modules import Module
 from mrds.model import Model
 from tests.mrds.flexible_arms import GROUND, Array, planar_arm, stiffness
 from tests.peers.interpreted import interpreted
+from tests.validation.claims import Claims
 
 A, MASS, EI, G = 4.0, 10.955, 2.0e11 * 1.476e-7, 9.81
 CANTILEVER_MS = 275.402
@@ -48,26 +49,31 @@ def swing(model: Model, q: Array, h: float, steps: int) -> tuple[Array, Array]:
 
 
 @pytest.mark.parametrize(("start", "printed"), [(0.05, 3.276), (0.1, 3.278), (0.2, 3.284), (0.4, 3.309)])
-def test_a_rigid_pendulum_has_the_printed_period_and_keeps_its_energy(start: float, printed: float) -> None:
+def test_a_rigid_pendulum_has_the_printed_period_and_keeps_its_energy(
+    start: float, printed: float, claims: Claims
+) -> None:
     """Table 3.2, the column of the elliptic integral; a link of no modes is rigid."""
     path, energy = swing(Model(pendulum(0)), np.array([start]), 1e-3, 10_000)
     when = crossings(1e-3 * np.arange(10_001), path[:, 0])
     period = 2 * np.diff(when).mean()
-    assert period == pytest.approx(printed, abs=1e-3)
+    if start == 0.05:
+        claims.equal("FLX F03", "period at small angles, printed", printed, period, 1e-3, "s")
     exact = np.sqrt(32 * A / (3 * G)) * ellipk(np.sin(start / 2) ** 2)
-    assert period == pytest.approx(exact, abs=2e-5)
-    assert np.abs(energy).max() < 1e-8
+    claims.equal("FLX F04", f"period from {start:g} rad, printed in Table 3.2", printed, period, 1e-3, "s")
+    claims.equal("FLX F04", f"period from {start:g} rad, by elliptic integral", exact, period, 2e-5, "s")
+    what = f"energy of the rigid pendulum from {start:g} rad, 10 s at 1 ms: drift"
+    claims.below("FLX F05", what, 1e-8, np.abs(energy).max(), "J")
 
 
-def test_the_double_pendulum_moves_as_its_corrected_equations_say() -> None:
+def test_the_double_pendulum_moves_as_its_corrected_equations_say(claims: Claims) -> None:
     """Mackay 1988, eqs. 3.8 and 3.9, of which the printed form does not keep the energy."""
     model = Model(pendulum(0, links=2))
     path, energy = swing(model, np.array([0.4, 0.4]), 1e-3, 5000)
     expected = {1: (0.178712, -0.134273), 2: (-0.451199, -0.021604), 4: (0.232134, 0.125605), 5: (0.408077, 0.267246)}
     for second, angles in expected.items():
-        assert path[1000 * second] == pytest.approx(angles, abs=1e-6)
+        claims.equal("FLX F06", f"double pendulum after {second} s", angles, path[1000 * second], 1e-6, "rad")
     assert model.potential_energy(path[0]) == pytest.approx(-743.6587, abs=1e-4)
-    assert np.abs(energy).max() < 1e-8
+    claims.below("FLX F07", "energy of the double pendulum, 5 s at 1 ms: drift", 1e-8, np.abs(energy).max(), "J")
     rng = np.random.default_rng(3)
     for _ in range(20):
         (p1, p2), (w1, w2) = q, u = rng.normal(size=(2, 2))
@@ -90,35 +96,40 @@ def period_ms(module: Module) -> float:
     return float(2000 * np.pi / np.sqrt(squares[squares > 1.0][0]))
 
 
-def test_one_mode_vibrates_too_fast_and_more_modes_find_the_beam_pinned_at_its_base() -> None:
+def test_one_mode_vibrates_too_fast_and_more_modes_find_the_beam_pinned_at_its_base(claims: Claims) -> None:
     """47 +- 1 ms is printed; the beam itself has 62.804 ms."""
-    assert period_ms(pendulum(1, gravity=0.0)) == pytest.approx(47.0, abs=1.0)
-    expected = {1: 47.151, 2: 62.735, 3: 62.799, 4: 62.803, 5: 62.803, 6: 62.803}
-    for modes, period in expected.items():
-        assert period_ms(pendulum(modes, gravity=0.0)) == pytest.approx(period, abs=1e-3)
+    one = period_ms(pendulum(1, gravity=0.0))
+    claims.equal("FLX F09", "vibration of a link of one mode, printed", 47.0, one, 1.0, "ms")
+    claims.equal("FLX F09", "vibration of a link of one mode, worked out", 47.151, one, 1e-3, "ms")
+    expected = [62.735, 62.799, 62.803, 62.803, 62.803]
+    found = [period_ms(pendulum(modes, gravity=0.0)) for modes in (2, 3, 4, 5, 6)]
+    claims.equal("FLX F10", "vibration of a link of 2, 3, 4, 5, 6 modes", expected, found, 1e-3, "ms")
 
 
-def test_one_mode_of_the_pinned_beam_has_its_period_at_once() -> None:
+def test_one_mode_of_the_pinned_beam_has_its_period_at_once(claims: Claims) -> None:
     exact = 2000 * np.pi * np.sqrt(MASS * A**3 / EI) / 3.926602312047919**2
     assert period_ms(pendulum(1, gravity=0.0, shapes="pinned_free")) == pytest.approx(exact, rel=1e-12)
-    assert period_ms(pendulum(6, gravity=0.0)) == pytest.approx(exact, rel=1e-6)
+    claims.near("FLX F10", "the beam itself, with 6 modes", exact, period_ms(pendulum(6, gravity=0.0)), 1e-6, "ms")
 
 
 @pytest.mark.parametrize(
     ("inertia", "one_mode", "beam"),
     [(1.0, 58.839, 68.462), (10.0, 113.941, 114.945), (100.0, 220.668, 220.692), (1e5, 275.324, 275.324)],
 )
-def test_a_heavy_hub_turns_the_beam_into_a_cantilever(inertia: float, one_mode: float, beam: float) -> None:
+def test_a_heavy_hub_turns_the_beam_into_a_cantilever(
+    inertia: float, one_mode: float, beam: float, claims: Claims
+) -> None:
     def with_hub(modes: int) -> Module:
         module = pendulum(modes, gravity=0.0)
         hub = module.bodies[1].model_copy(update={"inertia_kg_m2": inertia})
         return module.model_copy(update={"bodies": (module.bodies[0], hub)})
 
-    assert period_ms(with_hub(1)) == pytest.approx(one_mode, rel=1e-4)
-    assert period_ms(with_hub(6)) == pytest.approx(beam, rel=1e-4)
+    what = f"vibration with a hub of {inertia:g} kg m^2"
+    claims.near("FLX F11", f"{what}, one mode", one_mode, period_ms(with_hub(1)), 1e-4, "ms")
+    claims.near("FLX F11", f"{what}, six modes against the beam", beam, period_ms(with_hub(6)), 1e-4, "ms")
 
 
-def test_bending_along_the_joint_axis_leaves_the_joint_alone() -> None:
+def test_bending_along_the_joint_axis_leaves_the_joint_alone(claims: Claims) -> None:
     """275 ms is printed."""
     spatial = {"eiy_n_m2": EI, "eiz_n_m2": EI, "modes_y": 1, "modes_z": 1, "polar_inertia_kg_m": 1e-3}
     bodies = [
@@ -129,22 +140,25 @@ def test_bending_along_the_joint_axis_leaves_the_joint_alone() -> None:
     content = {"dimension": "spatial", "base": "fixed", "bodies": bodies, "joints": joints}
     model = Model(Module.model_validate({"name": "out_of_plane", **content}))
     path, energy = swing(model, np.array([0.0, 0.0, 0.01635]), 1e-3, 1500)
-    assert np.abs(path[:, :2]).max() < 1e-12
+    moved = np.abs(path[:, :2]).max()
+    claims.below("FLX F08", "joint angle while the link bends along the joint's axis", 1e-12, moved, "rad")
     when = crossings(1e-3 * np.arange(1501), path[:, 2])
     # Foreshortening makes a finite vibration slower, by its square.
-    assert 2000 * np.diff(when).mean() == pytest.approx(CANTILEVER_MS, abs=0.05)
+    period = 2000 * np.diff(when).mean()
+    claims.equal("FLX F08", "vibration along the joint's axis, printed", 275.0, period, 0.5, "ms")
+    claims.equal("FLX F08", "vibration along the joint's axis, worked out", CANTILEVER_MS, period, 0.05, "ms")
     assert np.abs(energy).max() < 1e-6 * model.potential_energy(path[0])
 
 
-def test_the_flexible_pendulum_swings_with_the_printed_period() -> None:
+def test_the_flexible_pendulum_swings_with_the_printed_period(claims: Claims) -> None:
     """3.307 +- 0.001 s is printed; measured on what the vibration leaves still."""
     model = Model(pendulum(1))
     amplitude = -0.012 * 2.7244411 / 2
     path, energy = swing(model, np.array([0.4, amplitude]), 1e-3, 10_000)
     rigid = path[:, 0] + 3 * 0.7748661 / A * path[:, 1] * 2 / 2.7244411
     period = 2 * np.diff(crossings(1e-3 * np.arange(10_001), rigid)).mean()
-    assert period == pytest.approx(3.307, abs=1.5e-3)
-    assert period == pytest.approx(3.3079, abs=1e-4)
+    claims.equal("FLX F12", "period of the flexible pendulum, printed", 3.307, period, 1.5e-3, "s")
+    claims.equal("FLX F12", "period of the flexible pendulum, worked out", 3.3079, period, 1e-4, "s")
     # Classical Runge and Kutta takes (wh)^6/72 of the vibration's energy a step; that is 6.1e-4 J in 10 s.
     assert energy[-1] == pytest.approx(-6.1e-4, rel=0.05)
 

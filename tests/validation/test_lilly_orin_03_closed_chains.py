@@ -9,6 +9,7 @@ from scipy.spatial.transform import Rotation
 from mrds.model import Model
 from tests.mrds.random_systems import Array, Referee, closed_chains, split
 from tests.peers.interpreted import interpreted
+from tests.validation.claims import Claims
 
 #: chains, joints of each, and how they hold the body: six directions or the three of a hard point
 CASES = [
@@ -23,7 +24,7 @@ def _interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(("m", "n", "kind"), CASES)
-def test_a_full_step_is_one_dense_kkt_solve(m: int, n: int, kind: str) -> None:
+def test_a_full_step_is_one_dense_kkt_solve(m: int, n: int, kind: str, claims: Claims) -> None:
     system, q, u = closed_chains(m, n, kind, seed=10 * m + n)
     closed, rng = system.contact_set(), np.random.default_rng(1)
     force, free = rng.normal(size=system.n_u), rng.normal(size=closed.n_free)
@@ -32,16 +33,21 @@ def test_a_full_step_is_one_dense_kkt_solve(m: int, n: int, kind: str) -> None:
     # Free forces, here moments in the axes of the body's points, push the body back and the chains forward.
     pushed = force + _moments(system, q, free) if len(free) else force
     acceleration, held = referee.solve(q, u, pushed)
-    assert motion.acceleration == pytest.approx(acceleration, rel=1e-9, abs=1e-9 * np.abs(acceleration).max())
-    assert motion.force == pytest.approx(held, rel=1e-9, abs=1e-9 * np.abs(held).max())
+    what = f"{m} chains of {n} joints, {kind.replace('_', ' ')}"
+    for name, found, expected in (("accelerations", motion.acceleration, acceleration), ("forces", motion.force, held)):
+        off = np.abs(found - expected).max() / np.abs(expected).max()
+        claims.below("Lilly-Orin L03", f"{what}: {name} against one dense solve, relative", 1e-9, off)
 
     # 4 and 6: the body (eq. 43) and every chain (eq. 8) obey their own equations under the forces found
     M, h = referee.mass_and_bias(q, u)
     A, bias = referee.constraints(q, u)
     balance = M @ motion.acceleration + h - pushed - A.T @ motion.force
-    assert np.abs(balance).max() < 1e-11 * max(np.abs(motion.force).max(), np.abs(h).max(), 1)
+    balance = np.abs(balance) / max(np.abs(motion.force).max(), np.abs(h).max(), 1)
+    claims.below("Lilly-Orin L04", f"{what}: forces on the body that do not balance", 1e-11, balance[-6:].max())
+    claims.below("Lilly-Orin L06", f"{what}: forces on the chains that do not balance", 1e-11, balance[:-6].max())
     # 5: the contacts hold (eq. 30)
-    assert np.abs(A @ motion.acceleration + bias).max() < 1e-9 * np.abs(acceleration).max()
+    held_off = np.abs(A @ motion.acceleration + bias).max() / np.abs(acceleration).max()
+    claims.below("Lilly-Orin L05", f"{what}: accelerations that the contacts should hold, relative", 1e-9, held_off)
 
 
 def _moments(system, q: Array, free: Array) -> Array:
@@ -61,7 +67,9 @@ def _moments(system, q: Array, free: Array) -> Array:
 
 
 @pytest.mark.parametrize(("m", "n", "kind"), CASES[:2])
-def test_the_body_feels_a_positive_definite_inertia_no_less_than_its_own(m: int, n: int, kind: str) -> None:
+def test_the_body_feels_a_positive_definite_inertia_no_less_than_its_own(
+    m: int, n: int, kind: str, claims: Claims
+) -> None:
     """7: the coefficient matrix of eq. 45, seen from outside: force on the body over its acceleration."""
     system, q, u = closed_chains(m, n, kind, seed=10 * m + n)
     closed, still = system.contact_set(), np.zeros(system.n_u)
@@ -69,11 +77,14 @@ def test_the_body_feels_a_positive_definite_inertia_no_less_than_its_own(m: int,
     pushes = [closed.accelerate(q, u, np.eye(system.n_u)[i]).acceleration[-6:] - rest for i in range(-6, 0)]
     inertia = np.linalg.inv(np.stack(pushes, axis=1))
     alone = interpreted(system.modules["load"]).mass_matrix(q[-7:])
-    assert np.abs(inertia - inertia.T).max() < 1e-10 * np.abs(inertia).max()
-    assert np.linalg.eigvalsh(inertia - alone).min() > -1e-9
+    what = f"{m} chains of {n} joints, {kind.replace('_', ' ')}: inertia that the body feels"
+    skew = np.abs(inertia - inertia.T).max() / np.abs(inertia).max()
+    claims.below("Lilly-Orin L07", f"{what}, asymmetry, relative", 1e-10, skew)
+    more = np.linalg.eigvalsh(inertia - alone).min()
+    claims.above("Lilly-Orin L07", f"{what}, least eigenvalue over its own", -1e-9, more)
 
 
-def test_rigidly_grasping_six_joint_chains_add_their_operational_inertia() -> None:
+def test_rigidly_grasping_six_joint_chains_add_their_operational_inertia(claims: Claims) -> None:
     """8: (I_0 + sum Lambda_k) a_0 = sum Lambda_k x''_open - b_0 + g_0 (eq. 21), at the origin of the body."""
     system, q, u = closed_chains(3, 6, "rigid_grasp", seed=5)
     closed = system.contact_set()
@@ -87,7 +98,9 @@ def test_rigidly_grasping_six_joint_chains_add_their_operational_inertia() -> No
         Lambda, x_open = operational(interpreted(system.modules[name]), qs[name], us[name], fs[name])
         inertia, push = inertia + Lambda, push + Lambda @ x_open
     expected = np.linalg.solve(inertia, push)
-    assert closed.accelerate(q, u, force).acceleration[-6:] == pytest.approx(expected, rel=1e-9)
+    found = closed.accelerate(q, u, force).acceleration[-6:]
+    off = np.abs(found / expected - 1).max()
+    claims.below("Lilly-Orin L08", "body held rigidly by 3 chains of 6 joints, by eq. 21, relative", 1e-9, off)
 
 
 def operational(chain: Model, q: Array, u: Array, force: Array, inverse=np.linalg.inv) -> tuple[Array, Array]:
@@ -103,10 +116,11 @@ def operational(chain: Model, q: Array, u: Array, force: Array, inverse=np.linal
     return inverse(J @ np.linalg.solve(H, J.T)), x_open
 
 
-def test_without_chains_the_body_is_free() -> None:
+def test_without_chains_the_body_is_free(claims: Claims) -> None:
     """9: I_0 a_0 = g_0 - b_0."""
     system, q, u = closed_chains(2, 6, "rigid_grasp", seed=5)
     body = interpreted(system.modules["load"])
     motion = system.contact_set([]).accelerate(q, u, np.zeros(system.n_u))
     expected = np.linalg.solve(body.mass_matrix(q[-7:]), -body.bias(q[-7:], u[-6:]))
-    assert motion.acceleration[-6:] == pytest.approx(expected, rel=1e-13, abs=1e-13)
+    off = (np.abs(motion.acceleration[-6:] - expected) / np.maximum(1.0, np.abs(expected))).max()
+    claims.below("Lilly-Orin L09", "a body that nothing holds, relative", 1e-13, off)

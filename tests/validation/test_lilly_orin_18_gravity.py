@@ -8,9 +8,12 @@ import pytest
 from config.contacts import Contact, Side
 from mrds.system import System
 from tests.mrds.random_systems import GRAVITY, closed_chains
+from tests.validation.claims import Claims
 
 
-def test_a_support_that_falls_with_the_mechanism_holds_without_force(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_support_that_falls_with_the_mechanism_holds_without_force(
+    monkeypatch: pytest.MonkeyPatch, claims: Claims
+) -> None:
     monkeypatch.setenv("GRANITE_NO_COMPILER", "1")
     fixed, _, _ = closed_chains(2, 6, "rigid_grasp", seed=7)
     modules = [
@@ -31,6 +34,8 @@ def test_a_support_that_falls_with_the_mechanism_holds_without_force(monkeypatch
     for k in range(2):
         falling[closed.rows[f"foot{k}"]][:3] = GRAVITY
     motion = closed.accelerate(q, np.zeros(system.n_u), np.zeros(system.n_u), prescribed=falling)
-    assert np.abs(motion.force).max() < 1e-10
+    force = np.abs(motion.force).max()
+    claims.below("Lilly-Orin L18", "contact forces of what falls with its support", 1e-10, force, "N, N m")
     once = np.concatenate([[*GRAVITY, 0, 0, 0, *np.zeros(6)]] * 2 + [[*GRAVITY, 0, 0, 0]])
-    assert motion.acceleration == pytest.approx(once, abs=1e-10)
+    off = np.abs(motion.acceleration - once).max()
+    claims.below("Lilly-Orin L18", "its accelerations but for one time gravity", 1e-10, off, "m/s^2, rad/s^2")

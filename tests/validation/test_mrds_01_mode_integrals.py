@@ -8,6 +8,9 @@ import pytest
 from config.modules import Flexible
 from mrds.flexible.integrals import at_section, integrals
 from mrds.flexible.shapes import bending_shapes
+from tests.mrds.flexible_arms import Array
+from tests.validation import bonaventura_tables as printed
+from tests.validation.claims import Claims
 
 #: length, so that a wrong power of it shows
 L = 1.7
@@ -18,54 +21,40 @@ NUMBERS = integrals(LINK)
 S, SLOPES = slice(2, 5), slice(5, 11)
 
 
-def test_tip_values_are_the_printed_ones() -> None:
+def off(found: Array, expected: Array) -> float:
+    """Greatest relative difference; matrices of pairs are printed by their upper triangles."""
+    if expected.ndim == 2:
+        expected = expected[np.triu_indices(3)]
+    return float(np.abs(found / expected - 1).max())
+
+
+def test_tip_values_are_the_printed_ones(claims: Claims) -> None:
     at = at_section(LINK, L)
-    assert at.phi[S] == pytest.approx([2, -2, 2], rel=1e-12)
-    assert at.slope * L == pytest.approx([2.75301096934507, -9.56155682042328, 15.6973320929786], rel=1e-9)
+    assert off(at.phi[S], printed.TIP) < 1e-12
+    claims.below("MRDS 1", "slopes of three modes at the tip, relative", 1e-9, off(at.slope * L, printed.TIP_SLOPE))
 
 
-def test_mass_integrals_are_the_printed_ones() -> None:
+def test_mass_integrals_are_the_printed_ones(claims: Claims) -> None:
     assert NUMBERS.mass[S, S] == pytest.approx(L * np.eye(3), abs=1e-12)
-    assert NUMBERS.mass[0, S] / L == pytest.approx([0.782991756039626, 0.433935895110719, 0.254425296866106], rel=1e-9)
-    moments = [0.568825743709911, 0.090766786886387, 3.24163743697444e-02]
-    assert NUMBERS.mass[1, S] / L**2 == pytest.approx(moments, rel=1e-9)
+    claims.below("MRDS 1", "integrals of s, relative", 1e-9, off(NUMBERS.mass[0, S] / L, printed.FIRST))
+    claims.below("MRDS 1", "integrals of x s, relative", 1e-9, off(NUMBERS.mass[1, S] / L**2, printed.MOMENT))
 
 
-def test_stiffness_integrals_are_the_printed_ones() -> None:
-    printed = [12.3623633683262, 485.518818513371, 3806.54626639145]
-    assert NUMBERS.stiffness * L**3 == pytest.approx(np.diag(printed), rel=1e-9, abs=1e-9)
+def test_stiffness_integrals_are_the_printed_ones(claims: Claims) -> None:
+    stiffness = NUMBERS.stiffness * L**3
+    claims.below("MRDS 1", "integrals of s''^2, relative", 1e-9, off(np.diag(stiffness), printed.CURVATURE))
+    assert stiffness == pytest.approx(np.diag(printed.CURVATURE), rel=1e-9, abs=1e-9)
 
 
-def test_foreshortening_integrals_are_the_printed_ones() -> None:
+def test_foreshortening_integrals_are_the_printed_ones(claims: Claims) -> None:
     """int s_i' s_j' at the tip, int (L - x) s_i' s_j' = int S_ij, int (L^2 - x^2) s_i' s_j' = 2 int x S_ij."""
     assert NUMBERS.pairs == tuple(PAIRS)
-    at_tip = [
-        4.64777831867864,
-        -7.37987526966198,
-        3.9415154871266,
-        32.417399027969,
-        -22.3524444398869,
-        77.2988908022961,
-    ]
-    assert at_section(LINK, L).phi[SLOPES] * L == pytest.approx(at_tip, rel=1e-9)
-    second = [
-        2.38667274821651,
-        -1.37171056689486,
-        -1.58475844061916,
-        12.9564497281511,
-        0.338815769523045,
-        35.7190397578695,
-    ]
-    assert 2 * NUMBERS.mass[1, SLOPES] / L == pytest.approx(second, rel=1e-9)
-    first = [
-        1.57087818999425,
-        -0.422320389109118,
-        -1.07208483410593,
-        8.64714269356121,
-        1.89005470803216,
-        24.9521133081691,
-    ]
-    assert NUMBERS.mass[0, SLOPES] == pytest.approx(first, rel=1e-9)
+    at_tip, mass = at_section(LINK, L).phi[SLOPES] * L, NUMBERS.mass
+    claims.below("MRDS 1", "integrals of s_i' s_j', relative", 1e-9, off(at_tip, printed.SLOPES))
+    second = off(2 * mass[1, SLOPES] / L, printed.SQUARE_WEIGHTED)
+    claims.below("MRDS 1", "integrals of (L^2 - x^2) s_i' s_j', relative", 1e-9, second)
+    first = off(mass[0, SLOPES], printed.LINE_WEIGHTED)
+    claims.below("MRDS 1", "integrals of (L - x) s_i' s_j', relative", 1e-9, first)
 
 
 def test_six_modes_keep_all_digits() -> None:

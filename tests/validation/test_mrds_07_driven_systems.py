@@ -15,14 +15,26 @@ from mrds.contacts import KINDS
 from mrds.contacts.kind import Relative
 from mrds.symbols import rotation_of_angles
 from mrds.system import System
+from tests.mrds import random_systems
 from tests.mrds.random_systems import Array, Referee, random_states, random_system, split
 from tests.peers.interpreted import interpreted
+from tests.validation.claims import Claims
 
 SEEDS = [0, 18]
+#: contacts that hold in both directions and without friction, as in the thesis
+HOLDING = [
+    "cylindrical", "hard_point", "plane", "prismatic", "revolute", "rigid_grasp", "rolling", "screw", "soft_finger",
+    "spherical", "universal", "x_slide", "x_slide_turning", "y_slide", "y_slide_turning",
+]  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def _holding_contacts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(random_systems, "SPATIAL", HOLDING)
 
 
 @pytest.mark.parametrize("seed", [*SEEDS, pytest.param(12, marks=pytest.mark.slow)])
-def test_driven_contacts_are_one_dense_kkt_solve(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_driven_contacts_are_one_dense_kkt_solve(seed: int, monkeypatch: pytest.MonkeyPatch, claims: Claims) -> None:
     monkeypatch.setenv("GRANITE_NO_COMPILER", "1")
     system = random_system(seed, "spatial")
     closed = system.contact_set()
@@ -36,8 +48,10 @@ def test_driven_contacts_are_one_dense_kkt_solve(seed: int, monkeypatch: pytest.
     gap, slip = closed.errors(q, u, velocity)
     push = free_modes(system, q, u).T @ free
     acceleration, held = referee.solve(q, u, force + push, excited - feedback[0] * slip - feedback[1] * gap)
-    assert motion.acceleration == pytest.approx(acceleration, abs=1e-9 * (1 + np.abs(acceleration).max()))
-    assert motion.force == pytest.approx(held, abs=1e-8 * (1 + np.abs(held).max()))
+    moves = np.abs(motion.acceleration - acceleration).max() / (1 + np.abs(acceleration).max())
+    holds = np.abs(motion.force - held).max() / (1 + np.abs(held).max())
+    claims.below("MRDS 7", f"accelerations of random system {seed} off one dense solve, relative", 1e-9, moves)
+    claims.below("MRDS 7", f"contact forces of random system {seed} off one dense solve, relative", 1e-8, holds)
 
 
 def free_modes(system: System, q: Array, u: Array) -> Array:

@@ -8,6 +8,11 @@ import pytest
 from config.contacts import Contact, Side
 from config.modules import Body, Joint, Module, Point
 from mrds.system import System
+from tests.validation.bonaventura_machine import Hold, Machine, sines
+from tests.validation.bonaventura_systems import GAINS, UPRIGHT
+from tests.validation.bonaventura_tables import SYSTEM_6A
+from tests.validation.bonaventura_truncated import two_link
+from tests.validation.claims import Claims
 
 INJECTED = 1e-4
 
@@ -60,17 +65,18 @@ def _run(loop, feedback: tuple[float, float], duration: float, start=None) -> li
     return gaps
 
 
-def test_feedback_that_pulls_back_keeps_the_loop_closed(loop) -> None:
-    assert max(_run(loop, (4.0, 4.0), 10.0)) < 1e-8
+def test_feedback_that_pulls_back_keeps_the_loop_closed(loop, claims: Claims) -> None:
+    worst = max(_run(loop, (4.0, 4.0), 10.0))
+    claims.below("MRDS 26", "two rigid arms, tips joined, drift feedback: gap in 10 s", 1e-8, worst, "m")
 
 
-def test_feedback_with_the_printed_sign_bursts_the_loop(loop) -> None:
+def test_feedback_with_the_printed_sign_bursts_the_loop(loop, claims: Claims) -> None:
     """Eq. 104 adds the errors of P against E to the force by E on P."""
     gaps = _run(loop, (-4.0, -4.0), 10.0)
-    assert not gaps[-1] < 0.1
+    claims.above("MRDS 26", "the same with the sign of eq. 104", 0.1, np.nan_to_num(gaps[-1], nan=np.inf), "m")
 
 
-def test_an_injected_gap_decays_as_the_gains_say_and_stays_without_them(loop) -> None:
+def test_an_injected_gap_decays_as_the_gains_say_and_stays_without_them(loop, claims: Claims) -> None:
     closed, q = loop
     apart = q.copy()
     apart[0] += INJECTED
@@ -78,6 +84,20 @@ def test_an_injected_gap_decays_as_the_gains_say_and_stays_without_them(loop) ->
     beta = 2.0
     decayed = _run(loop, (2 * beta, beta**2), 2.0, apart)
     # x'' + 2 beta x' + beta^2 x = 0 from rest
-    assert decayed[-1] == pytest.approx(start * (1 + beta * 2.0) * np.exp(-beta * 2.0), rel=0.1)
+    expected = start * (1 + beta * 2.0) * np.exp(-beta * 2.0)
+    claims.near("MRDS 28", "rigid arms: what is left of a gap of 0.1 mm after 2 s", expected, decayed[-1], 0.1, "m")
     kept = _run(loop, (0.0, 0.0), 2.0, apart)
     assert kept[-1] > 0.5 * start
+
+
+@pytest.mark.parametrize(("sign", "least", "most"), [(1, 0.0, 1e-12), (-1, 1.0, np.inf)], ids=["mended", "printed"])
+def test_the_gains_of_the_thesis_hold_its_own_modules_with_the_other_sign_only(
+    sign: int, least: float, most: float, claims: Claims
+) -> None:
+    """System 6a for 10 s: with eq. 104 as printed, rounding errors become metres."""
+    arms = [two_link((1.0, 1.0), (2, 2), base=(x, 0.0)) for x in (0.0, 2.0)]
+    K_v, K_p = GAINS
+    machine = Machine(arms, sines(SYSTEM_6A), [Hold((0, "tip"), (1, "tip"))], (sign * K_v, sign * K_p))
+    worst = float(np.nanmax(np.abs(machine.run(UPRIGHT, 10.0, 2e-3).gap)))
+    name = "mended" if sign > 0 else "as printed"
+    claims.between("MRDS 26", f"System 6a, gap in 10 s, sign of eq. 104 {name}", least, most, worst, "m")

@@ -12,6 +12,7 @@ import pytest
 from config.loader import load
 from mrds.kernel import Array
 from mrds.model import Model
+from tests.validation.claims import Claims
 
 MODEL = Model(load("free-flyer/printed-inertias").robot)
 Y = np.array([[1, 0, 0, 0, 0], [0, 1, 0, 0, 0], [0, 0, 1, 0, 0], [0, 0, 1, 1, 0], [0, 0, 1, 1, 1.0]])
@@ -55,24 +56,27 @@ def closed_form(q: Array, u: Array) -> tuple[Array, Array]:
     return M, V
 
 
-def test_mass_matrix_and_velocity_terms_are_the_closed_form() -> None:
-    rng = np.random.default_rng(1987)
+def test_mass_matrix_and_velocity_terms_are_the_closed_form(claims: Claims) -> None:
+    rng, off_M, off_h = np.random.default_rng(1987), 0.0, 0.0
     for _ in range(100):
         q, q_dot = rng.uniform(-3, 3, 5), rng.normal(size=5)
         M, V = closed_form(q, Y @ q_dot)
         ours, theirs = MODEL.mass_matrix(q), Y.T @ M @ Y
-        assert np.abs(ours - theirs).max() < 1e-10 * np.abs(theirs).max()
+        off_M = max(off_M, np.abs(ours - theirs).max() / np.abs(theirs).max())
         ours, theirs = MODEL.bias(q, q_dot), Y.T @ V @ Y @ q_dot
-        assert np.abs(ours - theirs).max() < 1e-10 * max(1.0, np.abs(theirs).max())
+        off_h = max(off_h, np.abs(ours - theirs).max() / max(1.0, np.abs(theirs).max()))
+    what = "of the 5-DOF vehicle, 100 random states, against a closed form, relative"
+    claims.below("Stanford 1", f"mass matrix {what}", 1e-10, off_M)
+    claims.below("Stanford 1", f"velocity terms {what}", 1e-10, off_h)
 
 
-def test_accelerations_of_the_regression_case() -> None:
+def test_accelerations_of_the_regression_case(claims: Claims) -> None:
     q = np.array([0.0, 0.0, np.pi / 6, np.pi / 4, -np.pi / 3])
     u = np.array([0.1, -0.2, 0.3, 0.4, -0.5])
     F = np.array([1.0, 0.5, 0.2, 0.1, -0.05])
     u_dot = Y @ MODEL.forward_dynamics(q, np.linalg.solve(Y, u), Y.T @ F)
     golden = [0.09580565343625871, 0.012420618606141163, 1.2546178554124998, 0.2134422589218382, -0.5975396620643214]
-    assert u_dot == pytest.approx(golden, abs=1e-9)
+    claims.equal("Stanford 1", "accelerations of one fixed case", golden, u_dot, 1e-9)
 
 
 def test_the_mass_matrix_of_the_regression_case() -> None:

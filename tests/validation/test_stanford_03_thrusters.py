@@ -10,6 +10,7 @@ from config.loader import load
 from controllers.thrusters.allocator import build_allocator
 from controllers.thrusters.geometry import available_thrust, thruster_matrix, wrench_weight
 from controllers.thrusters.pseudo_inverse import PseudoInverse
+from tests.validation.claims import Claims
 
 THRUSTERS = load("free-flyer").devices.thrusters
 R_JET = 0.13
@@ -68,31 +69,35 @@ def test_thrusters_come_in_opposite_pairs():
     assert sharing().pairs == ((0, 3), (1, 6), (2, 5), (4, 7))
 
 
-def test_rank_and_null_vector_of_the_reduced_matrix():
+def test_rank_and_null_vector_of_the_reduced_matrix(claims: Claims):
     for q3 in (0.0, 0.7, -2.0):
         reduced = c_rf_reduced(q3)
         assert np.linalg.matrix_rank(reduced) == 5
         assert reduced @ [1, -1, 1, -1, 0, 0] == pytest.approx(np.zeros(5), abs=1e-15)
         assert np.linalg.cond(reduced) == pytest.approx(11.8, abs=0.05)
+    claims.equal("Stanford 3", "rank of the six actuators' matrix", 5, np.linalg.matrix_rank(reduced), 0)
 
 
-def test_the_pseudo_inverse_is_the_closed_form():
-    rng, share = np.random.default_rng(0), sharing()
+def test_the_pseudo_inverse_is_the_closed_form(claims: Claims):
+    rng, share, off = np.random.default_rng(0), sharing(), 0.0
     for _ in range(200):
         fx, fy, mz = wrench = rng.normal(size=3)
         turn = mz / (4 * R_JET)
         expected = [-fx / 2 + turn, -fy / 2 + turn, fx / 2 + turn, fy / 2 + turn]
-        assert signed(share.share(wrench)) == pytest.approx(expected, abs=1e-12)
+        off = max(off, np.abs(signed(share.share(wrench)) - expected).max())
+    claims.below("Stanford 3", "pseudo-inverse of the thrusters against its closed form", 1e-12, off, "N")
 
 
-def test_table_4_2_without_threshold_reproduces_the_force_with_valves_that_only_push():
-    rng, share = np.random.default_rng(1), sharing()
+def test_table_4_2_without_threshold_reproduces_the_force_with_valves_that_only_push(claims: Claims):
+    rng, share, off = np.random.default_rng(1), sharing(), 0.0
     for _ in range(200):
         q3, F = rng.uniform(-3, 3), rng.normal(size=5)
         thrust = share.share(body_wrench(q3, F))
         assert (thrust >= 0.0).all()
         # Torques: T1 = F4 + F5, T2 = F5.
-        assert c_rf(q3) @ np.append(thrust, [F[3] + F[4], F[4]]) == pytest.approx(F, abs=1e-12)
+        off = max(off, np.abs(c_rf(q3) @ np.append(thrust, [F[3] + F[4], F[4]]) - F).max())
+    what = "Table 4.2 without threshold gives the force back with valves that only push"
+    claims.below("Stanford 3", what, 1e-12, off, "N, N m")
 
 
 def test_the_reports_pseudo_inverse_of_six_actuators_is_ours():
@@ -104,11 +109,12 @@ def test_the_reports_pseudo_inverse_of_six_actuators_is_ours():
         assert expected[4:] == pytest.approx([F[3] + F[4], F[4]], abs=1e-12)
 
 
-def test_the_regression_case():
+def test_the_regression_case(claims: Claims):
     # Table 4.1, q3 = pi/6, F = (1, 0.5, 0.2, 0.1, -0.05).
     F = np.array([1.0, 0.5, 0.2, 0.1, -0.05])
     expected = [-0.07724347112298914, 0.5142628798231206, 1.0387819326614491, 0.44727558171533993]
-    assert signed(sharing().share(body_wrench(np.pi / 6, F))) == pytest.approx(expected, abs=1e-12)
+    found = signed(sharing().share(body_wrench(np.pi / 6, F)))
+    claims.equal("Stanford 3", "shares of one fixed case", expected, found, 1e-12, "N")
 
 
 def test_table_4_2_line_by_line():

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from controllers.trajectories.minimum_jerk import MinimumJerk
+from tests.validation.claims import Claims
 
 AMPLITUDE, DURATION = np.array([1.0, 0.5, np.pi / 2, -0.6, 0.5]), 20.0
 SEGMENT = MinimumJerk(np.zeros(5), AMPLITUDE, 0.0, DURATION)
@@ -32,15 +33,17 @@ def test_rate_and_acceleration_vanish_at_the_ends():
         assert not a.any()
 
 
-def test_the_rate_peaks_half_way_at_1_875():
+def test_the_rate_peaks_half_way_at_1_875(claims: Claims):
     rates = np.array([SEGMENT.at(t)[1] for t in np.linspace(0, DURATION, 2001).tolist()])
-    assert np.abs(rates).max(axis=0) * DURATION / np.abs(AMPLITUDE) == pytest.approx(np.full(5, 1.875), abs=1e-6)
+    peaks = np.abs(rates).max(axis=0) * DURATION / np.abs(AMPLITUDE)
+    claims.equal("Stanford 4", "minimum jerk: peak rate", 1.875, peaks.max(), 1e-6)
+    assert peaks == pytest.approx(np.full(5, 1.875), abs=1e-6)
     assert SEGMENT.at(0.5 * DURATION)[1] == pytest.approx(1.875 * AMPLITUDE / DURATION, abs=1e-12)
 
 
-def test_the_acceleration_peaks_at_5_773503():
+def test_the_acceleration_peaks_at_5_773503(claims: Claims):
     scale = DURATION**2 / AMPLITUDE
     assert SEGMENT.at(0.211325 * DURATION)[2] * scale == pytest.approx(np.full(5, 5.773503), abs=1e-6)
     assert SEGMENT.at(0.788675 * DURATION)[2] * scale == pytest.approx(np.full(5, -5.773503), abs=1e-6)
     peak = max(np.abs(SEGMENT.at(t)[2] * scale).max() for t in np.linspace(0, DURATION, 4001).tolist())
-    assert peak == pytest.approx(5.773503, abs=1e-6)
+    claims.equal("Stanford 4", "minimum jerk: peak acceleration", 5.773503, peak, 1e-6)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from scipy.optimize import linprog
 
 from config.loader import load
 from controllers.thrusters.geometry import thruster_matrix, wrench_weight
 from controllers.thrusters.least_propellant import LeastPropellant
 from controllers.thrusters.pseudo_inverse import PseudoInverse
+from tests.validation.claims import Claims
 
 MATRIX = thruster_matrix(load("free-flyer").devices.thrusters, "planar")
 WEIGHT = wrench_weight("planar", 8.0)
@@ -25,23 +25,27 @@ def propellant() -> np.ndarray:
     return np.array([(paired.share(w).sum(), least.share(w).sum()) for w in wrenches])
 
 
-def test_the_optimum_never_costs_more_and_saves_3_to_7_percent():
+def test_the_optimum_never_costs_more_and_saves_3_to_7_percent(claims: Claims):
     paired, least = propellant().T
     assert (least <= paired + 1e-9).all()
     ratio = paired / least
-    assert 1.03 <= ratio.mean() <= 1.07
-    assert 1.2 < ratio.max() <= 1.5
+    what = "pseudo-inverse over least propellant, 3000 wrenches"
+    claims.between("Stanford 7", f"{what}: mean", 1.03, 1.07, ratio.mean())
+    claims.below("Stanford 7", f"{what}: worst", 1.5, ratio.max())
+    assert ratio.max() > 1.2
 
 
-def test_the_optimum_is_that_of_an_independent_solver():
-    rng = np.random.default_rng(8)
+def test_the_optimum_is_that_of_an_independent_solver(claims: Claims):
+    rng, off = np.random.default_rng(8), 0.0
     least = LeastPropellant(MATRIX, np.ones(8), WEIGHT)
     for wrench in rng.uniform(-1, 1, (300, 3)) * [1.0, 1.0, 0.2]:
         referee = linprog(np.ones(8), A_eq=MATRIX, b_eq=wrench, bounds=[(0.0, 1.0)] * 8, method="highs")
         assert referee.status == 0
-        assert least.share(wrench).sum() == pytest.approx(referee.fun, abs=1e-8)
+        off = max(off, abs(least.share(wrench).sum() - referee.fun))
+    claims.below("Stanford 7", "least propellant against SciPy's linear programme, 300 wrenches", 1e-8, off, "N")
 
 
-def test_all_256_patterns_reach_only_65_wrenches():
+def test_all_256_patterns_reach_only_65_wrenches(claims: Claims):
     patterns = np.arange(256)[:, None] >> np.arange(8) & 1
-    assert len(np.unique(np.round(patterns @ MATRIX.T, 9) + 0.0, axis=0)) == 65
+    reached = len(np.unique(np.round(patterns @ MATRIX.T, 9) + 0.0, axis=0))
+    claims.equal("Stanford 7", "different wrenches of all 256 valve patterns", 65, reached, 0)

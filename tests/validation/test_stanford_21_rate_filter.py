@@ -9,6 +9,7 @@ from config.devices import Devices
 from config.loader import load
 from config.modules import Module
 from sim.lab import build_lab
+from tests.validation.claims import Claims
 
 STEP_S = 0.001
 POLE = Module.model_validate(
@@ -52,17 +53,19 @@ def response(a: float, b: float, frequency: float) -> complex:
     return np.dot(measured[settled:], turning) / np.dot(true[settled:], turning)
 
 
-def test_gain_and_lag_at_one_hertz():
+def test_gain_and_lag_at_one_hertz(claims: Claims):
     found = response(50.0, 50.0, 1.0)
-    assert abs(found) == pytest.approx(0.9845, abs=1e-4)
-    assert -math.degrees(np.angle(found)) == pytest.approx(14.32, abs=0.01)
+    what = "rate filter at 1 Hz, a = b = 50 rad/s"
+    claims.equal("Stanford 21", f"{what}: gain", 0.9845, abs(found), 1e-4)
+    claims.equal("Stanford 21", f"{what}: lag", 14.32, -math.degrees(np.angle(found)), 0.01, "deg")
 
 
 @pytest.mark.parametrize(("a", "b"), [(50.0, 50.0), (100.0, 100.0), (40.0, 150.0)])
-def test_lag_at_low_frequency_is_a_delay(a, b):
+def test_lag_at_low_frequency_is_a_delay(a, b, claims: Claims):
     frequency = 0.25
     delay = -np.angle(response(a, b, frequency)) / (2 * math.pi * frequency)
-    assert delay == pytest.approx((a + b) / (a * b), rel=0.02)
+    what = f"delay of the rate filter at low frequency, a = {a:g}, b = {b:g} rad/s"
+    claims.near("Stanford 21", what, (a + b) / (a * b), delay, 0.02, "s")
 
 
 def test_the_whole_response_is_that_of_the_printed_filter():

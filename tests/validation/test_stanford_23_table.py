@@ -1,12 +1,11 @@
 """Stanford report, chapter 1: what the table's slope and drag do to a vehicle, on the simulated plant."""
 
-import pytest
-
 from config.loader import load
 from sim.plant import Plant
+from tests.validation.claims import Claims
 
 
-def test_slope_lets_a_resting_vehicle_drift_44_mm_in_30_s():
+def test_slope_lets_a_resting_vehicle_drift_44_mm_in_30_s(claims: Claims):
     plant = Plant(
         load(
             "free-flyer",
@@ -19,11 +18,11 @@ def test_slope_lets_a_resting_vehicle_drift_44_mm_in_30_s():
         )
     )
     plant.advance(30.0)
-    assert plant.q[0] == pytest.approx(0.0441, rel=0.01)
+    claims.near("Stanford 23", "slope of 1e-5 g, 30 s from rest: drift", 0.0441, plant.q[0], 0.01, "m")
     assert abs(plant.q[1]) < 1e-9
 
 
-def test_drag_slows_a_leap_from_150_to_133_mm_s_over_2_5_m():
+def test_drag_slows_a_leap_from_150_to_133_mm_s_over_2_5_m(claims: Claims):
     plant = Plant(
         load(
             "free-flyer",
@@ -37,4 +36,4 @@ def test_drag_slows_a_leap_from_150_to_133_mm_s_over_2_5_m():
     )
     while plant.q[0] < 2.5:
         plant.advance(plant.t + 0.001)
-    assert plant.u[0] == pytest.approx(0.133, rel=0.01)
+    claims.near("Stanford 23", "drag of 1e-4 on 0.15 m/s over 2.5 m: speed", 0.133, plant.u[0], 0.01, "m/s")

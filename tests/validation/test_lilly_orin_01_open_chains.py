@@ -1,0 +1,50 @@
+"""Lilly and Orin 1991, acceptance tests 1 and 2: what a chain shows at its tip while nothing holds it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mrds.operational import base_pose, leaf_function
+from tests.mrds.random_systems import closed_chains
+from tests.validation.claims import Claims
+from tests.validation.lilly_chain import SpatialChain
+
+QUICK, SLOW = (1, 2, 3, 4, 5, 6, 8), (7, 9, 10, 11, 12)
+
+
+def against_dense(n: int) -> dict[str, tuple[float, float]]:
+    """Largest errors of tip inertia (over its largest entry, or one) and of open acceleration, for ours and in O(N)."""
+    module = closed_chains(1, n, "rigid_grasp", seed=n)[0].modules["chain0"]
+    tip = next(p for p in module.points if p.name == "tip")
+    leaf = leaf_function(module, (tip,), planar=False)
+    rng, errors = np.random.default_rng(n), {"ours": (0.0, 0.0), "recursion": (0.0, 0.0)}
+    for _ in range(5):
+        q, u, force = rng.uniform(-2, 2, n), rng.normal(size=n), rng.normal(size=n)
+        chain = SpatialChain(module, q, u)
+        H, J, h = chain.dense()
+        Omega, expected = np.linalg.solve(H, J.T), np.linalg.solve(H, force - h)
+        acceleration, by_recursion, Lambda = chain.articulated(force)
+        outputs = leaf(q=q, u=u, force=force, base=base_pose(module))
+        ours, X = {name: np.array(value) for name, value in outputs.items()}, chain.to_world()
+        size = max(1.0, np.abs(J @ Omega).max())
+        for name, at_tip, opened in (
+            ("recursion", [(by_recursion, Omega), (Lambda, J @ Omega)], acceleration),
+            ("ours", [(ours["Psi"], Omega @ X.T), (ours["inverse_inertia"], X @ J @ Omega @ X.T)], ours["u_open"]),
+        ):
+            off = max(np.abs(found - right).max() / size for found, right in at_tip)
+            off_open = np.abs(opened.ravel() - expected).max() / np.abs(expected).max()
+            errors[name] = max(errors[name][0], off), max(errors[name][1], off_open)
+    return errors
+
+
+@pytest.mark.parametrize("lengths", [QUICK, pytest.param(SLOW, marks=pytest.mark.slow)], ids=["1 to 8", "up to 12"])
+def test_an_open_chain_shows_its_inertia_and_acceleration_at_the_tip(lengths: tuple[int, ...], claims: Claims) -> None:
+    """Omega = H^-1 J^T and J H^-1 J^T (eqs. 10 and 12), and open accelerations (eq. 9), against dense matrices."""
+    found = [against_dense(n) for n in lengths]
+    joints = ", ".join(map(str, lengths))
+    for name in ("ours", "recursion"):
+        at_tip, opened = np.max([errors[name] for errors in found], axis=0)
+        what = f"{name} against dense, chains of {joints} joints"
+        claims.below("Lilly-Orin L01", f"Omega and inverse inertia at the tip, {what}", 1e-12, at_tip)
+        claims.below("Lilly-Orin L02", f"open acceleration, {what}, relative", 1e-11, opened)
