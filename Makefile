@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: venv demo test test-all check bench clean
+.PHONY: venv demo test test-all validation check bench clean
 
 venv: .venv/ready
 
@@ -26,11 +26,18 @@ demo: venv
 	$(BIN)/granite replay runs/demo.mcap
 	$(BIN)/granite plot runs/demo.mcap --out runs/demo.png --overwrite
 
+# Both cores; one file is one process, because its tests share what they compile.
+PYTEST := $(BIN)/python -m pytest --numprocesses 2 --dist loadfile
+
 test: .venv/ready-dev
-	$(BIN)/python -m pytest
+	$(PYTEST)
 
 test-all: .venv/ready-dev
-	$(BIN)/python -m pytest -m ''
+	$(PYTEST) -m ''
+
+# Runs every acceptance test and writes what it claims into the page.
+validation: .venv/ready-dev
+	$(BIN)/python -m pytest tests/validation -m '' --validation-table docs/validation.md
 
 check: .venv/ready-dev
 	$(BIN)/ruff check .

@@ -9,16 +9,28 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import closed_chain, first_tick, forward_dynamics, realtime, tick, virtual_time, yardstick
+from benchmarks import (
+    closed_chain,
+    compile_time,
+    first_tick,
+    flexible_arm,
+    forward_dynamics,
+    realtime,
+    tick,
+    virtual_time,
+    yardstick,
+)
 
 ALL = {
     "yardstick": yardstick,
     "forward_dynamics": forward_dynamics,
+    "flexible_arm": flexible_arm,
     "closed_chain": closed_chain,
     "tick": tick,
     "virtual_time": virtual_time,
     "realtime": realtime,
     "first_tick": first_tick,
+    "compile_time": compile_time,
 }
 
 

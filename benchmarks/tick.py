@@ -1,4 +1,7 @@
-"""The whole tick and its steps, paced by the real clock: caches are cold there, as they are on a robot."""
+"""The whole tick and its steps, paced by the real clock: caches are cold there, as they are on a robot.
+
+The simulated plant moves between the ticks, as a real one does; its time is in `virtual_time`.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ def measure() -> Iterator[Result]:
         session.run(RealClock(), memory)
     steps = memory.rows[100:, channels.place("/timing", "steps")] * 1e6
     whole = steps.sum(axis=1)
-    rate = f"free-flyer at {1 / bed.loop.period_s:g} Hz, with the simulated plant"
+    rate = f"free-flyer at {1 / bed.loop.period_s:g} Hz, simulated devices"
     median, p99 = np.percentile(whole, [50, 99])
     yield Result(f"whole tick, median ({rate})", "us", median, None, "", "at most 100 us", bool(median <= 100))
     yield Result(f"whole tick, 99 % ({rate})", "us", p99, None, "", "at most 250 us", bool(p99 <= 250))
