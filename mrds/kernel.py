@@ -88,7 +88,7 @@ def _fill_and_run(
 def _call(
     inputs: tuple[Array, ...], evaluate: Callable[[], None], outputs: tuple[Array, ...]
 ) -> Callable[..., tuple[Array, ...]]:
-    """Fill, evaluate, return. Written out for one to three arguments: a loop takes twice the time."""
+    """Fill, evaluate, return. Written out for one to four arguments: a loop takes twice the time."""
     if len(inputs) == 1:
         (a,) = inputs
 
@@ -110,6 +110,14 @@ def _call(
 
         def call(x: ArrayLike, y: ArrayLike, z: ArrayLike) -> tuple[Array, ...]:  # type: ignore[misc]
             a[...], b[...], c[...] = x, y, z
+            evaluate()
+            return outputs
+
+    elif len(inputs) == 4:
+        a, b, c, d = inputs
+
+        def call(x: ArrayLike, y: ArrayLike, z: ArrayLike, w: ArrayLike) -> tuple[Array, ...]:  # type: ignore[misc]
+            a[...], b[...], c[...], d[...] = x, y, z, w
             evaluate()
             return outputs
 

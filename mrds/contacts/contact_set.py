@@ -202,12 +202,14 @@ class ContactSet:
         What is done to the contacts is held over the step, or given in three columns: at its start, middle and end.
         `by_stages` is for those who know that elimination is not good enough here: it needs no compiled step.
         """
-        which, given = "rk4_projected" if project else "rk4", (free_force, velocity, prescribed, place)
-        left_alone = feedback == NO_FEEDBACK and all(x is None for x in given)
+        which = "rk4_projected" if project else "rk4"
+        left_alone = free_force is None and velocity is None and prescribed is None and place is None
+        left_alone = left_alone and feedback == NO_FEEDBACK
         if left_alone and not by_stages:
             q_after, u_after, independence = self._steps[which].call(q, u, force, h)
             if independence[0] > SOUND:
                 return q_after.copy(), u_after.copy()
+        given = free_force, velocity, prescribed, place
         sizes = (self.n_free, self.n_held, self.n_held, self.n_held)
         *drive, there = (_three_columns(x, n) for x, n in zip(given, sizes, strict=True))
         drive = [*drive, np.asarray(feedback), there]

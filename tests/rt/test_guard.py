@@ -85,6 +85,7 @@ def test_beyond_a_limit_the_run_ends_at_rest_with_the_name_of_it(changes, reason
     assert verdict.stop
     assert not verdict.command.torque.any()
     assert not verdict.command.opening.any()
+    assert verdict.command.grip.tolist() == [1.0]  # what is held is not dropped
 
 
 def test_every_reason_the_guard_can_give_is_tested_above():
