@@ -87,6 +87,7 @@ class Session:
         self._bed = bed
         self._plant, self._devices = build_lab(bed)
         self._audit = Audit(bed, self._plant) if bed.simulation.audit else None
+        self._tells_more = bool(bed.contacts) or self._audit is not None
         self._stack, self._guard = build_stack(bed), Guard(bed)
         self.ticks = round(bed.loop.duration_s / bed.loop.period_s)
 
@@ -115,13 +116,12 @@ class Session:
     def _truth(self, t: float) -> Truth:
         plant = self._plant
         plant.advance(t)  # where no device has asked for it yet
-        return Truth(plant.t, *plant.live, plant.thrust, plant.impulse_left, *self._contacts())
+        told = plant.t, *plant.live, plant.thrust, plant.impulse_left
+        return Truth(*told, *self._contacts()) if self._tells_more else Truth(*told)
 
     def _contacts(self) -> tuple[Array, ...]:
         """The part of the truth that only testbeds with contacts or an audit have."""
         contacts = self._plant.contacts
-        if contacts is None and self._audit is None:
-            return ()
         felt = self._plant.feel()
         audit = self._audit.look(felt) if self._audit else NOTHING
         if contacts is None:

@@ -96,7 +96,7 @@ class Estimator:
             motion = pose.start(sample.t, sample.pose_taken, sample.pose)
         if motion is not None:
             self._x[:3], self._x[self._n : self._n + 3] = motion[:3], motion[3:6]
-            self._deviation[:3] = pose.deviation(sample.t)
+            self._deviation[:3] = pose.mended_deviation
 
 
 def _is_finite(sample: Sample) -> bool:

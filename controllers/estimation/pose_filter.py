@@ -27,7 +27,8 @@ MEMORY_S = 1.0
 #: what is known of the velocity before anything is measured [m/s, rad/s]
 FIRST_RATE_DEVIATION = 0.05
 
-_NUMBERS = Struct("2d").pack
+_NUMBERS = Struct("5d").pack
+_NOTHING_OWED: Array = np.zeros(18)
 
 
 class PoseFilter:
@@ -47,12 +48,16 @@ class PoseFilter:
         self._t, self._motion = np.zeros(2 * self._keep), np.zeros((2 * self._keep, 9))
         self._times, self._motions = slot(self._t), slot(self._motion)
         self._n = 0
+        #: corrections that the past does not show yet: the number of moments that lack it, and what to add
+        self._owed: list[tuple[int, Array]] = []
         #: whether a picture has come
         self.started = False
         #: exposure time of the newest picture taken in [s]; NaN before the first
         self.exposed = math.nan
         #: of position (3), of position with velocity (3), of velocity (3), at the last exposure
         self.covariance: Array = np.zeros(9)
+        #: one standard deviation of the pose when the last picture was taken in (3)
+        self.mended_deviation: Array = np.zeros(3)
 
     def deviation(self, t: float) -> Array:
         """One standard deviation of the pose at time t."""
@@ -65,6 +70,7 @@ class PoseFilter:
         self.exposed, self.started = exposed, True
         self.push(exposed, motion)
         self.push(t, motion)
+        self.mended_deviation = self.deviation(t)
         return motion
 
     def push(self, t: float, motion: Array) -> None:
@@ -82,23 +88,30 @@ class PoseFilter:
         k = bisect_right(self._times, exposed, 0, n) - 1
         if k < 0 or exposed <= self.exposed:
             return None
-        d = exposed - self._times[k]
-        following = motion[min(k + 1, n - 1)]
-        numbers = _NUMBERS(d, exposed - self.exposed)
-        found = self._correction((motion[k], following, pose, self.covariance, numbers))
-        step, self.covariance, self.exposed = found[:6], found[6:], exposed
-        # States from the exposure on get Phi(t_i - exposed) times the correction.
-        later = slice(k if d == 0 else k + 1, n)
-        motion[later, :6] += step
-        motion[later, :3] += np.multiply.outer(self._t[later] - exposed, step[3:])
-        mended: Array = motion[n - 1]
-        return mended
+        # Pictures come in turn, so none will ask for moments before this one.
+        self._owed = [owed for owed in self._owed if owed[0] > k]
+        following, times = min(k + 1, n - 1), self._times
+        numbers = _NUMBERS(times[k], times[following], times[n - 1], exposed, self.exposed)
+        raw = motion[k], motion[following], motion[n - 1]
+        found = self._correction((*raw, self._owed_to(k), self._owed_to(following), pose, self.covariance, numbers))
+        self.covariance, self.mended_deviation, self.exposed = found[18:27], found[27:30], exposed
+        self._owed.append((n, found[:18]))
+        return found[30:]
+
+    def _owed_to(self, k: int) -> Array:
+        """What all corrections that moment k lacks would add."""
+        total = _NOTHING_OWED
+        for n, added in self._owed:
+            if n > k:
+                total = total + added
+        return total
 
     def _forget(self) -> int:
         """Keep the newest half of the past; how much that is."""
         keep = self._keep
         for past in (self._t, self._motion):
             past[:keep] = past[-keep:]
+        self._owed = [(n - keep, added) for n, added in self._owed]
         return keep
 
 
@@ -109,19 +122,34 @@ def _deviation(process: Array) -> ca.Function:
 
 
 def _correction(process: Array, noise: Array) -> ca.Function:
-    """(motion before a picture, motion after it, picture, covariance, [time since the former; time since the latter])
-    -> (correction of pose and velocity at the exposure, covariance after it).
+    """(motion before a picture, motion after it, motion of now, what is owed to the first two, picture, covariance,
+    [times of these motions, of this exposure and of the last]) -> what is added to motions, [1 t] times two rows;
+    covariance at the exposure; standard deviation of the pose now; motion of now.
+
+    From the exposure on, motions get Phi(t - exposure) times the correction; the past is told when it is asked.
     """
-    before, after, pose = ca.SX.sym("before", 9), ca.SX.sym("after", 9), ca.SX.sym("pose", 3)
-    covariance, d, since = ca.SX.sym("P", 9), ca.SX.sym("d"), ca.SX.sym("since")
-    x, v, _ = ca.vertsplit(before, 3)
-    innovation = pose - (x + d * v + 0.5 * d * d * after[6:])
+    before, after, now = (ca.SX.sym(name, 9) for name in ("before", "after", "now"))
+    owed_before, owed_after = ca.SX.sym("owed_before", 18), ca.SX.sym("owed_after", 18)
+    pose, covariance, numbers = ca.SX.sym("pose", 3), ca.SX.sym("P", 9), ca.SX.sym("numbers", 5)
+    t_before, t_after, t_now, exposed, last = ca.vertsplit(numbers)
+    x, v, _ = ca.vertsplit(_with(before, owed_before, t_before), 3)
+    a, d = _with(after, owed_after, t_after)[6:], exposed - t_before
+    innovation = pose - (x + d * v + 0.5 * d * d * a)
     innovation[2] = ca.remainder(innovation[2], 2 * math.pi)
-    pp, pv, vv = _carried(covariance, since, process)
+    pp, pv, vv = _carried(covariance, exposed - last, process)
     g, h = pp / (pp + noise), pv / (pp + noise)
     mended = ca.vertcat((1 - g) * pp, (1 - g) * pv, vv - h * pv)
-    given = [before, after, pose, covariance, ca.vertcat(d, since)]
-    return ca.Function("correction", given, [ca.vertcat(g * innovation, h * innovation), mended])
+    position, velocity, zero = g * innovation, h * innovation, ca.SX.zeros(3)
+    added = ca.vertcat(position - exposed * velocity, velocity, zero, velocity, zero, zero)
+    age = ca.if_else(t_now > exposed, t_now - exposed, 0.0)
+    deviation = ca.sqrt(_carried(mended, age, process)[0])
+    given = [before, after, now, owed_before, owed_after, pose, covariance, numbers]
+    return ca.Function("correction", given, [added, mended, deviation, _with(now, added, t_now)])
+
+
+def _with(motion: ca.SX, added: ca.SX, t: ca.SX) -> ca.SX:
+    """A motion with what is owed to it."""
+    return motion + added[:9] + t * added[9:]
 
 
 def _carried(covariance: ca.SX, d: ca.SX, process: Array) -> tuple[ca.SX, ca.SX, ca.SX]:
