@@ -7,6 +7,7 @@ import math
 from pydantic import Field, model_validator
 
 from config.base import Name, NotNegative, Positive, Table
+from config.contacts import Moment
 
 
 class Waypoint(Table):
@@ -18,13 +19,9 @@ class Waypoint(Table):
     target: dict[str, float]
 
 
-class TorqueProfile(Table):
-    """Of a motor: offset + amplitude sin(2 pi t / period + phase), from `from_s` until `until_s`, zero elsewhere."""
+class TorqueProfile(Moment):
+    """The moment of a motor, from `from_s` until `until_s`; zero elsewhere."""
 
-    amplitude_n_m: float = 0.0
-    period_s: Positive = 1.0
-    phase_rad: float = 0.0
-    offset_n_m: float = 0.0
     from_s: NotNegative = 0.0
     until_s: Positive | None = None
 
@@ -32,7 +29,8 @@ class TorqueProfile(Table):
         """The torque at a time [N m]."""
         if t < self.from_s or (self.until_s is not None and t >= self.until_s):
             return 0.0
-        return self.offset_n_m + self.amplitude_n_m * math.sin(2 * math.pi * t / self.period_s + self.phase_rad)
+        swing = math.sin(2 * math.pi * t / self.period_s + self.phase_rad) if self.period_s else 0.0
+        return self.offset_n_m + self.amplitude_n_m * swing
 
 
 class Hold(Table):

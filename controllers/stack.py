@@ -14,19 +14,27 @@ from controllers.laws.computed_torque import ComputedTorque
 from controllers.open_loop import HoldsOnly, NoDemand, NoEstimate, TorqueProfiles
 
 
-class Estimates(Protocol):  # noqa: D101
+class Estimates(Protocol):
+    """What was measured becomes a state."""
+
     def estimate(self, sample: Sample) -> State: ...  # noqa: D102
 
 
-class Decides(Protocol):  # noqa: D101
+class Decides(Protocol):
+    """A state becomes a reference."""
+
     def decide(self, state: State) -> Reference: ...  # noqa: D102
 
 
-class Controls(Protocol):  # noqa: D101
+class Controls(Protocol):
+    """State and reference become a demand."""
+
     def control(self, state: State, reference: Reference) -> Demand: ...  # noqa: D102
 
 
-class Allocates(Protocol):  # noqa: D101
+class Allocates(Protocol):
+    """A demand becomes a command."""
+
     def allocate(self, state: State, reference: Reference, demand: Demand) -> Command: ...  # noqa: D102
 
 

@@ -85,11 +85,6 @@ def stability_limit(
     return limit
 
 
-def largest_stable_step(contact_set: ContactSet, q: ArrayLike, force: ArrayLike | None = None) -> float:
-    """The longest step of classical Runge-Kutta, fourth order, at which no mode grows that should not [s]."""
-    return stability_limit(contact_set, q, force).step
-
-
 def stable_step(eigenvalue: complex) -> float:
     """The greatest h with |R(h λ)| <= 1, R(z) = 1 + z + z^2/2 + z^3/6 + z^4/24; growth of λ itself counts as none."""
     direction = complex(min(eigenvalue.real, 0.0), eigenvalue.imag)

@@ -29,19 +29,19 @@ class AuditVerdict:
 
     def __init__(self, bed: Testbed, channels: Channels) -> None:
         self._bed, self._place = bed, channels.place("/truth", "audit")
-        self._names = [value.name for value in audit_values(bed)]
+        self._at = {value.name: i for i, value in enumerate(audit_values(bed))}
         self._first: Array | None = None
-        self._least, self._most = (np.full(len(self._names) + 1, fill) for fill in (np.inf, -np.inf))
+        self._least, self._most = (np.full(len(self._at) + 1, fill) for fill in (np.inf, -np.inf))
 
     def update(self, rows: Array) -> None:
         """Take in rows that follow those before."""
         audit = rows[:, self._place]
         audit = audit[np.isfinite(audit).all(axis=1)]
-        if not self._names or not len(audit):
+        if not self._at or not len(audit):
             return
         self._first = audit[0].copy() if self._first is None else self._first
         # What was not put in by work must still be there.
-        audit = np.column_stack((audit, _unpaid(audit) - _unpaid(self._first)))
+        audit = np.column_stack((audit, self._unpaid(audit) - self._unpaid(self._first)))
         self._least = np.minimum(self._least, audit.min(axis=0))
         self._most = np.maximum(self._most, audit.max(axis=0))
 
@@ -53,10 +53,9 @@ class AuditVerdict:
         return {"held": all(c["held"] for name, c in checks.items() if name != "condition"), "checks": checks}
 
     def _checks(self) -> Iterator[tuple[str, dict[str, Any]]]:
-        size = np.maximum(np.abs(self._least), np.abs(self._most))
+        at, size = self._at, np.maximum(np.abs(self._least), np.abs(self._most))
         swing = self._most - self._least
-        kinetic, _, work, *_ = size.tolist()
-        about = max(kinetic, work, float(np.finfo(float).tiny))
+        about = max(size[at["kinetic_energy"]], size[at["work"]], np.finfo(float).tiny)
         yield "energy", _check("of the energy that went about", size[-1] / about, ENERGY_LIMIT)
         if self._is_left_alone():
             # Momentum has the size of what it would be if all energy were in one direction, and an arm of a metre.
@@ -64,13 +63,18 @@ class AuditVerdict:
                 b.mass_kg + (b.flexible.mass_kg if b.flexible else 0.0) for m in self._bed.modules for b in m.bodies
             )
             whole = np.sqrt(2 * mass * about)
-            for name, rows in (("momentum", slice(3, 6)), ("angular momentum", slice(6, 9))):
-                yield name, _check("of the largest it could be", float(swing[rows].max()) / whole, MOMENTUM_LIMIT)
+            for name in ("momentum", "angular_momentum"):
+                most = max(swing[at[f"{name}_{axis}"]] for axis in "xyz")
+                yield name.replace("_", " "), _check("of the largest it could be", most / whole, MOMENTUM_LIMIT)
         if self._bed.contacts:
-            yield "gap", _check("m, rad", size[9], GAP_LIMIT)
-            yield "slip", _check("m/s, rad/s", size[10], SLIP_LIMIT)
-            least = float(self._least[11])
+            yield "gap", _check("m, rad", size[at["gap"]], GAP_LIMIT)
+            yield "slip", _check("m/s, rad/s", size[at["slip"]], SLIP_LIMIT)
+            least = float(self._least[at["independence"]])
             yield "condition", _check("1", 1 / least if least > 0 else np.inf, CONDITION_LIMIT)
+
+    def _unpaid(self, audit: Array) -> Array:
+        """Energy that no work has put in."""
+        return np.asarray(audit[..., self._at["energy"]] - audit[..., self._at["work"]])
 
     def _is_left_alone(self) -> bool:
         """Whether nothing from outside acts on the modules."""
@@ -78,11 +82,6 @@ class AuditVerdict:
         grounded = any(GROUND in (c.first.module, c.second.module) for c in bed.contacts)
         falls = any(any(spatial(m.gravity_m_s2)) or m.base == "fixed" for m in bed.modules)
         return not (grounded or falls or bed.devices.thrusters) and bed.simulation.table.ideal
-
-
-def _unpaid(audit: Array) -> Array:
-    """Energy that no work has put in."""
-    return audit[..., 1] - audit[..., 2]
 
 
 def _check(unit: str, largest: float, limit: float) -> dict[str, Any]:

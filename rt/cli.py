@@ -213,7 +213,7 @@ def plot(
     ] = None,
     overwrite: Overwrite = False,
 ) -> None:
-    """Draw a log: table from above, tracking errors, torques, valves, step times."""
+    """Draw a log: the modules and their contacts, and over time what this testbed has to show."""
     from rt.log import read_log
     from rt.plots import plot_log
 

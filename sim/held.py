@@ -38,12 +38,8 @@ class Stride:
         #: takes the state, full thrust in each step (steps, n_t) [N], and torque (n_m) [N m]
         self.fill, self.evaluate = kernel.fill, kernel.evaluate
         #: what was filled in, and the state afterwards
-        self.before, self.thrust, self.torque, self.after = (
-            before,
-            thrust.reshape(-1, steps, order="F").T,
-            torque,
-            after,
-        )
+        self.before, self.torque, self.after = before, torque, after
+        self.thrust: Array = thrust.reshape(-1, steps, order="F").T
         self.no_thrust, self.no_torque = np.zeros((steps, thrust.size // steps)), np.zeros(torque.size)
         #: [q; u] at the end of each step (steps, n_q + n_u)
         self.path: Array = path.reshape(-1, steps, order="F").T
@@ -91,12 +87,15 @@ class Held:
                 q, u, force, h, **drive, feedback=feedback, project=project, by_stages=True
             )
             passed = self._passed(h, float(force @ (u + u_after)) / 2)
-            state = self._kernels["plant_lab"].call(state, thrust, np.concatenate((q_after, u_after, extra + passed)))[
-                0
-            ]
-            state = state.copy()
+            state = self._followed(state, thrust, (q_after, u_after, extra + passed))
             stride.path[k] = state[:n_x]
         stride.after[:] = state
+
+    def settle(self, stride: Stride, q: Array, u: Array) -> None:
+        """A stride of one step that ended otherwise, because contacts changed: tank and sensors follow that."""
+        extra = stride.after[self._n_x : self._n_x + self._n_extra].copy()
+        stride.after[:] = self._followed(stride.before, stride.thrust[0], (q, u, extra))
+        stride.path[0] = stride.after[: self._n_x]
 
     def force(self, state: Array, thrust: Array, torque: Array) -> Array:
         """Generalised force of the lab on all modules, with this thrust of a full tank and these torques."""
@@ -117,6 +116,10 @@ class Held:
             squeeze[i] = np.linalg.norm(contacts.internal_force(module, q, moved.force))
         gap, slip = (float(np.abs(x).max(initial=0.0)) for x in contacts.errors(q, u, drive.velocity, drive.place))
         return Felt(wrench, squeeze, gap, slip, moved.independence)
+
+    def _followed(self, state: Array, thrust: Array, motion: tuple[Array, Array, Array]) -> Array:
+        """The state after a step that ended in this motion."""
+        return self._kernels["plant_lab"].call(state, thrust, np.concatenate(motion))[0].copy()
 
     def _time(self, state: Array) -> float:
         """Of the state, where contacts are driven by it [s]."""

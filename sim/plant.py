@@ -53,18 +53,19 @@ class Plant:
     motors: TorqueSource | None = None
 
     def __init__(self, bed: Testbed) -> None:
-        self._bed, self.step_s = bed, bed.simulation.physics_step_s
+        self.step_s = bed.simulation.physics_step_s
         self.observers: list[Observer] = []
-        self._contacts = Contacts(bed) if bed.contacts else None
+        #: if the testbed has any
+        self.contacts = Contacts(bed) if bed.contacts else None
         # A tick is one call; what does not fill a tick goes step by step, and so does all where contacts change by
         # themselves: every step has to be looked at.
-        watched = self._contacts is not None and self._contacts.watches
+        watched = self.contacts is not None and self.contacts.watches
         tick = 1 if watched else min(round(bed.loop.period_s / self.step_s), _LONGEST)
         #: every set of contacts that commands and physics can reach, compiled before the run
         self._sets = {
-            held.label: held for held in (self._contacts.held(tick) if self._contacts else [Held(bed, None, tick)])
+            held.label: held for held in (self.contacts.held(tick) if self.contacts else [Held(bed, None, tick)])
         }
-        self._held = self._sets[self._contacts.label if self._contacts else FREE]
+        self._held = self._sets[self.contacts.label if self.contacts else FREE]
         q, u = fitting_start(bed, self._held.contacts, *initial_motion(bed))
         refuse_unstable_step(bed, self._held.contacts, q)
         start = initial_state(bed, q, u, n_extra(bed))
@@ -117,11 +118,6 @@ class Plant:
         """Work done by the lab so far, less what damping took [J]; of an audited testbed."""
         return float(self._state.extra[-1])
 
-    @property
-    def contacts(self) -> Contacts | None:
-        """The contacts, if the testbed has any."""
-        return self._contacts
-
     def feel(self) -> Felt:
         """What the contacts feel now."""
         return self._held.feel(self._whole, *self._pushed_by())
@@ -133,8 +129,8 @@ class Plant:
         first, last = self._steps, int(t / self.step_s + _ROUNDING)
         self._pushed_slot[:] = self._nothing_pushed
         while self._steps < last:
-            if self._contacts:
-                self._take_hold(self._contacts)
+            if self.contacts:
+                self._take_hold(self.contacts)
             held = self._held
             self._go(held.tick if last - self._steps >= held.tick.steps else held.step)
         self._averaged = float(last - first)
@@ -146,12 +142,13 @@ class Plant:
         torque = self.motors.torque if self.motors else stride.no_torque
         stride.fill((self._whole, thrust if thrust.ndim == 2 else thrust.tobytes() * stride.steps, torque))
         stride.evaluate()
-        if self._contacts and self._held.unsound(stride):
+        if self.contacts and self._held.unsound(stride):
             self._held.walk(stride)
+        self._last = stride
+        if self.contacts and self.contacts.watches:
+            self._settle(self.contacts, stride)
         self._whole_slot[:] = stride.after
-        self._steps, self._last = last, stride
-        if self._contacts and self._contacts.watches:
-            self._settle(self._contacts)
+        self._steps = last
         for observer in self.observers:
             observer.observe(last, stride.path)
 
@@ -160,10 +157,11 @@ class Plant:
         self._state.q[:], self._state.u[:] = contacts.command(*self.live)
         self._held = self._sets[contacts.label]
 
-    def _settle(self, contacts: Contacts) -> None:
+    def _settle(self, contacts: Contacts, stride: Stride) -> None:
         """Let stops touch and lift, and what rubs stick and slip."""
-        force = self._held.force(self._whole, *self._pushed_by())
-        self._state.q[:], self._state.u[:] = contacts.settle(*self.live, force, self.step_s)
+        held, n_q = self._held, len(self._state.q)
+        q, u = stride.path[0, :n_q], stride.path[0, n_q:]
+        held.settle(stride, *contacts.settle(q, u, held.force(stride.after, *self._pushed_by()), self.step_s))
         self._held = self._sets[contacts.label]
 
     def _pushed_by(self) -> tuple[Array, Array]:

@@ -8,6 +8,7 @@ from config.errors import InputError
 from config.records import Array
 from config.testbed import Testbed
 from mrds.contacts.contact_set import ContactSet
+from mrds.contacts.possible import refuse_impossible
 from mrds.modes import stability_limit
 from mrds.system import System
 
@@ -25,16 +26,12 @@ def fitting_start(bed: Testbed, contacts: ContactSet | None, q: Array, u: Array)
             f"{bed.name}: simulation.initial leaves contact '{worst}' off by {size:.3g} {unit}, expected a start that "
             "fits it, or simulation.fit_start = true to begin at the nearest one"
         )
+    try:
+        q = refuse_impossible(contacts, q)
+    except InputError as refusal:
+        raise InputError(f"{bed.name}: simulation.initial: {refusal}") from None
     drive = contacts.drive(0.0)
-    q, u = contacts.project(q, u, drive.velocity, drive.place)
-    worst, size, unit = _worst(contacts, q, u)
-    if size > ROUNDED:
-        names = ", ".join(c.name for c in contacts.contacts)
-        raise InputError(
-            f"{bed.name}: contacts {names} can't all be closed from simulation.initial, '{worst}' stays off by "
-            f"{size:.3g} {unit}, expected another start or fewer contacts"
-        )
-    return q, u
+    return contacts.project(q, u, drive.velocity, drive.place)
 
 
 def refuse_unstable_step(bed: Testbed, contacts: ContactSet | None, q: Array) -> None:

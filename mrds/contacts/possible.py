@@ -44,9 +44,13 @@ def redundancy(contact_set: ContactSet, q: ArrayLike) -> Redundancy:
 
 
 def refuse_impossible(contact_set: ContactSet, q: ArrayLike) -> Array:
-    """The pose nearest to this one in which all contacts fit; refuses contacts that cannot be closed from here."""
-    pose, _ = contact_set.project(q, np.zeros(contact_set.n_u))
-    gap = contact_set.errors(pose, np.zeros(contact_set.n_u))[0]
+    """The pose nearest to this one in which all contacts fit; refuses contacts that cannot be closed from here.
+
+    Contacts that are moved are to be where they are at the start.
+    """
+    still, place = np.zeros(contact_set.n_u), contact_set.drive(0.0).place
+    pose, _ = contact_set.project(q, still, place=place)
+    gap = contact_set.errors(pose, still, place=place)[0]
     open_rows = np.flatnonzero(np.abs(gap) > CLOSED)
     if len(open_rows) == 0:
         return pose

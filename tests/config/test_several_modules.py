@@ -74,7 +74,7 @@ def test_the_sets_of_the_holds_are_named_once_each() -> None:
             "behaviour.holds.1.from_s = 0.0: expected more than 0.0, when the last began",
         ),
         (
-            "behaviour.torques.left_joint9.amplitude_n_m=1",
+            "behaviour.torques.left_joint9.offset_n_m=1",
             "behaviour.torques.left_joint9: no motor there, expected one of left_joint1, right_joint1 "
             "(did you mean 'left_joint1'?)",
         ),
@@ -108,7 +108,7 @@ def test_what_is_wrong_is_said_in_one_sentence(override: str, expected: str) -> 
 
 def test_beside_a_controller_torques_and_flexible_links_are_refused() -> None:
     assert "expected none beside a controller, which decides" in complaint(
-        "behaviour.torques.elbow.amplitude_n_m=1", bed="free-flyer"
+        "behaviour.torques.elbow.offset_n_m=1", bed="free-flyer"
     )
     link = "{length_m=1, line_density_kg_m=1, ei_n_m2=1, modes_y=1}"
     sentence = complaint(f"modules.vehicle.bodies.forearm.flexible={link}", bed="free-flyer")

@@ -12,7 +12,7 @@ from scipy.optimize import brentq
 from config.contacts import Contact, Side
 from config.modules import Module
 from mrds.contacts.contact_set import ContactSet
-from mrds.modes import largest_stable_step, modes, stability_limit, stable_step
+from mrds.modes import modes, stability_limit, stable_step
 from mrds.system import System
 from tests.mrds.flexible_arms import EI, LINE_DENSITY, bent_state, flexible, planar_arm, spatial_robot
 from tests.mrds.four_bar import at_angle, four_bar, squared_frequency
@@ -192,7 +192,7 @@ def test_the_step_is_where_the_stability_function_is_one() -> None:
 )
 def test_just_below_the_limit_runge_kutta_holds_and_just_above_it_blows_up(closed: Any, n_q: int) -> None:
     contact_set, still = closed(), np.zeros(n_q)
-    limit = largest_stable_step(contact_set, still, still)
+    limit = stability_limit(contact_set, still, still).step
     start = contact_set.project(1e-9 * np.random.default_rng(1).normal(size=n_q), still)
     grown = []
     for factor in (0.99, 1.01):
@@ -223,5 +223,5 @@ def test_what_falls_freely_asks_for_no_step() -> None:
     assert any(body.gravity_m_s2)
     closed, q = System([body]).contact_set(), np.random.default_rng(1).normal(size=6)
     assert [m.rigid for m in modes(closed, q)] == [True] * 6
-    assert largest_stable_step(closed, q) == math.inf
+    assert stability_limit(closed, q).step == math.inf
     assert stability_limit(closed, q).complaint(10.0) is None

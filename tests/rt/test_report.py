@@ -183,7 +183,14 @@ def test_a_contact_of_no_kind_is_refused_by_name():
 def test_torques_over_time_and_holds_are_shown_as_they_are():
     torques = {
         "left_joint": {"amplitude_n_m": 0.1, "period_s": 3.0},
-        "right_joint": {"offset_n_m": 0.5, "amplitude_n_m": -2.0, "phase_rad": -0.1, "from_s": 0.1, "until_s": 0.2},
+        "right_joint": {
+            "offset_n_m": 0.5,
+            "amplitude_n_m": -2.0,
+            "period_s": 1.0,
+            "phase_rad": -0.1,
+            "from_s": 0.1,
+            "until_s": 0.2,
+        },
     }
     holds = [{"from_s": 0.0, "closed": ["left_grip"]}, {"from_s": 0.2, "closed": []}]
     tables = list(report.bed_tables(bar_between_arms(behaviour={"torques": torques, "holds": holds})))
