@@ -1,1 +1,1 @@
-"""The multibody model: modules written as symbolic kinematics, everything else by differentiation, compiled."""
+"""The multibody model: modules written in symbols, joined by contacts, compiled."""

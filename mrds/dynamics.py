@@ -1,22 +1,19 @@
-"""Dynamics of a module from its kinematics alone, by automatic differentiation.
+"""Dynamics of a module from its kinematics: M u' + h = F.
 
-With the twists V(q, u) of all bodies (mass-centre velocity and angular velocity, body axes), which are linear in u:
-
-    inverse dynamics   tau = (dV/du)^T f(q, u, u') + K q + D u,   f = [m (v' + w x v - R^T g); I w' + w x I w]
-
-where V' = dV/dq q' + dV/du u' is one forward sweep of differentiation and the product with (dV/du)^T one reverse
-sweep: together they are the recursive Newton-Euler algorithm, which is nowhere written down. M = d tau/d u' and the
-bias h = tau at u' = 0 give M u' + h = F. K and D are stiffness and damping of flexible links; their mass has several
-velocities v, and a matrix of integrals for m. The form holds for any linear velocity map, so the quaternion's needs no
-special case (Kane's equations; Stanford report, appendix B with erratum E1).
+A frame feels, along its own velocities, what all that it carries needs to move. So the generalised force that goes with
+u' is what the masses need (Newton and Euler), summed from the tips inward; and the mass matrix is the momentum of what
+is carried as one body, felt by each carrier inward. What happens inside a flexible link follows by differentiation
+(`mrds.masses`). The tests compare the whole with Lagrange's equations, by differentiation of the energies alone.
 """
 
 from __future__ import annotations
 
-from itertools import accumulate
+from functools import cached_property
 
 import casadi as ca
 
+from mrds.frames import Frame, Rates, Wrench
+from mrds.masses import NOTHING
 from mrds.tree import Tree
 
 
@@ -26,14 +23,40 @@ class Dynamics:
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
         self.acceleration = ca.SX.sym("a", tree.u.numel())
-        self._twist = ca.vertcat(*(ca.vertcat(*b.fields, b.spin) for b in tree.bodies))
-        self.bias = self._inverse(ca.jtimes(self._twist, tree.q, tree.q_dot), tree.gravity)
-        self.inverse = self._inverse(
-            ca.jtimes(self._twist, ca.vertcat(tree.q, tree.u), ca.vertcat(tree.q_dot, self.acceleration)),
-            tree.gravity,
-        )
-        self.mass_matrix = ca.jacobian(self.inverse, self.acceleration)
-        self.gravity_force = -self._weight(tree.gravity)
+
+    @cached_property
+    def bias(self) -> ca.SX:
+        """Velocity and gravity terms, with stiffness and damping of flexible links."""
+        return self._inverse(self.tree.drifts)
+
+    @cached_property
+    def inverse(self) -> ca.SX:
+        """The generalised force that goes with `acceleration` (recursive Newton-Euler)."""
+        return self._inverse(Rates(self.acceleration, self.tree.gravity))
+
+    @cached_property
+    def mass_matrix(self) -> ca.SX:
+        """M, by composite rigid bodies (Featherstone 2008, section 6.2) with the amplitudes of links beside them."""
+        n = self.tree.u.numel()
+        M, carried = ca.SX(n, n), dict.fromkeys(self.tree.frames, NOTHING)
+        for mass in self.tree.bodies:
+            carried[mass.frame] = carried[mass.frame].and_of(mass.whole())
+            momentum, along = mass.bending()
+            _add(M, mass.amplitudes, mass.amplitudes, along)
+            _add_coupling(M, mass.frame.chain, mass.amplitudes, momentum)
+        for frame in reversed(self.tree.frames):
+            momentum = carried[frame].momentum(frame.slide, frame.turn)
+            _add(M, frame.own, frame.own, ca.triu2symm(ca.triu(frame.feels(momentum))))
+            if frame.parent:
+                _add_coupling(M, frame.parent.chain, frame.own, frame.to_parent(momentum))
+                carried[frame.parent] = carried[frame.parent].and_of(carried[frame].to_parent(frame))
+        return ca.sparsify(M)
+
+    @cached_property
+    def gravity_force(self) -> ca.SX:
+        """The part of the bias that gravity makes (virtual power: gravity works on the linear momentum)."""
+        linear = self.momentum()[:3]
+        return -ca.densify(ca.jtimes(linear, self.tree.u, self.tree.gravity, True))
 
     def forward(self, force: ca.SX) -> ca.SX:
         """Acceleration under a generalised force: M u' = F - h, by a sparse factorisation from the tips inward."""
@@ -41,68 +64,69 @@ class Dynamics:
 
     def kinetic_energy(self) -> ca.SX:
         """Kinetic energy [J]."""
-        parts = []
-        for b in self.tree.bodies:
-            v = ca.horzcat(*b.fields)
-            parts.append(ca.dot(b.gram, v.T @ v) + ca.dot(b.spin, b.inertia @ b.spin))
-        return 0.5 * sum(parts[1:], parts[0])
+        return sum((mass.kinetic_energy() for mass in self.tree.bodies), ca.SX(0))
 
     def potential_energy(self) -> ca.SX:
         """Potential energy of gravity, zero at the world origin, and strain energy [J]."""
-        parts = [-b.mass * ca.dot(self.tree.gravity, b.p_WC) for b in self.tree.bodies]
+        parts = [-b.mass * ca.dot(self.tree.gravity, self.tree.origin + b.p_OC) for b in self.tree.bodies]
         parts += [link.strain_energy for link in self.tree.links.values()]
         return sum(parts[1:], parts[0])
 
     def momentum(self) -> ca.SX:
         """Linear momentum [N s], then angular momentum about the world origin [N m s]."""
         linear, angular = ca.SX(3, 1), ca.SX(3, 1)
-        for b in self.tree.bodies:
-            momenta = ca.horzsplit((b.R_WB @ ca.horzcat(*b.fields)) @ b.gram)
-            linear += sum(share * p for share, p in zip(b.shares, momenta, strict=True))
-            turning = sum(ca.cross(place, p) for place, p in zip(b.places, momenta, strict=True))
-            angular += turning + b.R_WB @ (b.inertia @ b.spin)[:3]
+        for mass in self.tree.bodies:
+            own, R = mass.momentum(), mass.frame.R_WB
+            linear += R @ own.force
+            angular += R @ own.moment + ca.cross(self.tree.origin + mass.frame.p_OB, R @ own.force)
         return ca.vertcat(linear, angular)
 
     def centre_of_mass(self) -> ca.SX:
         """Position of the mass centre of the module [m]."""
-        parts = [b.mass * b.p_WC for b in self.tree.bodies]
+        parts = [b.mass * (self.tree.origin + b.p_OC) for b in self.tree.bodies]
         return sum(parts[1:], parts[0]) / sum(b.mass for b in self.tree.bodies)
 
-    def _inverse(self, twist_rate: ca.SX, gravity: ca.SX) -> ca.SX:
-        """The generalised force that goes with these rates of the body-axis twists."""
-        forces, rates = [], iter(ca.vertsplit(twist_rate, self._parts()))
-        for b in self.tree.bodies:
-            accelerations = [
-                next(rates) + ca.cross(b.w_B, v) - share * (b.R_WB.T @ gravity)
-                for v, share in zip(b.fields, b.shares, strict=True)
-            ]
-            forces += ca.horzsplit(ca.horzcat(*accelerations) @ b.gram)
-            spun = b.inertia @ next(rates)
-            forces.append(spun + ca.vertcat(ca.cross(b.w_B, (b.inertia @ b.spin)[:3]), ca.SX(spun.numel() - 3, 1)))
-        force = ca.densify(ca.jtimes(self._twist, self.tree.u, ca.vertcat(*forces), True))
-        return force + self.tree.elastic_force()
+    def _inverse(self, rates: Rates) -> ca.SX:
+        """The generalised force that goes with given accelerations."""
+        force, n = self.tree.elastic_force(), self.tree.u.numel()
+        carried = dict.fromkeys(self.tree.frames, Wrench(ca.SX(3, 1), ca.SX(3, 1)))
+        for mass in self.tree.bodies:
+            wrench, along = mass.push(rates)
+            carried[mass.frame] = carried[mass.frame].and_of(wrench)
+            force += _placed(along, mass.amplitudes, n)
+        for frame in reversed(self.tree.frames):
+            force += _placed(frame.feels(carried[frame]), frame.own, n)
+            if frame.parent:
+                carried[frame.parent] = carried[frame.parent].and_of(frame.to_parent(carried[frame]))
+        return ca.densify(force)
 
-    def _weight(self, gravity: ca.SX) -> ca.SX:
-        """Generalised force of a uniform acceleration field on all masses."""
-        pulls = []
-        for b in self.tree.bodies:
-            pull = b.R_WB.T @ gravity
-            pulls += ca.horzsplit(ca.horzcat(*(share * pull for share in b.shares)) @ b.gram)
-            pulls.append(ca.SX(b.spin.numel(), 1))
-        return ca.densify(ca.jtimes(self._twist, self.tree.u, ca.vertcat(*pulls), True))
 
-    def _parts(self) -> list[int]:
-        """Where the vectors in the twist begin, and where the last one ends."""
-        sizes = [n for b in self.tree.bodies for n in (*(3 for _ in b.shares), b.spin.numel())]
-        return [0, *accumulate(sizes)]
+def _placed(part: ca.SX, rows: tuple[int, ...], n: int) -> ca.SX:
+    """A column of n rows with a part in some of them."""
+    column = ca.SX(n, 1)
+    if rows:
+        column[list(rows)] = part
+    return column
+
+
+def _add(M: ca.SX, rows: tuple[int, ...], columns: tuple[int, ...], block: ca.SX) -> None:
+    if rows and columns:
+        M[list(rows), list(columns)] += block
+
+
+def _add_coupling(M: ca.SX, carriers: tuple[Frame, ...], own: tuple[int, ...], momentum: Wrench) -> None:
+    """Add the momenta of unit velocities, given at the first carrier, as all of them feel them."""
+    for carrier in carriers:
+        block = carrier.feels(momentum)
+        _add(M, carrier.own, own, block)
+        _add(M, own, carrier.own, block.T)
+        momentum = carrier.to_parent(momentum)
 
 
 def force_on_root(tree: Tree, wrench: ca.SX) -> ca.SX:
-    """Generalised force of a wrench on the root body about its origin, in its own axes."""
-    root = tree.body(tree.module.root.name)
-    planar = tree.module.dimension == "planar"
-    twist = ca.vertcat(root.v_B[:2], root.w_B[2]) if planar else ca.vertcat(root.v_B, root.w_B)
-    return ca.densify(ca.jtimes(ca.densify(twist), tree.u, wrench, True))
+    """Generalised force of a wrench on a floating root body about its origin, in its own axes."""
+    R, (d, n) = tree.root.R_WB, _base(tree)
+    return _placed(ca.vertcat(R[:d, :d] @ wrench[:d], wrench[d:]), tuple(range(n)), tree.u.numel())
 
 
 def wrench_on_root(tree: Tree, force: ca.SX) -> ca.SX:
@@ -110,12 +134,14 @@ def wrench_on_root(tree: Tree, force: ca.SX) -> ca.SX:
 
     The inverse of `force_on_root`; nothing where the base is fixed.
     """
-    if tree.module.base == "fixed":
-        return ca.SX(0, 1)
-    R = tree.bodies[0].R_WB
-    if tree.module.dimension == "planar":
-        return ca.densify(ca.vertcat(R[:2, :2].T @ force[:2], force[2]))
-    return ca.densify(ca.vertcat(R.T @ force[:3], force[3:6]))
+    R, (d, n) = tree.root.R_WB, _base(tree)
+    return ca.densify(ca.vertcat(R[:d, :d].T @ force[:d], force[d:n])) if n else ca.SX(0, 1)
+
+
+def _base(tree: Tree) -> tuple[int, int]:
+    """In how many directions a base slides, and how many velocities it has."""
+    sliding, turning = len(tree.root.chain[-1].own), len(tree.root.own)
+    return sliding, sliding + turning
 
 
 def solve(M: ca.SX, rhs: ca.SX) -> ca.SX:

@@ -132,9 +132,8 @@ def functions(module: Module) -> list[ca.Function]:
         ca.Function("centre_of_mass", [q, u], [centre, ca.jtimes(centre, q, tree.q_dot)]),
     ]
     for point in module.points:
-        position, rotation, velocity, angular_velocity = tree.point(point.body, point.position_m)
-        twist = ca.vertcat(velocity, angular_velocity)
-        outputs = [position, rotation, twist, ca.jacobian(twist, u), ca.jtimes(twist, q, tree.q_dot)]
+        position, rotation, velocity, angular_velocity, *rest = tree.point(point.body, point.position_m)
+        outputs = [position, rotation, ca.vertcat(velocity, angular_velocity), *rest]
         made.append(ca.Function(f"point_{point.name}", [q, u], outputs))
     x = ca.vertcat(q, u)
     rhs = ca.Function("rhs", [x, force], [ca.vertcat(tree.q_dot, dynamics.forward(force))])

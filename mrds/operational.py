@@ -97,17 +97,25 @@ def _kinematics(
     module: Module, points: tuple[Point, ...], planar: bool
 ) -> tuple[Tree, ca.SX, ca.SX, ca.SX, list[ca.SX]]:
     base = ca.SX.sym("base", 12)
-    tree = Tree(module, base_pose=(base[:3], ca.reshape(base[3:], 3, 3)) if module.base == "fixed" else None)
-    rows = PLANAR if planar else list(range(6))
-    positions, axes, twists = [], [], []
-    for point in points:
-        at = tree.point(point.body, point.position_m)
-        positions.append(at.position)
-        axes.append(at.rotation @ rotation_of_angles(point.rotation_rad))
-        twists.append(ca.vertcat(at.velocity, at.angular_velocity)[rows])
-    twist = ca.densify(ca.vertcat(*twists)) if twists else ca.SX(0, 1)
-    J, drift = ca.jacobian(twist, tree.u), ca.jtimes(twist, tree.q, tree.q_dot)
-    return tree, base, J, drift, [ca.vertcat(*positions), ca.horzcat(*axes), twist]
+    tree = Tree(module, _standing(module, base))
+    rows, n = PLANAR if planar else list(range(6)), tree.u.numel()
+    places = [tree.point(point.body, point.position_m) for point in points]
+    turns = [rotation_of_angles(point.rotation_rad) for point in points]
+    nothing = ca.SX(0, 1)
+    positions = ca.vertcat(nothing, *(at.position for at in places))
+    axes = ca.horzcat(ca.SX(3, 0), *(at.rotation @ turn for at, turn in zip(places, turns, strict=True)))
+    twists = ca.vertcat(nothing, *(ca.vertcat(at.velocity, at.angular_velocity)[rows] for at in places))
+    J = ca.vertcat(ca.SX(0, n), *(at.jacobian[rows, :] for at in places))
+    drift = ca.vertcat(nothing, *(at.drift[rows] for at in places))
+    return tree, base, J, ca.densify(drift), [positions, axes, ca.densify(twists)]
+
+
+def _standing(module: Module, base: ca.SX) -> tuple[ca.SX, ca.SX]:
+    """Position and axes of a fixed base as symbols; what lies in the plane stays there."""
+    axes = ca.reshape(base[3:], 3, 3)
+    if module.dimension == "spatial":
+        return base[:3], axes
+    return vector([base[0], base[1]]), ca.diagcat(axes[:2, :2], ca.SX(1))
 
 
 def _function(name: str, tree: Tree, force: ca.SX, base: ca.SX, outputs: list[ca.SX], names: list[str]) -> ca.Function:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import casadi as ca
 
@@ -59,6 +59,37 @@ def rate_of_quaternion(quaternion: ca.SX, omega: ca.SX) -> ca.SX:
     w, x, y, z = ca.vertsplit(quaternion)
     a, b, c = ca.vertsplit(omega)
     return 0.5 * ca.vertcat(-x * a - y * b - z * c, w * a + y * c - z * b, w * b + z * a - x * c, w * c + x * b - y * a)
+
+
+def crossed(a: ca.SX, columns: ca.SX) -> ca.SX:
+    """a x each column."""
+    return ca.horzcat(ca.SX(3, 0), *(ca.cross(a, column) for column in ca.horzsplit(columns)))
+
+
+def turned(R: ca.SX, inertia: ca.SX) -> ca.SX:
+    """R I R^T of a symmetric I: one triangle of it is computed."""
+    half = R @ inertia
+    return _symmetric(lambda i, j: half[i, :] @ R[j, :].T)
+
+
+def symmetric_product(a: ca.SX, b: ca.SX) -> ca.SX:
+    """(a b^T + b a^T) / 2, each entry once."""
+    return _symmetric(lambda i, j: a[i] * b[i] if i == j else 0.5 * (a[i] * b[j] + b[i] * a[j]))
+
+
+def moment_of_inertia(squares: ca.SX) -> ca.SX:
+    """Moment of inertia of masses from the sum of m p p^T over them."""
+    return ca.trace(squares) * ca.SX.eye(3) - squares
+
+
+def _symmetric(entry: Callable[[int, int], ca.SX]) -> ca.SX:
+    matrix = ca.SX(3, 3)
+    for i in range(3):
+        for j in range(i + 1):
+            value = entry(i, j)
+            if value.nnz():
+                matrix[i, j] = matrix[j, i] = value
+    return matrix
 
 
 def _sparse(rows: list[list[float | ca.SX]]) -> ca.SX:

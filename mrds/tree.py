@@ -1,15 +1,15 @@
 """Kinematics of one module: where every body is and how fast it moves, as expressions in q and u.
 
 Planar modules are spatial ones whose bodies turn about z and stay at z = 0: the zeros are structural and cost nothing.
-q and u are named and ordered by `config.coordinates`. Frames: W world, P parent, C child, B the body at hand.
+q and u are named and ordered by `config.coordinates`. Frames: W world, P parent, B the body at hand, J the axes of a
+joint, S the section of a flexible link, O the origin of the root.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import NamedTuple
+from functools import cached_property
 
 import casadi as ca
 import numpy as np
@@ -18,120 +18,9 @@ from config.base import spatial
 from config.coordinates import amplitudes, positions, velocities
 from config.modules import Body, Joint, Module
 from mrds.flexible.link import Link
+from mrds.frames import Frame, PointFrame, Rates, at_point
+from mrds.masses import BentMass, Mass
 from mrds.symbols import rate_of_quaternion, rotation, rotation_of_angles, rotation_of_quaternion, vector
-
-
-@dataclass(frozen=True)
-class Frame:
-    """Axes that move: their pose in the world, and their twist in themselves."""
-
-    R_WB: ca.SX
-    p_WB: ca.SX
-    v_B: ca.SX  #: velocity of the origin, in its own axes
-    w_B: ca.SX  #: angular velocity, in its own axes
-
-
-@dataclass(frozen=True)
-class BodyKinematics(Frame):
-    """Rigid mass in the frame of a body.
-
-    To the dynamics a mass is a sum of fields over its points: each field has a place and a velocity, and `gram` the
-    integrals of their products over the mass. A rigid mass needs one, its mass centre.
-    """
-
-    name: str
-    mass: float
-    com: ca.SX  #: mass centre, in body axes
-    inertia: ca.SX  #: about the mass centre, in body axes
-
-    @property
-    def v_C(self) -> ca.SX:
-        """Velocity of the mass centre, in body axes."""
-        return self.v_B + ca.cross(self.w_B, self.com)
-
-    @property
-    def p_WC(self) -> ca.SX:
-        """Position of the mass centre, in world axes."""
-        return self.p_WB + self.R_WB @ self.com
-
-    @property
-    def v_WC(self) -> ca.SX:
-        """Velocity of the mass centre, in world axes."""
-        return self.R_WB @ self.v_C
-
-    @property
-    def fields(self) -> tuple[ca.SX, ...]:
-        """Velocity of each field, in body axes."""
-        return (self.v_C,)
-
-    @property
-    def places(self) -> tuple[ca.SX, ...]:
-        """Position of each field, in world axes."""
-        return (self.p_WC,)
-
-    @property
-    def shares(self) -> tuple[int, ...]:
-        """How many origins of the frame there are in each field."""
-        return (1,)
-
-    @property
-    def gram(self) -> ca.DM:
-        """Integrals of the products of the fields over the mass."""
-        return ca.DM(self.mass)
-
-    @property
-    def spin(self) -> ca.SX:
-        """What `inertia` goes with: the angular velocity, in body axes, and rates of twist."""
-        return self.w_B
-
-
-@dataclass(frozen=True)
-class BentMass(BodyKinematics):
-    """Mass of a flexible link, spread along its axis: the fields are those of `mrds.flexible.integrals`."""
-
-    link: Link
-
-    @property
-    def v_C(self) -> ca.SX:
-        """Velocity of the mass centre, in body axes."""
-        return super().v_C + self.link.field_rates @ self.link.mass[:, 0] / self.mass
-
-    @property
-    def fields(self) -> tuple[ca.SX, ...]:
-        """Velocity of each field, in body axes."""
-        arms = zip(ca.horzsplit(self.link.fields), ca.horzsplit(self.link.field_rates), strict=True)
-        first, *others = (rate + ca.cross(self.w_B, arm) for arm, rate in arms)
-        return (first + self.v_B, *others)
-
-    @property
-    def places(self) -> tuple[ca.SX, ...]:
-        """Position of each field, in world axes."""
-        first, *others = ca.horzsplit(self.R_WB @ self.link.fields)
-        return (first + self.p_WB, *others)
-
-    @property
-    def shares(self) -> tuple[int, ...]:
-        """How many origins of the frame there are in each field."""
-        return (1, *(0 for _ in range(1, self.link.fields.shape[1])))
-
-    @property
-    def gram(self) -> ca.DM:
-        """Integrals of the products of the fields over the mass."""
-        return self.link.mass
-
-    @property
-    def spin(self) -> ca.SX:
-        """The angular velocity, in body axes, and the rates of twist."""
-        return ca.vertcat(self.w_B, self.link.twist_rates)
-
-
-class PointFrame(NamedTuple):
-    """Axes at a place on a body, all in world axes."""
-
-    position: ca.SX
-    rotation: ca.SX
-    velocity: ca.SX
-    angular_velocity: ca.SX
 
 
 class Tree:
@@ -140,27 +29,28 @@ class Tree:
     def __init__(self, module: Module, base_pose: tuple[ca.SX, ca.SX] | None = None) -> None:
         """`base_pose`, position and axes, stands in for the module's own placement of a fixed base."""
         self.module = module
-        self._base_pose = base_pose or _placement(module)
         self.positions = positions(module)
         self.velocities = velocities(module)
         self.q = ca.SX.sym("q", len(self.positions))
         self.u = ca.SX.sym("u", len(self.velocities))
-        root, self.q_dot = self._root(module)
-        self.links = self._links(module)
-        self._frames = {module.root.name: root}
+        #: where O is, and the frame of the root body
+        self.origin: ca.SX
+        self.root: Frame
+        self.origin, self.root, self.q_dot = self._base(*(base_pose or _placement(module)))
+        self.links, self._amplitudes = self._links(module)
+        #: every frame that carries a mass, or a frame that does; each comes after its parent
+        self.frames = [*reversed(self.root.chain)]
+        self._frame_of = {module.root.name: self.root}
         joints, first = module.joints_in_tree_order(), len(self.velocities) - len(amplitudes(module))
         for i, joint in enumerate(joints, start=first - len(joints)):
-            # Positions may be more than velocities, by a quaternion: counted from the end they are the same.
-            q, u = self.q[i - len(self.velocities)], self.u[i]
             parent, arm = self._carrier(joint.parent, joint.origin_m)
-            self._frames[joint.child] = _carried(parent, arm, joint, q, u)
+            # Positions may be more than velocities, by a quaternion: counted from the end they are the same.
+            child = _carried(parent, arm, joint, self.q[i - len(self.velocities)], self.u[i], i)
+            self.frames += [child] if parent in self.frames else [parent, child]
+            self._frame_of[joint.child] = child
         #: all masses: one of each rigid body, and of a flexible link its hub, if it has one, and its beam
         self.bodies = tuple(mass for body in module.in_tree_order() for mass in self._masses(body))
         self.gravity = vector(spatial(module.gravity_m_s2))
-
-    def body(self, name: str) -> BodyKinematics:
-        """The first mass of the body of that name, in the body's frame."""
-        return next(b for b in self.bodies if b.name == name)
 
     def elastic_force(self) -> ca.SX:
         """Generalised force that holds the flexible links against their stiffness and damping."""
@@ -171,9 +61,7 @@ class Tree:
     def point(self, body: str, position: tuple[float, ...]) -> PointFrame:
         """Axes at a place on a body: the body's own, or on a flexible link those of the cross-section there."""
         carrier, arm = self._carrier(body, position)
-        R = carrier.R_WB
-        velocity = R @ (carrier.v_B + ca.cross(carrier.w_B, arm))
-        return PointFrame(carrier.p_WB + R @ arm, R, velocity, R @ carrier.w_B)
+        return at_point(carrier, arm, self.origin, self.drifts)
 
     def point_position(self, body: str, position: tuple[float, ...]) -> ca.SX:
         """World position of a point fixed in a body."""
@@ -190,66 +78,68 @@ class Tree:
         quaternion = self.q[3:7]
         return ca.vertcat(self.q[:3], quaternion / ca.norm_2(quaternion), self.q[7:])
 
+    @cached_property
+    def drifts(self) -> Rates:
+        """Accelerations of all frames while u does not change."""
+        return Rates(ca.SX(self.u.numel(), 1), self.gravity)
+
     @property
     def _has_quaternion(self) -> bool:
         return self.module.base == "floating" and self.module.dimension == "spatial"
 
-    def _root(self, module: Module) -> tuple[Frame, ca.SX]:
-        """The frame of the root body and q'."""
-        q, u, zero = self.q, self.u, ca.SX(3, 1)
-        if module.base == "fixed":
-            position, axes = self._base_pose
-            return Frame(axes, position, zero, zero), u
-        if module.dimension == "planar":
-            R = rotation((0, 0, 1), q[2])
-            return Frame(R, vector([q[0], q[1], 0]), R.T @ vector([u[0], u[1], 0]), vector([0, 0, u[2]])), u
-        R = rotation_of_quaternion(q[3:7])
-        q_dot = ca.vertcat(u[:3], rate_of_quaternion(q[3:7], u[3:6]), u[6:])
-        return Frame(R, q[:3], R.T @ u[:3], u[3:6]), q_dot
+    def _base(self, place: ca.SX, axes: ca.SX) -> tuple[ca.SX, Frame, ca.SX]:
+        """Where O is, the frame of the root body, and q'; place and axes are those of a fixed base."""
+        q, u, still = self.q, self.u, ca.SX(3, 1)
+        if self.module.base == "fixed":
+            nothing = ca.SX(3, 0)
+            return place, Frame(None, axes, still, (), ca.SX(0, 1), nothing, nothing, still, still), u
+        # A floating base slides along the axes of the world, then turns about its own.
+        if self.module.dimension == "planar":
+            origin, R, q_dot = vector([q[0], q[1]]), rotation((0, 0, 1), q[2]), u
+            slide, turn = ca.SX.eye(3)[:, :2], ca.SX.eye(3)[:, 2]
+        else:
+            origin, R = q[:3], rotation_of_quaternion(q[3:7])
+            q_dot = ca.vertcat(u[:3], rate_of_quaternion(q[3:7], u[3:6]), u[6:])
+            slide, turn = ca.SX.eye(3), ca.SX.eye(3)
+        d, n = slide.shape[1], slide.shape[1] + turn.shape[1]
+        sliding = Frame(None, ca.SX.eye(3), still, tuple(range(d)), u[:d], slide, ca.SX(3, d), still, still)
+        turning = Frame(sliding, R, still, tuple(range(d, n)), u[d:n], ca.SX(3, n - d), turn, still, still)
+        return origin, turning, q_dot
 
-    def _links(self, module: Module) -> dict[str, Link]:
-        """The flexible links by name; their amplitudes are the last coordinates."""
-        links, to_come = {}, len(amplitudes(module))
+    def _links(self, module: Module) -> tuple[dict[str, Link], dict[str, tuple[int, ...]]]:
+        """The flexible links by name, and which velocities are the rates of their amplitudes: the last ones."""
+        links, columns, first = {}, {}, len(self.velocities) - len(amplitudes(module))
         for body in module.in_tree_order():
             if (flexible := body.flexible) is not None:
                 n = flexible.modes_y + flexible.modes_z + flexible.modes_x
-                q, u = (
-                    ca.vertsplit(x, [0, x.numel() - to_come, x.numel() - to_come + n, x.numel()])[1]
-                    for x in (self.q, self.u)
-                )
-                links[body.name] = Link(flexible, q, u)
-                to_come -= n
-        return links
+                own = tuple(range(first, first + n))
+                ahead = len(self.positions) - len(self.velocities)
+                links[body.name] = Link(flexible, self.q[[ahead + i for i in own], 0], self.u[list(own), 0])
+                columns[body.name] = own
+                first += n
+        return links, columns
 
     def _carrier(self, body: str, position: tuple[float, ...]) -> tuple[Frame, ca.SX]:
-        """The frame that a place on a body keeps its distance to, and that distance."""
-        frame, (x, y, z) = self._frames[body], spatial(position)
+        """The frame that a place on a body keeps its distance to, and that distance in the axes of the frame."""
+        frame, (x, y, z) = self._frame_of[body], spatial(position)
         link = self.links.get(body)
         if link is None or x <= 0:
             return frame, vector((x, y, z))
         along = min(x, link.flexible.length_m)
-        p_BS, R_BS, v_BS, w_BS = link.section(along)
-        section = Frame(
-            frame.R_WB @ R_BS,
-            frame.p_WB + frame.R_WB @ p_BS,
-            R_BS.T @ (frame.v_B + ca.cross(frame.w_B, p_BS) + v_BS),
-            R_BS.T @ frame.w_B + w_BS,
-        )
-        return section, vector((x - along, y, z))
+        return _section(frame, link, along, self._amplitudes[body]), vector((x - along, y, z))
 
-    def _masses(self, body: Body) -> Iterator[BodyKinematics]:
-        frame, link = vars(self._frames[body.name]), self.links.get(body.name)
+    def _masses(self, body: Body) -> Iterator[Mass]:
+        frame, link = self._frame_of[body.name], self.links.get(body.name)
         if link is None or body.mass_kg > 0 or np.any(body.inertia_kg_m2):
-            com = vector(spatial(body.com_m))
-            yield BodyKinematics(**frame, name=body.name, mass=body.mass_kg, com=com, inertia=_inertia(body))
+            yield Mass(frame, body.name, body.mass_kg, vector(spatial(body.com_m)), _inertia(body))
         if link is not None:
             mass, n = float(link.mass[0, 0]), link.twist_rates.numel()
             inertia = ca.SX(3 + n, 3 + n)
             about_x = [0, *range(3, 3 + n)]
             inertia[about_x, about_x] = link.roll
             com = link.fields @ link.mass[:, 0] / mass
-            inertia = ca.sparsify(inertia)
-            yield BentMass(**frame, name=body.name, mass=mass, com=com, inertia=inertia, link=link)
+            own = self._amplitudes[body.name]
+            yield BentMass(frame, body.name, mass, com, ca.sparsify(inertia), own, link=link)
 
 
 def _placement(module: Module) -> tuple[ca.SX, ca.SX]:
@@ -266,20 +156,22 @@ def _inertia(body: Body) -> ca.SX:
     return ca.horzcat(vector([xx, xy, xz]), vector([xy, yy, yz]), vector([xz, yz, zz]))
 
 
-def _carried(parent: Frame, r: ca.SX, joint: Joint, q: ca.SX, u: ca.SX) -> Frame:
+def _carried(parent: Frame, r: ca.SX, joint: Joint, q: ca.SX, u: ca.SX, index: int) -> Frame:
     """The child of a joint: its frame is the parent's, moved by the joint's origin r, rotation and coordinate."""
-    R_PJ = rotation_of_angles(joint.rotation_rad)
+    R_PJ, still = rotation_of_angles(joint.rotation_rad), ca.SX(3, 1)
     length = math.hypot(*joint.axis)
     x, y, z = (a / length for a in spatial(joint.axis))
     axis = vector([x, y, z])
     if joint.kind == "revolute":
-        R_PC, slide, turn = R_PJ @ rotation((x, y, z), q), ca.SX(3, 1), axis * u
-    else:
-        R_PC, slide, turn = R_PJ, axis * u, ca.SX(3, 1)
-        r = r + R_PJ @ (axis * q)
-    return Frame(
-        parent.R_WB @ R_PC,
-        parent.p_WB + parent.R_WB @ r,
-        R_PC.T @ (parent.v_B + ca.cross(parent.w_B, r)) + slide,
-        R_PC.T @ parent.w_B + turn,
+        return Frame(parent, R_PJ @ rotation((x, y, z), q), r, (index,), u, still, axis, still, still)
+    return Frame(parent, R_PJ, r + R_PJ @ (axis * q), (index,), u, axis, still, still, still)
+
+
+def _section(frame: Frame, link: Link, x: float, own: tuple[int, ...]) -> Frame:
+    """The cross-section of a flexible link: it slides and turns with the amplitudes of the link."""
+    p_BS, R_BS, v_BS, w_BS = link.section(x)
+    (slide, slide_drift), (turn, turn_drift) = (
+        (ca.jacobian(rate, link.u), ca.jtimes(rate, link.q, link.u)) for rate in map(ca.densify, (v_BS, w_BS))
     )
+    # v_BS is given in the axes of the link's base, w_BS in those of the section, in which its rate has the same parts.
+    return Frame(frame, R_BS, p_BS, own, link.u, R_BS.T @ slide, turn, R_BS.T @ slide_drift, turn_drift)

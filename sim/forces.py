@@ -31,13 +31,13 @@ def n_thrusters(bed: Testbed) -> int:
 
 
 def _thrust(bed: Testbed, tree: Tree, thrust: ca.SX) -> ca.SX:
-    root = tree.bodies[0]
+    body, root = tree.module.root.name, tree.root
     total = ca.SX.zeros(tree.u.numel())
     units = bed.devices.thrusters.units if bed.devices.thrusters else ()
     for i, unit in enumerate(units):
         direction = vector(spatial(unit.direction)) / math.hypot(*unit.direction)
         force = thrust[i] * (root.R_WB @ direction)
-        total += _generalised(tree, tree.point_velocity(root.name, unit.position_m), force)
+        total += _generalised(tree, tree.point_velocity(body, unit.position_m), force)
     return total
 
 

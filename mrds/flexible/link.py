@@ -32,9 +32,9 @@ class Link:
     def __init__(self, link: Flexible, q: ca.SX, u: ca.SX) -> None:
         self.flexible, self.q, self.u = link, q, u
         numbers = integrals(link)
-        to = [0, link.modes_y, link.modes_y + link.modes_z, q.numel()]
-        self._y, self._z, self._x = ca.vertsplit(q, to)
-        self.twist_rates = ca.vertsplit(u, to)[2]
+        self._to = [0, link.modes_y, link.modes_y + link.modes_z, q.numel()]
+        self._y, self._z, self._x = ca.vertsplit(q, self._to)
+        self.twist_rates = self.twisting(u)
         n = max(link.modes_y, link.modes_z)
         y, z = _entries(self._y, n), _entries(self._z, n)
         columns = [vector([]), vector([1.0]), *(vector([0, a, b]) for a, b in zip(y, z, strict=True))]
@@ -46,6 +46,10 @@ class Link:
         self.mass, self.roll = ca.sparsify(ca.DM(numbers.mass)), ca.DM(numbers.roll)
         self.elastic_force = ca.sparsify(ca.DM(numbers.stiffness)) @ q + ca.sparsify(ca.DM(numbers.damping)) @ u
         self.strain_energy = 0.5 * ca.dot(q, ca.sparsify(ca.DM(numbers.stiffness)) @ q)
+
+    def twisting(self, amplitudes: ca.SX) -> ca.SX:
+        """Those of all amplitudes, or of something that goes with them, that twist the link."""
+        return ca.vertsplit(amplitudes, self._to)[2]
 
     def section(self, x: float) -> Section:
         """The cross-section at x, which is from 0 to the length."""

@@ -34,18 +34,19 @@ def unskewed(W: Array) -> Array:
 
 def test_body_twists_are_the_time_derivatives_of_body_poses(tree: Module) -> None:
     symbols = Tree(tree)
-    poses = ca.Function("poses", [symbols.q], [e for b in symbols.bodies for e in (b.R_WB, b.p_WB)])
-    twists = ca.Function("twists", [symbols.q, symbols.u], [e for b in symbols.bodies for e in (b.w_B, b.v_B)])
+    frames = [body.frame for body in symbols.bodies]
+    poses = ca.Function("poses", [symbols.q], [e for f in frames for e in (f.R_WB, symbols.origin + f.p_OB)])
+    twists = ca.Function("twists", [symbols.q, symbols.u], [e for f in frames for e in (f.w, f.v)])
     rate = ca.Function("rate", [symbols.q, symbols.u], [symbols.q_dot])
     q, u, *_ = random_state(tree, np.random.default_rng(5))
     q_dot = rate(q, u).full().ravel()
     for i in range(len(symbols.bodies)):
-        R, w_B, v_B = (np.array(x) for x in (poses(q)[2 * i], *twists(q, u)[2 * i : 2 * i + 2]))
+        R, w, v = (np.array(x) for x in (poses(q)[2 * i], *twists(q, u)[2 * i : 2 * i + 2]))
         R_dot, p_dot = (
             central_difference(lambda t, e=2 * i + part: np.array(poses(q + t * q_dot)[e])) for part in (0, 1)
         )
-        assert unskewed(R.T @ R_dot) == pytest.approx(w_B.ravel(), abs=1e-8)
-        assert R.T @ p_dot == pytest.approx(v_B, abs=1e-8)
+        assert unskewed(R.T @ R_dot) == pytest.approx(w.ravel(), abs=1e-8)
+        assert R.T @ p_dot == pytest.approx(v, abs=1e-8)
 
 
 def test_point_jacobian_and_drift_are_derivatives(tree: Module) -> None:
@@ -145,7 +146,7 @@ def test_planar_motion_costs_only_what_it_needs() -> None:
     """z, roll and pitch are structural zeros."""
     symbols = Tree(random_module(503, "planar", "floating", 3))
     for body in symbols.bodies:
-        assert body.R_WB.nnz() == 5
-        assert body.p_WB.sparsity().row() == [0, 1]
-        assert body.w_B.sparsity().row() == [2]
-        assert body.v_B.sparsity().row() == [0, 1]
+        assert body.frame.R_WB.nnz() == 5
+        assert body.p_OC.sparsity().row() == [0, 1]
+        assert body.frame.w.sparsity().row() == [2]
+        assert body.v_WC.sparsity().row() == [0, 1]

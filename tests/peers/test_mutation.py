@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 
 import mrds.dynamics
+import mrds.frames
+import mrds.masses
 import mrds.tree
 from mrds.model import Model
-from mrds.symbols import rate_of_quaternion, rotation
+from mrds.symbols import crossed, rate_of_quaternion, rotation
 from tests.peers.comparison import disagreement
 from tests.peers.pinocchio_twin import PinocchioTwin
 from tests.peers.random_trees import random_module, random_state
@@ -34,11 +36,13 @@ def negated(function: Callable[..., Any]) -> Callable[..., Any]:
 
 # what is spoiled: where it stands, its replacement, and a quantity that must show it
 MUTANTS: dict[str, tuple[Any, str, Any, str]] = {
-    "velocity terms": (mrds.dynamics, "ca", Spoiled("cross", negated(ca.cross)), "bias"),
+    "velocity terms": (mrds.frames, "ca", Spoiled("cross", negated(ca.cross)), "bias"),
+    "moments of forces": (mrds.masses, "ca", Spoiled("cross", negated(ca.cross)), "bias"),
     "elimination": (mrds.dynamics, "solve", negated(mrds.dynamics.solve), "forward dynamics"),
-    "lever arms": (mrds.tree, "ca", Spoiled("cross", negated(ca.cross)), "mass matrix"),
+    "lever arms": (mrds.frames, "crossed", negated(crossed), "mass matrix"),
+    "first moments": (mrds.masses, "crossed", negated(crossed), "mass matrix"),
     "turning direction": (mrds.tree, "rotation", lambda axis, angle: rotation(axis, -angle), "position of point0"),
-    "quaternion rate": (mrds.tree, "rate_of_quaternion", negated(rate_of_quaternion), "drift of point0"),
+    "quaternion rate": (mrds.tree, "rate_of_quaternion", negated(rate_of_quaternion), "mass centre velocity"),
 }
 
 
