@@ -6,6 +6,9 @@ that differ only in where their fixed base stands share it.
 
 from __future__ import annotations
 
+from itertools import accumulate
+from typing import NamedTuple
+
 import casadi as ca
 
 from config.base import spatial
@@ -20,27 +23,37 @@ from mrds.tree import Tree
 POSE = ("positions", "axes", "twists")
 
 
-def leaf_function(module: Module, points: tuple[Point, ...], planar: bool) -> ca.Function:
-    """A module that is eliminated at once.
+class Leaf(NamedTuple):
+    """A module that is eliminated at once: what it shows of itself, and how it moves once its wrenches are known."""
 
-    (q, u, force, base) -> positions, axes, twists, accelerations without contact forces x'', u' without contact forces,
-    Psi = H^-1 J^T (eq. 75), Lambda^-1 = J H^-1 J^T (eq. 69).
+    shows: ca.Function
+    moves: ca.Function
+
+
+def leaf_functions(module: Module, points: tuple[Point, ...], planar: bool) -> Leaf:
+    """What the contacts ask first, and what is left to do when they have answered.
+
+    shows: (q, u, force, base) -> positions, axes, twists, accelerations without contact forces x'', what is kept,
+    Lambda^-1 = J H^-1 J^T (eq. 69).
+    moves: (kept, W) -> u' = H^-1 (F - h + J^T W), that is u'_open + Psi W (eqs. 74, 75).
     """
     tree, base, J, drift, poses = _kinematics(module, points, planar)
     dynamics, force = Dynamics(tree), ca.SX.sym("force", tree.u.numel())
-    u_open, Psi, inverse_inertia = _mobility(dynamics.mass_matrix, force - dynamics.bias, J)
-    outputs = [*poses, J @ u_open + drift, u_open, Psi, inverse_inertia]
-    names = [*POSE, "open", "u_open", "Psi", "inverse_inertia"]
-    return _function(f"leaf_{module.name}", tree, force, base, outputs, names)
+    half = _HalfSolved(dynamics.mass_matrix, ca.horzcat(force - dynamics.bias, J.T))
+    products = half.products()
+    outputs = [*poses, products[1:, 0] + drift, half.kept, products[1:, 1:]]
+    names = [*POSE, "open", "kept", "inverse_inertia"]
+    return Leaf(_function(f"leaf_{module.name}", tree, force, base, outputs, names), half.function("moves", known=1))
 
 
-def still_leaf_function(module: Module, points: tuple[Point, ...], planar: bool) -> ca.Function:
-    """The same for impulses, which no velocity and no force bends: without x'' and u'."""
+def still_leaf_functions(module: Module, points: tuple[Point, ...], planar: bool) -> Leaf:
+    """The same for impulses, which no velocity and no force bends: without x'' and u'_open."""
     tree, base, J, _, poses = _kinematics(module, points, planar)
+    half = _HalfSolved(Dynamics(tree).mass_matrix, J.T)
+    outputs, names = [*poses, half.kept, half.products()], [*POSE, "kept", "inverse_inertia"]
     force = ca.SX.sym("force", tree.u.numel())
-    _, Psi, inverse_inertia = _mobility(Dynamics(tree).mass_matrix, ca.SX(tree.u.numel(), 1), J)
-    names = [*POSE, "Psi", "inverse_inertia"]
-    return _function(f"still_leaf_{module.name}", tree, force, base, [*poses, Psi, inverse_inertia], names)
+    shows = _function(f"still_leaf_{module.name}", tree, force, base, outputs, names)
+    return Leaf(shows, half.function("jumps", known=0))
 
 
 def hub_function(module: Module, points: tuple[Point, ...], planar: bool) -> ca.Function:
@@ -71,26 +84,49 @@ def pose_function(module: Module, points: tuple[Point, ...], planar: bool) -> ca
     return _function(f"pose_{module.name}", tree, ca.SX.sym("force", tree.u.numel()), base, poses, [*POSE])
 
 
-def _mobility(H: ca.SX, net_force: ca.SX, J: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX]:
-    """H^-1 f, Psi = H^-1 J^T, and Lambda^-1 = Z^T D^-1 Z with Z = L^-1 J^T and H = L D L^T: one triangle of it.
+class _HalfSolved:
+    """H x = B by H = L D L^T, as far as Y = L^-1 B: enough for B^T H^-1 B, and most of the way to any H^-1 B c.
 
-    A tree fills no zero when it is eliminated from the last coordinate to the first (Featherstone's LTL order).
+    A tree fills no zero when it is eliminated from the last coordinate to the first (Featherstone's LTL order), and
+    what pulls at one branch leaves zeros in Y for the others, which H^-1 B does not have.
     """
-    n, k = H.shape[0], J.shape[0]
-    backwards = list(range(n))[::-1]
-    D, upper, _ = ca.ldl(H[backwards, backwards], False)
-    x = ca.horzcat(net_force, J.T)[backwards, :]
-    for i, j in sorted(zip(*upper.sparsity().get_triplet(), strict=True)):
-        x[j, :] -= upper[i, j] * x[i, :]
-    scaled = x / ca.repmat(D, 1, k + 1)
-    inverse_inertia = ca.SX.zeros(k, k)
-    for i in range(k):
-        for j in range(i, k):
-            inverse_inertia[i, j] = inverse_inertia[j, i] = ca.dot(x[:, i + 1], scaled[:, j + 1])
-    for i, j in sorted(zip(*upper.sparsity().get_triplet(), strict=True), reverse=True):
-        scaled[i, :] -= upper[i, j] * scaled[j, :]
-    solved = scaled[backwards, :]
-    return solved[:, 0], solved[:, 1:], inverse_inertia
+
+    def __init__(self, H: ca.SX, B: ca.SX) -> None:
+        self._backwards = list(range(H.shape[0]))[::-1]
+        D, self._upper, _ = ca.ldl(H[self._backwards, self._backwards], False)
+        self._inverse, self._Y = 1 / ca.densify(D), B[self._backwards, :]
+        for i, j in self._entries():
+            self._Y[j, :] -= self._upper[i, j] * self._Y[i, :]
+
+    @property
+    def kept(self) -> ca.SX:
+        """All that the rest of the way needs."""
+        return ca.vertcat(*(ca.vec(x.nz[:]) for x in (self._upper, self._inverse, self._Y) if x.nnz()))
+
+    def products(self) -> ca.SX:
+        """B^T H^-1 B = Y^T D^-1 Y: one triangle of it."""
+        k = self._Y.shape[1]
+        scaled, products = self._Y * ca.repmat(self._inverse, 1, k), ca.SX.zeros(k, k)
+        for i in range(k):
+            for j in range(i, k):
+                products[i, j] = products[j, i] = ca.dot(self._Y[:, i], scaled[:, j])
+        return products
+
+    def function(self, name: str, known: int) -> ca.Function:
+        """(kept, c) -> the rest of the way to H^-1 B [1; c], where `known` ones come before c."""
+        parts = self._upper, self._inverse, self._Y
+        kept = ca.SX.sym("kept", sum(x.nnz() for x in parts))
+        pieces = ca.vertsplit(kept, [0, *accumulate(x.nnz() for x in parts)])
+        upper, inverse, Y = (ca.SX(x.sparsity(), piece) for x, piece in zip(parts, pieces, strict=True))
+        c = ca.SX.sym("c", Y.shape[1] - known)
+        x = inverse * ca.densify(Y @ ca.vertcat(ca.SX.ones(known), c))
+        for i, j in reversed(self._entries()):
+            x[i] -= upper[i, j] * x[j]
+        return ca.Function(name, [kept, c], [x[self._backwards]])
+
+    def _entries(self) -> list[tuple[int, int]]:
+        """Where the factor is not zero, in the order of the forward sweep."""
+        return sorted(zip(*self._upper.sparsity().get_triplet(), strict=True))
 
 
 def _kinematics(

@@ -22,12 +22,13 @@ from config.modules import Module, Point
 from mrds.contacts.friction import form
 from mrds.joined import Joined, Shown
 from mrds.operational import (
+    Leaf,
     base_pose,
     hub_function,
-    leaf_function,
+    leaf_functions,
     pose_function,
     still_hub_function,
-    still_leaf_function,
+    still_leaf_functions,
 )
 from mrds.tree import Tree
 
@@ -37,7 +38,7 @@ MANY = 2
 #: what is asked of the modules: how they move, what impulses do to them, or only where they are
 MOVING, PUSHED, SEEN = "moving", "pushed", "seen"
 #: outputs of a leaf that stay at the modular level
-INNER = ("u_open", "Psi")
+INNER = ("kept",)
 
 
 class Assembly:
@@ -80,7 +81,7 @@ class Assembly:
         """u', holding forces, independence, as a global level has it."""
         shown = self._modular(*x)
         force, independence, of_hubs, *pushes = level.call([*self._facts(shown), *drive])
-        return [self._moved(shown, of_hubs, pushes, True), force, independence]
+        return [self._moved(shown, of_hubs, pushes, MOVING), force, independence]
 
     @cached_property
     def _driven_level(self) -> ca.Function:
@@ -237,7 +238,7 @@ class Assembly:
     def _corrected(self, shown: dict[str, dict[str, ca.MX]], y: ca.MX) -> list[ca.MX]:
         """Change of u, impulses, independence."""
         impulse, independence, of_hubs, *pushes = self._correction_level.call([*self._facts(shown, PUSHED), y])
-        return [self._moved(shown, of_hubs, pushes, False), impulse, independence]
+        return [self._moved(shown, of_hubs, pushes, PUSHED), impulse, independence]
 
     @cached_property
     def _error_level(self) -> ca.Function:
@@ -270,9 +271,15 @@ class Assembly:
         return [place] if self.joined.is_moved else []
 
     def _function(self, name: str, of: str) -> ca.Function:
-        return _modular_function(
-            _anonymous(self._modules[name]), self._points[name], name in self._hubs, self._planar, of
-        )
+        """What a module shows."""
+        module = _anonymous(self._modules[name]), self._points[name], self._planar
+        if of == SEEN:
+            return _pose_function(*module)
+        return _hub_function(*module, of) if name in self._hubs else _leaf(*module, of).shows
+
+    def _moves(self, name: str, of: str) -> ca.Function:
+        """How a leaf moves once its wrenches are known."""
+        return _leaf(_anonymous(self._modules[name]), self._points[name], self._planar, of).moves
 
     def _modular(
         self, q: ca.MX, u: ca.MX, force: ca.MX | None = None, *, of: str = MOVING
@@ -308,18 +315,16 @@ class Assembly:
             if name not in INNER
         ]
 
-    def _moved(self, shown: dict[str, dict[str, ca.MX]], of_hubs: ca.MX, pushes: list[ca.MX], from_open: bool) -> ca.MX:
-        """Leaves move by the wrenches on them, u_open + Psi W or Psi W alone; what hubs do is known already."""
+    def _moved(self, shown: dict[str, dict[str, ca.MX]], of_hubs: ca.MX, pushes: list[ca.MX], of: str) -> ca.MX:
+        """Leaves move by the wrenches on them; what hubs do is known already."""
         hubs = iter(self._split(of_hubs, [n for m, n in zip(shown, self._n_u, strict=True) if m in self._hubs]))
         wrench = iter(pushes)
-        moved = []
-        for name, s in shown.items():
-            if name in self._hubs:
-                moved.append(next(hubs))
-            else:
-                start = s["u_open"] if from_open else ca.MX.zeros(s["Psi"].shape[0])
-                moved.append(_moved_leaf(*s["Psi"].shape)(start, s["Psi"], next(wrench)))
-        return ca.vertcat(*moved)
+        return ca.vertcat(
+            *(
+                next(hubs) if name in self._hubs else self._moves(name, of)(s["kept"], next(wrench))
+                for name, s in shown.items()
+            )
+        )
 
     @staticmethod
     def _split(stacked: ca.MX, sizes: list[int]) -> list[ca.MX]:
@@ -362,13 +367,18 @@ def _anonymous(module: Module) -> Module:
 
 
 @lru_cache(maxsize=256)
-def _modular_function(module: Module, points: tuple[Point, ...], is_hub: bool, planar: bool, of: str) -> ca.Function:
-    leaf, hub = {
-        MOVING: (leaf_function, hub_function),
-        PUSHED: (still_leaf_function, still_hub_function),
-        SEEN: (pose_function, pose_function),
-    }[of]
-    return (hub if is_hub else leaf)(module, points, planar)
+def _leaf(module: Module, points: tuple[Point, ...], planar: bool, of: str) -> Leaf:
+    return {MOVING: leaf_functions, PUSHED: still_leaf_functions}[of](module, points, planar)
+
+
+@lru_cache(maxsize=256)
+def _hub_function(module: Module, points: tuple[Point, ...], planar: bool, of: str) -> ca.Function:
+    return {MOVING: hub_function, PUSHED: still_hub_function}[of](module, points, planar)
+
+
+@lru_cache(maxsize=256)
+def _pose_function(module: Module, points: tuple[Point, ...], planar: bool) -> ca.Function:
+    return pose_function(module, points, planar)
 
 
 @lru_cache(maxsize=256)
@@ -381,10 +391,3 @@ def _rate(module: Module) -> ca.Function:
 def _normalised(module: Module) -> ca.Function:
     tree = Tree(module)
     return ca.Function("normalised", [tree.q], [ca.densify(tree.projected())])
-
-
-@lru_cache(maxsize=256)
-def _moved_leaf(n: int, k: int) -> ca.Function:
-    """u_open + Psi W, written out."""
-    start, Psi, W = ca.SX.sym("u_open", n), ca.SX.sym("Psi", n, k), ca.SX.sym("W", k)
-    return ca.Function("moved", [start, Psi, W], [start + Psi @ W])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mrds.operational import base_pose, leaf_function
+from mrds.operational import base_pose, leaf_functions
 from tests.mrds.random_systems import closed_chains
 from tests.validation.claims import Claims
 from tests.validation.lilly_chain import SpatialChain
@@ -17,7 +17,7 @@ def against_dense(n: int) -> dict[str, tuple[float, float]]:
     """Largest errors of tip inertia (over its largest entry, or one) and of open acceleration, for ours and in O(N)."""
     module = closed_chains(1, n, "rigid_grasp", seed=n)[0].modules["chain0"]
     tip = next(p for p in module.points if p.name == "tip")
-    leaf = leaf_function(module, (tip,), planar=False)
+    leaf = leaf_functions(module, (tip,), planar=False)
     rng, errors = np.random.default_rng(n), {"ours": (0.0, 0.0), "recursion": (0.0, 0.0)}
     for _ in range(5):
         q, u, force = rng.uniform(-2, 2, n), rng.normal(size=n), rng.normal(size=n)
@@ -25,15 +25,17 @@ def against_dense(n: int) -> dict[str, tuple[float, float]]:
         H, J, h = chain.dense()
         Omega, expected = np.linalg.solve(H, J.T), np.linalg.solve(H, force - h)
         acceleration, by_recursion, Lambda = chain.articulated(force)
-        outputs = leaf(q=q, u=u, force=force, base=base_pose(module))
-        ours, X = {name: np.array(value) for name, value in outputs.items()}, chain.to_world()
+        outputs, X = leaf.shows(q=q, u=u, force=force, base=base_pose(module)), chain.to_world()
+        opened = np.array(leaf.moves(outputs["kept"], np.zeros(6)))
+        Psi = np.array(leaf.moves(outputs["kept"], np.eye(6))) - opened
+        shown = np.array(outputs["inverse_inertia"])
         size = max(1.0, np.abs(J @ Omega).max())
-        for name, at_tip, opened in (
+        for name, at_tip, found_open in (
             ("recursion", [(by_recursion, Omega), (Lambda, J @ Omega)], acceleration),
-            ("ours", [(ours["Psi"], Omega @ X.T), (ours["inverse_inertia"], X @ J @ Omega @ X.T)], ours["u_open"]),
+            ("ours", [(Psi, Omega @ X.T), (shown, X @ J @ Omega @ X.T)], opened),
         ):
             off = max(np.abs(found - right).max() / size for found, right in at_tip)
-            off_open = np.abs(opened.ravel() - expected).max() / np.abs(expected).max()
+            off_open = np.abs(found_open.ravel() - expected).max() / np.abs(expected).max()
             errors[name] = max(errors[name][0], off), max(errors[name][1], off_open)
     return errors
 

@@ -15,7 +15,7 @@ import pytest
 from config.contacts import Contact, Side
 from config.modules import Point
 from mrds.kernel import Array
-from mrds.operational import base_pose, leaf_function
+from mrds.operational import base_pose, leaf_functions
 from mrds.system import System
 from tests.mrds.random_systems import closed_chains
 from tests.validation.claims import Claims
@@ -140,7 +140,7 @@ def test_a_chain_that_is_one_module_is_not_linear_and_yet_cheaper(claims: Claims
 @cache
 def leaf(n: int) -> ca.Function:
     chain = closed_chains(1, n, "hard_point", seed=36)[0].modules["chain0"]
-    return leaf_function(chain, (chain.points[0],), planar=False)
+    return leaf_functions(chain, (chain.points[0],), planar=False).shows
 
 
 # --- L14
