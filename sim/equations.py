@@ -71,11 +71,11 @@ def stride_function(step: ca.Function, motion: Motion, steps: int) -> ca.Functio
 
 
 def force_function(bed: Testbed, motion: Motion) -> ca.Function:
-    """(state, thrust, torque) -> generalised force of the lab on all modules."""
+    """(state, thrust, torque) -> generalised force of the lab on all modules, its share of the rate of extra."""
     before, (state, full, torque) = _symbols(bed, motion)
     thrust, _ = _droop(bed, full, before.left)
-    force, _ = motion.force(before.q, before.u, ca.vertcat(thrust, torque))
-    return ca.Function("plant_force", [state, full, torque], [force])
+    outputs = motion.force.call([before.q, before.u, ca.vertcat(thrust, torque)])
+    return ca.Function("plant_force", [state, full, torque], outputs)
 
 
 def lab_function(bed: Testbed, motion: Motion) -> ca.Function:

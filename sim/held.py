@@ -9,7 +9,7 @@ import numpy as np
 from config.records import Array
 from config.testbed import Testbed
 from mrds.compilation import compile_functions
-from mrds.contacts.contact_set import SOUND, ContactSet, Label
+from mrds.contacts.contact_set import NO_FEEDBACK, SOUND, ContactSet, Label
 from mrds.kernel import Kernel
 from sim.equations import force_function, lab_function, step_function, stride_function
 from sim.motion import Motion, is_driven
@@ -59,7 +59,9 @@ class Held:
         one = step_function(bed, motion)  # of which every stride is made: it is compiled once
         functions = [stride_function(one, motion, steps) for steps in sorted({1, tick})]
         if contacts is not None:
-            functions += [force_function(bed, motion), lab_function(bed, motion), contacts.assembly.borne]
+            assembly = contacts.assembly
+            functions += [force_function(bed, motion), lab_function(bed, motion)]
+            functions += [assembly.borne, assembly.rate, assembly.normalised]
         kernels = compile_functions("plant", functions)
         self.step, self.tick = (Stride(kernels[f"plant_{steps}"], steps) for steps in (1, tick))
         self._kernels = kernels
@@ -70,25 +72,12 @@ class Held:
         return self.contacts is not None and not stride.independence[0] > SOUND
 
     def walk(self, stride: Stride) -> None:
-        """The same stride where constraints depend on each other: forces are then the smallest of all that do.
-
-        The force of the lab is held over each physics step.
-        """
+        """The same stride where constraints depend on each other: forces are then the smallest of all that do."""
         assert self.contacts is not None
-        drift, h = self._bed.simulation.drift, self._bed.simulation.physics_step_s
-        feedback = (drift.damping_1_s, drift.stiffness_1_s2) if drift.cure == "feedback" else (0.0, 0.0)
-        state, n_q, n_x = stride.before.copy(), self._n_q, self._n_x
+        state = stride.before.copy()
         for k, thrust in enumerate(stride.thrust):
-            q, u, extra = state[:n_q], state[n_q:n_x], state[n_x : n_x + self._n_extra]
-            force, t = self.force(state, thrust, stride.torque), self._time(state)
-            drive = self.contacts.drive([t, t + h / 2, t + h])._asdict()
-            project = drift.cure == "projection"
-            q_after, u_after = self.contacts.rk4(
-                q, u, force, h, **drive, feedback=feedback, project=project, by_stages=True
-            )
-            passed = self._passed(h, float(force @ (u + u_after)) / 2)
-            state = self._followed(state, thrust, (q_after, u_after, extra + passed))
-            stride.path[k] = state[:n_x]
+            state = self._stepped(self.contacts, state, thrust, stride.torque)
+            stride.path[k] = state[: self._n_x]
         stride.after[:] = state
 
     def settle(self, stride: Stride, q: Array, u: Array) -> None:
@@ -117,6 +106,34 @@ class Held:
         gap, slip = (float(np.abs(x).max(initial=0.0)) for x in contacts.errors(q, u, drive.velocity, drive.place))
         return Felt(wrench, squeeze, gap, slip, moved.independence)
 
+    def _stepped(self, contacts: ContactSet, state: Array, thrust: Array, torque: Array) -> Array:
+        """The step of `Motion`, its contacts solved by singular values."""
+        simulation, n = self._bed.simulation, self._n_x + self._n_extra
+        h, rates = simulation.physics_step_s, [np.zeros(n)]
+        for part in (0.0, 0.5, 0.5, 1.0):
+            at = state.copy()
+            at[:n] += part * h * rates[-1]
+            rates.append(self._rate(contacts, at, thrust, torque))
+        x = state[:n] + h / 6 * np.array([1, 2, 2, 1]) @ np.array(rates[1:])
+        q, u, extra = np.split(x, [self._n_q, self._n_x])
+        q = self._kernels["normalised"].call(q)[0].copy()
+        if simulation.drift.cure == "projection":
+            drive = contacts.drive(self._time(x))
+            q, u = contacts.project(q, u, drive.velocity, drive.place)
+        return self._followed(state, thrust, (q, u, extra))
+
+    def _rate(self, contacts: ContactSet, state: Array, thrust: Array, torque: Array) -> Array:
+        """q', u' and the rate of extra, in which the contacts have their share of the power."""
+        q, u, drift = state[: self._n_q], state[self._n_q : self._n_x], self._bed.simulation.drift
+        feedback = (drift.damping_1_s, drift.stiffness_1_s2) if drift.cure == "feedback" else NO_FEEDBACK
+        force, extra_rate = self._kernels["plant_force"].call(state, thrust, torque)
+        drive = contacts.drive(self._time(state))
+        moved = contacts.accelerate(q, u, force, **drive._asdict(), feedback=feedback)
+        rate = np.concatenate([self._kernels["rate"].call(q, u)[0], moved.acceleration, extra_rate])
+        if self._bed.simulation.audit:
+            rate[-1] += self._kernels["borne"].call(q, u, drive.free_force, moved.force)[1][0]
+        return rate
+
     def _followed(self, state: Array, thrust: Array, motion: tuple[Array, Array, Array]) -> Array:
         """The state after a step that ended in this motion."""
         return self._kernels["plant_lab"].call(state, thrust, np.concatenate(motion))[0].copy()
@@ -124,7 +141,3 @@ class Held:
     def _time(self, state: Array) -> float:
         """Of the state, where contacts are driven by it [s]."""
         return float(state[self._n_x]) if self._is_driven else 0.0
-
-    def _passed(self, h: float, power: float) -> Array:
-        """What is added to time and work over a step. Contacts that are driven do work that is not counted here."""
-        return np.array([h] * self._is_driven + [h * power] * self._bed.simulation.audit)

@@ -195,17 +195,15 @@ class ContactSet:
         place: ArrayLike | None = None,
         feedback: tuple[float, float] = NO_FEEDBACK,
         project: bool = False,
-        by_stages: bool = False,
     ) -> tuple[Array, Array]:
         """q and u after one Runge-Kutta step, as `accelerate` says; with `project`, put back where the contacts hold.
 
         What is done to the contacts is held over the step, or given in three columns: at its start, middle and end.
-        `by_stages` is for those who know that elimination is not good enough here: it needs no compiled step.
         """
         which = "rk4_projected" if project else "rk4"
         left_alone = free_force is None and velocity is None and prescribed is None and place is None
         left_alone = left_alone and feedback == NO_FEEDBACK
-        if left_alone and not by_stages:
+        if left_alone:
             q_after, u_after, independence = self._steps[which].call(q, u, force, h)
             if independence[0] > SOUND:
                 return q_after.copy(), u_after.copy()
@@ -213,7 +211,7 @@ class ContactSet:
         sizes = (self.n_free, self.n_held, self.n_held, self.n_held)
         *drive, there = (_three_columns(x, n) for x, n in zip(given, sizes, strict=True))
         drive = [*drive, np.asarray(feedback), there]
-        if not left_alone and not by_stages:
+        if not left_alone:
             q_after, u_after, independence = self._driven_steps[which].call(q, u, force, h, *drive)
             if independence[0] > SOUND:
                 return q_after.copy(), u_after.copy()

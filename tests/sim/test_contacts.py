@@ -1,5 +1,6 @@
 """The plant with contacts: what holds, what is let go, what is caught, and what that takes."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -122,14 +123,18 @@ def test_a_held_object_feels_the_force_that_carries_it_and_no_squeeze() -> None:
     assert verdict(log)["held"]
 
 
-def pendulum(contacts: int) -> testbed.Testbed:
-    """A puck that hangs on the ground by its back, by one pin or by several that say the same."""
-    pins = [
-        {"name": f"pin{i}", "kind": "revolute", "first": {}, "second": {"module": "bob", "point": "back"}}
-        for i in range(contacts)
-    ]
-    gravity = {"gravity_m_s2": [0.0, -9.81]}
-    return bed([puck("bob", **gravity)], pins, initial={"body_x_m": 0.1})
+FALLS = {"gravity_m_s2": [0.0, -9.81]}
+
+
+def pins(contacts: int, first: dict[str, str] | None = None, **more: Any) -> list[dict[str, Any]]:
+    """The bob by its back on the ground, or on something else, by one pin or by several that say the same."""
+    pin = {"kind": "revolute", "first": first or {}, "second": {"module": "bob", "point": "back"}}
+    return [{"name": f"pin{i}", **pin, **more} for i in range(contacts)]
+
+
+def pendulum(contacts: int, **more: Any) -> testbed.Testbed:
+    """A puck that hangs on the ground by its back."""
+    return bed([puck("bob", **FALLS)], pins(contacts, **more), initial={"body_x_m": 0.1})
 
 
 def test_pins_that_say_the_same_move_it_like_one_and_share_its_force() -> None:
@@ -141,6 +146,54 @@ def test_pins_that_say_the_same_move_it_like_one_and_share_its_force() -> None:
     checks = verdict(two)["checks"]
     assert not checks["condition"]["held"]
     assert verdict(one)["checks"]["energy"]["largest"] < 1e-8
+
+
+def shaken(contacts: int) -> testbed.Testbed:
+    """A pendulum whose pins are moved, at first as fast as it is."""
+    shake = {"amplitude_m": 0.05, "period_s": 0.7, "phase_rad": np.pi / 2, "offset_m": -0.05}
+    return pendulum(contacts, motion={"x": shake})
+
+
+def turned(contacts: int) -> testbed.Testbed:
+    """A pendulum with a known torque about its pins, half of it about each where there are two."""
+    return pendulum(contacts, force={"rz": {"amplitude_n_m": 1.0 / contacts, "period_s": 0.7}})
+
+
+def rubbing(contacts: int) -> testbed.Testbed:
+    """A pendulum on a shoe that rubs down a steep rail."""
+    steep = {"rotation_rad": [0.0, 0.0, np.pi / 2 + 0.7]}
+    rail = {"name": "rail", "kind": "sliding", "first": steep, "second": {"module": "shoe", "point": "back"}}
+    rail |= {"parameters": {"friction": 0.3}}
+    hung = pins(contacts, {"module": "shoe", "point": "front"})
+    initial = {"shoe_body_x_m": 0.1, "bob_body_x_m": 0.3}
+    return bed([puck("shoe", **FALLS), puck("bob", **FALLS)], [rail, *hung], initial=initial)
+
+
+def damped(contacts: int) -> testbed.Testbed:
+    """A pendulum of a link that bends and takes energy by its damping, its motor swinging it."""
+    beam = {"length_m": 0.5, "line_density_kg_m": 0.4, "ei_n_m2": 3.0, "modes_y": 2, "damping_ratio": 0.05}
+    hub, link = ({"name": n, "mass_kg": 0.2, "inertia_kg_m2": 0.01} for n in ("hub", "link"))
+    bob = {
+        "name": "bob", "dimension": "planar", "base": "floating", **FALLS,
+        "bodies": [hub, {**link, "flexible": beam}],
+        "joints": [{"name": "joint", "parent": "hub", "child": "link"}],
+        "points": [{"name": "back", "body": "hub", "position_m": [0.0, 0.1]}],
+    }  # fmt: skip
+    content = bed([bob], pins(contacts), initial={"hub_y_m": -0.1}).model_dump()
+    content["devices"]["motors"] = [{"joint": "joint", "torque_limit_n_m": 1.0}]
+    content["behaviour"]["torques"] = {"joint": {"amplitude_n_m": 0.3, "period_s": 0.5}}
+    return testbed.Testbed.model_validate(content)
+
+
+@pytest.mark.parametrize("swung", [shaken, turned, rubbing, damped])
+def test_the_work_of_what_drives_and_rubs_is_counted_where_pins_say_the_same(swung: Callable[..., Any]) -> None:
+    one, two = (simulate_in_memory(swung(n)) for n in (1, 2))
+    np.testing.assert_allclose(truth(two, "q"), truth(one, "q"), atol=1e-9)
+    work = [log.rows[:, log.channels.column("/truth", "work_j")] for log in (one, two)]
+    assert np.ptp(work[0]) > 0.01
+    np.testing.assert_allclose(work[1], work[0], atol=1e-9)
+    for log in (one, two):
+        assert verdict(log)["checks"]["energy"]["largest"] < 1e-8
 
 
 def test_the_swing_of_a_pinned_puck_is_that_of_a_pendulum() -> None:
