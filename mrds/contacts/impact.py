@@ -1,13 +1,19 @@
 """Contacts that close at once: the impulses, with restitution along the normal and Coulomb's limit along the surface.
 
 Chatterjee and Ruina's law (1998), here for contacts struck together, with no restitution along the surface. Of the
-impulses P_I that end the approach without friction and P_II that end all motion,
+impulses P_I that end the approach without friction, P_e that send it back with e, and P_II that end all motion,
 
-    P = (1 + e) P_I + kappa (P_II - P_I)
+    P = P_e + kappa (P_II - P_I)
 
-with kappa 1, or as much less as keeps P in every friction cone. Both end the approach alike, so their difference
-leaves it alone: the normals come back with e whatever the friction does. One contact makes no energy, nor do several of
-one e; with different e no such law is known. What stays (e = 0) and is in its cone does not slip afterwards.
+with kappa 1, or as much less as keeps P in every friction cone; P_e is (1 + e) P_I where all have one e. P_I and P_II
+end the approach alike, so their difference leaves it alone: the normals come back with e whatever the friction does.
+Where all stay (e = 0) and are in their cones, none slips afterwards.
+
+No blow makes energy, whatever the restitutions, because no stop has a part in it that would pull without friction.
+Normals that approach with v < 0 leave with -e v, and what was closed before does no work: P_e changes the kinetic
+energy by its work on the mean of the velocities, 1/2 sum P_e (1 - e) v, no term of which is positive. The change by
+friction is at right angles to it in the metric of the masses and leaves 1 - kappa of the motion along itself. A stop
+that pulls in P_e and is pressed by friction alone would break this (Glocker 2013 has such cases of Newton's law).
 """
 
 from __future__ import annotations
@@ -18,9 +24,15 @@ from typing import NamedTuple
 import numpy as np
 
 from config.contacts import Contact
+from mrds.contacts import KINDS
 from mrds.contacts.contact_set import ContactSet
 from mrds.contacts.friction import kinetic_friction, rubs, static_friction
 from mrds.kernel import Array
+
+#: a stop pulls if it does by more than this [N s]
+PULLED = 1e-12
+#: velocities that differ by less are the same [m/s]
+STILL = 1e-9
 
 
 class Strike(NamedTuple):
@@ -29,7 +41,8 @@ class Strike(NamedTuple):
     u: Array  #: velocities after
     impulse: dict[str, Array]  #: of every contact of the set, normal first where it can slip
     energy_lost: dict[str, float]  #: through each contact struck [J]
-    sticks: bool  #: whether none of those struck goes on slipping
+    sticks: frozenset[str]  #: those struck that do not go on slipping
+    idle: tuple[str, ...]  #: stops that have no part in it: this is the blow once they are left out
 
 
 def strike(slipping: ContactSet, sticking: ContactSet, q: Array, u: Array, restitution: Mapping[str, float]) -> Strike:
@@ -41,20 +54,28 @@ def strike(slipping: ContactSet, sticking: ContactSet, q: Array, u: Array, resti
     without, du_without = _impulse(slipping, q, u, dict.fromkeys(restitution, 0.0))
     back, du_back = _impulse(slipping, q, u, restitution)
     full, du_full = _impulse(sticking, q, u, dict.fromkeys(restitution, 0.0))
-    kappa, sticks = 1.0, True
+    kappa, held = 1.0, True
     for contact in filter(rubs, struck):
         P_full, change = full[contact.name], full[contact.name][0] - without[contact.name][0]
         least, holds = _part(contact, float(back[contact.name][0]), float(change), float(np.linalg.norm(P_full[1:])))
-        kappa, sticks = min(kappa, least), sticks and holds
+        kappa, held = min(kappa, least), held and holds
     after = u + du_back + kappa * (du_full - du_without)
     impulse = {
         name: _longer(back[name], full[name]) + kappa * (full[name] - _longer(without[name], full[name]))
         for name in full
     }
-    slips = sticking.errors(q, u)[1] + sticking.errors(q, after)[1]
+    before, behind = sticking.errors(q, u)[1], sticking.errors(q, after)[1]
     # The change of kinetic energy is the impulse on the mean of the velocities before and after.
-    lost = {c.name: float(-0.5 * impulse[c.name] @ slips[sticking.rows[c.name]]) for c in struck}
-    return Strike(after, impulse, lost, sticks)
+    lost = {c.name: float(-0.5 * impulse[c.name] @ (before + behind)[sticking.rows[c.name]]) for c in struck}
+    stops = {c.name: sticking.rows[c.name].start for c in sticking.contacts if KINDS[c.kind].one_sided}
+    pulled = [name for name in stops if back[name][0] < -PULLED]
+    # Stops that hold the same thing twice cannot all have their own restitution: the most lively prevail.
+    outrun = [n for n, e in restitution.items() if n in stops and behind[stops[n]] + e * before[stops[n]] > STILL]
+    lifted = [name for name in stops if impulse[name][0] < -PULLED]
+    # What bounces elsewhere may set in motion what friction could have stopped.
+    still = {c.name: np.abs(behind[sticking.rows[c.name]][1:]).max(initial=0.0) < STILL for c in struck}
+    sticks = frozenset(name for name, stands in still.items() if held and stands)
+    return Strike(after, impulse, lost, sticks, tuple(pulled or outrun or lifted))
 
 
 def _impulse(

@@ -165,38 +165,38 @@ class Switching:
         return q, u, ago
 
     def _strike(self, state: _State, restitution: Mapping[str, float]) -> _State:
-        """Close contacts by an impulse. Stops that would pull open first, stuck contacts that cannot bear it slip."""
+        """Close contacts by an impulse. Stops without a part in it open first, stuck contacts that cannot bear it slip.
+
+        A stop that is left out and still approaches is struck next.
+        """
         contacts, closing, events = self._system.contacts, dict(restitution), list(state.events)
         while True:
             slips = self._set(self.status | {name: moving(contacts[name]) for name in closing})
             sticks = self._set(self.status | {name: at_rest(contacts[name]) for name in closing})
             done = strike(slips, sticks, state.q, state.u, closing)
-            weak = self._overloaded(done)
-            if weak is None:
-                break
-            if weak in closing:
-                del closing[weak]
+            lifted, weak = [name for name in done.idle if name not in closing], self._overloaded(done)
+            closing = {name: e for name, e in closing.items() if name not in done.idle}
+            if done.idle:
+                self.status |= dict.fromkeys(lifted, Status.OPEN)
+                events += [Event(name, What.LIFTS, np.zeros(0), 0.0) for name in lifted]
+            elif weak is not None:
+                self.status[weak] = Status.SLIPPING
+                events.append(Event(weak, What.SLIPS, np.zeros(0), 0.0))
             else:
-                lifts = weak in self._stops and done.impulse[weak][0] < 0
-                self.status[weak] = Status.OPEN if lifts else Status.SLIPPING
-                events.append(Event(weak, What.LIFTS if lifts else What.SLIPS, np.zeros(0), 0.0))
+                break
         for name, e in closing.items():
             what = What.BOUNCES if e > 0 else What.TOUCHES if name in self._stops else What.TAKES_HOLD
             events.append(Event(name, what, done.impulse[name], done.energy_lost[name]))
             if e == 0:
-                self.status[name] = at_rest(contacts[name]) if done.sticks else moving(contacts[name])
+                self.status[name] = (at_rest if name in done.sticks else moving)(contacts[name])
         after = state._replace(u=done.u, events=tuple(events))
         self._remember(after)
         return after
 
     def _overloaded(self, done: Strike) -> str | None:
-        """A stop that would pull, or a contact stuck before that cannot bear the impulse."""
-        for name, impulse in done.impulse.items():
-            if name in self._stops and impulse[0] < -1e-12:
-                return name
-            if self.status[name] is Status.STUCK and not self._holds(name, impulse):
-                return name
-        return None
+        """A contact stuck before that cannot bear the impulse."""
+        stuck = (name for name in done.impulse if self.status[name] is Status.STUCK)
+        return next((name for name in stuck if not self._holds(name, done.impulse[name])), None)
 
     def _stopped(self, state: _State, force: Array, h: float) -> _State | None:
         """Stick where a slip has turned round, or would in the next step, if static friction can hold it.
