@@ -21,7 +21,9 @@ from config import loader
 from config.errors import InputError
 from config.loader import load, to_json
 from controllers.estimation.estimator import Estimator
-from rt import cli
+from rt.cli import main
+from rt.cli.endings import BAD_INPUT, DIFFERS, DONE, FAULT, STOPPED
+from rt.cli.outputs import new_log
 from rt.log import read_log
 from rt.mcap_file import McapFile
 from rt.replay import COMPARED
@@ -56,7 +58,7 @@ def granite(capsys, monkeypatch, tmp_path):
     def call(*arguments: str) -> Said:
         monkeypatch.setattr(sys, "argv", ["granite", *map(str, arguments)])
         with pytest.raises(SystemExit) as end:
-            cli.main()
+            main()
         captured = capsys.readouterr()
         return Said(end.value.code, captured.out, captured.err)
 
@@ -71,7 +73,7 @@ def recorded(tmp_path_factory) -> Path:
     return path
 
 
-def assert_one_sentence(said: Said, code: int = cli.BAD_INPUT) -> str:
+def assert_one_sentence(said: Said, code: int = BAD_INPUT) -> str:
     assert said.code == code, said
     assert re.fullmatch(r"granite: [^\n]*[^\n.]\n", said.err), said.err
     assert "Traceback" not in said.err
@@ -94,7 +96,7 @@ def test_help_names_every_command_whole_and_every_exit_code(granite, arguments):
         assert re.search(rf"^  {command} +\S", said.out, re.MULTILINE)
     assert "..." not in said.out.partition("Commands:")[2]
     codes = {int(code): text for code, text in re.findall(r"^ +(\d)  (.+)$", said.out, re.MULTILINE)}
-    assert set(codes) == {cli.DONE, cli.FAULT, cli.BAD_INPUT, cli.STOPPED, cli.DIFFERS}
+    assert set(codes) == {DONE, FAULT, BAD_INPUT, STOPPED, DIFFERS}
     assert "bad input" in codes[2]
 
 
@@ -139,7 +141,7 @@ def test_without_a_name_logs_are_numbered_in_runs(granite, tmp_path):
 
 
 def test_runs_started_together_take_different_names(granite):
-    with cli._new_log("bed") as one, cli._new_log("bed") as two, cli._new_log("../x y") as odd:
+    with new_log("bed") as one, new_log("bed") as two, new_log("../x y") as odd:
         assert (str(one), str(two)) == ("runs/bed-001.mcap", "runs/bed-002.mcap")
         assert odd.parent == Path("runs")
     assert not Path("runs").exists()
@@ -343,7 +345,7 @@ def test_a_place_for_logs_that_can_not_be_made_is_told(granite, tmp_path):
 def test_the_guard_ends_a_run_with_code_3(granite):
     limit = "safety.table_m=[0.99,0.3,1.001,2.0]"
     said = granite("sim", "free-flyer", "--set", limit, "--out", "a.mcap", "--json")
-    assert "table_edge: the base left the area of safety.table_m" in assert_one_sentence(said, cli.STOPPED)
+    assert "table_edge: the base left the area of safety.table_m" in assert_one_sentence(said, STOPPED)
     assert said.json["ended"] == "table_edge"
     assert read_log("a.mcap").summary["ended"] == "table_edge"
     assert granite("replay", "a.mcap").code == 0
@@ -359,7 +361,7 @@ def test_a_fault_inside_ends_a_run_with_code_1_and_leaves_its_traceback_in_the_l
 
     monkeypatch.setattr(Estimator, "estimate", broken)
     said = granite("sim", "free-flyer", "--out", "a.mcap")
-    sentence = assert_one_sentence(said, cli.FAULT)
+    sentence = assert_one_sentence(said, FAULT)
     assert "fault inside, RuntimeError: no more estimates" in sentence
     assert "traceback is in /summary of log 'a.mcap'" in sentence
     log = read_log("a.mcap")
@@ -373,14 +375,14 @@ def test_a_fault_in_the_first_tick_is_told_too(granite, monkeypatch):
     monkeypatch.setattr(Estimator, "estimate", lambda self, sample: 1 / 0)
     for as_json in ((), ("--json",)):
         said = granite("sim", "free-flyer", *SHORT, *as_json)
-        assert "ZeroDivisionError" in assert_one_sentence(said, cli.FAULT)
+        assert "ZeroDivisionError" in assert_one_sentence(said, FAULT)
     assert said.json["ended"] == "fault"
 
 
 def test_a_log_that_is_not_whole_is_a_fault_even_if_the_run_was_good(granite, monkeypatch):
     lost = {"ended": "completed", "text": "the run went to its end", "ended_at_s": 1.0, "log_failure": "disk full"}
     monkeypatch.setattr("rt.session.simulate", lambda *_, **__: lost)
-    assert "disk full" in assert_one_sentence(granite("sim", "free-flyer"), cli.FAULT)
+    assert "disk full" in assert_one_sentence(granite("sim", "free-flyer"), FAULT)
 
 
 def test_a_bug_while_building_shows_its_traceback_and_leaves_no_log(granite, monkeypatch, tmp_path):
@@ -390,7 +392,7 @@ def test_a_bug_while_building_shows_its_traceback_and_leaves_no_log(granite, mon
     monkeypatch.setattr("rt.session.simulate", broken)
     monkeypatch.setattr(sys, "argv", ["granite", "sim", "free-flyer"])
     with pytest.raises(RuntimeError, match="a bug"):
-        cli.main()
+        main()
     assert left_in(tmp_path) == []
 
 
@@ -400,7 +402,7 @@ def test_a_signal_before_the_loop_ends_with_code_3_and_leaves_nothing(granite, m
         signal.signal(number, signal.default_int_handler)
     before = signal.getsignal(number)
     monkeypatch.setattr("rt.session.simulate", lambda *_, **__: os.kill(os.getpid(), number))
-    assert "operator" in assert_one_sentence(granite("sim", "free-flyer"), cli.STOPPED)
+    assert "operator" in assert_one_sentence(granite("sim", "free-flyer"), STOPPED)
     assert left_in(tmp_path) == []
     assert signal.getsignal(number) is before
 
@@ -424,10 +426,10 @@ def test_a_flipped_bit_makes_a_replay_end_with_code_4(granite, recorded, tmp_pat
     assert granite("replay", "same.mcap").code == 0
     rewritten(recorded, tmp_path / "a.mcap", flip)
     said = granite("replay", "a.mcap")
-    assert (said.code, said.err) == (cli.DIFFERS, "")
+    assert (said.code, said.err) == (DIFFERS, "")
     assert said.out.startswith("first difference at tick 200 (t = 1.000000 s): /command elbow_torque_n_m was ")
     as_json = granite("replay", "a.mcap", "--json")
-    assert as_json.code == cli.DIFFERS
+    assert as_json.code == DIFFERS
     first = as_json.json["first_difference"]
     assert (first["tick"], first["topic"], first["key"]) == (200, "/command", "elbow_torque_n_m")
     assert first["logged"] != first["replayed"]
@@ -439,7 +441,7 @@ def test_a_difference_that_is_no_number_is_null_for_scripts(granite, recorded, t
 
     rewritten(recorded, tmp_path / "a.mcap", spoil)
     said = granite("replay", "a.mcap", "--json")
-    assert said.code == cli.DIFFERS
+    assert said.code == DIFFERS
     assert said.json["first_difference"]["logged"] is None
 
 
@@ -472,7 +474,7 @@ COMMAND = (sys.executable, "-m", "rt.cli")
 
 
 def in_shell(*arguments: str, **environment: str) -> Said:
-    env = {**os.environ, "PYTHONPATH": str(Path(cli.__file__).parents[1]), **environment}
+    env = {**os.environ, "PYTHONPATH": str(Path(rt.__file__).parents[1]), **environment}
     done = subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, env=env, timeout=60, check=False)
     return Said(done.returncode, done.stdout, done.stderr)
 
@@ -487,14 +489,14 @@ def test_in_a_pipe_of_60_columns_nothing_is_cut_and_nothing_is_coloured():
 
 def test_a_reader_that_has_seen_enough_is_no_fault():
     command = f"{' '.join(COMMAND)} show free-flyer --json; echo $? >&2"
-    env = {**os.environ, "PYTHONPATH": str(Path(cli.__file__).parents[1])}
+    env = {**os.environ, "PYTHONPATH": str(Path(rt.__file__).parents[1])}
     done = subprocess.run(["sh", "-c", f"({command}) | true"], capture_output=True, text=True, env=env, check=False)
     assert done.stderr == "0\n"
 
 
 def test_a_running_loop_is_ended_by_signals_and_leaves_a_whole_log(tmp_path):
     signals = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
-    env = {**os.environ, "PYTHONPATH": str(Path(cli.__file__).parents[1])}
+    env = {**os.environ, "PYTHONPATH": str(Path(rt.__file__).parents[1])}
     logs = {number: tmp_path / f"{number.name}.mcap" for number in signals}
     started = {
         number: subprocess.Popen(
@@ -516,7 +518,7 @@ def test_a_running_loop_is_ended_by_signals_and_leaves_a_whole_log(tmp_path):
             process.kill()
     for number in (signal.SIGINT, signal.SIGTERM):
         ended = said[number]._replace(code=started[number].returncode)
-        assert "operator_stop: the operator asked for it" in assert_one_sentence(ended, cli.STOPPED)
+        assert "operator_stop: the operator asked for it" in assert_one_sentence(ended, STOPPED)
         assert ended.json["ended"] == "operator_stop"
     assert started[signal.SIGKILL].returncode == -signal.SIGKILL
     ends = {signal.SIGINT: "operator_stop", signal.SIGTERM: "operator_stop", signal.SIGKILL: "loop_died"}

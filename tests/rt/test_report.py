@@ -10,9 +10,13 @@ from rich.console import Console
 from config import coordinates
 from config.errors import InputError
 from config.loader import load, presets
-from rt import report
 from rt.doctor import Finding
 from rt.replay import Difference, Replay
+from rt.report.machine import doctor_table
+from rt.report.replay import replay_lines
+from rt.report.run import run_tables
+from rt.report.table import put
+from rt.report.testbed import bed_tables, beds_table
 from rt.session import simulate_in_memory
 from rt.summary import Summary
 
@@ -24,7 +28,7 @@ LONG = "a_joint_with_a_name_that_nobody_would_want_to_type"
 
 def printed(tables, width: int = 80, **options) -> str:
     console = Console(file=io.StringIO(), width=width, highlight=False, markup=False, emoji=False, **options)
-    report.put(console, tables)
+    put(console, tables)
     return console.file.getvalue()
 
 
@@ -44,7 +48,7 @@ def summary() -> dict:
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_a_run_is_shown_with_whole_names_numbers_and_units(summary: dict, width: int):
-    text = printed(report.run_tables(summary), width)
+    text = printed(run_tables(summary), width)
     assert "…" not in text
     shown = words(text)
     for name in NAMES:
@@ -61,7 +65,7 @@ def test_a_run_is_shown_with_whole_names_numbers_and_units(summary: dict, width:
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_a_bed_is_shown_with_whole_names_and_units(width: int):
-    text = printed(report.bed_tables(BED), width)
+    text = printed(bed_tables(BED), width)
     assert "…" not in text
     shown = words(text)
     assert {*NAMES, *(body.name for body in BED.robot.bodies)} <= set(shown)
@@ -72,14 +76,14 @@ def test_a_bed_is_shown_with_whole_names_and_units(width: int):
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_every_bed_that_can_be_run_is_listed_as_it_is_typed(width: int):
-    shown = words(printed([report.beds_table(presets())], width))
+    shown = words(printed([beds_table(presets())], width))
     for name, _, variants in presets():
         assert name in shown
         assert {f"{name}/{variant}" for variant, _ in variants} <= set(shown)
 
 
 def test_a_table_that_fits_is_as_wide_as_the_terminal_at_most(summary: dict):
-    tables = [*report.run_tables(summary), *report.bed_tables(BED), report.beds_table(presets())]
+    tables = [*run_tables(summary), *bed_tables(BED), beds_table(presets())]
     for width in (60, 80, 120):
         assert max(map(len, printed(tables, width).splitlines())) <= width
 
@@ -87,34 +91,34 @@ def test_a_table_that_fits_is_as_wide_as_the_terminal_at_most(summary: dict):
 def test_a_name_longer_than_the_terminal_makes_the_table_wider(summary: dict):
     error = {LONG: summary["tracking_error"]["base_x"]}
     estimate = {LONG: summary["estimation_error"]["base_x"]}
-    text = printed(report.run_tables({**summary, "tracking_error": error, "estimation_error": estimate}), 40)
+    text = printed(run_tables({**summary, "tracking_error": error, "estimation_error": estimate}), 40)
     row = next(line for line in text.splitlines() if LONG in line)
     assert f"{error[LONG]['rms']:.2e}" in row
 
 
 def test_brackets_are_not_taken_for_markup():
     bed = BED.model_copy(update={"title": "[bold]mine[/bold] :apple:"})
-    assert "[bold]mine[/bold] :apple:" in printed(report.bed_tables(bed))
+    assert "[bold]mine[/bold] :apple:" in printed(bed_tables(bed))
 
 
 def test_a_run_without_a_row_or_with_numbers_gone_wild_is_still_shown(summary: dict):
-    text = printed(report.run_tables({"ended": "fault", "text": "an exception was raised inside the loop", "ticks": 0}))
+    text = printed(run_tables({"ended": "fault", "text": "an exception was raised inside the loop", "ticks": 0}))
     assert "fault: an exception was raised inside the loop" in text
     wild = {name: {"unit": "m", "max": None, "rms": None, "max_in_last_5_s": None} for name in NAMES}
     propellant = {**summary["propellant"], "impulse_n_s": None, "mass_g": None}
-    shown = words(printed(report.run_tables({**summary, "tracking_error": wild, "propellant": propellant})))
+    shown = words(printed(run_tables({**summary, "tracking_error": wild, "propellant": propellant})))
     assert shown.count("-") >= 3 * len(NAMES)
 
 
 def test_without_truth_there_is_no_column_for_the_error_of_the_estimate(summary: dict):
     hardware = {**summary, "measured_against": "estimate", "estimation_error": {}}
-    text = printed(report.run_tables(hardware))
+    text = printed(run_tables(hardware))
     assert "Tracking error against the estimate" in text
     assert "of the estimate" not in text
 
 
 def test_in_a_pipe_there_are_no_control_characters_and_without_colour_no_colour():
-    table = report.doctor_table([Finding("compiler", "missing", "no cc", "Install a C compiler.")])
+    table = doctor_table([Finding("compiler", "missing", "no cc", "Install a C compiler.")])
     assert re.search(r"[^\n -~─]", printed([table])) is None
     assert "\x1b[31mmissing" in printed([table], force_terminal=True, color_system="standard", _environ={})
     plain = printed([table], force_terminal=True, color_system="standard", _environ={"NO_COLOR": "1"})
@@ -124,16 +128,14 @@ def test_in_a_pipe_there_are_no_control_characters_and_without_colour_no_colour(
 
 def test_a_replay_says_where_it_differs_where_it_ended_and_that_the_log_is_cut():
     found = Difference(150, 0.75, "/command", "elbow_torque_n_m", 0.1, 0.30000000000000004)
-    assert list(report.replay_lines(Replay(151, 1510, found, None), True)) == [
+    assert list(replay_lines(Replay(151, 1510, found, None), True)) == [
         "first difference at tick 150 (t = 0.750000 s): /command elbow_torque_n_m was 0.1, is now 0.30000000000000004"
     ]
-    assert list(report.replay_lines(Replay(100, 1000, None, None), True)) == [
-        "identical to the bit: 100 ticks, 1000 values"
-    ]
-    assert "after tick 99" in list(report.replay_lines(Replay(100, 1000, None, 99), True))[1]
-    assert "is cut" in list(report.replay_lines(Replay(100, 1000, None, None), False))[1]
-    assert "is cut" in list(report.replay_lines(Replay(151, 1510, found, None), False))[1]
-    assert list(report.replay_lines(Replay(0, 0, None, -1), True)) == [
+    assert list(replay_lines(Replay(100, 1000, None, None), True)) == ["identical to the bit: 100 ticks, 1000 values"]
+    assert "after tick 99" in list(replay_lines(Replay(100, 1000, None, 99), True))[1]
+    assert "is cut" in list(replay_lines(Replay(100, 1000, None, None), False))[1]
+    assert "is cut" in list(replay_lines(Replay(151, 1510, found, None), False))[1]
+    assert list(replay_lines(Replay(0, 0, None, -1), True)) == [
         "nothing replayed: the first rows of the run are missing in the log"
     ]
 
@@ -151,7 +153,7 @@ def row(tables, title: str, name: str) -> list[str]:
 @pytest.mark.parametrize("name", [name for name, _, _ in presets()])
 def test_every_preset_can_be_shown(name: str):
     bed = load(name)
-    tables = list(report.bed_tables(bed))
+    tables = list(bed_tables(bed))
     shown = words(printed(tables))
     assert {c.name for c in bed.positions} <= set(shown)
     assert {contact.name for contact in bed.contacts} <= set(shown)
@@ -159,17 +161,17 @@ def test_every_preset_can_be_shown(name: str):
 
 
 def test_a_flexible_link_weighs_what_its_hub_beam_and_tip_do():
-    tables = list(report.bed_tables(load("mrds-1", ["modules.arm.bodies.link.flexible.tip_mass_kg=0.05"])))
+    tables = list(bed_tables(load("mrds-1", ["modules.arm.bodies.link.flexible.tip_mass_kg=0.05"])))
     assert row(tables, tables[0].title, "link")[:2] == ["link", "0.498"]
     link = row(tables, "Flexible links", "link")
     assert link == ["link", "1", "0.448", "EI", "3.7333", "2", "y", "cantilever,", "0.05", "kg", "at", "the", "tip"]
 
 
 def test_a_contact_is_shown_with_both_sides_and_the_directions_it_holds():
-    tables = list(report.bed_tables(bar_between_arms()))
+    tables = list(bed_tables(bar_between_arms()))
     grip = row(tables, "Contacts", "left_grip")
     assert grip == ["left_grip", "revolute", "left", "tip", "bar", "a", "x,", "y", "-"]
-    grasp = row(list(report.bed_tables(box_in_space())), "Contacts", "grasp")
+    grasp = row(list(bed_tables(box_in_space())), "Contacts", "grasp")
     assert " ".join(grasp) == "grasp rigid_grasp arm hand box handle x, y, z, rx, ry, rz -"
 
 
@@ -177,7 +179,7 @@ def test_a_contact_of_no_kind_is_refused_by_name():
     bed = bar_between_arms()
     glued = bed.contacts[0].model_copy(update={"kind": "glue"})
     with pytest.raises(InputError, match=r"left_grip.*glue"):
-        list(report.bed_tables(bed.model_copy(update={"contacts": (glued,)})))
+        list(bed_tables(bed.model_copy(update={"contacts": (glued,)})))
 
 
 def test_torques_over_time_and_holds_are_shown_as_they_are():
@@ -193,24 +195,24 @@ def test_torques_over_time_and_holds_are_shown_as_they_are():
         },
     }
     holds = [{"from_s": 0.0, "closed": ["left_grip"]}, {"from_s": 0.2, "closed": []}]
-    tables = list(report.bed_tables(bar_between_arms(behaviour={"torques": torques, "holds": holds})))
+    tables = list(bed_tables(bar_between_arms(behaviour={"torques": torques, "holds": holds})))
     said = " ".join(words(printed(tables, 200)))
     assert "torque of left_joint 0.1 sin(2 pi t / 3 s) N m" in said
     assert "torque of right_joint 0.5 -2 sin(2 pi t / 1 s -0.1) N m from 0.1 s until 0.2 s" in said
     assert "from 0 s closed: left_grip from 0.2 s closed: no contact" in said
-    assert "moves freely" in printed(report.bed_tables(bar_between_arms()))
+    assert "moves freely" in printed(bed_tables(bar_between_arms()))
 
 
 def test_a_velocity_at_the_start_is_shown_and_an_unturned_quaternion_is_one():
     bed = box_in_space(simulation={"initial": {"box_body_wz_rad_s": 0.5}})
-    tables = list(report.bed_tables(bed))
+    tables = list(bed_tables(bed))
     assert row(tables, "Degrees of freedom", "box_body_wz") == ["box_body_wz", "rad/s", "0.5"]
     assert row(tables, "Degrees of freedom", "box_body_qw") == ["box_body_qw", "1", "1"]
     assert "box_body_wx" not in printed(tables)
 
 
 def test_beside_a_controller_only_its_own_coordinates_have_gains():
-    tables = list(report.bed_tables(free_flyer_and_bar()))
+    tables = list(bed_tables(free_flyer_and_bar()))
     assert row(tables, "Degrees of freedom", "bar_body_x")[-2:] == ["-", "-"]
     gain = free_flyer_and_bar().gain("vehicle_elbow")
     assert row(tables, "Degrees of freedom", "vehicle_elbow")[-2:] == [
@@ -221,22 +223,22 @@ def test_beside_a_controller_only_its_own_coordinates_have_gains():
 def test_a_run_without_controller_and_thrusters_has_neither_tracking_nor_propellant(summary: dict):
     nothing = {"impulse_n_s": 0.0, "mass_g": 0.0, "pulses": 0, "by_thruster_n_s": {}}
     free = {**summary, "tracking_error": {}, "estimation_error": {}, "propellant": nothing}
-    tables = list(report.run_tables(free))
+    tables = list(run_tables(free))
     assert titles(tables) == ["Time of each step", "Run"]
     assert "propellant" not in printed(tables)
-    assert "propellant" in printed(report.run_tables(summary))
+    assert "propellant" in printed(run_tables(summary))
 
 
 def test_what_contacts_bore_and_what_happened_to_them_is_shown(summary: dict):
     contacts = {"grip": {"force": {"unit": "N", "max": 12.5}, "moment": {"unit": "N m", "max": None}, "closed_s": 3.0}}
     change = {"t_s": 1.25, "contact": "grip", "what": "closed", "impulse": 0.5, "energy_lost_j": 0.03}
     felt = {"contacts": contacts, "squeeze": {"bar": {"unit": "N", "max": 4.0}}, "switching": [change]}
-    tables = list(report.run_tables({**summary, **felt}))
+    tables = list(run_tables({**summary, **felt}))
     assert row(tables, "Contacts", "grip") == ["grip", "12.5", "-", "3"]
     assert row(tables, "Squeeze", "bar") == ["bar", "4"]
     assert row(tables, "What happened to the contacts", "1.25") == ["1.25", "grip", "closed", "0.5", "0.03"]
     often = {**felt, "switching": [change] * 500}
-    text = printed(report.run_tables({**summary, **often}))
+    text = printed(run_tables({**summary, **often}))
     assert "the first 20 of 500 times" in " ".join(words(text))
     assert words(text).count("1.25") == 20
 
@@ -246,16 +248,16 @@ def test_an_audit_says_what_did_not_hold(summary: dict):
         "energy": {"unit": "of the energy that went about", "largest": 2e-9, "limit": 1e-8, "held": True},
         "gap": {"unit": "m, rad", "largest": 1e-3, "limit": 1e-6, "held": False},
     }
-    tables = list(report.run_tables({**summary, "audit": {"held": False, "checks": checks}}))
+    tables = list(run_tables({**summary, "audit": {"held": False, "checks": checks}}))
     title = "Audit: something did NOT hold"
     assert row(tables, title, "gap") == ["gap", "1.00e-03", "1e-06", "NO", "m,", "rad"]
     assert row(tables, title, "energy")[:4] == ["energy", "2.00e-09", "1e-08", "yes"]
     held = {"held": True, "checks": {"energy": checks["energy"]}}
-    assert "Audit: everything held" in titles(report.run_tables({**summary, "audit": held}))
+    assert "Audit: everything held" in titles(run_tables({**summary, "audit": held}))
 
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_tables_of_many_modules_cut_no_name(width: int):
     bed = bar_between_arms()
-    shown = words(printed(report.bed_tables(bed), width))
+    shown = words(printed(bed_tables(bed), width))
     assert {"left_grip", "right_grip", "revolute", "bar_body_heading"} <= set(shown)

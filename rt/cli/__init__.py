@@ -1,0 +1,6 @@
+"""The command line: `granite list | show | sim | replay | plot | modes | doctor`.
+
+What a person typed wrongly is answered with one sentence, never with a traceback, and leaves no file.
+"""
+
+from rt.cli.app import main as main

@@ -1,0 +1,5 @@
+"""`python -m rt.cli` is `granite`."""
+
+from rt.cli import main
+
+main()

@@ -1,0 +1,96 @@
+"""All commands, and the way in."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import signal
+import sys
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from config.errors import InputError, expected_one_of
+from mrds.compilation import CompilationError
+from rt.cli.endings import BAD_INPUT, DONE, EXIT_CODES, FAULT, STOPPED, end
+from rt.cli.logs import plot, replay
+from rt.cli.machine import doctor
+from rt.cli.screen import out
+from rt.cli.simulation import sim
+from rt.cli.testbeds import list_beds, modes, show
+
+#: what Typer makes of Ctrl-C
+_INTERRUPTED = 130
+_START = "Start with: granite sim free-flyer"
+
+
+class _Commands(TyperGroup):
+    """The commands; an unknown one is refused with the words of the house."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command that the first argument names."""
+        known = self.list_commands(ctx)
+        if args[0] not in known:
+            raise InputError(f"no command '{args[0]}', {expected_one_of(args[0], known)}")
+        return super().resolve_command(ctx, args)
+
+
+app = typer.Typer(
+    cls=_Commands,
+    invoke_without_command=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Granite: real-time control of air-bearing robots, on the table and on a simulated one.",
+    epilog=f"{_START}\n\n{EXIT_CODES}",
+)
+app.command("list", short_help="The testbeds that come with Granite")(list_beds)
+app.command(short_help="What a testbed is")(show)
+app.command(short_help="Run a testbed on the simulated plant", epilog=EXIT_CODES)(sim)
+app.command(short_help="Run a log again and compare every bit", epilog=EXIT_CODES)(replay)
+app.command(short_help="Draw a log")(plot)
+app.command(short_help="Frequencies, damping and shapes of a testbed")(modes)
+app.command(short_help="What this machine allows")(doctor)
+
+
+@app.callback()
+def granite(
+    context: typer.Context, version: Annotated[bool, typer.Option("--version", help="print the version")] = False
+) -> None:
+    """Without a command: say what there is."""
+    if version:
+        out.print(f"granite {importlib.metadata.version('granite')}")
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        out.print(context.get_help(), soft_wrap=True)
+
+
+def main() -> None:
+    """Entry point: one sentence and exit code 2 for whatever a person typed wrongly."""
+    # Until the loop takes over, being told to end is the same as Ctrl-C: what is half done is cleared away.
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        code = app(prog_name="granite", standalone_mode=False)
+    except InputError as error:
+        end(str(error), BAD_INPUT)
+    except CompilationError as error:
+        end(f"{error} (GRANITE_NO_COMPILER=1 runs without a compiler)", FAULT)
+    except (typer.Abort, KeyboardInterrupt):
+        code = _INTERRUPTED
+    except Exception as error:
+        if not hasattr(error, "format_message"):  # Typer's own errors carry the sentence
+            raise
+        end(_usage(error), BAD_INPUT)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    if code == _INTERRUPTED:
+        end("stopped by the operator", STOPPED)
+    sys.exit(code or DONE)
+
+
+def _usage(error: Any) -> str:
+    """Typer's sentence in the words of the house, and where to read more."""
+    sentence = error.format_message().rstrip(".")
+    command = error.ctx.command_path if getattr(error, "ctx", None) else "granite"
+    return f"{sentence[:1].lower()}{sentence[1:]} (see {command} --help)"

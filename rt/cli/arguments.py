@@ -1,0 +1,34 @@
+"""What the commands are told: the arguments they share."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from config.errors import InputError
+from config.testbed import Testbed
+
+Bed = Annotated[str, typer.Argument(metavar="BED", help="a preset, preset/variant, or a .toml file")]
+LogFile = Annotated[Path, typer.Argument(metavar="LOG", help="a log that Granite recorded")]
+Overrides = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="KEY=VALUE", help="change one key, e.g. simulation.table.tilt_g=0; may be given several times"
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="print JSON for scripts")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="replace the file if it exists")]
+
+
+@contextlib.contextmanager
+def named(bed: str, testbed: Testbed) -> Iterator[None]:
+    """What is found wrong while the run is put together is told with the bed as it was typed."""
+    try:
+        yield
+    except InputError as error:
+        sentence = str(error).removeprefix(f"{testbed.name}: ")
+        raise InputError(sentence if sentence.startswith("log '") else f"{bed}: {sentence}") from None

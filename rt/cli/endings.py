@@ -1,0 +1,24 @@
+"""How a command ends: its exit code, and one sentence if it did not do what was asked."""
+
+from __future__ import annotations
+
+import sys
+from typing import NoReturn
+
+from rt.cli.screen import err
+
+DONE, FAULT, BAD_INPUT, STOPPED, DIFFERS = 0, 1, 2, 3, 4
+EXIT_CODES = """\b
+Exit codes:
+  0  done
+  1  a fault inside Granite
+  2  bad input
+  3  the run was ended by the guard or the operator
+  4  the replay differs from the log"""
+
+
+def end(sentence: str, code: int) -> NoReturn:
+    """One line, whatever line breaks and control characters the input brought along."""
+    line = " ".join(sentence.split())
+    err.print("granite: " + "".join(c if c.isprintable() else "?" for c in line), soft_wrap=True)
+    sys.exit(code)

@@ -1,0 +1,61 @@
+"""Commands on the log of a run: `replay`, `plot`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.progress import Progress
+
+from rt.cli.arguments import AsJson, LogFile, Overwrite
+from rt.cli.endings import DIFFERS
+from rt.cli.outputs import refuse_output
+from rt.cli.screen import err, out, print_json
+
+
+def replay(log: LogFile, as_json: AsJson = False) -> None:
+    """Run the recorded inputs through the same controllers and compare every output bit for bit."""
+    from rt.log import read_log
+    from rt.recorder_process import finite
+    from rt.replay import replay as run_again
+    from rt.report.replay import replay_lines
+
+    recorded = read_log(log)
+    with Progress(console=err, transient=True, disable=as_json or not err.is_terminal) as progress:
+        task = progress.add_task("replaying", total=len(recorded.rows))
+        result = run_again(recorded, lambda n: progress.update(task, completed=n) if n % 200 == 0 else None)
+    if as_json:
+        found = {
+            "log": str(log),
+            "ticks": result.ticks,
+            "values": result.values,
+            "identical": result.first is None,
+            "first_difference": result.first.__dict__ if result.first else None,
+            "complete": recorded.complete,
+            "ends_at_gap_after_tick": result.gap,
+        }
+        print_json(finite(found))
+    else:
+        for line in replay_lines(result, recorded.complete):
+            out.print(line, soft_wrap=True)
+    if result.first is not None:
+        raise typer.Exit(DIFFERS)
+
+
+def plot(
+    log: LogFile,
+    picture: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="the picture, *.png; default: beside the log")
+    ] = None,
+    overwrite: Overwrite = False,
+) -> None:
+    """Draw a log: the modules and their contacts, and over time what this testbed has to show."""
+    from rt.log import read_log
+    from rt.plots import plot_log
+
+    recorded = read_log(log)
+    path = picture or log.with_suffix(".png")
+    refuse_output("picture", path, ".png", overwrite)
+    plot_log(recorded, path, overwrite=overwrite)
+    out.print(f"picture: {path}", soft_wrap=True)

@@ -1,0 +1,19 @@
+"""`granite doctor`: what this machine allows."""
+
+from __future__ import annotations
+
+from rt.cli.arguments import AsJson
+from rt.cli.screen import out, print_json
+
+
+def doctor(as_json: AsJson = False) -> None:
+    """What this machine allows: compiler, priority, memory lock, timer, serial ports."""
+    from rt.doctor import examine
+    from rt.report.machine import doctor_table
+    from rt.report.table import put
+
+    findings = examine()
+    if as_json:
+        print_json([finding._asdict() for finding in findings])
+    else:
+        put(out, [doctor_table(findings)])

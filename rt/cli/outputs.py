@@ -1,0 +1,52 @@
+"""The files that commands write: refused before any work is done, or found a name."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from config.errors import InputError
+
+
+def refuse_output(what: str, path: Path, suffix: str, overwrite: bool) -> None:
+    """Before any work is done: a file that can't be written, or that would be lost."""
+    if path.suffix.lower() != suffix:
+        raise InputError(f"{what} '{path}': expected a name that ends in {suffix}")
+    if not str(path).isprintable():
+        raise InputError(f"{what} '{path}': expected a name of printable characters")
+    if path.is_dir():
+        raise InputError(f"{what} '{path}' is a directory: expected a file")
+    if not path.parent.is_dir():
+        raise InputError(f"{what} '{path}' can't be written: there is no directory '{path.parent}'")
+    if path.exists() and not overwrite:
+        raise InputError(f"{what} '{path}' exists: expected a new name, or --overwrite")
+
+
+@contextlib.contextmanager
+def new_log(bed: str) -> Iterator[Path]:
+    """The first free name in runs/, taken at once so that runs started together don't meet; given back if unused."""
+    folder, stem = Path("runs"), re.sub(r"[^\w.-]+", "-", bed)
+    path = None
+    try:
+        made = not folder.is_dir()
+        folder.mkdir(exist_ok=True)
+        for i in itertools.count(1):
+            path = folder / f"{stem}-{i:03d}.mcap"
+            with contextlib.suppress(FileExistsError):
+                path.touch(exist_ok=False)
+                break
+    except OSError as error:
+        place = path or folder
+        raise InputError(f"log '{place}' can't be written: {error.strerror}, expected a place by --out") from None
+    assert path is not None
+    try:
+        yield path
+    finally:
+        with contextlib.suppress(OSError):
+            if path.stat().st_size == 0:
+                path.unlink()
+            if made:
+                folder.rmdir()  # refused by the system unless it is empty

@@ -1,0 +1,90 @@
+"""`granite sim`: a testbed on the simulated plant."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from config.errors import InputError
+from config.loader import load
+from config.testbed import Testbed
+from rt.cli.arguments import AsJson, Bed, Overrides, Overwrite, named
+from rt.cli.endings import FAULT, STOPPED, end
+from rt.cli.outputs import new_log, refuse_output
+from rt.cli.screen import err, out, print_json
+
+
+def sim(
+    bed: Bed,
+    realtime: Annotated[bool, typer.Option("--realtime", help="keep pace with the clock on the wall")] = False,
+    overrides: Overrides = None,
+    duration: Annotated[str | None, typer.Option(metavar="SECONDS", help="how long to run")] = None,
+    seed: Annotated[str | None, typer.Option(metavar="N", help="of all randomness of the simulated lab")] = None,
+    log: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="the log, *.mcap; default: a new one in runs/")
+    ] = None,
+    overwrite: Overwrite = False,
+    audit: Annotated[
+        bool, typer.Option("--audit", help="check energy, momentum and contacts, and say whether they held")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Run a testbed on the simulated plant and record everything."""
+    from rt.report.run import run_tables
+    from rt.report.table import put
+    from rt.session import simulate
+
+    asked = [*(overrides or []), *(["simulation.audit=true"] if audit else [])]
+    testbed = _load(bed, asked, duration, seed)
+    if log is not None:
+        refuse_output("log", log, ".mcap", overwrite)
+    with contextlib.nullcontext(log) if log is not None else new_log(testbed.name) as path, named(bed, testbed):
+        summary = simulate(
+            testbed,
+            path,
+            realtime=realtime,
+            overwrite=overwrite or log is None,
+            progress=not as_json and err.is_terminal,
+        )
+    if as_json:
+        print_json(summary)
+    else:
+        put(out, run_tables(summary))
+        out.print(f"log: {path}", soft_wrap=True)
+        out.print(f"see it: granite plot {path}, or open it in Foxglove, Lichtblick or PlotJuggler", soft_wrap=True)
+    if summary["ended"] == "fault":
+        fault = summary.get("fault", summary["text"])
+        where = f"the traceback is in /summary of log '{path}'"
+        end(f"the run ended at {summary['ended_at_s']:.3f} s by a fault inside, {fault}: {where}", FAULT)
+    if summary["log_failure"] is not None:
+        end(f"the run went on, but its log is not whole: {summary['log_failure']}", FAULT)
+    if summary["ended"] != "completed":
+        end(f"the run ended at {summary['ended_at_s']:.3f} s by {summary['ended']}: {summary['text']}", STOPPED)
+
+
+def _load(bed: str, overrides: Sequence[str], duration: str | None, seed: str | None) -> Testbed:
+    """The testbed; what is wrong with a short form is told as it was typed."""
+    typed = {}
+    if duration is not None:
+        typed[f"loop.duration_s={_seconds(duration)}"] = f"--duration {duration}"
+    if seed is not None:
+        typed[f"seed={seed}"] = f"--seed {seed}"
+    try:
+        return load(bed, [*overrides, *typed])
+    except InputError as error:
+        sentence = str(error)
+        for change, option in typed.items():
+            sentence = sentence.replace(f"--set {change}", option)
+        raise InputError(sentence) from None
+
+
+def _seconds(text: str) -> str:
+    """A number as TOML has it: .5 and 5. are numbers to people, but not to TOML."""
+    try:
+        return str(float(text))
+    except ValueError:
+        return text

@@ -1,0 +1,67 @@
+"""Commands about a testbed before it runs: `list`, `show`, `modes`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from config.loader import load, presets
+from rt.cli.arguments import AsJson, Bed, Overrides, named
+from rt.cli.screen import out, print_json
+
+if TYPE_CHECKING:
+    from mrds.modes import Mode
+
+
+def list_beds(as_json: AsJson = False) -> None:
+    """The testbeds that come with Granite, and their variants."""
+    from rt.report.table import put
+    from rt.report.testbed import beds_table
+
+    if as_json:
+        print_json([{"bed": name, "title": title, "variants": dict(variants)} for name, title, variants in presets()])
+    else:
+        put(out, [beds_table(presets())])
+
+
+def show(bed: Bed, overrides: Overrides = None, as_json: AsJson = False) -> None:
+    """What a testbed is: modules, degrees of freedom, devices, gains."""
+    from rt.report.table import put
+    from rt.report.testbed import bed_tables
+
+    testbed = load(bed, overrides or ())
+    if as_json:
+        print_json(testbed.model_dump(mode="json"))
+    else:
+        put(out, bed_tables(testbed))
+
+
+def modes(
+    bed: Bed,
+    overrides: Overrides = None,
+    closed: Annotated[
+        str | None,
+        typer.Option(metavar="CONTACTS", help="which are closed, a,b,c or none; default: those of the start"),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Small motions about the start of a testbed, all forces at zero: how they swing and how they die out."""
+    from rt.modes import modes_of
+    from rt.report.modes import modes_table
+    from rt.report.table import put
+
+    testbed = load(bed, overrides or ())
+    names = None if closed is None else [name for name in closed.split(",") if name not in ("", "none")]
+    with named(bed, testbed):
+        found = modes_of(testbed, names)
+    if as_json:
+        print_json([{**mode._asdict(), **_complex(mode)} for mode in found])
+    else:
+        put(out, [modes_table(testbed, found)])
+
+
+def _complex(mode: Mode) -> dict[str, Any]:
+    """The numbers that JSON has no way to write, as [real, imaginary]."""
+    shape = {name: [part.real, part.imag] for name, part in mode.shape.items()}
+    return {"eigenvalue": [mode.eigenvalue.real, mode.eigenvalue.imag], "shape": shape}

@@ -1,0 +1,1 @@
+"""What Granite tells people: testbeds, runs, replays, modes and what the machine allows."""

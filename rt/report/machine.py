@@ -1,0 +1,20 @@
+"""What the machine allows, as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.table import Table
+from rich.text import Text
+
+from rt.doctor import Finding
+from rt.report.table import table
+
+
+def doctor_table(findings: Sequence[Finding]) -> Table:
+    """What the machine allows."""
+    colour = {"ok": "green", "limited": "yellow", "missing": "red"}
+    rows = [
+        (f.name, Text(f.status, colour[f.status]), f"{f.found}\n{f.advice}" if f.advice else f.found) for f in findings
+    ]
+    return table("This machine", ("what", "status", "found, and what to do about it"), rows, sentences=1)

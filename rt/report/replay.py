@@ -1,0 +1,25 @@
+"""What a replay found, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rt.replay import Replay
+
+
+def replay_lines(result: Replay, complete: bool) -> Iterator[str]:
+    """What a replay found."""
+    if result.first is not None:
+        d = result.first
+        yield (
+            f"first difference at tick {d.tick} (t = {d.t:.6f} s): {d.topic} {d.key} was {d.logged!r}, "
+            f"is now {d.replayed!r}"
+        )
+    elif result.ticks == 0:
+        yield "nothing replayed: the first rows of the run are missing in the log"
+    else:
+        yield f"identical to the bit: {result.ticks} ticks, {result.values} values"
+        if result.gap is not None:
+            yield f"rows are missing in the log after tick {result.gap}: replayed up to there"
+    if not complete:
+        yield "the log is cut: it was replayed up to its last whole row"

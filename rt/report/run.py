@@ -1,0 +1,89 @@
+"""What came of a run, as tables: its summary for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from rich.table import Table
+from rich.text import Text
+
+from rt.report.table import number, table
+
+#: of what happened to contacts, so much is told
+_CHANGES = 20
+
+
+def run_tables(summary: dict[str, Any]) -> Iterator[Table]:
+    """The summary of a run."""
+    if summary.get("tracking_error"):
+        estimated = summary["estimation_error"]
+        title = f"Tracking error against the {summary['measured_against']}"
+        columns = ["coordinate", "unit", "largest", "rms", "last 5 s"]
+        if estimated:
+            title += ", and largest error of the estimate"
+            columns.append("estimate")
+        rows = []
+        for name, error in summary["tracking_error"].items():
+            errors = [error["max"], error["rms"], error["max_in_last_5_s"]]
+            errors += [estimated[name]["max"]] if estimated else []
+            rows.append((name, error["unit"], *(number(e, ".2e") for e in errors)))
+        yield table(title, columns, rows)
+    yield from _contact_tables(summary)
+    if "audit" in summary:
+        yield _audit_table(summary["audit"])
+    if "timing" in summary:
+        rows = [
+            (name, *(f"{times[key]:.1f}" for key in ("median_us", "p99_us", "max_us")))
+            for name, times in summary["timing"].items()
+        ]
+        yield table("Time of each step", ("step", "median [us]", "99 % [us]", "largest [us]"), rows)
+    yield table("Run", ("what", "value"), _outcome(summary), sentences=1)
+
+
+def _outcome(summary: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    yield "ended", f"{summary['ended']}: {summary['text']}"
+    if "duration_s" not in summary:
+        return
+    took = f"{summary['duration_s']:g} s in {summary['wall_s']:.2f} s ({summary['real_time_factor']:.1f} x)"
+    yield "time", took
+    if (used := summary["propellant"])["by_thruster_n_s"]:
+        impulse, mass = number(used["impulse_n_s"], ".2f"), number(used["mass_g"], ".1f")
+        yield "propellant", f"{impulse} N s, {mass} g, {used['pulses']} pulses"
+    yield "guard", ", ".join(f"{name} {n}" for name, n in summary["guard"].items())
+    yield "overruns", str(summary["overruns"])
+    yield "rows lost", str(summary["rows_lost"])
+    for name, answer in summary["asked_of_the_system"].items():
+        if answer.startswith("refused"):
+            yield name, answer
+    yield "model", summary["model"]
+
+
+def _contact_tables(summary: dict[str, Any]) -> Iterator[Table]:
+    """What the contacts bore, and what happened to them."""
+    if contacts := summary.get("contacts"):
+        rows = [
+            (name, *(number(borne[key]["max"], ".4g") for key in ("force", "moment")), f"{borne['closed_s']:g}")
+            for name, borne in contacts.items()
+        ]
+        yield table("Contacts", ("contact", "largest force [N]", "largest moment [N m]", "closed for [s]"), rows)
+    if squeeze := summary.get("squeeze"):
+        rows = [(name, number(size["max"], ".4g")) for name, size in squeeze.items()]
+        yield table("Squeeze", ("module", "largest [N]"), rows)
+    if switching := summary.get("switching"):
+        rows = []
+        for change in switching[:_CHANGES]:
+            impulse, lost = (number(change[key], ".3g") for key in ("impulse", "energy_lost_j"))
+            rows.append((f"{change['t_s']:.6g}", change["contact"], change["what"], impulse, lost))
+        title, n = "What happened to the contacts", len(switching)
+        title += f", the first {_CHANGES} of {n} times" if n > _CHANGES else ""
+        yield table(title, ("time [s]", "contact", "what", "impulse [N s]", "energy lost [J]"), rows)
+
+
+def _audit_table(audit: dict[str, Any]) -> Table:
+    rows = []
+    for name, check in audit["checks"].items():
+        held = Text("yes", "green") if check["held"] else Text("NO", "red")
+        rows.append((name, number(check["largest"], ".2e"), f"{check['limit']:g}", held, check["unit"]))
+    title = f"Audit: {'everything held' if audit['held'] else 'something did NOT hold'}"
+    return table(title, ("check", "largest", "limit", "held", "in"), rows, sentences=1)

@@ -1,0 +1,166 @@
+"""What a testbed is, as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.table import Table
+
+from config.behaviour import TorqueProfile
+from config.contacts import Side
+from config.modules import Module
+from config.testbed import Testbed
+from mrds.contacts import KINDS
+from mrds.contacts.kind import known
+from mrds.system import System
+from rt.report.table import table, vector
+
+
+def beds_table(beds: Sequence[tuple[str, str, Sequence[tuple[str, str]]]]) -> Table:
+    """Presets and variants."""
+    rows = []
+    for name, title, variants in beds:
+        rows.append((name, title))
+        rows += [(f"{name}/{variant}", text) for variant, text in variants]
+    return table("Testbeds", ("bed", "what it is"), rows, sentences=1)
+
+
+def bed_tables(bed: Testbed) -> Iterator[Table]:
+    """What a testbed is; `InputError` where a contact is of no kind, or not as its kind asks for."""
+    System(bed.modules, bed.contacts)
+    yield table(bed.title, ("body", "mass [kg]", "inertia [kg m2]", "carried by"), _bodies(bed), sentences=1)
+    if links := list(_flexible_links(bed)):
+        columns: tuple[str, ...] = (
+            "flexible link", "length [m]", "density [kg/m]", "stiffness [N m2]", "modes", "shapes",
+        )  # fmt: skip
+        yield table("Flexible links", columns, links, sentences=1)
+    columns = ("coordinate", "unit", "start", *(("stiffness [1/s2]", "damping [1/s]") if bed.controller else ()))
+    yield table("Degrees of freedom", columns, _freedoms(bed))
+    if bed.contacts:
+        columns = ("contact", "kind", "first", "second", "holds", "parameters")
+        yield table("Contacts", columns, _contacts(bed), sentences=4)
+    if devices := list(_devices(bed)):
+        yield table("Devices", ("device", "what it is"), devices, sentences=1)
+    yield table("Control" if bed.controller else "Behaviour", ("what", "value"), _control(bed), sentences=1)
+
+
+def _named(bed: Testbed, module: Module, name: str) -> str:
+    """A part of a module, called as its coordinates are: with the module's name where there are several."""
+    return f"{module.name}_{name}" if len(bed.modules) > 1 else name
+
+
+def _bodies(bed: Testbed) -> Iterator[tuple[str, ...]]:
+    for module in bed.modules:
+        carried = {j.child: j for j in module.joints}
+        for body in module.in_tree_order():
+            moments = body.inertia_kg_m2
+            inertia = f"{moments:g}" if isinstance(moments, float) else " ".join(f"{m:g}" for m in moments)
+            if body.flexible:
+                inertia = f"hub {inertia}" if body.mass_kg or moments else "flexible"
+            mass = body.mass_kg + (body.flexible.mass_kg if body.flexible else 0.0)
+            joint = carried.get(body.name)
+            by = f"{joint.kind} {joint.name} on {joint.parent}" if joint else f"{module.base}, {module.dimension}"
+            yield _named(bed, module, body.name), f"{mass:g}", inertia, by
+
+
+def _flexible_links(bed: Testbed) -> Iterator[tuple[str, ...]]:
+    for module in bed.modules:
+        for body in module.in_tree_order():
+            if (link := body.flexible) is None:
+                continue
+            stiffness = {"EI": link.ei_n_m2, "EIy": link.eiy_n_m2, "EIz": link.eiz_n_m2, "GJ": link.gj_n_m2}
+            counts = {"y": link.modes_y, "z": link.modes_z, "twist": link.modes_x}
+            more: list[str] = [link.shapes]
+            more += [f"damping ratio {link.damping_ratio:g}"] if link.damping_ratio else []
+            more += [f"material damping {link.material_damping_s:g} s"] if link.material_damping_s else []
+            more += [f"{link.tip_mass_kg:g} kg at the tip"] if link.tip_mass_kg else []
+            yield (
+                _named(bed, module, body.name),
+                f"{link.length_m:g}",
+                f"{link.line_density_kg_m:g}",
+                ", ".join(f"{name} {value:.5g}" for name, value in stiffness.items() if value is not None),
+                ", ".join(f"{n} {axis}" for axis, n in counts.items() if n) or "none",
+                ", ".join(more),
+            )
+
+
+def _freedoms(bed: Testbed) -> Iterator[tuple[str, ...]]:
+    """Every position; and velocities that start with a value, or have a gain that no position shows."""
+    initial, shown = bed.simulation.initial, {q.name for q in bed.positions}
+    gains = {u.name: bed.gain(u.name) for u in bed.estimated_velocities}
+    rates = [u for u in bed.velocities if u.key in initial or (u.name in gains and u.name not in shown)]
+    for c in (*bed.positions, *rates):
+        # An unturned quaternion is (1, 0, 0, 0): its first is the one coordinate that does not start at zero by itself.
+        start = initial.get(c.key, 1.0 if c.unit == "1" and c.name.endswith("_qw") else 0.0)
+        gain = None if c in rates and c.name in shown else gains.get(c.name)
+        tuned = (f"{gain.stiffness_1_s2:g}", f"{gain.damping_1_s:g}") if gain else ("-", "-")
+        yield c.name, c.unit, f"{start:g}", *(tuned if bed.controller else ())
+
+
+def _contacts(bed: Testbed) -> Iterator[tuple[str, ...]]:
+    planar = bed.robot.dimension == "planar"
+    for contact in bed.contacts:
+        kind = KINDS[contact.kind]
+        given = ", ".join(f"{name} = {value:g}" for name, value in contact.parameters.items())
+        holds = ", ".join(known(kind.held, planar)) + (", one-sided" if kind.one_sided else "")
+        yield contact.name, contact.kind, _side(contact.first), _side(contact.second), holds, given or "-"
+
+
+def _side(side: Side) -> str:
+    return f"ground at {vector(side.position_m)} m" if side.grounded else f"{side.module} {side.point}"
+
+
+def _devices(bed: Testbed) -> Iterator[tuple[str, str]]:
+    devices = bed.devices
+    if s := devices.joint_sensors:
+        yield (
+            "joint sensors",
+            f"{', '.join(s.joints)}: noise {s.angle_noise_rad:g} rad, {s.converter_bits} bit over {s.range_rad:g} rad, "
+            f"rate filter {s.filter_a_rad_s:g}, {s.filter_b_rad_s:g} rad/s",
+        )
+    if v := devices.vision:
+        yield (
+            "vision",
+            f"{v.body} at {v.rate_hz:g} Hz, {v.latency_s * 1e3:g} ms late, "
+            f"noise {v.position_noise_m:g} m, {v.heading_noise_rad:g} rad",
+        )
+    for motor in devices.motors:
+        yield "motor", f"{motor.joint}: up to {motor.torque_limit_n_m:g} N m"
+    if devices.thrusters:
+        valve = devices.thrusters.valve
+        delay, rise, shortest = (f"{x * 1e3:g} ms" for x in (valve.delay_s, valve.rise_s, valve.minimum_on_s))
+        yield "valves", f"delay {delay}, rise {rise}, shortest pulse {shortest}"
+        for unit in devices.thrusters.units:
+            what = f"{unit.thrust_n:g} N along {vector(unit.direction)} at {vector(unit.position_m)} m"
+            yield "thruster", f"{unit.name}: {what}{', FAILED' if unit.failed else ''}"
+
+
+def _control(bed: Testbed) -> Iterator[tuple[str, str]]:
+    yield "loop", f"{1 / bed.loop.period_s:g} Hz for {bed.loop.duration_s:g} s, overrun: {bed.loop.overrun}"
+    if bed.controller and bed.controller.allocation:
+        a = bed.controller.allocation
+        level = f" at {a.threshold:g} of the thrust" if a.modulation == "threshold" else ""
+        yield "thruster allocation", f"{a.method}, {a.modulation}{level}"
+        yield "torques re-solved", f"{'yes' if bed.controller.resolve_delivered else 'no'}, for the delivered thrust"
+    for i, waypoint in enumerate(bed.behaviour.waypoints):
+        target = ", ".join(f"{key} = {value:g}" for key, value in waypoint.target.items())
+        yield f"waypoint {i + 1}", f"in {waypoint.duration_s:g} s, hold {waypoint.hold_s:g} s: {target}"
+    if bed.controller is None and not bed.behaviour.torques:
+        yield "torques", "none: everything moves freely"
+    for joint, profile in bed.behaviour.torques.items():
+        yield f"torque of {joint}", _profile(profile)
+    for hold in bed.behaviour.holds:
+        yield f"from {hold.from_s:g} s", f"closed: {', '.join(hold.closed) or 'no contact'}"
+    yield "seed", str(bed.seed)
+
+
+def _profile(torque: TorqueProfile) -> str:
+    """A torque over time as a formula."""
+    terms = [f"{torque.offset_n_m:g}"] if torque.offset_n_m else []
+    if torque.amplitude_n_m:
+        phase = f" {torque.phase_rad:+g}" if torque.phase_rad else ""
+        amplitude = f"{torque.amplitude_n_m:+g}" if terms else f"{torque.amplitude_n_m:g}"
+        terms.append(f"{amplitude} sin(2 pi t / {torque.period_s:g} s{phase})")
+    until = f" until {torque.until_s:g} s" if torque.until_s is not None else ""
+    since = f" from {torque.from_s:g} s" if torque.from_s or until else ""
+    return f"{' '.join(terms) or '0'} N m{since}{until}"
