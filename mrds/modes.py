@@ -60,7 +60,7 @@ def modes(
     still = np.zeros(sum(len(velocities(m)) for m in contact_set.modules.values()))
     linear = linearise(contact_set, q, still if u is None else u, still if force is None else force)
     values, vectors = np.linalg.eig(linear.A)
-    known = max(ROUNDING * np.abs(values).max(initial=0.0) ** 2, STILL**2)
+    known = max(ROUNDING * float(np.abs(values).max(initial=0.0)) ** 2, STILL**2)
     found = []
     for pose in _standing(linear, known).T:
         found.append(Mode(0.0, 0.0, 0j, _shape(linear, pose), rigid=True, unstable=False))

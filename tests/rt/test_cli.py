@@ -31,7 +31,7 @@ from rt.session import simulate
 
 PRESET = (Path(loader.__file__).parent / "testbeds" / "free-flyer.toml").read_text()
 SHORT = ("--duration", "0.1")
-COMMANDS = ("list", "show", "sim", "replay", "plot", "doctor")
+COMMANDS = ("list", "show", "sim", "replay", "plot", "modes", "doctor")
 RUN = ("ended", "tracking_error", "propellant", "overruns", "rows_lost", "timing", "final_state")
 
 
@@ -170,6 +170,16 @@ def test_the_lists_are_json_for_scripts(granite):
     findings = granite("doctor", "--json")
     assert {"compiler", "timer"} <= {finding["name"] for finding in findings.json}
     assert shown.err == findings.err == ""
+
+
+def test_modes_are_json_for_scripts(granite):
+    said = granite("modes", "mrds-1", "--json")
+    assert (said.code, said.err) == (0, "")
+    for mode in said.json:
+        assert abs(complex(*mode["eigenvalue"])) == pytest.approx(2 * np.pi * mode["frequency"])
+        assert max(abs(complex(*part)) for part in mode["shape"].values()) == pytest.approx(1)
+        assert mode["unstable"] is False
+    assert len(said.json) > 1
 
 
 @pytest.mark.parametrize("realtime", [(), ("--realtime",)], ids=["virtual", "realtime"])
