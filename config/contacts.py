@@ -30,6 +30,9 @@ class Side(Table):
             raise ValueError(f"point = '{self.point}': the ground has no points, expected position_m or a module")
         if not self.grounded and self.point is None:
             raise ValueError(f"point is missing, expected a point of module '{self.module}'")
+        for key, given in (("position_m", self.position_m), ("rotation_rad", self.rotation_rad)):
+            if not self.grounded and any(given):
+                raise ValueError(f"{key} = {list(given)}: expected none, for point '{self.point}' says where it is")
         return self
 
 

@@ -17,6 +17,10 @@ class InputError(Exception):
     """
 
 
+class PlantLostError(Exception):
+    """The simulated plant has left what its model can describe; the message says how."""
+
+
 def expected_one_of(word: str, known: Iterable[str]) -> str:
     """`expected one of ...`, with the one that was probably meant."""
     choices = list(known)

@@ -21,7 +21,8 @@ import platform
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,16 @@ def compile_functions(name: str, functions: Iterable[ca.Function]) -> dict[str, 
     source = _generate(name, functions)
     library = _library(name, source, compiler)
     return {f.name(): Kernel(ca.external(f.name(), str(library))) for f in functions}
+
+
+@contextmanager
+def told(tell: Callable[[str], None]) -> Iterator[None]:
+    """Within it, `tell` is called with the name of each file before it is compiled."""
+    _LISTENERS.append(tell)
+    try:
+        yield
+    finally:
+        _LISTENERS.remove(tell)
 
 
 def find_compiler() -> str | None:
@@ -97,14 +108,16 @@ def _library(name: str, source: str, compiler: str) -> Path:
         return kept
     try:
         kept.parent.mkdir(parents=True, exist_ok=True)
-        return _compile(source, compiler, kept)
+        return _compile(name, source, compiler, kept)
     except OSError:
         own = _private_directory() / file
-        return own if _is_intact(own) else _compile(source, compiler, own)
+        return own if _is_intact(own) else _compile(name, source, compiler, own)
 
 
-def _compile(source: str, compiler: str, target: Path) -> Path:
+def _compile(name: str, source: str, compiler: str, target: Path) -> Path:
     """Compile beside the target and move into place in one step, so that no one ever sees half a library."""
+    for tell in _LISTENERS:
+        tell(name)
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=".building-") as scratch:
         code, library = Path(scratch) / "model.c", Path(scratch) / "model.so"
         code.write_text(source)
@@ -152,4 +165,5 @@ def _private_directory() -> Path:
     return Path(holder.name)
 
 
+_LISTENERS: list[Callable[[str], None]] = []
 _HELD: list[tempfile.TemporaryDirectory[str]] = []

@@ -53,16 +53,16 @@ def _check(modules: dict[str, Module], contacts: dict[str, Contact], n_modules: 
     for contact in contacts.values():
         if contact.kind not in KINDS:
             raise InputError(
-                f"contact '{contact.name}': kind = '{contact.kind}', {expected_one_of(contact.kind, list(KINDS))}"
+                f"contacts.{contact.name}.kind = '{contact.kind}', {expected_one_of(contact.kind, list(KINDS))}"
             )
         KINDS[contact.kind].check(contact.name, contact.parameters)
         check_friction(contact)
         if contact.first.grounded and contact.second.grounded:
-            raise InputError(f"contact '{contact.name}' joins the ground to itself, expected a module on one side")
+            raise InputError(f"contacts.{contact.name} joins the ground to itself, expected a module on one side")
         if contact.first == contact.second:
-            raise InputError(f"contact '{contact.name}' joins a point to itself, expected another one")
+            raise InputError(f"contacts.{contact.name} joins a point to itself, expected another one")
         for key, side in (("first", contact.first), ("second", contact.second)):
-            _check_side(f"contact '{contact.name}': {key}", side, modules)
+            _check_side(f"contacts.{contact.name}.{key}", side, modules)
 
 
 def _check_side(where: str, side: Side, modules: dict[str, Module]) -> None:
@@ -79,7 +79,7 @@ def _check_plane(modules: dict[str, Module], contacts: dict[str, Contact]) -> No
     """Refuse axes that lean out of the plane: their contacts would silently hold something else."""
     for contact in contacts.values():
         for key, side in (("first", contact.first), ("second", contact.second)):
-            where = f"contact '{contact.name}': {key}"
+            where = f"contacts.{contact.name}.{key}"
             turned, position = side.rotation_rad, side.position_m
             if not side.grounded:
                 point = next(p for p in modules[side.module].points if p.name == side.point)

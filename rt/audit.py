@@ -31,12 +31,15 @@ class AuditVerdict:
         self._bed, self._place = bed, channels.place("/truth", "audit")
         self._at = {value.name: i for i, value in enumerate(audit_values(bed))}
         self._first: Array | None = None
+        self._broken = 0  #: rows with something that is not a finite number
         self._least, self._most = (np.full(len(self._at) + 1, fill) for fill in (np.inf, -np.inf))
 
     def update(self, rows: Array) -> None:
         """Take in rows that follow those before."""
         audit = rows[:, self._place]
-        audit = audit[np.isfinite(audit).all(axis=1)]
+        finite = np.isfinite(audit).all(axis=1)
+        self._broken += int(np.count_nonzero(~finite))
+        audit = audit[finite]
         if not self._at or not len(audit):
             return
         self._first = audit[0].copy() if self._first is None else self._first
@@ -53,6 +56,8 @@ class AuditVerdict:
         return {"held": all(c["held"] for name, c in checks.items() if name != "condition"), "checks": checks}
 
     def _checks(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        if self._broken:
+            yield "finite", _check("rows that are not", self._broken, 0)
         at, size = self._at, np.maximum(np.abs(self._least), np.abs(self._most))
         swing = self._most - self._least
         about = max(size[at["kinetic_energy"]], size[at["work"]], np.finfo(float).tiny)

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from config.errors import PlantLostError
 from config.records import Applied, Array, Command, Sample, Verdict
 from config.testbed import Testbed
 from controllers.stack import Stack
@@ -109,6 +110,8 @@ class Loop:
         try:
             self._clock.start()
             self._run(ticks)
+        except PlantLostError as lost:
+            outcome.reason, outcome.fault = Reason.PLANT_LOST, lost
         except BaseException as fault:
             outcome.reason, outcome.fault = Reason.FAULT, fault
         finally:

@@ -28,6 +28,7 @@ class Reason(IntEnum):
     OVERRUN = 40
     OPERATOR_STOP = 41
     FAULT = 42
+    PLANT_LOST = 43
 
     @property
     def stops(self) -> bool:
@@ -61,4 +62,5 @@ _TEXT = {
     Reason.OVERRUN: "a tick missed its deadline and loop.overrun is 'stop'",
     Reason.OPERATOR_STOP: "the operator asked for it",
     Reason.FAULT: "an exception was raised inside the loop",
+    Reason.PLANT_LOST: "the simulated plant left what its model can describe",
 }

@@ -14,12 +14,14 @@ from config.testbed import Testbed
 from controllers.stack import build_stack
 from drivers.device_set import DeviceSet
 from mrds import compilation
+from mrds.contacts.possible import redundancy
 from rt.channels import Channels, Truth
 from rt.clock import Clock, RealClock, VirtualClock
 from rt.guard import Guard
 from rt.log import Log
 from rt.loop import Loop, Outcome, RowSink
 from rt.memory import Memory
+from rt.preparing import preparing
 from rt.realtime import real_time
 from rt.reasons import Reason
 from rt.recorder import Recorder
@@ -32,7 +34,8 @@ def simulate(
     bed: Testbed, log: Path, *, realtime: bool = False, overwrite: bool = False, progress: bool = False
 ) -> dict[str, Any]:
     """Run the testbed on the simulated plant into a log; the summary of the run."""
-    session = Session(bed)
+    with preparing(progress):
+        session = Session(bed)
     recorder = Recorder.start(
         bed,
         log,
@@ -58,6 +61,7 @@ def simulate(
             "log": str(log),
             **_ending(outcome),
             "overruns": outcome.overruns,
+            "redundant": session.redundant(),
             "wall_s": took,
             "real_time_factor": outcome.ticks * bed.loop.period_s / took,
             "asked_of_the_system": granted,
@@ -74,7 +78,7 @@ def simulate_in_memory(bed: Testbed) -> Log:
     session, channels = Session(bed), Channels(bed)
     memory = Memory(channels, session.ticks)
     outcome = session.run(VirtualClock(), memory)
-    if outcome.fault is not None:
+    if outcome.fault is not None and outcome.reason is Reason.FAULT:
         raise outcome.fault
     info = {"bed": bed.name, "seed": str(bed.seed), "mode": "virtual", "model": compilation.mode()}
     return Log(bed, info, channels, memory.rows, (), _ending(outcome), True)
@@ -113,6 +117,15 @@ class Session:
         """The simulated plant."""
         return self._plant
 
+    def redundant(self) -> list[dict[str, Any]]:
+        """What contacts held more than once so far: their forces were not unique, and the smallest were taken."""
+        found = []
+        for contacts, q in self._plant.dependent.values():
+            held = redundancy(contacts, q)
+            condition = held.condition if np.isfinite(held.condition) else None
+            found.append({"contacts": held.contacts, "directions": held.directions, "condition": condition})
+        return found
+
     def _truth(self, t: float) -> Truth:
         plant = self._plant
         plant.advance(t)  # where no device has asked for it yet
@@ -137,7 +150,9 @@ def _ending(outcome: Outcome) -> dict[str, Any]:
         "text": "the run went to its end" if completed else outcome.reason.text,
         "ended_at_s": outcome.t,
     }
-    if outcome.fault is not None:
+    if outcome.reason is Reason.PLANT_LOST:
+        words["text"] += f": {outcome.fault}"
+    elif outcome.fault is not None:
         words["fault"] = f"{type(outcome.fault).__name__}: {outcome.fault}"
         words["traceback"] = "".join(traceback.format_exception(outcome.fault))
     return words

@@ -10,7 +10,7 @@ from config.errors import InputError
 from config.records import Array
 from config.testbed import Testbed
 from mrds.contacts import KINDS
-from mrds.contacts.contact_set import Label
+from mrds.contacts.contact_set import ContactSet, Label
 from mrds.contacts.events import Event, Status, What
 from mrds.contacts.friction import rubs
 from mrds.contacts.switching import Switching
@@ -28,6 +28,7 @@ class Contacts:
 
     def __init__(self, bed: Testbed) -> None:
         self._bed = bed
+        system = System(bed.modules, bed.contacts)
         by_themselves = {c.name for c in bed.contacts if KINDS[c.kind].one_sided}
         # Where no hold is named every contact is closed, but for those that decide themselves.
         sets = [frozenset(closed) for closed in bed.contact_sets]
@@ -36,7 +37,7 @@ class Contacts:
         #: whether contacts change by themselves
         self.watches = any(c.name in by_themselves or rubs(c) for c in bed.contacts)
         _refuse_driven(bed, self.watches, len(sets) > 1)
-        self._switching = Switching(System(bed.modules, bed.contacts), sets)
+        self._switching = Switching(system, sets)
         #: the contacts that are to be closed, as far as they obey commands
         self.told = self._done = sets[0]
         self._out_of_reach: set[str] = set()
@@ -52,6 +53,14 @@ class Contacts:
         """The contact set in force."""
         return self._switching.active.label
 
+    def sets(self) -> tuple[ContactSet, ...]:
+        """Every set that commands and physics can reach."""
+        return self._switching.sets()
+
+    def entered(self, q: Array) -> dict[str, float]:
+        """The stops that are open although their sides are in each other, and how far [m]."""
+        return self._switching.entered(q)
+
     @property
     def closed(self) -> Array:
         """Each contact: 0 open, 1 closed, 2 closed and slipping, 3 told to close but out of reach."""
@@ -64,7 +73,7 @@ class Contacts:
         self._switching.prepare()
         if self._bed.grips:
             self._energy.prepare()
-        for contact_set in self._switching.sets():
+        for contact_set in self.sets():
             yield Held(self._bed, contact_set, tick)
 
     def command(self, q: Array, u: Array) -> tuple[Array, Array]:

@@ -53,9 +53,10 @@ def initial_motion(bed: Testbed) -> tuple[Array, Array]:
 
 
 def stride_function(step: ca.Function, motion: Motion, steps: int) -> ca.Function:
-    """(state, thrust, torque) -> state after so many steps, path, and the least independence on the way.
+    """(state, thrust, torque) -> state after so many steps, path, the least independence on the way, and the size.
 
-    Thrust is that of a full tank, one column for each step. Path is [q; u] at the end of each step, one column each.
+    Thrust is that of a full tank, one column for each step. Path is [q; u] at the end of each step, one column each;
+    size is the sum of squares of the last one, which is finite if all of them are.
     """
     n_x = motion.n_q + motion.n_u
     state, torque = ca.MX.sym("state", step.size1_in(0)), ca.MX.sym("torque", step.size1_in(2))
@@ -65,8 +66,8 @@ def stride_function(step: ca.Function, motion: Motion, steps: int) -> ca.Functio
         after, least = step(after, thrust[:, k], torque)
         path.append(after[:n_x])
         independence = ca.fmin(independence, least)
-    names = ["state", "thrust", "torque"], ["after", "path", "independence"]
-    outputs = [after, ca.horzcat(*path), independence]
+    names = ["state", "thrust", "torque"], ["after", "path", "independence", "size"]
+    outputs = [after, ca.horzcat(*path), independence, ca.sumsqr(path[-1])]
     return ca.Function(f"plant_{steps}", [state, thrust, torque], outputs, *names)
 
 

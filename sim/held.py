@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from config.errors import PlantLostError
 from config.records import Array
 from config.testbed import Testbed
 from mrds.compilation import compile_functions
@@ -14,6 +15,8 @@ from mrds.kernel import Kernel
 from sim.equations import force_function, lab_function, step_function, stride_function
 from sim.motion import Motion, is_driven
 
+#: contacts that are closed and farther apart than this are torn [m, rad]
+TORN = 1e-2
 #: the label of a plant without contacts
 FREE = Label((), frozenset())
 
@@ -33,7 +36,7 @@ class Stride:
 
     def __init__(self, kernel: Kernel, steps: int) -> None:
         before, thrust, torque = kernel.inputs
-        after, path, self.independence = kernel.outputs
+        after, path, self.independence, self.size = kernel.outputs
         self.steps = steps
         #: takes the state, full thrust in each step (steps, n_t) [N], and torque (n_m) [N m]
         self.fill, self.evaluate = kernel.fill, kernel.evaluate
@@ -77,8 +80,9 @@ class Held:
         state = stride.before.copy()
         for k, thrust in enumerate(stride.thrust):
             state = self._stepped(self.contacts, state, thrust, stride.torque)
+            self._refuse_torn(self.contacts, state)
             stride.path[k] = state[: self._n_x]
-        stride.after[:] = state
+        stride.after[:], stride.size[:] = state, state[: self._n_x] @ state[: self._n_x]
 
     def settle(self, stride: Stride, q: Array, u: Array) -> None:
         """A stride of one step that ended otherwise, because contacts changed: tank and sensors follow that."""
@@ -133,6 +137,16 @@ class Held:
         if self._bed.simulation.audit:
             rate[-1] += self._kernels["borne"].call(q, u, drive.free_force, moved.force)[1][0]
         return rate
+
+    def _refuse_torn(self, contacts: ContactSet, state: Array) -> None:
+        """Raise where contacts that are closed are apart: what moves them asks for more than the modules can do."""
+        q, u, drive = state[: self._n_q], state[self._n_q : self._n_x], contacts.drive(self._time(state))
+        gap = np.abs(contacts.errors(q, u, drive.velocity, drive.place)[0])
+        for name, rows in contacts.rows.items():
+            if gap[rows].max(initial=0.0) > TORN:
+                raise PlantLostError(
+                    f"contact '{name}' is closed, but its sides are {gap[rows].max():.3g} m or rad apart"
+                )
 
     def _followed(self, state: Array, thrust: Array, motion: tuple[Array, Array, Array]) -> Array:
         """The state after a step that ended in this motion."""

@@ -6,14 +6,16 @@ from typing import Protocol
 
 import numpy as np
 
+from config.errors import PlantLostError
 from config.records import Array
 from config.testbed import Testbed
+from mrds.contacts.contact_set import ContactSet, Label
 from mrds.kernel import slot
 from sim.contacts import Contacts
 from sim.equations import State, initial_motion, initial_state
 from sim.held import FREE, Felt, Held, Stride
 from sim.motion import n_extra
-from sim.start import fitting_start, refuse_unstable_step
+from sim.start import fitting_start, refuse_entered, refuse_unstable_step
 
 _ROUNDING = 1e-6  #: of a step: times closer than this are the same
 _LONGEST = 50  #: steps in one call of compiled code: each lengthens the code
@@ -67,7 +69,9 @@ class Plant:
         }
         self._held = self._sets[self.contacts.label if self.contacts else FREE]
         q, u = fitting_start(bed, self._held.contacts, *initial_motion(bed))
-        refuse_unstable_step(bed, self._held.contacts, q)
+        if self.contacts:
+            refuse_entered(bed, self.contacts.entered(q))
+        refuse_unstable_step(bed, self.contacts.sets() if self.contacts else (), q)
         start = initial_state(bed, q, u, n_extra(bed))
         self._whole = np.concatenate(start)
         self._whole_slot = slot(self._whole)
@@ -78,6 +82,8 @@ class Plant:
         self.live: tuple[Array, Array] = self._state.q, self._state.u
         #: the sensed joints: true angles [rad], then rates behind their filters [rad/s] (2 n_s); a view, too
         self.joints: Array = self._state.joints
+        #: the sets in which constraints were found to depend on each other, and the pose where that was first seen
+        self.dependent: dict[Label, tuple[ContactSet, Array]] = {}
         self._steps, self._last = 0, self._held.step
         self._averaged = 1.0
         self._next = (1 - _ROUNDING) * self.step_s
@@ -142,8 +148,11 @@ class Plant:
         torque = self.motors.torque if self.motors else stride.no_torque
         stride.fill((self._whole, thrust if thrust.ndim == 2 else thrust.tobytes() * stride.steps, torque))
         stride.evaluate()
-        if self.contacts and self._held.unsound(stride):
+        if self.contacts and stride.size[0] < np.inf and self._held.unsound(stride):
+            self._note_dependent()
             self._held.walk(stride)
+        if not stride.size[0] < np.inf:
+            raise PlantLostError(f"its motion is not finite after {last * self.step_s:.6g} s; steps may be too long")
         self._last = stride
         if self.contacts and self.contacts.watches:
             self._settle(self.contacts, stride)
@@ -151,6 +160,11 @@ class Plant:
         self._steps = last
         for observer in self.observers:
             observer.observe(last, stride.path)
+
+    def _note_dependent(self) -> None:
+        contacts = self._held.contacts
+        if contacts is not None:
+            self.dependent.setdefault(contacts.label, (contacts, self.q))
 
     def _take_hold(self, contacts: Contacts) -> None:
         """Take hold and let go as told."""

@@ -35,6 +35,8 @@ from mrds.tree import Tree
 Symbol = TypeVar("Symbol", ca.SX, ca.MX)
 #: a module with this many contacts is a hub, if what it is joined to can resist each of them
 MANY = 2
+#: a gap that is smaller is closed [m, rad]
+CLOSED = 1e-6
 #: what is asked of the modules: how they move, what impulses do to them, or only where they are
 MOVING, PUSHED, SEEN = "moving", "pushed", "seen"
 #: outputs of a leaf that stay at the modular level
@@ -223,13 +225,15 @@ class Assembly:
 
     def projected(self, q: ca.MX, u: ca.MX, velocity: ca.MX, place: ca.MX | None = None) -> tuple[ca.MX, ca.MX, ca.MX]:
         """One Newton step onto the pose, which squares an error that one step of integration left; then the velocity,
-        in which the constraints are linear."""
+        in which the constraints are linear. Independence is zero where the pose is not closed by that."""
         shown, place = self._modular(q, u, of=PUSHED), ca.MX.zeros(self.joined.n_held) if place is None else place
         change, _, least = self._corrected(shown, -self._errors(shown, velocity, place)[0])
         q = self.normalised(q + self.rate(q, change))
         shown = self._modular(q, u, of=PUSHED)
-        change, _, least_there = self._corrected(shown, -self._errors(shown, velocity, place)[1])
-        return q, u + change, ca.fmin(least, least_there)
+        gap, slip = self._errors(shown, velocity, place)
+        change, _, least_there = self._corrected(shown, -slip)
+        closed = ca.mmax(ca.fabs(gap)) < CLOSED if self.joined.n_held else ca.MX(1)
+        return q, u + change, ca.if_else(closed, ca.fmin(least, least_there), 0)
 
     def _errors(self, shown: dict[str, dict[str, ca.MX]], velocity: ca.MX, place: ca.MX) -> list[ca.MX]:
         """Gap and slip."""

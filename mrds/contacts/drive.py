@@ -41,15 +41,13 @@ def check_drive(contact: Contact, planar: bool) -> None:
     for key, profiles, able in (("motion", contact.motion.profiles, held), ("force", contact.force.profiles, free)):
         for name in profiles:
             if name not in able:
-                raise InputError(
-                    f"contact '{contact.name}': {key}.{name}, {expected_one_of(name, able)} of {kind.name}"
-                )
+                raise InputError(f"contacts.{contact.name}.{key}.{name}, {expected_one_of(name, able)} of {kind.name}")
     if contact.motion.profiles and kind.rubbing:
-        raise InputError(f"contact '{contact.name}': motion, expected none of {kind.name}, which may slip")
+        raise InputError(f"contacts.{contact.name}.motion, expected none of {kind.name}, which may slip")
     turned = next((name for name in contact.motion.profiles if name.startswith("r")), None)
     if turned and any(name.startswith("r") for name in free):
         raise InputError(
-            f"contact '{contact.name}': motion.{turned}, expected a kind that holds every rotation, not {kind.name}"
+            f"contacts.{contact.name}.motion.{turned}, expected a kind that holds every rotation, not {kind.name}"
         )
 
 

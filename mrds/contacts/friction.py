@@ -71,7 +71,7 @@ def check_friction(contact: Contact) -> None:
     kinetic, static = kinetic_friction(contact), static_friction(contact)
     if static < kinetic:
         raise InputError(
-            f"contact '{contact.name}': static_friction = {static:g}, expected at least friction = {kinetic:g}"
+            f"contacts.{contact.name}.parameters.static_friction = {static:g}, expected at least friction = {kinetic:g}"
         )
 
 

@@ -117,13 +117,15 @@ class Kind:
         for name, parameter in self.parameters.items():
             if name not in given:
                 if parameter.required:
-                    raise InputError(f"contact '{contact}': parameter {name} is missing, expected {parameter.expected}")
+                    raise InputError(f"contacts.{contact}.parameters.{name} is missing, expected {parameter.expected}")
             elif not parameter.least <= given[name] <= parameter.greatest:
-                raise InputError(f"contact '{contact}': {name} = {given[name]:g}, expected {parameter.expected}")
+                raise InputError(
+                    f"contacts.{contact}.parameters.{name} = {given[name]:g}, expected {parameter.expected}"
+                )
         for name in given:
             if name not in self.parameters:
                 expected = ", ".join(self.parameters) or "none"
-                raise InputError(f"contact '{contact}': unknown parameter {name}, expected {expected} for {self.name}")
+                raise InputError(f"contacts.{contact}.parameters.{name}: unknown, expected {expected} for {self.name}")
 
     def n_held(self, given: Parameters, planar: bool) -> int:
         """How many directions hold."""

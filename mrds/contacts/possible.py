@@ -17,6 +17,8 @@ from mrds.kernel import Array
 
 #: a gap that is smaller is closed [m, rad]
 CLOSED = 1e-9
+#: a slip that is smaller is none [m/s, rad/s]
+SLIPPING = 1e-6
 
 
 class Redundancy(NamedTuple):
@@ -63,6 +65,20 @@ def refuse_impossible(contact_set: ContactSet, q: ArrayLike) -> Array:
         f"contacts {named({*apart, *shared})} cannot all be closed from this pose: "
         f"{abs(gap[worst]):.3g} {unit} remains along {names[worst]}, expected a pose or contacts that fit"
     )
+
+
+def refuse_contradiction(contact_set: ContactSet, q: ArrayLike, u: ArrayLike) -> None:
+    """Refuses contacts that are moved against each other: velocities that were put right, and still do not fit."""
+    drive = contact_set.drive(0.0)
+    slip = np.abs(contact_set.errors(q, u, drive.velocity, drive.place)[1])
+    if slip.max(initial=0.0) > SLIPPING:
+        names, worst = _names(contact_set), int(np.argmax(slip))
+        apart = {names[i].split(".")[0] for i in np.flatnonzero(slip > SLIPPING)}
+        unit = "rad/s" if names[worst].split(".")[1].startswith("r") else "m/s"
+        raise InputError(
+            f"contacts {named(apart)} cannot move as they are told: {slip[worst]:.3g} {unit} remains along "
+            f"{names[worst]}, expected motions that fit each other"
+        )
 
 
 def _names(contact_set: ContactSet) -> list[str]:

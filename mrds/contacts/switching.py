@@ -79,6 +79,14 @@ class Switching:
         if self._watched:
             _ = self._errors
 
+    def entered(self, q: ArrayLike) -> dict[str, float]:
+        """The stops that are open although their sides are in each other, and how far [m]."""
+        if not self._stops:
+            return {}
+        pose = np.asarray(q, dtype=float)
+        gap = self._watch(pose, np.zeros(self._system.n_u))[0]
+        return {n: -gap[n] for n in sorted(self._stops) if self.status[n] is Status.OPEN and gap[n] < 0}
+
     def command(self, closed: Iterable[str], q: ArrayLike, u: ArrayLike) -> tuple[Array, Array, tuple[Event, ...]]:
         """Close these grips and open the others. The pose is put where all of them fit, the velocity follows."""
         wanted = frozenset(closed)

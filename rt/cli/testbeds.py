@@ -8,7 +8,7 @@ import typer
 
 from config.loader import load, presets
 from rt.cli.arguments import AsJson, Bed, Overrides, named
-from rt.cli.screen import out, print_json
+from rt.cli.screen import err, out, print_json
 
 if TYPE_CHECKING:
     from mrds.modes import Mode
@@ -34,7 +34,9 @@ def show(bed: Bed, overrides: Overrides = None, as_json: AsJson = False) -> None
     if as_json:
         print_json(testbed.model_dump(mode="json"))
     else:
-        put(out, bed_tables(testbed))
+        with named(bed, testbed):
+            tables = list(bed_tables(testbed))
+        put(out, tables)
 
 
 def modes(
@@ -48,12 +50,13 @@ def modes(
 ) -> None:
     """Small motions about the start of a testbed, all forces at zero: how they swing and how they die out."""
     from rt.modes import modes_of
+    from rt.preparing import preparing
     from rt.report.modes import modes_table
     from rt.report.table import put
 
     testbed = load(bed, overrides or ())
     names = None if closed is None else [name for name in closed.split(",") if name not in ("", "none")]
-    with named(bed, testbed):
+    with named(bed, testbed), preparing(not as_json and err.is_terminal):
         found = modes_of(testbed, names)
     if as_json:
         print_json([{**mode._asdict(), **_complex(mode)} for mode in found])

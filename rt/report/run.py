@@ -51,12 +51,21 @@ def _outcome(summary: dict[str, Any]) -> Iterator[tuple[str, str]]:
         impulse, mass = number(used["impulse_n_s"], ".2f"), number(used["mass_g"], ".1f")
         yield "propellant", f"{impulse} N s, {mass} g, {used['pulses']} pulses"
     yield "guard", ", ".join(f"{name} {n}" for name, n in summary["guard"].items())
+    for held in summary.get("redundant", ()):
+        yield "redundant", _redundant(held)
     yield "overruns", str(summary["overruns"])
     yield "rows lost", str(summary["rows_lost"])
     for name, answer in summary["asked_of_the_system"].items():
         if answer.startswith("refused"):
             yield name, answer
     yield "model", summary["model"]
+
+
+def _redundant(held: dict[str, Any]) -> str:
+    """One sentence on contacts whose forces are not unique."""
+    condition = "infinite" if held["condition"] is None else f"{held['condition']:.1e}"
+    what = f"contacts {', '.join(held['contacts'])} hold {', '.join(held['directions'])} more than once"
+    return f"{what}: forces are the smallest that do (condition {condition})"
 
 
 def _contact_tables(summary: dict[str, Any]) -> Iterator[Table]:
