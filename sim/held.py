@@ -79,7 +79,10 @@ class Held:
         assert self.contacts is not None
         state = stride.before.copy()
         for k, thrust in enumerate(stride.thrust):
-            state = self._stepped(self.contacts, state, thrust, stride.torque)
+            try:
+                state = self._stepped(self.contacts, state, thrust, stride.torque)
+            except np.linalg.LinAlgError:  # what singular values are asked of numbers that are not finite
+                state[: self._n_x] = np.nan
             self._refuse_torn(self.contacts, state)
             stride.path[k] = state[: self._n_x]
         stride.after[:], stride.size[:] = state, state[: self._n_x] @ state[: self._n_x]

@@ -148,7 +148,7 @@ class Plant:
         torque = self.motors.torque if self.motors else stride.no_torque
         stride.fill((self._whole, thrust if thrust.ndim == 2 else thrust.tobytes() * stride.steps, torque))
         stride.evaluate()
-        if self.contacts and stride.size[0] < np.inf and self._held.unsound(stride):
+        if self.contacts and self._held.unsound(stride):
             self._note_dependent()
             self._held.walk(stride)
         if not stride.size[0] < np.inf:
