@@ -8,21 +8,20 @@ leaves all velocities as they are; taking hold is an impulse (`mrds.contacts.imp
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from config.errors import InputError
-from mrds.compilation import compile_functions
 from mrds.contacts import KINDS
 from mrds.contacts.contact_set import ContactSet, Label
 from mrds.contacts.events import Event, Status, What
-from mrds.contacts.friction import JammedError, rubs, static_friction
+from mrds.contacts.friction import JammedError, static_friction
 from mrds.contacts.impact import Strike, strike
 from mrds.contacts.reachable import at_rest, moving, named, reachable
-from mrds.kernel import Array, Kernel
+from mrds.contacts.watch import Watch
+from mrds.kernel import Array
 from mrds.system import System
 
 #: status changes in one call of `settle`; in the second half of them nothing bounces any more
@@ -56,7 +55,7 @@ class Switching:
         self._system, self._commanded = system, tuple(commanded)
         self._rest_speed, self._reach = rest_speed, reach
         self._stops = {c.name for c in system.contacts.values() if KINDS[c.kind].one_sided}
-        self._watched = tuple(c for c in system.contacts.values() if c.name in self._stops or rubs(c))
+        self._watch = Watch(system)
         self._reachable = reachable(system.contacts, self._commanded)
         self._sets: dict[Label, ContactSet] = {}
         first = self._commanded[0]
@@ -75,9 +74,8 @@ class Switching:
     def prepare(self) -> None:
         """Compile all of them now, so that nothing is left to the loop."""
         for contact_set in self.sets():
-            contact_set.prepare(steps=bool(self._watched))
-        if self._watched:
-            _ = self._errors
+            contact_set.prepare(steps=bool(self._watch.contacts))
+        self._watch.prepare()
 
     def entered(self, q: ArrayLike) -> dict[str, float]:
         """The stops that are open although their sides are in each other, and how far [m]."""
@@ -307,28 +305,6 @@ class Switching:
             slip = self._watch(state.q, state.u)[1]
             for name in slipping:
                 self._direction[name] = _unit(slip[name][1:], self._direction.get(name, np.zeros(len(slip[name]) - 1)))
-
-    def _watch(self, q: Array, u: Array) -> tuple[dict[str, float], dict[str, Array]]:
-        """Distance of every stop and rubbing contact, and its velocity: normal first, then slip."""
-        gap, slip = self._errors.call(q, u, self._still)
-        rows = self._watched_rows
-        return {n: float(gap[r][0]) for n, r in rows.items()}, {n: slip[r].copy() for n, r in rows.items()}
-
-    @cached_property
-    def _errors(self) -> Kernel:
-        return compile_functions("system_watch", [self._watching.assembly.errors])["errors"]
-
-    @cached_property
-    def _watching(self) -> ContactSet:
-        return self._system.contact_set([c.name for c in self._watched])
-
-    @cached_property
-    def _watched_rows(self) -> dict[str, slice]:
-        return self._watching.rows
-
-    @cached_property
-    def _still(self) -> Array:
-        return np.zeros(self._watching.n_held)
 
     def _set(self, status: Mapping[str, Status]) -> ContactSet:
         closed = tuple(name for name, s in status.items() if s is not Status.OPEN)
