@@ -87,7 +87,7 @@ def lab_function(bed: Testbed, motion: Motion) -> ca.Function:
     q, u, extra = motion.parts(x)
 
     angles, rates = _sensed(bed)
-    lag, angle, rate = before.lag, q[angles], u[rates]
+    lag, angle, rate = before.lag, _picked(q, angles), _picked(u, rates)
     rate_filter = _rate_filter(bed)
     if rate_filter:
         angle_before, rate_before = ca.vertsplit(before.joints, len(angles))
@@ -138,6 +138,11 @@ def _sensed(bed: Testbed) -> tuple[list[int], list[int]]:
     joints = bed.devices.joint_sensors.joints if bed.devices.joint_sensors else ()
     angles, rates = ([c.name for c in found] for found in (bed.positions, bed.velocities))
     return [angles.index(j) for j in joints], [rates.index(j) for j in joints]
+
+
+def _picked(x: ca.MX, at: list[int]) -> ca.MX:
+    """Some entries as a column, also none of a single one: `x[[]]` would be a row then."""
+    return x[at] if at else ca.MX(0, 1)
 
 
 def _rate_filter(bed: Testbed) -> RateFilter | None:
