@@ -13,7 +13,7 @@ Exit codes:
   0  done
   1  a fault inside Granite
   2  bad input
-  3  the run was ended by the guard or the operator
+  3  the run was ended by the guard, the operator, or a simulated plant that was lost
   4  the replay differs from the log"""
 
 
