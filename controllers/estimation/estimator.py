@@ -8,11 +8,11 @@ from struct import Struct
 import numpy as np
 
 from config.errors import InputError
-from config.records import Sample, State
+from config.records import Array, Sample, State
 from config.testbed import Testbed
 from controllers.estimation.joint_filter import JointFilter, joint_filter
 from controllers.estimation.pose_filter import PoseFilter
-from controllers.estimation.prediction import prediction
+from controllers.estimation.prediction import n_states, prediction
 from controllers.thrusters.delivery import Delivery, build_delivery
 from mrds.compilation import compile_functions
 
@@ -26,24 +26,24 @@ class Estimator:
     def __init__(self, bed: Testbed) -> None:
         _refuse_what_is_not_measured(bed)
         self._period = bed.loop.period_s
-        joints, self._pose, self._delivery = _joints(bed), _pose(bed), _delivery(bed)
         names = [v.name for v in bed.estimated_velocities]
-        self._n = len(names)
+        self._n, joints = len(names), _joints(bed)
+        self._end_x = n_states(bed, joints)
+        self._end_deviation = self._end_x + self._n
+        self._pose, self._delivery = _pose(bed, self._n, self._end_x), _delivery(bed)
         function = prediction(bed, joints, self._pose.deviation_function if self._pose else None)
         self._run = compile_functions("estimator", [function])["prediction"].run
         sensed = bed.devices.joint_sensors.joints if bed.devices.joint_sensors else ()
         self._places = [names.index(j) for j in sensed]
         # New arrays in every tick, so that the state may show parts of them.
-        self._x, self._deviation = np.zeros(function.size1_out(0)), np.zeros(function.size1_out(1))
-        self._end_x = len(self._x)
-        self._end_deviation = self._end_x + self._n
+        self._x, self._deviation = np.zeros(self._end_x), np.zeros(self._n)
         self._t, self._joint_taken = math.nan, math.nan
         self._joint_count, self._pose_count = 0.0, 0.0
 
     def estimate(self, sample: Sample) -> State:
         """q and u at the time of the sample."""
         t, first = sample.t, math.isnan(self._t)
-        fresh = sample.joint_count > self._joint_count and _is_finite(sample)
+        fresh = sample.joint_count > self._joint_count and _finite(sample.joint_angle, sample.joint_rate)
         if not first:
             self._predict(sample, fresh and self._joint_count > 0)
         self._t = t
@@ -88,20 +88,19 @@ class Estimator:
 
     def _take_pose(self, pose: PoseFilter, sample: Sample) -> None:
         self._pose_count = sample.pose_count
-        if not math.isfinite(sample.pose.dot(sample.pose)) or sample.pose_taken > sample.t:
+        if not _finite(sample.pose) or sample.pose_taken > sample.t:
             return  # the guard sees the sample too and names it
         if pose.started:
-            motion = pose.correct(sample.pose_taken, sample.pose)
+            mended = pose.correct(sample.pose_taken, sample.pose, self._x, self._deviation)
         else:
-            motion = pose.start(sample.t, sample.pose_taken, sample.pose)
-        if motion is not None:
-            self._x[:3], self._x[self._n : self._n + 3] = motion[:3], motion[3:6]
-            self._deviation[:3] = pose.mended_deviation
+            mended = pose.start(sample.t, sample.pose_taken, sample.pose, self._x, self._deviation)
+        if mended is not None:
+            self._x, self._deviation = mended
 
 
-def _is_finite(sample: Sample) -> bool:
-    """Whether the joints were measured: a sum is finite only if all its parts are."""
-    return math.isfinite(sum(sample.joint_angle.tolist()) + sum(sample.joint_rate.tolist()))
+def _finite(*measured: Array) -> bool:
+    """A sum is finite only if all its parts are."""
+    return math.isfinite(sum([sum(values.tolist()) for values in measured]))
 
 
 def _joints(bed: Testbed) -> JointFilter | None:
@@ -111,7 +110,7 @@ def _joints(bed: Testbed) -> JointFilter | None:
     return joint_filter(bed.devices.joint_sensors, noise, bed.loop.period_s)
 
 
-def _pose(bed: Testbed) -> PoseFilter | None:
+def _pose(bed: Testbed, n: int, n_x: int) -> PoseFilter | None:
     vision, process = bed.devices.vision, bed.control.estimation
     if vision is None:
         return None
@@ -119,6 +118,8 @@ def _pose(bed: Testbed) -> PoseFilter | None:
         np.array([vision.position_noise_m, vision.position_noise_m, vision.heading_noise_rad]),
         np.array([process.translation_m_s2_per_rthz] * 2 + [process.rotation_rad_s2_per_rthz]),
         bed.loop.period_s,
+        n,
+        n_x,
     )
 
 

@@ -17,6 +17,12 @@ from mrds.dynamics import Dynamics, force_on_root
 from mrds.tree import Tree
 
 
+def n_states(bed: Testbed, joints: JointFilter | None) -> int:
+    """How many numbers x has."""
+    sensed = bed.devices.joint_sensors.joints if bed.devices.joint_sensors else ()
+    return 2 * len(bed.estimated_velocities) + (len(joints.F) - 2 if joints else 0) * len(sensed)
+
+
 def prediction(bed: Testbed, joints: JointFilter | None, pose_deviation: ca.Function | None) -> ca.Function:
     """(x, torque of each motor, mean opening of each valve, angles, rates, [1 if these are new, else 0; age of the
     pose], covariance of the pose) -> (x a period later, deviation of each coordinate, motion).
@@ -28,7 +34,7 @@ def prediction(bed: Testbed, joints: JointFilter | None, pose_deviation: ca.Func
     names = [v.name for v in bed.estimated_velocities]
     sensed = devices.joint_sensors.joints if devices.joint_sensors else ()
     n, n_extra = len(names), len(joints.F) - 2 if joints else 0
-    x = ca.SX.sym("x", 2 * n + n_extra * len(sensed))
+    x = ca.SX.sym("x", n_states(bed, joints))
     torque, angle, rate = (
         ca.SX.sym(s, k) for s, k in (("tau", len(devices.motors)), ("angle", len(sensed)), ("rate", len(sensed)))
     )
