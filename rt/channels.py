@@ -102,11 +102,11 @@ class Topic(NamedTuple):
         return "\n".join(f"float64 {value.key}  # {entry} [{value.unit}]" for entry, value in self.values)
 
 
-class _Writing:
-    """Puts the values of a tick into a row: contiguous float64 arrays as they lie in memory, and numbers.
+class _Packing:
+    """Joins the values of a tick to the bytes of a row: contiguous float64 arrays as they lie in memory, and numbers.
 
     Copied one by one, fifty values cost more than most steps of the tick. So all numbers are packed at once, each run
-    of them that no array interrupts becomes one more array, and all arrays are joined.
+    of them that no array interrupts becomes one more array, and all arrays that a testbed has numbers in are joined.
     """
 
     def __init__(self, places: Sequence[int | slice]) -> None:
@@ -114,23 +114,28 @@ class _Writing:
         self._numbers = itemgetter(*numbers)
         block = bytearray(8 * len(numbers))
         self._pack = partial(Struct(f"{len(numbers)}d").pack_into, block, 0)
-        self._runs: list[memoryview] = []
+        #: stand behind the values of a tick
+        self.runs: list[memoryview] = []
         pieces: list[int] = []
         packed = 0
         for is_number, run in groupby(range(len(places)), lambda i: isinstance(places[i], int)):
             of_run = list(run)
             if is_number:
-                pieces.append(len(places) + len(self._runs))
-                self._runs.append(memoryview(block)[8 * packed : 8 * (packed + len(of_run))])
+                pieces.append(len(places) + len(self.runs))
+                self.runs.append(memoryview(block)[8 * packed : 8 * (packed + len(of_run))])
                 packed += len(of_run)
             else:
-                pieces += of_run
+                pieces += [i for i in of_run if not _is_empty(places[i])]
         self._pieces = itemgetter(*pieces)
 
-    def write(self, row: Array, values: tuple[Any, ...]) -> None:
-        """Refuses values that do not fill the row."""
+    def pack(self, values: tuple[Any, ...]) -> bytes:
+        """The values, with the runs behind them, as they stand in a row."""
         self._pack(*self._numbers(values))
-        row.data.cast("B")[:] = b"".join(self._pieces((*values, *self._runs)))
+        return b"".join(self._pieces(values))
+
+
+def _is_empty(place: int | slice) -> bool:
+    return isinstance(place, slice) and place.start == place.stop
 
 
 class Channels:
@@ -157,7 +162,7 @@ class Channels:
         unknown = next(topic for topic in self.topics if topic.name == "/truth").entries.values()
         nothing: list[Any] = [math.nan if isinstance(e, Coordinate) else np.full(len(e), math.nan) for e in unknown]
         self._no_truth = Truth(*nothing)
-        self._writing = _Writing(self._places)
+        self._packing, self._size = _Packing(self._places), 8 * self.width
 
     def place(self, topic: str, entry: str) -> int | slice:
         """Where an entry of a record stands: `rows[:, channels.place("/state", "q")]` is q over time."""
@@ -168,9 +173,8 @@ class Channels:
         found = next(t for t in self.topics if t.name == topic)
         return found.start + [value.key for _, value in found.values].index(key)
 
-    def fill(
+    def pack(
         self,
-        row: Array,
         sample: Sample,
         state: State,
         reference: Reference,
@@ -180,14 +184,18 @@ class Channels:
         applied: Applied,
         truth: Truth | None,
         timing: Timing,
-    ) -> None:
-        """Write the records of a tick into a row; in the tick, so quick."""
-        values = (
-            *sample[:-1], *sample.applied, *state, *reference, *demand, *command,
-            verdict.t, *verdict.command, verdict.reason, verdict.stop,
-            *applied, *(truth or self._no_truth), *timing,
+    ) -> bytes:
+        """The records of a tick as a row; in the tick, so quick."""
+        row = self._packing.pack(
+            (
+                *sample[:-1], *sample.applied, *state, *reference, *demand, *command,
+                verdict.t, *verdict.command, verdict.reason, verdict.stop,
+                *applied, *(truth or self._no_truth), *timing, *self._packing.runs,
+            )
         )  # fmt: skip
-        self._writing.write(row, values)
+        if len(row) != self._size:
+            raise ValueError(f"the records of a tick have {len(row)} bytes, expected {self._size}")
+        return row
 
     def read(self, row: Array) -> Tick:
         """The records of a tick back from its row, equal to the bit; their arrays are views of the row."""

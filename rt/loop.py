@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from config.errors import PlantLostError
-from config.records import Applied, Array, Command, Sample, Verdict
+from config.records import Applied, Command, Sample, Verdict
 from config.testbed import Testbed
 from controllers.stack import Stack
 from rt.channels import STEPS, Channels, Timing, Truth
@@ -38,9 +38,7 @@ class Devices(Protocol):
 class RowSink(Protocol):
     """Where the row of a tick goes."""
 
-    row: Array
-
-    def record(self) -> int:
+    def record(self, row: bytes) -> int:
         """Take the row; the number of rows lost so far."""
 
 
@@ -99,8 +97,8 @@ class Loop:
         laps = _LAPS(t1 - t0, t2 - t1, t3 - t2, t4 - t3, t5 - t4, t6 - t5, t7 - t6, self._record_lap)
         timing = Timing(k, t, delay, np.frombuffer(laps), self._lost, self.outcome.overruns)
         truth = self._truth(t) if self._truth else None
-        self._channels.fill(self._sink.row, sample, state, reference, demand, command, verdict, applied, truth, timing)
-        self._lost = self._sink.record()
+        row = self._channels.pack(sample, state, reference, demand, command, verdict, applied, truth, timing)
+        self._lost = self._sink.record(row)
         self._record_lap = perf_counter() - t7
         return verdict
 

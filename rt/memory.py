@@ -12,13 +12,14 @@ class Memory:
     """Takes the rows of a run of known length."""
 
     def __init__(self, channels: Channels, ticks: int) -> None:
-        self.row: Array = np.zeros(channels.width)
         self._rows = np.zeros((ticks, channels.width))
+        self._bytes, self._size = self._rows.data.cast("B"), 8 * channels.width
         self._n = 0
 
-    def record(self) -> int:
+    def record(self, row: bytes) -> int:
         """Keep the row; none is ever lost."""
-        self._rows[self._n] = self.row
+        at = self._n * self._size
+        self._bytes[at : at + self._size] = row
         self._n += 1
         return 0
 

@@ -18,11 +18,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from config.errors import InputError
 from config.loader import to_json
-from config.records import Array
 from config.testbed import Testbed
 from rt.channels import Channels
 from rt.ring import Ring
@@ -47,8 +44,6 @@ class Recorder:
 
     def __init__(self, channels: Channels, ring: Ring, process: subprocess.Popen[str], virtual: bool) -> None:
         self.channels = channels
-        #: fill it, record it, and fill it again: recording copies it
-        self.row: Array = np.zeros(channels.width)
         self._ring = ring
         self._process = process
         self._may_wait = virtual
@@ -107,11 +102,11 @@ class Recorder:
             raise InputError(answer.get("failure", f"log '{path}': the recorder ended before it began"))
         return recorder
 
-    def record(self) -> int:
-        """Hand `row` over and say how many rows were lost so far; in the tick, so quick."""
+    def record(self, row: bytes) -> int:
+        """Hand the row over and say how many rows were lost so far; in the tick, so quick."""
         if self._may_wait and self._ring.full:
             self._wait_for_space()
-        self._ring.put(self.row)
+        self._ring.put(row)
         return self._ring.lost
 
     @property

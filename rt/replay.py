@@ -90,7 +90,6 @@ class _Comparison:
     logged: Array
 
     def __init__(self, channels: Channels) -> None:
-        self.row = np.zeros(channels.width)
         self.first: Difference | None = None
         self._names = [
             (topic.name, value.key, topic.start + i)
@@ -101,8 +100,8 @@ class _Comparison:
         self._columns = np.array([column for _, _, column in self._names])
         self.width = len(self._names)
 
-    def record(self) -> int:
-        replayed, logged = self.row[self._columns], self.logged[self._columns]
+    def record(self, row: bytes) -> int:
+        replayed, logged = np.frombuffer(row)[self._columns], self.logged[self._columns]
         differs = replayed.view(np.uint64) != logged.view(np.uint64)
         if differs.any():
             i = int(np.argmax(differs))

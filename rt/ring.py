@@ -33,7 +33,7 @@ class Ring:
         self._block = mmap.mmap(descriptor, 8 * (_HEADER + rows * width))
         self._words = memoryview(self._block).cast("q")
         self._rows: Array = np.frombuffer(self._block, np.float64, offset=8 * _HEADER).reshape(rows, width)
-        self._n = rows
+        self._n, self._size = rows, 8 * width
         self._barrier = threading.Lock()
         self._barrier.acquire()
 
@@ -48,14 +48,15 @@ class Ring:
 
     # The producer's side.
 
-    def put(self, row: Array) -> bool:
-        """Copy the row in; if the ring is full, count it as lost."""
+    def put(self, row: bytes) -> bool:
+        """Copy the bytes of a row in; if the ring is full, count it as lost."""
         words = self._words
         put = words[_PUT]
         if put - words[_TAKEN] >= self._n:
             words[_LOST] += 1
             return False
-        self._rows[put % self._n] = row
+        at = 8 * _HEADER + put % self._n * self._size
+        self._block[at : at + self._size] = row
         self._order()
         words[_PUT] = put + 1
         return True

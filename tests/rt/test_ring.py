@@ -23,7 +23,7 @@ def test_rows_come_out_in_order_with_the_same_bits_also_round_the_end(ring):
     sent, received = [], []
     for k in range(11):
         row = awkward + k if k % 2 else awkward
-        ring.put(row)
+        ring.put(row.tobytes())
         sent.append(row)
         if k % 3 == 2:
             while len(rows := ring.take()):
@@ -34,22 +34,22 @@ def test_rows_come_out_in_order_with_the_same_bits_also_round_the_end(ring):
 
 
 def test_a_full_ring_counts_what_it_loses_and_keeps_what_it_has(ring):
-    taken = [ring.put(np.full(3, float(k))) for k in range(7)]
+    taken = [ring.put(np.full(3, float(k)).tobytes()) for k in range(7)]
     assert taken == [True] * 4 + [False] * 3
     assert ring.full
     assert ring.lost == 3
     np.testing.assert_array_equal(ring.take()[:, 0], [0, 1, 2, 3])
     assert not ring.full
-    assert ring.put(np.full(3, 9.0))
+    assert ring.put(np.full(3, 9.0).tobytes())
     np.testing.assert_array_equal(ring.take()[:, 0], [9])
     assert (ring.put_count, ring.taken_count, ring.lost) == (5, 5, 3)
 
 
 def test_what_was_taken_is_not_overwritten(ring):
-    ring.put(np.ones(3))
+    ring.put(np.ones(3).tobytes())
     rows = ring.take()
     for _ in range(4):
-        ring.put(np.zeros(3))
+        ring.put(np.zeros(3).tobytes())
     np.testing.assert_array_equal(rows, np.ones((1, 3)))
 
 
@@ -63,7 +63,7 @@ def test_the_consumer_sees_that_the_producer_has_finished(ring):
 
 def test_an_interrupt_inside_the_barrier_does_not_stop_the_ring(ring):
     ring._barrier.release()  # as a Ctrl-C between release and acquire leaves it
-    assert ring.put(np.ones(3))
+    assert ring.put(np.ones(3).tobytes())
     assert len(ring.take()) == 1
 
 
@@ -74,7 +74,7 @@ ring = Ring(int(sys.argv[1]), 64, 16)
 k = 0
 while k < 20000:
     if not ring.full:
-        ring.put(np.full(16, float(k)))
+        ring.put(np.full(16, float(k)).tobytes())
         k += 1
 ring.finish()
 """
