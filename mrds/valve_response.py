@@ -30,14 +30,18 @@ SAME_TIME_S = 1e-9
 _HEAD = 4  #: numbers before the changes
 
 
-def remembered_changes(valve: Valve, spacing_s: float) -> int:
+def remembered_changes(valve: Valve, spacing_s: float, *, throttled: bool) -> int:
     """How many changes can be on their way at a time, and one that has acted, if commands come that far apart [s].
 
-    A command brings one change, and a postponed close, of which there is one in a shortest pulse, another one.
+    A command brings one change, and a postponed close, of which there is one in a shortest pulse, another one. Valves
+    that are not throttled change twice in a shortest pulse at most, however often they are told.
     """
+    shortest = max(valve.minimum_on_s, SAME_TIME_S)
     commands = int((valve.delay_s + spacing_s) / spacing_s + 1e-6) + 1
-    pulses = int((valve.delay_s + spacing_s) / max(valve.minimum_on_s, SAME_TIME_S)) + 1
-    return commands + min(commands, pulses) + 1
+    any_opening = commands + min(commands, int((valve.delay_s + spacing_s) / shortest) + 1)
+    # A close that was postponed is noted at the next command, so the pulses seen may be closer by one spacing.
+    on_or_off = 2 * (int((valve.delay_s + 2 * spacing_s) / shortest) + 1)
+    return (any_opening if throttled else min(any_opening, on_or_off)) + 1
 
 
 def closed(changes: int, n: int) -> Array:

@@ -23,7 +23,7 @@ class SimulatedThrusters(SimulatedDevice):
         self._plant = plant
         self._nominal = np.array([0.0 if unit.failed else unit.thrust_n for unit in thrusters.units])
         self._valve = None if bed.simulation.thrusters.ideal else thrusters.valve
-        self._changes = remembered_changes(thrusters.valve, bed.loop.period_s)
+        self._changes = remembered_changes(thrusters.valve, bed.loop.period_s, throttled=True)
         self._valves = self._closed_valves()
         self._opening = self._thrust = np.zeros(len(self._nominal))
         plant.thrusters = self

@@ -8,7 +8,7 @@ from struct import Struct
 import numpy as np
 
 from config.errors import InputError
-from config.records import Array, Sample, State
+from config.records import Sample, State
 from config.testbed import Testbed
 from controllers.estimation.joint_filter import JointFilter, joint_filter
 from controllers.estimation.pose_filter import PoseFilter
@@ -43,7 +43,9 @@ class Estimator:
     def estimate(self, sample: Sample) -> State:
         """q and u at the time of the sample."""
         t, first = sample.t, math.isnan(self._t)
-        fresh = sample.joint_count > self._joint_count and _finite(sample.joint_angle, sample.joint_rate)
+        fresh = sample.joint_count > self._joint_count and _finite(
+            sample.joint_angle.tolist() + sample.joint_rate.tolist()
+        )
         if not first:
             self._predict(sample, fresh and self._joint_count > 0)
         self._t = t
@@ -88,7 +90,7 @@ class Estimator:
 
     def _take_pose(self, pose: PoseFilter, sample: Sample) -> None:
         self._pose_count = sample.pose_count
-        if not _finite(sample.pose) or sample.pose_taken > sample.t:
+        if not _finite(sample.pose.tolist()) or sample.pose_taken > sample.t:
             return  # the guard sees the sample too and names it
         if pose.started:
             mended = pose.correct(sample.pose_taken, sample.pose, self._x, self._deviation)
@@ -98,9 +100,9 @@ class Estimator:
             self._x, self._deviation = mended
 
 
-def _finite(*measured: Array) -> bool:
+def _finite(measured: list[float]) -> bool:
     """A sum is finite only if all its parts are."""
-    return math.isfinite(sum([sum(values.tolist()) for values in measured]))
+    return math.isfinite(sum(measured))
 
 
 def _joints(bed: Testbed) -> JointFilter | None:

@@ -36,4 +36,4 @@ def build_delivery(thrusters: Thrusters, allocation: Allocation, period_s: float
     n = len(thrusters.units)
     if allocation.modulation == "proportional":
         return Throttles(n)
-    return ValveBank(thrusters.valve, n, remembered_changes(thrusters.valve, period_s))
+    return ValveBank(thrusters.valve, n, remembered_changes(thrusters.valve, period_s, throttled=False))

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from config.devices import Valve
+from mrds.valve_response import remembered_changes
 from mrds.valves import ValveBank
 
 OPEN, CLOSED = np.ones(1), np.zeros(1)
@@ -239,3 +240,23 @@ def test_no_pulse_is_shorter_than_the_shortest(minimum, told):
             # Closed within this tick, or closed all along: the pulse that ended was long enough.
             assert on_time == pytest.approx(0.0, abs=1e-9) or on_time >= minimum - 1e-9
             on_time = 0.0
+
+
+@pytest.mark.parametrize("throttled", [False, True])
+@settings(max_examples=100, deadline=None)
+@given(
+    delay=times,
+    rise=times,
+    minimum=times,
+    spacing=st.sampled_from([3e-4, 1e-3, 5e-3]),
+    told=st.lists(st.sampled_from([0.0, 1.0, 0.4]), min_size=1, max_size=40),
+)
+def test_as_many_changes_are_remembered_as_can_be_on_their_way(throttled, delay, rise, minimum, spacing, told):
+    valve = Valve(delay_s=delay, rise_s=rise, minimum_on_s=minimum)
+    changes = remembered_changes(valve, spacing, throttled=throttled)
+    few, many = ValveBank(valve, 1, changes), ValveBank(valve, 1, 40)
+    for k, opening in enumerate(told):
+        wanted = np.array([opening if throttled else np.ceil(opening)])
+        assert few.command(k * spacing, wanted) == many.command(k * spacing, wanted)
+        t0, t1 = k * spacing, (k + 1) * spacing
+        assert few.mean_opening(t0, t1) == many.mean_opening(t0, t1)
