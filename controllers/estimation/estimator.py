@@ -8,7 +8,7 @@ from struct import Struct
 import numpy as np
 
 from config.errors import InputError
-from config.records import Sample, State
+from config.records import Applied, Array, Sample, State
 from config.testbed import Testbed
 from controllers.estimation.joint_filter import JointFilter, joint_filter
 from controllers.estimation.pose_filter import PoseFilter
@@ -37,56 +37,51 @@ class Estimator:
         self._places = [names.index(j) for j in sensed]
         # New arrays in every tick, so that the state may show parts of them.
         self._x, self._deviation = np.zeros(self._end_x), np.zeros(self._n)
-        self._t, self._joint_taken = math.nan, math.nan
+        self._begun, self._t, self._joint_taken = False, math.nan, math.nan
         self._joint_count, self._pose_count = 0.0, 0.0
 
     def estimate(self, sample: Sample) -> State:
         """q and u at the time of the sample."""
-        t, first = sample.t, math.isnan(self._t)
-        fresh = sample.joint_count > self._joint_count and _finite(
-            sample.joint_angle.tolist() + sample.joint_rate.tolist()
-        )
-        if not first:
-            self._predict(sample, fresh and self._joint_count > 0)
-        self._t = t
+        t, joint_taken, joint_count, angle, rate, _, pose_count, _, applied = sample
+        fresh = joint_count > self._joint_count and _finite(angle.tolist() + rate.tolist())
+        if self._begun:
+            self._predict(t, applied, angle, rate, fresh and self._joint_count > 0)
+        self._t, self._begun = t, True
         if fresh:
             if self._joint_count == 0:
-                self._start_joints(sample)
-            self._joint_count, self._joint_taken = sample.joint_count, sample.joint_taken
-        pose_age, ready = 0.0, self._joint_count > 0 or not self._places
-        if self._pose:
-            if sample.pose_count > self._pose_count:
-                self._take_pose(self._pose, sample)
-            ready = ready and self._pose.started
-            pose_age = t - self._pose.exposed
+                self._start_joints(angle, rate)
+            self._joint_count, self._joint_taken = joint_count, joint_taken
+        pose, pose_age, ready = self._pose, 0.0, self._joint_count > 0 or not self._places
+        if pose:
+            if pose_count > self._pose_count:
+                self._take_pose(pose, sample)
+            pose_age, ready = t - pose.exposed, ready and pose.started
         n, x, joint_age = self._n, self._x, t - self._joint_taken if self._places else 0.0
         return State(t, ready, x[:n], x[n : 2 * n], self._deviation, pose_age, joint_age)
 
-    def _predict(self, sample: Sample, fresh: bool) -> None:
-        """Carry the estimate to the time of the sample, one period after the other: a skipped tick is two of them."""
-        told, torque, opening, _ = sample.applied
-        pose = self._pose if self._pose and self._pose.started else None
-        if self._delivery:
-            self._delivery.command(told, opening)
-        periods = max(round((sample.t - self._t) / self._period), 1)
+    def _predict(self, now: float, applied: Applied, angle: Array, rate: Array, fresh: bool) -> None:
+        """Carry the estimate to now, one period after the other: a skipped tick is two of them."""
+        told, torque, opening, _ = applied
+        before, period, pose, delivery = self._t, self._period, self._pose, self._delivery
+        if delivery:
+            delivery.command(told, opening)
+        periods = max(round((now - before) / period), 1)
         for k in range(1, periods + 1):
-            t = self._t + k * self._period if k < periods else sample.t
-            if self._delivery:
-                opening = self._delivery.mean_opening(t - self._period, t)
-            numbers = _NUMBERS(fresh and k == periods, t - pose.exposed if pose else 0.0)
-            covariance = self._pose.covariance if self._pose else _NOTHING
-            given = (self._x, torque, opening, sample.joint_angle, sample.joint_rate, numbers, covariance)
-            found = self._run(given)
+            t = before + k * period if k < periods else now
+            if delivery:
+                opening = delivery.mean_opening(t - period, t)
+            age, covariance = (t - pose.exposed, pose.covariance) if pose else (0.0, _NOTHING)
+            found = self._run((self._x, torque, opening, angle, rate, _NUMBERS(fresh and k == periods, age), covariance))
             self._x, self._deviation = found[: self._end_x], found[self._end_x : self._end_deviation]
-            if pose:
+            if pose and pose.started:
                 pose.push(t, found[self._end_deviation :])
 
-    def _start_joints(self, sample: Sample) -> None:
+    def _start_joints(self, angle: Array, rate: Array) -> None:
         """Begin at the first measurement, the rate filters settled."""
         n, extra = self._n, (len(self._x) - 2 * self._n) // max(len(self._places), 1)
-        self._x[self._places] = sample.joint_angle
-        self._x[[n + i for i in self._places]] = sample.joint_rate
-        self._x[2 * n :] = np.repeat(sample.joint_rate, extra)
+        self._x[self._places] = angle
+        self._x[[n + i for i in self._places]] = rate
+        self._x[2 * n :] = np.repeat(rate, extra)
 
     def _take_pose(self, pose: PoseFilter, sample: Sample) -> None:
         self._pose_count = sample.pose_count
