@@ -14,6 +14,10 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
+#: `new(Record, (each, field))` is `Record(each, field)` in half the time, for what is made in every tick. Nobody counts
+#: the fields here; the row of the tick does.
+new = tuple.__new__
+
 #: of what a testbed does not have
 NOTHING: Array = np.zeros(0)
 NOTHING.setflags(write=False)

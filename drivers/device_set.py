@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from config.records import Applied, Command, Sample
+from config.records import Applied, Command, Sample, new
 from config.testbed import Testbed
 from drivers.contract import Actuator, Frame, Sensor
 
@@ -52,15 +52,15 @@ class DeviceSet:
 
     def read(self, t: float) -> Sample:
         """What was measured by time t, and what the actuators did since the last tick."""
-        joints = self.joint_sensors.read(t) if self.joint_sensors else self._no_joints
-        pose = self.vision.read(t) if self.vision else self._no_pose
-        if joints.values.dtype is not _FLOAT64 or pose.values.dtype is not _FLOAT64:
-            raise TypeError(f"sensors gave {joints.values.dtype} and {pose.values.dtype}, expected float64")
-        n = self._n_sensed
-        return Sample(
-            t, joints.taken, float(joints.number), joints.values[:n], joints.values[n:],
-            pose.taken, float(pose.number), pose.values, self._applied,
-        )  # fmt: skip
+        joint_taken, joint_count, joints = self.joint_sensors.read(t) if self.joint_sensors else self._no_joints
+        pose_taken, pose_count, pose = self.vision.read(t) if self.vision else self._no_pose
+        if joints.dtype is not _FLOAT64 or pose.dtype is not _FLOAT64:
+            raise TypeError(f"sensors gave {joints.dtype} and {pose.dtype}, expected float64")
+        angle, rate = joints[: self._n_sensed], joints[self._n_sensed :]
+        return new(
+            Sample,
+            (t, joint_taken, float(joint_count), angle, rate, pose_taken, float(pose_count), pose, self._applied),
+        )
 
     def write(self, t: float, command: Command) -> Applied:
         """Send the command; what was applied comes back, and again with the next sample."""
@@ -69,7 +69,7 @@ class DeviceSet:
         grip = self.grips.write(t, command.grip) if self.grips else self._nothing
         if torque.dtype is not _FLOAT64 or opening.dtype is not _FLOAT64 or grip.dtype is not _FLOAT64:
             raise TypeError(f"actuators applied {torque.dtype}, {opening.dtype} and {grip.dtype}, expected float64")
-        self._applied = Applied(t, torque, opening, grip)
+        self._applied = new(Applied, (t, torque, opening, grip))
         return self._applied
 
     def stop(self, t: float) -> None:

@@ -11,7 +11,7 @@ from struct import Struct
 
 import numpy as np
 
-from config.records import Command, Reference, Sample, State, Verdict
+from config.records import Command, Reference, Sample, State, Verdict, new
 from config.testbed import Testbed
 from mrds.compilation import compile_functions
 from rt.limits import limits
@@ -47,7 +47,7 @@ class Guard:
         asked = (command.torque, command.opening, command.grip)
         code = self._first_broken((*measured, state.q, state.u, reference.q, *asked)).item()
         if not code:
-            return Verdict(t, command, _PASSED, False)
+            return new(Verdict, (t, command, _PASSED, False))
         reason = Reason(int(code))
         if reason is Reason.TORQUE_CLAMPED:
             clamped = np.clip(command.torque, -self._torque, self._torque)

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from config.errors import PlantLostError
-from config.records import Applied, Command, Sample, Verdict
+from config.records import Applied, Command, Sample, Verdict, new
 from config.testbed import Testbed
 from controllers.stack import Stack
 from rt.channels import STEPS, Channels, Timing, Truth
@@ -95,7 +95,7 @@ class Loop:
         applied = self._devices.write(t, verdict.command)
         t7 = perf_counter()
         laps = _LAPS(t1 - t0, t2 - t1, t3 - t2, t4 - t3, t5 - t4, t6 - t5, t7 - t6, self._record_lap)
-        timing = Timing(k, t, delay, np.frombuffer(laps), self._lost, self.outcome.overruns)
+        timing = new(Timing, (k, t, delay, np.frombuffer(laps), self._lost, self.outcome.overruns))
         truth = self._truth(t) if self._truth else None
         row = self._channels.pack(sample, state, reference, demand, command, verdict, applied, truth, timing)
         self._lost = self._sink.record(row)

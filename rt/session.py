@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from config.records import NOTHING, Array
+from config.records import NOTHING, Array, new
 from config.testbed import Testbed
 from controllers.stack import build_stack
 from drivers.device_set import DeviceSet
@@ -28,6 +28,9 @@ from rt.recorder import Recorder
 from sim.audit import Audit
 from sim.lab import build_lab
 from sim.plant import Plant
+
+#: of contacts and audit, where a testbed has neither
+_NOTHING_FELT = (NOTHING,) * 6
 
 
 def simulate(
@@ -129,8 +132,8 @@ class Session:
     def _truth(self, t: float) -> Truth:
         plant = self._plant
         plant.advance(t)  # where no device has asked for it yet
-        told = plant.t, *plant.live, plant.thrust, plant.impulse_left
-        return Truth(*told, *self._contacts()) if self._tells_more else Truth(*told)
+        felt = self._contacts() if self._tells_more else _NOTHING_FELT
+        return new(Truth, (plant.t, *plant.live, plant.thrust, plant.impulse_left, *felt))
 
     def _contacts(self) -> tuple[Array, ...]:
         """The part of the truth that only testbeds with contacts or an audit have."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from config.devices import JointSensors
 from config.errors import InputError
-from config.records import Array
+from config.records import Array, new
 from config.simulation import JointSensorFaults
 from config.testbed import Testbed
 from drivers.contract import Frame
@@ -34,7 +34,8 @@ class SimulatedJointSensors(SimulatedDevice):
         """The joints now; the same frame again when no time has passed."""
         self._plant.advance(t)
         if not t <= self._frame.taken:
-            self._frame = Frame(t, self._frame.number + 1, self._measure((self._plant.joints, next(self._errors))))
+            values = self._measure((self._plant.joints, next(self._errors)))
+            self._frame = new(Frame, (t, self._frame.number + 1, values))
         return self._frame
 
 

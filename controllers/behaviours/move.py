@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from config.errors import InputError
-from config.records import Array, Reference, State
+from config.records import Array, Reference, State, new
 from config.testbed import Testbed
 from controllers.behaviours.holds import Holds
 from controllers.trajectories.minimum_jerk import compiled
@@ -44,4 +44,4 @@ class Move:
         q, u, a, done = self._path.at(state.t - self._began)
         if not self._legs:
             u = a = self._rest
-        return Reference(state.t, q, u, a, done, self._holds.at(state.t))
+        return new(Reference, (state.t, q, u, a, done, self._holds.at(state.t)))

@@ -14,7 +14,7 @@ import casadi as ca
 import numpy as np
 
 from config.devices import Thrusters
-from config.records import Command, Demand, Reference, State
+from config.records import Command, Demand, Reference, State, new
 from config.testbed import Testbed
 from controllers.places import places
 from controllers.thrusters.allocator import Allocator, CompiledAllocator, build_allocator
@@ -53,7 +53,7 @@ class Actuation:
         opening = self._delivery.command(t, self._allocator.allocate(t, demand.wrench))
         mean = self._delivery.mean_opening(t, t + self._period)
         found = self._deliver((state.q, state.u, demand.acceleration, demand.force, mean))
-        return Command(t, found[: self._n_driven], opening, found[self._n_driven :], reference.grip)
+        return new(Command, (t, found[: self._n_driven], opening, found[self._n_driven :], reference.grip))
 
 
 def _delivered(tree: Tree, driven: list[int], thrusters: Thrusters, resolve: bool) -> ca.Function:

@@ -8,7 +8,7 @@ from struct import Struct
 import numpy as np
 
 from config.errors import InputError
-from config.records import Applied, Array, Sample, State
+from config.records import Applied, Array, Sample, State, new
 from config.testbed import Testbed
 from controllers.estimation.joint_filter import JointFilter, joint_filter
 from controllers.estimation.pose_filter import PoseFilter
@@ -57,7 +57,7 @@ class Estimator:
                 self._take_pose(pose, sample)
             pose_age, ready = t - pose.exposed, ready and pose.started
         n, x, joint_age = self._n, self._x, t - self._joint_taken if self._places else 0.0
-        return State(t, ready, x[:n], x[n : 2 * n], self._deviation, pose_age, joint_age)
+        return new(State, (t, ready, x[:n], x[n : 2 * n], self._deviation, pose_age, joint_age))
 
     def _predict(self, now: float, applied: Applied, angle: Array, rate: Array, fresh: bool) -> None:
         """Carry the estimate to now, one period after the other: a skipped tick is two of them."""
@@ -71,7 +71,9 @@ class Estimator:
             if delivery:
                 opening = delivery.mean_opening(t - period, t)
             age, covariance = (t - pose.exposed, pose.covariance) if pose else (0.0, _NOTHING)
-            found = self._run((self._x, torque, opening, angle, rate, _NUMBERS(fresh and k == periods, age), covariance))
+            found = self._run(
+                (self._x, torque, opening, angle, rate, _NUMBERS(fresh and k == periods, age), covariance)
+            )
             self._x, self._deviation = found[: self._end_x], found[self._end_x : self._end_deviation]
             if pose and pose.started:
                 pose.push(t, found[self._end_deviation :])

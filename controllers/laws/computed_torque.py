@@ -12,7 +12,7 @@ from __future__ import annotations
 import casadi as ca
 import numpy as np
 
-from config.records import Demand, Reference, State
+from config.records import Demand, Reference, State, new
 from config.testbed import Testbed
 from mrds.compilation import compile_functions
 from mrds.dynamics import Dynamics, wrench_on_root
@@ -37,7 +37,7 @@ class ComputedTorque:
         self._q[:], self._u[:] = state.q, state.u
         self._q_ref[:], self._u_ref[:], self._a_ref[:] = reference.q, reference.u, reference.a
         acceleration, force, wrench = self._kernel.evaluate()
-        return Demand(state.t, acceleration.copy(), force.copy(), wrench.copy())
+        return new(Demand, (state.t, acceleration.copy(), force.copy(), wrench.copy()))
 
 
 def _function(tree: Tree) -> ca.Function:
