@@ -133,7 +133,7 @@ class Session:
         plant = self._plant
         plant.advance(t)  # where no device has asked for it yet
         felt = self._contacts() if self._tells_more else _NOTHING_FELT
-        return new(Truth, (plant.t, *plant.live, plant.thrust, plant.impulse_left, *felt))
+        return new(Truth, (*plant.now(), *felt))
 
     def _contacts(self) -> tuple[Array, ...]:
         """The part of the truth that only testbeds with contacts or an audit have."""

@@ -106,8 +106,7 @@ class Plant:
     @property
     def thrust(self) -> Array:
         """Mean thrust delivered over the last advance (n_t) [N]."""
-        pushed = self._state.pushed
-        return pushed.copy() if self._averaged == 1.0 else pushed / self._averaged
+        return self._state.pushed / self._averaged
 
     @property
     def impulse_left(self) -> float:
@@ -123,6 +122,12 @@ class Plant:
     def work(self) -> float:
         """Work done by the lab so far, less what damping took [J]; of an audited testbed."""
         return float(self._state.extra[-1])
+
+    def now(self) -> tuple[float, Array, Array, Array, float]:
+        """Time, q, u, thrust and impulse left in one go; the arrays go on moving, for who copies at once."""
+        (q, u), pushed, averaged = self.live, self._state.pushed, self._averaged
+        thrust = pushed if averaged == 1.0 else pushed / averaged
+        return self._steps * self.step_s, q, u, thrust, self._state.left.item()
 
     def feel(self) -> Felt:
         """What the contacts feel now."""

@@ -46,4 +46,5 @@ class WaypointPath:
     def at(self, t: float) -> tuple[Array, Array, Array, bool]:
         """Position, rate and acceleration at time t since the start, and whether the last hold is over."""
         leg = max(bisect_right(self._begins, t) - 1, 0)
-        return *self._segments[leg].at(t), t >= self._end
+        q, u, a = self._segments[leg].at(t)
+        return q, u, a, t >= self._end
