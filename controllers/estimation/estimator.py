@@ -42,7 +42,7 @@ class Estimator:
 
     def estimate(self, sample: Sample) -> State:
         """q and u at the time of the sample."""
-        t, joint_taken, joint_count, angle, rate, _, pose_count, _, applied = sample
+        t, joint_taken, joint_count, angle, rate, exposed, pose_count, measured, applied = sample
         fresh = joint_count > self._joint_count and _finite(angle.tolist() + rate.tolist())
         if self._begun:
             self._predict(t, applied, angle, rate, fresh and self._joint_count > 0)
@@ -54,7 +54,8 @@ class Estimator:
         pose, pose_age, ready = self._pose, 0.0, self._joint_count > 0 or not self._places
         if pose:
             if pose_count > self._pose_count:
-                self._take_pose(pose, sample)
+                self._pose_count = pose_count
+                self._take_pose(pose, t, exposed, measured)
             pose_age, ready = t - pose.exposed, ready and pose.started
         n, x, joint_age = self._n, self._x, t - self._joint_taken if self._places else 0.0
         return new(State, (t, ready, x[:n], x[n : 2 * n], self._deviation, pose_age, joint_age))
@@ -85,14 +86,13 @@ class Estimator:
         self._x[[n + i for i in self._places]] = rate
         self._x[2 * n :] = np.repeat(rate, extra)
 
-    def _take_pose(self, pose: PoseFilter, sample: Sample) -> None:
-        self._pose_count = sample.pose_count
-        if not _finite(sample.pose.tolist()) or sample.pose_taken > sample.t:
+    def _take_pose(self, pose: PoseFilter, t: float, exposed: float, measured: Array) -> None:
+        if not _finite(measured.tolist()) or exposed > t:
             return  # the guard sees the sample too and names it
         if pose.started:
-            mended = pose.correct(sample.pose_taken, sample.pose, self._x, self._deviation)
+            mended = pose.correct(exposed, measured, self._x, self._deviation)
         else:
-            mended = pose.start(sample.t, sample.pose_taken, sample.pose, self._x, self._deviation)
+            mended = pose.start(t, exposed, measured, self._x, self._deviation)
         if mended is not None:
             self._x, self._deviation = mended
 

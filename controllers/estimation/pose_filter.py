@@ -96,9 +96,12 @@ class PoseFilter:
         while len(drifts) > 1 and drifts[1][0] <= k:  # pictures come in turn: none asks for moments before this one
             del drifts[0]
         before, after = 9 * k, 9 * min(k + 1, last)
-        past = motions[before : before + 6], motions[after + 6 : after + 9], drifts[0][1], drifts[-1][1]
-        numbers = _NUMBERS(times[k], times[last], exposed, self.exposed)
-        found = self._correction((*past, pose, self.covariance, numbers, x, deviation))
+        found = self._correction(
+            (
+                motions[before : before + 6], motions[after + 6 : after + 9], drifts[0][1], drifts[-1][1],
+                pose, self.covariance, _NUMBERS(times[k], times[last], exposed, self.exposed), x, deviation,
+            )
+        )  # fmt: skip
         drifts.append((last + 1, found[:6]))
         self.covariance, self.exposed, end_x = found[6:15], exposed, 15 + self._n_x
         return found[15:end_x], found[end_x:]
