@@ -38,6 +38,21 @@ def test_every_preset_without_a_controller_replays_to_the_bit(bed: str, monkeypa
     assert result.ticks == len(log.rows) == 20
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("bed", BEDS)
+def test_every_preset_replays_in_both_modes_in_whichever_it_was_made(bed: str, monkeypatch: pytest.MonkeyPatch):
+    short = load(bed, [f"loop.duration_s={20 * load(bed).loop.period_s}"])
+    compiled = simulate_in_memory(short)
+    assert replay(compiled).first is None
+    monkeypatch.setenv("GRANITE_NO_COMPILER", "1")
+    interpreted = simulate_in_memory(short)
+    assert replay(compiled).first is None
+    monkeypatch.delenv("GRANITE_NO_COMPILER")
+    assert replay(interpreted).first is None
+    before_timing = compiled.channels.column("/timing", "tick")
+    np.testing.assert_array_equal(compiled.rows[:, :before_timing], interpreted.rows[:, :before_timing])
+
+
 @pytest.mark.parametrize("bed", ["free-flyer", "two-arm-free-flyer", "mrds-6a"])
 def test_a_log_made_in_one_mode_of_the_model_replays_in_the_other(bed: str, monkeypatch: pytest.MonkeyPatch):
     compiled = run(bed)

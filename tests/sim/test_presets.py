@@ -19,6 +19,8 @@ from config.records import Array
 from controllers.behaviours.holds import Holds
 from mrds.energy import Energy
 from mrds.model import Model
+from rt.audit import AuditVerdict
+from rt.session import simulate_in_memory
 from sim.lab import build_lab
 from sim.plant import Plant
 
@@ -230,6 +232,19 @@ def test_energy_is_the_work_of_motors_and_driven_contacts(bed: str) -> None:
     assert max(energy) > 1e-9
     np.testing.assert_allclose(np.array(energy[::2]) - energy[0], work, atol=1e-6 * max(energy))
     assert max(gap) < 1e-9
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("bed", DRIVEN)
+def test_the_books_of_a_driven_run_balance_to_its_end(bed: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("GRANITE_NO_COMPILER")
+    log = simulate_in_memory(load(bed, ["simulation.audit=true"]))
+    verdict = AuditVerdict(log.bed, log.channels)
+    verdict.update(log.rows)
+    result = verdict.result()
+    assert result is not None
+    assert result["checks"]["energy"]["largest"] < 1e-8
+    assert result["held"]
 
 
 def contact_power(bed: Testbed, models: dict[str, Model], plant: Plant, wrench: Array) -> float:
