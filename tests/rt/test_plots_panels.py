@@ -76,10 +76,10 @@ def test_forces_of_contacts_are_shown_by_size_with_the_squeeze_between_them():
     wrench = np.tile([0.3, 0.4, 0.0, 5.0, 12.0, 0.0], (TICKS, 1))
     figure = drawn(bar(wrench=wrench, squeeze=0.25))
     shown = lines(panel(figure, "contact\n[N]"))
-    assert {name: values[0] for name, values in shown.items()} == pytest.approx(
-        {"left grip": 0.5, "right grip": 13.0, "squeeze of bar": 0.25}
-    )
+    assert {name: values[0] for name, values in shown.items()} == pytest.approx({"left grip": 0.5, "right grip": 13.0})
+    assert lines(panel(figure, "squeeze\n[N, N m/m]"))["bar"] == pytest.approx(0.25)
     assert "contact\n[N m]" not in labels(figure)
+    assert "squeeze\n[N, N m/m]" not in labels(drawn(bar(wrench=wrench, squeeze=1e-12)))
 
 
 def test_moments_are_shown_where_a_contact_bears_them():
