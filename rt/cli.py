@@ -16,7 +16,7 @@ import signal
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 from rich.console import Console
@@ -27,9 +27,6 @@ from config.errors import InputError, expected_one_of
 from config.loader import load, presets
 from config.testbed import Testbed
 from mrds.compilation import CompilationError
-
-if TYPE_CHECKING:
-    from mrds.modes import Mode
 
 DONE, FAULT, BAD_INPUT, STOPPED, DIFFERS = 0, 1, 2, 3, 4
 #: what Typer makes of Ctrl-C
@@ -243,9 +240,11 @@ def modes(
     with _named(bed, testbed):
         found = modes_of(testbed, names)
     if as_json:
-        _print_json([{**mode._asdict(), **_complex(mode)} for mode in found])
+        _print_json(found.as_json())
     else:
-        report.put(out, [report.modes_table(testbed, found)])
+        report.put(out, [report.modes_table(testbed, found.modes)])
+        if found.complaint:
+            out.print(found.complaint, soft_wrap=True)
 
 
 @app.command(short_help="What this machine allows")
@@ -259,12 +258,6 @@ def doctor(as_json: AsJson = False) -> None:
         _print_json([finding._asdict() for finding in findings])
     else:
         report.put(out, [report.doctor_table(findings)])
-
-
-def _complex(mode: Mode) -> dict[str, Any]:
-    """The numbers that JSON has no way to write, as [real, imaginary]."""
-    shape = {name: [part.real, part.imag] for name, part in mode.shape.items()}
-    return {"eigenvalue": [mode.eigenvalue.real, mode.eigenvalue.imag], "shape": shape}
 
 
 def main() -> None:
