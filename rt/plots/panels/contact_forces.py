@@ -18,12 +18,12 @@ def contact_force_panels(run: Run) -> list[Panel]:
     """Sizes, not directions; panels of moments, in the colours of the forces, and of squeezes where there are any."""
     if not run.bed.contacts or not np.isfinite(run.force).any():
         return []
-    panels = [lines(run, "contact\n[N]", _by_contact(run, run.force))]
+    panels = [lines(run, "contact\n[N]", _by_contact(run, run.force), alone=True)]
     if np.nanmax(run.moment) > _NOTHING:
         panels.append(lines(run, "contact\n[N m]", _by_contact(run, run.moment), legend=False))
     if np.nanmax(run.squeeze, initial=0.0) > _NOTHING:
         squeezes = dict(zip(map(words, run.bed.squeezed), run.squeeze.T, strict=True))
-        panels.append(lines(run, f"squeeze\n[{SQUEEZE_UNIT}]", coloured(squeezes)))
+        panels.append(lines(run, f"squeeze\n[{SQUEEZE_UNIT}]", coloured(squeezes), alone=True))
     return panels
 
 
