@@ -69,6 +69,11 @@ def load(bed: str, overrides: Sequence[str] = ()) -> Testbed:
     return _check(content, source)
 
 
+def file_of(bed: str) -> Path:
+    """Where the testbed of that name stands."""
+    return _locate(bed)[0]
+
+
 def from_json(text: str, source: str = "stored configuration") -> Testbed:
     """The testbed that `to_json` wrote; `source` says in errors where the text is from."""
     try:

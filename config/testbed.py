@@ -53,6 +53,8 @@ class Testbed(Table):
 
     name: str
     title: str
+    #: where it is from, and which of its numbers are ours
+    note: str = ""
     seed: Annotated[int, Field(ge=0)]
     loop: Loop
     modules: tuple[Module, ...] = Field(min_length=1)

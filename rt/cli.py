@@ -24,7 +24,7 @@ from rich.progress import Progress
 from typer.core import TyperGroup
 
 from config.errors import InputError, expected_one_of
-from config.loader import load, presets
+from config.loader import file_of, load, presets
 from config.testbed import Testbed
 from mrds.compilation import CompilationError
 
@@ -114,7 +114,7 @@ def list_beds(as_json: AsJson = False) -> None:
 
 @app.command(short_help="What a testbed is")
 def show(bed: Bed, overrides: Overrides = None, as_json: AsJson = False) -> None:
-    """What a testbed is: modules, degrees of freedom, devices, gains."""
+    """What a testbed is: modules, degrees of freedom, devices, gains, and where it is from."""
     from rt import report
 
     testbed = load(bed, overrides or ())
@@ -122,6 +122,9 @@ def show(bed: Bed, overrides: Overrides = None, as_json: AsJson = False) -> None
         _print_json(testbed.model_dump(mode="json"))
     else:
         report.put(out, report.bed_tables(testbed))
+        if testbed.note:
+            out.print(f"note: {' '.join(testbed.note.split())}\n")
+        out.print(f"file: {file_of(bed)}", soft_wrap=True)
 
 
 @app.command(short_help="Run a testbed on the simulated plant", epilog=_EXIT_CODES)

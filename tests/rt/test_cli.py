@@ -482,7 +482,9 @@ def test_in_a_pipe_of_60_columns_nothing_is_cut_and_nothing_is_coloured():
     assert (said.code, said.err) == (0, "")
     assert re.search(r"[^\n -~─]", said.out) is None
     assert {"left_shoulder", "right_shoulder", "base_heading", "right_upper_arm"} <= set(said.out.split())
-    assert max(map(len, said.out.splitlines())) <= 60
+    *lines, file = said.out.splitlines()
+    assert max(map(len, lines)) <= 60
+    assert file.startswith("file: ")  # a path is left whole, to be copied
 
 
 def test_a_reader_that_has_seen_enough_is_no_fault():
