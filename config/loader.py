@@ -69,6 +69,11 @@ def load(bed: str, overrides: Sequence[str] = ()) -> Testbed:
     return _check(content, source)
 
 
+def file_of(bed: str) -> Path:
+    """Where the testbed of that name stands."""
+    return _locate(bed)[0]
+
+
 def from_json(text: str, source: str = "stored configuration") -> Testbed:
     """The testbed that `to_json` wrote; `source` says in errors where the text is from."""
     try:
@@ -92,6 +97,10 @@ def _locate(bed: str) -> tuple[Path, str | None]:
         return Path(f"{file}.toml"), variant
     name, slash, variant = bed.partition("/")
     known = _preset_names()
+    if bed.lower().endswith(".urdf"):
+        _refuse(bed, f"a robot, expected a testbed: a .toml file that has it as modules.M.urdf = '{Path(bed).name}'")
+    if name not in known and Path(bed).is_file():
+        _refuse(bed, "not a testbed, expected a preset or a file whose name ends in .toml")
     if name not in known:
         _refuse(bed or "BED", f"no preset '{name}', {expected_one_of(name, known)}, or a path to a .toml file")
     return _PRESETS / f"{name}.toml", variant if slash else None

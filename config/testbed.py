@@ -53,6 +53,8 @@ class Testbed(Table):
 
     name: str
     title: str
+    #: where it is from, and which of its numbers are ours
+    note: str = ""
     seed: Annotated[int, Field(ge=0)]
     loop: Loop
     modules: tuple[Module, ...] = Field(min_length=1)
@@ -110,9 +112,10 @@ class Testbed(Table):
 
     @property
     def squeezed(self) -> tuple[str, ...]:
-        """Modules with several contacts, whose forces may work against each other."""
-        sides = [side.module for contact in self.contacts for side in (contact.first, contact.second)]
-        return tuple(module.name for module in self.modules if sides.count(module.name) > 1)
+        """Modules that others hold at several places, whose forces may work against each other."""
+        sides = [{contact.first.module, contact.second.module} for contact in self.contacts]
+        held = [name for both in sides if len(both) > 1 for name in both]
+        return tuple(module.name for module in self.modules if held.count(module.name) > 1)
 
     @property
     def grips(self) -> tuple[str, ...]:

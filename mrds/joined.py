@@ -162,6 +162,20 @@ class Joined:
         """A: from the velocities of all hubs to the constrained ones."""
         return self.turn.T @ self._coupling()
 
+    def grasp_matrix(self, module: str) -> ca.SX:
+        """From the twist of a module that is frozen in its pose to the constrained velocities.
+
+        The twist is that of the middle of its points; the transpose takes holding forces to their wrench about it.
+        """
+        shown, carried = self._shown[module], [ca.SX(0, len(self._rows))]
+        places = ca.horzsplit(ca.reshape(shown["positions"], 3, len(shown.points)))
+        for place in places:
+            lever = place - sum(places) / len(places)
+            # v + omega x lever, omega
+            moved = ca.vertcat(ca.horzcat(ca.SX.eye(3), -ca.skew(lever)), ca.horzcat(ca.SX(3, 3), ca.SX.eye(3)))
+            carried.append(moved[self._rows, self._rows])
+        return self.turn.T @ self._C[module] @ ca.vertcat(*carried)
+
     def solve(self, y: ca.SX, net_force: ca.SX) -> Held:
         """[-S -A; -A^T H] [F_c; u'] = [-y; f], with S = C Lambda^-1 C^T over the leaves; y is a turned demand."""
         S, A, H = ca.SX(self.n_held, self.n_held), self._coupling(), self.mass_matrix()

@@ -68,7 +68,7 @@ def modes(
         value = complex(values[i])
         if abs(value) ** 2 > known and value.imag >= 0:
             growth, shape = value.real, _shape(linear, vectors[:, i])
-            ratio, unstable = -growth / abs(value), growth * abs(value) > known
+            ratio, unstable = -growth / abs(value), bool(growth * abs(value) > known)
             found.append(Mode(abs(value) / (2 * math.pi), ratio, value, shape, rigid=False, unstable=unstable))
     return tuple(found)
 

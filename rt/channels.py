@@ -48,7 +48,7 @@ class Truth(NamedTuple):
     tank: float  #: impulse left [N s]
     closed: Array = NOTHING  #: (n_c) each contact: 0 open, 1 closed, 2 closed and slipping
     wrench: Array = NOTHING  #: (n_c d) of each contact, by its first side on its second, in world axes
-    squeeze: Array = NOTHING  #: of each module between contacts: how much of their forces does not move it [N]
+    squeeze: Array = NOTHING  #: of each module between contacts: how much of their forces cancels [N, N m/m]
     caught: Array = NOTHING  #: (n_c) size of the impulses of taking hold so far [N s, N m s]
     lost: Array = NOTHING  #: (1) energy that taking hold took so far [J]; nothing without contacts
     audit: Array = NOTHING  #: what `config.audit` names, or nothing

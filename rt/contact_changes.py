@@ -24,16 +24,18 @@ class Change(NamedTuple):
     contact: str
     what: str  #: opened, closed, slips, sticks, struck or out of reach
     impulse: float  #: [N s]
-    energy_lost: float  #: of all contacts that changed in this period [J]
+    #: of all contacts that changed in this period [J]; told once, with the greatest impulse, and none with the others
+    energy_lost: float | None
 
     @property
     def sentence(self) -> str:
         """What happened, in words."""
         if self.what == OUT_OF_REACH:
             return f"contact {self.contact} is told to close, but what it should hold is out of reach"
-        took = f", an impulse of {self.impulse:.3g} N s took {self.energy_lost:.3g} J" if self.impulse > 0 else ""
+        impulse = f"an impulse of {self.impulse:.3g} N s"
+        took = f", by {impulse}" if self.energy_lost is None else f", {impulse} took {self.energy_lost:.3g} J"
         verb = {"opened": "opened", "closed": "closed", "struck": "was struck"}.get(self.what, self.what)
-        return f"contact {self.contact} {verb}{took}"
+        return f"contact {self.contact} {verb}{took if self.impulse > 0 else ''}"
 
 
 class ContactChanges:
@@ -57,11 +59,21 @@ class ContactChanges:
 
     def _changes(self, row: Array, before: Array, now: Array) -> Iterator[Change]:
         n, at = len(self._names), (float(row[self._t]), int(row[self._tick]))
-        lost = float(now[-1] - before[-1])
-        for i, name in enumerate(self._names):
-            was, status, impulse = before[i], now[i], float(now[n + i] - before[n + i])
-            if status != was:
-                what = "sticks" if (was, status) == (2, 1) else _WORDS[int(status)]
-                yield Change(*at, name, what, impulse, lost)
-            elif impulse > 0:
-                yield Change(*at, name, "struck", impulse, lost)
+        impulses, lost = now[n : 2 * n] - before[n : 2 * n], float(now[-1] - before[-1])
+        found = [
+            Change(*at, name, what, float(impulse), None)
+            for name, was, status, impulse in zip(self._names, before[:n], now[:n], impulses, strict=True)
+            if (what := _what(was, status, impulse))
+        ]
+        greatest = max(range(len(found)), key=lambda i: found[i].impulse, default=None)
+        for i, change in enumerate(found):
+            yield change._replace(energy_lost=lost) if i == greatest else change
+
+
+def _what(was: float, status: float, impulse: float) -> str | None:
+    """What a contact did between two ticks, if anything."""
+    if status == was:
+        return "struck" if impulse > 0 else None
+    if (was, status) == (3, 0):
+        return None  # it was told to close and could not: now that it need not, it is as open as before
+    return "sticks" if (was, status) == (2, 1) else _WORDS[int(status)]

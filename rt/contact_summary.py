@@ -11,6 +11,9 @@ from config.testbed import Testbed
 from rt.channels import Channels
 from rt.contact_changes import ContactChanges
 
+#: one number for forces and moments together: a moment counts as the forces that make it on a lever of a metre
+SQUEEZE_UNIT = "N, N m/m"
+
 
 class ContactSummary:
     """Gathers the largest forces and the changes."""
@@ -61,7 +64,7 @@ class ContactSummary:
                 for contact, force, moment, ticks in borne
             },
             "squeeze": {
-                name: {"unit": "N", "max": float(size)}
+                name: {"unit": SQUEEZE_UNIT, "max": float(size)}
                 for name, size in zip(self._bed.squeezed, self._squeeze, strict=True)
             },
             "switching": self._events,

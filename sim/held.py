@@ -25,7 +25,7 @@ class Felt(NamedTuple):
     """What the contacts of a testbed feel; nothing of those that are open."""
 
     wrench: Array  #: (n_c d) by the first side on the second, at it, in world axes
-    squeeze: Array  #: of each module between contacts: size of the part of their forces that does not move it [N]
+    squeeze: Array  #: of each module between contacts: how much of their forces cancels [N, N m/m]
     gap: float  #: largest of all [m, rad]
     slip: float  #: largest of all [m/s, rad/s]
     independence: float  #: sine of the least angle of a constraint to the others

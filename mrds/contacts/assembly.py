@@ -164,6 +164,14 @@ class Assembly:
         facts = self._facts(self._modular(q, u))
         return ca.Function("borne", [q, u, free_force, force], level.call([*facts, free_force, force]))
 
+    @cached_property
+    def grasps(self) -> ca.Function:
+        """q -> for every module the matrix from its twist, frozen in its pose, to the constrained velocities."""
+        q, u, _ = self._state()
+        level = self._level("grasp_level", [], [self.joined.grasp_matrix(name) for name in self._modules], of=SEEN)
+        facts = self._facts(self._modular(q, ca.MX.zeros(*u.shape), of=SEEN), SEEN)
+        return ca.Function("grasps", [q], level.call(facts))
+
     def rk4(self, name: str, project: bool) -> ca.Function:
         """(q, u, force, h) -> q, u after h, independence: nothing is done to the contacts from outside."""
         still, h = ca.MX.zeros(self.joined.n_held), ca.MX.sym("h")

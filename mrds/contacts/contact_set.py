@@ -29,6 +29,8 @@ SOUND = 1e-6
 NO_FEEDBACK = (0.0, 0.0)
 #: poses are projected until no gap is greater [m, rad]
 CLOSED = 1e-12
+#: forces with a lever shorter than this do not turn a module, per metre between them
+NO_LEVER = 1e-6
 
 
 class Motion(NamedTuple):
@@ -78,9 +80,7 @@ class ContactSet:
         self.assembly = Assembly(modules, contacts, planar, hubs(modules, contacts, planar, slipping), slipping)
         joined = self.assembly.joined
         self.n_held, self.n_free = joined.n_held, joined.n_free
-        #: where the velocities of each module stand
-        self._columns = _slices([len(velocities(m)) for m in modules.values()], list(modules))
-        self.n_u = sum(at.stop - at.start for at in self._columns.values())
+        self.n_u = sum(len(velocities(m)) for m in modules.values())
         #: where the holding forces of each contact stand
         self.rows = _slices([j.n_held for j in joined.joints], [c.name for c in contacts])
         self._still = np.zeros(self.n_held)
@@ -170,17 +170,23 @@ class ContactSet:
         return self._kernels["normalised"].call(carried)[0].copy()
 
     def internal_force(self, module: str, q: ArrayLike, force: ArrayLike) -> Array:
-        """The part of the holding forces on a module that does no work on it, whatever it does: the squeeze.
+        """The part of the holding forces on a module that cancels: the squeeze.
 
-        It is what is left of `force` outside the range of the grasp map, with moments counted per metre.
+        The module counts as frozen in its pose and cut loose from its base: joints and bending have no part in it.
+        What is left of the forces by its contacts with others, once the smallest that push and turn it as much are
+        taken out, neither accelerates it as a whole nor turns it. Moments are counted per metre.
         """
-        if module not in self._columns:
+        if module not in self.modules:
             raise InputError(f"module '{module}', {expected_one_of(module, list(self.modules))}")
-        A = self.constraint_matrix(q)[:, self._columns[module]]
-        touching = np.any(A != 0, axis=1)
-        squeeze: Array = np.where(touching, np.asarray(force, dtype=float), 0.0)
-        squeeze -= A @ np.linalg.lstsq(A.T @ A, A.T @ squeeze, rcond=1e-12)[0]
-        return squeeze
+        G = self._kernels["grasps"].call(q)[list(self.modules).index(module)]
+        squeeze, given = np.zeros(self.n_held), np.asarray(force, dtype=float)
+        for contact in self.contacts:
+            # What holds a module to itself cancels whatever it does, and says nothing of how others press on it.
+            if (contact.first.module == module) != (contact.second.module == module):
+                squeeze[self.rows[contact.name]] = given[self.rows[contact.name]]
+        U, sizes, _ = np.linalg.svd(G, full_matrices=False)
+        U = U[:, sizes > NO_LEVER * sizes.max(initial=0.0)]
+        return squeeze - U @ (U.T @ squeeze)
 
     def rk4(
         self,
@@ -282,7 +288,8 @@ class ContactSet:
     @cached_property
     def _kernels(self) -> dict[str, Kernel]:
         a = self.assembly
-        return compile_functions("system", [a.accelerate(), a.driven_at, a.errors_at, a.correct, a.rate, a.normalised])
+        functions = [a.accelerate(), a.driven_at, a.errors_at, a.correct, a.grasps, a.rate, a.normalised]
+        return compile_functions("system", functions)
 
     @cached_property
     def _steps(self) -> dict[str, Kernel]:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
-from config.loader import load, presets
+from config.loader import file_of, load, presets
 from rt.cli.arguments import AsJson, Bed, Overrides, named
 from rt.cli.screen import err, out, print_json
-
-if TYPE_CHECKING:
-    from mrds.modes import Mode
 
 
 def list_beds(as_json: AsJson = False) -> None:
@@ -26,7 +23,7 @@ def list_beds(as_json: AsJson = False) -> None:
 
 
 def show(bed: Bed, overrides: Overrides = None, as_json: AsJson = False) -> None:
-    """What a testbed is: modules, degrees of freedom, devices, gains."""
+    """What a testbed is: modules, degrees of freedom, devices, gains, and where it is from."""
     from rt.report.table import put
     from rt.report.testbed import bed_tables
 
@@ -37,6 +34,9 @@ def show(bed: Bed, overrides: Overrides = None, as_json: AsJson = False) -> None
         with named(bed, testbed):
             tables = list(bed_tables(testbed))
         put(out, tables)
+        if testbed.note:
+            out.print(f"note: {' '.join(testbed.note.split())}\n")
+        out.print(f"file: {file_of(bed)}", soft_wrap=True)
 
 
 def modes(
@@ -59,12 +59,8 @@ def modes(
     with named(bed, testbed), preparing(not as_json and err.is_terminal):
         found = modes_of(testbed, names)
     if as_json:
-        print_json([{**mode._asdict(), **_complex(mode)} for mode in found])
+        print_json(found.as_json())
     else:
-        put(out, [modes_table(testbed, found)])
-
-
-def _complex(mode: Mode) -> dict[str, Any]:
-    """The numbers that JSON has no way to write, as [real, imaginary]."""
-    shape = {name: [part.real, part.imag] for name, part in mode.shape.items()}
-    return {"eigenvalue": [mode.eigenvalue.real, mode.eigenvalue.imag], "shape": shape}
+        put(out, [modes_table(testbed, found.modes)])
+        if found.complaint:
+            out.print(found.complaint, soft_wrap=True)

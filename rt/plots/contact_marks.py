@@ -67,17 +67,24 @@ def draw_surfaces(axes: Axes, scene: Scene, seen: Array, margin: float) -> list[
     return handles
 
 
-def name_contacts(axes: Axes, names: Mapping[int, str], there: Mapping[int, Spot]) -> None:
-    """Beside the marks, on the side away from the middle of them all, where they are few enough."""
+def outward(there: Mapping[int, Spot]) -> dict[int, tuple[Array, Array]]:
+    """Place of each contact that has a name, and on which side of it the name stands: away from the middle of them all.
+
+    None has one where they are too many.
+    """
     if not 0 < len(there) <= _NAMED:
-        return
+        return {}
     places = np.array([spot.place for spot in there.values()])
     middle = places.mean(axis=0) if len(places) > 1 else places[0] - (1.0, -1.0)
-    for i, (place, outward) in zip(there, zip(places, places - middle, strict=True), strict=True):
-        x, y = np.where(outward < 0, -1, 1)
+    return {i: (place, np.where(place < middle, -1, 1)) for i, place in zip(there, places, strict=True)}
+
+
+def name_contacts(axes: Axes, names: Mapping[int, str], there: Mapping[int, Spot]) -> None:
+    """Beside the marks."""
+    for i, (place, (x, y)) in outward(there).items():
         text = axes.annotate(
-            words(names[i]), place, xytext=(9 * x, 9 * y), textcoords="offset points", color=CONTACT, size=10,
-            ha="left" if x > 0 else "right", va="bottom" if y > 0 else "top", zorder=23,
+            words(names[i]), (place[0], place[1]), xytext=(9 * x, 9 * y), textcoords="offset points",
+            color=CONTACT, size=10, ha="left" if x > 0 else "right", va="bottom" if y > 0 else "top", zorder=23,
         )  # fmt: skip
         text.set_path_effects([withStroke(linewidth=3, foreground="white")])
 

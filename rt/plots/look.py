@@ -7,7 +7,7 @@ from typing import Any
 from matplotlib import colormaps
 from matplotlib.colors import to_hex
 
-#: a slide of 16:9
+#: a slide of 16:9; taller where many panels need their room
 SIZE_IN = (13.33, 7.5)
 DPI = 130
 

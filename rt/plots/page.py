@@ -15,8 +15,11 @@ from config.errors import InputError
 from rt.log import Log
 from rt.plots.look import DPI, SIZE_IN, SOFT, STOP, STYLE
 from rt.plots.run import Run
-from rt.plots.time_panels import draw_time_panels
+from rt.plots.time_panels import draw_time_panels, time_panels
 from rt.plots.view import draw_view
+
+#: of the page, what the title takes, and what a panel with its names needs at least
+_HEAD_IN, _PANEL_IN = 0.9, 0.88
 
 
 def plot_log(log: Log, path: Path, overwrite: bool = False) -> None:
@@ -40,11 +43,14 @@ def plot_log(log: Log, path: Path, overwrite: bool = False) -> None:
 def build_page(log: Log) -> Figure:
     """The page as a figure, to be drawn in the page's style."""
     run = Run(log)
-    figure = Figure(figsize=SIZE_IN, dpi=DPI, layout=ConstrainedLayoutEngine(rect=(0.005, 0.005, 0.985, 0.88)))
+    panels, (width, height) = time_panels(run), SIZE_IN
+    height = max(height, _HEAD_IN + _PANEL_IN * sum(panel.height for panel in panels))
+    below = ConstrainedLayoutEngine(rect=(0.005, 0.005, 0.985, 1 - _HEAD_IN / height))
+    figure = Figure(figsize=(width, height), dpi=DPI, layout=below)
     _write_title(figure, log, run)
     left, right = figure.subfigures(1, 2, squeeze=False, width_ratios=(1.2, 1.0), wspace=0.02)[0]
     draw_view(left.subplots(), run)
-    draw_time_panels(right, run)
+    draw_time_panels(right, run, panels)
     return figure
 
 
@@ -55,7 +61,8 @@ def _write_title(figure: Figure, log: Log, run: Run) -> None:
     if len(taken):
         median, late = np.percentile(taken, (50, 99))
         facts.append(f"tick of {1e3 * bed.loop.period_s:.3g} ms, taking {median:.2g} ms (99 %: {late:.2g} ms)")
-    figure.text(0.015, 0.95, bed.title, fontsize=min(20.0, 1500 / max(len(bed.title), 1)), weight="bold", va="center")
-    figure.text(0.015, 0.903, "  ·  ".join(facts), fontsize=11, color=SOFT, va="center")
+    title, line = (1 - down / figure.get_figheight() for down in (0.38, 0.73))
+    figure.text(0.015, title, bed.title, fontsize=min(20.0, 1500 / max(len(bed.title), 1)), weight="bold", va="center")
+    figure.text(0.015, line, "  ·  ".join(facts), fontsize=11, color=SOFT, va="center")
     if not log.complete:
-        figure.text(0.985, 0.903, "the log is cut: the run went on", fontsize=11, color=STOP, va="center", ha="right")
+        figure.text(0.985, line, "the log is cut: the run went on", fontsize=11, color=STOP, va="center", ha="right")

@@ -10,6 +10,7 @@ from rt.plots.panels.bending import bending_panels
 from rt.plots.panels.contact_forces import contact_force_panels
 from rt.plots.panels.contact_states import contact_state_panels
 from rt.plots.panels.motion import motion_panels
+from rt.plots.panels.panel import Panel
 from rt.plots.panels.step_times import step_time_panels
 from rt.plots.panels.torques import torque_panels
 from rt.plots.panels.tracking import tracking_panels
@@ -30,9 +31,13 @@ _KINDS = (
 )
 
 
-def draw_time_panels(figure: SubFigure, run: Run) -> None:
+def time_panels(run: Run) -> list[Panel]:
     """Those panels that this run has something to show in."""
-    panels = [panel for kind in _KINDS for panel in kind(run)]
+    return [panel for kind in _KINDS for panel in kind(run)]
+
+
+def draw_time_panels(figure: SubFigure, run: Run, panels: list[Panel]) -> None:
+    """One below the other."""
     heights = [panel.height for panel in panels]
     column = list(figure.subplots(len(panels), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0])
     for axes, panel in zip(column, panels, strict=True):

@@ -10,7 +10,7 @@ from matplotlib.patches import Patch, Rectangle
 from matplotlib.patheffects import withStroke
 
 from config.records import Array
-from rt.plots.contact_marks import contact_keys, draw_contacts, draw_surfaces, name_contacts, spots
+from rt.plots.contact_marks import contact_keys, draw_contacts, draw_surfaces, name_contacts, outward, spots
 from rt.plots.look import GRANITE, HULL_FIRST, HULL_LAST, INK, PATH, PLUME, SOFT, STOP, words
 from rt.plots.pose import Ink, draw_pose, draw_stand
 from rt.plots.projection import FROM_ABOVE, Projection, widest
@@ -27,7 +27,7 @@ _POSES = 5
 _PATHS = 4
 #: thickness of a rigid link as a part of the base that carries it, or of all that is seen
 _LINK_OF_BASE, _LINK_OF_SCENE = 0.17, 0.012
-#: room for a time beside a module without a base, as a part of all that is seen
+#: room for a time beside a module, or for the name of a contact, as a part of all that is seen
 _ROOM = 0.07
 #: how near the sides of an open contact are when a line joins them, as a part of all that is seen
 _NEAR = 0.35
@@ -47,7 +47,7 @@ class View:
         bases = [s.radius for s in self.scene.silhouettes if s.corners and s.links]
         self.thickness = _LINK_OF_BASE * bases[0] if bases else _LINK_OF_SCENE * self.size
         #: how far around the main module nothing should be written
-        self.clearance = self._reach() or _ROOM * self.size
+        self.clearance = max(self._reach(), _ROOM * self.size)
         self.poses = _poses(self.seen, self.size)
 
     def _reach(self) -> float:
@@ -127,13 +127,17 @@ def _mark_contacts(axes: Axes, view: View) -> list[Artist]:
 
 
 def _draw_stands(axes: Axes, view: View) -> None:
+    """With the names of their modules where there are several, on the side to which the arm does not go."""
     for module in view.scene.silhouettes:
         for stand in module.stands:
             draw_stand(axes, view.seen[-1, stand], 2.2 * view.thickness)
         if module.stands and len(view.scene.silhouettes) > 1:
             x, y = view.seen[-1, module.stands[0]]
-            axes.text(x, y - 4.2 * view.thickness, words(module.name), color=SOFT, ha="center", va="top", zorder=22)
-            axes.update_datalim([(x, y - 8.0 * view.thickness)])
+            up = 1 if (view.seen[[0, -1], module.followed, 1] < y).all() else -1
+            side = "bottom" if up > 0 else "top"
+            place = y + up * 4.2 * view.thickness
+            axes.text(x, place, words(module.name), color=SOFT, ha="center", va=side, zorder=22)
+            axes.update_datalim([(x, y + up * 8.0 * view.thickness)])
 
 
 def _known(q: Array) -> Indices:
@@ -165,7 +169,9 @@ def _write_times(axes: Axes, view: View) -> None:
     if np.linalg.norm(path[-1] - path[0]) > radius:
         labels[0] = f"{run.t[view.ticks[0]]:.4g} s", INK
     parts = [part for s in view.scene.silhouettes for part in (*s.links, *s.beams)]
-    busy = np.vstack((path, *(view.seen[[0, -1], end] for part in parts for end in part)))
+    named = outward(spots(view.scene, view.seen[-1]))
+    beside = [place + _ROOM * view.size * direction for place, direction in named.values()]
+    busy = np.vstack((path, *(view.seen[[0, -1], end] for part in parts for end in part), *beside))
     angles = np.linspace(0, 2 * np.pi, 16, endpoint=False)
     around = radius * np.column_stack((1.5 * np.cos(angles), 1.3 * np.sin(angles)))
     for i, (label, colour) in labels.items():

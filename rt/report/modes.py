@@ -21,7 +21,8 @@ def modes_table(bed: Testbed, modes: Sequence[Mode]) -> Table:
         most = sorted(mode.shape.items(), key=lambda part: -abs(part[1]))[:_SHAPE_PARTS]
         shape = ", ".join(f"{name} {part.real:.3g}" for name, part in most if abs(part) > _SHAPE_LEAST)
         pace = "-" if mode.rigid else f"{mode.frequency:.6g}"
-        kind = "rigid" if mode.rigid else "unstable" if mode.unstable else f"{round(mode.damping_ratio, 9):.4g}"
+        damping = round(mode.damping_ratio, 9) + 0.0  # minus zero is zero
+        kind = "rigid" if mode.rigid else "unstable" if mode.unstable else f"{damping:.4g}"
         rows.append((str(i), pace, kind, shape))
     title = f"Modes of {bed.name} about its start"
     return table(title, ("mode", "frequency [Hz]", "damping ratio", "shape"), rows, sentences=1)

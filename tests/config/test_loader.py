@@ -157,3 +157,11 @@ def test_a_flexible_robot_is_refused_while_no_controller_knows_one() -> None:
     flexible = "{length_m=0.3, line_density_kg_m=1.0, ei_n_m2=10.0, modes_y=1}"
     with pytest.raises(InputError, match=r"bodies\.forearm\.flexible: the controllers know rigid bodies only"):
         load("free-flyer", [f"modules.vehicle.bodies.forearm.flexible={flexible}"])
+
+
+def test_a_file_that_is_no_testbed_is_called_so(tmp_path: Path) -> None:
+    (tmp_path / "notes").write_text("no testbed")
+    with pytest.raises(InputError, match=r"notes: not a testbed, expected a preset or a file whose name ends in .toml"):
+        load(str(tmp_path / "notes"))
+    with pytest.raises(InputError, match=r"arm.urdf: a robot, expected a testbed: .* modules.M.urdf = 'arm.urdf'"):
+        load(str(tmp_path / "arm.urdf"))

@@ -125,3 +125,9 @@ def test_a_module_that_can_not_move_is_refused() -> None:
 def test_a_controller_needs_its_limits() -> None:
     sentence = complaint("safety.tracking_error_m=none", bed="free-flyer")
     assert "safety.tracking_error_m is missing, expected a number beside a controller" in sentence
+
+
+def test_a_module_may_be_squeezed_where_others_hold_it_at_several_places():
+    assert load("fixed-dual-arm").squeezed == ("object",)
+    assert load("sun-planar").squeezed == ("object",)  # the motors on the arms are held by the arms themselves
+    assert load("mrds-6a").squeezed == ()

@@ -7,12 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from config import testbed
 from config.contacts import Contact, Side
 from config.errors import InputError
 from mrds.contacts import KINDS
 from mrds.contacts.events import What
 from mrds.contacts.kind import Kind, known
 from mrds.system import System
+from rt.session import simulate_in_memory
 from tests.mrds.random_systems import plain_body
 
 PAGE = (Path(__file__).parents[2] / "docs" / "contacts.md").read_text()
@@ -66,6 +68,14 @@ def test_the_example_of_a_kind_works(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_the_example_of_a_motion_is_a_contact():
-    (content,) = tomllib.loads(example("toml"))["contacts"]
-    shaker = Contact.model_validate(content)
-    assert set(shaker.motion.profiles) == {"x", "rz"}
+    content = tomllib.loads(example("toml"))
+    (shaker,) = content["contacts"]
+    assert set(Contact.model_validate(shaker).motion.profiles) == {"x", "rz"}
+    body = {"name": "body", "mass_kg": 2.0, "inertia_kg_m2": 0.03}
+    points = [{"name": "grip", "body": "body", "position_m": [0.0, 0.0]}]
+    load = {"name": "load", "dimension": "planar", "base": "floating", "bodies": [body], "points": points}
+    loop = {"period_s": 0.01, "duration_s": 0.05}
+    rest = {"name": "shaken", "title": "The example of the page", "seed": 1, "loop": loop, "modules": [load]}
+    log = simulate_in_memory(testbed.Testbed.model_validate(content | rest))
+    heading = log.rows[:, log.channels.column("/truth", "body_heading_rad")]
+    np.testing.assert_allclose(np.diff(heading), 0.3 * 0.01, atol=1e-9)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from config.contacts import Contact, Side
 from config.errors import InputError
+from config.modules import Module
 from mrds.contacts import KINDS
 from mrds.contacts.contact_set import DEPENDENT
 from mrds.contacts.kind import Relative
@@ -227,6 +228,54 @@ def test_the_internal_force_is_what_does_no_work_on_the_body(grasp):
     assert np.linalg.norm(internal) > 0
     with pytest.raises(InputError, match="module 'cup'"):
         closed.internal_force("cup", q, force)
+
+
+def held_at_both_ends(bodies: list[dict], joints: tuple = (), more: tuple = ()) -> System:
+    """A module of 1 m along x whose ends, points a and b, are pinned to the ground."""
+    points = [
+        {"name": "a", "body": bodies[0]["name"], "position_m": [0.0, 0.0]},
+        {"name": "b", "body": bodies[-1]["name"], "position_m": [1.0 / len(bodies), 0.0]},
+    ]
+    content = {"bodies": bodies, "joints": list(joints), "points": points}
+    link = Module.model_validate({"name": "link", "dimension": "planar", "base": "floating", **content})
+    pins = [
+        Contact(name=end, kind="revolute", first=Side(position_m=(x, 0.0)), second=Side(module="link", point=end))
+        for end, x in (("a", 0.0), ("b", 1.0))
+    ]
+    return System([link], [*pins, *more])
+
+
+def test_the_squeeze_of_a_link_is_there_however_it_bends():
+    """Pulled at both ends by 3 N: its elastic motions do work against that, its motions as a whole do not."""
+    beam = {"length_m": 1.0, "line_density_kg_m": 0.5, "ei_n_m2": 4.0, "modes_y": 2}
+    closed = held_at_both_ends([{"name": "beam", "flexible": beam}]).contact_set()
+    pull = np.array([-3.0, 0.0, 3.0, 0.0])
+    for bent in (0.0, 1e-6, 1e-3):
+        q = np.array([0.0, 0.0, 0.0, bent, 0.0])
+        # The ends are 2 bent apart across, so the pull turns the link by 3 N on that lever; the rest cancels.
+        np.testing.assert_allclose(closed.internal_force("link", q, pull), pull, atol=10 * bent)
+
+
+def test_the_squeeze_of_jointed_arms_is_that_of_their_frozen_pose():
+    """The pull along the line of the hands cancels, though it would unfold the arms; a push across does not."""
+    half = {"mass_kg": 1.0, "inertia_kg_m2": 0.1}
+    bodies = [{"name": "first", **half}, {"name": "last", **half}]
+    joint = {"name": "elbow", "parent": "first", "child": "last", "origin_m": [0.5, 0.0]}
+    folded = held_at_both_ends(bodies, (joint,)).contact_set()
+    q, pull = np.array([0.0, 0.0, 0.4, -0.8]), np.array([-3.0, 0.0, 3.0, 0.0])
+    across = np.array([0.0, 0.0, 0.0, 2.0])
+    np.testing.assert_allclose(folded.internal_force("link", q, pull + across), pull, atol=1e-12)
+
+
+def test_a_contact_of_a_module_with_itself_is_no_squeeze():
+    itself = Contact(
+        name="itself", kind="revolute", first=Side(module="link", point="a"), second=Side(module="link", point="b")
+    )
+    system = held_at_both_ends([{"name": "rod", "mass_kg": 1.0, "inertia_kg_m2": 0.1}], more=(itself,))
+    q, force = np.zeros(3), np.array([-3.0, 0.0, 3.0, 0.0, 7.0, 5.0])
+    assert system.contact_set().internal_force("link", q, force) == pytest.approx([-3.0, 0.0, 3.0, 0.0, 0.0, 0.0])
+    assert system.contact_set(["a"]).internal_force("link", q, [4.0, 1.0]) == pytest.approx(0.0, abs=1e-15)
+    assert system.contact_set([]).internal_force("link", q, []).shape == (0,)
 
 
 def test_a_step_is_the_four_stages_written_out(grasp):

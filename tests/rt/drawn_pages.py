@@ -1,12 +1,14 @@
 """Runs with their events, the pages drawn of them, and what can be read there."""
 
 import dataclasses
+import itertools
 
 import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.text import Text
+from matplotlib.transforms import BboxBase
 
 from rt.channels import Channels
 from rt.events import Events
@@ -68,14 +70,24 @@ def legend(axes: Axes) -> list[str]:
 
 def assert_nothing_is_cut(figure: Figure) -> None:
     """Every text lies on the page as a whole."""
-    figure.draw_without_rendering()
     width, height = figure.bbox.width, figure.bbox.height
+    for text, box in _boxes(figure):
+        assert 0 <= box.x0 < box.x1 <= width, text
+        assert 0 <= box.y0 < box.y1 <= height, text
+
+
+def overprinted(figure: Figure) -> list[tuple[str, str]]:
+    """Texts that lie one on the other; touching by two points is none."""
+    boxes = [(text.get_text(), box.padded(-2.0)) for text, box in _boxes(figure)]
+    return [(a, b) for (a, box), (b, other) in itertools.combinations(boxes, 2) if box.overlaps(other)]
+
+
+def _boxes(figure: Figure) -> list[tuple[Text, BboxBase]]:
+    """Every text that is seen, and the room it takes [pixels]."""
+    figure.draw_without_rendering()
     unseen = [label for axes in figure.axes for label in _labels_out_of_view(axes)]
-    for text in figure.findobj(Text):
-        if text.get_visible() and text.get_text() and text not in unseen:
-            box = text.get_window_extent()
-            assert 0 <= box.x0 < box.x1 <= width, text
-            assert 0 <= box.y0 < box.y1 <= height, text
+    shown = [t for t in figure.findobj(Text) if t.get_visible() and t.get_text() and t not in unseen]
+    return [(text, text.get_window_extent()) for text in shown]
 
 
 def _labels_out_of_view(axes: Axes) -> list[Text]:

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from drawn_pages import drawn, legend, lines, panel, texts, told
+from drawn_pages import assert_nothing_is_cut, drawn, legend, lines, overprinted, panel, run, texts, told
 from jointed_beds import bar_between_arms, box_in_space, chain
 from matplotlib.collections import LineCollection
 from matplotlib.colors import to_rgba
@@ -28,8 +28,7 @@ def labels(figure) -> list[str]:
 def test_a_bed_without_a_controller_shows_its_motion_instead_of_errors():
     q = np.random.default_rng(1).normal(size=(TICKS, 5))
     figure = drawn(told(bar_between_arms(), q))
-    expected = ["position\n[m]", "turn\n[rad]", "joint\n[rad]", "torque\n[N m]", "contact\n[N]", "steps\n[us]"]
-    assert labels(figure) == expected
+    assert labels(figure) == ["position\n[m]", "turn\n[rad]", "joint\n[rad]", "contact\n[N]", "steps\n[us]"]
     joints = lines(panel(figure, "joint\n[rad]"))
     assert joints["left joint"] == pytest.approx(q[:, 0])
     assert joints["right joint"] == pytest.approx(q[:, 1])
@@ -38,7 +37,9 @@ def test_a_bed_without_a_controller_shows_its_motion_instead_of_errors():
 
 
 def test_a_joint_and_its_torque_have_the_same_colour():
-    figure = drawn(bar())
+    log = told(bar_between_arms(), np.ones((TICKS, 5)))
+    log.rows[:, log.channels.place("/applied", "torque")] = 0.5
+    figure = drawn(log)
     joints, torques = (panel(figure, label).lines for label in ("joint\n[rad]", "torque\n[N m]"))
     assert {line.get_label(): line.get_color() for line in joints} == {
         line.get_label(): line.get_color() for line in torques
@@ -56,7 +57,7 @@ def test_a_wheel_that_spins_does_not_press_the_other_joints_flat():
 def test_the_deflection_of_a_tip_is_the_sum_of_its_modes_in_millimetres():
     q = np.random.default_rng(2).normal(size=(TICKS, 3))
     figure = drawn(told(load("mrds-1"), q))
-    assert labels(figure) == ["joint\n[rad]", "deflection\n[mm]", "torque\n[N m]", "steps\n[us]"]
+    assert labels(figure) == ["joint\n[rad]", "deflection\n[mm]", "steps\n[us]"]
     # A cantilever's eigenfunctions are 2 and -2 at the tip.
     assert lines(panel(figure, "deflection\n[mm]"))["link"] == pytest.approx(2e3 * (q[:, 1] - q[:, 2]), rel=1e-6)
 
@@ -76,10 +77,10 @@ def test_forces_of_contacts_are_shown_by_size_with_the_squeeze_between_them():
     wrench = np.tile([0.3, 0.4, 0.0, 5.0, 12.0, 0.0], (TICKS, 1))
     figure = drawn(bar(wrench=wrench, squeeze=0.25))
     shown = lines(panel(figure, "contact\n[N]"))
-    assert {name: values[0] for name, values in shown.items()} == pytest.approx(
-        {"left grip": 0.5, "right grip": 13.0, "squeeze of bar": 0.25}
-    )
+    assert {name: values[0] for name, values in shown.items()} == pytest.approx({"left grip": 0.5, "right grip": 13.0})
+    assert lines(panel(figure, "squeeze\n[N, N m/m]"))["bar"] == pytest.approx(0.25)
     assert "contact\n[N m]" not in labels(figure)
+    assert "squeeze\n[N, N m/m]" not in labels(drawn(bar(wrench=wrench, squeeze=1e-12)))
 
 
 def test_moments_are_shown_where_a_contact_bears_them():
@@ -130,7 +131,7 @@ def test_many_changes_are_told_by_what_they_are():
 
 def test_more_lines_than_colours_shade_from_the_first_to_the_last():
     bed = chain(12)
-    figure = drawn(told(bed, np.zeros((TICKS, len(bed.positions)))))
+    figure = drawn(told(bed, np.ones((TICKS, len(bed.positions)))))
     axes = panel(figure, "turn\n[rad]")
     assert legend(axes) == ["link0  …", "link11"]
     assert len({line.get_color() for line in axes.lines}) == 12
@@ -161,5 +162,33 @@ def test_rounding_does_not_fill_a_panel():
     assert np.ptp(axes.get_ylim()) > 1e-3
     assert math.isclose(np.mean(axes.get_ylim()), 2.0, rel_tol=1e-6)
     q[:] = 1e-15 * np.sin(np.arange(TICKS))[:, None]
-    axes = panel(drawn(told(bar_between_arms(), q)), "joint\n[rad]")
-    assert np.ptp(axes.get_ylim()) > 1e-10
+    assert labels(drawn(told(bar_between_arms(), q))) == ["contact\n[N]", "steps\n[us]"]
+
+
+def test_joints_that_contacts_hold_shut_have_no_panel():
+    bed = load("sun-planar")
+    q = np.ones((TICKS, len(bed.positions)))
+    assert "joint\n[m]" in labels(drawn(told(bed, q)))
+    q[:, [c.unit == "m" and c.name.endswith("mount") for c in bed.positions]] = 1e-13
+    assert "joint\n[m]" not in labels(drawn(told(bed, q)))
+
+
+def test_a_panel_with_a_single_line_names_it_where_its_axis_does_not():
+    bed = load("mrds-1", ["simulation.audit=true"])
+    audit = np.ones((TICKS, len(audit_values(bed))))
+    figure = drawn(told(bed, np.ones((TICKS, len(bed.positions))), audit=audit))
+    assert legend(panel(figure, "audit")) == ["energy error"]
+    assert panel(figure, "joint\n[rad]").get_legend() is None
+    assert legend(panel(drawn(bar(squeeze=1.0)), "squeeze\n[N, N m/m]")) == ["bar"]
+
+
+def test_a_page_is_as_tall_as_its_panels_need():
+    slide, tall = (
+        drawn(run(load(name, ["loop.duration_s=0.1", f"simulation.audit={audit}"])))
+        for name, audit in (("mrds-1", "false"), ("sun-planar/ffr-o-rrr", "true"))
+    )
+    assert slide.get_size_inches()[1] == 7.5
+    assert tall.get_size_inches()[1] > 9
+    for figure in (slide, tall):
+        assert overprinted(figure) == []
+        assert_nothing_is_cut(figure)

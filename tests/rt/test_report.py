@@ -232,10 +232,10 @@ def test_a_run_without_controller_and_thrusters_has_neither_tracking_nor_propell
 def test_what_contacts_bore_and_what_happened_to_them_is_shown(summary: dict):
     contacts = {"grip": {"force": {"unit": "N", "max": 12.5}, "moment": {"unit": "N m", "max": None}, "closed_s": 3.0}}
     change = {"t_s": 1.25, "contact": "grip", "what": "closed", "impulse": 0.5, "energy_lost_j": 0.03}
-    felt = {"contacts": contacts, "squeeze": {"bar": {"unit": "N", "max": 4.0}}, "switching": [change]}
+    felt = {"contacts": contacts, "squeeze": {"bar": {"unit": "N, N m/m", "max": 4.0}}, "switching": [change]}
     tables = list(run_tables({**summary, **felt}))
     assert row(tables, "Contacts", "grip") == ["grip", "12.5", "-", "3"]
-    assert row(tables, "Squeeze", "bar") == ["bar", "4"]
+    assert row(tables, "Squeeze", "bar") == ["bar", "4", "N,", "N", "m/m"]
     assert row(tables, "What happened to the contacts", "1.25") == ["1.25", "grip", "closed", "0.5", "0.03"]
     often = {**felt, "switching": [change] * 500}
     text = printed(run_tables({**summary, **often}))

@@ -30,7 +30,7 @@ def audit_panels(run: Run) -> list[Panel]:
             axes.axhline(limit, color=colour, ls=":", lw=1.2)
         axes.yaxis.set_major_formatter(lambda x, _: f"{x:.0e}")
         axes.set_ylabel("audit")
-        add_legend(axes)
+        add_legend(axes, alone=True)
 
     return [Panel(draw)]
 

@@ -5,31 +5,26 @@ from __future__ import annotations
 import numpy as np
 
 from config.records import Array
-from rt.plots.look import COLOURS, SOFT, colours, words
-from rt.plots.panels.panel import Line, Panel, lines
+from rt.contact_summary import SQUEEZE_UNIT
+from rt.plots.look import colours, words
+from rt.plots.panels.panel import Line, Panel, coloured, lines
 from rt.plots.run import Run
 
-#: moments below this are rounding [N m]
+#: forces and moments below this are rounding [N, N m]
 _NOTHING = 1e-9
 
 
 def contact_force_panels(run: Run) -> list[Panel]:
-    """Sizes, not directions; a panel of moments, in the colours of the forces, where a contact bears any."""
+    """Sizes, not directions; panels of moments, in the colours of the forces, and of squeezes where there are any."""
     if not run.bed.contacts or not np.isfinite(run.force).any():
         return []
-    forces, squeezes = _by_contact(run, run.force), _squeezes(run)
-    together = len(forces) + len(squeezes) <= len(COLOURS)
-    panels = [lines(run, "contact\n[N]", forces | squeezes if together else forces)]
-    panels += [lines(run, "squeeze\n[N]", squeezes)] if squeezes and not together else []
+    panels = [lines(run, "contact\n[N]", _by_contact(run, run.force), alone=True)]
     if np.nanmax(run.moment) > _NOTHING:
         panels.append(lines(run, "contact\n[N m]", _by_contact(run, run.moment), legend=False))
+    if np.nanmax(run.squeeze, initial=0.0) > _NOTHING:
+        squeezes = dict(zip(map(words, run.bed.squeezed), run.squeeze.T, strict=True))
+        panels.append(lines(run, f"squeeze\n[{SQUEEZE_UNIT}]", coloured(squeezes), alone=True))
     return panels
-
-
-def _squeezes(run: Run) -> dict[str, Line]:
-    names = run.bed.squeezed
-    series = zip(names, run.squeeze.T, [SOFT] if len(names) == 1 else colours(len(names)), strict=True)
-    return {f"squeeze of {words(name)}": Line(squeeze, colour, dashed=True) for name, squeeze, colour in series}
 
 
 def _by_contact(run: Run, sizes: Array) -> dict[str, Line]:

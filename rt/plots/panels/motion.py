@@ -6,7 +6,7 @@ import numpy as np
 
 from config.records import Array
 from rt.plots.look import colours, words
-from rt.plots.panels.panel import Line, Panel, coloured, lines
+from rt.plots.panels.panel import Line, Panel, coloured, is_something, lines
 from rt.plots.run import ModuleMotion, Run
 
 #: places of more floating modules than this are left to the view
@@ -26,11 +26,9 @@ def motion_panels(run: Run) -> list[Panel]:
         module, n = motion.module, 2 if motion.module.dimension == "planar" else 3
         positions |= {run.name(module, axis): motion.q[:, i] for i, axis in enumerate("xyz"[:n])}
         turns[run.name(module, "").strip() or words(module.root.name)] = _turn(motion)
-    panels = [lines(run, "position\n[m]", coloured(positions))] if positions and len(floating) <= _FLOATING else []
-    panels += [lines(run, "turn\n[rad]", coloured(turns))] if turns else []
-    for label, group in _joints(run).items():
-        panels.append(lines(run, label, group))
-    return panels
+    groups = {"position\n[m]": coloured(positions if len(floating) <= _FLOATING else {})}
+    groups |= {"turn\n[rad]": coloured(turns), **_joints(run)}
+    return [lines(run, label, group) for label, group in groups.items() if is_something(group)]
 
 
 def _turn(motion: ModuleMotion) -> Array:

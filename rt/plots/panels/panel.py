@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+import numpy as np
 from matplotlib.axes import Axes
 
 from config.records import Array
@@ -35,9 +36,15 @@ class Line(NamedTuple):
 
 
 def lines(
-    run: Run, label: str, named: Mapping[str, Line], zero: bool = False, width: float = 1.3, legend: bool = True
+    run: Run,
+    label: str,
+    named: Mapping[str, Line],
+    zero: bool = False,
+    width: float = 1.3,
+    legend: bool = True,
+    alone: bool = False,
 ) -> Panel:
-    """A panel of series by name, with a line at zero and a legend if wanted."""
+    """A panel of series by name, with a line at zero and a legend if wanted; `alone`, also of a single name."""
 
     def draw(axes: Axes) -> None:
         if zero:
@@ -48,7 +55,7 @@ def lines(
         axes.set_ylabel(label)
         _calm(axes)
         if legend:
-            add_legend(axes)
+            add_legend(axes, alone)
 
     return Panel(draw)
 
@@ -61,15 +68,23 @@ def _calm(axes: Axes) -> None:
         axes.set_ylim(0.5 * (low + high) - least, 0.5 * (low + high) + least)
 
 
+def is_something(named: Mapping[str, Line]) -> bool:
+    """Whether any of the series leaves zero: a joint that a contact holds shut is not worth a panel."""
+    return any(np.nanmax(np.abs(line.values), initial=0.0) > _NOTHING for line in named.values())
+
+
 def coloured(named: Mapping[str, Array]) -> dict[str, Line]:
     """Series by name, each in a colour of its own."""
     return {name: Line(x, colour) for (name, x), colour in zip(named.items(), colours(len(named)), strict=True)}
 
 
-def add_legend(axes: Axes) -> None:
-    """Above the panel; of more names than there are colours only the first and the last, between which they shade."""
+def add_legend(axes: Axes, alone: bool = False) -> None:
+    """Above the panel; of more names than there are colours only the first and the last, between which they shade.
+
+    A single name is written where the label of the axis does not say as much (`alone`).
+    """
     handles, names = axes.get_legend_handles_labels()
-    if len(names) < 2:
+    if len(names) < (1 if alone else 2):
         return
     if len(names) > len(COLOURS):
         handles, names = [handles[0], handles[-1]], [f"{names[0]}  …", names[-1]]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rt.plots.look import colours, words
-from rt.plots.panels.panel import Line, Panel, lines
+from rt.plots.panels.panel import Line, Panel, is_something, lines
 from rt.plots.run import Run
 
 
@@ -12,4 +12,4 @@ def torque_panels(run: Run) -> list[Panel]:
     of_joint = dict(zip(run.bed.joints, colours(len(run.bed.joints)), strict=True))
     driven = zip(run.bed.devices.motors, run.torque.T, strict=True)
     named = {words(motor.joint): Line(torque, of_joint[motor.joint]) for motor, torque in driven}
-    return [lines(run, "torque\n[N m]", named, width=0.8, legend=False)] if named else []
+    return [lines(run, "torque\n[N m]", named, width=0.8, legend=False)] if is_something(named) else []

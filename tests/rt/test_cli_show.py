@@ -1,0 +1,33 @@
+"""`granite show` says where a testbed is from: its note, and its file."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from config.loader import from_json, load, presets, to_json
+from rt import cli
+
+
+def shown(capsys, monkeypatch, *arguments: str) -> str:
+    monkeypatch.setattr(sys, "argv", ["granite", "show", *arguments])
+    with pytest.raises(SystemExit) as end:
+        cli.main()
+    assert end.value.code == 0
+    return capsys.readouterr().out
+
+
+def test_the_note_and_the_file_of_a_testbed_are_shown(capsys, monkeypatch):
+    words = shown(capsys, monkeypatch, "mrds-6a", "--set", "note=The pose is ours.").split()
+    assert "note: The pose is ours." in " ".join(words)
+    assert words[-2] == "file:"
+    assert Path(words[-1]).name == "mrds-6a.toml"
+    assert Path(words[-1]).is_file()
+    assert "note:" not in shown(capsys, monkeypatch, "mrds-6a", "--set", "note=")
+
+
+def test_every_preset_says_where_it_is_from_also_in_a_log():
+    for preset in presets():
+        bed = load(preset.name)
+        assert len(bed.note.split()) > 10, bed.name
+        assert from_json(to_json(bed)).note == bed.note
