@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -24,6 +25,11 @@ class Claim:
     expected: str
     got: str
     tolerance: str
+
+    @property
+    def number(self) -> str:
+        """As it stands in names of tests: `f10`, `l03`, `mrds12`, always of two digits."""
+        return self.test.lower() if self.test[0].isalpha() else f"{self.source.lower()}{int(self.test):02d}"
 
 
 @dataclass
@@ -81,6 +87,15 @@ class Claims:
         if source not in SOURCES:
             raise ValueError(f"{test}: expected one of {', '.join(SOURCES)}, then a number")
         self.rows.append(Claim(source, number, what, expected, got, tolerance))
+
+
+def check_name(test: str, made: list[Claim]) -> None:
+    """A test is named after what it claims, `test_f09_f10_...`: `pytest -k F10` finds all that is claimed of F10."""
+    leading = re.match(r"test((?:_(?:f|l|mrds|stanford|sun)\d\d)*)_", test)
+    named = set(leading[1].split("_")[1:]) if leading else set()
+    claimed = {claim.number for claim in made}
+    if named != claimed:
+        raise ValueError(f"{test}: named after {sorted(named)}, but claims {sorted(claimed)}")
 
 
 def _shown(value: ArrayLike, unit: str = "") -> str:

@@ -30,11 +30,11 @@ def relative(claims: Claims, what: str, expected: list[float], got: np.ndarray, 
     claims.below("FLX F01", f"{what}: {shown}, off by, relative", tolerance, np.abs(got / expected - 1).max())
 
 
-def test_roots_are_those_of_the_clamped_beam(claims: Claims) -> None:
+def test_f01_roots_are_those_of_the_clamped_beam(claims: Claims) -> None:
     relative(claims, "roots of three modes", ROOTS, np.array([shape.b * A for shape in bending_shapes(LINK)]))
 
 
-def test_integrals_are_his(factor: np.ndarray, claims: Claims) -> None:
+def test_f01_integrals_are_his(factor: np.ndarray, claims: Claims) -> None:
     at, numbers = at_section(LINK, A), integrals(LINK)
     shapes = slice(2, 5)
     relative(claims, "his shapes at the tip", TIP.tolist(), at.phi[shapes] * factor)
@@ -48,13 +48,13 @@ def test_integrals_are_his(factor: np.ndarray, claims: Claims) -> None:
     relative(claims, "integrals K", [91.760624, 1872.2846, 15249.828], K)
 
 
-def test_frequencies_of_the_clamped_link(claims: Claims) -> None:
+def test_f01_frequencies_of_the_clamped_link(claims: Claims) -> None:
     numbers = integrals(LINK)
     rates = np.sqrt(np.diag(numbers.stiffness) / np.diag(numbers.mass)[2:5])
     relative(claims, "frequencies of the clamped link in Hz", [3.631055, 22.75544, 63.71588], rates / (2 * np.pi))
 
 
-def test_the_tip_deflects_by_33_millimetres(factor: np.ndarray, claims: Claims) -> None:
+def test_f02_the_tip_deflects_by_33_millimetres(factor: np.ndarray, claims: Claims) -> None:
     """zeta = 0.012; 0.0327 m is printed."""
     amplitude = 0.012 * factor[0]
     tip = amplitude * at_section(LINK, A).phi[2]

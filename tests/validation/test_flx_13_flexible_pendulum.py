@@ -86,7 +86,7 @@ def swung(model: Model, h: float, seconds: float) -> tuple[Array, Array, float]:
     return q / SCALE, u / SCALE, model.kinetic_energy(q, u) + model.potential_energy(q) - before
 
 
-def test_the_pendulum_moves_as_the_corrected_equations_and_as_the_recursion(his: Model, claims: Claims) -> None:
+def test_f13_the_pendulum_moves_as_the_corrected_equations_and_as_the_recursion(his: Model, claims: Claims) -> None:
     rng, chain = np.random.default_rng(13), Flx([standard((1, 0))], np.array([G, 0.0, 0.0]))
     off_ours, off_chain = 0.0, 0.0
     for _ in range(20):
@@ -109,7 +109,7 @@ def test_the_pendulum_moves_as_the_corrected_equations_and_as_the_recursion(his:
         (2, (-0.312334, -0.0014123, -0.4918574, -1.6289573)),
     ],
 )
-def test_after_seconds_the_pendulum_is_where_fpen_is(
+def test_f13_after_seconds_the_pendulum_is_where_fpen_is(
     second: int, expected: tuple[float, ...], his: Model, claims: Claims
 ) -> None:
     q, u, _ = swung(his, 1e-4, second)
@@ -132,7 +132,7 @@ LOSSES = [
 
 
 @pytest.mark.parametrize(("h", "losses"), LOSSES, ids=[f"{1e3 * h:g} ms" for h, _ in LOSSES])
-def test_the_energy_lost_follows_the_step(h: float, losses: tuple[float, ...], his: Model, claims: Claims) -> None:
+def test_f14_the_energy_lost_follows_the_step(h: float, losses: tuple[float, ...], his: Model, claims: Claims) -> None:
     for seconds, loss in zip((1, 2, 4, 10), losses, strict=True):
         found = swung(his, h, seconds)[2]
         assert found == pytest.approx(loss, rel=0.005)
@@ -142,7 +142,7 @@ def test_the_energy_lost_follows_the_step(h: float, losses: tuple[float, ...], h
         assert swung(interpreted(pendulum(1)), h, seconds)[2] == pytest.approx(loss, rel=0.05)
 
 
-def test_the_loss_goes_with_the_fifth_power_of_the_step_and_is_not_eight_decimals(claims: Claims) -> None:
+def test_f14_the_loss_goes_with_the_fifth_power_of_the_step_and_is_not_eight_decimals(claims: Claims) -> None:
     """ "Constant to 8 decimals at 1 ms" is printed; that takes 0.1 ms."""
     model = interpreted(pendulum(1))
     coarse, fine = (swung(model, h, 4)[2] for h in (2e-3, 5e-4))
@@ -153,7 +153,7 @@ def test_the_loss_goes_with_the_fifth_power_of_the_step_and_is_not_eight_decimal
     claims.below("FLX F14", "energy lost in 4 s at 0.1 ms", 1e-8, -swung(model, 1e-4, 4)[2], "J")
 
 
-def test_steps_of_ten_milliseconds_lose_all_flexure_in_two_seconds(his: Model, claims: Claims) -> None:
+def test_f15_steps_of_ten_milliseconds_lose_all_flexure_in_two_seconds(his: Model, claims: Claims) -> None:
     """About 2 s is printed. What the swing itself bends stays: 3.7e-4 (a mode amplitude, so without a unit)."""
     path, energy = swing(his, START * SCALE, 1e-2, 600)
     zeta = path[:, 1] / SCALE[1]

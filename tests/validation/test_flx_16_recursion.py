@@ -71,14 +71,14 @@ def errors(chain: Flx, by_points: Points) -> tuple[float, float]:
 
 
 @pytest.mark.parametrize("seed", [0, 1])
-def test_the_corrected_recursion_is_the_lagrangian_over_mass_points(seed: int, claims: Claims) -> None:
+def test_f16_the_corrected_recursion_is_the_lagrangian_over_mass_points(seed: int, claims: Claims) -> None:
     inertia, rest = errors(Flx(random_links(seed, True), ASLANT), points(seed, True, False))
     what = f"recursion against mass points, 3 links bent in both planes, chain {seed + 1}"
     claims.below("FLX F16", f"{what}: I", 1e-10, inertia)
     claims.below("FLX F16", f"{what}: R", 1e-10, rest)
 
 
-def test_our_model_is_the_lagrangian_over_mass_points_that_shorten(claims: Claims) -> None:
+def test_f16_our_model_is_the_lagrangian_over_mass_points_that_shorten(claims: Claims) -> None:
     links = random_links(2, False)
     model, worst = interpreted(module_of(links, ASLANT, "flx_random", polar=0.0)), np.zeros(2)
     for seed in range(10):
@@ -90,7 +90,7 @@ def test_our_model_is_the_lagrangian_over_mass_points_that_shorten(claims: Claim
     claims.below("FLX F16", "our velocity, gravity and strain terms against the same", 1e-10, worst[1])
 
 
-def test_unbent_our_model_is_the_recursion(claims: Claims) -> None:
+def test_f16_unbent_our_model_is_the_recursion(claims: Claims) -> None:
     links = random_links(2, False)
     chain, worst = Flx(links, ASLANT), np.zeros(2)
     model = interpreted(module_of(links, ASLANT, "flx_random", polar=0.0))
@@ -108,7 +108,7 @@ def test_unbent_our_model_is_the_recursion(claims: Claims) -> None:
 # --- F17
 
 
-def test_inertia_is_symmetric_and_positive_definite_wherever_the_arm_is(claims: Claims) -> None:
+def test_f17_inertia_is_symmetric_and_positive_definite_wherever_the_arm_is(claims: Claims) -> None:
     links = random_links(2, False)
     chain, model = Flx(links, ASLANT), interpreted(module_of(links, ASLANT, "flx_random", polar=0.0))
     least, skew = {}, {}
@@ -127,7 +127,7 @@ def test_inertia_is_symmetric_and_positive_definite_wherever_the_arm_is(claims: 
 START = np.array([0.0, 0.3, 0.0, 0.0, 0.5, 0.0, 0.0]), np.array([1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0])
 
 
-def test_the_three_link_arm_starts_as_worked_out(claims: Claims) -> None:
+def test_f18_the_three_link_arm_starts_as_worked_out(claims: Claims) -> None:
     links = three_links()
     model = interpreted(module_of(links, DOWN, "flx_three_links"))
     for name, (M, R) in (
@@ -143,7 +143,7 @@ def test_the_three_link_arm_starts_as_worked_out(claims: Claims) -> None:
         claims.equal("FLX F18", f"three-link arm: all other forces, {name}", expected, R, 1e-5)
 
 
-def test_the_three_link_arm_moves_as_worked_out(claims: Claims) -> None:
+def test_f18_the_three_link_arm_moves_as_worked_out(claims: Claims) -> None:
     by_points = Points(three_links(), DOWN, shortened=False)
     z, zd = by_points.run(*START, 5e-4, 2000)
     expected = [0.9328551, -0.6556946, 0.0029871, -0.0008785, 0.2614821, 0.0025594, -0.0012534]
@@ -161,7 +161,7 @@ def test_the_three_link_arm_moves_as_worked_out(claims: Claims) -> None:
     )
 
 
-def test_our_three_link_arm_moves_as_mass_points_that_shorten(claims: Claims) -> None:
+def test_f18_our_three_link_arm_moves_as_mass_points_that_shorten(claims: Claims) -> None:
     links = three_links()
     model = interpreted(module_of(links, DOWN, "flx_three_links"))
     z, zd = Points(links, DOWN, shortened=True).run(*START, 1e-3, 200)
@@ -176,7 +176,7 @@ def test_our_three_link_arm_moves_as_mass_points_that_shorten(claims: Claims) ->
     claims.below("FLX F18", "what shortening changes in its joints after 1 s", 2e-3, np.abs(q[:3] - flx).max(), "rad")
 
 
-def test_the_rigid_three_link_arm_moves_as_worked_out(claims: Claims) -> None:
+def test_f18_the_rigid_three_link_arm_moves_as_worked_out(claims: Claims) -> None:
     links = three_links((0, 0))
     model = interpreted(module_of(links, DOWN, "flx_three_rigid_links"))
     q, u = np.array([0.0, 0.3, 0.5]), np.array([1.0, 0.0, 0.0])
@@ -189,7 +189,7 @@ def test_the_rigid_three_link_arm_moves_as_worked_out(claims: Claims) -> None:
 # --- F21: misprints put back
 
 
-def test_the_printed_order_of_indices_in_2_37_fails_with_both_planes_and_not_with_one(claims: Claims) -> None:
+def test_f21_the_printed_order_of_indices_in_2_37_fails_with_both_planes_and_not_with_one(claims: Claims) -> None:
     links = random_links(0, True)
     inertia, rest = errors(Flx(links, ASLANT, frozenset({"2.37"})), points(0, True, False))
     claims.above("FLX F21", "eq. 2.37 as printed: error of I", 1e-3, inertia)
@@ -201,7 +201,7 @@ def test_the_printed_order_of_indices_in_2_37_fails_with_both_planes_and_not_wit
 
 
 @pytest.mark.slow
-def test_the_printed_2_37_makes_energy(claims: Claims) -> None:
+def test_f21_the_printed_2_37_makes_energy(claims: Claims) -> None:
     by_points, gained = Points(three_links(), DOWN, shortened=False), {}
     for misprint in ((), ("2.37",)):
         end = run(Flx(three_links(), DOWN, frozenset(misprint)), *START, 2e-3, 500)
@@ -210,7 +210,7 @@ def test_the_printed_2_37_makes_energy(claims: Claims) -> None:
     claims.near("FLX F21", "energy that eq. 2.37 as printed makes", 3.6e-3, gained[("2.37",)], 0.02, "J")
 
 
-def test_the_printed_2_79_and_sign_of_2_45_fail(claims: Claims) -> None:
+def test_f21_the_printed_2_79_and_sign_of_2_45_fail(claims: Claims) -> None:
     links = random_links(0, True)
     inertia, _ = errors(Flx(links, ASLANT, frozenset({"2.79"})), points(0, True, False))
     claims.above("FLX F21", "eq. 2.79 as printed: error of I", 1e-3, inertia)
@@ -218,7 +218,7 @@ def test_the_printed_2_79_and_sign_of_2_45_fail(claims: Claims) -> None:
     claims.above("FLX F21", "eq. 2.45 with its printed sign: error of R", 1e-3, rest)
 
 
-def test_the_printed_double_pendulum_does_not_keep_its_energy(claims: Claims) -> None:
+def test_f21_the_printed_double_pendulum_does_not_keep_its_energy(claims: Claims) -> None:
     """Eqs. 3.8 and 3.9 over m a^2/3; printed with phi_1' + phi_2', 6 g/a sin phi_1 and 3 g/2a sin phi_2."""
 
     def rate(x: Array, printed: bool) -> Array:

@@ -64,7 +64,7 @@ def driven(model: Model, seconds: float, off_after: float) -> tuple[list[tuple[A
 
 
 @pytest.mark.parametrize(("flexible", "bound"), [(True, 1e-5), (False, 1e-8)], ids=["flexible", "rigid"])
-def test_energy_stays_once_the_controllers_are_off(flexible: bool, bound: float, claims: Claims) -> None:
+def test_f19_energy_stays_once_the_controllers_are_off(flexible: bool, bound: float, claims: Claims) -> None:
     _, energy = driven(arm(flexible), DURATION, 0.5)
     after = energy[round(0.5 / STEP) :]
     name = "flexible" if flexible else "rigid"
@@ -74,7 +74,7 @@ def test_energy_stays_once_the_controllers_are_off(flexible: bool, bound: float,
     assert abs(energy[round(0.5 / STEP)] - energy[0]) > 10.0
 
 
-def test_independent_inverse_dynamics_finds_the_torques_that_were_applied(claims: Claims) -> None:
+def test_f20_independent_inverse_dynamics_finds_the_torques_that_were_applied(claims: Claims) -> None:
     """Closure. The inverse dynamics is that of mass points that shorten, which knows nothing of our model."""
     model, links = arm(True), three_links((1, 1), HUB)
     by_points = Points(links, DOWN, shortened=True)
@@ -105,7 +105,7 @@ def operations(function: ca.Function) -> tuple[int, int]:
 
 
 @pytest.mark.parametrize(("modes", "times", "plus"), [((0, 0), 445, 213), ((1, 1), 2659, 1313)], ids=["3", "7"])
-def test_generated_code_needs_no_more_operations_than_his(
+def test_f22_generated_code_needs_no_more_operations_than_his(
     modes: tuple[int, int], times: int, plus: int, claims: Claims
 ) -> None:
     """Table 4.1, SYMFLX without its unused lines: I and R, links without hubs. Ours shorten besides, his do not."""
@@ -116,7 +116,7 @@ def test_generated_code_needs_no_more_operations_than_his(
     claims.below("FLX F22", f"additions in the same, {freedom} coordinates", plus, int(counts[1]))
 
 
-def test_compiled_code_is_the_generic_matrix_code(claims: Claims) -> None:
+def test_f22_compiled_code_is_the_generic_matrix_code(claims: Claims) -> None:
     """Compiled functions against 4 x 4 matrices unbent, and against mass points bent; 7 coordinates."""
     links = three_links((1, 1), HUB)
     model, chain = Model(module_of(links, DOWN, "flx_compiled", polar=0.0)), Flx(links, DOWN)
@@ -171,7 +171,7 @@ def test_a_last_link_that_twists_without_polar_inertia_is_refused() -> None:
         twisting(polar_inertia_kg_m=1e-3)
 
 
-def test_a_last_link_that_twists_with_polar_inertia_has_the_frequency_of_a_shaft(claims: Claims) -> None:
+def test_f23_a_last_link_that_twists_with_polar_inertia_has_the_frequency_of_a_shaft(claims: Claims) -> None:
     gj, polar = 2000.0, 4.6e-3
     model = interpreted(twisting(gj_n_m2=gj, polar_inertia_kg_m=polar))
     M, K = model.mass_matrix(np.zeros(model.n_q)), stiffness(model)

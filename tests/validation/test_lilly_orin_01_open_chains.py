@@ -41,7 +41,9 @@ def against_dense(n: int) -> dict[str, tuple[float, float]]:
 
 
 @pytest.mark.parametrize("lengths", [QUICK, pytest.param(SLOW, marks=pytest.mark.slow)], ids=["1 to 8", "up to 12"])
-def test_an_open_chain_shows_its_inertia_and_acceleration_at_the_tip(lengths: tuple[int, ...], claims: Claims) -> None:
+def test_l01_l02_an_open_chain_shows_its_inertia_and_acceleration_at_the_tip(
+    lengths: tuple[int, ...], claims: Claims
+) -> None:
     """Omega = H^-1 J^T and J H^-1 J^T (eqs. 10 and 12), and open accelerations (eq. 9), against dense matrices."""
     found = [against_dense(n) for n in lengths]
     joints = ", ".join(map(str, lengths))

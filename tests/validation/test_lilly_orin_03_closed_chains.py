@@ -24,7 +24,7 @@ def _interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(("m", "n", "kind"), CASES)
-def test_a_full_step_is_one_dense_kkt_solve(m: int, n: int, kind: str, claims: Claims) -> None:
+def test_l03_l04_l05_l06_a_full_step_is_one_dense_kkt_solve(m: int, n: int, kind: str, claims: Claims) -> None:
     system, q, u = closed_chains(m, n, kind, seed=10 * m + n)
     closed, rng = system.contact_set(), np.random.default_rng(1)
     force, free = rng.normal(size=system.n_u), rng.normal(size=closed.n_free)
@@ -67,7 +67,7 @@ def _moments(system, q: Array, free: Array) -> Array:
 
 
 @pytest.mark.parametrize(("m", "n", "kind"), CASES[:2])
-def test_the_body_feels_a_positive_definite_inertia_no_less_than_its_own(
+def test_l07_the_body_feels_a_positive_definite_inertia_no_less_than_its_own(
     m: int, n: int, kind: str, claims: Claims
 ) -> None:
     """7: the coefficient matrix of eq. 45, seen from outside: force on the body over its acceleration."""
@@ -84,7 +84,7 @@ def test_the_body_feels_a_positive_definite_inertia_no_less_than_its_own(
     claims.above("Lilly-Orin L07", f"{what}, least eigenvalue over its own", -1e-9, more)
 
 
-def test_rigidly_grasping_six_joint_chains_add_their_operational_inertia(claims: Claims) -> None:
+def test_l08_rigidly_grasping_six_joint_chains_add_their_operational_inertia(claims: Claims) -> None:
     """8: (I_0 + sum Lambda_k) a_0 = sum Lambda_k x''_open - b_0 + g_0 (eq. 21), at the origin of the body."""
     system, q, u = closed_chains(3, 6, "rigid_grasp", seed=5)
     closed = system.contact_set()
@@ -116,7 +116,7 @@ def operational(chain: Model, q: Array, u: Array, force: Array, inverse=np.linal
     return inverse(J @ np.linalg.solve(H, J.T)), x_open
 
 
-def test_without_chains_the_body_is_free(claims: Claims) -> None:
+def test_l09_without_chains_the_body_is_free(claims: Claims) -> None:
     """9: I_0 a_0 = g_0 - b_0."""
     system, q, u = closed_chains(2, 6, "rigid_grasp", seed=5)
     body = interpreted(system.modules["load"])

@@ -95,7 +95,9 @@ def as_chains() -> System:
     return System([trunk, *legs], contacts)
 
 
-def test_a_hip_as_joint_and_as_contact_move_the_vehicle_alike(monkeypatch: pytest.MonkeyPatch, claims: Claims) -> None:
+def test_l10_a_hip_as_joint_and_as_contact_move_the_vehicle_alike(
+    monkeypatch: pytest.MonkeyPatch, claims: Claims
+) -> None:
     monkeypatch.setenv("GRANITE_NO_COMPILER", "1")
     whole, parts = as_one_module(), as_chains()
     rng = np.random.default_rng(3)

@@ -18,7 +18,7 @@ def _interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("m", [1, 2])
-def test_a_rigid_grasp_by_four_joints_is_one_dense_kkt_solve(m: int, claims: Claims) -> None:
+def test_l11_a_rigid_grasp_by_four_joints_is_one_dense_kkt_solve(m: int, claims: Claims) -> None:
     system, q, u = closed_chains(m, 4, "rigid_grasp", seed=m)
     closed = system.contact_set()
     q, u = closed.project(q, u)
@@ -31,7 +31,7 @@ def test_a_rigid_grasp_by_four_joints_is_one_dense_kkt_solve(m: int, claims: Cla
         claims.below("Lilly-Orin L11", what, 1e-9, off)
 
 
-def test_a_pseudo_inverse_in_place_of_the_operational_inertia_is_wrong(claims: Claims) -> None:
+def test_l11_a_pseudo_inverse_in_place_of_the_operational_inertia_is_wrong(claims: Claims) -> None:
     """Directions in which the tip cannot move at all bind the body; a pseudo-inverse lets it go there."""
     system, q, u = closed_chains(1, 4, "rigid_grasp", seed=1)
     closed = system.contact_set()
@@ -48,7 +48,7 @@ def test_a_pseudo_inverse_in_place_of_the_operational_inertia_is_wrong(claims: C
     claims.above("Lilly-Orin L11", "a pseudo-inverse for the operational inertia is off by, relative", 0.05, off)
 
 
-def test_a_singular_pose_is_solved_as_well_and_not_called_dependent(claims: Claims) -> None:
+def test_l11_a_singular_pose_is_solved_as_well_and_not_called_dependent(claims: Claims) -> None:
     """A chain of six joints that has lost a direction: the forces are still unique, since the body can move there."""
     system, q, u = closed_chains(2, 6, "rigid_grasp", seed=4)
     chain = interpreted(system.modules["chain0"])

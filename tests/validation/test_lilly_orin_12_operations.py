@@ -84,7 +84,7 @@ def in_series(n: int, shuffled: bool = False) -> ca.Function:
 # --- L12
 
 
-def test_a_step_takes_no_more_operations_than_table_2(claims: Claims) -> None:
+def test_l12_a_step_takes_no_more_operations_than_table_2(claims: Claims) -> None:
     """Six joints and a hard point: 3402 and 2772 a chain, and 86 and 27 m + 71 for the body.
 
     What a chain costs is what one more of them adds. The body's own share cannot be compared: ours includes the motion
@@ -114,22 +114,24 @@ def linear(claims: Claims, what: str, sizes: list[int], counts: list[float]) -> 
 
 
 @pytest.mark.parametrize("sizes", [[2, 4, 8], pytest.param([8, 16], marks=pytest.mark.slow)], ids=["8", "16"])
-def test_operations_grow_in_proportion_to_the_chains(sizes: list[int], claims: Claims) -> None:
+def test_l13_operations_grow_in_proportion_to_the_chains(sizes: list[int], claims: Claims) -> None:
     """From two on: a single chain is no closed one, and solved in another order."""
     linear(claims, "chains", sizes, [operations(around_a_body(m)).sum() for m in sizes])
 
 
 @pytest.mark.parametrize("sizes", [[6, 12, 24], pytest.param([24, 48], marks=pytest.mark.slow)], ids=["24", "48"])
-def test_operations_grow_in_proportion_to_the_links_where_each_is_a_module(sizes: list[int], claims: Claims) -> None:
+def test_l13_operations_grow_in_proportion_to_the_links_where_each_is_a_module(
+    sizes: list[int], claims: Claims
+) -> None:
     linear(claims, "links in series", sizes, [operations(in_series(n)).sum() for n in sizes])
 
 
-def test_the_order_in_which_links_are_named_costs_nothing(claims: Claims) -> None:
+def test_l13_the_order_in_which_links_are_named_costs_nothing(claims: Claims) -> None:
     more = operations(in_series(12, shuffled=True)).sum() / operations(in_series(12)).sum()
     claims.between("Lilly-Orin L13", "operations of 12 links named in any order over those in series", 0.95, 1.05, more)
 
 
-def test_a_chain_that_is_one_module_is_not_linear_and_yet_cheaper(claims: Claims) -> None:
+def test_l13_a_chain_that_is_one_module_is_not_linear_and_yet_cheaper(claims: Claims) -> None:
     """Its mass matrix is factorised whole: a cube in the end, and less work for arms of common length."""
     short, long = (operations(leaf(n)).sum() for n in (4, 8))
     claims.above("Lilly-Orin L13", "operations of one module with 8 joints over 4: not linear", 2.2, long / short)
@@ -146,7 +148,7 @@ def leaf(n: int) -> ca.Function:
 # --- L14
 
 
-def test_chains_worked_out_at_once_give_the_same_bits(claims: Claims) -> None:
+def test_l14_chains_worked_out_at_once_give_the_same_bits(claims: Claims) -> None:
     """Step 1 asks nothing of the other chains. Granite runs it in turn; here threads run it at once."""
     m, module = 8, closed_chains(1, 6, "hard_point", seed=36)[0].modules["chain0"]
     rng = np.random.default_rng(14)
@@ -157,7 +159,7 @@ def test_chains_worked_out_at_once_give_the_same_bits(claims: Claims) -> None:
     claims.equal("Lilly-Orin L14", "numbers that differ when 8 chains are worked out at once", 0, differing, 0)
 
 
-def test_the_order_of_the_chains_changes_rounding_only(claims: Claims) -> None:
+def test_l14_the_order_of_the_chains_changes_rounding_only(claims: Claims) -> None:
     system, q, u = closed_chains(3, 6, "hard_point", seed=36)
     force = np.random.default_rng(14).normal(size=system.n_u)
     straight = system.contact_set().accelerate(q, u, force).acceleration
@@ -171,7 +173,7 @@ def test_the_order_of_the_chains_changes_rounding_only(claims: Claims) -> None:
     claims.below("Lilly-Orin L14", "chains summed in another order, relative", 1e-12, off)
 
 
-def test_what_must_wait_grows_far_slower_than_the_work(claims: Claims) -> None:
+def test_l14_what_must_wait_grows_far_slower_than_the_work(claims: Claims) -> None:
     """O(N) + O(log2 m + 1) on m processors: the longest run of operations that wait for each other."""
     few, many = around_a_body(2), around_a_body(8)
     work = operations(many).sum() / operations(few).sum()

@@ -31,7 +31,7 @@ def _run(mechanism, h: float, **how) -> tuple[float, Array, Array]:
     return float(np.abs(closed.errors(q, u)[0]).max()), q, u
 
 
-def test_drift_falls_with_the_fourth_power_of_the_step_and_energy_stays(mechanism, claims: Claims) -> None:
+def test_l15_l17_drift_falls_with_the_fourth_power_of_the_step_and_energy_stays(mechanism, claims: Claims) -> None:
     (coarse, *_), (fine, q, u) = _run(mechanism, 2e-3), _run(mechanism, 1e-3)
     order = np.log2(coarse / fine)
     claims.between("Lilly-Orin L15", "order of the gap of the contacts in the step, 2 and 1 ms", 3.5, 4.5, order)
@@ -46,19 +46,19 @@ def _by_module(referee: Referee, q: Array, u: Array):
     return [(model, qs[name], us[name]) for name, model in referee.models.items()]
 
 
-def test_drift_feedback_is_at_least_three_times_better(mechanism, claims: Claims) -> None:
+def test_l16_drift_feedback_is_at_least_three_times_better(mechanism, claims: Claims) -> None:
     without, with_feedback = _run(mechanism, 2e-3)[0], _run(mechanism, 2e-3, feedback=(40.0, 400.0))[0]
     claims.above("Lilly-Orin L16", "gap without feedback over that with 20 /s, 2 ms", 3.0, without / with_feedback)
 
 
-def test_projection_leaves_no_drift_at_all(mechanism, claims: Claims) -> None:
+def test_l16_projection_leaves_no_drift_at_all(mechanism, claims: Claims) -> None:
     worst, q, u = _run(mechanism, 2e-3, project=True)
     claims.below("Lilly-Orin L16", "gap where every step is projected, 2 ms", 1e-12, worst, "m")
     assert np.abs(mechanism[0].errors(q, u)[1]).max() < 1e-12
 
 
 @pytest.mark.slow
-def test_drift_feedback_keeps_the_gap_bounded_for_ten_seconds(mechanism, claims: Claims) -> None:
+def test_l16_drift_feedback_keeps_the_gap_bounded_for_ten_seconds(mechanism, claims: Claims) -> None:
     closed, _, q, u = mechanism
     worst = []
     for _ in range(10):

@@ -11,7 +11,7 @@ from tests.mrds.random_systems import GRAVITY, closed_chains
 from tests.validation.claims import Claims
 
 
-def test_a_support_that_falls_with_the_mechanism_holds_without_force(
+def test_l18_a_support_that_falls_with_the_mechanism_holds_without_force(
     monkeypatch: pytest.MonkeyPatch, claims: Claims
 ) -> None:
     monkeypatch.setenv("GRANITE_NO_COMPILER", "1")

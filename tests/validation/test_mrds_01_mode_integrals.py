@@ -28,25 +28,25 @@ def off(found: Array, expected: Array) -> float:
     return float(np.abs(found / expected - 1).max())
 
 
-def test_tip_values_are_the_printed_ones(claims: Claims) -> None:
+def test_mrds01_tip_values_are_the_printed_ones(claims: Claims) -> None:
     at = at_section(LINK, L)
     assert off(at.phi[S], printed.TIP) < 1e-12
     claims.below("MRDS 1", "slopes of three modes at the tip, relative", 1e-9, off(at.slope * L, printed.TIP_SLOPE))
 
 
-def test_mass_integrals_are_the_printed_ones(claims: Claims) -> None:
+def test_mrds01_mass_integrals_are_the_printed_ones(claims: Claims) -> None:
     assert NUMBERS.mass[S, S] == pytest.approx(L * np.eye(3), abs=1e-12)
     claims.below("MRDS 1", "integrals of s, relative", 1e-9, off(NUMBERS.mass[0, S] / L, printed.FIRST))
     claims.below("MRDS 1", "integrals of x s, relative", 1e-9, off(NUMBERS.mass[1, S] / L**2, printed.MOMENT))
 
 
-def test_stiffness_integrals_are_the_printed_ones(claims: Claims) -> None:
+def test_mrds01_stiffness_integrals_are_the_printed_ones(claims: Claims) -> None:
     stiffness = NUMBERS.stiffness * L**3
     claims.below("MRDS 1", "integrals of s''^2, relative", 1e-9, off(np.diag(stiffness), printed.CURVATURE))
     assert stiffness == pytest.approx(np.diag(printed.CURVATURE), rel=1e-9, abs=1e-9)
 
 
-def test_foreshortening_integrals_are_the_printed_ones(claims: Claims) -> None:
+def test_mrds01_foreshortening_integrals_are_the_printed_ones(claims: Claims) -> None:
     """int s_i' s_j' at the tip, int (L - x) s_i' s_j' = int S_ij, int (L^2 - x^2) s_i' s_j' = 2 int x S_ij."""
     assert NUMBERS.pairs == tuple(PAIRS)
     at_tip, mass = at_section(LINK, L).phi[SLOPES] * L, NUMBERS.mass

@@ -47,7 +47,7 @@ def frequencies(links: list[dict[str, float]], link: int) -> Array:
         ),
     ],
 )
-def test_frequencies_are_the_printed_ones(
+def test_mrds02_frequencies_are_the_printed_ones(
     system: str, links: list[dict[str, float]], printed: list[list[float]], computed: list[list[float]], claims: Claims
 ) -> None:
     for link, (three_digits, more) in enumerate(zip(printed, computed, strict=True)):

@@ -27,7 +27,7 @@ def _psi(kind: str, **parameters: float):
     return _numbers(bases.psi_u), _numbers(bases.psi_c)
 
 
-def test_the_screw_has_the_printed_modes_and_their_dual(claims: Claims) -> None:
+def test_mrds03_the_screw_has_the_printed_modes_and_their_dual(claims: Claims) -> None:
     """Eq. 30 and 31; psi^T phi = 1 (eq. 25)."""
     phi_u, phi_c = _phi("screw", pitch_m_rad=PITCH)
     psi_u, psi_c = _psi("screw", pitch_m_rad=PITCH)
@@ -41,7 +41,7 @@ def test_the_screw_has_the_printed_modes_and_their_dual(claims: Claims) -> None:
     claims.below("MRDS 3", "screw: psi^T phi off the identity", 1e-14, np.abs(psi.T @ phi - np.eye(6)).max())
 
 
-def test_a_revolute_joint_is_a_screw_without_pitch(claims: Claims) -> None:
+def test_mrds04_a_revolute_joint_is_a_screw_without_pitch(claims: Claims) -> None:
     for revolute, screw in zip((*_phi("revolute"), *_psi("revolute")), (
         *_phi("screw", pitch_m_rad=0.0), *_psi("screw", pitch_m_rad=0.0)
     ), strict=True):  # fmt: skip
@@ -50,7 +50,7 @@ def test_a_revolute_joint_is_a_screw_without_pitch(claims: Claims) -> None:
     claims.equal("MRDS 4", "free mode of a revolute joint, linear part first", np.eye(6)[5], free, 0)
 
 
-def test_the_printed_revolute_joint_slides(claims: Claims) -> None:
+def test_mrds04_the_printed_revolute_joint_slides(claims: Claims) -> None:
     """Eq. 27 prints the third unit vector: with the linear part first that is a motion along z, which a hinge holds."""
     printed = np.eye(6)[2]
     _, psi_c = _psi("revolute")

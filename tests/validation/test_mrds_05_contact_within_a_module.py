@@ -18,7 +18,7 @@ def skew(r):
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_forces_within_a_module_move_it_with_a_plus_sign(
+def test_mrds05_forces_within_a_module_move_it_with_a_plus_sign(
     seed: int, monkeypatch: pytest.MonkeyPatch, claims: Claims
 ) -> None:
     """q'' = q''_open + Psi_EP F_EP, where eq. 46 prints a minus; Psi_EP = H^-1 J_EP^T (eq. 47, 48)."""

@@ -108,7 +108,9 @@ def _case(seed: int):
 
 
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
-def test_the_table_is_one_expression_and_ours(seed: int, monkeypatch: pytest.MonkeyPatch, claims: Claims) -> None:
+def test_mrds06_the_table_is_one_expression_and_ours(
+    seed: int, monkeypatch: pytest.MonkeyPatch, claims: Claims
+) -> None:
     monkeypatch.setenv("GRANITE_NO_COMPILER", "1")
     system, q, u, sides, H = _case(seed)
     table = Table17(sides, H)

@@ -34,7 +34,9 @@ def _holding_contacts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("seed", [*SEEDS, pytest.param(12, marks=pytest.mark.slow)])
-def test_driven_contacts_are_one_dense_kkt_solve(seed: int, monkeypatch: pytest.MonkeyPatch, claims: Claims) -> None:
+def test_mrds07_driven_contacts_are_one_dense_kkt_solve(
+    seed: int, monkeypatch: pytest.MonkeyPatch, claims: Claims
+) -> None:
     monkeypatch.setenv("GRANITE_NO_COMPILER", "1")
     system = random_system(seed, "spatial")
     closed = system.contact_set()

@@ -58,13 +58,13 @@ def slope(case: tuple[Equations, Residual, int], rows: slice = slice(None)) -> A
 
 
 @pytest.mark.parametrize("module", [two_link, mobile_link])
-def test_mended_equations_differ_from_ours_in_second_order_only(module: Callable, claims: Claims) -> None:
+def test_mrds08_mended_equations_differ_from_ours_in_second_order_only(module: Callable, claims: Claims) -> None:
     what = f"order of what the printed {module.__name__.replace('_', '-')} module leaves out"
     claims.equal("MRDS 8", what, 2.0, slope(module()), 0.1)
 
 
 @pytest.mark.parametrize(("module", "term"), [(two_link, "y2"), (mobile_link, "H_f1,y")])
-def test_equations_as_printed_are_wrong_in_first_order(module: Callable, term: str, claims: Claims) -> None:
+def test_mrds08_equations_as_printed_are_wrong_in_first_order(module: Callable, term: str, claims: Claims) -> None:
     what = f"the same with {term} as misprinted"
     claims.equal("MRDS 8", what, 1.0, slope(module(misprint=True)), 0.1)
 

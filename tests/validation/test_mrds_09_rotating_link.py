@@ -11,7 +11,7 @@ from tests.validation.bonaventura_tables import SYSTEM_1
 from tests.validation.claims import Claims
 
 
-def test_the_link_turns_by_half_a_turn_and_bends_both_ways(claims: Claims) -> None:
+def test_mrds09_the_link_turns_by_half_a_turn_and_bends_both_ways(claims: Claims) -> None:
     model = Model(planar_arm([flexible(1.0, 2)], name="system_1"))
     start = np.zeros(3)
 

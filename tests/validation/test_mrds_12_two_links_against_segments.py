@@ -57,7 +57,7 @@ def off(reference: Path, found: Path | Ours) -> tuple[Array, Array]:
     ("elbow", "angles", "tip"),
     [(0.0, (0.031, 0.0998), (3.86e-4, 7.51e-4)), (-90.0, (0.039, 0.0863), (4.46e-4, 4.19e-4))],
 )
-def test_the_robot_moves_as_eight_segments_a_link_do(
+def test_mrds12_the_robot_moves_as_eight_segments_a_link_do(
     elbow: float, angles: tuple[float, float], tip: tuple[float, float], claims: Claims
 ) -> None:
     reference = segments(SYSTEM_2A, np.radians(elbow), 8)

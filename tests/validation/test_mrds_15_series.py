@@ -23,7 +23,7 @@ HEIGHT = 0.6
 SHOULDER = np.arcsin(HEIGHT)
 
 
-def test_one_link_and_a_mobile_link_are_a_two_link_robot(claims: Claims) -> None:
+def test_mrds15_one_link_and_a_mobile_link_are_a_two_link_robot(claims: Claims) -> None:
     whole = Model(planar_arm([flexible(L, 2) for L in LENGTHS], name="system_2a"))
     start = np.zeros(6)
     q = run_model(whole, start, start, lambda t: np.append(SYSTEM_2A(t), np.zeros(4)), 1e-3, 10_000)[1]
@@ -34,7 +34,7 @@ def test_one_link_and_a_mobile_link_are_a_two_link_robot(claims: Claims) -> None
     claims.below("MRDS 15", "gap between the two, ours", 1e-12, series.worst_gap(path), "m")
 
 
-def test_printed_modules_in_series_differ_by_what_they_leave_out(claims: Claims) -> None:
+def test_mrds15_printed_modules_in_series_differ_by_what_they_leave_out(claims: Claims) -> None:
     shoulder, elbow = sines(SYSTEM_2A)
     whole = Machine([two_link(LENGTHS, (2, 2))], [shoulder, elbow]).run(np.zeros(6), 10.0)
     cut = Machine(
@@ -48,7 +48,7 @@ def test_printed_modules_in_series_differ_by_what_they_leave_out(claims: Claims)
     claims.below("MRDS 15", "gap between the printed modules", 2 * 3.5e-13, np.abs(path.gap).max(), "m")
 
 
-def test_a_sliding_tip_is_the_same_for_one_module_and_for_two(claims: Claims) -> None:
+def test_mrds16_a_sliding_tip_is_the_same_for_one_module_and_for_two(claims: Claims) -> None:
     slide = Contact(
         name="slide",
         kind="x_slide_turning",
@@ -92,7 +92,7 @@ def printed_slide(level: Level) -> tuple[Path, Path]:
 
 
 @pytest.mark.parametrize("level", [1, 3])
-def test_printed_modules_slide_alike(level: Level, claims: Claims) -> None:
+def test_mrds16_printed_modules_slide_alike(level: Level, claims: Claims) -> None:
     whole, cut = printed_slide(level)
     apart = np.degrees(np.abs(cut.angles - whole.angles)).max()
     claims.below("MRDS 16", f"System 2c by printed modules, level {level}: two off one", 0.01, apart, "deg")
@@ -100,5 +100,5 @@ def test_printed_modules_slide_alike(level: Level, claims: Claims) -> None:
     claims.below("MRDS 16", f"its gaps, level {level}", 1e-10, worst, "m")
 
 
-def test_places_and_jacobian_of_different_order_open_the_slide(claims: Claims) -> None:
+def test_mrds16_places_and_jacobian_of_different_order_open_the_slide(claims: Claims) -> None:
     claims.above("MRDS 16", "its gaps, level 2", 1e-9, np.abs(printed_slide(2)[0].gap).max(), "m")

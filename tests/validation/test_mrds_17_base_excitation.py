@@ -65,20 +65,22 @@ def drift(closed: ContactSet, h: float, parts: tuple[float, ...]) -> Drift:
 HELD, STAGES = (0.0,), (0.0, 0.5, 1.0)
 
 
-def test_input_held_over_each_step_makes_the_base_drift_as_published(flexible: ContactSet, claims: Claims) -> None:
+def test_mrds17_input_held_over_each_step_makes_the_base_drift_as_published(
+    flexible: ContactSet, claims: Claims
+) -> None:
     found = drift(flexible, 1e-3, HELD)
     claims.equal("MRDS 17", "System 3, drift of the base in 5 s, input held", np.pi * 1e-4, found.one_period, 1e-9, "m")
     claims.equal("MRDS 17", "the same in 10 s", 2 * np.pi * 1e-4, found.two_periods, 1e-9, "m")
     claims.below("MRDS 17", "gap between the links", 1e-8, found.between_links, "m")
 
 
-def test_input_at_the_stages_leaves_the_base_where_it_belongs(flexible: ContactSet, claims: Claims) -> None:
+def test_mrds18_input_at_the_stages_leaves_the_base_where_it_belongs(flexible: ContactSet, claims: Claims) -> None:
     found = drift(flexible, 1e-3, STAGES)
     claims.below("MRDS 18", "System 3, drift of the base in 10 s, input at stages", 1e-13, found.greatest, "m")
     assert found.between_links < 1e-11
 
 
-def test_drift_is_in_proportion_to_the_step(claims: Claims) -> None:
+def test_mrds19_drift_is_in_proportion_to_the_step(claims: Claims) -> None:
     """With one mode a link: with two, the fastest turns at 960 rad/s, and 4 ms are beyond what Runge and Kutta bear."""
     closed = links(1)
     for step in (0.5e-3, 1e-3, 2e-3, 4e-3):

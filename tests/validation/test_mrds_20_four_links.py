@@ -16,7 +16,7 @@ from tests.validation.claims import Claims
 STEP = 2e-3
 
 
-def test_a_small_robot_on_a_large_one_moves_as_six_segments_a_link_do(claims: Claims) -> None:
+def test_mrds20_a_small_robot_on_a_large_one_moves_as_six_segments_a_link_do(claims: Claims) -> None:
     lengths = (1.0, 1.0, 0.1, 0.1)
     robot = Series(lengths, (2, 2, 0, 0))
     path = robot.run(SYSTEM_4, 20.0, STEP)

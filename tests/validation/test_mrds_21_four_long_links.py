@@ -17,7 +17,7 @@ from tests.validation.claims import Claims
 STEP = 2e-3
 
 
-def test_four_long_links_end_where_independent_equations_say(claims: Claims) -> None:
+def test_mrds21_four_long_links_end_where_independent_equations_say(claims: Claims) -> None:
     robot = Series((1.0,) * 4, (2,) * 4)
     path = robot.run(SYSTEM_5A, 20.0, STEP)
     expected = [45.022, -7.047, -48.251, 5.918]

@@ -36,19 +36,19 @@ def _at(x: float, modes: int) -> Array:
     return np.concatenate([[x], np.zeros(2 + modes)])
 
 
-def test_two_modes_a_link_break_off_after_seven_seconds(claims: Claims) -> None:
+def test_mrds22_two_modes_a_link_break_off_after_seven_seconds(claims: Claims) -> None:
     machine, start = robot((2, 2, 2, 2))
     end = machine.run(start, 13.0).t[-1]
     claims.equal("MRDS 22", "System 5c by the printed modules, two modes a link, breaks off at", 7.18, end, 0.3, "s")
     assert end == pytest.approx(7.0, abs=0.3)
 
 
-def test_one_mode_a_link_breaks_off_later(claims: Claims) -> None:
+def test_mrds22_one_mode_a_link_breaks_off_later(claims: Claims) -> None:
     machine, start = robot((1, 1, 1, 1))
     claims.equal("MRDS 22", "one mode a link breaks off at", 15.5, machine.run(start, 17.0).t[-1], 0.3, "s")
 
 
-def test_the_robot_flutters_before_it_breaks(claims: Claims) -> None:
+def test_mrds22_mrds23_the_robot_flutters_before_it_breaks(claims: Claims) -> None:
     """Eigenvalues of the motion around the state at 6 s: one pair grows."""
     growth = {}
     for modes in ((2, 2, 2, 2), (3, 2, 2, 2)):
@@ -67,7 +67,9 @@ def test_the_robot_flutters_before_it_breaks(claims: Claims) -> None:
     ("modes", "expected"),
     [((3, 2, 2, 2), [26.949, 73.621, 127.421, 23.641]), ((2, 1, 1, 1), [26.925, 73.597, 127.391, 23.635])],
 )
-def test_one_mode_more_in_the_first_link_completes_the_run(modes: Modes, expected: list[float], claims: Claims) -> None:
+def test_mrds23_one_mode_more_in_the_first_link_completes_the_run(
+    modes: Modes, expected: list[float], claims: Claims
+) -> None:
     machine, start = robot(modes)
     path = machine.run(start, 13.0)
     what = f"System 5c by the printed modules, modes {', '.join(map(str, modes))}: links at 13 s"
@@ -76,7 +78,7 @@ def test_one_mode_more_in_the_first_link_completes_the_run(modes: Modes, expecte
 
 
 @pytest.mark.parametrize("modes", [1, 2])
-def test_the_same_links_as_four_modules_complete_the_run(modes: int, claims: Claims) -> None:
+def test_mrds23_the_same_links_as_four_modules_complete_the_run(modes: int, claims: Claims) -> None:
     """The thesis's own one-link modules: what flutters is its two-link module."""
     first, *torques = sines(SYSTEM_5C)
     links = [one_link(1.0, modes), *(mobile_link(1.0, modes) for _ in range(3))]

@@ -12,7 +12,7 @@ from tests.validation.bonaventura_tables import SYSTEM_5C
 from tests.validation.claims import Claims
 
 
-def test_all_sets_of_modes_complete_the_run_and_work_becomes_energy(claims: Claims) -> None:
+def test_mrds24_all_sets_of_modes_complete_the_run_and_work_becomes_energy(claims: Claims) -> None:
     ends = []
     for n in (1, 2, 3):
         robot = Series((1.0,) * 4, (n,) * 4)

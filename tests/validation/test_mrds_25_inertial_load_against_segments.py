@@ -13,7 +13,7 @@ from tests.validation.claims import Claims
 STEP = 2e-3
 
 
-def test_the_robot_moves_as_six_segments_a_link_do(claims: Claims) -> None:
+def test_mrds25_the_robot_moves_as_six_segments_a_link_do(claims: Claims) -> None:
     """With the modes that the thesis published."""
     robot = Series((1.0,) * 4, (3, 2, 2, 2))
     path = robot.run(SYSTEM_5C, 13.0, STEP)

@@ -65,18 +65,18 @@ def _run(loop, feedback: tuple[float, float], duration: float, start=None) -> li
     return gaps
 
 
-def test_feedback_that_pulls_back_keeps_the_loop_closed(loop, claims: Claims) -> None:
+def test_mrds26_feedback_that_pulls_back_keeps_the_loop_closed(loop, claims: Claims) -> None:
     worst = max(_run(loop, (4.0, 4.0), 10.0))
     claims.below("MRDS 26", "two rigid arms, tips joined, drift feedback: gap in 10 s", 1e-8, worst, "m")
 
 
-def test_feedback_with_the_printed_sign_bursts_the_loop(loop, claims: Claims) -> None:
+def test_mrds26_feedback_with_the_printed_sign_bursts_the_loop(loop, claims: Claims) -> None:
     """Eq. 104 adds the errors of P against E to the force by E on P."""
     gaps = _run(loop, (-4.0, -4.0), 10.0)
     claims.above("MRDS 26", "the same with the sign of eq. 104", 0.1, np.nan_to_num(gaps[-1], nan=np.inf), "m")
 
 
-def test_an_injected_gap_decays_as_the_gains_say_and_stays_without_them(loop, claims: Claims) -> None:
+def test_mrds28_an_injected_gap_decays_as_the_gains_say_and_stays_without_them(loop, claims: Claims) -> None:
     closed, q = loop
     apart = q.copy()
     apart[0] += INJECTED
@@ -91,7 +91,7 @@ def test_an_injected_gap_decays_as_the_gains_say_and_stays_without_them(loop, cl
 
 
 @pytest.mark.parametrize(("sign", "least", "most"), [(1, 0.0, 1e-12), (-1, 1.0, np.inf)], ids=["mended", "printed"])
-def test_the_gains_of_the_thesis_hold_its_own_modules_with_the_other_sign_only(
+def test_mrds26_the_gains_of_the_thesis_hold_its_own_modules_with_the_other_sign_only(
     sign: int, least: float, most: float, claims: Claims
 ) -> None:
     """System 6a for 10 s: with eq. 104 as printed, rounding errors become metres."""

@@ -17,7 +17,7 @@ from tests.validation.claims import Claims
 DURATION, STEP = 10.0, 2e-3
 
 
-def test_ours_leaves_a_closed_loop_alone(claims: Claims) -> None:
+def test_mrds27_ours_leaves_a_closed_loop_alone(claims: Claims) -> None:
     closed, drive = parallel_arms((1.0, 1.0), 2.0), shoulders_and_elbows(SYSTEM_6A)
     with_it, without = (
         run(closed, UPRIGHT, np.zeros(12), drive, DURATION, STEP, feedback=gains).q
@@ -26,7 +26,7 @@ def test_ours_leaves_a_closed_loop_alone(claims: Claims) -> None:
     claims.below("MRDS 27", "System 6a with our feedback off without, relative", 1e-6, _change(with_it, without))
 
 
-def test_that_of_the_thesis_does_too(claims: Claims) -> None:
+def test_mrds27_that_of_the_thesis_does_too(claims: Claims) -> None:
     def moved(gains: tuple[float, float]) -> np.ndarray:
         arms = [two_link((1.0, 1.0), (2, 2)), two_link((1.0, 1.0), (2, 2), base=(2.0, 0.0))]
         return Machine(arms, sines(SYSTEM_6A), [Hold((0, "tip"), (1, "tip"))], gains).run(UPRIGHT, DURATION, STEP).q

@@ -55,7 +55,7 @@ def gaps(loop, gains: tuple[float, float]) -> Array:
     return np.array(found)
 
 
-def test_a_gap_decays_as_the_mobility_of_the_contact_says(loop, claims: Claims) -> None:
+def test_mrds28_a_gap_decays_as_the_mobility_of_the_contact_says(loop, claims: Claims) -> None:
     """By symmetry B^c is diagonal here: along y the gap creeps back, along x it swings."""
     K_v, K_p = GAINS
     found, B = gaps(loop, GAINS), mobility(loop, UPRIGHT)
@@ -70,6 +70,6 @@ def test_a_gap_decays_as_the_mobility_of_the_contact_says(loop, claims: Claims) 
         )
 
 
-def test_without_feedback_it_stays(loop, claims: Claims) -> None:
+def test_mrds28_without_feedback_it_stays(loop, claims: Claims) -> None:
     found = gaps(loop, (0.0, 0.0))
     claims.near("MRDS 28", "the same without feedback", np.linalg.norm(found[0]), np.linalg.norm(found[-1]), 1e-6, "m")

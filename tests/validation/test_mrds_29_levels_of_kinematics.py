@@ -17,7 +17,7 @@ from tests.validation.claims import Claims
 
 
 @pytest.mark.parametrize(("level", "least", "most"), [(1, 0.0, 1e-12), (2, 2e-7, 2e-6), (3, 0.0, 1e-12)])
-def test_the_loop_stays_closed_where_places_and_jacobian_agree(
+def test_mrds29_the_loop_stays_closed_where_places_and_jacobian_agree(
     level: Level, least: float, most: float, claims: Claims
 ) -> None:
     arms = [two_link((1.0, 1.0), (2, 2), level=level, base=(x, 0.0)) for x in (0.0, 2.0)]
@@ -28,7 +28,7 @@ def test_the_loop_stays_closed_where_places_and_jacobian_agree(
     assert bend == pytest.approx(1.75e-3, rel=0.01)
 
 
-def test_ours_stays_closed(claims: Claims) -> None:
+def test_mrds29_ours_stays_closed(claims: Claims) -> None:
     closed = parallel_arms((1.0, 1.0), 2.0)
     path = run(closed, UPRIGHT, np.zeros(12), shoulders_and_elbows(SYSTEM_6A), 20.0, 2e-3)
     claims.below("MRDS 29", "System 6a, gap after 20 s, ours", 1e-12, worst_gap(closed, path), "m")

@@ -57,7 +57,7 @@ def off(reference: Path, angles: Array, until: float) -> float:
     return float(np.degrees(np.abs(reference.angles[::2] - angles)[:rows]).max())
 
 
-def test_kinematics_of_first_order_cannot_complete_the_run(claims: Claims) -> None:
+def test_mrds30_kinematics_of_first_order_cannot_complete_the_run(claims: Claims) -> None:
     claims.below("MRDS 30", "System 6b by printed modules, level 1, breaks off at", 4.0, printed(1).t[-1], "s")
     path = printed(3, duration=10.0)
     claims.equal("MRDS 30", "System 6b by printed modules, level 3, goes on to", 10.0, path.t[-1], 1e-9, "s")
@@ -66,7 +66,7 @@ def test_kinematics_of_first_order_cannot_complete_the_run(claims: Claims) -> No
     claims.below("MRDS 30", "its gap", 1e-6, np.abs(path.gap).max(), "m")
 
 
-def test_ours_is_as_near_to_eight_segments_as_six_are(eight: Path, claims: Claims) -> None:
+def test_mrds30_ours_is_as_near_to_eight_segments_as_six_are(eight: Path, claims: Claims) -> None:
     closed = parallel_arms(LENGTHS, DISTANCE)
     path = run(closed, ARMS, np.zeros(12), shoulders_and_elbows(SYSTEM_6B), DURATION, STEP)
     angles = np.hstack([arm_angles(path.q[:, k : k + 6], LENGTHS, (2, 2))[0] for k in (0, 6)])

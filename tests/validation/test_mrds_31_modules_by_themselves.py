@@ -70,7 +70,7 @@ def joined(levels: Levels, made: dict[str, tuple[Kernel, Kernel]]) -> Array:
     return np.concatenate([moves(x["kept"], c.T @ F)[0] for c, x, (_, moves) in parts])
 
 
-def test_modules_in_two_threads_are_modules_in_one(
+def test_mrds31_modules_in_two_threads_are_modules_in_one(
     robot: Series, claims: Claims, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GRANITE_NO_COMPILER", "1")

@@ -49,7 +49,7 @@ def operations(modules: int) -> int:
     return int(System(arms, contacts).contact_set().assembly.accelerate().expand().n_instructions())
 
 
-def test_cost_is_linear_along_a_series_of_modules(claims: Claims) -> None:
+def test_mrds32_cost_is_linear_along_a_series_of_modules(claims: Claims) -> None:
     counts = {m: operations(m) for m in (4, 8, 16, 32)}
     exponent = np.log2(counts[32] / counts[16])
     claims.equal("MRDS 32", "growth exponent of all operations, 16 to 32 modules in series", 1.0, exponent, 0.15)
@@ -57,7 +57,7 @@ def test_cost_is_linear_along_a_series_of_modules(claims: Claims) -> None:
     claims.near("MRDS 32", "operations that one more module adds, at 16 by at 4", added[0], added[2], 0.01)
 
 
-def test_contacts_meet_in_the_matrix_only_where_they_share_a_module(
+def test_mrds32_contacts_meet_in_the_matrix_only_where_they_share_a_module(
     claims: Claims, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GRANITE_NO_COMPILER", "1")
@@ -72,7 +72,7 @@ def test_contacts_meet_in_the_matrix_only_where_they_share_a_module(
     assert (blocks == (np.abs(np.subtract.outer(range(5), range(5))) <= 1)).all()
 
 
-def test_cost_within_a_module_grows_slower_than_dense_products(claims: Claims) -> None:
+def test_mrds32_cost_within_a_module_grows_slower_than_dense_products(claims: Claims) -> None:
     counts = {n: leaf_functions(arm(n), arm(n).points[1:], True).shows.n_instructions() for n in (4, 8, 16, 32)}
     for n in (4, 8, 16):
         what = f"growth exponent of the operations of one module, {n} to {2 * n} joints (recursions: 1, dense: 3)"

@@ -12,7 +12,7 @@ from tests.peers.random_trees import random_module
 from tests.validation.claims import Claims
 
 
-def test_inner_torques_and_contact_forces_keep_linear_and_angular_momentum(
+def test_mrds33_inner_torques_and_contact_forces_keep_linear_and_angular_momentum(
     monkeypatch: pytest.MonkeyPatch, claims: Claims
 ) -> None:
     monkeypatch.setenv("GRANITE_NO_COMPILER", "1")

@@ -56,7 +56,7 @@ def closed_form(q: Array, u: Array) -> tuple[Array, Array]:
     return M, V
 
 
-def test_mass_matrix_and_velocity_terms_are_the_closed_form(claims: Claims) -> None:
+def test_stanford01_mass_matrix_and_velocity_terms_are_the_closed_form(claims: Claims) -> None:
     rng, off_M, off_h = np.random.default_rng(1987), 0.0, 0.0
     for _ in range(100):
         q, q_dot = rng.uniform(-3, 3, 5), rng.normal(size=5)
@@ -70,7 +70,7 @@ def test_mass_matrix_and_velocity_terms_are_the_closed_form(claims: Claims) -> N
     claims.below("Stanford 1", f"velocity terms {what}", 1e-10, off_h)
 
 
-def test_accelerations_of_the_regression_case(claims: Claims) -> None:
+def test_stanford01_accelerations_of_the_regression_case(claims: Claims) -> None:
     q = np.array([0.0, 0.0, np.pi / 6, np.pi / 4, -np.pi / 3])
     u = np.array([0.1, -0.2, 0.3, 0.4, -0.5])
     F = np.array([1.0, 0.5, 0.2, 0.1, -0.05])

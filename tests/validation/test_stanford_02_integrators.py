@@ -31,20 +31,20 @@ def flight(name: str, h: float) -> tuple[Array, Array]:
 
 
 @pytest.mark.parametrize(("name", "order", "tolerance"), [("improved_euler", 2.0, 0.05), ("rk4", 4.0, 0.3)])
-def test_orders(name: str, order: float, tolerance: float, claims: Claims) -> None:
+def test_stanford02_orders(name: str, order: float, tolerance: float, claims: Claims) -> None:
     coarse, middle, fine = (np.concatenate(flight(name, h)) for h in (0.04, 0.02, 0.01))
     measured = np.log2(np.linalg.norm(coarse - middle) / np.linalg.norm(middle - fine))
     claims.equal("Stanford 2", f"order of {NAMES[name]}", order, measured, tolerance)
 
 
 @pytest.mark.parametrize(("name", "bound"), [("improved_euler", 1e-5), ("rk4", 1e-9)])
-def test_energy_drift_at_ten_milliseconds(name: str, bound: float, claims: Claims) -> None:
+def test_stanford02_energy_drift_at_ten_milliseconds(name: str, bound: float, claims: Claims) -> None:
     start = MODEL.kinetic_energy(START_Q, START_U)
     drift = abs(MODEL.kinetic_energy(*flight(name, 0.01)) / start - 1)
     claims.below("Stanford 2", f"energy drift in 10 s of free motion at 10 ms, {NAMES[name]}, relative", bound, drift)
 
 
-def test_runge_kutta_keeps_the_momenta(claims: Claims) -> None:
+def test_stanford02_runge_kutta_keeps_the_momenta(claims: Claims) -> None:
     start = MODEL.momentum(START_Q, START_U).copy()
     drift = np.abs(MODEL.momentum(*flight("rk4", 0.01)) - start).max()
     claims.below("Stanford 2", "momentum drift in the same, Runge-Kutta", 1e-9, drift, "N s, N m s")

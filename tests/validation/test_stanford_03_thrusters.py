@@ -69,7 +69,7 @@ def test_thrusters_come_in_opposite_pairs():
     assert sharing().pairs == ((0, 3), (1, 6), (2, 5), (4, 7))
 
 
-def test_rank_and_null_vector_of_the_reduced_matrix(claims: Claims):
+def test_stanford03_rank_and_null_vector_of_the_reduced_matrix(claims: Claims):
     for q3 in (0.0, 0.7, -2.0):
         reduced = c_rf_reduced(q3)
         assert np.linalg.matrix_rank(reduced) == 5
@@ -78,7 +78,7 @@ def test_rank_and_null_vector_of_the_reduced_matrix(claims: Claims):
     claims.equal("Stanford 3", "rank of the six actuators' matrix", 5, np.linalg.matrix_rank(reduced), 0)
 
 
-def test_the_pseudo_inverse_is_the_closed_form(claims: Claims):
+def test_stanford03_the_pseudo_inverse_is_the_closed_form(claims: Claims):
     rng, share, off = np.random.default_rng(0), sharing(), 0.0
     for _ in range(200):
         fx, fy, mz = wrench = rng.normal(size=3)
@@ -88,7 +88,7 @@ def test_the_pseudo_inverse_is_the_closed_form(claims: Claims):
     claims.below("Stanford 3", "pseudo-inverse of the thrusters against its closed form", 1e-12, off, "N")
 
 
-def test_table_4_2_without_threshold_reproduces_the_force_with_valves_that_only_push(claims: Claims):
+def test_stanford03_table_4_2_without_threshold_reproduces_the_force_with_valves_that_only_push(claims: Claims):
     rng, share, off = np.random.default_rng(1), sharing(), 0.0
     for _ in range(200):
         q3, F = rng.uniform(-3, 3), rng.normal(size=5)
@@ -109,7 +109,7 @@ def test_the_reports_pseudo_inverse_of_six_actuators_is_ours():
         assert expected[4:] == pytest.approx([F[3] + F[4], F[4]], abs=1e-12)
 
 
-def test_the_regression_case(claims: Claims):
+def test_stanford03_the_regression_case(claims: Claims):
     # Table 4.1, q3 = pi/6, F = (1, 0.5, 0.2, 0.1, -0.05).
     F = np.array([1.0, 0.5, 0.2, 0.1, -0.05])
     expected = [-0.07724347112298914, 0.5142628798231206, 1.0387819326614491, 0.44727558171533993]

@@ -33,7 +33,7 @@ def test_rate_and_acceleration_vanish_at_the_ends():
         assert not a.any()
 
 
-def test_the_rate_peaks_half_way_at_1_875(claims: Claims):
+def test_stanford04_the_rate_peaks_half_way_at_1_875(claims: Claims):
     rates = np.array([SEGMENT.at(t)[1] for t in np.linspace(0, DURATION, 2001).tolist()])
     peaks = np.abs(rates).max(axis=0) * DURATION / np.abs(AMPLITUDE)
     claims.equal("Stanford 4", "minimum jerk: peak rate", 1.875, peaks.max(), 1e-6)
@@ -41,7 +41,7 @@ def test_the_rate_peaks_half_way_at_1_875(claims: Claims):
     assert SEGMENT.at(0.5 * DURATION)[1] == pytest.approx(1.875 * AMPLITUDE / DURATION, abs=1e-12)
 
 
-def test_the_acceleration_peaks_at_5_773503(claims: Claims):
+def test_stanford04_the_acceleration_peaks_at_5_773503(claims: Claims):
     scale = DURATION**2 / AMPLITUDE
     assert SEGMENT.at(0.211325 * DURATION)[2] * scale == pytest.approx(np.full(5, 5.773503), abs=1e-6)
     assert SEGMENT.at(0.788675 * DURATION)[2] * scale == pytest.approx(np.full(5, -5.773503), abs=1e-6)

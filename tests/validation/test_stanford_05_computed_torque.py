@@ -29,12 +29,12 @@ def _largest_error(*changes: str) -> float:
     return float(np.abs(log.rows[:, place("/truth", "q")] - log.rows[:, place("/reference", "q")]).max())
 
 
-def test_ideal_actuators_track_the_twenty_second_move_to_1e_4(claims: Claims):
+def test_stanford05_ideal_actuators_track_the_twenty_second_move_to_1e_4(claims: Claims):
     what = "computed torque, ideal actuators, 20 s move at 200 Hz: largest error"
     claims.below("Stanford 5", what, 1e-4, _largest_error(), "m, rad")
 
 
-def test_the_printed_law_without_y_misses_by_more_than_1e_2(monkeypatch: pytest.MonkeyPatch, claims: Claims):
+def test_stanford05_the_printed_law_without_y_misses_by_more_than_1e_2(monkeypatch: pytest.MonkeyPatch, claims: Claims):
     right = ComputedTorque.control
     model = Model(load("free-flyer").robot)
 

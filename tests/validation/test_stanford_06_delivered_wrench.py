@@ -31,18 +31,18 @@ def runs():
     return found
 
 
-def test_the_plain_law_shakes_the_elbow_by_a_tenth_of_a_radian(runs, claims: Claims):
+def test_stanford06_the_plain_law_shakes_the_elbow_by_a_tenth_of_a_radian(runs, claims: Claims):
     error, _ = runs[False]
     what = "on/off valves, plain law: largest joint error in the last 5 s"
     claims.between("Stanford 6", what, 0.10, 0.20, error[3:].max(), "rad")
 
 
-def test_the_delivered_wrench_law_keeps_the_joints_to_1e_5(runs, claims: Claims):
+def test_stanford06_the_delivered_wrench_law_keeps_the_joints_to_1e_5(runs, claims: Claims):
     error, _ = runs[True]
     claims.below("Stanford 6", "the same with torques for delivered thrust", 1e-5, error[3:].max(), "rad")
 
 
-def test_the_base_stays_in_the_dead_band_at_the_published_cost(runs, claims: Claims):
+def test_stanford06_the_base_stays_in_the_dead_band_at_the_published_cost(runs, claims: Claims):
     error, impulse = runs[True]
     claims.equal("Stanford 6", "base offset from the dead band", 0.030, error[0], 0.003, "m")
     claims.equal("Stanford 6", "impulse of the thrusters", 12.9, impulse, 0.5, "N s")

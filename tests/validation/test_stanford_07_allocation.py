@@ -25,7 +25,7 @@ def propellant() -> np.ndarray:
     return np.array([(paired.share(w).sum(), least.share(w).sum()) for w in wrenches])
 
 
-def test_the_optimum_never_costs_more_and_saves_3_to_7_percent(claims: Claims):
+def test_stanford07_the_optimum_never_costs_more_and_saves_3_to_7_percent(claims: Claims):
     paired, least = propellant().T
     assert (least <= paired + 1e-9).all()
     ratio = paired / least
@@ -35,7 +35,7 @@ def test_the_optimum_never_costs_more_and_saves_3_to_7_percent(claims: Claims):
     assert ratio.max() > 1.2
 
 
-def test_the_optimum_is_that_of_an_independent_solver(claims: Claims):
+def test_stanford07_the_optimum_is_that_of_an_independent_solver(claims: Claims):
     rng, off = np.random.default_rng(8), 0.0
     least = LeastPropellant(MATRIX, np.ones(8), WEIGHT)
     for wrench in rng.uniform(-1, 1, (300, 3)) * [1.0, 1.0, 0.2]:
@@ -45,7 +45,7 @@ def test_the_optimum_is_that_of_an_independent_solver(claims: Claims):
     claims.below("Stanford 7", "least propellant against SciPy's linear programme, 300 wrenches", 1e-8, off, "N")
 
 
-def test_all_256_patterns_reach_only_65_wrenches(claims: Claims):
+def test_stanford07_all_256_patterns_reach_only_65_wrenches(claims: Claims):
     patterns = np.arange(256)[:, None] >> np.arange(8) & 1
     reached = len(np.unique(np.round(patterns @ MATRIX.T, 9) + 0.0, axis=0))
     claims.equal("Stanford 7", "different wrenches of all 256 valve patterns", 65, reached, 0)

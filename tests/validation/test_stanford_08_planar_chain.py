@@ -156,7 +156,7 @@ def far(found: Array, expected: Array, floor: float) -> float:
 
 
 @pytest.mark.parametrize("n", [2, 3, 5, 7])
-def test_the_recursion_is_our_model(n: int, claims: Claims) -> None:
+def test_stanford08_the_recursion_is_our_model(n: int, claims: Claims) -> None:
     chain, off = random_chain(n, n), 0.0
     for seed in range(20):
         phi, u = random_motion(n, seed)
@@ -167,7 +167,7 @@ def test_the_recursion_is_our_model(n: int, claims: Claims) -> None:
 
 
 @pytest.mark.parametrize("n", [2, 3, 5, 7])
-def test_the_closed_form_is_the_recursion(n: int, claims: Claims) -> None:
+def test_stanford08_the_closed_form_is_the_recursion(n: int, claims: Claims) -> None:
     chain, off = random_chain(n, n), 0.0
     for seed in range(20):
         phi, u = random_motion(n, seed)
@@ -178,7 +178,7 @@ def test_the_closed_form_is_the_recursion(n: int, claims: Claims) -> None:
 
 
 @pytest.mark.parametrize("n", [2, 3])
-def test_a_lagrangian_gives_the_same(n: int, claims: Claims) -> None:
+def test_stanford08_a_lagrangian_gives_the_same(n: int, claims: Claims) -> None:
     """d/dt dT/dq' - dT/dq for q = (phi_1..phi_n, x, y), by symbolic differentiation."""
     chain = random_chain(n, n)
     q, w = sp.symbols(f"q:{n + 2}"), sp.symbols(f"w:{n + 2}")
@@ -200,7 +200,7 @@ def test_a_lagrangian_gives_the_same(n: int, claims: Claims) -> None:
 
 
 @pytest.mark.parametrize("b", [0, 2, 4])
-def test_kinetic_energy_does_not_depend_on_the_reference_point(b: int, claims: Claims) -> None:
+def test_stanford08_kinetic_energy_does_not_depend_on_the_reference_point(b: int, claims: Claims) -> None:
     chain, off = random_chain(5, 5), 0.0
     for seed in range(20):
         phi, u = random_motion(5, seed)
@@ -214,7 +214,7 @@ def test_kinetic_energy_does_not_depend_on_the_reference_point(b: int, claims: C
     claims.below("Stanford 8", f"kinetic energy from the centre of link {b + 1}, relative", 1e-12, off)
 
 
-def test_free_motion_of_seven_degrees_of_freedom_keeps_its_hamiltonian(claims: Claims) -> None:
+def test_stanford08_free_motion_of_seven_degrees_of_freedom_keeps_its_hamiltonian(claims: Claims) -> None:
     """The report's own check: five links, ten seconds in steps of 10 ms; energy by the report's formula."""
     chain = random_chain(5, 8)
     phi, u = random_motion(5, 8)
@@ -232,7 +232,7 @@ def test_free_motion_of_seven_degrees_of_freedom_keeps_its_hamiltonian(claims: C
     claims.below("Stanford 8", "7-DOF free motion, 10 s at 10 ms: energy drift, relative", 1e-9, drift)
 
 
-def test_the_printed_forms_fail(claims: Claims) -> None:
+def test_stanford08_the_printed_forms_fail(claims: Claims) -> None:
     """Off by order one in SI units (erratum E5); so is the slip m^j+1 + m^j+3 + ...."""
     chain, off = random_chain(5, 5), np.inf
     for seed in range(10):
@@ -274,7 +274,7 @@ def leap_as_chain() -> tuple[Chain, float]:
     return Chain(LEAP_M[order], LEAP_I[order], lengths, centres), alpha
 
 
-def test_the_chain_around_the_base_is_leap_without_its_wheel(claims: Claims) -> None:
+def test_stanford08_the_chain_around_the_base_is_leap_without_its_wheel(claims: Claims) -> None:
     (chain, alpha), off = leap_as_chain(), 0.0
     for seed in range(20):
         rng = np.random.default_rng(seed)
@@ -294,7 +294,7 @@ def test_the_chain_around_the_base_is_leap_without_its_wheel(claims: Claims) -> 
     claims.below("Stanford 8", what, 1e-12, off)
 
 
-def test_leap_without_its_wheel_is_our_model(claims: Claims) -> None:
+def test_stanford08_leap_without_its_wheel_is_our_model(claims: Claims) -> None:
     """The same vehicle as a tree: base with two arms."""
     l1, l2, l3, l4, l5, l6, _, l8, l9, l10, l11, l12, l13, _ = LEAP_L
     # arm 1 is measured from -b1: its link axes are turned by pi at the shoulder

@@ -60,7 +60,7 @@ def rate_of_reduction(chain: Chain, phi: Array, u: Array) -> Array:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_the_closed_chain_reduced_and_by_contact_forces(
+def test_stanford09_the_closed_chain_reduced_and_by_contact_forces(
     seed: int, monkeypatch: pytest.MonkeyPatch, claims: Claims
 ) -> None:
     monkeypatch.setenv("GRANITE_NO_COMPILER", "1")

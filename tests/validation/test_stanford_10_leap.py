@@ -30,7 +30,7 @@ def in_our_speeds(leap: Leap, q: Array, q_dot: Array) -> tuple[Array, Array]:
 
 
 @pytest.mark.parametrize("seeds", [range(6), pytest.param(range(6, 206), marks=pytest.mark.slow)], ids=["6", "200"])
-def test_the_printed_mass_matrix_and_velocity_terms_are_ours(seeds: range, claims: Claims) -> None:
+def test_stanford10_the_printed_mass_matrix_and_velocity_terms_are_ours(seeds: range, claims: Claims) -> None:
     off, least = 0.0, np.inf
     for seed in seeds:
         rng = np.random.default_rng(seed)
@@ -48,7 +48,7 @@ def test_the_printed_mass_matrix_and_velocity_terms_are_ours(seeds: range, claim
     claims.above("Stanford 10", f"{what}: least eigenvalue of the printed mass matrix", 1e-6, least)
 
 
-def test_the_inertia_forces_of_the_regression_state(claims: Claims) -> None:
+def test_stanford10_the_inertia_forces_of_the_regression_state(claims: Claims) -> None:
     M, f = OURS.equations(Q, U_FREE)
     expected = [
         0.01310026056956409, 0.10987113246681635, 0.007578701917095944, -0.0029594120980347793, 0.004739496588293628,
@@ -83,7 +83,7 @@ def tip_forces(q: Array, force: Array) -> Array:
     return np.concatenate([-axes[0] @ force[:2], -axes[1] @ force[2:]])
 
 
-def test_both_hands_on_the_bar(claims: Claims) -> None:
+def test_stanford11_both_hands_on_the_bar(claims: Claims) -> None:
     _, u_dot, motion = held(Q, U_CLOSED, TAU)
     K2, A, b = OURS.contact(Q, U_CLOSED)
     M, f_I = OURS.equations(Q, U_CLOSED)
@@ -106,7 +106,7 @@ def test_both_hands_on_the_bar(claims: Claims) -> None:
     )  # fmt: skip
 
 
-def test_a_straight_elbow_leaves_the_forces_finite_and_the_reduction_not(claims: Claims) -> None:
+def test_stanford12_a_straight_elbow_leaves_the_forces_finite_and_the_reduction_not(claims: Claims) -> None:
     q = Q.copy()
     q[4] = 0.0
     _, A, b = OURS.contact(q, np.zeros(8))
@@ -130,7 +130,7 @@ def test_a_straight_elbow_leaves_the_forces_finite_and_the_reduction_not(claims:
     [(["bar1", "bar2"], 4, 4, 1), (["bar1"], 6, 5, 0), (["bar2"], 6, 5, 0), ([], 8, 5, 0)],
     ids=["both hands", "arm 1", "arm 2", "free"],
 )
-def test_degrees_of_freedom_and_what_the_motors_reach(
+def test_stanford13_degrees_of_freedom_and_what_the_motors_reach(
     bars: list[str], freedom: int, motors: int, squeezes: int, claims: Claims
 ) -> None:
     closed, rest, still = held(Q, np.zeros(8), np.zeros(5), bars)

@@ -33,7 +33,7 @@ def in_report(model: Model, q_dot):
 # --- 14
 
 
-def test_a_catch_with_both_hands_is_the_regression(leap, claims: Claims) -> None:
+def test_stanford14_a_catch_with_both_hands_is_the_regression(leap, claims: Claims) -> None:
     _, model, both, q, free, _ = leap
     caught = both.catch(q, free)
     S = speeds(Q, np.zeros(8))[0]
@@ -64,7 +64,7 @@ def test_a_catch_with_both_hands_is_the_regression(leap, claims: Claims) -> None
     )
 
 
-def test_release_goes_on_with_the_same_speeds(leap, monkeypatch: pytest.MonkeyPatch, claims: Claims) -> None:
+def test_stanford14_release_goes_on_with_the_same_speeds(leap, monkeypatch: pytest.MonkeyPatch, claims: Claims) -> None:
     """Letting go is choosing the open set: it asks nothing of u, and a catch of what is caught does nothing."""
     monkeypatch.setenv("GRANITE_NO_COMPILER", "1")
     system, model, both, q, _, closed = leap
@@ -79,7 +79,7 @@ def test_release_goes_on_with_the_same_speeds(leap, monkeypatch: pytest.MonkeyPa
 # --- 15
 
 
-def test_free_flight_keeps_momentum(leap, claims: Claims) -> None:
+def test_stanford15_free_flight_keeps_momentum(leap, claims: Claims) -> None:
     _, model, _, q, u, _ = leap
     torque = mine(model.module, speeds(Q, np.zeros(8))[0].T @ K1 @ (0.02 * TAU))
     centre, momentum = model.centre_of_mass(q, u)[1].copy(), model.momentum(q, u).copy()
@@ -95,7 +95,7 @@ def test_free_flight_keeps_momentum(leap, claims: Claims) -> None:
 # --- 17
 
 
-def test_pinned_hands_stay_and_energy_stays_without_any_feedback(leap, claims: Claims) -> None:
+def test_stanford17_pinned_hands_stay_and_energy_stays_without_any_feedback(leap, claims: Claims) -> None:
     _, model, both, q, _, u = leap
     before, q_before = model.kinetic_energy(q, u), q
     for _ in range(300):

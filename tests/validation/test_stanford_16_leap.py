@@ -330,7 +330,7 @@ def flown(release: str) -> tuple[State, Plan, State]:
 
 
 @pytest.mark.parametrize("release", RELEASES)
-def test_leap_throws_itself_across_the_table_and_turns(release: str, claims: Claims) -> None:
+def test_stanford16_leap_throws_itself_across_the_table_and_turns(release: str, claims: Claims) -> None:
     v = vehicle()
     start, _, end = flown(release)
     turned = np.degrees(end.q[2] - np.pi / 2)
@@ -345,7 +345,7 @@ def test_leap_throws_itself_across_the_table_and_turns(release: str, claims: Cla
 
 
 @pytest.mark.parametrize("release", RELEASES)
-def test_leap_takes_hold_in_every_way_and_comes_to_rest(release: str, claims: Claims) -> None:
+def test_stanford16_leap_takes_hold_in_every_way_and_comes_to_rest(release: str, claims: Claims) -> None:
     v = vehicle()
     end = flown(release)[2]
     caught = [take_hold(v, end.copy(), catch) for catch in CATCHES]
@@ -358,7 +358,7 @@ def test_leap_takes_hold_in_every_way_and_comes_to_rest(release: str, claims: Cl
     assert all(0.3 < c.way < 0.6 for c in caught)
 
 
-def test_a_millimetre_a_second_at_release_is_a_miss_of_millimetres(claims: Claims) -> None:
+def test_stanford16_a_millimetre_a_second_at_release_is_a_miss_of_millimetres(claims: Claims) -> None:
     """8.5 to 29 mm is what 0.3 to 0.1 m/s make of it. Arms that are sent where the vehicle will come do take hold."""
     v = vehicle()
     start, to, _ = flown("both hands")

@@ -53,7 +53,7 @@ def response(a: float, b: float, frequency: float) -> complex:
     return np.dot(measured[settled:], turning) / np.dot(true[settled:], turning)
 
 
-def test_gain_and_lag_at_one_hertz(claims: Claims):
+def test_stanford21_gain_and_lag_at_one_hertz(claims: Claims):
     found = response(50.0, 50.0, 1.0)
     what = "rate filter at 1 Hz, a = b = 50 rad/s"
     claims.equal("Stanford 21", f"{what}: gain", 0.9845, abs(found), 1e-4)
@@ -61,7 +61,7 @@ def test_gain_and_lag_at_one_hertz(claims: Claims):
 
 
 @pytest.mark.parametrize(("a", "b"), [(50.0, 50.0), (100.0, 100.0), (40.0, 150.0)])
-def test_lag_at_low_frequency_is_a_delay(a, b, claims: Claims):
+def test_stanford21_lag_at_low_frequency_is_a_delay(a, b, claims: Claims):
     frequency = 0.25
     delay = -np.angle(response(a, b, frequency)) / (2 * math.pi * frequency)
     what = f"delay of the rate filter at low frequency, a = {a:g}, b = {b:g} rad/s"

@@ -5,7 +5,7 @@ from sim.plant import Plant
 from tests.validation.claims import Claims
 
 
-def test_slope_lets_a_resting_vehicle_drift_44_mm_in_30_s(claims: Claims):
+def test_stanford23_slope_lets_a_resting_vehicle_drift_44_mm_in_30_s(claims: Claims):
     plant = Plant(
         load(
             "free-flyer",
@@ -22,7 +22,7 @@ def test_slope_lets_a_resting_vehicle_drift_44_mm_in_30_s(claims: Claims):
     assert abs(plant.q[1]) < 1e-9
 
 
-def test_drag_slows_a_leap_from_150_to_133_mm_s_over_2_5_m(claims: Claims):
+def test_stanford23_drag_slows_a_leap_from_150_to_133_mm_s_over_2_5_m(claims: Claims):
     plant = Plant(
         load(
             "free-flyer",

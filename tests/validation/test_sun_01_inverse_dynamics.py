@@ -131,7 +131,7 @@ def missed(x: Led, sign: float = 1.0) -> Array:
     return np.array([np.abs(f - e).max() / np.abs(part).max() for (f, part), e in zip(found, expected, strict=True)])
 
 
-def test_torque_and_accelerations_are_affine_in_the_wrench(claims: Claims) -> None:
+def test_sun01_torque_and_accelerations_are_affine_in_the_wrench(claims: Claims) -> None:
     """(4.6) to (4.9), with (3.52) to (3.55) for the part without wrench."""
     errors = np.max([missed(drawn(seed)) for seed in range(20)], axis=0)
     for name, error in zip(("torques", "joint accelerations", "elastic accelerations"), errors, strict=True):
@@ -144,7 +144,7 @@ def test_torque_and_accelerations_are_affine_in_the_wrench(claims: Claims) -> No
 
 
 @pytest.mark.parametrize("links", SETUPS)
-def test_an_arm_whose_hand_our_contacts_lead_obeys_the_affine_maps(links: str, claims: Claims) -> None:
+def test_sun01_an_arm_whose_hand_our_contacts_lead_obeys_the_affine_maps(links: str, claims: Claims) -> None:
     error = max(missed(led(links, seed, driven=True)).max() for seed in range(3))
     claims.below("Sun 1", f"the affine maps against our contacts, arm {links} bent and in motion", 1e-8, error)
 
@@ -167,7 +167,7 @@ def loose(x: Led) -> tuple[float, float, float]:
     return max(off(q_e, x.q_e), off(q_r, x.q_r), off(w_d, x.on_arm)), skew, off(printed, x.q_e)
 
 
-def test_a_hand_that_is_led_with_loose_joints_obeys_the_corrected_formulas(claims: Claims) -> None:
+def test_sun02_a_hand_that_is_led_with_loose_joints_obeys_the_corrected_formulas(claims: Claims) -> None:
     """The printed (3.66) adds what it should multiply, and has M_re for M^_re."""
     right, skew, printed = zip(*(loose(drawn_loose(seed)) for seed in range(20)), strict=True)
     what = "hand led with loose joints"
@@ -177,7 +177,7 @@ def test_a_hand_that_is_led_with_loose_joints_obeys_the_corrected_formulas(claim
 
 
 @pytest.mark.parametrize("links", SETUPS)
-def test_an_arm_with_loose_joints_whose_hand_our_contacts_lead_obeys_them_too(links: str, claims: Claims) -> None:
+def test_sun02_an_arm_with_loose_joints_whose_hand_our_contacts_lead_obeys_them_too(links: str, claims: Claims) -> None:
     right, skew, printed = zip(*(loose(led(links, seed, driven=False)) for seed in range(3)), strict=True)
     claims.below(
         "Sun 2", f"hand led by our contacts with loose joints, arm {links}: corrected formulas", 1e-8, max(right)

@@ -36,7 +36,7 @@ def lifted(a: float, mass: float) -> System:
     return System([bar], contacts)
 
 
-def test_the_grasp_matrix_of_example_4_1_is_ours(claims: Claims) -> None:
+def test_sun03_the_grasp_matrix_of_example_4_1_is_ours(claims: Claims) -> None:
     a, mass = 0.7, 3.0
     closed = lifted(a, mass).contact_set()
     A1 = np.array([[1, 0, 0, 1, 0, 0], [0, 1, 0, 0, 1, 0], [0, -a, 1, 0, a, 1.0]])
@@ -75,7 +75,9 @@ def test_moving_a_wrench_there_and_back_changes_nothing() -> None:
 
 
 @pytest.mark.parametrize("arms", [2, 3, pytest.param(4, marks=pytest.mark.slow)])
-def test_arms_of_six_joints_leave_six_freedoms_and_six_redundant_actuators_each(arms: int, claims: Claims) -> None:
+def test_sun05_arms_of_six_joints_leave_six_freedoms_and_six_redundant_actuators_each(
+    arms: int, claims: Claims
+) -> None:
     system, q, _ = closed_chains(arms, 6, "rigid_grasp", seed=arms)
     A = system.contact_set().constraint_matrix(q)
     freedom = system.n_u - np.linalg.matrix_rank(A, tol=1e-9)
@@ -89,7 +91,7 @@ def test_arms_of_six_joints_leave_six_freedoms_and_six_redundant_actuators_each(
 @pytest.mark.parametrize(
     ("left", "right", "elastic"), [("RRR", "RRR", 0), ("FRR", "RRR", 4), ("FRR", "FRR", 8), ("FFR", "RRR", 8)]
 )
-def test_two_planar_arms_leave_three_freedoms_and_those_of_their_elements(
+def test_sun05_two_planar_arms_leave_three_freedoms_and_those_of_their_elements(
     left: str, right: str, elastic: int, claims: Claims
 ) -> None:
     system, q, *arms = bed(left, right)

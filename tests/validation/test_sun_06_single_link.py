@@ -78,7 +78,7 @@ class Link:
         raise AssertionError("no point of the link is critical")
 
 
-def test_the_poles_of_the_inverse_are_the_printed_ones(claims: Claims) -> None:
+def test_sun06_the_poles_of_the_inverse_are_the_printed_ones(claims: Claims) -> None:
     """Section 3.2: 3.53 and 34.8 on the imaginary axis at the joint, 9.97 and 38.99 on the real one at the tip."""
     link = Link(1)
     joint, tip = link.inverse_poles(0.0), link.inverse_poles(1.0)
@@ -97,7 +97,7 @@ def test_the_poles_of_the_inverse_are_the_printed_ones(claims: Claims) -> None:
     assert (link.inverse_poles(critical + 0.01).real > 0).any()
 
 
-def test_the_transfer_function_at_rest_is_that_of_a_rigid_link(claims: Claims) -> None:
+def test_sun06_the_transfer_function_at_rest_is_that_of_a_rigid_link(claims: Claims) -> None:
     """(3.33), whose numerator is printed ten times too small: H(0) = 1/I_zz with I_zz = m l^2/3."""
     link = Link(1)
     for xi in (0.3, 1.0):
@@ -113,7 +113,7 @@ def test_the_transfer_function_at_rest_is_that_of_a_rigid_link(claims: Claims) -
         assert pytest.approx(top / bottom, rel=1e-9) == H
 
 
-def test_the_element_matrices_are_the_printed_ones(claims: Claims) -> None:
+def test_sun06_the_element_matrices_are_the_printed_ones(claims: Claims) -> None:
     """(3.4), (3.8), (3.9) with m = l = EI = 1."""
     M_rr, M_re, M_ee, K, *_ = reduced(single_link(1), rotary=False).blocks
     claims.equal("Sun 6", "inertia of the link about its joint", 1 / 3, M_rr[0, 0], 1e-12, "m l^2")
@@ -123,14 +123,14 @@ def test_the_element_matrices_are_the_printed_ones(claims: Claims) -> None:
     claims.equal("Sun 6", "stiffness of one element (3.4)", [12, -6, 4], [K[0, 0], K[0, 1], K[1, 1]], 1e-7)
 
 
-def test_more_elements_move_the_critical_point_to_the_joint(claims: Claims) -> None:
+def test_sun07_more_elements_move_the_critical_point_to_the_joint(claims: Claims) -> None:
     expected = {1: 0.5299, 2: 0.3078, 3: 0.2080, 4: 0.1562, 6: 0.1041, 8: 0.0781}
     found = [Link(n).critical() for n in expected]
     claims.equal("Sun 7", "critical point with 1, 2, 3, 4, 6, 8 elements", list(expected.values()), found, 1e-3, "l")
     assert (np.diff(found) < 0).all()
 
 
-def test_the_stiffness_of_two_spatial_elements_is_the_printed_one(claims: Claims) -> None:
+def test_sun08_the_stiffness_of_two_spatial_elements_is_the_printed_one(claims: Claims) -> None:
     """Example 5.5: all 64 entries, for v_y, v_z, theta_y, theta_z of two nodes; EI is that of 18 x 18 mm."""
     ei, half = 68.95e9 * 0.018**4 / 12, 0.5
     link = {

@@ -55,7 +55,7 @@ def off(expected: list[float], got: Array) -> float:
     return float(np.abs(got / np.array(expected) - 1).max())
 
 
-def test_matrices_of_the_arm_are_those_worked_out(claims: Claims) -> None:
+def test_sun09_matrices_of_the_arm_are_those_worked_out(claims: Claims) -> None:
     """FRR, initial pose; nodes (v1, v1', v2, v2')."""
     M_rr, _, M_ee, K, J_r, J_e = matrices("FRR").blocks
     expected = [4.574045, 0.436684, 0.006303, 1.811300, 0.001, 0.001]
@@ -69,7 +69,7 @@ def test_matrices_of_the_arm_are_those_worked_out(claims: Claims) -> None:
     claims.equal("Sun 9", "Jacobian of the hand of FRR, nodes", elastic, J_e, 1e-6)
 
 
-def test_joints_held_still_give_table_6_1(claims: Claims) -> None:
+def test_sun09_joints_held_still_give_table_6_1(claims: Claims) -> None:
     found = plants(matrices("FRR"))["A"]
     assert np.abs(found.real).max() < 1e-6
     expected = [3032.45, 842.25, 20.54, 8.72]
@@ -79,7 +79,7 @@ def test_joints_held_still_give_table_6_1(claims: Claims) -> None:
     claims.below("Sun 9", what, 1e-3, off(expected, without))
 
 
-def test_table_3_1_as_printed_fails(claims: Claims) -> None:
+def test_sun09_table_3_1_as_printed_fails(claims: Claims) -> None:
     """Its mass 0.473 kg is a misprint of 0.437 kg, and the motors' c_y has the other sign."""
     other_side = tuple((m, c_x, -c_y, second) for m, c_x, c_y, second in (ELBOW, WRIST))
     expected = np.array([3032.45, 842.25, 20.54, 8.72])
@@ -92,7 +92,7 @@ def test_table_3_1_as_printed_fails(claims: Claims) -> None:
     claims.equal("Sun 9", "mass of the flexible link, printed 0.473", 0.437, LINE_DENSITY * LENGTH, 5e-4, "kg")
 
 
-def test_a_hand_held_from_outside_gives_tables_6_2_and_6_3(claims: Claims) -> None:
+def test_sun10_a_hand_held_from_outside_gives_tables_6_2_and_6_3(claims: Claims) -> None:
     """Table 6.2 prints 5275.49 and 2162.64, Table 6.3 5752.49 and 2161.64 for the same."""
     found = plants(matrices("FRR"))["C"]
     expected = [5752.49, 2161.64, 582.75, 77.11]
@@ -106,7 +106,7 @@ def test_a_hand_held_from_outside_gives_tables_6_2_and_6_3(claims: Claims) -> No
     claims.above("Sun 10", "FFR: least eigenvalue of the inertia", 1e-6, np.linalg.eigvalsh(tilde).min())
 
 
-def test_a_hand_held_by_torques_diverges(claims: Claims) -> None:
+def test_sun11_a_hand_held_by_torques_diverges(claims: Claims) -> None:
     found = plants(matrices("FRR"))["B"]
     assert np.abs(np.append(found[:3].imag, found[3].real)).max() < 1e-6
     size = np.append(found[:3].real, found[3].imag)
@@ -122,7 +122,7 @@ def along_the_motion(phi: float) -> tuple[float, ...]:
     return first, -2 * inner, phi - first + 2 * inner
 
 
-def test_held_hands_keep_their_eigenvalues_along_the_motion(claims: Claims) -> None:
+def test_sun11_held_hands_keep_their_eigenvalues_along_the_motion(claims: Claims) -> None:
     start = plants(matrices("FRR"))
     assert along_the_motion(np.pi / 4) == pytest.approx(LEFT.tolist(), abs=1e-12)
     changed = {"B": 0.0, "C": 0.0}
@@ -136,7 +136,7 @@ def test_held_hands_keep_their_eigenvalues_along_the_motion(claims: Claims) -> N
     claims.equal("Sun 11", "the two lowest of A at the end, from 20.54 and 8.72", [30.79, 5.64], end, 5e-3, "1/s")
 
 
-def test_half_a_percent_of_damping_gives_tables_6_1_and_6_2(claims: Claims) -> None:
+def test_sun12_half_a_percent_of_damping_gives_tables_6_1_and_6_2(claims: Claims) -> None:
     """Each link by itself is damped in its own modes. Two of the printed values do not come out (-0.05, 5753.35)."""
     _, _, M_link, K_link, *_ = reduced(single_link(2, LENGTH, LINE_DENSITY, EI)).blocks
     squares, V = eigh(K_link, M_link)

@@ -25,7 +25,7 @@ def turn(t: Array) -> tuple[Array, Array, Array]:
     return angle, -np.pi / 4 * (1 - np.cos(np.pi * t)), -((np.pi / 2) ** 2) * np.sin(np.pi * t)
 
 
-def test_the_printed_motion_begins_and_ends_at_rest(claims: Claims) -> None:
+def test_sun19_the_printed_motion_begins_and_ends_at_rest(claims: Claims) -> None:
     t = np.linspace(0.0, DURATION, 2001)
     angle, rate, acceleration = turn(t)
     claims.equal("Sun 19", "bar at start and end", [45.0, -45.0], np.degrees(angle[[0, -1]]), 1e-12, "deg")
@@ -35,7 +35,7 @@ def test_the_printed_motion_begins_and_ends_at_rest(claims: Claims) -> None:
     assert np.gradient(rate, t)[1:-1] == pytest.approx(acceleration[1:-1], abs=1e-5)
 
 
-def test_arms_that_hold_the_bar_are_led_to_the_other_pose(claims: Claims) -> None:
+def test_sun19_arms_that_hold_the_bar_are_led_to_the_other_pose(claims: Claims) -> None:
     """The ground leads the bar, the bar leads the arms: nine velocities, and nine directions that are bound."""
     system, q, left, right = bed("RRR", "RRR")
     lead = Contact(name="lead", kind="rigid_grasp", first=Side(), second=Side(module="bar", point="centre"))
