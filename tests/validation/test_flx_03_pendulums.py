@@ -153,7 +153,7 @@ def test_f08_bending_along_the_joint_axis_leaves_the_joint_alone(claims: Claims)
     # Foreshortening makes a finite vibration slower, by its square.
     period = 2000 * np.diff(when).mean()
     claims.equal("FLX F08", "vibration along the joint's axis, printed", 275.0, period, 0.5, "ms")
-    claims.equal("FLX F08", "vibration along the joint's axis, worked out", CANTILEVER_MS, period, 0.05, "ms")
+    claims.equal("FLX F08", "vibration along the joint's axis, worked out", CANTILEVER_MS, period, 0.01, "ms")
     assert np.abs(energy).max() < 1e-6 * model.potential_energy(path[0])
 
 
@@ -164,7 +164,7 @@ def test_f12_the_flexible_pendulum_swings_with_the_printed_period(claims: Claims
     path, energy = swing(model, np.array([0.4, amplitude]), 1e-3, 10_000)
     rigid = path[:, 0] + 3 * 0.7748661 / A * path[:, 1] * 2 / 2.7244411
     period = 2 * np.diff(crossings(1e-3 * np.arange(10_001), rigid)).mean()
-    claims.equal("FLX F12", "period of the flexible pendulum, printed", 3.307, period, 1.5e-3, "s")
+    claims.equal("FLX F12", "period of the flexible pendulum, printed", 3.307, period, 1e-3, "s")
     claims.equal("FLX F12", "period of the flexible pendulum, worked out", 3.3079, period, 1e-4, "s")
     # Classical Runge and Kutta takes (wh)^6/72 of the vibration's energy a step; that is 6.1e-4 J in 10 s.
     assert energy[-1] == pytest.approx(-6.1e-4, rel=0.05)

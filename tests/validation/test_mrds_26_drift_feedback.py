@@ -67,7 +67,7 @@ def _run(loop, feedback: tuple[float, float], duration: float, start=None) -> li
 
 def test_mrds26_feedback_that_pulls_back_keeps_the_loop_closed(loop, claims: Claims) -> None:
     worst = max(_run(loop, (4.0, 4.0), 10.0))
-    claims.below("MRDS 26", "two rigid arms, tips joined, drift feedback: gap in 10 s", 1e-8, worst, "m")
+    claims.below("MRDS 26", "two rigid arms, tips joined, drift feedback: gap in 10 s", 1e-12, worst, "m")
 
 
 def test_mrds26_feedback_with_the_printed_sign_bursts_the_loop(loop, claims: Claims) -> None:

@@ -177,7 +177,7 @@ def test_stanford08_the_closed_form_is_the_recursion(n: int, claims: Claims) -> 
     claims.below("Stanford 8", f"chain of {n} links: closed form against the recursion", 1e-10, off)
 
 
-@pytest.mark.parametrize("n", [2, 3])
+@pytest.mark.parametrize("n", [2, 3, 5])
 def test_stanford08_a_lagrangian_gives_the_same(n: int, claims: Claims) -> None:
     """d/dt dT/dq' - dT/dq for q = (phi_1..phi_n, x, y), by symbolic differentiation."""
     chain = random_chain(n, n)
@@ -330,6 +330,6 @@ def test_stanford08_leap_without_its_wheel_is_our_model(claims: Claims) -> None:
         leap_M, f_I = leap(q, S @ q_dot)
         mass = model.mass_matrix(q[mine])[np.ix_(mine, mine)]
         bias = model.bias(q[mine], q_dot[mine])[mine]
-        assert far(mass, S.T @ leap_M @ S, 1.0) < 1e-12
+        off = max(off, far(mass, S.T @ leap_M @ S, 1.0))
         off = max(off, far(bias, S.T @ (leap_M @ S_dot @ q_dot - f_I), 1.0))
-    claims.below("Stanford 8", "the two-arm vehicle of appendix C without its wheel is our model", 1e-11, off)
+    claims.below("Stanford 8", "the two-arm vehicle of appendix C without its wheel is our model", 1e-12, off)
