@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import combinations
+
+import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import block_diag
@@ -12,6 +16,7 @@ from config.coordinates import amplitudes, positions, velocities
 from config.modules import Body, Flexible, Joint, Module, Point
 from mrds.contacts import KINDS
 from mrds.contacts.contact_set import ContactSet
+from mrds.contacts.kind import Relative
 from mrds.system import System
 from tests.peers.interpreted import interpreted
 from tests.peers.random_trees import random_module, random_state
@@ -25,6 +30,8 @@ PARAMETERS = {
     "sliding": {"friction": 0.3},
     "bumper": {"radius_m": 0.15, "friction": 0.2},
 }
+#: sine of the angle between contacts from which on nothing but rounding is excused
+WELL_APART = 0.01
 SPATIAL = sorted(KINDS)
 PLANAR = sorted(set(KINDS) - {"universal", "rolling", "plane"})
 
@@ -35,6 +42,107 @@ def random_system(seed: int, dimension: str, flexible: bool = False) -> System:
     Where flexible, every other module has a link that bends, and twists in space.
     """
     rng = np.random.default_rng(seed)
+    modules = _modules(rng, dimension, flexible)
+    contacts = [
+        _contact(rng, f"c{i}", modules[a], modules[b], dimension) for i, (a, b) in enumerate(_pairs(rng, len(modules)))
+    ]
+    if rng.random() < 0.4:
+        contacts.append(_contact(rng, "hold", None, modules[int(rng.integers(0, len(modules)))], dimension))
+    return System(modules, contacts)
+
+
+def fitting_system(seed: int, kinds: Sequence[str]) -> tuple[System, Array]:
+    """Rigid modules in space and a pose in which all contacts fit, whatever they join: trees, loops, the ground.
+
+    The second side of each contact is a point made for it, where the first one is in that pose.
+    """
+    rng = np.random.default_rng(seed)
+    modules = [m.model_copy(update={"gravity_m_s2": GRAVITY}) for m in _modules(rng, "spatial", False)]
+    pose = [random_state(module, rng).q for module in modules]
+    pairs: list[tuple[int | None, int]] = [*_pairs(rng, len(modules))]
+    if rng.random() < 0.5:
+        pairs.append((None, int(rng.integers(0, len(modules)))))
+    contacts = []
+    for i, (a, b) in enumerate(pairs):
+        if a is None:
+            at, axes = rng.normal(size=3), Rotation.from_euler("xyz", rng.normal(size=3))
+            first = Side(position_m=tuple(at.tolist()), rotation_rad=tuple(axes.as_euler("xyz").tolist()))
+        else:
+            point = modules[a].points[0]
+            reached = interpreted(modules[a]).point(point.name, pose[a], np.zeros(len(velocities(modules[a]))))
+            at = reached.position.copy()
+            axes = Rotation.from_matrix(reached.rotation) * Rotation.from_euler("xyz", point.rotation_rad)
+            first = Side(module=modules[a].name, point=point.name)
+        modules[b] = _with_point(modules[b], f"meets{i}", pose[b], at, axes)
+        second = Side(module=modules[b].name, point=f"meets{i}")
+        contacts.append(Contact(name=f"c{i}", kind=str(rng.choice(kinds)), first=first, second=second))
+    return System(modules, contacts), np.concatenate(pose)
+
+
+def _with_point(module: Module, name: str, q: Array, at: Array, axes: Rotation) -> Module:
+    """The module with one more point, on the body of its second one, that has a place and axes of the world at q."""
+    beside = module.points[1]
+    body = interpreted(module).point(beside.name, q, np.zeros(len(velocities(module))))
+    turn = Rotation.from_matrix(body.rotation).inv()
+    place = turn.apply(at - body.position) + beside.position_m
+    rotation = tuple((turn * axes).as_euler("xyz").tolist())
+    point = Point(name=name, body=beside.body, position_m=tuple(place.tolist()), rotation_rad=rotation)
+    return module.model_copy(update={"points": (*module.points, point)})
+
+
+def holdable(system: System) -> bool:
+    """Whether contacts, all and any of them, hold no more than what they join has speeds to move in, or to turn in.
+
+    Where they hold more, they are dependent, and contradict each other in a random state. So do two contacts between
+    the same two bodies as a rule.
+    """
+    contacts = list(system.contacts.values())
+    held = [_held(c, next(iter(system.modules.values())).dimension == "planar") for c in contacts]
+    # Speeds that move both sides alike, where they are points of one module, do not move them against each other.
+    moving = [_speeds(system, c.first) ^ _speeds(system, c.second) for c in contacts]
+    for size in range(1, len(contacts) + 1):
+        for some in combinations(range(len(contacts)), size):
+            speeds = set().union(*(moving[i] for i in some))
+            turning = [turns for _, _, turns in speeds].count(True)
+            if sum(held[i][0] for i in some) > len(speeds) or sum(held[i][1] for i in some) > turning:
+                return False
+    joined = {frozenset((_body(system, c.first), _body(system, c.second))) for c in contacts}
+    return len(joined) == len(contacts)
+
+
+def _held(contact: Contact, planar: bool) -> tuple[int, int]:
+    """How many directions a contact holds, and how many of them by a moment alone."""
+    relative = Relative(ca.SX.sym("r", 3), ca.SX.sym("R", 3, 3))
+    forces = KINDS[contact.kind].bases(relative, contact.parameters, planar).psi_c[: 2 if planar else 3, :]
+    return forces.shape[1], sum(forces[:, j].nnz() == 0 for j in range(forces.shape[1]))
+
+
+def _body(system: System, side: Side) -> tuple[str, str]:
+    if side.grounded:
+        return "ground", "ground"
+    return side.module, next(p.body for p in system.modules[side.module].points if p.name == side.point)
+
+
+def _speeds(system: System, side: Side) -> set[tuple[str, str, bool]]:
+    """On which a point depends: of the base, of joints that carry it, of links that bend under it; which turn it."""
+    name, body = _body(system, side)
+    if side.grounded:
+        return set()
+    module = system.modules[name]
+    carried = {j.child: j for j in module.joints}
+    under = {body}
+    while body in carried:
+        under |= {carried[body].name, carried[body].parent}
+        body = carried[body].parent
+    bends = {a.name for a in amplitudes(module)}
+    return {
+        (name, v.name, v.unit == "rad/s" or v.name in bends)
+        for v in velocities(module)
+        if v.name in under or v.name.rpartition("_")[0] in under
+    }
+
+
+def _modules(rng: np.random.Generator, dimension: str, flexible: bool) -> list[Module]:
     n = int(rng.integers(2, 7))
     modules = []
     for k in range(n):
@@ -59,13 +167,15 @@ def random_system(seed: int, dimension: str, flexible: bool = False) -> System:
         modules.append(
             module.model_copy(update={"name": f"m{k}", "points": turned, **(placed if base == "fixed" else {})})
         )
+    return modules
+
+
+def _pairs(rng: np.random.Generator, n: int) -> list[tuple[int, int]]:
+    """Which of n modules are joined: each to one before it, and in half of all cases two more, or one to itself."""
     pairs = [(int(rng.integers(0, k)), k) for k in range(1, n)]
     if rng.random() < 0.5:
         pairs.append((int(rng.integers(0, n)), int(rng.integers(0, n))))
-    contacts = [_contact(rng, f"c{i}", modules[a], modules[b], dimension) for i, (a, b) in enumerate(pairs)]
-    if rng.random() < 0.4:
-        contacts.append(_contact(rng, "hold", None, modules[int(rng.integers(0, n))], dimension))
-    return System(modules, contacts)
+    return pairs
 
 
 def random_states(system: System, seed: int) -> tuple[Array, Array, Array]:

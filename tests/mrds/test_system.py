@@ -1,9 +1,11 @@
 """Modules joined by contacts move as one dense KKT solve says, whatever the topology and the kinds of contact."""
 
+from collections.abc import Iterable
+
 import casadi as ca
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from config.contacts import Contact, Side
@@ -18,8 +20,11 @@ from tests.mrds.random_systems import (
     PARAMETERS,
     PLANAR,
     SPATIAL,
+    WELL_APART,
+    Array,
     Referee,
     closed_chains,
+    holdable,
     random_states,
     random_system,
     split,
@@ -33,58 +38,72 @@ def _interpreted(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("GRANITE_NO_COMPILER", "1")
 
 
-@pytest.mark.parametrize(
-    ("seed", "dimension"), [*((s, "planar") for s in range(12)), *((s, "spatial") for s in range(8))]
-)
-def test_accelerations_and_forces_equal_one_dense_kkt_solve(seed: int, dimension: str):
-    system = random_system(seed, dimension)
+def independences(system: System, seeds: Iterable[int]) -> list[float]:
+    """Of the contacts in random states, each of which must pass what any system must."""
     closed = system.contact_set()
-    q, u, force = random_states(system, seed)
     referee = Referee(system, closed)
-    acceleration, held = referee.solve(q, u, force)
-    A, bias = referee.constraints(q, u)
-    motion = closed.accelerate(q, u, force)
-    if np.linalg.matrix_rank(A, tol=1e-9) < closed.n_held:
-        assert motion.independence <= DEPENDENT
-        if np.abs(A @ acceleration + bias).max() > 1e-6:
-            return  # contradicting constraints: no acceleration meets them
-    scale = 1 + np.abs(acceleration).max()
-    # The referee's differences are good to about 1e-11, and what they lack is divided by the angle.
-    condition = max(1.0, 1e-2 / max(motion.independence, DEPENDENT))
-    np.testing.assert_allclose(motion.acceleration, acceleration, atol=1e-9 * scale * condition)
-    np.testing.assert_allclose(A @ motion.acceleration + bias, 0, atol=1e-9 * scale * condition)
-    if motion.independence > DEPENDENT:
-        scale = 1 + np.abs(held).max()
-        np.testing.assert_allclose(motion.force, held, atol=1e-9 * scale * condition**2)
+    return [_checked(referee, *random_states(system, seed)) for seed in seeds]
 
 
-@pytest.mark.parametrize("flexible", [False, True])
-@pytest.mark.parametrize("dimension", ["planar", pytest.param("spatial", marks=pytest.mark.slow)])
-@settings(max_examples=3)
-@given(seed=st.integers(0, 1 << 20))
-def test_any_system_obeys_newton_holds_its_contacts_and_acts_as_much_as_it_reacts(seed, dimension, flexible):
-    system = random_system(seed, dimension, flexible)
-    closed, (q, u, force) = system.contact_set(), random_states(system, seed)
-    referee = Referee(system, closed)
+def _checked(referee: Referee, q: Array, u: Array, force: Array) -> float:
+    system, closed = referee.system, referee.set
     motion = closed.accelerate(q, u, force)
-    assume(motion.independence > 1e-3)
-    acceleration, held = referee.solve(q, u, force)
-    scale = 1 + np.abs(acceleration).max()
-    np.testing.assert_allclose(motion.acceleration, acceleration, atol=1e-9 * scale / motion.independence)
-    np.testing.assert_allclose(motion.force, held, atol=1e-9 * (1 + np.abs(held).max()) / motion.independence**2)
-    # What is left of M u' + h = F + A^T F_c and of A u' = x''_c, by itself.
+    # What is left of M u' + h = F + A^T F_c, by itself.
     M, h = referee.mass_and_bias(q, u)
-    A = closed.constraint_matrix(q)
-    residual = M @ motion.acceleration + h - force - A.T @ motion.force
-    np.testing.assert_allclose(residual, 0, atol=1e-9 * (1 + np.abs(h).max() + np.abs(A.T @ motion.force).max()))
+    A, bias = referee.constraints(q, u)
+    pushed = A.T @ motion.force
+    residual = M @ motion.acceleration + h - force - pushed
+    np.testing.assert_allclose(residual, 0, atol=1e-9 * (1 + np.abs(h).max() + np.abs(pushed).max()))
     # A contact between modules that float gives neither momentum nor angular momentum to the whole.
     floats = {name for name, module in system.modules.items() if module.base == "floating"}
     for contact in closed.contacts:
         if {contact.first.module, contact.second.module} <= floats:
             rows = closed.rows[contact.name]
-            pushed = np.linalg.solve(M, A[rows].T @ motion.force[rows])
-            moved = np.abs(referee.momentum(q, pushed)).max()
-            assert moved < 1e-9 * (1 + np.abs(motion.force[rows]).max())
+            kick = np.linalg.solve(M, A[rows].T @ motion.force[rows])
+            assert np.abs(referee.momentum(q, kick)).max() < 1e-9 * (1 + np.abs(motion.force[rows]).max())
+    acceleration, held = referee.solve(q, u, force)
+    scale = 1 + np.abs(acceleration).max()
+    if np.linalg.matrix_rank(A, tol=1e-9) < closed.n_held:
+        assert motion.independence <= DEPENDENT
+        if np.abs(A @ acceleration + bias).max() < 1e-9 * scale:  # else they contradict: no acceleration meets them all
+            np.testing.assert_allclose(motion.acceleration, acceleration, atol=1e-9 * scale)
+        return motion.independence
+    # The referee's differences are good to about 1e-11, and what they lack is divided by the angle between contacts.
+    worse = max(1.0, WELL_APART / motion.independence)
+    np.testing.assert_allclose(motion.acceleration, acceleration, atol=1e-9 * scale * worse)
+    np.testing.assert_allclose(A @ motion.acceleration + bias, 0, atol=1e-9 * scale * worse)
+    np.testing.assert_allclose(motion.force, held, atol=1e-9 * (1 + np.abs(held).max()) * worse**2)
+    return motion.independence
+
+
+@pytest.mark.parametrize("flexible", [False, True], ids=["rigid", "flexible"])
+@pytest.mark.parametrize(
+    ("dimension", "examples"),
+    [
+        ("planar", 16),
+        ("spatial", 8),
+        pytest.param("planar", 80, marks=pytest.mark.slow),
+        pytest.param("spatial", 40, marks=pytest.mark.slow),
+    ],
+)
+def test_any_system_moves_as_one_dense_kkt_solve_says_and_acts_as_much_as_it_reacts(dimension, examples, flexible):
+    apart = []
+
+    @settings(max_examples=examples, phases=[Phase.generate])  # a smaller seed is no simpler system
+    @given(st.integers(0, 1 << 20).filter(lambda seed: holdable(random_system(seed, dimension, flexible))))
+    def moves(seed):
+        apart.extend(independences(random_system(seed, dimension, flexible), range(seed, seed + 3)))
+
+    moves()
+    assert np.mean(np.array(apart) >= WELL_APART) > 0.5, "most of these should be held to 1e-9 and no less"
+
+
+@pytest.mark.parametrize(
+    ("seed", "dimension", "flexible"),
+    [(2, "planar", False), (3, "planar", True), (4, "spatial", False)],
+)
+def test_contacts_that_hold_too_much_are_told_and_obey_newton(seed: int, dimension: str, flexible: bool):
+    assert independences(random_system(seed, dimension, flexible), [seed])[0] <= DEPENDENT
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))

@@ -1,8 +1,8 @@
 """A system of rigid modules as one Pinocchio model with its contacts as rigid constraints.
 
 Modules are appended one by one, fixed ones where they stand. Rigid grasps are constraints of six rows, spherical
-contacts of three, in the axes of E; their forces come back as ours, by E on P. Both engines differ in how they
-continue a contact that is open or slips, so poses and speeds must fit.
+contacts and hard points of three, in the axes of E; their forces come back as ours, by E on P. Both engines differ in
+how they continue a contact that is open or slips, so poses and speeds must fit.
 """
 
 from __future__ import annotations
@@ -18,7 +18,11 @@ from tests.mrds.random_systems import split
 from tests.peers.pinocchio_twin import PinocchioTwin
 from tests.peers.random_trees import Array
 
-ROWS = {"rigid_grasp": pin.ContactType.CONTACT_6D, "spherical": pin.ContactType.CONTACT_3D}
+ROWS = {
+    "rigid_grasp": pin.ContactType.CONTACT_6D,
+    "spherical": pin.ContactType.CONTACT_3D,
+    "hard_point": pin.ContactType.CONTACT_3D,
+}
 
 
 class PinocchioSystem:

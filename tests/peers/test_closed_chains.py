@@ -1,14 +1,16 @@
-"""Pinocchio as referee of closed chains: accelerations and contact forces of modules that hold one body together."""
+"""Pinocchio as referee of rigid modules that hold each other: accelerations and contact forces."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
 
 from config.contacts import Contact, Side
 from mrds.system import System
-from tests.mrds.random_systems import closed_chains
-from tests.peers.pinocchio_system import PinocchioSystem
+from tests.mrds.random_systems import WELL_APART, closed_chains, fitting_system, holdable
+from tests.peers.pinocchio_system import ROWS, PinocchioSystem
 
 TOLERANCE = 1e-9
 
@@ -51,3 +53,34 @@ def test_a_floating_loop_that_also_holds_the_ground() -> None:
     )  # fmt: skip
     whole = System(list(system.modules.values()), [*system.contacts.values(), hold])
     _agree(whole, q, 0.3 * u, 2)
+
+
+@pytest.mark.parametrize("examples", [6, pytest.param(40, marks=pytest.mark.slow)])
+def test_any_rigid_system_held_in_six_or_three_directions(examples: int) -> None:
+    """Chains, trees and loops of modules, some on the ground, in poses that fit."""
+    apart = []
+
+    def fits(seed: int) -> bool:
+        return holdable(fitting_system(seed, sorted(ROWS))[0])
+
+    @settings(max_examples=examples, phases=[Phase.generate])  # a smaller seed is no simpler system
+    @given(st.integers(0, 1 << 20).filter(fits))
+    def agrees(seed: int) -> None:
+        system, q = fitting_system(seed, sorted(ROWS))
+        closed, theirs = system.contact_set(), PinocchioSystem(system)
+        A, rng = closed.constraint_matrix(q), np.random.default_rng(seed)
+        for _ in range(3):
+            u, force = rng.normal(size=(2, system.n_u))
+            u -= np.linalg.pinv(A) @ A @ u
+            assert max(np.abs(error).max() for error in closed.errors(q, u)) < 1e-11
+            motion = closed.accelerate(q, u, force)
+            acceleration, held = theirs.accelerate(q, u, force)
+            worse = max(1.0, WELL_APART / motion.independence)
+            assert motion.acceleration == pytest.approx(
+                acceleration, abs=TOLERANCE * np.abs(acceleration).max() * worse
+            )
+            assert motion.force == pytest.approx(held, abs=TOLERANCE * np.abs(held).max() * worse**2)
+            apart.append(motion.independence)
+
+    agrees()
+    assert np.mean(np.array(apart) >= WELL_APART) > 0.5
