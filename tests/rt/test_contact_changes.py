@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rt.contact_changes import Change, ContactChanges
+from rt.contact_changes import OUT_OF_REACH, Change, ContactChanges
 from rt.contact_summary import ContactSummary
 from tests.rt.drawn_pages import told
 from tests.rt.jointed_beds import bar_between_arms
@@ -37,3 +37,19 @@ def test_a_grip_that_never_closed_does_not_open() -> None:
 def test_a_grip_out_of_reach_may_close_later() -> None:
     (change,) = happened([[3, 0], [1, 0]], [[0, 0], [0.1, 0]], [0, 0.2])
     assert (change.contact, change.what, change.energy_lost) == ("left_grip", "closed", pytest.approx(0.2))
+
+
+@pytest.mark.parametrize(
+    ("what", "impulse", "words"),
+    [
+        ("opened", 0.0, "contact grip opened"),
+        ("closed", 0.0, "contact grip closed"),
+        ("closed", 0.25, "contact grip closed, an impulse of 0.25 N s took 0.0125 J"),
+        ("slips", 0.0, "contact grip slips"),
+        ("sticks", 0.0, "contact grip sticks"),
+        ("struck", 0.25, "contact grip was struck, an impulse of 0.25 N s took 0.0125 J"),
+        (OUT_OF_REACH, 0.0, "contact grip is told to close, but what it should hold is out of reach"),
+    ],
+)
+def test_a_change_is_a_sentence(what: str, impulse: float, words: str) -> None:
+    assert Change(0.1, 20, "grip", what, impulse, 0.0125).sentence == words
