@@ -57,6 +57,9 @@ SIZES = {
     "chains": 30,
     "chains/type-0": 30,
     "chains/type-1": 54,
+    "chains-2x3": 12,
+    "chains-2x3/type-1": 24,
+    "chains-8x3": 30,
 }
 SOURCES = ("Bonaventura 2002", "Mackay 1988", "Sun 1996", "Lilly and Orin 1991", "Stanford report of 1987")
 PRESETS = [bed for bed in SIZES if "/" not in bed]
@@ -64,7 +67,7 @@ PRESETS = [bed for bed in SIZES if "/" not in bed]
 #: nothing pushes them
 FREE = [
     "flx-pendulum", "flx-joint-mass", "flx-joint-mass/no-joint-mass", "flx-joint-mass/heavy", "chains/type-0",
-    "chains/type-1",
+    "chains/type-1", "chains-2x3", "chains-2x3/type-1", "chains-8x3",
 ]  # fmt: skip
 #: motors push them
 PUSHED = [
@@ -170,15 +173,28 @@ def test_letters_of_suns_set_ups_say_which_links_are_flexible(variant: str, flex
     assert not any(b.flexible for m in load("sun-planar").modules for b in m.bodies)
 
 
-def test_chains_of_type_0_stand_on_the_ground_and_those_of_type_1_on_the_body() -> None:
-    for bed in ("chains", "chains/type-0"):
-        assert [m.base for m in load(bed).modules] == ["fixed"] * 4 + ["floating"]
-        assert all(c.second.module == "body" for c in load(bed).contacts)
-    legs = load("chains/type-1")
-    assert {c.first.module for c in legs.contacts if c.kind == "rigid_grasp"} == {"body"}
-    assert all(c.first.grounded for c in legs.contacts if c.kind == "hard_point")
-    for bed in ("chains/type-0", "chains/type-1"):
-        assert len(load(bed).devices.motors) == 4 * 6
+@pytest.mark.parametrize(
+    ("bed", "chains", "joints"), [("chains", 4, 6), ("chains/type-0", 4, 6), ("chains-2x3", 2, 3), ("chains-8x3", 8, 3)]
+)
+def test_chains_of_type_0_stand_on_the_ground_and_touch_the_body(bed: str, chains: int, joints: int) -> None:
+    testbed = load(bed)
+    assert [m.base for m in testbed.modules] == ["fixed"] * chains + ["floating"]
+    assert [len(m.joints) for m in testbed.modules] == [joints] * chains + [0]
+    assert len(testbed.contacts) == chains
+    assert all(c.second.module == "body" for c in testbed.contacts)
+    assert len(testbed.devices.motors) == chains * joints
+
+
+@pytest.mark.parametrize(("bed", "chains", "joints"), [("chains/type-1", 4, 6), ("chains-2x3/type-1", 2, 3)])
+def test_chains_of_type_1_stand_on_the_body_and_touch_the_ground(bed: str, chains: int, joints: int) -> None:
+    testbed = load(bed)
+    assert [len(m.joints) for m in testbed.modules] == [joints] * chains + [0]
+    hips = [c for c in testbed.contacts if c.kind == "rigid_grasp"]
+    tips = [c for c in testbed.contacts if c.kind == "hard_point"]
+    assert len(hips) == len(tips) == chains
+    assert {c.first.module for c in hips} == {"body"}
+    assert all(c.first.grounded for c in tips)
+    assert len(testbed.devices.motors) == chains * joints
 
 
 def test_the_leaping_vehicle_holds_one_bar_then_none_then_the_other() -> None:
