@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import casadi as ca
 import numpy as np
 import pytest
-from hypothesis import Phase, given, settings
+from hypothesis import Phase, assume, example, given, settings
 from hypothesis import strategies as st
 
 from config.contacts import Contact, Side
@@ -53,7 +53,7 @@ def _checked(referee: Referee, q: Array, u: Array, force: Array) -> float:
     A, bias = referee.constraints(q, u)
     pushed = A.T @ motion.force
     residual = M @ motion.acceleration + h - force - pushed
-    np.testing.assert_allclose(residual, 0, atol=1e-9 * (1 + np.abs(h).max() + np.abs(pushed).max()))
+    np.testing.assert_allclose(residual, 0, rtol=0, atol=1e-9 * (1 + np.abs(h).max() + np.abs(pushed).max()))
     # A contact between modules that float gives neither momentum nor angular momentum to the whole.
     floats = {name for name, module in system.modules.items() if module.base == "floating"}
     for contact in closed.contacts:
@@ -66,13 +66,13 @@ def _checked(referee: Referee, q: Array, u: Array, force: Array) -> float:
     if np.linalg.matrix_rank(A, tol=1e-9) < closed.n_held:
         assert motion.independence <= DEPENDENT
         if np.abs(A @ acceleration + bias).max() < 1e-9 * scale:  # else they contradict: no acceleration meets them all
-            np.testing.assert_allclose(motion.acceleration, acceleration, atol=1e-9 * scale)
+            np.testing.assert_allclose(motion.acceleration, acceleration, rtol=0, atol=1e-9 * scale)
         return motion.independence
     # The referee's differences are good to about 1e-11, and what they lack is divided by the angle between contacts.
     worse = max(1.0, WELL_APART / motion.independence)
-    np.testing.assert_allclose(motion.acceleration, acceleration, atol=1e-9 * scale * worse)
-    np.testing.assert_allclose(A @ motion.acceleration + bias, 0, atol=1e-9 * scale * worse)
-    np.testing.assert_allclose(motion.force, held, atol=1e-9 * (1 + np.abs(held).max()) * worse**2)
+    np.testing.assert_allclose(motion.acceleration, acceleration, rtol=0, atol=1e-9 * scale * worse)
+    np.testing.assert_allclose(A @ motion.acceleration + bias, 0, rtol=0, atol=1e-9 * scale * worse)
+    np.testing.assert_allclose(motion.force, held, rtol=0, atol=1e-9 * (1 + np.abs(held).max()) * worse**2)
     return motion.independence
 
 
@@ -80,22 +80,22 @@ def _checked(referee: Referee, q: Array, u: Array, force: Array) -> float:
 @pytest.mark.parametrize(
     ("dimension", "examples"),
     [
-        ("planar", 16),
-        ("spatial", 8),
-        pytest.param("planar", 80, marks=pytest.mark.slow),
-        pytest.param("spatial", 40, marks=pytest.mark.slow),
+        ("planar", 12),
+        ("spatial", 6),
+        pytest.param("planar", 60, marks=pytest.mark.slow),
+        pytest.param("spatial", 30, marks=pytest.mark.slow),
     ],
 )
 def test_any_system_moves_as_one_dense_kkt_solve_says_and_acts_as_much_as_it_reacts(dimension, examples, flexible):
-    apart = []
-
-    @settings(max_examples=examples, phases=[Phase.generate])  # a smaller seed is no simpler system
+    @settings(max_examples=examples, phases=[Phase.explicit, Phase.generate])  # a smaller seed is no simpler system
+    @example(2)  # rigid in space it has a universal joint, the only kind whose modes move
     @given(st.integers(0, 1 << 20).filter(lambda seed: holdable(random_system(seed, dimension, flexible))))
     def moves(seed):
-        apart.extend(independences(random_system(seed, dimension, flexible), range(seed, seed + 3)))
+        found = independences(random_system(seed, dimension, flexible), range(seed, seed + 3))
+        # Systems that were excused anything are checked all the same, but count for nothing.
+        assume(min(found) >= WELL_APART)
 
     moves()
-    assert np.mean(np.array(apart) >= WELL_APART) > 0.25, "many of these should be held to 1e-9 and no less"
 
 
 @pytest.mark.parametrize(
