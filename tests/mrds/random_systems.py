@@ -277,7 +277,7 @@ class Referee:
         """A, as the slip is linear in u, and the rate of the slip at u' = 0, by a difference of order eight."""
         zero = self.set.errors(q, np.zeros_like(u))[1]
         A = np.stack([self.set.errors(q, e)[1] - zero for e in np.eye(len(u))], axis=1)
-        h = 5e-4  # small enough for a universal joint near its singular pose, where its modes turn fast
+        h = 2e-3 / max(1.0, np.abs(A).max())  # near a singular pose modes are long and turn fast
         weights = {1: 4 / 5, 2: -1 / 5, 3: 4 / 105, 4: -1 / 280}
         rate = sum(
             w * (self.set.errors(self.moved(q, u, k * h), u)[1] - self.set.errors(self.moved(q, u, -k * h), u)[1])
