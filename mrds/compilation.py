@@ -124,7 +124,8 @@ def _compile(name: str, source: str, compiler: str, target: Path) -> Path:
         command = [compiler, *FLAGS, str(code), "-o", str(library), "-lm"]
         run = subprocess.run(command, capture_output=True, text=True, check=False)
         if run.returncode != 0:
-            raise CompilationError(f"{compiler} could not compile {target.stem}: {run.stderr.strip()[:2000]}")
+            words = run.stderr.strip()[:2000] or f"it ended with {run.returncode} and said nothing"
+            raise CompilationError(f"{compiler} could not compile {target.stem}: {words}")
         content = library.read_bytes()
         library.write_bytes(content + hashlib.sha256(content).digest())  # loaders ignore what follows
         os.replace(library, target)
