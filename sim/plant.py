@@ -106,12 +106,12 @@ class Plant:
     @property
     def thrust(self) -> Array:
         """Mean thrust delivered over the last advance (n_t) [N]."""
-        return self._state.pushed / self._averaged
+        return self.now()[3].copy()
 
     @property
     def impulse_left(self) -> float:
         """Impulse left in the tank [N s]; NaN without a tank."""
-        return self._state.left.item()
+        return self.now()[4]
 
     @property
     def impulse_used(self) -> float:

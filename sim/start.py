@@ -69,7 +69,7 @@ def refuse_unstable_step(bed: Testbed, sets: Sequence[ContactSet], q: Array) -> 
             continue
         complaint = stability_limit(contacts, q).complaint(bed.simulation.physics_step_s)
         if complaint:
-            closed = f" while {named(contacts.label.closed) or 'no contact'} is closed" if len(sets) > 1 else ""
+            closed = f" while {named(contacts.label.closed)} is closed" if len(sets) > 1 else ""
             step = bed.simulation.physics_step_s
             raise InputError(f"{bed.name}: simulation.physics_step_s = {step}: {complaint}{closed}")
 

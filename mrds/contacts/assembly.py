@@ -35,8 +35,8 @@ from mrds.tree import Tree
 Symbol = TypeVar("Symbol", ca.SX, ca.MX)
 #: a module with this many contacts is a hub, if what it is joined to can resist each of them
 MANY = 2
-#: a gap that is smaller is closed [m, rad]
-CLOSED = 1e-6
+#: one step of Newton's method leaves less than this, or the pose was not near one that fits [m, rad]
+NEARLY_CLOSED = 1e-6
 #: what is asked of the modules: how they move, what impulses do to them, or only where they are
 MOVING, PUSHED, SEEN = "moving", "pushed", "seen"
 #: outputs of a leaf that stay at the modular level
@@ -240,7 +240,7 @@ class Assembly:
         shown = self._modular(q, u, of=PUSHED)
         gap, slip = self._errors(shown, velocity, place)
         change, _, least_there = self._corrected(shown, -slip)
-        closed = ca.mmax(ca.fabs(gap)) < CLOSED if self.joined.n_held else ca.MX(1)
+        closed = ca.mmax(ca.fabs(gap)) < NEARLY_CLOSED if self.joined.n_held else ca.MX(1)
         return q, u + change, ca.if_else(closed, ca.fmin(least, least_there), 0)
 
     def _errors(self, shown: dict[str, dict[str, ca.MX]], velocity: ca.MX, place: ca.MX) -> list[ca.MX]:

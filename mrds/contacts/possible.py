@@ -58,12 +58,11 @@ def refuse_impossible(contact_set: ContactSet, q: ArrayLike) -> Array:
         return pose
     names = _names(contact_set)
     worst = int(np.argmax(np.abs(gap)))
-    unit = "rad" if names[worst].split(".")[1].startswith("r") else "m"
     apart = [names[i].split(".")[0] for i in open_rows]
     shared = [name for name in redundancy(contact_set, pose).contacts if name not in apart]
     raise InputError(
-        f"contacts {named({*apart, *shared})} cannot all be closed from this pose: "
-        f"{abs(gap[worst]):.3g} {unit} remains along {names[worst]}, expected a pose or contacts that fit"
+        f"contacts {named({*apart, *shared})} cannot all be closed from this pose: {abs(gap[worst]):.3g} "
+        f"{_unit(names[worst])} remains along {names[worst]}, expected a pose or contacts that fit"
     )
 
 
@@ -74,10 +73,9 @@ def refuse_contradiction(contact_set: ContactSet, q: ArrayLike, u: ArrayLike) ->
     if slip.max(initial=0.0) > SLIPPING:
         names, worst = _names(contact_set), int(np.argmax(slip))
         apart = {names[i].split(".")[0] for i in np.flatnonzero(slip > SLIPPING)}
-        unit = "rad/s" if names[worst].split(".")[1].startswith("r") else "m/s"
         raise InputError(
-            f"contacts {named(apart)} cannot move as they are told: {slip[worst]:.3g} {unit} remains along "
-            f"{names[worst]}, expected motions that fit each other"
+            f"contacts {named(apart)} cannot move as they are told: {slip[worst]:.3g} {_unit(names[worst])}/s remains "
+            f"along {names[worst]}, expected motions that fit each other"
         )
 
 
@@ -88,3 +86,8 @@ def _names(contact_set: ContactSet) -> list[str]:
         held = form(contact, contact.name in contact_set.label.slipping).held
         names += [f"{contact.name}.{direction}" for direction in known(held, contact_set.planar)]
     return names
+
+
+def _unit(name: str) -> str:
+    """Of a gap along `contact.direction`."""
+    return "rad" if name.split(".")[1].startswith("r") else "m"

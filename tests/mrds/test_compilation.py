@@ -147,6 +147,17 @@ def test_a_library_is_compiled_once_and_then_read(cache: Path, monkeypatch: pyte
 
 
 @needs_compiler
+def test_what_is_compiled_is_told_and_what_is_read_is_not(cache: Path) -> None:
+    told: list[str] = []
+    with compilation.told(told.append):
+        make("first")
+        make("first")
+        make("second")
+    make("third")
+    assert told == ["first", "second"]
+
+
+@needs_compiler
 @pytest.mark.parametrize("kept", [0.0, 0.005, 0.1, 0.5, 0.8, 0.99])
 def test_a_library_that_was_cut_is_compiled_again(kept: float, cache: Path) -> None:
     """Loading a file cut to between 1 % and 80 % would end the process with SIGBUS."""
