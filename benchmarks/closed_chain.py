@@ -20,11 +20,11 @@ import numpy as np
 import pinocchio as pin
 
 from benchmarks.result import Result, side_by_side
-from config.base import spatial
-from config.contacts import Contact, Side
-from config.coordinates import positions, velocities
-from config.modules import Body, Module, Point
-from mrds.system import System
+from granite.config.base import spatial
+from granite.config.contacts import Contact, Side
+from granite.config.coordinates import positions, velocities
+from granite.config.modules import Body, Module, Point
+from granite.mrds.system import System
 from tests.mrds.random_systems import closed_chains
 from tests.peers.mujoco_twin import _add_body, _text
 from tests.peers.pinocchio_system import PinocchioSystem, _prefixed

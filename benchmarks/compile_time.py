@@ -10,13 +10,13 @@ import time
 from collections.abc import Iterator
 
 from benchmarks.result import Result
-from config.loader import presets
+from granite.config.loader import presets
 
 GOAL_S = 20.0
 READY = """
 import sys
-from config.loader import load
-from rt.session import Session
+from granite.config.loader import load
+from granite.rt.session import Session
 Session(load(sys.argv[1]))
 """
 

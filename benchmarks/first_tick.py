@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from benchmarks.result import Result
 
 ONE_TICK = """
-from config.loader import load
-from rt.session import simulate_in_memory
+from granite.config.loader import load
+from granite.rt.session import simulate_in_memory
 simulate_in_memory(load("free-flyer", ["loop.duration_s=0.005"]))
 """
 

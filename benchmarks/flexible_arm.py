@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from benchmarks.result import Result, side_by_side
-from config.loader import load
-from mrds.model import Model
+from granite.config.loader import load
+from granite.mrds.model import Model
 
 GOAL_US = 3.0
 

@@ -9,8 +9,8 @@ import numpy as np
 import pinocchio as pin
 
 from benchmarks.result import Result, side_by_side
-from config.loader import load
-from mrds.model import Model
+from granite.config.loader import load
+from granite.mrds.model import Model
 from tests.peers.mujoco_twin import MujocoTwin
 from tests.peers.pinocchio_twin import PinocchioTwin
 

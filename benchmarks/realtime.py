@@ -12,12 +12,12 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.result import Result
-from config.loader import load
-from rt.channels import Channels
-from rt.clock import RealClock
-from rt.memory import Memory
-from rt.realtime import real_time
-from rt.session import Session
+from granite.config.loader import load
+from granite.rt.channels import Channels
+from granite.rt.clock import RealClock
+from granite.rt.memory import Memory
+from granite.rt.realtime import real_time
+from granite.rt.session import Session
 
 ROUNDS, SECONDS = 3, 5
 CHANGES = [

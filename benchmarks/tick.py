@@ -10,12 +10,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from benchmarks.result import Result
-from config.loader import load
-from rt.channels import STEPS, Channels
-from rt.clock import RealClock
-from rt.memory import Memory
-from rt.realtime import real_time
-from rt.session import Session
+from granite.config.loader import load
+from granite.rt.channels import STEPS, Channels
+from granite.rt.clock import RealClock
+from granite.rt.memory import Memory
+from granite.rt.realtime import real_time
+from granite.rt.session import Session
 
 
 def measure() -> Iterator[Result]:

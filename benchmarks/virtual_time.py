@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks.result import Result
-from config.loader import load
-from rt.session import simulate
+from granite.config.loader import load
+from granite.rt.session import simulate
 
 
 def measure() -> Iterator[Result]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from config.coordinates import Coordinate
-from config.testbed import Testbed
+from granite.config.coordinates import Coordinate
+from granite.config.testbed import Testbed
 
 
 def audit_values(bed: Testbed) -> tuple[Coordinate, ...]:

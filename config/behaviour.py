@@ -6,8 +6,8 @@ import math
 
 from pydantic import Field, model_validator
 
-from config.base import Name, NotNegative, Positive, Table
-from config.contacts import Moment
+from granite.config.base import Name, NotNegative, Positive, Table
+from granite.config.contacts import Moment
 
 
 class Waypoint(Table):

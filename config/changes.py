@@ -10,7 +10,7 @@ import tomllib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from config.errors import expected_one_of, shown
+from granite.config.errors import expected_one_of, shown
 
 
 def parse(override: str) -> tuple[list[str], Any]:

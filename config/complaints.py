@@ -9,10 +9,10 @@ from typing import Any, get_args
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
-from config.base import Table
-from config.changes import label
-from config.errors import expected_one_of, shown
-from config.testbed import Testbed
+from granite.config.base import Table
+from granite.config.changes import label
+from granite.config.errors import expected_one_of, shown
+from granite.config.testbed import Testbed
 
 #: what to expect, by the checker's kind of error
 _EXPECTED = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import model_validator
 
-from config.base import Name, Positive, Table, Vector
+from granite.config.base import Name, Positive, Table, Vector
 
 GROUND = "ground"
 

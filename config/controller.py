@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from config.base import Name, NotNegative, Positive, Table, refuse_twice
+from granite.config.base import Name, NotNegative, Positive, Table, refuse_twice
 
 
 class Gain(Table):

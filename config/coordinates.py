@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from config.modules import Module
+from granite.config.modules import Module
 
 
 class Coordinate(NamedTuple):

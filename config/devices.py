@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from config.base import Direction, Name, NotNegative, Positive, Table, Vector, refuse_twice
+from granite.config.base import Direction, Name, NotNegative, Positive, Table, Vector, refuse_twice
 
 
 class JointSensors(Table):

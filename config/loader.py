@@ -17,11 +17,11 @@ from typing import Any, NamedTuple, NoReturn
 
 from pydantic import ValidationError
 
-from config import changes
-from config.complaints import complaint
-from config.errors import InputError, expected_one_of, shown
-from config.testbed import Testbed
-from config.urdf import read_urdf
+from granite.config import changes
+from granite.config.complaints import complaint
+from granite.config.errors import InputError, expected_one_of, shown
+from granite.config.testbed import Testbed
+from granite.config.urdf import read_urdf
 
 _PRESETS = Path(__file__).parent / "testbeds"
 

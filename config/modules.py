@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import (
+    AfterValidator,
     BeforeValidator,
     Field,
     ValidationError,
@@ -16,8 +17,8 @@ from pydantic import (
     model_validator,
 )
 
-from config.base import Direction, Name, NotNegative, Positive, Table, Vector, refuse_out_of_plane, refuse_twice
-from config.errors import expected_one_of, shown
+from granite.config.base import Direction, Name, NotNegative, Positive, Table, Vector, refuse_out_of_plane, refuse_twice
+from granite.config.errors import expected_one_of, shown
 
 #: ixx, iyy, izz, ixy, ixz, iyz
 SpatialInertia = tuple[float, float, float, float, float, float]
@@ -57,6 +58,15 @@ def _inner_lists_become_tuples(value: object) -> object:
     return tuple(tuple(row) if isinstance(row, list) else row for row in value)
 
 
+def _has_an_area(corners: tuple[tuple[float, float], ...]) -> tuple[tuple[float, float], ...]:
+    if 0 < len(corners) < 3:
+        raise ValueError(f"expected at least 3 corners, got {len(corners)}")
+    return corners
+
+
+Outline = Annotated[
+    tuple[tuple[float, float], ...], BeforeValidator(_inner_lists_become_tuples), AfterValidator(_has_an_area)
+]
 Modes = Annotated[int, Field(ge=0, le=6)]
 Polynomials = Annotated[tuple[tuple[float, ...], ...], BeforeValidator(_inner_lists_become_tuples)]
 
@@ -155,6 +165,8 @@ class Body(Table):
     com_m: Vector = (0.0, 0.0)
     #: about the mass centre, in body axes: planar a number, spatial (ixx, iyy, izz, ixy, ixz, iyz)
     inertia_kg_m2: Inertia
+    #: corners of its outline in the x-y plane of the body, in turn; only plots use it
+    outline_m: Outline = ()
 
     @model_validator(mode="before")
     @classmethod

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from config.base import NotNegative, Positive, Probability, Table
+from granite.config.base import NotNegative, Positive, Probability, Table
 
 
 class JointSensorFaults(Table):

@@ -7,16 +7,16 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from config import coordinates
-from config.base import NotNegative, Positive, Table, refuse_out_of_plane, refuse_twice
-from config.behaviour import Behaviour
-from config.contacts import GROUND, Contact
-from config.controller import Controller, Gain, Safety
-from config.coordinates import Coordinate
-from config.devices import Devices
-from config.errors import expected_one_of
-from config.modules import Module
-from config.simulation import Simulation
+from granite.config import coordinates
+from granite.config.base import NotNegative, Positive, Table, refuse_out_of_plane, refuse_twice
+from granite.config.behaviour import Behaviour
+from granite.config.contacts import GROUND, Contact
+from granite.config.controller import Controller, Gain, Safety
+from granite.config.coordinates import Coordinate
+from granite.config.devices import Devices
+from granite.config.errors import expected_one_of
+from granite.config.modules import Module
+from granite.config.simulation import Simulation
 
 
 class Loop(Table):

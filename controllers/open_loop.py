@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from config.records import NOTHING, Command, Demand, Reference, Sample, State
-from config.testbed import Testbed
-from controllers.behaviours.holds import Holds
+from granite.config.records import NOTHING, Command, Demand, Reference, Sample, State
+from granite.config.testbed import Testbed
+from granite.controllers.behaviours.holds import Holds
 
 
 class NoEstimate:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from config.records import Command, Demand, Reference, Sample, State
-from config.testbed import Testbed
-from controllers.behaviours.move import Move
-from controllers.distribution.actuation import Actuation
-from controllers.estimation.estimator import Estimator
-from controllers.laws.computed_torque import ComputedTorque
-from controllers.open_loop import HoldsOnly, NoDemand, NoEstimate, TorqueProfiles
+from granite.config.records import Command, Demand, Reference, Sample, State
+from granite.config.testbed import Testbed
+from granite.controllers.behaviours.move import Move
+from granite.controllers.distribution.actuation import Actuation
+from granite.controllers.estimation.estimator import Estimator
+from granite.controllers.laws.computed_torque import ComputedTorque
+from granite.controllers.open_loop import HoldsOnly, NoDemand, NoEstimate, TorqueProfiles
 
 
 class Estimates(Protocol):

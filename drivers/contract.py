@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
-from config.records import Array
+from granite.config.records import Array
 
 
 class Frame(NamedTuple):

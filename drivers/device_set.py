@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from config.records import Applied, Command, Sample, new
-from config.testbed import Testbed
-from drivers.contract import Actuator, Frame, Sensor
+from granite.config.records import Applied, Command, Sample, new
+from granite.config.testbed import Testbed
+from granite.drivers.contract import Actuator, Frame, Sensor
 
 _FLOAT64 = np.dtype(np.float64)
 

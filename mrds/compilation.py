@@ -28,7 +28,7 @@ from typing import Any
 
 import casadi as ca
 
-from mrds.kernel import Kernel
+from granite.mrds.kernel import Kernel
 
 #: generated code is one straight line: -O1 runs as fast as -O3 and compiles in less than half the time
 FLAGS = ("-O1", "-march=native", "-ffp-contract=off", "-fno-math-errno", "-fPIC", "-shared")

@@ -12,9 +12,9 @@ from functools import cached_property
 
 import casadi as ca
 
-from mrds.frames import Frame, Rates, Wrench
-from mrds.masses import NOTHING
-from mrds.tree import Tree
+from granite.mrds.frames import Frame, Rates, Wrench
+from granite.mrds.masses import NOTHING
+from granite.mrds.tree import Tree
 
 
 class Dynamics:

@@ -14,12 +14,12 @@ from typing import NamedTuple
 import casadi as ca
 from numpy.typing import ArrayLike
 
-from config.coordinates import positions, velocities
-from config.modules import Module
-from mrds.compilation import compile_functions
-from mrds.dynamics import Dynamics
-from mrds.kernel import Array, Kernel
-from mrds.tree import Tree
+from granite.config.coordinates import positions, velocities
+from granite.config.modules import Module
+from granite.mrds.compilation import compile_functions
+from granite.mrds.dynamics import Dynamics
+from granite.mrds.kernel import Array, Kernel
+from granite.mrds.tree import Tree
 
 
 class Balance(NamedTuple):

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import casadi as ca
 
-from mrds.symbols import crossed
+from granite.mrds.symbols import crossed
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,14 +23,14 @@ from typing import NamedTuple
 
 import casadi as ca
 
-from config.base import spatial
-from config.contacts import Contact, Side
-from mrds.contacts import KINDS
-from mrds.contacts.friction import Rub, direction_of, form, kinetic_friction, magnitudes
-from mrds.contacts.joint import Joint, Place, join
-from mrds.contacts.kind import PLANAR, known
-from mrds.elimination import eliminate
-from mrds.symbols import rotation_of_angles, vector
+from granite.config.base import spatial
+from granite.config.contacts import Contact, Side
+from granite.mrds.contacts import KINDS
+from granite.mrds.contacts.friction import Rub, direction_of, form, kinetic_friction, magnitudes
+from granite.mrds.contacts.joint import Joint, Place, join
+from granite.mrds.contacts.kind import PLANAR, known
+from granite.mrds.elimination import eliminate
+from granite.mrds.symbols import rotation_of_angles, vector
 
 #: against division by zero: less than any mobility
 TINY = 1e-300

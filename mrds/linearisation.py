@@ -24,13 +24,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import qr
 
-from config.coordinates import Coordinate, of_all, velocities
-from config.errors import InputError, expected_one_of
-from mrds.contacts import KINDS
-from mrds.contacts.assembly import Assembly
-from mrds.contacts.contact_set import DEPENDENT, ContactSet
-from mrds.contacts.kind import DIRECTIONS, PLANAR
-from mrds.kernel import Array
+from granite.config.coordinates import Coordinate, of_all, velocities
+from granite.config.errors import InputError, expected_one_of
+from granite.mrds.contacts import KINDS
+from granite.mrds.contacts.assembly import Assembly
+from granite.mrds.contacts.contact_set import DEPENDENT, ContactSet
+from granite.mrds.contacts.kind import DIRECTIONS, PLANAR
+from granite.mrds.kernel import Array
 
 #: greater gaps [m, rad] and slips [m/s, rad/s] would make constraints that depend on each other look independent
 FITS = 1e-10

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import casadi as ca
 
-from mrds.flexible.link import Link
-from mrds.frames import Frame, Rates, Wrench
-from mrds.symbols import crossed, moment_of_inertia, symmetric_product, turned
+from granite.mrds.flexible.link import Link
+from granite.mrds.frames import Frame, Rates, Wrench
+from granite.mrds.symbols import crossed, moment_of_inertia, symmetric_product, turned
 
 
 class Inertia(NamedTuple):

@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike
 from scipy.linalg import schur
 from scipy.optimize import brentq
 
-from config.coordinates import velocities
-from mrds.contacts.contact_set import ContactSet
-from mrds.kernel import Array
-from mrds.linearisation import StateSpace, linearise
+from granite.config.coordinates import velocities
+from granite.mrds.contacts.contact_set import ContactSet
+from granite.mrds.kernel import Array
+from granite.mrds.linearisation import StateSpace, linearise
 
 #: squares of eigenvalues are known to this share of the greatest, for what is at rest is of second order
 ROUNDING = 1e-13

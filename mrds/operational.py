@@ -11,12 +11,12 @@ from typing import NamedTuple
 
 import casadi as ca
 
-from config.base import spatial
-from config.modules import Module, Point
-from mrds.contacts.kind import PLANAR
-from mrds.dynamics import Dynamics
-from mrds.symbols import rotation_of_angles, vector
-from mrds.tree import Tree
+from granite.config.base import spatial
+from granite.config.modules import Module, Point
+from granite.mrds.contacts.kind import PLANAR
+from granite.mrds.dynamics import Dynamics
+from granite.mrds.symbols import rotation_of_angles, vector
+from granite.mrds.tree import Tree
 
 #: outputs that both functions begin with, over all points: positions (3 each), axes (3 x 3 each), twists, and the
 #: acceleration of each point when u' is zero (`drift`) or when no contact acts (`open`)

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from config.contacts import Contact, Side
-from config.coordinates import positions, velocities
-from config.errors import InputError, expected_one_of
-from config.modules import Module
-from mrds.contacts import KINDS
-from mrds.contacts.contact_set import ContactSet
-from mrds.contacts.drive import check_drive
-from mrds.contacts.friction import check_friction, rubs
+from granite.config.contacts import Contact, Side
+from granite.config.coordinates import positions, velocities
+from granite.config.errors import InputError, expected_one_of
+from granite.config.modules import Module
+from granite.mrds.contacts import KINDS
+from granite.mrds.contacts.contact_set import ContactSet
+from granite.mrds.contacts.drive import check_drive
+from granite.mrds.contacts.friction import check_friction, rubs
 
 
 class System:

@@ -14,13 +14,13 @@ from functools import cached_property
 import casadi as ca
 import numpy as np
 
-from config.base import spatial
-from config.coordinates import amplitudes, positions, velocities
-from config.modules import Body, Joint, Module
-from mrds.flexible.link import Link
-from mrds.frames import Frame, PointFrame, Rates, at_point
-from mrds.masses import BentMass, Mass
-from mrds.symbols import rate_of_quaternion, rotation, rotation_of_angles, rotation_of_quaternion, vector
+from granite.config.base import spatial
+from granite.config.coordinates import amplitudes, positions, velocities
+from granite.config.modules import Body, Joint, Module
+from granite.mrds.flexible.link import Link
+from granite.mrds.frames import Frame, PointFrame, Rates, at_point
+from granite.mrds.masses import BentMass, Mass
+from granite.mrds.symbols import rate_of_quaternion, rotation, rotation_of_angles, rotation_of_quaternion, vector
 
 
 class Tree:

@@ -21,8 +21,8 @@ from math import inf
 import casadi as ca
 import numpy as np
 
-from config.devices import Valve
-from config.records import Array
+from granite.config.devices import Valve
+from granite.config.records import Array
 
 #: two times closer than this are the same time [s]
 SAME_TIME_S = 1e-9

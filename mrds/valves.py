@@ -9,11 +9,11 @@ from struct import Struct
 import casadi as ca
 import numpy as np
 
-from config.devices import Valve
-from config.records import Array
-from mrds.compilation import compile_functions, mode
-from mrds.kernel import Kernel
-from mrds.valve_response import SAME_TIME_S, closed, command_function, mean_function, timing
+from granite.config.devices import Valve
+from granite.config.records import Array
+from granite.mrds.compilation import compile_functions, mode
+from granite.mrds.kernel import Kernel
+from granite.mrds.valve_response import SAME_TIME_S, closed, command_function, mean_function, timing
 
 _TIME, _TIMES = Struct("d").pack, Struct("2d").pack
 

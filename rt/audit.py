@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from config.audit import audit_values
-from config.base import spatial
-from config.contacts import GROUND
-from config.records import Array
-from config.testbed import Testbed
-from rt.channels import Channels
+from granite.config.audit import audit_values
+from granite.config.base import spatial
+from granite.config.contacts import GROUND
+from granite.config.records import Array
+from granite.config.testbed import Testbed
+from granite.rt.channels import Channels
 
 #: how far energy and momentum may be off, as a part of what went about
 ENERGY_LIMIT = 1e-8

@@ -18,11 +18,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from config.audit import audit_values
-from config.coordinates import Coordinate
-from config.errors import InputError
-from config.records import NOTHING, Applied, Array, Command, Demand, Reference, Sample, State, Verdict
-from config.testbed import Testbed
+from granite.config.audit import audit_values
+from granite.config.coordinates import Coordinate
+from granite.config.errors import InputError
+from granite.config.records import NOTHING, Applied, Array, Command, Demand, Reference, Sample, State, Verdict
+from granite.config.testbed import Testbed
 
 #: the steps of the tick, in turn
 STEPS = ("read", "estimate", "decide", "control", "allocate", "guard", "write", "record")

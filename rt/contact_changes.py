@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from config.records import Array
-from config.testbed import Testbed
-from rt.channels import Channels
+from granite.config.records import Array
+from granite.config.testbed import Testbed
+from granite.rt.channels import Channels
 
 OUT_OF_REACH = "out of reach"
 #: by the status of a contact

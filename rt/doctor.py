@@ -17,11 +17,11 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from config.records import Array
-from config.testbed import Loop
-from mrds.compilation import FLAGS, cache_directory, find_compiler, mode
-from rt.clock import RealClock
-from rt.realtime import LATENCY_FILE, real_time
+from granite.config.records import Array
+from granite.config.testbed import Loop
+from granite.mrds.compilation import FLAGS, cache_directory, find_compiler, mode
+from granite.rt.clock import RealClock
+from granite.rt.realtime import LATENCY_FILE, real_time
 
 Status = Literal["ok", "limited", "missing"]
 

@@ -6,11 +6,11 @@ from typing import Protocol
 
 import numpy as np
 
-from config.records import Array
-from config.testbed import Testbed
-from rt.channels import Channels
-from rt.contact_changes import OUT_OF_REACH, ContactChanges
-from rt.reasons import Reason
+from granite.config.records import Array
+from granite.config.testbed import Testbed
+from granite.rt.channels import Channels
+from granite.rt.contact_changes import OUT_OF_REACH, ContactChanges
+from granite.rt.reasons import Reason
 
 
 class Tell(Protocol):

@@ -11,11 +11,11 @@ from struct import Struct
 
 import numpy as np
 
-from config.records import Command, Reference, Sample, State, Verdict, new
-from config.testbed import Testbed
-from mrds.compilation import compile_functions
-from rt.limits import limits
-from rt.reasons import Reason
+from granite.config.records import Command, Reference, Sample, State, Verdict, new
+from granite.config.testbed import Testbed
+from granite.mrds.compilation import compile_functions
+from granite.rt.limits import limits
+from granite.rt.reasons import Reason
 
 _AGES = Struct("2d").pack
 _PASSED = Reason.PASSED  # looking a member up takes longer than the check

@@ -7,8 +7,8 @@ import sys
 
 import casadi as ca
 
-from config.testbed import Testbed
-from rt.reasons import Reason
+from granite.config.testbed import Testbed
+from granite.rt.reasons import Reason
 
 #: when it does not hold, that is the reason
 Limit = tuple[ca.SX, Reason]

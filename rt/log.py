@@ -19,12 +19,12 @@ from mcap.records import Attachment, Channel, Chunk, McapRecord, Metadata, Schem
 from mcap.stream_reader import StreamReader, get_chunk_data_stream
 from mcap.writer import MCAP0_MAGIC
 
-from config.errors import InputError
-from config.loader import from_json
-from config.records import Array
-from config.testbed import Testbed
-from rt.channels import Channels
-from rt.mcap_file import ATTACHMENT, CDR_HEADER, EVENTS, FINGERPRINT, FORMAT, METADATA, SUMMARY, fingerprint
+from granite.config.errors import InputError
+from granite.config.loader import from_json
+from granite.config.records import Array
+from granite.config.testbed import Testbed
+from granite.rt.channels import Channels
+from granite.rt.mcap_file import ATTACHMENT, CDR_HEADER, EVENTS, FINGERPRINT, FORMAT, METADATA, SUMMARY, fingerprint
 
 #: what a record that was cut or spoilt can raise
 _BROKEN = (McapError, ValueError, KeyError, struct.error, zstandard.ZstdError, OverflowError, MemoryError)

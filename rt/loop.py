@@ -15,14 +15,14 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from config.errors import PlantLostError
-from config.records import Applied, Command, Sample, Verdict, new
-from config.testbed import Testbed
-from controllers.stack import Stack
-from rt.channels import STEPS, Channels, Timing, Truth
-from rt.clock import Clock
-from rt.guard import Guard
-from rt.reasons import Reason
+from granite.config.errors import PlantLostError
+from granite.config.records import Applied, Command, Sample, Verdict, new
+from granite.config.testbed import Testbed
+from granite.controllers.stack import Stack
+from granite.rt.channels import STEPS, Channels, Timing, Truth
+from granite.rt.clock import Clock
+from granite.rt.guard import Guard
+from granite.rt.reasons import Reason
 
 _LAPS = Struct(f"{len(STEPS)}d").pack
 

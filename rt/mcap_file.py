@@ -17,8 +17,8 @@ import foxglove
 from foxglove import Channel, Context, Schema
 from foxglove.mcap import MCAPWriteOptions
 
-from config.records import Array
-from rt.channels import Channels, Topic
+from granite.config.records import Array
+from granite.rt.channels import Channels, Topic
 
 #: raised with every change that an older reader would misread
 FORMAT = "2"

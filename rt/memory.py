@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from config.records import Array
-from rt.channels import Channels
+from granite.config.records import Array
+from granite.rt.channels import Channels
 
 
 class Memory:

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from config.coordinates import Coordinate
-from config.testbed import Testbed
-from mrds.modes import Mode, modes
-from mrds.system import System
-from sim.equations import initial_motion
-from sim.start import fitting_start
+from granite.config.coordinates import Coordinate
+from granite.config.testbed import Testbed
+from granite.mrds.modes import Mode, modes
+from granite.mrds.system import System
+from granite.sim.equations import initial_motion
+from granite.sim.start import fitting_start
 
 #: accelerations below this are rounding, in units of SI
 _AT_REST = 1e-6

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from rich.console import Console
 
-from mrds import compilation
+from granite.mrds import compilation
 
 
 @contextmanager

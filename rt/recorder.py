@@ -18,11 +18,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from config.errors import InputError
-from config.loader import to_json
-from config.testbed import Testbed
-from rt.channels import Channels
-from rt.ring import Ring
+from granite.config.errors import InputError
+from granite.config.loader import to_json
+from granite.config.testbed import Testbed
+from granite.rt.channels import Channels
+from granite.rt.ring import Ring
 
 #: how long a loop without a deadline sleeps when the ring is full [s]
 _FULL_PERIOD = 0.0005
@@ -72,7 +72,7 @@ class Recorder:
             "overwrite": overwrite,
             "bed": to_json(bed),
             "metadata": {
-                "granite": importlib.metadata.version("granite"),
+                "granite": importlib.metadata.version("granite-robotics"),
                 "bed": bed.name,
                 "seed": str(bed.seed),
                 "mode": "virtual" if virtual else "realtime",
@@ -85,7 +85,7 @@ class Recorder:
             "loop": os.getpid(),
         }
         process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "rt.recorder_process"],
+            [sys.executable, "-P", "-m", "granite.rt.recorder_process"],
             env={**os.environ, "PYTHONPATH": os.pathsep.join(os.path.abspath(place) for place in sys.path)},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

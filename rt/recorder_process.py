@@ -19,14 +19,14 @@ from typing import Any
 from rich.console import Console
 from rich.progress import Progress
 
-from config.loader import from_json
-from config.records import Array
-from config.testbed import Testbed
-from rt.channels import Channels
-from rt.events import Events
-from rt.mcap_file import McapFile
-from rt.ring import Ring
-from rt.summary import Summary
+from granite.config.loader import from_json
+from granite.config.records import Array
+from granite.config.testbed import Testbed
+from granite.rt.channels import Channels
+from granite.rt.events import Events
+from granite.rt.mcap_file import McapFile
+from granite.rt.ring import Ring
+from granite.rt.summary import Summary
 
 #: how often the rows are flushed to the file [s]: so much is lost if this process is killed
 FLUSH_PERIOD = 1.0

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from config.records import Applied, Array, Command, Sample
-from controllers.stack import build_stack
-from rt.channels import Channels, Tick
-from rt.clock import VirtualClock
-from rt.guard import Guard
-from rt.log import Log
-from rt.loop import Loop
+from granite.config.records import Applied, Array, Command, Sample
+from granite.controllers.stack import build_stack
+from granite.rt.channels import Channels, Tick
+from granite.rt.clock import VirtualClock
+from granite.rt.guard import Guard
+from granite.rt.log import Log
+from granite.rt.loop import Loop
 
 #: what the tick computes; samples and what was applied come from outside, truth and timing are not its own
 COMPARED = ("/state", "/reference", "/demand", "/command", "/verdict")

@@ -19,7 +19,7 @@ import threading
 
 import numpy as np
 
-from config.records import Array
+from granite.config.records import Array
 
 _PUT, _LOST, _TAKEN, _CLOSED = 0, 8, 16, 24  # index of 8-byte words: 64 bytes apart
 _HEADER = 32

@@ -9,25 +9,25 @@ from typing import Any
 
 import numpy as np
 
-from config.records import NOTHING, Array, new
-from config.testbed import Testbed
-from controllers.stack import build_stack
-from drivers.device_set import DeviceSet
-from mrds import compilation
-from mrds.contacts.possible import redundancy
-from rt.channels import Channels, Truth
-from rt.clock import Clock, RealClock, VirtualClock
-from rt.guard import Guard
-from rt.log import Log
-from rt.loop import Loop, Outcome, RowSink
-from rt.memory import Memory
-from rt.preparing import preparing
-from rt.realtime import real_time
-from rt.reasons import Reason
-from rt.recorder import Recorder
-from sim.audit import Audit
-from sim.lab import build_lab
-from sim.plant import Plant
+from granite.config.records import NOTHING, Array, new
+from granite.config.testbed import Testbed
+from granite.controllers.stack import build_stack
+from granite.drivers.device_set import DeviceSet
+from granite.mrds import compilation
+from granite.mrds.contacts.possible import redundancy
+from granite.rt.channels import Channels, Truth
+from granite.rt.clock import Clock, RealClock, VirtualClock
+from granite.rt.guard import Guard
+from granite.rt.log import Log
+from granite.rt.loop import Loop, Outcome, RowSink
+from granite.rt.memory import Memory
+from granite.rt.preparing import preparing
+from granite.rt.realtime import real_time
+from granite.rt.reasons import Reason
+from granite.rt.recorder import Recorder
+from granite.sim.audit import Audit
+from granite.sim.lab import build_lab
+from granite.sim.plant import Plant
 
 #: of contacts and audit, where a testbed has neither
 _NOTHING_FELT = (NOTHING,) * 6

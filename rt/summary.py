@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from config.records import Array
-from config.testbed import Testbed
-from rt.audit import AuditVerdict
-from rt.channels import STEPS, Channels
-from rt.contact_summary import ContactSummary
-from rt.reasons import Reason
+from granite.config.records import Array
+from granite.config.testbed import Testbed
+from granite.rt.audit import AuditVerdict
+from granite.rt.channels import STEPS, Channels
+from granite.rt.contact_summary import ContactSummary
+from granite.rt.reasons import Reason
 
 #: bins of the time histograms: 20 a decade from 0.1 us to 10 s
 EDGES = np.logspace(-7, 1, 161)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from config.records import Array
-from config.testbed import Testbed
-from mrds.energy import Energy
-from sim.held import Felt
-from sim.plant import Plant
+from granite.config.records import Array
+from granite.config.testbed import Testbed
+from granite.mrds.energy import Energy
+from granite.sim.held import Felt
+from granite.sim.plant import Plant
 
 
 class Audit:

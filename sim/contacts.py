@@ -6,17 +6,17 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from config.errors import InputError
-from config.records import Array
-from config.testbed import Testbed
-from mrds.contacts import KINDS
-from mrds.contacts.contact_set import ContactSet, Label
-from mrds.contacts.events import Event, Status, What
-from mrds.contacts.friction import rubs
-from mrds.contacts.switching import Switching
-from mrds.energy import Energy
-from mrds.system import System
-from sim.held import Held
+from granite.config.errors import InputError
+from granite.config.records import Array
+from granite.config.testbed import Testbed
+from granite.mrds.contacts import KINDS
+from granite.mrds.contacts.contact_set import ContactSet, Label
+from granite.mrds.contacts.events import Event, Status, What
+from granite.mrds.contacts.friction import rubs
+from granite.mrds.contacts.switching import Switching
+from granite.mrds.energy import Energy
+from granite.mrds.system import System
+from granite.sim.held import Held
 
 #: how the status of a contact stands in the log; 3: told to take hold, but what it should hold is out of reach
 _CODES = {Status.OPEN: 0.0, Status.CLOSED: 1.0, Status.STUCK: 1.0, Status.SLIPPING: 2.0}

@@ -8,11 +8,11 @@ from typing import Generic, NamedTuple, TypeVar
 import casadi as ca
 import numpy as np
 
-from config.records import Array
-from config.testbed import Testbed
-from sim.forces import n_thrusters
-from sim.motion import Motion
-from sim.rate_filter import RateFilter
+from granite.config.records import Array
+from granite.config.testbed import Testbed
+from granite.sim.forces import n_thrusters
+from granite.sim.motion import Motion
+from granite.sim.rate_filter import RateFilter
 
 Part = TypeVar("Part")
 

@@ -6,11 +6,11 @@ import math
 
 import casadi as ca
 
-from config.base import spatial
-from config.coordinates import Coordinate
-from config.testbed import Testbed
-from mrds.symbols import vector
-from mrds.tree import Tree
+from granite.config.base import spatial
+from granite.config.coordinates import Coordinate
+from granite.config.testbed import Testbed
+from granite.mrds.symbols import vector
+from granite.mrds.tree import Tree
 
 GRAVITY = 9.81  #: [m/s^2]
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from config.records import Array
-from config.testbed import Testbed
-from sim.contacts import Contacts
-from sim.device import SimulatedDevice
-from sim.plant import Plant
+from granite.config.records import Array
+from granite.config.testbed import Testbed
+from granite.sim.contacts import Contacts
+from granite.sim.device import SimulatedDevice
+from granite.sim.plant import Plant
 
 
 class SimulatedGrips(SimulatedDevice):

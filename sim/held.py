@@ -6,14 +6,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from config.errors import PlantLostError
-from config.records import Array
-from config.testbed import Testbed
-from mrds.compilation import compile_functions
-from mrds.contacts.contact_set import NO_FEEDBACK, SOUND, ContactSet, Label
-from mrds.kernel import Kernel
-from sim.equations import force_function, lab_function, step_function, stride_function
-from sim.motion import Motion, is_driven
+from granite.config.errors import PlantLostError
+from granite.config.records import Array
+from granite.config.testbed import Testbed
+from granite.mrds.compilation import compile_functions
+from granite.mrds.contacts.contact_set import NO_FEEDBACK, SOUND, ContactSet, Label
+from granite.mrds.kernel import Kernel
+from granite.sim.equations import force_function, lab_function, step_function, stride_function
+from granite.sim.motion import Motion, is_driven
 
 #: contacts that are closed and farther apart than this are torn [m, rad]
 TORN = 1e-2

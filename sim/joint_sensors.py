@@ -7,15 +7,15 @@ from collections.abc import Iterator
 import casadi as ca
 import numpy as np
 
-from config.devices import JointSensors
-from config.errors import InputError
-from config.records import Array, new
-from config.simulation import JointSensorFaults
-from config.testbed import Testbed
-from drivers.contract import Frame
-from mrds.compilation import compile_functions
-from sim.device import SimulatedDevice
-from sim.plant import Plant
+from granite.config.devices import JointSensors
+from granite.config.errors import InputError
+from granite.config.records import Array, new
+from granite.config.simulation import JointSensorFaults
+from granite.config.testbed import Testbed
+from granite.drivers.contract import Frame
+from granite.mrds.compilation import compile_functions
+from granite.sim.device import SimulatedDevice
+from granite.sim.plant import Plant
 
 
 class SimulatedJointSensors(SimulatedDevice):

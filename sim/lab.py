@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from config.testbed import Testbed
-from drivers.device_set import DeviceSet
-from sim.grips import SimulatedGrips
-from sim.joint_sensors import SimulatedJointSensors
-from sim.motors import SimulatedMotors
-from sim.plant import Plant
-from sim.thrusters import SimulatedThrusters
-from sim.vision import SimulatedVision
+from granite.config.testbed import Testbed
+from granite.drivers.device_set import DeviceSet
+from granite.sim.grips import SimulatedGrips
+from granite.sim.joint_sensors import SimulatedJointSensors
+from granite.sim.motors import SimulatedMotors
+from granite.sim.plant import Plant
+from granite.sim.thrusters import SimulatedThrusters
+from granite.sim.vision import SimulatedVision
 
 
 def build_lab(bed: Testbed) -> tuple[Plant, DeviceSet]:

@@ -6,12 +6,12 @@ from functools import cached_property
 
 import casadi as ca
 
-from config.testbed import Testbed
-from mrds.contacts.contact_set import ContactSet
-from mrds.contacts.drive import drive_function
-from mrds.dynamics import Dynamics
-from mrds.tree import Tree
-from sim.forces import lab_force, n_thrusters
+from granite.config.testbed import Testbed
+from granite.mrds.contacts.contact_set import ContactSet
+from granite.mrds.contacts.drive import drive_function
+from granite.mrds.dynamics import Dynamics
+from granite.mrds.tree import Tree
+from granite.sim.forces import lab_force, n_thrusters
 
 
 def n_extra(bed: Testbed) -> int:

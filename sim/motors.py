@@ -5,11 +5,11 @@ from __future__ import annotations
 import casadi as ca
 import numpy as np
 
-from config.records import Array
-from config.testbed import Testbed
-from mrds.compilation import compile_functions
-from sim.device import SimulatedDevice
-from sim.plant import Plant
+from granite.config.records import Array
+from granite.config.testbed import Testbed
+from granite.mrds.compilation import compile_functions
+from granite.sim.device import SimulatedDevice
+from granite.sim.plant import Plant
 
 
 class SimulatedMotors(SimulatedDevice):

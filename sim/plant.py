@@ -6,16 +6,16 @@ from typing import Protocol
 
 import numpy as np
 
-from config.errors import PlantLostError
-from config.records import Array
-from config.testbed import Testbed
-from mrds.contacts.contact_set import ContactSet, Label
-from mrds.kernel import slot
-from sim.contacts import Contacts
-from sim.equations import State, initial_motion, initial_state
-from sim.held import FREE, Felt, Held, Stride
-from sim.motion import n_extra
-from sim.start import fitting_start, refuse_entered, refuse_unstable_step
+from granite.config.errors import PlantLostError
+from granite.config.records import Array
+from granite.config.testbed import Testbed
+from granite.mrds.contacts.contact_set import ContactSet, Label
+from granite.mrds.kernel import slot
+from granite.sim.contacts import Contacts
+from granite.sim.equations import State, initial_motion, initial_state
+from granite.sim.held import FREE, Felt, Held, Stride
+from granite.sim.motion import n_extra
+from granite.sim.start import fitting_start, refuse_entered, refuse_unstable_step
 
 _ROUNDING = 1e-6  #: of a step: times closer than this are the same
 _LONGEST = 50  #: steps in one call of compiled code: each lengthens the code

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import expm
 
-from config.records import Array
+from granite.config.records import Array
 
 
 class RateFilter:

@@ -6,16 +6,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from config.coordinates import amplitudes, positions
-from config.errors import InputError
-from config.records import Array
-from config.testbed import Testbed
-from mrds.contacts.contact_set import ContactSet
-from mrds.contacts.possible import refuse_contradiction, refuse_impossible
-from mrds.contacts.reachable import named
-from mrds.flexible.integrals import at_section
-from mrds.modes import stability_limit
-from mrds.system import System
+from granite.config.coordinates import amplitudes, positions
+from granite.config.errors import InputError
+from granite.config.records import Array
+from granite.config.testbed import Testbed
+from granite.mrds.contacts.contact_set import ContactSet
+from granite.mrds.contacts.possible import refuse_contradiction, refuse_impossible
+from granite.mrds.contacts.reachable import named
+from granite.mrds.flexible.integrals import at_section
+from granite.mrds.modes import stability_limit
+from granite.mrds.system import System
 
 #: gaps and slips up to these are what a person rounds away when typing a pose [m, rad], [m/s, rad/s]
 ROUNDED = 1e-6

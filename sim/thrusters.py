@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from config.errors import InputError
-from config.records import Array
-from config.testbed import Testbed
-from mrds.valve_response import remembered_changes
-from mrds.valves import ValveBank
-from sim.device import SimulatedDevice
-from sim.plant import Plant
+from granite.config.errors import InputError
+from granite.config.records import Array
+from granite.config.testbed import Testbed
+from granite.mrds.valve_response import remembered_changes
+from granite.mrds.valves import ValveBank
+from granite.sim.device import SimulatedDevice
+from granite.sim.plant import Plant
 
 
 class SimulatedThrusters(SimulatedDevice):

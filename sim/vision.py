@@ -8,14 +8,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from config.devices import Vision
-from config.errors import InputError
-from config.records import Array
-from config.simulation import VisionFaults
-from config.testbed import Testbed
-from drivers.contract import Frame
-from sim.device import SimulatedDevice
-from sim.plant import Plant
+from granite.config.devices import Vision
+from granite.config.errors import InputError
+from granite.config.records import Array
+from granite.config.simulation import VisionFaults
+from granite.config.testbed import Testbed
+from granite.drivers.contract import Frame
+from granite.sim.device import SimulatedDevice
+from granite.sim.plant import Plant
 
 _ROUNDING_S = 1e-9  #: two times closer than this are the same
 

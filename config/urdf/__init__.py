@@ -10,11 +10,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from config.errors import InputError
-from config.urdf.bodies import build_bodies, lumped
-from config.urdf.flat import laid_flat
-from config.urdf.parsing import SKIPPED, parse
-from config.urdf.tables import Robot, tables_of
+from granite.config.errors import InputError
+from granite.config.urdf.bodies import build_bodies, lumped
+from granite.config.urdf.flat import laid_flat
+from granite.config.urdf.parsing import SKIPPED, parse
+from granite.config.urdf.tables import Robot, tables_of
 
 __all__ = ["SKIPPED", "Robot", "read_urdf"]
 

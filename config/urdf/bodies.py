@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from config.errors import InputError
-from config.urdf.parts import NOMINAL, Body, Joint, Mass, rotation
+from granite.config.errors import InputError
+from granite.config.urdf.parts import NOMINAL, Body, Joint, Mass, rotation
 
 
 def build_bodies(links: Iterable[str], joints: list[Joint]) -> list[Body]:

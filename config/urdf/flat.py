@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from config.errors import InputError, shown
-from config.urdf.parts import Array, Body, Joint, rotation, triple
+from granite.config.errors import InputError, shown
+from granite.config.urdf.parts import Array, Body, Joint, rotation, triple
 
 #: how far an axis may lean out of its plane [rad]: files say 1.5708 for a quarter turn, and that adds up
 _LEAN = 1e-4

@@ -12,8 +12,8 @@ from xml.etree.ElementTree import Element
 
 import numpy as np
 
-from config.errors import InputError, expected_one_of, shown
-from config.urdf.parts import Array, Joint, Mass, Triple, rotation
+from granite.config.errors import InputError, expected_one_of, shown
+from granite.config.urdf.parts import Array, Joint, Mass, Triple, rotation
 
 #: elements without a part in the dynamics, by where they stand
 SKIPPED = {

@@ -6,8 +6,8 @@ from typing import Any, TypedDict
 
 import numpy as np
 
-from config.errors import InputError, shown
-from config.urdf.parts import NOMINAL, Body, Joint, angles
+from granite.config.errors import InputError, shown
+from granite.config.urdf.parts import NOMINAL, Body, Joint, angles
 
 
 class Robot(TypedDict):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from config.records import NOTHING, Array
-from config.testbed import Testbed
+from granite.config.records import NOTHING, Array
+from granite.config.testbed import Testbed
 
 #: a tick this close before a hold belongs to it [s]
 _ROUNDING = 1e-9

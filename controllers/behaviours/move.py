@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from config.errors import InputError
-from config.records import Array, Reference, State, new
-from config.testbed import Testbed
-from controllers.behaviours.holds import Holds
-from controllers.trajectories.minimum_jerk import compiled
-from controllers.trajectories.waypoints import Leg, WaypointPath
-from mrds.compilation import mode
+from granite.config.errors import InputError
+from granite.config.records import Array, Reference, State, new
+from granite.config.testbed import Testbed
+from granite.controllers.behaviours.holds import Holds
+from granite.controllers.trajectories.minimum_jerk import compiled
+from granite.controllers.trajectories.waypoints import Leg, WaypointPath
+from granite.mrds.compilation import mode
 
 
 class Move:

@@ -13,16 +13,16 @@ from __future__ import annotations
 import casadi as ca
 import numpy as np
 
-from config.devices import Thrusters
-from config.records import Command, Demand, Reference, State, new
-from config.testbed import Testbed
-from controllers.places import places
-from controllers.thrusters.allocator import Allocator, CompiledAllocator, build_allocator
-from controllers.thrusters.delivery import build_delivery
-from controllers.thrusters.geometry import available_thrust, thruster_matrix
-from mrds.compilation import compile_functions
-from mrds.dynamics import Dynamics, force_on_root, solve
-from mrds.tree import Tree
+from granite.config.devices import Thrusters
+from granite.config.records import Command, Demand, Reference, State, new
+from granite.config.testbed import Testbed
+from granite.controllers.places import places
+from granite.controllers.thrusters.allocator import Allocator, CompiledAllocator, build_allocator
+from granite.controllers.thrusters.delivery import build_delivery
+from granite.controllers.thrusters.geometry import available_thrust, thruster_matrix
+from granite.mrds.compilation import compile_functions
+from granite.mrds.dynamics import Dynamics, force_on_root, solve
+from granite.mrds.tree import Tree
 
 
 class Actuation:

@@ -7,14 +7,14 @@ from struct import Struct
 
 import numpy as np
 
-from config.errors import InputError
-from config.records import Applied, Array, Sample, State, new
-from config.testbed import Testbed
-from controllers.estimation.joint_filter import JointFilter, joint_filter
-from controllers.estimation.pose_filter import PoseFilter
-from controllers.estimation.prediction import n_states, prediction
-from controllers.thrusters.delivery import Delivery, build_delivery
-from mrds.compilation import compile_functions
+from granite.config.errors import InputError
+from granite.config.records import Applied, Array, Sample, State, new
+from granite.config.testbed import Testbed
+from granite.controllers.estimation.joint_filter import JointFilter, joint_filter
+from granite.controllers.estimation.pose_filter import PoseFilter
+from granite.controllers.estimation.prediction import n_states, prediction
+from granite.controllers.thrusters.delivery import Delivery, build_delivery
+from granite.mrds.compilation import compile_functions
 
 _NUMBERS = Struct("2d").pack
 _NOTHING = np.zeros(0)

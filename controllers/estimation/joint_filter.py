@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import block_diag, expm, solve_discrete_are
 
-from config.devices import JointSensors
-from config.records import Array
+from granite.config.devices import JointSensors
+from granite.config.records import Array
 
 
 class JointFilter(NamedTuple):

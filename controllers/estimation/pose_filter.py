@@ -20,9 +20,9 @@ from struct import Struct
 import casadi as ca
 import numpy as np
 
-from config.records import Array
-from mrds.compilation import compile_functions
-from mrds.kernel import slot
+from granite.config.records import Array
+from granite.mrds.compilation import compile_functions
+from granite.mrds.kernel import slot
 
 #: how far back a picture may reach [s]
 MEMORY_S = 1.0

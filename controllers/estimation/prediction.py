@@ -10,11 +10,11 @@ from __future__ import annotations
 import casadi as ca
 import numpy as np
 
-from config.testbed import Testbed
-from controllers.estimation.joint_filter import JointFilter
-from controllers.thrusters.geometry import available_thrust, thruster_matrix
-from mrds.dynamics import Dynamics, force_on_root
-from mrds.tree import Tree
+from granite.config.testbed import Testbed
+from granite.controllers.estimation.joint_filter import JointFilter
+from granite.controllers.thrusters.geometry import available_thrust, thruster_matrix
+from granite.mrds.dynamics import Dynamics, force_on_root
+from granite.mrds.tree import Tree
 
 
 def n_states(bed: Testbed, joints: JointFilter | None) -> int:

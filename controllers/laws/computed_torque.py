@@ -12,12 +12,12 @@ from __future__ import annotations
 import casadi as ca
 import numpy as np
 
-from config.records import Demand, Reference, State, new
-from config.testbed import Testbed
-from mrds.compilation import compile_functions
-from mrds.dynamics import Dynamics, wrench_on_root
-from mrds.kernel import slot
-from mrds.tree import Tree
+from granite.config.records import Demand, Reference, State, new
+from granite.config.testbed import Testbed
+from granite.mrds.compilation import compile_functions
+from granite.mrds.dynamics import Dynamics, wrench_on_root
+from granite.mrds.kernel import slot
+from granite.mrds.tree import Tree
 
 
 class ComputedTorque:

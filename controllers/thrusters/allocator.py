@@ -7,20 +7,20 @@ from math import inf
 import casadi as ca
 import numpy as np
 
-from config.controller import Allocation
-from config.devices import Thrusters
-from config.errors import InputError
-from config.records import Array
-from controllers.thrusters.best_pattern import BestPattern
-from controllers.thrusters.contract import Modulation, Sharing
-from controllers.thrusters.delta_sigma import DeltaSigma
-from controllers.thrusters.geometry import Dimension, available_thrust, thruster_matrix, wrench_weight
-from controllers.thrusters.least_propellant import LeastPropellant
-from controllers.thrusters.proportional import Proportional
-from controllers.thrusters.pseudo_inverse import PseudoInverse
-from controllers.thrusters.pulse_width import PulseWidth
-from controllers.thrusters.threshold import Threshold
-from mrds.compilation import compile_functions
+from granite.config.controller import Allocation
+from granite.config.devices import Thrusters
+from granite.config.errors import InputError
+from granite.config.records import Array
+from granite.controllers.thrusters.best_pattern import BestPattern
+from granite.controllers.thrusters.contract import Modulation, Sharing
+from granite.controllers.thrusters.delta_sigma import DeltaSigma
+from granite.controllers.thrusters.geometry import Dimension, available_thrust, thruster_matrix, wrench_weight
+from granite.controllers.thrusters.least_propellant import LeastPropellant
+from granite.controllers.thrusters.proportional import Proportional
+from granite.controllers.thrusters.pseudo_inverse import PseudoInverse
+from granite.controllers.thrusters.pulse_width import PulseWidth
+from granite.controllers.thrusters.threshold import Threshold
+from granite.mrds.compilation import compile_functions
 
 
 class Allocator:

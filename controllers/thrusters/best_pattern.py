@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from config.errors import InputError
-from config.records import Array
+from granite.config.errors import InputError
+from granite.config.records import Array
 
 #: more valves than this make too long a table
 MOST_VALVES = 16

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from config.records import Array
+from granite.config.records import Array
 
 
 class Sharing(Protocol):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from config.controller import Allocation
-from config.devices import Thrusters
-from config.records import Array
-from mrds.valve_response import remembered_changes
-from mrds.valves import ValveBank
+from granite.config.controller import Allocation
+from granite.config.devices import Thrusters
+from granite.config.records import Array
+from granite.mrds.valve_response import remembered_changes
+from granite.mrds.valves import ValveBank
 
 
 class Throttles:

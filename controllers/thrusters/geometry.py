@@ -6,9 +6,9 @@ from typing import Literal
 
 import numpy as np
 
-from config.base import spatial
-from config.devices import Thrusters
-from config.records import Array
+from granite.config.base import spatial
+from granite.config.devices import Thrusters
+from granite.config.records import Array
 
 Dimension = Literal["planar", "spatial"]
 

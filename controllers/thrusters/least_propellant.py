@@ -15,7 +15,7 @@ from __future__ import annotations
 import daqp
 import numpy as np
 
-from config.records import Array
+from granite.config.records import Array
 
 #: DAQP's mark for an equality
 _EQUAL = 5

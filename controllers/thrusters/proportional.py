@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from config.records import Array
+from granite.config.records import Array
 
 
 class Proportional:

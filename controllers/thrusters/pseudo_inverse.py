@@ -12,7 +12,7 @@ from __future__ import annotations
 import casadi as ca
 import numpy as np
 
-from config.records import Array
+from granite.config.records import Array
 
 #: less than nothing by this much is still nothing [N]
 _TOLERANCE_N = 1e-12

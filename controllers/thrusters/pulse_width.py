@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from config.records import Array
+from granite.config.records import Array
 
 
 class PulseWidth:

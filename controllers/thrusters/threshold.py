@@ -9,7 +9,7 @@ from __future__ import annotations
 import casadi as ca
 import numpy as np
 
-from config.records import Array
+from granite.config.records import Array
 
 
 class Threshold:

@@ -17,9 +17,9 @@ from struct import Struct
 import casadi as ca
 import numpy as np
 
-from config.records import Array
-from mrds.compilation import compile_functions, mode
-from mrds.kernel import Kernel
+from granite.config.records import Array
+from granite.mrds.compilation import compile_functions, mode
+from granite.mrds.kernel import Kernel
 
 _TIMES = Struct("2d").pack
 

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from config.records import Array
-from controllers.trajectories.minimum_jerk import MinimumJerk
+from granite.config.records import Array
+from granite.controllers.trajectories.minimum_jerk import MinimumJerk
 
 #: this much before the end is the end [s]
 _SAME_TIME_S = 1e-9

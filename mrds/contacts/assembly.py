@@ -16,12 +16,12 @@ from typing import TypeVar
 
 import casadi as ca
 
-from config.contacts import Contact
-from config.coordinates import positions, velocities
-from config.modules import Module, Point
-from mrds.contacts.friction import form
-from mrds.joined import Joined, Shown
-from mrds.operational import (
+from granite.config.contacts import Contact
+from granite.config.coordinates import positions, velocities
+from granite.config.modules import Module, Point
+from granite.mrds.contacts.friction import form
+from granite.mrds.joined import Joined, Shown
+from granite.mrds.operational import (
     Leaf,
     base_pose,
     hub_function,
@@ -30,7 +30,7 @@ from mrds.operational import (
     still_hub_function,
     still_leaf_functions,
 )
-from mrds.tree import Tree
+from granite.mrds.tree import Tree
 
 Symbol = TypeVar("Symbol", ca.SX, ca.MX)
 #: a module with this many contacts is a hub, if what it is joined to can resist each of them

@@ -12,17 +12,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from config.contacts import Contact
-from config.coordinates import velocities
-from config.errors import InputError, expected_one_of
-from config.modules import Module
-from mrds.compilation import compile_functions
-from mrds.contacts.assembly import Assembly, hubs
-from mrds.contacts.directions import DEPENDENT as DEPENDENT
-from mrds.contacts.directions import Directions
-from mrds.contacts.drive import drive_function
-from mrds.contacts.friction import magnitudes_by_trial
-from mrds.kernel import Array, Kernel
+from granite.config.contacts import Contact
+from granite.config.coordinates import velocities
+from granite.config.errors import InputError, expected_one_of
+from granite.config.modules import Module
+from granite.mrds.compilation import compile_functions
+from granite.mrds.contacts.assembly import Assembly, hubs
+from granite.mrds.contacts.directions import DEPENDENT as DEPENDENT
+from granite.mrds.contacts.directions import Directions
+from granite.mrds.contacts.drive import drive_function
+from granite.mrds.contacts.friction import magnitudes_by_trial
+from granite.mrds.kernel import Array, Kernel
 
 #: sine squared above which elimination keeps enough digits; below, the forces are found by singular values
 SOUND = 1e-6

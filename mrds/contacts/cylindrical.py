@@ -1,5 +1,5 @@
 """Cylindrical: P turns about the z axis of E and slides along it."""
 
-from mrds.contacts.kind import VZ, WZ, constant
+from granite.mrds.contacts.kind import VZ, WZ, constant
 
 CYLINDRICAL = constant("cylindrical", free=[VZ, WZ])

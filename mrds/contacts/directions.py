@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mrds.kernel import Array
+from granite.mrds.kernel import Array
 
 #: below this, the constraints depend on each other: forces are then the smallest of all that do
 DEPENDENT = 1e-9

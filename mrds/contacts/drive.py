@@ -10,11 +10,11 @@ import math
 
 import casadi as ca
 
-from config.contacts import Contact, Profile
-from config.errors import InputError, expected_one_of
-from mrds.contacts import KINDS
-from mrds.contacts.friction import form
-from mrds.contacts.kind import known
+from granite.config.contacts import Contact, Profile
+from granite.config.errors import InputError, expected_one_of
+from granite.mrds.contacts import KINDS
+from granite.mrds.contacts.friction import form
+from granite.mrds.contacts.kind import known
 
 
 def drive_function(contacts: tuple[Contact, ...], planar: bool, slipping: frozenset[str] = frozenset()) -> ca.Function:

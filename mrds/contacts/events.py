@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import NamedTuple
 
-from mrds.kernel import Array
+from granite.mrds.kernel import Array
 
 
 class Status(Enum):

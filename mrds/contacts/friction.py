@@ -15,11 +15,11 @@ from typing import NamedTuple
 import casadi as ca
 import numpy as np
 
-from config.contacts import Contact
-from config.errors import InputError
-from mrds.contacts import KINDS
-from mrds.contacts.kind import Kind
-from mrds.kernel import Array
+from granite.config.contacts import Contact
+from granite.config.errors import InputError
+from granite.mrds.contacts import KINDS
+from granite.mrds.contacts.kind import Kind
+from granite.mrds.kernel import Array
 
 
 class JammedError(Exception):

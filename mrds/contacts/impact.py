@@ -23,11 +23,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from config.contacts import Contact
-from mrds.contacts import KINDS
-from mrds.contacts.contact_set import ContactSet
-from mrds.contacts.friction import kinetic_friction, rubs, static_friction
-from mrds.kernel import Array
+from granite.config.contacts import Contact
+from granite.mrds.contacts import KINDS
+from granite.mrds.contacts.contact_set import ContactSet
+from granite.mrds.contacts.friction import kinetic_friction, rubs, static_friction
+from granite.mrds.kernel import Array
 
 #: a stop pulls if it does by more than this [N s]
 PULLED = 1e-12

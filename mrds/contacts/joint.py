@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import casadi as ca
 
-from mrds.contacts.kind import DIRECTIONS, PLANAR, Bases, Kind, Parameters, Relative
-from mrds.symbols import rotation
+from granite.mrds.contacts.kind import DIRECTIONS, PLANAR, Bases, Kind, Parameters, Relative
+from granite.mrds.symbols import rotation
 
 
 @dataclass(frozen=True)

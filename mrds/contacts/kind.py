@@ -22,8 +22,8 @@ from typing import NamedTuple
 import casadi as ca
 import numpy as np
 
-from config.errors import InputError
-from config.records import Array
+from granite.config.errors import InputError
+from granite.config.records import Array
 
 #: unit twists in the axes of E: linear x, y, z, then angular x, y, z
 VX, VY, VZ, WX, WY, WZ = np.eye(6)

@@ -1,5 +1,5 @@
 """Plane: P slides in the x-y plane of E and turns about its z axis."""
 
-from mrds.contacts.kind import VX, VY, WZ, constant
+from granite.mrds.contacts.kind import VX, VY, WZ, constant
 
 PLANE = constant("plane", free=[VX, VY, WZ])

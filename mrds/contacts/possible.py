@@ -7,13 +7,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from config.errors import InputError
-from mrds.contacts.contact_set import ContactSet
-from mrds.contacts.directions import DEPENDENT, Directions
-from mrds.contacts.friction import form
-from mrds.contacts.kind import known
-from mrds.contacts.reachable import named
-from mrds.kernel import Array
+from granite.config.errors import InputError
+from granite.mrds.contacts.contact_set import ContactSet
+from granite.mrds.contacts.directions import DEPENDENT, Directions
+from granite.mrds.contacts.friction import form
+from granite.mrds.contacts.kind import known
+from granite.mrds.contacts.reachable import named
+from granite.mrds.kernel import Array
 
 #: a gap that is smaller is closed [m, rad]
 CLOSED = 1e-9

@@ -6,11 +6,11 @@ import itertools
 import math
 from collections.abc import Iterable, Sequence
 
-from config.contacts import Contact
-from config.errors import InputError, expected_one_of
-from mrds.contacts import KINDS
-from mrds.contacts.events import Status
-from mrds.contacts.friction import rubs
+from granite.config.contacts import Contact
+from granite.config.errors import InputError, expected_one_of
+from granite.mrds.contacts import KINDS
+from granite.mrds.contacts.events import Status
+from granite.mrds.contacts.friction import rubs
 
 #: sets that one run may reach: each is compiled before it begins
 MOST_SETS = 64

@@ -1,5 +1,5 @@
 """Rigid grasp: P keeps its place and its axes in E."""
 
-from mrds.contacts.kind import constant
+from granite.mrds.contacts.kind import constant
 
 RIGID_GRASP = constant("rigid_grasp", free=[])

@@ -7,7 +7,7 @@ one on the pose; the other two bind velocities alone (Bonaventura 2002, section 
 import casadi as ca
 import numpy as np
 
-from mrds.contacts.kind import VX, VY, VZ, WX, WY, WZ, Kind, Modes, Parameter, Parameters, Relative
+from granite.mrds.contacts.kind import VX, VY, VZ, WX, WY, WZ, Kind, Modes, Parameter, Parameters, Relative
 
 
 def _modes(relative: Relative, given: Parameters) -> Modes:

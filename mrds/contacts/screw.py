@@ -2,7 +2,7 @@
 
 import casadi as ca
 
-from mrds.contacts.kind import VX, VY, VZ, WX, WY, WZ, Kind, Modes, Parameter, Parameters, Relative
+from granite.mrds.contacts.kind import VX, VY, VZ, WX, WY, WZ, Kind, Modes, Parameter, Parameters, Relative
 
 
 def _modes(relative: Relative, given: Parameters) -> Modes:

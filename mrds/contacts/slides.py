@@ -1,6 +1,6 @@
 """Slides along x or y of E, with or without turning about z (the planar contacts of Bonaventura 2002, section 8.2)."""
 
-from mrds.contacts.kind import VX, VY, WZ, constant
+from granite.mrds.contacts.kind import VX, VY, WZ, constant
 
 X_SLIDE = constant("x_slide", free=[VX])
 X_SLIDE_TURNING = constant("x_slide_turning", free=[VX, WZ])

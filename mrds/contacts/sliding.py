@@ -1,7 +1,7 @@
 """Sliding: a point of P that rubs in the y-z plane of E, held from both sides: a pin in a slot, a shoe on a rail."""
 
-from mrds.contacts.kind import Parameter
-from mrds.contacts.touching import FRICTION, STATIC_FRICTION, touching
+from granite.mrds.contacts.kind import Parameter
+from granite.mrds.contacts.touching import FRICTION, STATIC_FRICTION, touching
 
 SLIDING = touching(
     "sliding",

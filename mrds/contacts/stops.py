@@ -3,8 +3,8 @@
 An edge stops a point, a bumper a sphere about the origin of P.
 """
 
-from mrds.contacts.kind import Parameter
-from mrds.contacts.touching import FRICTION, RADIUS, STATIC_FRICTION, touching
+from granite.mrds.contacts.kind import Parameter
+from granite.mrds.contacts.touching import FRICTION, RADIUS, STATIC_FRICTION, touching
 
 _SURFACE = {
     "friction": Parameter(FRICTION, least=0.0, required=False),

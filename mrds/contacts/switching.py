@@ -13,16 +13,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from config.errors import InputError
-from mrds.contacts import KINDS
-from mrds.contacts.contact_set import ContactSet, Label
-from mrds.contacts.events import Event, Status, What
-from mrds.contacts.friction import JammedError, static_friction
-from mrds.contacts.impact import Strike, strike
-from mrds.contacts.reachable import at_rest, moving, named, reachable
-from mrds.contacts.watch import Watch
-from mrds.kernel import Array
-from mrds.system import System
+from granite.config.errors import InputError
+from granite.mrds.contacts import KINDS
+from granite.mrds.contacts.contact_set import ContactSet, Label
+from granite.mrds.contacts.events import Event, Status, What
+from granite.mrds.contacts.friction import JammedError, static_friction
+from granite.mrds.contacts.impact import Strike, strike
+from granite.mrds.contacts.reachable import at_rest, moving, named, reachable
+from granite.mrds.contacts.watch import Watch
+from granite.mrds.kernel import Array
+from granite.mrds.system import System
 
 #: status changes in one call of `settle`; in the second half of them nothing bounces any more
 MOST_CHANGES = 32

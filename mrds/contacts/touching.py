@@ -8,7 +8,7 @@ distance is a condition on the pose: a contact sticks wherever it came to rest.
 import casadi as ca
 import numpy as np
 
-from mrds.contacts.kind import VX, VY, VZ, WX, WY, WZ, Kind, Modes, Parameter, Parameters, Relative
+from granite.mrds.contacts.kind import VX, VY, VZ, WX, WY, WZ, Kind, Modes, Parameter, Parameters, Relative
 
 FRICTION = "the coefficient of friction while it slips"
 STATIC_FRICTION = Parameter("the coefficient of friction while it sticks", least=0.0, required=False)

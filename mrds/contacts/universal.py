@@ -5,8 +5,8 @@ The second axis moves with the first, so the modes vary in time.
 
 import casadi as ca
 
-from mrds.contacts.kind import Kind, Modes, Parameters, Relative
-from mrds.symbols import vector
+from granite.mrds.contacts.kind import Kind, Modes, Parameters, Relative
+from granite.mrds.symbols import vector
 
 
 def _modes(relative: Relative, given: Parameters) -> Modes:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from mrds.compilation import compile_functions
-from mrds.contacts import KINDS
-from mrds.contacts.contact_set import ContactSet
-from mrds.contacts.friction import rubs
-from mrds.kernel import Array, Kernel
-from mrds.system import System
+from granite.mrds.compilation import compile_functions
+from granite.mrds.contacts import KINDS
+from granite.mrds.contacts.contact_set import ContactSet
+from granite.mrds.contacts.friction import rubs
+from granite.mrds.kernel import Array, Kernel
+from granite.mrds.system import System
 
 
 class Watch:

@@ -16,9 +16,9 @@ from functools import cache
 import numpy as np
 from scipy.linalg import block_diag, eigh
 
-from config.modules import Flexible
-from mrds.flexible.shapes import Shape, bending_shapes, twisting_shapes
-from mrds.kernel import Array
+from granite.config.modules import Flexible
+from granite.mrds.flexible.shapes import Shape, bending_shapes, twisting_shapes
+from granite.mrds.kernel import Array
 
 #: Gauss points: the fastest integrand has four times the waves of the sixth mode
 _X, _W = np.polynomial.legendre.leggauss(80)

@@ -12,9 +12,9 @@ from typing import NamedTuple
 import casadi as ca
 import numpy as np
 
-from config.modules import Flexible
-from mrds.flexible.integrals import at_section, integrals
-from mrds.symbols import rotation, vector
+from granite.config.modules import Flexible
+from granite.mrds.flexible.integrals import at_section, integrals
+from granite.mrds.symbols import rotation, vector
 
 
 class Section(NamedTuple):

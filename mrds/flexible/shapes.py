@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.optimize import brentq
 
-from config.modules import Flexible
-from mrds.kernel import Array
+from granite.config.modules import Flexible
+from granite.mrds.kernel import Array
 
 
 @dataclass(frozen=True)

@@ -3,4 +3,4 @@
 What a person typed wrongly is answered with one sentence, never with a traceback, and leaves no file.
 """
 
-from rt.cli.app import main as main
+from granite.rt.cli.app import main as main

@@ -1,5 +1,5 @@
-"""`python -m rt.cli` is `granite`."""
+"""`python -m granite.rt.cli` is `granite`."""
 
-from rt.cli import main
+from granite.rt.cli import main
 
 main()

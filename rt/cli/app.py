@@ -10,14 +10,14 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from config.errors import InputError, expected_one_of
-from mrds.compilation import CompilationError
-from rt.cli.endings import BAD_INPUT, DONE, EXIT_CODES, FAULT, STOPPED, end
-from rt.cli.logs import plot, replay
-from rt.cli.machine import doctor
-from rt.cli.screen import out
-from rt.cli.simulation import sim
-from rt.cli.testbeds import list_beds, modes, show
+from granite.config.errors import InputError, expected_one_of
+from granite.mrds.compilation import CompilationError
+from granite.rt.cli.endings import BAD_INPUT, DONE, EXIT_CODES, FAULT, STOPPED, end
+from granite.rt.cli.logs import plot, replay
+from granite.rt.cli.machine import doctor
+from granite.rt.cli.screen import out
+from granite.rt.cli.simulation import sim
+from granite.rt.cli.testbeds import list_beds, modes, show
 
 #: what Typer makes of Ctrl-C
 _INTERRUPTED = 130
@@ -60,7 +60,7 @@ def granite(
 ) -> None:
     """Without a command: say what there is."""
     if version:
-        out.print(f"granite {importlib.metadata.version('granite')}")
+        out.print(f"granite {importlib.metadata.version('granite-robotics')}")
         raise typer.Exit
     if context.invoked_subcommand is None:
         out.print(context.get_help(), soft_wrap=True)

@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
-from config.errors import InputError
-from config.testbed import Testbed
+from granite.config.errors import InputError
+from granite.config.testbed import Testbed
 
 Bed = Annotated[str, typer.Argument(metavar="BED", help="a preset, preset/variant, or a .toml file")]
 LogFile = Annotated[Path, typer.Argument(metavar="LOG", help="a log that Granite recorded")]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import NoReturn
 
-from rt.cli.screen import err
+from granite.rt.cli.screen import err
 
 DONE, FAULT, BAD_INPUT, STOPPED, DIFFERS = 0, 1, 2, 3, 4
 EXIT_CODES = """\b

@@ -8,18 +8,18 @@ from typing import Annotated
 import typer
 from rich.progress import Progress
 
-from rt.cli.arguments import AsJson, LogFile, Overwrite
-from rt.cli.endings import DIFFERS
-from rt.cli.outputs import refuse_output
-from rt.cli.screen import err, out, print_json
+from granite.rt.cli.arguments import AsJson, LogFile, Overwrite
+from granite.rt.cli.endings import DIFFERS
+from granite.rt.cli.outputs import refuse_output
+from granite.rt.cli.screen import err, out, print_json
 
 
 def replay(log: LogFile, as_json: AsJson = False) -> None:
     """Run the recorded inputs through the same controllers and compare every output bit for bit."""
-    from rt.log import read_log
-    from rt.recorder_process import finite
-    from rt.replay import replay as run_again
-    from rt.report.replay import replay_lines
+    from granite.rt.log import read_log
+    from granite.rt.recorder_process import finite
+    from granite.rt.replay import replay as run_again
+    from granite.rt.report.replay import replay_lines
 
     recorded = read_log(log)
     with Progress(console=err, transient=True, disable=as_json or not err.is_terminal) as progress:
@@ -51,8 +51,8 @@ def plot(
     overwrite: Overwrite = False,
 ) -> None:
     """Draw a log: the modules and their contacts, and over time what this testbed has to show."""
-    from rt.log import read_log
-    from rt.plots import plot_log
+    from granite.rt.log import read_log
+    from granite.rt.plots import plot_log
 
     recorded = read_log(log)
     path = picture or log.with_suffix(".png")

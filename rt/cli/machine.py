@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from rt.cli.arguments import AsJson
-from rt.cli.screen import out, print_json
+from granite.rt.cli.arguments import AsJson
+from granite.rt.cli.screen import out, print_json
 
 
 def doctor(as_json: AsJson = False) -> None:
     """What this machine allows: compiler, priority, memory lock, timer, serial ports."""
-    from rt.doctor import examine
-    from rt.report.machine import doctor_table
-    from rt.report.table import put
+    from granite.rt.doctor import examine
+    from granite.rt.report.machine import doctor_table
+    from granite.rt.report.table import put
 
     findings = examine()
     if as_json:

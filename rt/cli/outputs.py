@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from config.errors import InputError
+from granite.config.errors import InputError
 
 
 def refuse_output(what: str, path: Path, suffix: str, overwrite: bool) -> None:

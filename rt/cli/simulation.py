@@ -9,13 +9,13 @@ from typing import Annotated
 
 import typer
 
-from config.errors import InputError
-from config.loader import load
-from config.testbed import Testbed
-from rt.cli.arguments import AsJson, Bed, Overrides, Overwrite, named
-from rt.cli.endings import FAULT, STOPPED, end
-from rt.cli.outputs import new_log, refuse_output
-from rt.cli.screen import err, out, print_json
+from granite.config.errors import InputError
+from granite.config.loader import load
+from granite.config.testbed import Testbed
+from granite.rt.cli.arguments import AsJson, Bed, Overrides, Overwrite, named
+from granite.rt.cli.endings import FAULT, STOPPED, end
+from granite.rt.cli.outputs import new_log, refuse_output
+from granite.rt.cli.screen import err, out, print_json
 
 
 def sim(
@@ -34,9 +34,9 @@ def sim(
     as_json: AsJson = False,
 ) -> None:
     """Run a testbed on the simulated plant and record everything."""
-    from rt.report.run import run_tables
-    from rt.report.table import put
-    from rt.session import simulate
+    from granite.rt.report.run import run_tables
+    from granite.rt.report.table import put
+    from granite.rt.session import simulate
 
     asked = [*(overrides or []), *(["simulation.audit=true"] if audit else [])]
     testbed = _load(bed, asked, duration, seed)

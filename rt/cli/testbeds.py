@@ -6,15 +6,15 @@ from typing import Annotated
 
 import typer
 
-from config.loader import file_of, load, presets
-from rt.cli.arguments import AsJson, Bed, Overrides, named
-from rt.cli.screen import err, out, print_json
+from granite.config.loader import file_of, load, presets
+from granite.rt.cli.arguments import AsJson, Bed, Overrides, named
+from granite.rt.cli.screen import err, out, print_json
 
 
 def list_beds(as_json: AsJson = False) -> None:
     """The testbeds that come with Granite, and their variants."""
-    from rt.report.table import put
-    from rt.report.testbed import beds_table
+    from granite.rt.report.table import put
+    from granite.rt.report.testbed import beds_table
 
     if as_json:
         print_json([{"bed": name, "title": title, "variants": dict(variants)} for name, title, variants in presets()])
@@ -24,8 +24,8 @@ def list_beds(as_json: AsJson = False) -> None:
 
 def show(bed: Bed, overrides: Overrides = None, as_json: AsJson = False) -> None:
     """What a testbed is: modules, degrees of freedom, devices, gains, and where it is from."""
-    from rt.report.table import put
-    from rt.report.testbed import bed_tables
+    from granite.rt.report.table import put
+    from granite.rt.report.testbed import bed_tables
 
     testbed = load(bed, overrides or ())
     if as_json:
@@ -49,10 +49,10 @@ def modes(
     as_json: AsJson = False,
 ) -> None:
     """Small motions about the start of a testbed, all forces at zero: how they swing and how they die out."""
-    from rt.modes import modes_of
-    from rt.preparing import preparing
-    from rt.report.modes import modes_table
-    from rt.report.table import put
+    from granite.rt.modes import modes_of
+    from granite.rt.preparing import preparing
+    from granite.rt.report.modes import modes_table
+    from granite.rt.report.table import put
 
     testbed = load(bed, overrides or ())
     names = None if closed is None else [name for name in closed.split(",") if name not in ("", "none")]

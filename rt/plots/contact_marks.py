@@ -12,9 +12,9 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
 
-from config.records import Array
-from rt.plots.look import CONTACT, INK, SOFT, words
-from rt.plots.scene import Scene
+from granite.config.records import Array
+from granite.rt.plots.look import CONTACT, INK, SOFT, words
+from granite.rt.plots.scene import Scene
 
 Flags = npt.NDArray[np.bool_]
 

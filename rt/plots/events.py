@@ -8,9 +8,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import SubFigure
 from matplotlib.lines import Line2D
 
-from rt.contact_changes import OUT_OF_REACH
-from rt.plots.look import CONTACT, SOFT, STOP, WARNING, words
-from rt.plots.run import Run
+from granite.rt.contact_changes import OUT_OF_REACH
+from granite.rt.plots.look import CONTACT, SOFT, STOP, WARNING, words
+from granite.rt.plots.run import Run
 
 #: of what happened to contacts; what is not named here is soft
 _COLOURS = {"closed": CONTACT, "sticks": CONTACT, "slips": WARNING, OUT_OF_REACH: STOP}

@@ -11,12 +11,12 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-from config.errors import InputError
-from rt.log import Log
-from rt.plots.look import DPI, SIZE_IN, SOFT, STOP, STYLE
-from rt.plots.run import Run
-from rt.plots.time_panels import draw_time_panels, time_panels
-from rt.plots.view import draw_view
+from granite.config.errors import InputError
+from granite.rt.log import Log
+from granite.rt.plots.look import DPI, SIZE_IN, SOFT, STOP, STYLE
+from granite.rt.plots.run import Run
+from granite.rt.plots.time_panels import draw_time_panels, time_panels
+from granite.rt.plots.view import draw_view
 
 #: of the page, what the title takes, and what a panel with its names needs at least
 _HEAD_IN, _PANEL_IN = 0.9, 0.88

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 import casadi as ca
 import numpy as np
 
-from config.base import spatial
-from config.modules import Module
-from config.records import Array
-from mrds.tree import Tree
+from granite.config.base import spatial
+from granite.config.modules import Module
+from granite.config.records import Array
+from granite.mrds.tree import Tree
 
 
 class Places:

@@ -11,9 +11,9 @@ from matplotlib.colors import to_rgba
 from matplotlib.patches import Circle, Patch, Polygon, Rectangle
 from scipy.spatial import ConvexHull
 
-from config.records import Array
-from rt.plots.look import ARM, HULL_FIRST, INK, PLUME, SOFT, STAND
-from rt.plots.silhouette import Silhouette
+from granite.config.records import Array
+from granite.rt.plots.look import ARM, HULL_FIRST, INK, PLUME, SOFT, STAND
+from granite.rt.plots.silhouette import Silhouette
 
 #: of the longest plume, in radii of the base
 _PLUME_LENGTH = 1.6

@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from config import coordinates
-from config.audit import audit_values
-from config.coordinates import Coordinate
-from config.modules import Module
-from config.records import Array
-from rt.contact_changes import ContactChanges
-from rt.log import Log
+from granite.config import coordinates
+from granite.config.audit import audit_values
+from granite.config.coordinates import Coordinate
+from granite.config.modules import Module
+from granite.config.records import Array
+from granite.rt.contact_changes import ContactChanges
+from granite.rt.log import Log
 
 #: a number beyond this is a fault, and must not blow up the axes
 _LARGEST = 1e6

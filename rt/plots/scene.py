@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from config.contacts import Contact, Side
-from config.modules import Module, Point
-from config.testbed import Testbed
-from mrds.contacts import KINDS
-from rt.plots.places import Places
-from rt.plots.silhouette import Silhouette
+from granite.config.contacts import Contact, Side
+from granite.config.modules import Module, Point
+from granite.config.testbed import Testbed
+from granite.mrds.contacts import KINDS
+from granite.rt.plots.places import Places
+from granite.rt.plots.silhouette import Silhouette
 
 
 class Scene:

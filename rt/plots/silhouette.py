@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from config.base import spatial
-from config.devices import Thruster
-from config.modules import Body, Module
-from rt.plots.places import Places
+from granite.config.base import spatial
+from granite.config.devices import Thruster
+from granite.config.modules import Body, Module
+from granite.rt.plots.places import Places
 
 #: a bent beam is drawn through this many sections
 _SECTIONS = 17

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from matplotlib.figure import SubFigure
 
-from rt.plots.events import mark_events
-from rt.plots.panels.audit import audit_panels
-from rt.plots.panels.bending import bending_panels
-from rt.plots.panels.contact_forces import contact_force_panels
-from rt.plots.panels.contact_states import contact_state_panels
-from rt.plots.panels.motion import motion_panels
-from rt.plots.panels.panel import Panel
-from rt.plots.panels.step_times import step_time_panels
-from rt.plots.panels.torques import torque_panels
-from rt.plots.panels.tracking import tracking_panels
-from rt.plots.panels.valves import valve_panels
-from rt.plots.run import Run
+from granite.rt.plots.events import mark_events
+from granite.rt.plots.panels.audit import audit_panels
+from granite.rt.plots.panels.bending import bending_panels
+from granite.rt.plots.panels.contact_forces import contact_force_panels
+from granite.rt.plots.panels.contact_states import contact_state_panels
+from granite.rt.plots.panels.motion import motion_panels
+from granite.rt.plots.panels.panel import Panel
+from granite.rt.plots.panels.step_times import step_time_panels
+from granite.rt.plots.panels.torques import torque_panels
+from granite.rt.plots.panels.tracking import tracking_panels
+from granite.rt.plots.panels.valves import valve_panels
+from granite.rt.plots.run import Run
 
 #: every kind of panel, from top to bottom
 _KINDS = (

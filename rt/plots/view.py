@@ -9,13 +9,13 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Patch, Rectangle
 from matplotlib.patheffects import withStroke
 
-from config.records import Array
-from rt.plots.contact_marks import contact_keys, draw_contacts, draw_surfaces, name_contacts, outward, spots
-from rt.plots.look import GRANITE, HULL_FIRST, HULL_LAST, INK, PATH, PLUME, SOFT, STOP, words
-from rt.plots.pose import Ink, draw_pose, draw_stand
-from rt.plots.projection import FROM_ABOVE, Projection, widest
-from rt.plots.run import Run
-from rt.plots.scene import Scene
+from granite.config.records import Array
+from granite.rt.plots.contact_marks import contact_keys, draw_contacts, draw_surfaces, name_contacts, outward, spots
+from granite.rt.plots.look import GRANITE, HULL_FIRST, HULL_LAST, INK, PATH, PLUME, SOFT, STOP, words
+from granite.rt.plots.pose import Ink, draw_pose, draw_stand
+from granite.rt.plots.projection import FROM_ABOVE, Projection, widest
+from granite.rt.plots.run import Run
+from granite.rt.plots.scene import Scene
 
 Indices = npt.NDArray[np.intp]
 

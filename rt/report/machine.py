@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from rich.table import Table
 from rich.text import Text
 
-from rt.doctor import Finding
-from rt.report.table import table
+from granite.rt.doctor import Finding
+from granite.rt.report.table import table
 
 
 def doctor_table(findings: Sequence[Finding]) -> Table:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from rich.table import Table
 
-from config.testbed import Testbed
-from mrds.modes import Mode
-from rt.report.table import table
+from granite.config.testbed import Testbed
+from granite.mrds.modes import Mode
+from granite.rt.report.table import table
 
 #: of a mode, the coordinates that move most, if they move at least this much
 _SHAPE_PARTS, _SHAPE_LEAST = 6, 1e-3

@@ -8,7 +8,7 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from rt.report.table import number, table
+from granite.rt.report.table import number, table
 
 #: of what happened to contacts, so much is told
 _CHANGES = 20

@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 
 from rich.table import Table
 
-from config.behaviour import TorqueProfile
-from config.contacts import Side
-from config.modules import Module
-from config.testbed import Testbed
-from mrds.contacts import KINDS
-from mrds.contacts.kind import known
-from mrds.system import System
-from rt.report.table import table, vector
+from granite.config.behaviour import TorqueProfile
+from granite.config.contacts import Side
+from granite.config.modules import Module
+from granite.config.testbed import Testbed
+from granite.mrds.contacts import KINDS
+from granite.mrds.contacts.kind import known
+from granite.mrds.system import System
+from granite.rt.report.table import table, vector
 
 
 def beds_table(beds: Sequence[tuple[str, str, Sequence[tuple[str, str]]]]) -> Table:

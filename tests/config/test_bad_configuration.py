@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from config import loader
-from config.errors import InputError
-from config.loader import from_json, load, presets, to_json
+from granite.config import loader
+from granite.config.errors import InputError
+from granite.config.loader import from_json, load, presets, to_json
 
 PRESET = Path(loader.__file__).parent / "testbeds" / "free-flyer.toml"
 JARGON = ("pydantic", "validation error", "input should", "http", "type=", "testbed.", "tuple", "dict", "\n")

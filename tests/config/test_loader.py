@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from config import coordinates, loader
-from config.errors import InputError
-from config.loader import from_json, load, presets, to_json
+from granite.config import coordinates, loader
+from granite.config.errors import InputError
+from granite.config.loader import from_json, load, presets, to_json
 
 PRESETS = Path(loader.__file__).parent / "testbeds"
 BEDS = [bed for p in presets() for bed in (p.name, *(f"{p.name}/{variant}" for variant, _ in p.variants))]

@@ -2,8 +2,8 @@
 
 import pytest
 
-from config.errors import InputError
-from config.loader import from_json, load, to_json
+from granite.config.errors import InputError
+from granite.config.loader import from_json, load, to_json
 
 
 def complaint(*overrides: str, bed: str = "mrds-6a") -> str:

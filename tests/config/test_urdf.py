@@ -11,10 +11,10 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from config.errors import InputError
-from config.loader import from_json, load, to_json
-from config.modules import Module
-from config.urdf import Robot, read_urdf
+from granite.config.errors import InputError
+from granite.config.loader import from_json, load, to_json
+from granite.config.modules import Module
+from granite.config.urdf import Robot, read_urdf
 
 ARM = """<?xml version="1.0"?>
 <robot name="arm">

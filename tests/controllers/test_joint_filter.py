@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from config.devices import JointSensors
-from controllers.estimation.joint_filter import JointFilter, joint_filter
+from granite.config.devices import JointSensors
+from granite.controllers.estimation.joint_filter import JointFilter, joint_filter
 
 PERIOD = 0.005
 A = 100.0

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controllers.trajectories.minimum_jerk import MinimumJerk
-from controllers.trajectories.waypoints import Leg, WaypointPath
+from granite.controllers.trajectories.minimum_jerk import MinimumJerk
+from granite.controllers.trajectories.waypoints import Leg, WaypointPath
 
 START, END = np.array([1.0, -2.0, 0.5]), np.array([3.0, -2.0, -0.25])
 

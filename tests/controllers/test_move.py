@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from config.behaviour import Behaviour, Waypoint
-from config.errors import InputError
-from config.loader import load
-from config.modules import Body, Module
-from config.records import State
-from controllers.behaviours.move import Move
+from granite.config.behaviour import Behaviour, Waypoint
+from granite.config.errors import InputError
+from granite.config.loader import load
+from granite.config.modules import Body, Module
+from granite.config.records import State
+from granite.controllers.behaviours.move import Move
 
 Q0 = np.array([1.0, 0.8, 0.1, 0.4, 0.9])
 BED = load("free-flyer")

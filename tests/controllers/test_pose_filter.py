@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from controllers.estimation.pose_filter import PoseFilter
+from granite.controllers.estimation.pose_filter import PoseFilter
 
 PERIOD = 0.005
 NOISE = np.array([5e-4, 5e-4, 1e-3])

@@ -11,19 +11,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog, lsq_linear
 
-from config.controller import Allocation
-from config.devices import Thruster, Thrusters
-from config.errors import InputError
-from config.loader import load
-from controllers.thrusters.allocator import build_allocator
-from controllers.thrusters.best_pattern import BestPattern
-from controllers.thrusters.delta_sigma import DeltaSigma
-from controllers.thrusters.geometry import available_thrust, thruster_matrix, wrench_weight
-from controllers.thrusters.least_propellant import LeastPropellant
-from controllers.thrusters.proportional import Proportional
-from controllers.thrusters.pseudo_inverse import PseudoInverse
-from controllers.thrusters.pulse_width import PulseWidth
-from controllers.thrusters.threshold import Threshold
+from granite.config.controller import Allocation
+from granite.config.devices import Thruster, Thrusters
+from granite.config.errors import InputError
+from granite.config.loader import load
+from granite.controllers.thrusters.allocator import build_allocator
+from granite.controllers.thrusters.best_pattern import BestPattern
+from granite.controllers.thrusters.delta_sigma import DeltaSigma
+from granite.controllers.thrusters.geometry import available_thrust, thruster_matrix, wrench_weight
+from granite.controllers.thrusters.least_propellant import LeastPropellant
+from granite.controllers.thrusters.proportional import Proportional
+from granite.controllers.thrusters.pseudo_inverse import PseudoInverse
+from granite.controllers.thrusters.pulse_width import PulseWidth
+from granite.controllers.thrusters.threshold import Threshold
 
 TICK = 0.005
 METHODS = ("pseudo_inverse", "least_propellant", "best_pattern")

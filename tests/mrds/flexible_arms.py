@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from config.base import spatial
-from config.modules import Body, Module
-from mrds.model import Model
+from granite.config.base import spatial
+from granite.config.modules import Body, Module
+from granite.mrds.model import Model
 from tests.peers.random_trees import rotation_of_joint
 
 Array = NDArray[np.float64]

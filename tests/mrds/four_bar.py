@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from config.contacts import Contact, Side
-from config.modules import Module
-from mrds.kernel import Array
-from mrds.system import System
+from granite.config.contacts import Contact, Side
+from granite.config.modules import Module
+from granite.mrds.kernel import Array
+from granite.mrds.system import System
 
 CRANK, COUPLER = 0.4, 0.7  #: lengths [m]
 CRANK_MASS, COUPLER_MASS = 1.2, 2.5  #: [kg]

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from scipy.linalg import block_diag
 from scipy.spatial.transform import Rotation
 
-from config.contacts import Contact, Side
-from config.coordinates import amplitudes, positions, velocities
-from config.modules import Body, Flexible, Joint, Module, Point
-from mrds.contacts import KINDS
-from mrds.contacts.contact_set import ContactSet
-from mrds.contacts.kind import Relative
-from mrds.system import System
+from granite.config.contacts import Contact, Side
+from granite.config.coordinates import amplitudes, positions, velocities
+from granite.config.modules import Body, Flexible, Joint, Module, Point
+from granite.mrds.contacts import KINDS
+from granite.mrds.contacts.contact_set import ContactSet
+from granite.mrds.contacts.kind import Relative
+from granite.mrds.system import System
 from tests.peers.interpreted import interpreted
 from tests.peers.random_trees import random_module, random_state
 

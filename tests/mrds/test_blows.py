@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from config.contacts import Contact, Side
-from config.modules import Body, Module, Point
-from mrds.contacts.events import Status, What
-from mrds.contacts.friction import static_friction
-from mrds.contacts.switching import APPROACHING, Switching
-from mrds.system import System
+from granite.config.contacts import Contact, Side
+from granite.config.modules import Body, Module, Point
+from granite.mrds.contacts.events import Status, What
+from granite.mrds.contacts.friction import static_friction
+from granite.mrds.contacts.switching import APPROACHING, Switching
+from granite.mrds.system import System
 from tests.mrds.random_systems import Array, Referee, plain_body
 
 #: so deep are all stops at the start: they touch [m]

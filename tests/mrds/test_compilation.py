@@ -13,10 +13,10 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from mrds import compilation
-from mrds.compilation import CompilationError, cache_directory, compile_functions, find_compiler, mode
-from mrds.kernel import Array, Kernel
-from mrds.model import functions
+from granite.mrds import compilation
+from granite.mrds.compilation import CompilationError, cache_directory, compile_functions, find_compiler, mode
+from granite.mrds.kernel import Array, Kernel
+from granite.mrds.model import functions
 from tests.peers.random_trees import random_module
 
 needs_compiler = pytest.mark.skipif(find_compiler() is None, reason="no C compiler here")
@@ -226,8 +226,8 @@ def test_the_cache_follows_the_environment(monkeypatch: pytest.MonkeyPatch) -> N
 
 COMPILE_ALL = """
 import sys
-from mrds.compilation import compile_functions
-from mrds.model import functions
+from granite.mrds.compilation import compile_functions
+from granite.mrds.model import functions
 from tests.peers.random_trees import random_module
 print("ready", flush=True)
 sys.stdin.read(1)

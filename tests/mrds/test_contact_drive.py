@@ -5,9 +5,9 @@ import pytest
 from pydantic import ValidationError
 from scipy.spatial.transform import Rotation
 
-from config.contacts import AngularMotion, Contact, Forcing, LinearMotion, Moment, Motion, Push, Side
-from config.errors import InputError
-from mrds.system import System
+from granite.config.contacts import AngularMotion, Contact, Forcing, LinearMotion, Moment, Motion, Push, Side
+from granite.config.errors import InputError
+from granite.mrds.system import System
 from tests.mrds.random_systems import plain_body
 
 CURES = ({"project": True}, {"feedback": (40.0, 400.0)})

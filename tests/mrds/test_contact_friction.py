@@ -6,12 +6,12 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from config.contacts import Contact, Side
-from config.errors import InputError
-from config.modules import Body, Module, Point
-from mrds.contacts.contact_set import _least_norm
-from mrds.contacts.friction import JammedError, Rub, magnitudes, magnitudes_by_trial
-from mrds.system import System
+from granite.config.contacts import Contact, Side
+from granite.config.errors import InputError
+from granite.config.modules import Body, Module, Point
+from granite.mrds.contacts.contact_set import _least_norm
+from granite.mrds.contacts.friction import JammedError, Rub, magnitudes, magnitudes_by_trial
+from granite.mrds.system import System
 from tests.mrds.random_systems import Referee, plain_body, random_module, random_states
 
 G = 9.81

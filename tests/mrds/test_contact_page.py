@@ -7,14 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from config import testbed
-from config.contacts import Contact, Side
-from config.errors import InputError
-from mrds.contacts import KINDS
-from mrds.contacts.events import What
-from mrds.contacts.kind import Kind, known
-from mrds.system import System
-from rt.session import simulate_in_memory
+from granite.config import testbed
+from granite.config.contacts import Contact, Side
+from granite.config.errors import InputError
+from granite.mrds.contacts import KINDS
+from granite.mrds.contacts.events import What
+from granite.mrds.contacts.kind import Kind, known
+from granite.mrds.system import System
+from granite.rt.session import simulate_in_memory
 from tests.mrds.random_systems import plain_body
 
 PAGE = (Path(__file__).parents[2] / "docs" / "contacts.md").read_text()

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from config.contacts import Contact, Side
-from config.errors import InputError
-from mrds.contacts.possible import redundancy, refuse_impossible
-from mrds.system import System
+from granite.config.contacts import Contact, Side
+from granite.config.errors import InputError
+from granite.mrds.contacts.possible import redundancy, refuse_impossible
+from granite.mrds.system import System
 from tests.mrds.flexible_arms import planar_arm
 from tests.mrds.random_systems import closed_chains, plain_body
 

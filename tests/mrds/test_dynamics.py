@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from config.base import spatial
-from config.modules import Module
-from mrds.dynamics import Dynamics
-from mrds.model import Model
-from mrds.tree import Tree
+from granite.config.base import spatial
+from granite.config.modules import Module
+from granite.mrds.dynamics import Dynamics
+from granite.mrds.model import Model
+from granite.mrds.tree import Tree
 from tests.peers.interpreted import interpreted
 from tests.peers.random_trees import State, has_quaternion, random_module, random_state
 

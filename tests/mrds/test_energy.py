@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from config.contacts import Contact, Side
-from config.modules import Module
-from mrds.energy import Energy
-from mrds.kernel import Array
-from mrds.system import System
+from granite.config.contacts import Contact, Side
+from granite.config.modules import Module
+from granite.mrds.energy import Energy
+from granite.mrds.kernel import Array
+from granite.mrds.system import System
 from tests.mrds.flexible_arms import bent_state, flexible, planar_arm, spatial_robot
 from tests.mrds.four_bar import COUPLER, COUPLER_MASS, CRANK, CRANK_MASS, GRAVITY, at_angle, four_bar
 from tests.peers.interpreted import interpreted

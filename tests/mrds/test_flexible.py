@@ -12,19 +12,19 @@ from pydantic import ValidationError
 from scipy.linalg import eigh
 from scipy.spatial.transform import Rotation
 
-from config.base import spatial
-from config.complaints import complaint
-from config.contacts import Contact, Side
-from config.coordinates import positions, velocities
-from config.loader import load, to_json
-from config.modules import Flexible, Module
-from config.testbed import Testbed as Bed
-from mrds.dynamics import Dynamics
-from mrds.flexible.integrals import at_section, integrals
-from mrds.flexible.shapes import bending_shapes
-from mrds.model import Model
-from mrds.system import System
-from mrds.tree import Tree
+from granite.config.base import spatial
+from granite.config.complaints import complaint
+from granite.config.contacts import Contact, Side
+from granite.config.coordinates import positions, velocities
+from granite.config.loader import load, to_json
+from granite.config.modules import Flexible, Module
+from granite.config.testbed import Testbed as Bed
+from granite.mrds.dynamics import Dynamics
+from granite.mrds.flexible.integrals import at_section, integrals
+from granite.mrds.flexible.shapes import bending_shapes
+from granite.mrds.model import Model
+from granite.mrds.system import System
+from granite.mrds.tree import Tree
 from tests.mrds.flexible_arms import (
     EI,
     GROUND,

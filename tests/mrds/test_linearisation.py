@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from config.contacts import Contact, Side
-from config.coordinates import Coordinate
-from config.errors import InputError
-from mrds.contacts.contact_set import ContactSet
-from mrds.kernel import Array
-from mrds.linearisation import StateSpace, linearise
-from mrds.system import System
+from granite.config.contacts import Contact, Side
+from granite.config.coordinates import Coordinate
+from granite.config.errors import InputError
+from granite.mrds.contacts.contact_set import ContactSet
+from granite.mrds.kernel import Array
+from granite.mrds.linearisation import StateSpace, linearise
+from granite.mrds.system import System
 from tests.mrds.flexible_arms import bent_state, flexible, planar_arm, spatial_robot
 from tests.mrds.four_bar import at_angle, four_bar
 from tests.mrds.random_systems import Referee, closed_chains, random_states, random_system

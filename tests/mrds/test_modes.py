@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
-from config.contacts import Contact, Side
-from config.modules import Module
-from mrds.contacts.contact_set import ContactSet
-from mrds.modes import modes, stability_limit, stable_step
-from mrds.system import System
+from granite.config.contacts import Contact, Side
+from granite.config.modules import Module
+from granite.mrds.contacts.contact_set import ContactSet
+from granite.mrds.modes import modes, stability_limit, stable_step
+from granite.mrds.system import System
 from tests.mrds.flexible_arms import EI, LINE_DENSITY, bent_state, flexible, planar_arm, spatial_robot
 from tests.mrds.four_bar import at_angle, four_bar, squared_frequency
 from tests.peers.interpreted import interpreted

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from config.contacts import Contact, Side
-from config.errors import InputError
-from mrds.contacts.events import Event, Status, What
-from mrds.contacts.switching import Switching
-from mrds.system import System
+from granite.config.contacts import Contact, Side
+from granite.config.errors import InputError
+from granite.mrds.contacts.events import Event, Status, What
+from granite.mrds.contacts.switching import Switching
+from granite.mrds.system import System
 from tests.mrds.random_systems import Referee, plain_body
 from tests.mrds.test_contact_friction import rod, rod_state
 

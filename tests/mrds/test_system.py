@@ -8,14 +8,14 @@ import pytest
 from hypothesis import Phase, assume, example, given, settings
 from hypothesis import strategies as st
 
-from config.contacts import Contact, Side
-from config.errors import InputError
-from config.modules import Module
-from mrds.contacts import KINDS
-from mrds.contacts.contact_set import DEPENDENT
-from mrds.contacts.kind import Relative
-from mrds.model import Model
-from mrds.system import System
+from granite.config.contacts import Contact, Side
+from granite.config.errors import InputError
+from granite.config.modules import Module
+from granite.mrds.contacts import KINDS
+from granite.mrds.contacts.contact_set import DEPENDENT
+from granite.mrds.contacts.kind import Relative
+from granite.mrds.model import Model
+from granite.mrds.system import System
 from tests.mrds.random_systems import (
     PARAMETERS,
     PLANAR,

@@ -8,9 +8,9 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from config.modules import Body, Joint, Module, Point
-from mrds.symbols import rotation, rotation_of_quaternion
-from mrds.tree import Tree
+from granite.config.modules import Body, Joint, Module, Point
+from granite.mrds.symbols import rotation, rotation_of_quaternion
+from granite.mrds.tree import Tree
 from tests.peers.interpreted import interpreted
 from tests.peers.random_trees import Array, has_quaternion, random_module, random_state, rotation_of_joint
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from config.devices import Valve
-from mrds.valve_response import remembered_changes
-from mrds.valves import ValveBank
+from granite.config.devices import Valve
+from granite.mrds.valve_response import remembered_changes
+from granite.mrds.valves import ValveBank
 
 OPEN, CLOSED = np.ones(1), np.zeros(1)
 #: no test has more on their way

@@ -7,8 +7,8 @@ import functools
 import numpy as np
 import pytest
 
-from config.modules import Module
-from mrds.model import Model
+from granite.config.modules import Module
+from granite.mrds.model import Model
 
 
 @functools.cache

@@ -7,10 +7,10 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 import mujoco
 import numpy as np
 
-from config.base import spatial
-from config.coordinates import positions, velocities
-from config.modules import Body, Joint, Module
-from mrds.model import PointMotion
+from granite.config.base import spatial
+from granite.config.coordinates import positions, velocities
+from granite.config.modules import Body, Joint, Module
+from granite.mrds.model import PointMotion
 from tests.peers.random_trees import Array, has_quaternion, inertia_of_body, rotation_of_joint
 
 

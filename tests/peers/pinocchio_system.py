@@ -10,10 +10,10 @@ from __future__ import annotations
 import numpy as np
 import pinocchio as pin
 
-from config.base import spatial
-from config.contacts import Contact, Side
-from config.modules import Module
-from mrds.system import System
+from granite.config.base import spatial
+from granite.config.contacts import Contact, Side
+from granite.config.modules import Module
+from granite.mrds.system import System
 from tests.mrds.random_systems import split
 from tests.peers.pinocchio_twin import PinocchioTwin
 from tests.peers.random_trees import Array

@@ -11,10 +11,10 @@ from __future__ import annotations
 import numpy as np
 import pinocchio as pin
 
-from config.base import spatial
-from config.coordinates import velocities
-from config.modules import Body, Module
-from mrds.model import PointMotion
+from granite.config.base import spatial
+from granite.config.coordinates import velocities
+from granite.config.modules import Body, Module
+from granite.mrds.model import PointMotion
 from tests.peers.random_trees import Array, has_quaternion, inertia_of_body, rotation_of_joint
 
 

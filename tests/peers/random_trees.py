@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from config.coordinates import positions, velocities
-from config.modules import Body, Joint, Module, Point
+from granite.config.coordinates import positions, velocities
+from granite.config.modules import Body, Joint, Module, Point
 
 Array = NDArray[np.float64]
 

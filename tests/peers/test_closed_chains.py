@@ -7,8 +7,8 @@ import pytest
 from hypothesis import Phase, assume, given, settings
 from hypothesis import strategies as st
 
-from config.contacts import Contact, Side
-from mrds.system import System
+from granite.config.contacts import Contact, Side
+from granite.mrds.system import System
 from tests.mrds.random_systems import WELL_APART, closed_chains, fitting_system, holdable
 from tests.peers.pinocchio_system import ROWS, PinocchioSystem
 

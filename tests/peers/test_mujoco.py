@@ -5,7 +5,7 @@ from __future__ import annotations
 import mujoco
 import numpy as np
 
-from config.modules import Module
+from granite.config.modules import Module
 from tests.peers.comparison import disagreement
 from tests.peers.interpreted import interpreted
 from tests.peers.mujoco_twin import MujocoTwin

@@ -9,12 +9,9 @@ import casadi as ca
 import numpy as np
 import pytest
 
-import mrds.dynamics
-import mrds.frames
-import mrds.masses
-import mrds.tree
-from mrds.model import Model
-from mrds.symbols import crossed, rate_of_quaternion, rotation
+from granite.mrds import dynamics, frames, masses, tree
+from granite.mrds.model import Model
+from granite.mrds.symbols import crossed, rate_of_quaternion, rotation
 from tests.peers.comparison import disagreement
 from tests.peers.pinocchio_twin import PinocchioTwin
 from tests.peers.random_trees import random_module, random_state
@@ -36,13 +33,13 @@ def negated(function: Callable[..., Any]) -> Callable[..., Any]:
 
 # what is spoiled: where it stands, its replacement, and a quantity that must show it
 MUTANTS: dict[str, tuple[Any, str, Any, str]] = {
-    "velocity terms": (mrds.frames, "ca", Spoiled("cross", negated(ca.cross)), "bias"),
-    "moments of forces": (mrds.masses, "ca", Spoiled("cross", negated(ca.cross)), "bias"),
-    "elimination": (mrds.dynamics, "solve", negated(mrds.dynamics.solve), "forward dynamics"),
-    "lever arms": (mrds.frames, "crossed", negated(crossed), "mass matrix"),
-    "first moments": (mrds.masses, "crossed", negated(crossed), "mass matrix"),
-    "turning direction": (mrds.tree, "rotation", lambda axis, angle: rotation(axis, -angle), "position of point0"),
-    "quaternion rate": (mrds.tree, "rate_of_quaternion", negated(rate_of_quaternion), "mass centre velocity"),
+    "velocity terms": (frames, "ca", Spoiled("cross", negated(ca.cross)), "bias"),
+    "moments of forces": (masses, "ca", Spoiled("cross", negated(ca.cross)), "bias"),
+    "elimination": (dynamics, "solve", negated(dynamics.solve), "forward dynamics"),
+    "lever arms": (frames, "crossed", negated(crossed), "mass matrix"),
+    "first moments": (masses, "crossed", negated(crossed), "mass matrix"),
+    "turning direction": (tree, "rotation", lambda axis, angle: rotation(axis, -angle), "position of point0"),
+    "quaternion rate": (tree, "rate_of_quaternion", negated(rate_of_quaternion), "mass centre velocity"),
 }
 
 

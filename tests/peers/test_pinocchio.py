@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from config.modules import Module
-from mrds.model import Model
+from granite.config.modules import Module
+from granite.mrds.model import Model
 from tests.peers.comparison import disagreement
 from tests.peers.interpreted import interpreted
 from tests.peers.pinocchio_twin import PinocchioTwin

@@ -8,11 +8,11 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from config.base import spatial
-from config.coordinates import velocities
-from config.modules import Module
-from config.urdf import read_urdf
-from mrds.model import Model, PointMotion
+from granite.config.base import spatial
+from granite.config.coordinates import velocities
+from granite.config.modules import Module
+from granite.config.urdf import read_urdf
+from granite.mrds.model import Model, PointMotion
 from tests.peers.comparison import disagreement
 from tests.peers.interpreted import interpreted
 from tests.peers.pinocchio_twin import PinocchioTwin

@@ -10,12 +10,12 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 from matplotlib.transforms import BboxBase
 
-from rt.channels import Channels
-from rt.events import Events
-from rt.log import Log
-from rt.plots import page
-from rt.plots.look import STYLE
-from rt.session import simulate_in_memory
+from granite.rt.channels import Channels
+from granite.rt.events import Events
+from granite.rt.log import Log
+from granite.rt.plots import page
+from granite.rt.plots.look import STYLE
+from granite.rt.session import simulate_in_memory
 
 
 def run(bed) -> Log:

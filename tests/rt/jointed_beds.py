@@ -3,8 +3,8 @@
 import math
 from typing import Any
 
-from config.loader import load
-from config.testbed import Testbed
+from granite.config.loader import load
+from granite.config.testbed import Testbed
 
 LOOP = {"period_s": 0.01, "duration_s": 0.3}
 GROUND = {"name": "ground", "mass_kg": 1.0, "inertia_kg_m2": 1.0}

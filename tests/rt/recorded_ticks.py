@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from config import coordinates
-from config.records import Applied, Array, Command, Demand, Reference, Sample, State, Verdict
-from config.testbed import Testbed
-from rt.channels import Tick, Timing, Truth
+from granite.config import coordinates
+from granite.config.records import Applied, Array, Command, Demand, Reference, Sample, State, Verdict
+from granite.config.testbed import Testbed
+from granite.rt.channels import Tick, Timing, Truth
 
 #: numbers that come back changed if anything but their bits is copied
 AWKWARD = (np.nan, -0.0, np.inf, -np.inf, 5e-324, 1 / 3, np.nextafter(1.0, 2.0))

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from recorded_ticks import bits, make_tick
 
-from config.errors import InputError
-from config.loader import from_json, load, to_json
-from rt.channels import STEPS, Channels, Tick
+from granite.config.errors import InputError
+from granite.config.loader import from_json, load, to_json
+from granite.rt.channels import STEPS, Channels, Tick
 
 BED = load("free-flyer")
 

@@ -16,18 +16,18 @@ import numpy as np
 import pytest
 from foxglove import Context
 
-import rt.mcap_file
-from config import loader
-from config.errors import InputError
-from config.loader import load, to_json
-from controllers.estimation.estimator import Estimator
-from rt.cli import main
-from rt.cli.endings import BAD_INPUT, DIFFERS, DONE, FAULT, STOPPED
-from rt.cli.outputs import new_log
-from rt.log import read_log
-from rt.mcap_file import McapFile
-from rt.replay import COMPARED
-from rt.session import simulate
+from granite.config import loader
+from granite.config.errors import InputError
+from granite.config.loader import load, to_json
+from granite.controllers.estimation.estimator import Estimator
+from granite.rt import mcap_file
+from granite.rt.cli import main
+from granite.rt.cli.endings import BAD_INPUT, DIFFERS, DONE, FAULT, STOPPED
+from granite.rt.cli.outputs import new_log
+from granite.rt.log import read_log
+from granite.rt.mcap_file import McapFile
+from granite.rt.replay import COMPARED
+from granite.rt.session import simulate
 
 PRESET = (Path(loader.__file__).parent / "testbeds" / "free-flyer.toml").read_text()
 SHORT = ("--duration", "0.1")
@@ -108,7 +108,7 @@ def test_every_command_explains_itself(granite, command):
 
 
 def test_the_version_is_that_of_the_package(granite):
-    assert granite("--version") == (0, f"granite {importlib.metadata.version('granite')}\n", "")
+    assert granite("--version") == (0, f"granite {importlib.metadata.version('granite-robotics')}\n", "")
 
 
 def test_the_lists_for_people_name_what_can_be_typed(granite):
@@ -304,7 +304,7 @@ def clutter(recorded, tmp_path_factory) -> dict[str, bytes | None]:
     with foxglove.open_mcap(folder / "theirs.mcap", context=Context()) as writer:
         writer.write_metadata("theirs", {"a": "b"})
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rt.mcap_file, "FORMAT", "99")
+        patch.setattr(mcap_file, "FORMAT", "99")
         McapFile(str(folder / "newer.mcap"), False, read_log(recorded).channels, to_json(bed), {}, 0).close()
     text = dict.fromkeys(("text", "text.mcap", "old.png", "good.png", "bed.toml"), b"text\n")
     made = {path.name: path.read_bytes() for path in folder.iterdir()}
@@ -381,7 +381,7 @@ def test_a_fault_in_the_first_tick_is_told_too(granite, monkeypatch):
 
 def test_a_log_that_is_not_whole_is_a_fault_even_if_the_run_was_good(granite, monkeypatch):
     lost = {"ended": "completed", "text": "the run went to its end", "ended_at_s": 1.0, "log_failure": "disk full"}
-    monkeypatch.setattr("rt.session.simulate", lambda *_, **__: lost)
+    monkeypatch.setattr("granite.rt.session.simulate", lambda *_, **__: lost)
     assert "disk full" in assert_one_sentence(granite("sim", "free-flyer"), FAULT)
 
 
@@ -389,7 +389,7 @@ def test_a_bug_while_building_shows_its_traceback_and_leaves_no_log(granite, mon
     def broken(*_, **__):
         raise RuntimeError("a bug")
 
-    monkeypatch.setattr("rt.session.simulate", broken)
+    monkeypatch.setattr("granite.rt.session.simulate", broken)
     monkeypatch.setattr(sys, "argv", ["granite", "sim", "free-flyer"])
     with pytest.raises(RuntimeError, match="a bug"):
         main()
@@ -401,7 +401,7 @@ def test_a_signal_before_the_loop_ends_with_code_3_and_leaves_nothing(granite, m
     if signal.getsignal(number) is signal.SIG_IGN:  # a shell's background job is deaf to Ctrl-C, and so are its tests
         signal.signal(number, signal.default_int_handler)
     before = signal.getsignal(number)
-    monkeypatch.setattr("rt.session.simulate", lambda *_, **__: os.kill(os.getpid(), number))
+    monkeypatch.setattr("granite.rt.session.simulate", lambda *_, **__: os.kill(os.getpid(), number))
     assert "operator" in assert_one_sentence(granite("sim", "free-flyer"), STOPPED)
     assert left_in(tmp_path) == []
     assert signal.getsignal(number) is before
@@ -470,11 +470,11 @@ def test_a_log_that_is_cut_is_replayed_up_to_the_cut(granite, recorded, tmp_path
 
 # In a shell of its own.
 
-COMMAND = (sys.executable, "-m", "rt.cli")
+COMMAND = (sys.executable, "-m", "granite.rt.cli")
 
 
 def in_shell(*arguments: str, **environment: str) -> Said:
-    env = {**os.environ, "PYTHONPATH": str(Path(rt.__file__).parents[1]), **environment}
+    env = {**os.environ, "PYTHONPATH": str(Path(mcap_file.__file__).parents[2]), **environment}
     done = subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, env=env, timeout=60, check=False)
     return Said(done.returncode, done.stdout, done.stderr)
 
@@ -491,14 +491,14 @@ def test_in_a_pipe_of_60_columns_nothing_is_cut_and_nothing_is_coloured():
 
 def test_a_reader_that_has_seen_enough_is_no_fault():
     command = f"{' '.join(COMMAND)} show free-flyer --json; echo $? >&2"
-    env = {**os.environ, "PYTHONPATH": str(Path(rt.__file__).parents[1])}
+    env = {**os.environ, "PYTHONPATH": str(Path(mcap_file.__file__).parents[2])}
     done = subprocess.run(["sh", "-c", f"({command}) | true"], capture_output=True, text=True, env=env, check=False)
     assert done.stderr == "0\n"
 
 
 def test_a_running_loop_is_ended_by_signals_and_leaves_a_whole_log(tmp_path):
     signals = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
-    env = {**os.environ, "PYTHONPATH": str(Path(rt.__file__).parents[1])}
+    env = {**os.environ, "PYTHONPATH": str(Path(mcap_file.__file__).parents[2])}
     logs = {number: tmp_path / f"{number.name}.mcap" for number in signals}
     started = {
         number: subprocess.Popen(

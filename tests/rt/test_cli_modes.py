@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from rt import cli
+from granite.rt import cli
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from config.loader import from_json, load, presets, to_json
-from rt import cli
+from granite.config.loader import from_json, load, presets, to_json
+from granite.rt import cli
 
 
 def shown(capsys, monkeypatch, *arguments: str) -> str:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from rt import doctor
-from rt.doctor import Finding, examine
+from granite.rt import doctor
+from granite.rt.doctor import Finding, examine
 
 NAMES = [
     "python", "compiler", "model cache", "priority", "memory lock", "cpu latency", "processors", "kernel", "timer",

@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from config.loader import load
-from config.records import Applied, Command, Reference, Sample, State
-from rt.guard import Guard
-from rt.reasons import Reason
+from granite.config.loader import load
+from granite.config.records import Applied, Command, Reference, Sample, State
+from granite.rt.guard import Guard
+from granite.rt.reasons import Reason
 
 GRIP = "[{name='grip', kind='revolute', first={position_m=[2.0, 1.0]}, second={module='vehicle', point='tip'}}]"
 HOLDS = "[{from_s=0, closed=[]}, {from_s=5, closed=['grip']}]"

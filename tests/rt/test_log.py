@@ -6,12 +6,12 @@ import pytest
 from foxglove import Context
 from recorded_ticks import bits, make_tick
 
-import rt.mcap_file
-from config.errors import InputError
-from config.loader import load, to_json
-from rt.channels import Channels
-from rt.log import read_log
-from rt.mcap_file import McapFile
+from granite.config.errors import InputError
+from granite.config.loader import load, to_json
+from granite.rt import mcap_file
+from granite.rt.channels import Channels
+from granite.rt.log import read_log
+from granite.rt.mcap_file import McapFile
 
 BED = load("free-flyer")
 CHANNELS = Channels(BED)
@@ -129,7 +129,7 @@ def test_an_mcap_file_of_someone_else_is_refused(tmp_path):
 
 
 def test_another_format_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(rt.mcap_file, "FORMAT", "99")
+    monkeypatch.setattr(mcap_file, "FORMAT", "99")
     path = write(tmp_path / "newer.mcap", rows_of(1))
     assert "has format 99, expected format 2" in refusal(path)
 

@@ -6,12 +6,12 @@ import signal
 import numpy as np
 import pytest
 
-from config.loader import load
-from rt.channels import Channels
-from rt.clock import VirtualClock
-from rt.memory import Memory
-from rt.reasons import Reason
-from rt.session import Session, simulate_in_memory
+from granite.config.loader import load
+from granite.rt.channels import Channels
+from granite.rt.clock import VirtualClock
+from granite.rt.memory import Memory
+from granite.rt.reasons import Reason
+from granite.rt.session import Session, simulate_in_memory
 
 PERIOD = 0.005
 

@@ -5,9 +5,9 @@ from functools import cache
 import numpy as np
 import pytest
 
-from config.loader import load
-from rt.session import simulate_in_memory
-from rt.summary import Summary
+from granite.config.loader import load
+from granite.rt.session import simulate_in_memory
+from granite.rt.summary import Summary
 
 ARM, BASE = ("shoulder", "elbow"), ("base_x", "base_y")
 

@@ -13,12 +13,12 @@ from matplotlib.figure import Figure
 from matplotlib.image import imread
 from matplotlib.patches import Circle, Polygon
 
-from config.errors import InputError
-from config.loader import from_json, load, to_json
-from rt.log import Log
-from rt.plots import page, plot_log
-from rt.plots.look import DPI, HULL_FIRST, HULL_LAST, PLUME, SIZE_IN, STOP
-from rt.plots.scene import Scene
+from granite.config.errors import InputError
+from granite.config.loader import from_json, load, to_json
+from granite.rt.log import Log
+from granite.rt.plots import page, plot_log
+from granite.rt.plots.look import DPI, HULL_FIRST, HULL_LAST, PLUME, SIZE_IN, STOP
+from granite.rt.plots.scene import Scene
 
 WIDTH, HEIGHT = int(SIZE_IN[0] * DPI), int(SIZE_IN[1] * DPI)
 

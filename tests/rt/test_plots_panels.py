@@ -9,10 +9,10 @@ from jointed_beds import bar_between_arms, box_in_space, chain
 from matplotlib.collections import LineCollection
 from matplotlib.colors import to_rgba
 
-from config.audit import audit_values
-from config.loader import load
-from rt.audit import ENERGY_LIMIT, GAP_LIMIT
-from rt.plots.look import COLOURS, CONTACT, colours
+from granite.config.audit import audit_values
+from granite.config.loader import load
+from granite.rt.audit import ENERGY_LIMIT, GAP_LIMIT
+from granite.rt.plots.look import COLOURS, CONTACT, colours
 
 TICKS = 30
 

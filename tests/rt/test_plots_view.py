@@ -9,11 +9,11 @@ from jointed_beds import bar_between_arms, box_in_space, chain, free_flyer_and_b
 from matplotlib.colors import to_rgba
 from matplotlib.patches import Circle, Polygon, Rectangle
 
-from config.loader import load, presets
-from rt.plots.look import CONTACT, HULL_LAST, INK
-from rt.plots.projection import widest
-from rt.plots.scene import Scene
-from sim.equations import initial_motion
+from granite.config.loader import load, presets
+from granite.rt.plots.look import CONTACT, HULL_LAST, INK
+from granite.rt.plots.projection import widest
+from granite.rt.plots.scene import Scene
+from granite.sim.equations import initial_motion
 
 #: heading of the arms; the bar lies between their tips
 BAR_AT_REST = [math.pi / 2, math.pi / 2, 0.5, 0.5, 0.0]

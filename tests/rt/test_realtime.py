@@ -6,9 +6,9 @@ import os
 
 import pytest
 
-from config.testbed import Loop
-from rt.realtime import real_time
-from rt.recorder_process import _stand_back
+from granite.config.testbed import Loop
+from granite.rt.realtime import real_time
+from granite.rt.recorder_process import _stand_back
 
 
 def loop(cpu: int | None) -> Loop:

@@ -14,12 +14,12 @@ from mcap.reader import make_reader
 from mcap_ros2.decoder import DecoderFactory
 from recorded_ticks import bits, make_tick
 
-from config.errors import InputError
-from config.loader import load
-from rt.channels import Channels
-from rt.log import read_log
-from rt.reasons import Reason
-from rt.recorder import Recorder
+from granite.config.errors import InputError
+from granite.config.loader import load
+from granite.rt.channels import Channels
+from granite.rt.log import read_log
+from granite.rt.reasons import Reason
+from granite.rt.recorder import Recorder
 
 BED = load("free-flyer")
 DONE = {"ended": "completed", "text": "the run went to its end"}

@@ -5,11 +5,11 @@ import dataclasses
 import numpy as np
 import pytest
 
-from config.loader import load, presets
-from controllers.laws.computed_torque import ComputedTorque
-from rt.log import Log
-from rt.replay import replay
-from rt.session import simulate_in_memory
+from granite.config.loader import load, presets
+from granite.controllers.laws.computed_torque import ComputedTorque
+from granite.rt.log import Log
+from granite.rt.replay import replay
+from granite.rt.session import simulate_in_memory
 
 BEDS = [name for name, _, _ in presets()] + [f"{name}/{v}" for name, _, variants in presets() for v, _ in variants]
 CONTROLLED = [bed for bed in BEDS if load(bed).controller]

@@ -7,18 +7,18 @@ import pytest
 from jointed_beds import bar_between_arms, box_in_space, free_flyer_and_bar
 from rich.console import Console
 
-from config import coordinates
-from config.errors import InputError
-from config.loader import load, presets
-from rt.doctor import Finding
-from rt.replay import Difference, Replay
-from rt.report.machine import doctor_table
-from rt.report.replay import replay_lines
-from rt.report.run import run_tables
-from rt.report.table import put
-from rt.report.testbed import bed_tables, beds_table
-from rt.session import simulate_in_memory
-from rt.summary import Summary
+from granite.config import coordinates
+from granite.config.errors import InputError
+from granite.config.loader import load, presets
+from granite.rt.doctor import Finding
+from granite.rt.replay import Difference, Replay
+from granite.rt.report.machine import doctor_table
+from granite.rt.report.replay import replay_lines
+from granite.rt.report.run import run_tables
+from granite.rt.report.table import put
+from granite.rt.report.testbed import bed_tables, beds_table
+from granite.rt.session import simulate_in_memory
+from granite.rt.summary import Summary
 
 WIDTHS = [40, 60, 80, 200]
 BED = load("two-arm-free-flyer", ["loop.duration_s=0.2"])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from recorded_ticks import bits
 
-from rt.ring import Ring
+from granite.rt.ring import Ring
 
 
 @pytest.fixture
@@ -69,7 +69,7 @@ def test_an_interrupt_inside_the_barrier_does_not_stop_the_ring(ring):
 
 _PRODUCER = """
 import sys, numpy as np
-from rt.ring import Ring
+from granite.rt.ring import Ring
 ring = Ring(int(sys.argv[1]), 64, 16)
 k = 0
 while k < 20000:

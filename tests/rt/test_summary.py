@@ -6,12 +6,12 @@ import math
 import numpy as np
 import pytest
 
-from config import coordinates
-from config.loader import load
-from rt.channels import STEPS, Channels
-from rt.reasons import Reason
-from rt.recorder_process import finite
-from rt.summary import EDGES, Summary
+from granite.config import coordinates
+from granite.config.loader import load
+from granite.rt.channels import STEPS, Channels
+from granite.rt.reasons import Reason
+from granite.rt.recorder_process import finite
+from granite.rt.summary import EDGES, Summary
 
 BED = load("free-flyer")
 CHANNELS = Channels(BED)

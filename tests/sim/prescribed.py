@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from config.records import Array
+from granite.config.records import Array
 
 
 class PrescribedMotion:

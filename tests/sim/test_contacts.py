@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from config import testbed
-from config.errors import InputError
-from config.loader import load
-from mrds.energy import Energy
-from rt.audit import AuditVerdict
-from rt.contact_changes import ContactChanges
-from rt.log import Log
-from rt.session import simulate_in_memory
-from sim.plant import Plant
+from granite.config import testbed
+from granite.config.errors import InputError
+from granite.config.loader import load
+from granite.mrds.energy import Energy
+from granite.rt.audit import AuditVerdict
+from granite.rt.contact_changes import ContactChanges
+from granite.rt.log import Log
+from granite.rt.session import simulate_in_memory
+from granite.sim.plant import Plant
 
 PUCK = {"name": "body", "mass_kg": 2.0, "inertia_kg_m2": 0.05}
 GRIP = {"name": "grip", "kind": "rigid_grasp"}

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from config.loader import load
-from config.records import Command
-from sim.lab import build_lab
+from granite.config.loader import load
+from granite.config.records import Command
+from granite.sim.lab import build_lab
 
 
 def run(*overrides, ticks=400):

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from config.devices import Devices
-from config.errors import InputError
-from config.loader import load
-from config.modules import Body, Module
-from mrds.model import Model
-from sim.lab import build_lab
-from sim.plant import Plant
+from granite.config.devices import Devices
+from granite.config.errors import InputError
+from granite.config.loader import load
+from granite.config.modules import Body, Module
+from granite.mrds.model import Model
+from granite.sim.lab import build_lab
+from granite.sim.plant import Plant
 
 MOVING = [
     "simulation.initial.base_x_m_s=0.1",

@@ -12,18 +12,18 @@ import numpy as np
 import pytest
 from scipy.integrate import simpson
 
-from config.loader import load, presets
-from config.records import Array
-from controllers.behaviours.holds import Holds
-from mrds.energy import Energy
-from mrds.model import Model
-from rt.audit import AuditVerdict
-from rt.session import simulate_in_memory
-from sim.lab import build_lab
-from sim.plant import Plant
+from granite.config.loader import load, presets
+from granite.config.records import Array
+from granite.controllers.behaviours.holds import Holds
+from granite.mrds.energy import Energy
+from granite.mrds.model import Model
+from granite.rt.audit import AuditVerdict
+from granite.rt.session import simulate_in_memory
+from granite.sim.lab import build_lab
+from granite.sim.plant import Plant
 
 if TYPE_CHECKING:  # pytest takes a class of this name for a test
-    from config.testbed import Testbed
+    from granite.config.testbed import Testbed
 
 #: published systems, and how many velocities they have
 SIZES = {

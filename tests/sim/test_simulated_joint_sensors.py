@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from prescribed import PrescribedMotion
 
-from config.loader import load
-from sim.joint_sensors import SimulatedJointSensors
+from granite.config.loader import load
+from granite.sim.joint_sensors import SimulatedJointSensors
 
 NO_NOISE = ["devices.joint_sensors.angle_noise_rad=0.0", "devices.joint_sensors.rate_noise_rad_s=0.0"]
 NO_OFFSET = ["simulation.joint_sensors.offset_rad={}"]

@@ -1,8 +1,8 @@
 import numpy as np
 
-from config.loader import load
-from mrds.model import Model
-from sim.lab import build_lab
+from granite.config.loader import load
+from granite.mrds.model import Model
+from granite.sim.lab import build_lab
 
 
 def test_torque_is_limited_and_reported():

@@ -3,8 +3,8 @@ import math
 import numpy as np
 import pytest
 
-from config.loader import load
-from sim.lab import build_lab
+from granite.config.loader import load
+from granite.sim.lab import build_lab
 
 ALL, NONE = np.ones(8), np.zeros(8)
 

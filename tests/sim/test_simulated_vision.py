@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from prescribed import PrescribedMotion
 
-from config.errors import InputError
-from config.loader import load
-from sim.vision import SimulatedVision
+from granite.config.errors import InputError
+from granite.config.loader import load
+from granite.sim.vision import SimulatedVision
 
 NO_NOISE = ["devices.vision.position_noise_m=0.0", "devices.vision.heading_noise_rad=0.0"]
 NO_JITTER = ["simulation.vision.latency_jitter_s=0.0"]

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from config import testbed
-from config.errors import InputError, PlantLostError
-from rt.audit import AuditVerdict
-from rt.channels import Channels
-from rt.session import simulate, simulate_in_memory
-from sim.plant import Plant
+from granite.config import testbed
+from granite.config.errors import InputError, PlantLostError
+from granite.rt.audit import AuditVerdict
+from granite.rt.channels import Channels
+from granite.rt.session import simulate, simulate_in_memory
+from granite.sim.plant import Plant
 from tests.sim.test_contacts import bed, puck
 
 BUMPER = {"kind": "bumper", "first": {"position_m": [1.0, 0.0], "rotation_rad": [0.0, 0.0, np.pi]}}
@@ -109,7 +109,7 @@ def test_a_motion_that_is_not_finite_ends_the_run_before_anyone_reads_it(tmp_pat
     with pytest.raises(PlantLostError, match=r"its motion is not finite after 0.01 s"):
         plant.advance(0.01)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sim.plant.refuse_unstable_step", lambda *_: None)
+        patch.setattr("granite.sim.plant.refuse_unstable_step", lambda *_: None)
         summary = simulate(too_long, tmp_path / "a.mcap")
     assert summary["ended"] == "plant_lost"
     assert "not finite" in summary["text"]

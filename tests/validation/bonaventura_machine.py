@@ -13,7 +13,7 @@ from typing import NamedTuple
 import casadi as ca
 import numpy as np
 
-from mrds.compilation import compile_functions
+from granite.mrds.compilation import compile_functions
 from tests.mrds.flexible_arms import Array
 from tests.validation.bonaventura_tables import Drive
 

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from config.contacts import Contact, Side
-from config.modules import Module
-from mrds.contacts.contact_set import ContactSet
-from mrds.system import System
+from granite.config.contacts import Contact, Side
+from granite.config.modules import Module
+from granite.mrds.contacts.contact_set import ContactSet
+from granite.mrds.system import System
 from tests.mrds.flexible_arms import Array, flexible, planar_arm
 from tests.mrds.random_systems import Referee, split
 from tests.validation.bonaventura_tables import Modes

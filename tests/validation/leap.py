@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from config.contacts import Contact, Side
-from config.modules import Body, Joint, Module, Point
-from mrds.kernel import Array
-from mrds.system import System
+from granite.config.contacts import Contact, Side
+from granite.config.modules import Body, Joint, Module, Point
+from granite.mrds.kernel import Array
+from granite.mrds.system import System
 
 #: the report's coordinates 4 to 8, as joints of ours
 JOINTS = ["shoulder1", "elbow1", "shoulder2", "elbow2", "wheel"]

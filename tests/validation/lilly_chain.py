@@ -10,9 +10,9 @@ from __future__ import annotations
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from config.base import spatial
-from config.modules import Module
-from mrds.kernel import Array
+from granite.config.base import spatial
+from granite.config.modules import Module
+from granite.mrds.kernel import Array
 from tests.peers.random_trees import rotation_of_joint
 
 

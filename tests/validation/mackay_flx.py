@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from config.modules import Module
-from mrds.kernel import Array
+from granite.config.modules import Module
+from granite.mrds.kernel import Array
 
 #: roots of cos x cosh x = -1
 ROOTS = (1.875104068711961, 4.694091132974175, 7.854757438237613)

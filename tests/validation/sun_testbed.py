@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 from scipy.linalg import block_diag
 
-from config.contacts import Contact, Side
-from config.coordinates import velocities
-from config.modules import Module
-from mrds.contacts.contact_set import ContactSet
-from mrds.kernel import Array
-from mrds.model import Model
-from mrds.system import System
+from granite.config.contacts import Contact, Side
+from granite.config.coordinates import velocities
+from granite.config.modules import Module
+from granite.mrds.contacts.contact_set import ContactSet
+from granite.mrds.kernel import Array
+from granite.mrds.model import Model
+from granite.mrds.system import System
 from tests.mrds.flexible_arms import stiffness
 from tests.peers.interpreted import interpreted
 

@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from config.modules import Flexible
-from mrds.flexible.integrals import at_section, integrals
-from mrds.flexible.shapes import bending_shapes
+from granite.config.modules import Flexible
+from granite.mrds.flexible.integrals import at_section, integrals
+from granite.mrds.flexible.shapes import bending_shapes
 from tests.validation.claims import Claims
 
 A, MASS, EI = 4.0, 10.955, 2.0e11 * 1.476e-7

@@ -9,8 +9,8 @@ import pytest
 from scipy.linalg import eigh
 from scipy.special import ellipk
 
-from config.modules import Module
-from mrds.model import Model
+from granite.config.modules import Module
+from granite.mrds.model import Model
 from tests.mrds.flexible_arms import GROUND, Array, planar_arm, stiffness
 from tests.peers.interpreted import interpreted
 from tests.validation.claims import Claims

@@ -11,10 +11,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from config.modules import Flexible
-from mrds.flexible import link as link_module
-from mrds.flexible.integrals import AtSection, Integrals, at_section, integrals
-from mrds.model import Model
+from granite.config.modules import Flexible
+from granite.mrds.flexible import link as link_module
+from granite.mrds.flexible.integrals import AtSection, Integrals, at_section, integrals
+from granite.mrds.model import Model
 from tests.peers.interpreted import interpreted
 from tests.validation.claims import Claims
 from tests.validation.mackay_flx import (

@@ -11,8 +11,8 @@ from functools import cache
 import numpy as np
 import pytest
 
-from mrds.kernel import Array
-from mrds.model import Model
+from granite.mrds.kernel import Array
+from granite.mrds.model import Model
 from tests.peers.interpreted import interpreted
 from tests.validation.claims import Claims
 from tests.validation.mackay_flx import (

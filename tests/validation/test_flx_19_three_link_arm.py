@@ -12,9 +12,9 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from config.modules import Module
-from mrds.kernel import Array
-from mrds.model import Model, functions
+from granite.config.modules import Module
+from granite.mrds.kernel import Array
+from granite.mrds.model import Model, functions
 from tests.mrds.flexible_arms import GROUND, stiffness
 from tests.peers.interpreted import interpreted
 from tests.validation.claims import Claims

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mrds.operational import base_pose, leaf_functions
+from granite.mrds.operational import base_pose, leaf_functions
 from tests.mrds.random_systems import closed_chains
 from tests.validation.claims import Claims
 from tests.validation.lilly_chain import SpatialChain

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from config.contacts import Contact, Side
-from config.modules import Body, Joint, Module, Point
-from mrds.system import System
+from granite.config.contacts import Contact, Side
+from granite.config.modules import Body, Joint, Module, Point
+from granite.mrds.system import System
 from tests.peers.interpreted import interpreted
 from tests.validation.claims import Claims
 

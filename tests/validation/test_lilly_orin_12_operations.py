@@ -12,11 +12,11 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from config.contacts import Contact, Side
-from config.modules import Point
-from mrds.kernel import Array
-from mrds.operational import base_pose, leaf_functions
-from mrds.system import System
+from granite.config.contacts import Contact, Side
+from granite.config.modules import Point
+from granite.mrds.kernel import Array
+from granite.mrds.operational import base_pose, leaf_functions
+from granite.mrds.system import System
 from tests.mrds.random_systems import closed_chains
 from tests.validation.claims import Claims
 

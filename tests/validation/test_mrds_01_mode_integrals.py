@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from config.modules import Flexible
-from mrds.flexible.integrals import at_section, integrals
-from mrds.flexible.shapes import bending_shapes
+from granite.config.modules import Flexible
+from granite.mrds.flexible.integrals import at_section, integrals
+from granite.mrds.flexible.shapes import bending_shapes
 from tests.mrds.flexible_arms import Array
 from tests.validation import bonaventura_tables as printed
 from tests.validation.claims import Claims

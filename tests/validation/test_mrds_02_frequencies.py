@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.linalg import eigh
 
-from mrds.flexible.integrals import at_section
-from mrds.kernel import Array
+from granite.mrds.flexible.integrals import at_section
+from granite.mrds.kernel import Array
 from tests.mrds.flexible_arms import flexible, planar_arm, stiffness
 from tests.peers.interpreted import interpreted
 from tests.validation.claims import Claims

@@ -5,8 +5,8 @@ from __future__ import annotations
 import casadi as ca
 import numpy as np
 
-from mrds.contacts import KINDS
-from mrds.contacts.kind import Relative
+from granite.mrds.contacts import KINDS
+from granite.mrds.contacts.kind import Relative
 from tests.validation.claims import Claims
 
 PITCH = 0.07

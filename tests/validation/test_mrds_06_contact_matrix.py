@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.linalg import block_diag
 
-from config.contacts import Contact, Side
-from mrds.system import System
+from granite.config.contacts import Contact, Side
+from granite.mrds.system import System
 from tests.mrds.random_systems import Array, Referee, random_states, split
 from tests.peers.interpreted import interpreted
 from tests.peers.random_trees import random_module

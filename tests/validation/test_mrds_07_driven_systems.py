@@ -10,11 +10,11 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from config.contacts import Side
-from mrds.contacts import KINDS
-from mrds.contacts.kind import Relative
-from mrds.symbols import rotation_of_angles
-from mrds.system import System
+from granite.config.contacts import Side
+from granite.mrds.contacts import KINDS
+from granite.mrds.contacts.kind import Relative
+from granite.mrds.symbols import rotation_of_angles
+from granite.mrds.system import System
 from tests.mrds import random_systems
 from tests.mrds.random_systems import Array, Referee, random_states, random_system, split
 from tests.peers.interpreted import interpreted

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from mrds.model import Model
+from granite.mrds.model import Model
 from tests.mrds.flexible_arms import Array, flexible, planar_arm
 from tests.peers.interpreted import interpreted
 from tests.validation import bonaventura_systems, bonaventura_truncated

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mrds.model import Model
+from granite.mrds.model import Model
 from tests.mrds.flexible_arms import flexible, planar_arm, run
 from tests.validation.bonaventura_machine import Machine, Path, sines
 from tests.validation.bonaventura_segments import SCALE, chain, deflection

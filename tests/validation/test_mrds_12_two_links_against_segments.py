@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from mrds.model import Model
+from granite.mrds.model import Model
 from tests.mrds.flexible_arms import Array, flexible, planar_arm, run
 from tests.validation.bonaventura_machine import Machine, Path, sines
 from tests.validation.bonaventura_segments import chain

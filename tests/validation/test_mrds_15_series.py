@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from config.contacts import Contact, Side
-from mrds.model import Model
-from mrds.system import System
+from granite.config.contacts import Contact, Side
+from granite.mrds.model import Model
+from granite.mrds.system import System
 from tests.mrds.flexible_arms import flexible, planar_arm
 from tests.mrds.flexible_arms import run as run_model
 from tests.validation.bonaventura_machine import Hold, Machine, Path, sines

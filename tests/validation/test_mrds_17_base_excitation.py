@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from config.coordinates import positions
-from mrds.contacts.contact_set import ContactSet
-from mrds.system import System
+from granite.config.coordinates import positions
+from granite.mrds.contacts.contact_set import ContactSet
+from granite.mrds.system import System
 from tests.validation.bonaventura_systems import mobile_link, revolute
 from tests.validation.bonaventura_tables import SYSTEM_3
 from tests.validation.claims import Claims

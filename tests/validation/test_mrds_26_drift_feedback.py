@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from config.contacts import Contact, Side
-from config.modules import Body, Joint, Module, Point
-from mrds.system import System
+from granite.config.contacts import Contact, Side
+from granite.config.modules import Body, Joint, Module, Point
+from granite.mrds.system import System
 from tests.validation.bonaventura_machine import Hold, Machine, sines
 from tests.validation.bonaventura_systems import GAINS, UPRIGHT
 from tests.validation.bonaventura_tables import SYSTEM_6A

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.linalg import expm
 
-from mrds.system import System
+from granite.mrds.system import System
 from tests.mrds.flexible_arms import Array
 from tests.mrds.random_systems import Referee
 from tests.validation.bonaventura_systems import GAINS, UPRIGHT, parallel_arms

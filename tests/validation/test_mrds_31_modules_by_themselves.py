@@ -12,9 +12,9 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from mrds.compilation import compile_functions
-from mrds.kernel import Array, Kernel
-from mrds.operational import base_pose, leaf_functions
+from granite.mrds.compilation import compile_functions
+from granite.mrds.kernel import Array, Kernel
+from granite.mrds.operational import base_pose, leaf_functions
 from tests.mrds.random_systems import split
 from tests.validation.bonaventura_systems import Series
 from tests.validation.claims import Claims

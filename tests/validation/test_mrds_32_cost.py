@@ -12,10 +12,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from config.contacts import Contact
-from config.modules import Body, Joint, Module, Point
-from mrds.operational import leaf_functions
-from mrds.system import System
+from granite.config.contacts import Contact
+from granite.config.modules import Body, Joint, Module, Point
+from granite.mrds.operational import leaf_functions
+from granite.mrds.system import System
 from tests.mrds.random_systems import Referee
 from tests.validation.bonaventura_systems import revolute
 from tests.validation.claims import Claims

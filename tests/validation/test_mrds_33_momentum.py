@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from config.contacts import Contact, Side
-from mrds.system import System
+from granite.config.contacts import Contact, Side
+from granite.mrds.system import System
 from tests.mrds.random_systems import Referee, random_states
 from tests.peers.random_trees import random_module
 from tests.validation.claims import Claims

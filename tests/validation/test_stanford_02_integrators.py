@@ -8,9 +8,9 @@ from functools import cache
 import numpy as np
 import pytest
 
-from config.loader import load
-from mrds.kernel import Array
-from mrds.model import Model
+from granite.config.loader import load
+from granite.mrds.kernel import Array
+from granite.mrds.model import Model
 from tests.validation.claims import Claims
 
 MODEL = Model(load("free-flyer/printed-inertias").robot)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from config.controller import Allocation
-from config.loader import load
-from controllers.thrusters.allocator import build_allocator
-from controllers.thrusters.geometry import available_thrust, thruster_matrix, wrench_weight
-from controllers.thrusters.pseudo_inverse import PseudoInverse
+from granite.config.controller import Allocation
+from granite.config.loader import load
+from granite.controllers.thrusters.allocator import build_allocator
+from granite.controllers.thrusters.geometry import available_thrust, thruster_matrix, wrench_weight
+from granite.controllers.thrusters.pseudo_inverse import PseudoInverse
 from tests.validation.claims import Claims
 
 THRUSTERS = load("free-flyer").devices.thrusters

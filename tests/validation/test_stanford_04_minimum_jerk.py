@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from controllers.trajectories.minimum_jerk import MinimumJerk
+from granite.controllers.trajectories.minimum_jerk import MinimumJerk
 from tests.validation.claims import Claims
 
 AMPLITUDE, DURATION = np.array([1.0, 0.5, np.pi / 2, -0.6, 0.5]), 20.0

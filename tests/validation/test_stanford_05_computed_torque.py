@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from config.loader import load
-from config.records import Demand
-from controllers.laws.computed_torque import ComputedTorque
-from mrds.model import Model
-from rt.session import simulate_in_memory
+from granite.config.loader import load
+from granite.config.records import Demand
+from granite.controllers.laws.computed_torque import ComputedTorque
+from granite.mrds.model import Model
+from granite.rt.session import simulate_in_memory
 from tests.validation.claims import Claims
 
 #: our case: start, amplitudes and gains of the one case

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from config.loader import load
-from rt.session import simulate_in_memory
+from granite.config.loader import load
+from granite.rt.session import simulate_in_memory
 from tests.validation.claims import Claims
 from tests.validation.test_stanford_05_computed_torque import CASE
 

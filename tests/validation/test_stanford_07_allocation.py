@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import linprog
 
-from config.loader import load
-from controllers.thrusters.geometry import thruster_matrix, wrench_weight
-from controllers.thrusters.least_propellant import LeastPropellant
-from controllers.thrusters.pseudo_inverse import PseudoInverse
+from granite.config.loader import load
+from granite.controllers.thrusters.geometry import thruster_matrix, wrench_weight
+from granite.controllers.thrusters.least_propellant import LeastPropellant
+from granite.controllers.thrusters.pseudo_inverse import PseudoInverse
 from tests.validation.claims import Claims
 
 MATRIX = thruster_matrix(load("free-flyer").devices.thrusters, "planar")

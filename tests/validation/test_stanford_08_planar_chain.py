@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 import sympy as sp
 
-from config.modules import Body, Joint, Module
-from mrds.kernel import Array
-from mrds.model import Model
+from granite.config.modules import Body, Joint, Module
+from granite.mrds.kernel import Array
+from granite.mrds.model import Model
 from tests.peers.interpreted import interpreted
 from tests.validation.claims import Claims
 from tests.validation.leap import Leap

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from scipy.optimize import fsolve
 
-from config.contacts import Contact, Side
-from config.modules import Point
-from mrds.kernel import Array
-from mrds.system import System
+from granite.config.contacts import Contact, Side
+from granite.config.modules import Point
+from granite.mrds.kernel import Array
+from granite.mrds.system import System
 from tests.validation.claims import Claims
 from tests.validation.test_stanford_08_planar_chain import (
     Chain,

@@ -15,11 +15,11 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
-from config.contacts import Contact, Side
-from mrds.contacts.contact_set import ContactSet, Impulse
-from mrds.kernel import Array
-from mrds.model import Model
-from mrds.system import System
+from granite.config.contacts import Contact, Side
+from granite.mrds.contacts.contact_set import ContactSet, Impulse
+from granite.mrds.kernel import Array
+from granite.mrds.model import Model
+from granite.mrds.system import System
 from tests.peers.interpreted import interpreted
 from tests.validation.claims import Claims
 from tests.validation.leap import OURS, mine, order

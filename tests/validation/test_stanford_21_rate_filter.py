@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from config.devices import Devices
-from config.loader import load
-from config.modules import Module
-from sim.lab import build_lab
+from granite.config.devices import Devices
+from granite.config.loader import load
+from granite.config.modules import Module
+from granite.sim.lab import build_lab
 from tests.validation.claims import Claims
 
 STEP_S = 0.001

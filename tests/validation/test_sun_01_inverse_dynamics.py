@@ -12,10 +12,10 @@ from functools import cache
 import numpy as np
 import pytest
 
-from config.contacts import Contact, Side
-from mrds.contacts.contact_set import ContactSet
-from mrds.kernel import Array
-from mrds.system import System
+from granite.config.contacts import Contact, Side
+from granite.mrds.contacts.contact_set import ContactSet
+from granite.mrds.kernel import Array
+from granite.mrds.system import System
 from tests.peers.interpreted import interpreted
 from tests.validation.claims import Claims
 from tests.validation.sun_testbed import BASES, LEFT, Arm, Matrices, arm, jacobian, motions

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from config.contacts import Contact, Side
-from config.modules import Module
-from mrds.system import System
+from granite.config.contacts import Contact, Side
+from granite.config.modules import Module
+from granite.mrds.system import System
 from tests.mrds.random_systems import closed_chains
 from tests.validation.claims import Claims
 from tests.validation.sun_testbed import bed

@@ -11,10 +11,10 @@ import pytest
 from numpy.polynomial import Polynomial
 from scipy.linalg import eig
 
-from config.contacts import Contact, Side
-from config.modules import Module
-from mrds.kernel import Array
-from mrds.system import System
+from granite.config.contacts import Contact, Side
+from granite.config.modules import Module
+from granite.mrds.kernel import Array
+from granite.mrds.system import System
 from tests.mrds.flexible_arms import stiffness
 from tests.peers.interpreted import interpreted
 from tests.validation.claims import Claims

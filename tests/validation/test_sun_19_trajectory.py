@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from config.contacts import Contact, Side
-from mrds.kernel import Array
-from mrds.system import System
+from granite.config.contacts import Contact, Side
+from granite.mrds.kernel import Array
+from granite.mrds.system import System
 from tests.validation.claims import Claims
 from tests.validation.sun_testbed import bed
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.axes import Axes
 
-from config.records import Array
-from rt.audit import ENERGY_LIMIT, GAP_LIMIT, SLIP_LIMIT
-from rt.plots.look import colours
-from rt.plots.panels.panel import Panel, add_legend
-from rt.plots.run import Run
+from granite.config.records import Array
+from granite.rt.audit import ENERGY_LIMIT, GAP_LIMIT, SLIP_LIMIT
+from granite.rt.plots.look import colours
+from granite.rt.plots.panels.panel import Panel, add_legend
+from granite.rt.plots.run import Run
 
 #: what is smaller is drawn here: a logarithm has no zero
 _FLOOR = 1e-17

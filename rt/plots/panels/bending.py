@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from config.coordinates import amplitudes
-from config.modules import Flexible
-from config.records import Array
-from mrds.flexible.shapes import Shape, bending_shapes, twisting_shapes
-from rt.plots.look import words
-from rt.plots.panels.panel import Panel, coloured, lines
-from rt.plots.run import Run
+from granite.config.coordinates import amplitudes
+from granite.config.modules import Flexible
+from granite.config.records import Array
+from granite.mrds.flexible.shapes import Shape, bending_shapes, twisting_shapes
+from granite.rt.plots.look import words
+from granite.rt.plots.panels.panel import Panel, coloured, lines
+from granite.rt.plots.run import Run
 
 
 def bending_panels(run: Run) -> list[Panel]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from config.records import Array
-from rt.contact_summary import SQUEEZE_UNIT
-from rt.plots.look import colours, words
-from rt.plots.panels.panel import Line, Panel, coloured, lines
-from rt.plots.run import Run
+from granite.config.records import Array
+from granite.rt.contact_summary import SQUEEZE_UNIT
+from granite.rt.plots.look import colours, words
+from granite.rt.plots.panels.panel import Line, Panel, coloured, lines
+from granite.rt.plots.run import Run
 
 #: forces and moments below this are rounding [N, N m]
 _NOTHING = 1e-9

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.axes import Axes
 
-from rt.plots.look import CONTACT, PALE, STAND, WARNING, words
-from rt.plots.panels.panel import Panel
-from rt.plots.run import Run
+from granite.rt.plots.look import CONTACT, PALE, STAND, WARNING, words
+from granite.rt.plots.panels.panel import Panel
+from granite.rt.plots.run import Run
 
 #: of a contact that is closed, slips, or is told to close but out of reach
 _COLOURS = {1.0: CONTACT, 2.0: WARNING, 3.0: STAND}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from config.records import Array
-from rt.plots.look import colours, words
-from rt.plots.panels.panel import Line, Panel, coloured, is_something, lines
-from rt.plots.run import ModuleMotion, Run
+from granite.config.records import Array
+from granite.rt.plots.look import colours, words
+from granite.rt.plots.panels.panel import Line, Panel, coloured, is_something, lines
+from granite.rt.plots.run import ModuleMotion, Run
 
 #: places of more floating modules than this are left to the view
 _FLOATING = 4

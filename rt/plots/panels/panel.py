@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 from matplotlib.axes import Axes
 
-from config.records import Array
-from rt.plots.look import COLOURS, SOFT, colours
-from rt.plots.run import Run
+from granite.config.records import Array
+from granite.rt.plots.look import COLOURS, SOFT, colours
+from granite.rt.plots.run import Run
 
 #: names of a legend that stand in one line, and letters, with 5 more for each name, that fit into one
 _LINE, _ROW = 4, 75

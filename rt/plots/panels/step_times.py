@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.axes import Axes
 
-from rt.channels import STEPS
-from rt.plots.look import COLOURS
-from rt.plots.panels.panel import Panel
-from rt.plots.run import Run
+from granite.rt.channels import STEPS
+from granite.rt.plots.look import COLOURS
+from granite.rt.plots.panels.panel import Panel
+from granite.rt.plots.run import Run
 
 #: stretches of time over which the median of a step's time is taken, and ticks in one of them at least
 _MEDIANS, _TICKS = 150, 10

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from rt.plots.look import colours, words
-from rt.plots.panels.panel import Line, Panel, is_something, lines
-from rt.plots.run import Run
+from granite.rt.plots.look import colours, words
+from granite.rt.plots.panels.panel import Line, Panel, is_something, lines
+from granite.rt.plots.run import Run
 
 
 def torque_panels(run: Run) -> list[Panel]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from config import coordinates
-from rt.plots.look import colours, words
-from rt.plots.panels.panel import Line, Panel, lines
-from rt.plots.run import Run
+from granite.config import coordinates
+from granite.rt.plots.look import colours, words
+from granite.rt.plots.panels.panel import Line, Panel, lines
+from granite.rt.plots.run import Run
 
 
 def tracking_panels(run: Run) -> list[Panel]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.axes import Axes
 
-from rt.plots.look import PALE, PLUME, words
-from rt.plots.panels.panel import Panel
-from rt.plots.run import Run
+from granite.rt.plots.look import PALE, PLUME, words
+from granite.rt.plots.panels.panel import Panel
+from granite.rt.plots.run import Run
 
 #: stretches of time over which a valve is averaged; finer than the page can show
 _STRETCHES = 6000
