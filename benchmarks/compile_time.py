@@ -16,7 +16,7 @@ GOAL_S = 20.0
 READY = """
 import sys
 from granite.config.loader import load
-from granite.rt.session import Session
+from granite.rt.run import Session
 Session(load(sys.argv[1]))
 """
 

@@ -17,7 +17,7 @@ from granite.rt.channels import Channels
 from granite.rt.clock import RealClock
 from granite.rt.memory import Memory
 from granite.rt.realtime import real_time
-from granite.rt.session import Session
+from granite.rt.run import Session
 
 ROUNDS, SECONDS = 3, 5
 CHANGES = [

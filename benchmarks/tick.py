@@ -15,7 +15,7 @@ from granite.rt.channels import STEPS, Channels
 from granite.rt.clock import RealClock
 from granite.rt.memory import Memory
 from granite.rt.realtime import real_time
-from granite.rt.session import Session
+from granite.rt.run import Session
 
 
 def measure() -> Iterator[Result]:

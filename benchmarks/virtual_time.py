@@ -8,7 +8,7 @@ from pathlib import Path
 
 from benchmarks.result import Result
 from granite.config.loader import load
-from granite.rt.session import simulate
+from granite.rt.run import simulate
 
 
 def measure() -> Iterator[Result]:

@@ -8,12 +8,14 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
+from granite.config.errors import InputError
+
 
 class Table(BaseModel):
     """A configuration table. Unknown keys are refused, never ignored, and nothing changes after loading.
 
-    Types are taken literally: an integer is a number, but neither "50" nor true is. A validator of a whole
-    table starts its message with the key inside that table; the loader puts the table's own key before it.
+    Types are taken literally: an integer is a number, but neither "50" nor true is. A validator raises `InputError`
+    with a key inside its own table; the loader puts the table's own key before it.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, strict=True)
@@ -56,11 +58,11 @@ def spatial(vector: tuple[float, ...]) -> tuple[float, float, float]:
 def refuse_out_of_plane(key: str, vector: tuple[float, ...]) -> None:
     """Raise where a vector of a planar module has a z: it would silently do nothing."""
     if spatial(vector)[2] != 0:
-        raise ValueError(f"{key} = {list(vector)}: expected z = 0 (or no z) in a planar module")
+        raise InputError(key=key, value=list(vector), expected="z = 0 (or no z) in a planar module")
 
 
 def refuse_twice(key: str, what: str, names: Sequence[str]) -> None:
     """Raise where a name occurs twice."""
     for i, name in enumerate(names):
         if name in names[:i]:
-            raise ValueError(f"{key}: {what} '{name}' is there twice, expected it once")
+            raise InputError(f"{what} '{name}' is there twice", key=key, expected="it once")

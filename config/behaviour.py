@@ -1,4 +1,4 @@
-"""What a testbed is told to do: where to go, or which torques to give, and what to hold meanwhile."""
+"""What every behaviour has: contacts that it closes over time, and torques where there is no controller."""
 
 from __future__ import annotations
 
@@ -8,15 +8,8 @@ from pydantic import Field, model_validator
 
 from granite.config.base import Name, NotNegative, Positive, Table
 from granite.config.contacts import Moment
-
-
-class Waypoint(Table):
-    """Go to `target` in `duration_s` along a minimum-jerk path, then stay for `hold_s`."""
-
-    duration_s: Positive
-    hold_s: NotNegative = 0.0
-    #: by coordinate key, for instance base_x_m or elbow_rad; what is not named stays where it was
-    target: dict[str, float]
+from granite.config.errors import InputError
+from granite.config.parts import PartTable
 
 
 class TorqueProfile(Moment):
@@ -40,14 +33,10 @@ class Hold(Table):
     closed: tuple[Name, ...]
 
 
-class Behaviour(Table):
-    """What to do: the waypoints in turn, or torques over time where there is no controller.
+class Behaviour(PartTable):
+    """The options that every behaviour has; without torques and without a controller everything moves freely."""
 
-    Without waypoints a controller holds the pose it starts in; without torques everything moves freely.
-    """
-
-    waypoints: tuple[Waypoint, ...] = ()
-    #: by joint
+    #: where there is no controller, by joint
     torques: dict[str, TorqueProfile] = Field(default_factory=dict)
     #: which contacts are closed when; none: all of them, all the time
     holds: tuple[Hold, ...] = ()
@@ -55,9 +44,10 @@ class Behaviour(Table):
     @model_validator(mode="after")
     def _holds_follow_each_other(self) -> Behaviour:
         for i, hold in enumerate(self.holds):
-            if i == 0 and hold.from_s != 0:
-                raise ValueError(f"holds.0.from_s = {hold.from_s}: expected 0, for the run begins with it")
-            if i > 0 and hold.from_s <= self.holds[i - 1].from_s:
+            key, value = f"holds.{i}.from_s", hold.from_s
+            if i == 0 and value != 0:
+                raise InputError(key=key, value=value, expected="0, for the run begins with it")
+            if i > 0 and value <= self.holds[i - 1].from_s:
                 before = self.holds[i - 1].from_s
-                raise ValueError(f"holds.{i}.from_s = {hold.from_s}: expected more than {before}, when the last began")
+                raise InputError(key=key, value=value, expected=f"more than {before}, when the last began")
         return self

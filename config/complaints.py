@@ -1,4 +1,4 @@
-"""A configuration that fails its check, said as one sentence: key, value and what was expected."""
+"""A configuration that fails its check, as an error with key, value and what was expected."""
 
 from __future__ import annotations
 
@@ -11,8 +11,13 @@ from pydantic_core import ErrorDetails
 
 from granite.config.base import Table
 from granite.config.changes import label
-from granite.config.errors import expected_one_of, shown
+from granite.config.errors import InputError, one_of
+from granite.config.events import EVENTS, TimedEvent
+from granite.config.parts import FAMILIES, USUAL, PartTable, find, options_of, registry
 from granite.config.testbed import Testbed
+
+#: the family of the parts below a key
+_FAMILY_OF_KEY = {**{family: family for family in FAMILIES}, "devices": "device"}
 
 #: what to expect, by the checker's kind of error
 _EXPECTED = {
@@ -41,34 +46,41 @@ _UNITS = re.compile(
 )
 
 
-def complaint(failure: ValidationError, content: Any) -> str:
+def complaint(failure: ValidationError, content: Any) -> InputError:
     """The first thing that is wrong with the content, and how many more there are."""
     # A list whose only element is bad counts as too short as well; that is no second mistake.
     errors = [e for e in failure.errors(include_url=False) if not (e["type"] == "too_short" and e["input"])]
-    # A misspelt key is told before the one it leaves missing: it is the cause.
+    # A misspelt key is named before the one it leaves missing: it is the cause.
     unknown = [e for e in errors if e["type"] == "extra_forbidden"]
     if not unknown:
         first, others = errors[0], len(errors) - 1
     else:
         first = unknown[0]
-        caused = {(*first["loc"][:-1], key) for key in _in_another_unit(first) or _fields(first)}
+        keys = _fields(first, content)
+        caused = {(*first["loc"][:-1], key) for key in _in_another_unit(first, keys) or keys}
         others = sum(e is not first and not (e["type"] == "missing" and e["loc"] in caused) for e in errors)
-    more = f" (and {others} more)" if others else ""
-    return f"{_sentence(first, content)}{more}"
+    found = _error(first, content)
+    found.expected += f" (and {others} more)" if others else ""
+    return found
 
 
-def _sentence(error: ErrorDetails, content: Any) -> str:
+def _error(error: ErrorDetails, content: Any) -> InputError:
     key, kind, value = _dotted(error["loc"], content), error["type"], error["input"]
     if kind == "missing":
-        return f"{key} is missing, expected {_expected_of_field(error['loc'])}"
+        return InputError.missing(key, _expected_of_field(error["loc"], content))
     if kind == "extra_forbidden":
-        return f"{key} = {shown(value)}: unknown key, {_expected_key(error)}"
+        return InputError("unknown key", key=key, value=value, expected=_expected_key(error, content))
     if kind == "value_error":
-        reason = str(error["ctx"]["error"])
-        if isinstance(value, dict | Table):
-            return f"{key}.{reason}" if key else reason
-        return f"{key} = {shown(value)}: {reason}"
-    return f"{key} = {shown(value)}: expected {_expected(error)}" if key else f"expected {_expected(error)}"
+        reason = error["ctx"]["error"]
+        if not isinstance(reason, InputError):
+            if isinstance(value, dict | Table):
+                return InputError(f"{key}.{reason}" if key else str(reason))
+            return InputError(str(reason), key=key, value=value)
+        own = reason.within(key)
+        if reason.key or reason.given:
+            return own
+        return InputError(own.problem, key=key, value=value, expected=own.expected)
+    return InputError(key=key, value=value, expected=_expected(error)) if key else InputError(expected=_expected(error))
 
 
 def _dotted(location: Sequence[str | int], content: Any) -> str:
@@ -87,9 +99,9 @@ def _expected(error: ErrorDetails) -> str:
     return _EXPECTED.get(error["type"], "another value").format(**error.get("ctx", {}))
 
 
-def _expected_of_field(location: Sequence[str | int]) -> str:
+def _expected_of_field(location: Sequence[str | int], content: Any) -> str:
     """What a missing key should hold: what its field says to a thing it can't be."""
-    field = _table_at(location[:-1]).model_fields.get(str(location[-1]))
+    field = _table_at(location[:-1], content).model_fields.get(str(location[-1]))
     if field is None:  # an element of a list of fixed length, and all of these hold numbers
         return "a number"
     annotation: Any = field.annotation
@@ -100,31 +112,44 @@ def _expected_of_field(location: Sequence[str | int]) -> str:
     return "a value"
 
 
-def _expected_key(error: ErrorDetails) -> str:
-    same = _in_another_unit(error)
+def _expected_key(error: ErrorDetails, content: Any) -> str:
+    keys = _fields(error, content)
+    same = _in_another_unit(error, keys)
     if same:
-        return f"expected {' or '.join(same)}, for the unit is a part of the key"
-    return expected_one_of(str(error["loc"][-1]), _fields(error))
+        return f"{' or '.join(same)}, for the unit is a part of the key"
+    return one_of(str(error["loc"][-1]), keys)
 
 
-def _in_another_unit(error: ErrorDetails) -> list[str]:
+def _in_another_unit(error: ErrorDetails, keys: list[str]) -> list[str]:
     """The keys that name the same quantity as the unknown one, but with another unit."""
     quantity = _UNITS.sub("", str(error["loc"][-1]))
-    return [key for key in _fields(error) if _UNITS.sub("", key) == quantity]
+    return [key for key in keys if _UNITS.sub("", key) == quantity]
 
 
-def _fields(error: ErrorDetails) -> list[str]:
+def _fields(error: ErrorDetails, content: Any) -> list[str]:
     """The keys that the table with the unknown one may have."""
-    return list(_table_at(error["loc"][:-1]).model_fields)
+    return list(_table_at(error["loc"][:-1], content).model_fields)
 
 
-def _table_at(location: Sequence[str | int]) -> type[Table]:
-    """The kind of table that the schema has at a location."""
+def _table_at(location: Sequence[str | int], content: Any) -> type[Table]:
+    """The kind of table that stands at a location: that of the schema, or of the part that the content names there."""
     table: type[Table] = Testbed
+    family = None
     for element in location:
+        try:
+            content = content[element]
+        except (LookupError, TypeError):
+            content = None
         # List indices and the keys of a dictionary lead to no other kind of table than their list's.
         if element in table.model_fields:
             table = next(_tables_in(table.model_fields[str(element)].annotation), table)
+            family = _FAMILY_OF_KEY.get(str(element))
+        if isinstance(content, dict):
+            kind = content.get("kind", USUAL.get(family or "", element))
+            if table is PartTable and family is not None and kind in registry(family):
+                table = options_of(find(family, kind))
+            elif table is TimedEvent:
+                table = EVENTS.get(str(kind), TimedEvent)
     return table
 
 

@@ -1,54 +1,43 @@
-"""The controller's part of a testbed: estimation, gains, thruster allocation, and the limits of the guard."""
+"""The controller's part of a testbed: what it controls, its parts, and the limits of the guard."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
-
 from pydantic import Field, model_validator
 
-from granite.config.base import Name, NotNegative, Positive, Table, refuse_twice
-
-
-class Gain(Table):
-    """Feedback of the acceleration demand: a = a_ref + damping (u_ref - u) + stiffness (q_ref - q)."""
-
-    stiffness_1_s2: NotNegative
-    damping_1_s: NotNegative
-
-
-class Estimation(Table):
-    """Process noise: how wrong the model's acceleration may be (spectral density, one sigma)."""
-
-    translation_m_s2_per_rthz: Positive
-    rotation_rad_s2_per_rthz: Positive
-    joint_rad_s2_per_rthz: Positive
+from granite.config.base import Name, Positive, Table, refuse_twice
+from granite.config.errors import InputError
+from granite.config.parts import EstimatorPart, LawPart, ModulationPart, SharingPart, part
 
 
 class Allocation(Table):
-    """From a demanded wrench on the root body to valves."""
+    """From a demanded wrench on a root body to valves."""
 
     #: how the wrench is shared among the thrusters
-    method: Literal["pseudo_inverse", "least_propellant", "best_pattern"]
-    #: how a wanted thrust becomes an on/off valve; `proportional` is for ideal, throttled thrusters only
-    modulation: Literal["threshold", "pulse_width", "delta_sigma", "proportional"]
-    #: of the nominal thrust (Table 4.2's R_th / R)
-    threshold: Annotated[float, Field(gt=0, lt=1)] = 0.5
-    pulse_period_s: Positive = 0.1
-    #: what one newton metre counts in newtons when patterns are compared
+    sharing: SharingPart = part("pseudo_inverse")
+    #: how a wanted thrust becomes the state of an on/off valve
+    modulation: ModulationPart = part("delta_sigma")
+    #: what one newton metre counts in newtons when wrenches are compared
     torque_weight_1_m: Positive = 8.0
-    #: what one newton of thrust costs when patterns are compared
-    propellant_weight: NotNegative = 0.0
 
 
 class Controller(Table):
-    """Computed torque on the model, thruster allocation behind it."""
+    """Estimator, law and allocation on one model of the controlled modules and the known objects."""
 
-    estimation: Estimation
-    #: by coordinate name, or `base` and `joints` for all of a kind
-    gains: dict[str, Gain]
-    allocation: Allocation | None = None
+    #: which modules it controls; none named: all that have actuators
+    modules: tuple[Name, ...] = ()
+    #: modules that it knows, but has no actuators on: their poses are estimated
+    objects: tuple[Name, ...] = ()
+    estimator: EstimatorPart = part("kalman")
+    law: LawPart = part("computed_torque")
+    allocation: Allocation = Field(default_factory=Allocation)
     #: solve the joint torques again for the wrench the valves will really deliver
     resolve_delivered: bool = True
+
+    @model_validator(mode="after")
+    def _names_differ(self) -> Controller:
+        refuse_twice("modules", "module", self.modules)
+        refuse_twice("objects", "module", (*self.modules, *self.objects))
+        return self
 
 
 class JointLimit(Table):
@@ -62,25 +51,22 @@ class JointLimit(Table):
     @model_validator(mode="after")
     def _leaves_room(self) -> JointLimit:
         if self.lower_rad >= self.upper_rad:
-            raise ValueError(f"lower_rad = {self.lower_rad}: expected less than upper_rad = {self.upper_rad}")
+            raise InputError(key="lower_rad", value=self.lower_rad, expected=f"less than upper_rad = {self.upper_rad}")
         return self
 
 
 class Safety(Table):
-    """Limits of the guard: beyond one of them the run ends with valves closed and motors at zero.
+    """Limits of the guard: beyond one of them the run ends with valves closed and motors at zero."""
 
-    Errors of tracking and ages of measurements have limits wherever there is a controller.
-    """
-
-    #: x_min, y_min, x_max, y_max of the table for the root's origin
+    #: x_min, y_min, x_max, y_max of the table for the origins of the floating roots
     table_m: tuple[float, float, float, float] | None = None
     base_speed_m_s: Positive | None = None
     base_rate_rad_s: Positive | None = None
     joints: tuple[JointLimit, ...] = ()
-    tracking_error_m: Positive | None = None
-    tracking_error_rad: Positive | None = None
-    joint_sensor_age_s: Positive | None = None
-    vision_age_s: Positive | None = None
+    tracking_error_m: Positive = 0.3
+    tracking_error_rad: Positive = 0.6
+    #: age of the newest frame of a sensor, by the device's name; the usual one of its kind where it is not named
+    age_s: dict[Name, Positive] = Field(default_factory=dict)
     #: how long the sensors may take to report for the first time
     start_up_s: Positive = 2.0
 
@@ -89,9 +75,10 @@ class Safety(Table):
         if self.table_m is not None:
             x_min, y_min, x_max, y_max = self.table_m
             if x_min >= x_max or y_min >= y_max:
-                raise ValueError(
-                    f"table_m = {list(self.table_m)}: expected x_min, y_min, x_max, y_max, "
-                    "each minimum below its maximum"
+                raise InputError(
+                    key="table_m",
+                    value=list(self.table_m),
+                    expected="x_min, y_min, x_max, y_max, each minimum below its maximum",
                 )
         return self
 

@@ -53,6 +53,20 @@ def velocities(module: Module) -> tuple[Coordinate, ...]:
     return (*base, *(Coordinate(c.name, f"{c.unit}/s") for c in (*joints(module), *amplitudes(module))))
 
 
+def n_root_positions(module: Module) -> int:
+    """How many coordinates the pose of the root has: none where the base is fixed."""
+    if module.base == "fixed":
+        return 0
+    return 3 if module.dimension == "planar" else 7
+
+
+def n_root_velocities(module: Module) -> int:
+    """How many velocities the root has: none where the base is fixed."""
+    if module.base == "fixed":
+        return 0
+    return 3 if module.dimension == "planar" else 6
+
+
 def joints(module: Module) -> tuple[Coordinate, ...]:
     """One coordinate for each joint."""
     return tuple(Coordinate(j.name, _unit(j.kind)) for j in module.joints_in_tree_order())

@@ -1,34 +1,91 @@
-"""What bad input raises: a sentence a person can act on, and the two phrases such sentences share."""
+"""The errors of Granite: one family, with fields; the sentence is made where it is printed."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable
 from difflib import get_close_matches
+from typing import Any
 
 _LONGEST_SHOWN = 80
+_NOT_GIVEN: Any = object()
+_MISSING = "is missing"
 
 
-class InputError(Exception):
+class GraniteError(Exception):
+    """Base of every error that Granite raises on purpose."""
+
+
+class InputError(GraniteError, ValueError):
     """Something a person typed, or a file they gave, is not usable.
 
-    The message is one sentence naming the file, the key, the value and what was expected; the command line
-    prints it and leaves with exit code 2.
+    Attributes
+    ----------
+    file : str
+        Testbed, log or file as the person named it; empty where that is not known yet.
+    key : str
+        Dotted key inside the file.
+    value : object
+        The value found there; `given` says whether there is one.
+    problem : str
+        What is wrong with it, without what was expected.
+    expected : str
+        What would have been right.
+
+    `str(error)` is one sentence of all of them. It is a `ValueError`, so that a validator of the configuration may
+    raise it with a key inside its own table.
     """
 
+    def __init__(
+        self, problem: str = "", *, file: str = "", key: str = "", value: object = _NOT_GIVEN, expected: str = ""
+    ) -> None:
+        super().__init__(problem)
+        self.problem, self.file, self.key, self.expected = problem, file, key, expected
+        self.given = value is not _NOT_GIVEN
+        self.value = value if self.given else None
 
-class PlantLostError(Exception):
+    @classmethod
+    def missing(cls, key: str, expected: str) -> InputError:
+        """A key that is not there."""
+        return cls(_MISSING, key=key, expected=expected)
+
+    def within(self, key: str = "", file: str = "") -> InputError:
+        """The same error seen from outside: its key below another one, in a file that has a name."""
+        keys = ".".join(part for part in (key, self.key) if part)
+        value = self.value if self.given else _NOT_GIVEN
+        return type(self)(self.problem, file=file or self.file, key=keys, value=value, expected=self.expected)
+
+    def __str__(self) -> str:
+        head = f"{self.key} = {shown(self.value)}" if self.given and self.key else self.key
+        text = self.problem
+        if self.expected:
+            text += f"{', ' if text else ''}expected {self.expected}"
+        if head:
+            text = f"{head}{' ' if self.problem == _MISSING else ': '}{text}"
+        return f"{self.file}: {text}" if self.file else text
+
+
+class LogError(InputError):
+    """A log can't be written or read; the sentence names it."""
+
+
+class PlantLostError(GraniteError):
     """The simulated plant has left what its model can describe; the message says how."""
+
+
+def one_of(word: str, known: Iterable[str]) -> str:
+    """The choices as what was expected, with the one that was probably meant."""
+    choices = list(known)
+    if not choices:
+        return "none, for there is none to choose"
+    close = get_close_matches(word, choices, n=1)
+    hint = f" (did you mean '{close[0]}'?)" if close else ""
+    return f"{'one of ' if len(choices) > 1 else ''}{', '.join(choices)}{hint}"
 
 
 def expected_one_of(word: str, known: Iterable[str]) -> str:
     """`expected one of ...`, with the one that was probably meant."""
-    choices = list(known)
-    if not choices:
-        return "expected none, for there is none to choose"
-    close = get_close_matches(word, choices, n=1)
-    hint = f" (did you mean '{close[0]}'?)" if close else ""
-    return f"expected {'one of ' if len(choices) > 1 else ''}{', '.join(choices)}{hint}"
+    return f"expected {one_of(word, known)}"
 
 
 def shown(value: object) -> str:

@@ -20,6 +20,7 @@ from pydantic import ValidationError
 from granite.config import changes
 from granite.config.complaints import complaint
 from granite.config.errors import InputError, expected_one_of, shown
+from granite.config.parts import FAMILIES, absolute
 from granite.config.testbed import Testbed
 from granite.config.urdf import read_urdf
 
@@ -66,7 +67,7 @@ def load(bed: str, overrides: Sequence[str] = ()) -> Testbed:
     _read_robots(content, path.parent, source)
     _copy_modules(content, source)
     _apply(content, [change for change in asked if not _is_about_reading(change.path)])
-    return _check(content, source)
+    return _check(_with_absolute_paths(content, path.parent), source)
 
 
 def file_of(bed: str) -> Path:
@@ -74,13 +75,16 @@ def file_of(bed: str) -> Path:
     return _locate(bed)[0]
 
 
-def from_json(text: str, source: str = "stored configuration") -> Testbed:
-    """The testbed that `to_json` wrote; `source` says in errors where the text is from."""
+def from_json(text: str, source: str = "stored configuration", *, opaque: bool = False) -> Testbed:
+    """The testbed that `to_json` wrote; `source` says in errors where the text is from.
+
+    `opaque` takes parts as they stand whose code is not at hand: enough to read a log, not to run it.
+    """
     try:
         content = json.loads(text)
     except (ValueError, RecursionError) as error:
         _refuse(source, f"{shown(text)} is cut off or damaged, expected JSON: {error}")
-    return _check(content, source)
+    return _check(content, source, opaque)
 
 
 def to_json(bed: Testbed) -> str:
@@ -229,13 +233,45 @@ def _guard(content: dict[str, Any], limits: dict[str, dict[str, float]]) -> None
             safety["joints"].append({"joint": joint} | {key: limit[key] for key in keys})
 
 
-def _check(content: Any, source: str) -> Testbed:
+def plant_of(bed: Testbed) -> Testbed:
+    """The testbed as the plant is: with the changes of `simulation.plant`.
+
+    Raises
+    ------
+    InputError
+        Where a change does not fit.
+    """
+    if not bed.simulation.plant:
+        return bed
+    content = bed.model_dump()
+    source = f"{bed.name}: simulation.plant"
+    _apply(content, [_Change(source, path, value) for path, value in changes.leaves(bed.simulation.plant)])
+    content["simulation"]["plant"] = {}
+    return _check(content, source)
+
+
+def _with_absolute_paths(content: Any, folder: Path) -> Any:
+    """The content with the files of a user's own parts named by absolute paths."""
+    if isinstance(content, list):
+        return [_with_absolute_paths(value, folder) for value in content]
+    if not isinstance(content, dict):
+        return content
+    return {
+        key: absolute(value, folder)
+        if isinstance(value, str) and (key == "kind" or key in FAMILIES)
+        else _with_absolute_paths(value, folder)
+        for key, value in content.items()
+    }
+
+
+def _check(content: Any, source: str, opaque: bool = False) -> Testbed:
     try:
-        return Testbed.model_validate(content)
+        return Testbed.model_validate(content, context={"opaque": opaque})
     except ValidationError as failure:
-        _refuse(source, complaint(failure, content))
+        raise complaint(failure, content).within(file=source) from None
 
 
 def _refuse(source: str, reason: object) -> NoReturn:
-    # One sentence on one line, whatever line breaks the input brought along.
-    raise InputError(" ".join(f"{source}: {reason}".split())) from None
+    if isinstance(reason, InputError):
+        raise reason.within(file=source) from None
+    raise InputError(str(reason), file=source) from None

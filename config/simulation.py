@@ -1,36 +1,13 @@
-"""The simulated lab: where the robot starts, and every fault of table, sensors and actuators, one by one."""
+"""The simulated lab: where the plant starts, its table, how it differs from the model, and timed events."""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
-from granite.config.base import NotNegative, Positive, Probability, Table
-
-
-class JointSensorFaults(Table):
-    """`perfect` has no noise, no offset and no converter steps. The rate filter is the sensor's own and stays."""
-
-    perfect: bool = False
-    #: by joint name
-    offset_rad: dict[str, float] = Field(default_factory=dict)
-
-
-class VisionFaults(Table):
-    """`perfect` reports the true pose at every tick at once."""
-
-    perfect: bool = False
-    latency_jitter_s: NotNegative = 0.0
-    dropout_probability: Probability = 0.0
-
-
-class ThrusterFaults(Table):
-    """`ideal` delivers any thrust between zero and nominal, at once, for ever."""
-
-    ideal: bool = False
-    #: impulse in the full tank [N s]; thrust is proportional to what is left. None: constant pressure.
-    tank_n_s: Positive | None = None
+from granite.config.base import NotNegative, Positive, Table
+from granite.config.events import EventTable
 
 
 class GraniteTable(Table):
@@ -58,7 +35,7 @@ class Drift(Table):
 class Simulation(Table):
     """The plant behind the simulated devices."""
 
-    physics_step_s: Positive
+    physics_step_s: Positive = 0.001
     #: by coordinate key; what is not named starts at zero
     initial: dict[str, float] = Field(default_factory=dict)
     #: where the start does not fit the contacts that are closed: move it to the nearest pose that does, or refuse it
@@ -67,7 +44,8 @@ class Simulation(Table):
     drift: Drift = Drift()
     #: record energy, momentum, gaps and condition, and say in the summary whether they held
     audit: bool = False
-    joint_sensors: JointSensorFaults = JointSensorFaults()
-    vision: VisionFaults = VisionFaults()
-    thrusters: ThrusterFaults = ThrusterFaults()
     table: GraniteTable = GraniteTable()
+    #: what the plant differs in from what the controllers believe: changes of keys of the testbed, as in a variant
+    plant: dict[str, Any] = Field(default_factory=dict)
+    #: what happens at given times
+    events: tuple[EventTable, ...] = ()

@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Literal
+from functools import cached_property
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import Field, model_validator
+from pydantic import Field, ValidationInfo, model_validator
 
 from granite.config import coordinates
-from granite.config.base import NotNegative, Positive, Table, refuse_out_of_plane, refuse_twice
-from granite.config.behaviour import Behaviour
+from granite.config.base import Name, NotNegative, Positive, Table, refuse_twice
+from granite.config.behaviour import Hold, TorqueProfile
 from granite.config.contacts import GROUND, Contact
-from granite.config.controller import Controller, Gain, Safety
+from granite.config.controller import Controller, Safety
 from granite.config.coordinates import Coordinate
-from granite.config.devices import Devices
-from granite.config.errors import expected_one_of
+from granite.config.devices.device import Device
+from granite.config.devices.motors import Motor, Motors
+from granite.config.devices.thrusters import Thruster, Thrusters
+from granite.config.errors import InputError, one_of
+from granite.config.layout import Layout
 from granite.config.modules import Module
+from granite.config.parts import BehaviourPart, DevicePart, find, part
 from granite.config.simulation import Simulation
+
+GRIPS = "grips"
+Kind = TypeVar("Kind", bound=Device)
 
 
 class Loop(Table):
@@ -38,7 +46,8 @@ class Loop(Table):
     @model_validator(mode="after")
     def _has_a_tick(self) -> Loop:
         if self.duration_s < self.period_s:
-            raise ValueError(f"duration_s = {self.duration_s}: expected at least period_s = {self.period_s}")
+            expected = f"at least period_s = {self.period_s}"
+            raise InputError(key="duration_s", value=self.duration_s, expected=expected)
         return self
 
 
@@ -55,60 +64,146 @@ class Testbed(Table):
     title: str
     #: where it is from, and which of its numbers are ours
     note: str = ""
-    seed: Annotated[int, Field(ge=0)]
+    seed: Annotated[int, Field(ge=0)] = 1
     loop: Loop
     modules: tuple[Module, ...] = Field(min_length=1)
     contacts: tuple[Contact, ...] = ()
-    devices: Devices = Devices()
+    #: by name; a device that names no kind is of the kind that it is called
+    devices: dict[Name, DevicePart] = Field(default_factory=dict)
     #: none: torques over time, or free motion
     controller: Controller | None = None
-    behaviour: Behaviour = Behaviour()
+    behaviour: BehaviourPart = part("waypoints")
     safety: Safety = Safety()
-    simulation: Simulation
+    simulation: Simulation = Field(default_factory=Simulation)
     recording: Recording = Recording()
 
+    # What it has
+
+    @cached_property
+    def layout(self) -> Layout:
+        """Where the coordinates of each module stand among those of all."""
+        return Layout(self.modules, len(self.modules) > 1)
+
+    @cached_property
+    def known(self) -> Layout:
+        """The same for the modules that the controller knows: the controlled ones, then the known objects."""
+        return Layout((*self.controlled, *self._objects), len(self.modules) > 1)
+
+    @cached_property
+    def controlled(self) -> tuple[Module, ...]:
+        """The modules that the controller controls: those it names, or all that have actuators."""
+        if self.controller is None:
+            return ()
+        if self.controller.modules:
+            return tuple(self.module(name) for name in self.controller.modules)
+        driven = {self.layout.module_of(motor.joint).name for motor in self.motors if motor.joint in self.joints}
+        driven |= {thrusters.pushed(self).name for thrusters in self.devices_of(Thrusters).values()}
+        return tuple(module for module in self.modules if module.name in driven)
+
     @property
-    def robot(self) -> Module:
-        """The module that is controlled, if any is."""
-        return self.modules[0]
+    def planar(self) -> bool:
+        """Whether everything moves in a plane."""
+        return all(module.dimension == "planar" for module in self.modules)
 
     @property
     def positions(self) -> tuple[Coordinate, ...]:
         """Coordinates of all modules."""
-        return coordinates.of_all(self.modules, coordinates.positions)
+        return self.layout.positions
 
     @property
     def velocities(self) -> tuple[Coordinate, ...]:
         """Velocities of all modules."""
-        return coordinates.of_all(self.modules, coordinates.velocities)
+        return self.layout.velocities
 
     @property
     def joints(self) -> tuple[str, ...]:
         """Names of the joints of all modules, as their coordinates are called."""
-        return tuple(c.name for c in coordinates.of_all(self.modules, coordinates.joints))
+        return self.layout.joints
+
+    @cached_property
+    def sensors(self) -> dict[str, Device]:
+        """The devices that measure, by name."""
+        return {name: d for name, d in self.devices.items() if isinstance(d, Device) and d.role == "sensor"}
+
+    @cached_property
+    def actuators(self) -> dict[str, Device]:
+        """The devices that act, by name."""
+        return {name: d for name, d in self.devices.items() if isinstance(d, Device) and d.role == "actuator"}
+
+    @cached_property
+    def direct_actuators(self) -> dict[str, Device]:
+        """The actuators that a behaviour commands itself: all but motors and thrusters."""
+        return {name: d for name, d in self.actuators.items() if not isinstance(d, Motors | Thrusters)}
+
+    @cached_property
+    def motors(self) -> tuple[Motor, ...]:
+        """The motors of all devices, in the order of these."""
+        return tuple(motor for device in self.devices_of(Motors).values() for motor in device.units)
+
+    @cached_property
+    def thrusters(self) -> tuple[Thruster, ...]:
+        """The thrusters of all devices, in the order of these."""
+        return tuple(unit for device in self.devices_of(Thrusters).values() for unit in device.units)
 
     @property
-    def estimated_positions(self) -> tuple[Coordinate, ...]:
-        """Coordinates that the controllers know: the robot's, or none without a controller."""
-        return self.positions[: len(coordinates.positions(self.robot))] if self.controller else ()
+    def thruster_names(self) -> tuple[str, ...]:
+        """Names of the thrusters, each with that of its device."""
+        return tuple(f"{name}_{unit.name}" for name, d in self.devices_of(Thrusters).items() for unit in d.units)
+
+    def devices_of(self, kind: type[Kind]) -> dict[str, Kind]:
+        """The devices of a kind, by name."""
+        return {name: device for name, device in self.devices.items() if isinstance(device, kind)}
+
+    def module(self, name: str) -> Module:
+        """The module of that name."""
+        return next(module for module in self.modules if module.name == name)
+
+    def floating_module(self, name: str | None) -> Module:
+        """The module of that name, which must float; where none is named, the only one that does."""
+        floating = [module.name for module in self.modules if module.base == "floating"]
+        if name is None:
+            if len(floating) != 1:
+                several = f"{len(floating)} modules float" if floating else "no module floats"
+                raise InputError(several, key="module", expected=f"the name of one ({', '.join(floating) or 'none'})")
+            return self.module(floating[0])
+        if name not in floating:
+            raise InputError("no module of that name floats", key="module", value=name, expected=one_of(name, floating))
+        return self.module(name)
+
+    def age_limit(self, sensor: str) -> float:
+        """Age beyond which the newest frame of a sensor is stale [s]."""
+        return self.safety.age_s.get(sensor, self.sensors[sensor].usual_age_s)
 
     @property
-    def estimated_velocities(self) -> tuple[Coordinate, ...]:
-        """Velocities that the controllers know."""
-        return self.velocities[: len(coordinates.velocities(self.robot))] if self.controller else ()
+    def control(self) -> Controller:
+        """The controller; only where one is configured."""
+        assert self.controller is not None
+        return self.controller
+
+    # Contacts over time
+
+    @property
+    def holds(self) -> tuple[Hold, ...]:
+        """Which contacts the behaviour closes when."""
+        return getattr(self.behaviour, "holds", ())
+
+    @property
+    def torques(self) -> dict[str, TorqueProfile]:
+        """Torques over time, by joint, where there is no controller."""
+        return getattr(self.behaviour, "torques", {})
 
     @property
     def contact_sets(self) -> tuple[tuple[str, ...], ...]:
         """The contacts that are closed one after the other, each set once."""
         every = tuple(contact.name for contact in self.contacts)
-        sets = [tuple(name for name in every if name in hold.closed) for hold in self.behaviour.holds]
+        sets = [tuple(name for name in every if name in hold.closed) for hold in self.holds]
         return tuple(dict.fromkeys(sets)) or (every,)
 
     @property
-    def control(self) -> Controller:
-        """The controller, for those who are only there if it is."""
-        assert self.controller is not None
-        return self.controller
+    def grips(self) -> tuple[str, ...]:
+        """The contacts that are closed and opened by command: those that holds name."""
+        named = {name for hold in self.holds for name in hold.closed}
+        return tuple(contact.name for contact in self.contacts if contact.name in named)
 
     @property
     def squeezed(self) -> tuple[str, ...]:
@@ -117,11 +212,23 @@ class Testbed(Table):
         held = [name for both in sides if len(both) > 1 for name in both]
         return tuple(module.name for module in self.modules if held.count(module.name) > 1)
 
-    @property
-    def grips(self) -> tuple[str, ...]:
-        """The contacts that are closed and opened by command: those that holds name."""
-        named = {name for hold in self.behaviour.holds for name in hold.closed}
-        return tuple(contact.name for contact in self.contacts if contact.name in named)
+    # Checks
+
+    @model_validator(mode="before")
+    @classmethod
+    def _devices_have_a_kind(cls, content: Any) -> Any:
+        """A device that names no kind is of the kind that it is called; grips are there where contacts are switched."""
+        if not isinstance(content, dict) or not isinstance(content.get("devices", {}), dict):
+            return content
+        devices = {
+            name: {"kind": name, **table} if isinstance(table, dict) else table
+            for name, table in content.get("devices", {}).items()
+        }
+        behaviour = content.get("behaviour")
+        holds = behaviour.get("holds") if isinstance(behaviour, dict) else getattr(behaviour, "holds", None)
+        if holds and GRIPS not in devices:
+            devices[GRIPS] = {"kind": GRIPS}
+        return {**content, "devices": devices}
 
     @model_validator(mode="after")
     def _modules_fit_together(self) -> Testbed:
@@ -129,171 +236,155 @@ class Testbed(Table):
         refuse_twice("contacts", "contact", [c.name for c in self.contacts])
         for module in self.modules:
             if not coordinates.velocities(module):
-                key = f"modules.{module.name}.base"
-                raise ValueError(f"{key} = 'fixed': nothing of the module can move, expected 'floating' or a joint")
-        for module in self.modules[1:]:
-            if module.dimension != self.robot.dimension:
-                key = f"modules.{module.name}.dimension"
-                raise ValueError(f"{key} = '{module.dimension}': expected '{self.robot.dimension}' as of the others")
+                raise InputError(
+                    "nothing of the module can move",
+                    key=f"modules.{module.name}.base", value="fixed", expected="'floating' or a joint",
+                )  # fmt: skip
+        first, *others = self.modules
+        for module in others:
+            if module.dimension != first.dimension:
+                key, expected = f"modules.{module.name}.dimension", f"'{first.dimension}' as of the others"
+                raise InputError(key=key, value=module.dimension, expected=expected)
+        refuse_twice("modules", "coordinate", [c.name for c in self.positions])
         return self
 
     @model_validator(mode="after")
-    def _contacts_are_between_known_points(self) -> Testbed:
+    def _contacts_are_between_known_points(self, info: ValidationInfo) -> Testbed:
         points = {m.name: [p.name for p in m.points] for m in self.modules}
         for contact in self.contacts:
+            if not (info.context or {}).get("opaque"):
+                _find_contact(contact)
             for side, place in (("first", contact.first), ("second", contact.second)):
                 key = f"contacts.{contact.name}.{side}"
                 if place.grounded:
                     continue
                 if place.module not in points:
-                    known = expected_one_of(place.module, [*points, GROUND])
-                    raise ValueError(f"{key}.module = '{place.module}': no such module, {known}")
+                    known = one_of(place.module, [*points, GROUND])
+                    raise InputError("no such module", key=f"{key}.module", value=place.module, expected=known)
                 if place.point not in points[place.module]:
-                    known = expected_one_of(str(place.point), points[place.module])
-                    raise ValueError(f"{key}.point = '{place.point}': no such point, {known}")
+                    known = one_of(str(place.point), points[place.module])
+                    raise InputError("no such point", key=f"{key}.point", value=place.point, expected=known)
         return self
 
     @model_validator(mode="after")
     def _holds_are_of_known_contacts(self) -> Testbed:
         known = [c.name for c in self.contacts]
-        for i, hold in enumerate(self.behaviour.holds):
-            refuse_twice(f"behaviour.holds.{i}.closed", "contact", hold.closed)
+        for i, hold in enumerate(self.holds):
+            key = f"behaviour.holds.{i}.closed"
+            refuse_twice(key, "contact", hold.closed)
             for name in hold.closed:
                 if name not in known:
-                    key = f"behaviour.holds.{i}.closed"
-                    raise ValueError(f"{key} names '{name}': no such contact, {expected_one_of(name, known)}")
+                    raise InputError(f"no contact '{name}'", key=key, value=hold.closed, expected=one_of(name, known))
         return self
 
     @model_validator(mode="after")
-    def _controllers_know_what_they_control(self) -> Testbed:
+    def _devices_fit(self) -> Testbed:
+        for name, device in self.devices.items():
+            if isinstance(device, Device):
+                try:
+                    device.check(self)
+                except InputError as refusal:
+                    raise refusal.within(f"devices.{name}") from None
+        refuse_twice("devices", "a motor on joint", [motor.joint for motor in self.motors])
+        for name in self.safety.age_s:
+            if name not in self.sensors:
+                raise InputError("no such sensor", key=f"safety.age_s.{name}", expected=one_of(name, self.sensors))
+        for i, limit in enumerate(self.safety.joints):
+            if limit.joint not in self.joints:
+                key, known = f"safety.joints.{i}.joint", one_of(limit.joint, self.joints)
+                raise InputError("no such joint", key=key, value=limit.joint, expected=known)
+        return self
+
+    @model_validator(mode="after")
+    def _controller_knows_what_it_controls(self) -> Testbed:
         if self.controller is None:
-            return self
-        for body in self.robot.bodies:
-            if body.flexible is not None:
-                key = f"modules.{self.robot.name}.bodies.{body.name}.flexible"
-                raise ValueError(f"{key}: the controllers know rigid bodies only, expected none beside a controller")
-        own = self.joints[: len(self.robot.joints)]
-        sensors = self.devices.joint_sensors
-        for key, joint in (
-            *((f"devices.joint_sensors.joints.{i}", name) for i, name in enumerate(sensors.joints if sensors else ())),
-            *((f"devices.motors.{i}.joint", motor.joint) for i, motor in enumerate(self.devices.motors)),
-        ):
-            if joint not in own:
-                raise ValueError(f"{key} = '{joint}': not of the controlled module, {expected_one_of(joint, own)}")
-        if self.behaviour.torques:
-            names = ", ".join(self.behaviour.torques)
-            raise ValueError(f"behaviour.torques: given for {names}, expected none beside a controller, which decides")
-        for key in ("tracking_error_m", "tracking_error_rad", "joint_sensor_age_s", "vision_age_s"):
-            if getattr(self.safety, key) is None:
-                raise ValueError(f"safety.{key} is missing, expected a number beside a controller")
+            return self._without_a_controller()
+        names = [module.name for module in self.modules]
+        for key in ("modules", "objects"):
+            for i, name in enumerate(getattr(self.controller, key)):
+                if name not in names:
+                    where, known = f"controller.{key}.{i}", one_of(name, names)
+                    raise InputError("no such module", key=where, value=name, expected=known)
+        if not self.controlled:
+            raise InputError(
+                "no module has an actuator", key="controller", expected="motors or thrusters, or controller.modules"
+            )
+        controlled = [module.name for module in self.controlled]
+        for name, device in self.devices_of(Thrusters).items():
+            if device.pushed(self).name not in controlled:
+                raise _not_controlled(f"devices.{name}.module", device.pushed(self).name, controlled)
+        for name, motors in self.devices_of(Motors).items():
+            for i, motor in enumerate(motors.units):
+                if self.layout.module_of(motor.joint).name not in controlled:
+                    raise _not_controlled(f"devices.{name}.units.{i}.joint", motor.joint, self.known.joints)
+        if self.torques:
+            given = f"given for {', '.join(self.torques)}"
+            raise InputError(given, key="behaviour.torques", expected="none beside a controller, which decides")
+        check = getattr(find("law", self.controller.law.kind), "check", None)
+        if check is not None:
+            try:
+                check(self.controller.law, self)
+            except InputError as refusal:
+                raise refusal.within("controller.law") from None
         return self
 
-    @model_validator(mode="after")
-    def _nothing_is_left_to_a_missing_controller(self) -> Testbed:
-        if self.controller is not None:
-            return self
+    def _without_a_controller(self) -> Testbed:
+        """Refuse what only a controller could use."""
         for key, given in (
-            ("devices.thrusters", self.devices.thrusters),
-            ("behaviour.waypoints", self.behaviour.waypoints),
+            ("devices.thrusters", self.thrusters),
+            ("behaviour.waypoints", getattr(self.behaviour, "waypoints", ())),
             ("safety.joints", self.safety.joints),
         ):
             if given:
-                raise ValueError(f"controller is missing, expected a table, for {key} needs one")
-        driven = [motor.joint for motor in self.devices.motors]
-        for joint in self.behaviour.torques:
+                raise InputError.missing("controller", f"a table, for {key} needs one")
+        driven = [motor.joint for motor in self.motors]
+        for joint in self.torques:
             if joint not in driven:
-                raise ValueError(f"behaviour.torques.{joint}: no motor there, {expected_one_of(joint, driven)}")
-        return self
-
-    @model_validator(mode="after")
-    def _joints_are_known(self) -> Testbed:
-        devices, offsets = self.devices, self.simulation.joint_sensors.offset_rad
-        joints = self.joints
-        sensed = devices.joint_sensors.joints if devices.joint_sensors else ()
-        for key, joint in (
-            *((f"devices.joint_sensors.joints.{i}", name) for i, name in enumerate(sensed)),
-            *((f"devices.motors.{i}.joint", motor.joint) for i, motor in enumerate(devices.motors)),
-            *((f"safety.joints.{i}.joint", limit.joint) for i, limit in enumerate(self.safety.joints)),
-            *(("simulation.joint_sensors.offset_rad", name) for name in offsets),
-        ):
-            if joint not in joints:
-                raise ValueError(f"{key} = '{joint}': no such joint, {expected_one_of(joint, joints)}")
-        return self
-
-    @model_validator(mode="after")
-    def _vision_sees_the_root(self) -> Testbed:
-        vision, root = self.devices.vision, self.robot.root.name
-        if vision and vision.body != root:
-            raise ValueError(f"devices.vision.body = '{vision.body}': expected the root body '{root}'")
-        return self
-
-    @model_validator(mode="after")
-    def _thrusters_fit(self) -> Testbed:
-        thrusters = self.devices.thrusters
-        if thrusters is None or self.controller is None:
-            return self
-        allocation = self.controller.allocation
-        if allocation is None:
-            raise ValueError("controller.allocation is missing, expected a table where there are thrusters")
-        if self.robot.base != "floating":
-            key = f"modules.{self.robot.name}.base"
-            raise ValueError(f"{key} = '{self.robot.base}': expected 'floating' where there are thrusters")
-        if allocation.modulation == "proportional" and not self.simulation.thrusters.ideal:
-            raise ValueError(
-                "controller.allocation.modulation = 'proportional': expected 'threshold', 'pulse_width' or "
-                "'delta_sigma', for only simulation.thrusters.ideal = true can be throttled"
-            )
-        if self.robot.dimension == "planar":
-            for unit in thrusters.units:
-                refuse_out_of_plane(f"devices.thrusters.units.{unit.name}.position_m", unit.position_m)
-                refuse_out_of_plane(f"devices.thrusters.units.{unit.name}.direction", unit.direction)
+                key, known = f"behaviour.torques.{joint}", one_of(joint, driven)
+                raise InputError("no motor there", key=key, expected=known)
         return self
 
     @model_validator(mode="after")
     def _coordinates_are_known(self) -> Testbed:
-        refuse_twice("modules", "coordinate", [c.name for c in self.positions])
-        known = [c.key for c in self.estimated_positions]
-        for i, waypoint in enumerate(self.behaviour.waypoints):
+        known = [c.key for c in self.known.positions]
+        for i, waypoint in enumerate(getattr(self.behaviour, "waypoints", ())):
             _refuse_unknown(f"behaviour.waypoints.{i}.target", waypoint.target, known)
         known = [c.key for c in (*self.positions, *self.velocities)]
         _refuse_unknown("simulation.initial", self.simulation.initial, known)
         return self
 
     @model_validator(mode="after")
-    def _every_coordinate_has_a_gain(self) -> Testbed:
-        names = [c.name for c in self.estimated_velocities]
-        known = [*names, "base", "joints"]
-        for name in self.controller.gains if self.controller else ():
-            if name not in known:
-                raise ValueError(f"controller.gains.{name}: unknown name, {expected_one_of(name, known)}")
-        for name in names:
-            self.gain(name)
-        return self
-
-    @model_validator(mode="after")
     def _physics_steps_fill_the_period(self) -> Testbed:
         step, period = self.simulation.physics_step_s, self.loop.period_s
+        expected = None
         if step > period * (1 + 1e-9):
-            raise ValueError(f"simulation.physics_step_s = {step}: expected at most loop.period_s = {period}")
-        if step < period * 1e-6:
-            raise ValueError(f"simulation.physics_step_s = {step}: expected at least a millionth of the loop's period")
-        if abs(math.remainder(period, step)) > 1e-9 * period:
-            raise ValueError(
-                f"simulation.physics_step_s = {step}: expected a whole number of steps in "
-                f"loop.period_s = {period}, for instance {period / math.ceil(period / step):.6g}"
-            )
+            expected = f"at most loop.period_s = {period}"
+        elif step < period * 1e-6:
+            expected = "at least a millionth of the loop's period"
+        elif abs(math.remainder(period, step)) > 1e-9 * period:
+            whole = f"{period / math.ceil(period / step):.6g}"
+            expected = f"a whole number of steps in loop.period_s = {period}, for instance {whole}"
+        if expected is not None:
+            raise InputError(key="simulation.physics_step_s", value=step, expected=expected)
         return self
 
-    def gain(self, coordinate: str) -> Gain:
-        """The gain in force for a coordinate: its own, or that of its kind."""
-        kind = "joints" if coordinate in self.joints else "base"
-        gains = self.controller.gains if self.controller else {}
-        if coordinate not in gains and kind not in gains:
-            raise ValueError(f"controller.gains: no gain for '{coordinate}', expected it or '{kind}'")
-        return gains.get(coordinate) or gains[kind]
+    @property
+    def _objects(self) -> tuple[Module, ...]:
+        return tuple(self.module(name) for name in self.controller.objects) if self.controller else ()
+
+
+def _find_contact(contact: Contact) -> None:
+    try:
+        find("contact", contact.kind)
+    except InputError as refusal:
+        raise refusal.within(f"contacts.{contact.name}") from None
+
+
+def _not_controlled(key: str, value: str, known: Any) -> InputError:
+    return InputError("not of a controlled module", key=key, value=value, expected=one_of(value, known))
 
 
 def _refuse_unknown(key: str, given: dict[str, float], known: list[str]) -> None:
     for name, value in given.items():
         if name not in known:
-            raise ValueError(f"{key}.{name} = {value}: no such coordinate, {expected_one_of(name, known)}")
+            raise InputError("no such coordinate", key=f"{key}.{name}", value=value, expected=one_of(name, known))

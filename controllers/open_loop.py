@@ -1,24 +1,26 @@
-"""Controllers that look at nothing: torques over time, or none at all. They fill the same steps of the tick."""
+"""The steps of a testbed without a controller: torques over time, or none at all, through the same tick."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from granite.config.records import NOTHING, Command, Demand, Reference, Sample, State
+from granite.config.devices.motors import Motors
+from granite.config.records import NOTHING, Array, Command, Demand, Reference, Sample, State
 from granite.config.testbed import Testbed
 from granite.controllers.behaviours.holds import Holds
 
 
 class NoEstimate:
-    """Of a testbed without a controller nothing is estimated, and nothing has to be waited for."""
+    """Of a testbed without a controller nothing is estimated, and no sensor has to be waited for."""
 
     def estimate(self, sample: Sample) -> State:
         """An empty state."""
-        return State(sample.t, True, NOTHING, NOTHING, NOTHING, 0.0, 0.0)
+        ages = np.array([sample.t - frame.t for frame in sample.frames])
+        return State(sample.t, True, NOTHING, NOTHING, NOTHING, ages)
 
 
 class HoldsOnly:
-    """Nothing is to be reached, but grips take hold and let go."""
+    """A behaviour without a target: grips close and open contacts."""
 
     def __init__(self, bed: Testbed) -> None:
         self._holds = Holds(bed)
@@ -37,16 +39,20 @@ class NoDemand:
 
 
 class TorqueProfiles:
-    """Every motor follows its profile; those without one rest."""
+    """Every motor follows its profile; those without one stay at zero."""
 
     def __init__(self, bed: Testbed) -> None:
-        profiles = bed.behaviour.torques
-        self._motors = [(i, profiles[m.joint]) for i, m in enumerate(bed.devices.motors) if m.joint in profiles]
-        self._n, self._half = len(bed.devices.motors), 0.5 * bed.loop.period_s
+        self._bed, self._half = bed, 0.5 * bed.loop.period_s
+        self._direct = list(bed.direct_actuators)
 
     def allocate(self, state: State, reference: Reference, demand: Demand) -> Command:
         """The torque of the middle of the period: held until the next tick, it does the same work to second order."""
-        torque = np.zeros(self._n)
-        for i, profile in self._motors:
-            torque[i] = profile.at(state.t + self._half)
-        return Command(state.t, torque, NOTHING, NOTHING, reference.grip)
+        middle = state.t + self._half
+        setpoints: list[Array] = []
+        for name, device in self._bed.actuators.items():
+            if isinstance(device, Motors):
+                profiles = (self._bed.torques.get(motor.joint) for motor in device.units)
+                setpoints.append(np.array([profile.at(middle) if profile else 0.0 for profile in profiles]))
+            else:
+                setpoints.append(reference.direct[self._direct.index(name)])
+        return Command(state.t, tuple(setpoints), NOTHING)

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
+from granite.config.parts import build
 from granite.config.records import Command, Demand, Reference, Sample, State
 from granite.config.testbed import Testbed
-from granite.controllers.behaviours.move import Move
 from granite.controllers.distribution.actuation import Actuation
-from granite.controllers.estimation.estimator import Estimator
-from granite.controllers.laws.computed_torque import ComputedTorque
+from granite.controllers.model import ControlModel
 from granite.controllers.open_loop import HoldsOnly, NoDemand, NoEstimate, TorqueProfiles
 
 
@@ -49,7 +48,19 @@ class Stack:
 
 
 def build_stack(bed: Testbed) -> Stack:
-    """Fresh controllers in their starting state, everything compiled."""
+    """Fresh controllers in their starting state, everything compiled.
+
+    Raises
+    ------
+    InputError
+        Where a part refuses its options or the testbed.
+    """
     if bed.controller is None:
         return Stack(NoEstimate(), HoldsOnly(bed), NoDemand(), TorqueProfiles(bed))
-    return Stack(Estimator(bed), Move(bed), ComputedTorque(bed), Actuation(bed))
+    model = ControlModel(bed)
+    return Stack(
+        build("estimator", bed.control.estimator, model),
+        build("behaviour", bed.behaviour, model),
+        build("law", bed.control.law, model),
+        Actuation(model),
+    )

@@ -1,23 +1,16 @@
-"""What every device driver answers, real or simulated: few verbs, time passed in, errors inside the loop as values.
+"""What every device driver does, real or simulated: few verbs, time passed in, errors inside the loop as values.
 
 `open` and `close` stand outside the loop and may raise. `read`, `write` and `stop` run inside it: they never block,
-never raise for what a device does, and never read a clock. A device that has nothing new returns its last frame
-again, with the same number; one that is broken does the same, and the frame's age tells the guard.
+never raise for what a device does, and never read a clock. A sensor that has nothing new returns its last frame again,
+with the same number. An actuator returns a frame of what it applied; one that is silent or refuses says so by the
+frame's status, and the guard ends the run.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
-from granite.config.records import Array
-
-
-class Frame(NamedTuple):
-    """One measurement of one device."""
-
-    taken: float  #: when it was measured [s since the start of the run], not when it arrived
-    number: int  #: frames so far; 0: none yet
-    values: Array
+from granite.config.records import Array, Frame
 
 
 class Sensor(Protocol):
@@ -39,7 +32,7 @@ class Actuator(Protocol):
     def open(self) -> None:
         """Take hold of the device; raise if it is not there."""
 
-    def write(self, t: float, setpoint: Array) -> Array:
+    def write(self, t: float, setpoint: Array) -> Frame:
         """Send the set point; return what was really applied."""
 
     def stop(self, t: float) -> None:

@@ -2,41 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
 
 import numpy as np
 
-from granite.config.records import Applied, Command, Sample, new
+from granite.config.records import Command, Frame, Sample, Status
 from granite.config.testbed import Testbed
-from granite.drivers.contract import Actuator, Frame, Sensor
+from granite.drivers.contract import Actuator, Sensor
 
 _FLOAT64 = np.dtype(np.float64)
 
 
-@dataclass
 class DeviceSet:
-    """The devices a loop reads and writes; any of them may be simulated. A testbed without one has None there.
+    """The devices that a loop reads and writes; any of them may be simulated.
 
-    What a device gives must be float64: behind this door arrays are joined as they lie in memory.
+    Parameters
+    ----------
+    bed
+        The testbed that they belong to.
+    sensors, actuators
+        Every device by name, as `bed.sensors` and `bed.actuators` have them.
     """
 
-    bed: Testbed
-    joint_sensors: Sensor | None
-    vision: Sensor | None
-    motors: Actuator | None
-    thrusters: Actuator | None
-    grips: Actuator | None = None
-
-    def __post_init__(self) -> None:
-        devices = self.bed.devices
-        self._n_sensed = len(devices.joint_sensors.joints) if devices.joint_sensors else 0
-        n_thrusters = len(devices.thrusters.units) if devices.thrusters else 0
-        self._no_joints = Frame(np.nan, 0, np.full(2 * self._n_sensed, np.nan))
-        self._no_pose = Frame(np.nan, 0, np.full(3, np.nan))
-        self._nothing = np.zeros(0)
-        self._applied = Applied(
-            0.0, np.zeros(len(devices.motors)), np.zeros(n_thrusters), np.zeros(len(self.bed.grips))
-        )
+    def __init__(self, bed: Testbed, sensors: Mapping[str, Sensor], actuators: Mapping[str, Actuator]) -> None:
+        self._sensors = {name: sensors[name] for name in bed.sensors}
+        self._actuators = {name: actuators[name] for name in bed.actuators}
+        self._reads = [(name, sensor.read) for name, sensor in self._sensors.items()]
+        self._writes = [(name, actuator.write) for name, actuator in self._actuators.items()]
+        self._sizes = {name: len(device.signals(bed)) for name, device in (bed.sensors | bed.actuators).items()}
+        self._applied = tuple(Frame(0.0, 0, Status.NO_FRAME, np.zeros(self._sizes[name])) for name in self._actuators)
 
     def open(self) -> None:
         """Take hold of every device; if one fails, let go of those already held."""
@@ -51,36 +45,27 @@ class DeviceSet:
             raise
 
     def read(self, t: float) -> Sample:
-        """What was measured by time t, and what the actuators did since the last tick."""
-        joint_taken, joint_count, joints = self.joint_sensors.read(t) if self.joint_sensors else self._no_joints
-        pose_taken, pose_count, pose = self.vision.read(t) if self.vision else self._no_pose
-        if joints.dtype is not _FLOAT64 or pose.dtype is not _FLOAT64:
-            raise TypeError(f"sensors gave {joints.dtype} and {pose.dtype}, expected float64")
-        angle, rate = joints[: self._n_sensed], joints[self._n_sensed :]
-        return new(
-            Sample,
-            (t, joint_taken, float(joint_count), angle, rate, pose_taken, float(pose_count), pose, self._applied),
-        )
+        """What was measured by time t, and what the actuators applied since the last tick."""
+        return Sample(t, tuple([self._checked(name, read(t)) for name, read in self._reads]), self._applied)
 
-    def write(self, t: float, command: Command) -> Applied:
+    def write(self, t: float, command: Command) -> tuple[Frame, ...]:
         """Send the command; what was applied comes back, and again with the next sample."""
-        torque = self.motors.write(t, command.torque) if self.motors else self._nothing
-        opening = self.thrusters.write(t, command.opening) if self.thrusters else self._nothing
-        grip = self.grips.write(t, command.grip) if self.grips else self._nothing
-        if torque.dtype is not _FLOAT64 or opening.dtype is not _FLOAT64 or grip.dtype is not _FLOAT64:
-            raise TypeError(f"actuators applied {torque.dtype}, {opening.dtype} and {grip.dtype}, expected float64")
-        self._applied = new(Applied, (t, torque, opening, grip))
+        self._applied = tuple(
+            [
+                self._checked(name, write(t, setpoint))
+                for (name, write), setpoint in zip(self._writes, command.setpoints, strict=True)
+            ]
+        )
         return self._applied
 
     def stop(self, t: float) -> None:
         """Valves closed, motors at zero, grips as they are: each actuator gets its stop, even if another one fails."""
         failure: BaseException | None = None
-        for actuator in (self.thrusters, self.motors, self.grips):
-            if actuator is not None:
-                try:
-                    actuator.stop(t)
-                except BaseException as error:  # a broken actuator must not keep the next one running
-                    failure = failure or error
+        for actuator in self._actuators.values():
+            try:
+                actuator.stop(t)
+            except BaseException as error:  # a broken actuator must not keep the next one running
+                failure = failure or error
         if failure is not None:
             raise failure
 
@@ -90,4 +75,12 @@ class DeviceSet:
             device.close()
 
     def _all(self) -> list[Sensor | Actuator]:
-        return [d for d in (self.joint_sensors, self.vision, self.motors, self.thrusters, self.grips) if d is not None]
+        return [*self._sensors.values(), *self._actuators.values()]
+
+    def _checked(self, name: str, frame: Frame) -> Frame:
+        """The frame, if it has the values that its data sheet names: rows are made of the bytes of these arrays."""
+        values = frame.values
+        if values.dtype is not _FLOAT64 or values.shape != (self._sizes[name],):
+            given = f"{values.dtype} of shape {values.shape}"
+            raise TypeError(f"device '{name}' gave {given}, expected float64 of shape ({self._sizes[name]},)")
+        return frame

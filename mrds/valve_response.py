@@ -21,7 +21,7 @@ from math import inf
 import casadi as ca
 import numpy as np
 
-from granite.config.devices import Valve
+from granite.config.devices.thrusters import Valve
 from granite.config.records import Array
 
 #: two times closer than this are the same time [s]

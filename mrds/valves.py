@@ -9,7 +9,7 @@ from struct import Struct
 import casadi as ca
 import numpy as np
 
-from granite.config.devices import Valve
+from granite.config.devices.thrusters import Valve
 from granite.config.records import Array
 from granite.mrds.compilation import compile_functions, mode
 from granite.mrds.kernel import Kernel

@@ -86,7 +86,7 @@ class AuditVerdict:
         bed = self._bed
         grounded = any(GROUND in (c.first.module, c.second.module) for c in bed.contacts)
         falls = any(any(spatial(m.gravity_m_s2)) or m.base == "fixed" for m in bed.modules)
-        return not (grounded or falls or bed.devices.thrusters) and bed.simulation.table.ideal
+        return not (grounded or falls or bed.thrusters) and bed.simulation.table.ideal
 
 
 def _check(unit: str, largest: float, limit: float) -> dict[str, Any]:

@@ -1,8 +1,10 @@
 """The layout of one log row: topics of named float64 values with units, written from records and read back.
 
-A row is flat; each topic is a slice of it, and the values of a topic stand in the order of the record they
-come from. A boolean is 0.0 or 1.0. To record one more thing, add it to its record, and one line at the same
-place of the same topic in `_topics`.
+A row is flat; each topic is a slice of it, and the values of a topic stand in the order of the record they come from.
+A boolean is 0.0 or 1.0. What devices measure and apply is named by their data sheets; to record one more thing of the
+tick itself, add it to its record, and one line at the same place of the same topic in `_topics`.
+
+The layout goes into the log, so that a log is read without the code of a user's own devices.
 """
 
 from __future__ import annotations
@@ -20,12 +22,24 @@ import numpy as np
 
 from granite.config.audit import audit_values
 from granite.config.coordinates import Coordinate
-from granite.config.errors import InputError
-from granite.config.records import NOTHING, Applied, Array, Command, Demand, Reference, Sample, State, Verdict
+from granite.config.devices.device import Device
+from granite.config.devices.thrusters import Thrusters
+from granite.config.errors import InputError, one_of
+from granite.config.records import (
+    STEPS,
+    Array,
+    Command,
+    Demand,
+    Frame,
+    Reference,
+    Sample,
+    State,
+    Tick,
+    Timing,
+    Truth,
+    Verdict,
+)
 from granite.config.testbed import Testbed
-
-#: the steps of the tick, in turn
-STEPS = ("read", "estimate", "decide", "control", "allocate", "guard", "write", "record")
 
 #: one number of a record, or an array of them
 Entry = Coordinate | tuple[Coordinate, ...]
@@ -36,47 +50,6 @@ _WRENCH = {
     "spatial": (("fx", "N"), ("fy", "N"), ("fz", "N"), ("mx", "N m"), ("my", "N m"), ("mz", "N m")),
 }
 _ROS_FIELD = re.compile(r"[a-z](_?[a-z0-9])*")
-
-
-class Truth(NamedTuple):
-    """What the simulated plant really does; all NaN where there is none."""
-
-    t: float
-    q: Array  #: coordinates of all modules
-    u: Array  #: their velocities
-    thrust: Array  #: (n_t) [N], delivered
-    tank: float  #: impulse left [N s]
-    closed: Array = NOTHING  #: (n_c) each contact: 0 open, 1 closed, 2 closed and slipping
-    wrench: Array = NOTHING  #: (n_c d) of each contact, by its first side on its second, in world axes
-    squeeze: Array = NOTHING  #: of each module between contacts: how much of their forces cancels [N, N m/m]
-    caught: Array = NOTHING  #: (n_c) size of the impulses of taking hold so far [N s, N m s]
-    lost: Array = NOTHING  #: (1) energy that taking hold took so far [J]; nothing without contacts
-    audit: Array = NOTHING  #: what `config.audit` names, or nothing
-
-
-class Timing(NamedTuple):
-    """When a tick ran, how long its steps took, and what went wrong so far."""
-
-    tick: int
-    scheduled: float  #: when the tick was due [s since the start of the run]
-    delay: float  #: how much later it began [s]
-    steps: Array  #: (8) duration of each of `STEPS` [s]; that of `record` is of the tick before
-    lost: int  #: rows that found the ring full
-    overruns: int
-
-
-class Tick(NamedTuple):
-    """All records of one tick."""
-
-    sample: Sample
-    state: State
-    reference: Reference
-    demand: Demand
-    command: Command
-    verdict: Verdict
-    applied: Applied
-    truth: Truth
-    timing: Timing
 
 
 class Topic(NamedTuple):
@@ -128,7 +101,7 @@ class _Packing:
                 pieces += [i for i in of_run if not _is_empty(places[i])]
         self._pieces = itemgetter(*pieces)
 
-    def pack(self, values: tuple[Any, ...]) -> bytes:
+    def pack(self, values: Sequence[Any]) -> bytes:
         """The values, with the runs behind them, as they stand in a row."""
         self._pack(*self._numbers(values))
         return b"".join(self._pieces(values))
@@ -139,14 +112,20 @@ def _is_empty(place: int | slice) -> bool:
 
 
 class Channels:
-    """The row of a testbed."""
+    """The row of a testbed.
 
-    def __init__(self, bed: Testbed) -> None:
-        topics: list[Topic] = []
+    Parameters
+    ----------
+    topics
+        Every topic with its entries, in the order of the row: `topics_of(bed)`, or the layout that a log holds.
+    """
+
+    def __init__(self, topics: Mapping[str, Mapping[str, Entry]]) -> None:
+        found: list[Topic] = []
         places: list[int | slice] = []
         self._places_by_entry: dict[tuple[str, str], int | slice] = {}
         at = 0
-        for name, entries in _topics(bed).items():
+        for name, entries in topics.items():
             start = at
             for entry, values in entries.items():
                 one = isinstance(values, Coordinate)
@@ -154,24 +133,73 @@ class Channels:
                 at += 1 if one else len(values)
                 places.append(place)
                 self._places_by_entry[name, entry] = place
-            topics.append(Topic(name, entries, start, at))
-            _refuse_bad_names(topics[-1])
-        self.topics = tuple(topics)
+            found.append(Topic(name, entries, start, at))
+        self.topics = tuple(found)
         self.width = at
         self._places = tuple(places)
-        unknown = next(topic for topic in self.topics if topic.name == "/truth").entries.values()
+        unknown = self.topic("/truth").entries.values()
         nothing: list[Any] = [math.nan if isinstance(e, Coordinate) else np.full(len(e), math.nan) for e in unknown]
         self._no_truth = Truth(*nothing)
         self._packing, self._size = _Packing(self._places), 8 * self.width
+        #: how many frames, ages and set points the records have
+        values_of = [entry for entry in self.topic("/sample").entries if entry.endswith(".values")]
+        self._n_applied = sum(entry.startswith("applied.") for entry in values_of)
+        self._n_frames = len(values_of) - self._n_applied
+        self._n_direct = sum(entry.startswith("direct.") for entry in self.topic("/reference").entries)
+
+    @classmethod
+    def of(cls, bed: Testbed) -> Channels:
+        """The row of a testbed, from what its devices say of themselves."""
+        channels = cls(topics_of(bed))
+        for topic in channels.topics:
+            _refuse_bad_names(topic)
+        return channels
+
+    def topic(self, name: str) -> Topic:
+        """The topic of that name.
+
+        Raises
+        ------
+        InputError
+            Where there is none.
+        """
+        for topic in self.topics:
+            if topic.name in (name, f"/{name}"):
+                return topic
+        names = [topic.name for topic in self.topics]
+        raise InputError("no such topic", key="topic", value=name, expected=one_of(name, names))
 
     def place(self, topic: str, entry: str) -> int | slice:
         """Where an entry of a record stands: `rows[:, channels.place("/state", "q")]` is q over time."""
         return self._places_by_entry[topic, entry]
 
+    def has(self, topic: str, entry: str) -> bool:
+        """Whether there is such an entry."""
+        return (topic, entry) in self._places_by_entry
+
     def column(self, topic: str, key: str) -> int:
-        """Where a single value stands: `rows[:, channels.column("/state", "base_x_m")]` is x over time."""
-        found = next(t for t in self.topics if t.name == topic)
-        return found.start + [value.key for _, value in found.values].index(key)
+        """Where a single value stands: `rows[:, channels.column("/state", "base_x_m")]` is x over time.
+
+        Raises
+        ------
+        InputError
+            Where the topic has no such value.
+        """
+        found = self.topic(topic)
+        keys = [value.key for _, value in found.values]
+        if key not in keys:
+            raise InputError(f"{found.name} has no such value", key="value", value=key, expected=one_of(key, keys))
+        return found.start + keys.index(key)
+
+    def layout(self) -> dict[str, dict[str, Any]]:
+        """The topics as plain lists, for a log; `Channels(read_layout(...))` is this again."""
+        return {
+            topic.name: {
+                entry: list(values) if isinstance(values, Coordinate) else [list(value) for value in values]
+                for entry, values in topic.entries.items()
+            }
+            for topic in self.topics
+        }
 
     def pack(
         self,
@@ -181,18 +209,29 @@ class Channels:
         demand: Demand,
         command: Command,
         verdict: Verdict,
-        applied: Applied,
+        applied: tuple[Frame, ...],
         truth: Truth | None,
         timing: Timing,
     ) -> bytes:
         """The records of a tick as a row; in the tick, so quick."""
-        row = self._packing.pack(
-            (
-                *sample[:-1], *sample.applied, *state, *reference, *demand, *command,
-                verdict.t, *verdict.command, verdict.reason, verdict.stop,
-                *applied, *(truth or self._no_truth), *timing, *self._packing.runs,
-            )
-        )  # fmt: skip
+        values: list[Any] = [sample.t]
+        for frame in sample.frames:
+            values += frame
+        for frame in sample.applied:
+            values += frame
+        values += state
+        values += reference[:5]
+        values += reference.direct
+        values += demand
+        allowed = verdict.command
+        values += (command.t, *command.setpoints, command.thrust)
+        values += (verdict.t, allowed.t, *allowed.setpoints, allowed.thrust, *verdict[2:])
+        for frame in applied:
+            values += frame
+        values += truth or self._no_truth
+        values += timing
+        values += self._packing.runs
+        row = self._packing.pack(values)
         if len(row) != self._size:
             raise ValueError(f"the records of a tick have {len(row)} bytes, expected {self._size}")
         return row
@@ -206,16 +245,26 @@ class Channels:
         def take(record: Any) -> Any:
             return record(*islice(values, len(record._fields)))
 
-        sample = Sample(*(*islice(values, len(Sample._fields) - 1), take(Applied)))
-        state, reference, demand, command = take(State), take(Reference), take(Demand), take(Command)
-        verdict = Verdict(next(values), take(Command), int(next(values)), bool(next(values)))
-        applied, truth, timing = take(Applied), take(Truth), take(Timing)
+        def frames(n: int) -> tuple[Frame, ...]:
+            return tuple(Frame(next(values), int(next(values)), int(next(values)), next(values)) for _ in range(n))
+
+        def command() -> Command:
+            return Command(next(values), tuple(islice(values, self._n_applied)), next(values))
+
+        sample = Sample(next(values), frames(self._n_frames), frames(self._n_applied))
+        state = take(State)
+        t, q, u, a, done = islice(values, 5)
+        reference = Reference(t, q, u, a, bool(done), tuple(islice(values, self._n_direct)))
+        demand, wanted = take(Demand), command()
+        t, allowed, reason, subject = next(values), command(), int(next(values)), int(next(values))
+        verdict = Verdict(t, allowed, reason, subject, next(values), next(values), bool(next(values)))
+        applied, truth, timing = frames(self._n_applied), take(Truth), take(Timing)
         return Tick(
             sample,
             state._replace(ready=bool(state.ready)),
-            reference._replace(done=bool(reference.done)),
+            reference,
             demand,
-            command,
+            wanted,
             verdict,
             applied,
             truth,
@@ -223,43 +272,41 @@ class Channels:
         )
 
 
-def _topics(bed: Testbed) -> dict[str, dict[str, Entry]]:
+def read_layout(layout: Any) -> dict[str, dict[str, Entry]]:
+    """The topics that `Channels.layout` wrote; `ValueError`, `TypeError` or `KeyError` where they are damaged."""
+    return {
+        str(topic): {
+            str(entry): Coordinate(*map(str, values))
+            if values and isinstance(values[0], str)
+            else tuple(Coordinate(*map(str, value)) for value in values)
+            for entry, values in entries.items()
+        }
+        for topic, entries in layout.items()
+    }
+
+
+def topics_of(bed: Testbed) -> dict[str, dict[str, Entry]]:
     """Every topic with its entries, in the order of the row."""
-    robot, devices = bed.robot, bed.devices
-    q, u = bed.estimated_positions, bed.estimated_velocities
+    known = bed.known
+    q, u = known.positions, known.velocities
     a = tuple(Coordinate(c.name, f"{c.unit}^2") for c in u)
     deviation = tuple(Coordinate(f"{c.name}_deviation", c.unit.removesuffix("/s")) for c in u)
     force = tuple(
         Coordinate(f"{c.name}_force", "N") if c.unit == "m/s" else Coordinate(f"{c.name}_torque", "N m") for c in u
     )
-    wrench = tuple(
-        Coordinate(f"wrench_{name}", unit) for name, unit in _WRENCH[robot.dimension] if q and robot.base == "floating"
-    )
-    sensed = devices.joint_sensors.joints if devices.joint_sensors else ()
-    thrusters = [unit.name for unit in devices.thrusters.units] if devices.thrusters else []
-    torque = tuple(Coordinate(f"{motor.joint}_torque", "N m") for motor in devices.motors)
-    opening = tuple(Coordinate(f"{name}_opening", "1") for name in thrusters)
-    thrust = tuple(Coordinate(f"{name}_thrust", "N") for name in thrusters)
-    grip = tuple(Coordinate(f"{name}_grip", "1") for name in bed.grips)
+    floating = [module for module in known.modules if module.base == "floating"]
+    prefixes = [f"{module.name}_wrench" if len(floating) > 1 else "wrench" for module in floating]
+    wrench_parts = _WRENCH["planar" if bed.planar else "spatial"]
+    wrench = tuple(Coordinate(f"{prefix}_{name}", unit) for prefix in prefixes for name, unit in wrench_parts)
+    thrust = tuple(Coordinate(f"{name}_thrust", "N") for name in bed.thruster_names)
+    setpoints = {name: _signals(bed, name, device) for name, device in bed.actuators.items()}
+    command: dict[str, Entry] = {**{f"setpoint.{name}": values for name, values in setpoints.items()}, "thrust": thrust}
     t = Coordinate("t", "s")
     return {
         "/sample": {
             "t": t,
-            "joint_taken": Coordinate("joint_taken", "s"),
-            "joint_count": Coordinate("joint_count", "1"),
-            "joint_angle": tuple(Coordinate(f"{joint}_angle", "rad") for joint in sensed),
-            "joint_rate": tuple(Coordinate(f"{joint}_rate", "rad/s") for joint in sensed),
-            "pose_taken": Coordinate("pose_taken", "s"),
-            "pose_count": Coordinate("pose_count", "1"),
-            "pose": (
-                Coordinate(f"{robot.root.name}_x", "m"),
-                Coordinate(f"{robot.root.name}_y", "m"),
-                Coordinate(f"{robot.root.name}_heading", "rad"),
-            ),
-            "applied_t": Coordinate("applied_t", "s"),
-            "applied_torque": _prefixed("applied", torque),
-            "applied_opening": _prefixed("applied", opening),
-            "applied_grip": _prefixed("applied", grip),
+            **_frames(bed, bed.sensors),
+            **{f"applied.{entry}": values for entry, values in _frames(bed, bed.actuators, "applied_").items()},
         },
         "/state": {
             "t": t,
@@ -267,34 +314,38 @@ def _topics(bed: Testbed) -> dict[str, dict[str, Entry]]:
             "q": q,
             "u": u,
             "deviation": deviation,
-            "pose_age": Coordinate("pose_age", "s"),
-            "joint_age": Coordinate("joint_age", "s"),
+            "ages": tuple(Coordinate(f"{name}_age", "s") for name in bed.sensors),
         },
-        "/reference": {"t": t, "q": q, "u": u, "a": a, "done": Coordinate("done", "1"), "grip": grip},
+        "/reference": {
+            "t": t,
+            "q": q,
+            "u": u,
+            "a": a,
+            "done": Coordinate("done", "1"),
+            **{f"direct.{name}": setpoints[name] for name in bed.direct_actuators},
+        },
         "/demand": {"t": t, "acceleration": a, "force": force, "wrench": wrench},
-        "/command": {"t": t, "torque": torque, "opening": opening, "thrust": thrust, "grip": grip},
+        "/command": {"t": t, **command},
         "/verdict": {
             "t": t,
             "command_t": Coordinate("command_t", "s"),
-            "torque": torque,
-            "opening": opening,
-            "thrust": thrust,
-            "grip": grip,
+            **command,
             "reason": Coordinate("reason", "1"),
+            "subject": Coordinate("subject", "1"),
+            "value": Coordinate("value", "1"),
+            "limit": Coordinate("limit", "1"),
             "stop": Coordinate("stop", "1"),
         },
-        "/applied": {"t": t, "torque": torque, "opening": opening, "grip": grip},
+        "/applied": _frames(bed, bed.actuators),
         "/truth": {
             "t": t,
             "q": bed.positions,
             "u": bed.velocities,
             "thrust": thrust,
-            "tank": Coordinate("tank", "N s"),
+            "tank": tuple(Coordinate(f"{name}_tank", "N s") for name in bed.devices_of(Thrusters)),
             "closed": tuple(Coordinate(f"{contact.name}_closed", "1") for contact in bed.contacts),
             "wrench": tuple(
-                Coordinate(f"{contact.name}_{name}", unit)
-                for contact in bed.contacts
-                for name, unit in _WRENCH[robot.dimension]
+                Coordinate(f"{contact.name}_{name}", unit) for contact in bed.contacts for name, unit in wrench_parts
             ),
             "squeeze": tuple(Coordinate(f"{name}_squeeze", "N") for name in bed.squeezed),
             "caught": tuple(Coordinate(f"{contact.name}_caught", "N s") for contact in bed.contacts),
@@ -312,8 +363,19 @@ def _topics(bed: Testbed) -> dict[str, dict[str, Entry]]:
     }
 
 
-def _prefixed(prefix: str, values: tuple[Coordinate, ...]) -> tuple[Coordinate, ...]:
-    return tuple(Coordinate(f"{prefix}_{value.name}", value.unit) for value in values)
+def _signals(bed: Testbed, name: str, device: Device) -> tuple[Coordinate, ...]:
+    """The values of a device, each with the device's name before it."""
+    return tuple(Coordinate(f"{name}_{signal.name}", signal.unit) for signal in device.signals(bed))
+
+
+def _frames(bed: Testbed, devices: Mapping[str, Device], prefix: str = "") -> dict[str, Entry]:
+    found: dict[str, Entry] = {}
+    for name, device in devices.items():
+        found[f"{name}.t"] = Coordinate(f"{prefix}{name}_t", "s")
+        found[f"{name}.number"] = Coordinate(f"{prefix}{name}_number", "1")
+        found[f"{name}.status"] = Coordinate(f"{prefix}{name}_status", "1")
+        found[f"{name}.values"] = tuple(Coordinate(f"{prefix}{c.name}", c.unit) for c in _signals(bed, name, device))
+    return found
 
 
 def _refuse_bad_names(topic: Topic) -> None:
@@ -321,11 +383,11 @@ def _refuse_bad_names(topic: Topic) -> None:
     for key in keys:
         if not _ROS_FIELD.fullmatch(key):
             raise InputError(
-                f"a value of {topic.name} would be called '{key}': expected lower case, digits and single "
-                "underscores, so rename the joint, body or thruster it is named after"
+                f"a value of {topic.name} would be called '{key}'",
+                expected="lower case, digits and single underscores: rename the joint, body or unit it is named after",
             )
         if keys.count(key) > 1:
             raise InputError(
-                f"two values of {topic.name} would be called '{key}': rename one of the joints, bodies or "
-                "thrusters they are named after"
+                f"two values of {topic.name} would be called '{key}'",
+                expected="different names: rename one of the joints, bodies or units they are named after",
             )

@@ -21,7 +21,7 @@ class ContactSummary:
     def __init__(self, bed: Testbed, channels: Channels) -> None:
         self._bed, self._places = bed, {e: channels.place("/truth", e) for e in ("closed", "wrench", "squeeze")}
         n = len(bed.contacts)
-        self._linear = 2 if bed.robot.dimension == "planar" else 3
+        self._linear = 2 if bed.planar else 3
         self._force, self._moment, self._closed = np.zeros(n), np.zeros(n), np.zeros(n)
         self._squeeze = np.zeros(len(bed.squeezed))
         self._changes = ContactChanges(bed, channels)

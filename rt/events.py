@@ -10,6 +10,7 @@ from granite.config.records import Array
 from granite.config.testbed import Testbed
 from granite.rt.channels import Channels
 from granite.rt.contact_changes import OUT_OF_REACH, ContactChanges
+from granite.rt.limits import sentence, subjects
 from granite.rt.reasons import Reason
 
 
@@ -29,7 +30,7 @@ class Events:
             channels.column("/timing", "lost"),
             channels.column("/timing", "overruns"),
         ]
-        self._channels = channels
+        self._channels, self._subjects = channels, subjects(bed)
         self._tell = tell
         self._before = np.zeros(3)
         self._last: tuple[float, int] = (0.0, 0)
@@ -62,7 +63,7 @@ class Events:
         if reason != before[0] and reason != 0:
             why = Reason(int(reason))
             level = "error" if why.stops else "info" if why is Reason.WAITING_FOR_SENSORS else "warning"
-            self._tell(*at, level, why.name.lower(), why.text)
+            self._tell(*at, level, why.name.lower(), sentence(self._subjects, tick.verdict))
         if lost > before[1]:
             self._tell(*at, "warning", "rows_lost", _rows_lost(int(lost - before[1])))
         if overruns > before[2]:

@@ -1,97 +1,160 @@
-"""The limits of a testbed as one compiled function: a tick in, the code of the first broken one out."""
+"""The limits of a testbed as one compiled function: a tick in, the first broken limit out."""
 
 from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 import casadi as ca
 
+from granite.config.coordinates import Coordinate
+from granite.config.devices.device import Device
+from granite.config.records import Status, Verdict
 from granite.config.testbed import Testbed
 from granite.rt.reasons import Reason
 
-#: when it does not hold, that is the reason
-Limit = tuple[ca.SX, Reason]
+
+class Limit(NamedTuple):
+    """Something that must hold; where it does not, the rest says why."""
+
+    holds: ca.SX
+    reason: Reason
+    subject: str  #: device, signal or coordinate
+    value: ca.SX
+    limit: float
+
+
+def subjects(bed: Testbed) -> tuple[Coordinate, ...]:
+    """Everything that a verdict can be about: devices, their signals, and coordinates; 0 is the tick itself."""
+    devices = [Coordinate(name, "s") for name in (*bed.sensors, *bed.actuators)]
+    signals = [Coordinate(f"{name} {c.name}", c.unit) for name, c in _signals(bed, {**bed.sensors, **bed.actuators})]
+    rates = [Coordinate(f"{c.name} rate", c.unit) for c in bed.known.velocities]
+    return (Coordinate("tick", "1"), *devices, *signals, *bed.known.positions, *rates)
+
+
+def sentence(known: Sequence[Coordinate], verdict: Verdict) -> str:
+    """Why a command was not passed on, in words: the reason, what it is about, the value found and the limit."""
+    text = Reason(verdict.reason).text
+    if not 0 < verdict.subject < len(known):
+        return text
+    name, unit = known[verdict.subject]
+    unit = "" if unit == "1" else f" {unit}"
+    limit = f", limit {verdict.limit:.6g}{unit}" if math.isfinite(verdict.limit) else ""
+    return f"{text}: {name} was {verdict.value:.6g}{unit}{limit}"
 
 
 def limits(bed: Testbed) -> ca.Function:
-    """(joint angles, rates, pose, ages of joints and pose, q, u, q of the reference, torque, opening, grip)
-    -> a `Reason`."""
-    devices, n_u = bed.devices, len(bed.estimated_velocities)
-    n_s = len(devices.joint_sensors.joints) if devices.joint_sensors else 0
-    n_q, n_m = len(bed.estimated_positions), len(devices.motors)
-    n_t = len(devices.thrusters.units) if devices.thrusters else 0
-    angle, rate, pose, ages = (ca.SX.sym(s, n) for s, n in (("angle", n_s), ("rate", n_s), ("pose", 3), ("ages", 2)))
+    """(values of the sensors' frames, statuses of sensors and actuators, ages, q, u, q of the reference, set points)
+    -> [reason, subject, value, limit] of the first limit that does not hold; all zero where all hold."""
+    n_q, n_u = len(bed.known.positions), len(bed.known.velocities)
+    measured = {name: ca.SX.sym(name, len(device.signals(bed))) for name, device in bed.sensors.items()}
+    setpoints = {name: ca.SX.sym(name, len(device.signals(bed))) for name, device in bed.actuators.items()}
+    status, ages = ca.SX.sym("status", len(measured) + len(setpoints)), ca.SX.sym("ages", len(measured))
     q, u, q_ref = (ca.SX.sym(s, n) for s, n in (("q", n_q), ("u", n_u), ("q_ref", n_q)))
-    torque, opening, grip = ca.SX.sym("torque", n_m), ca.SX.sym("opening", n_t), ca.SX.sym("grip", len(bed.grips))
     in_order = [
-        *_measured(bed, angle, rate, pose, ages),
+        *_devices(bed, measured, status, ages),
+        *_finite(Reason.STATE_NOT_FINITE, bed.known.positions, q),
+        *_finite(Reason.STATE_NOT_FINITE, [Coordinate(f"{c.name} rate", c.unit) for c in bed.known.velocities], u),
+        *_finite(Reason.REFERENCE_NOT_FINITE, bed.known.positions, q_ref),
         *_moving(bed, q, u, q_ref),
-        *_commanded(bed, torque, opening, grip),
+        *_commanded(bed, setpoints),
     ]
-    code = ca.SX(Reason.PASSED)
-    for holds, reason in reversed(in_order):
-        code = ca.if_else(holds, code, reason)
-    return ca.Function("limits", [angle, rate, pose, ages, q, u, q_ref, torque, opening, grip], [code])
+    names = [subject.name for subject in subjects(bed)]
+    found = ca.SX.zeros(4)
+    for limit in reversed(in_order):
+        broken = ca.vertcat(limit.reason, names.index(limit.subject), limit.value, limit.limit)
+        found = ca.if_else(limit.holds, found, broken)
+    given = [ca.vertcat(ca.SX(0, 1), *measured.values()), status, ages, q, u, q_ref]
+    return ca.Function("limits", [*given, ca.vertcat(ca.SX(0, 1), *setpoints.values())], [found])
 
 
-def _measured(bed: Testbed, angle: ca.SX, rate: ca.SX, pose: ca.SX, ages: ca.SX) -> list[Limit]:
-    measured = [angle, rate, pose] if _floats(bed) else [angle, rate]
-    # Only without a controller a limit may be missing, and then there is nothing to watch.
-    return [
-        (_finite(*measured), Reason.SAMPLE_NOT_FINITE),
-        (ages[0] <= (bed.safety.joint_sensor_age_s or math.inf), Reason.JOINT_SENSORS_STALE),
-        (ages[1] <= (bed.safety.vision_age_s or math.inf), Reason.VISION_STALE),
-    ]
+def _devices(bed: Testbed, measured: Mapping[str, ca.SX], status: ca.SX, ages: ca.SX) -> Iterator[Limit]:
+    for i, (name, device) in enumerate(bed.sensors.items()):
+        own = [Coordinate(f"{name} {c.name}", c.unit) for c in device.signals(bed)]
+        yield Limit(status[i] != Status.BROKEN, Reason.SENSOR_FAULT, name, status[i], float(Status.BROKEN))
+        for limit in _finite(Reason.SAMPLE_NOT_FINITE, own, measured[name]):
+            yield limit._replace(holds=ca.logic_or(limit.holds, status[i] == Status.NO_FRAME))
+        if bed.controller is not None:
+            age = bed.age_limit(name)
+            yield Limit(ages[i] <= age, Reason.SENSOR_STALE, name, ages[i], age)
+    for i, name in enumerate(bed.actuators, start=len(measured)):
+        # NO_FRAME stands before the first set point has gone out.
+        yield Limit(status[i] <= Status.NO_FRAME, Reason.ACTUATOR_FAULT, name, status[i], float(Status.NO_FRAME))
 
 
-def _moving(bed: Testbed, q: ca.SX, u: ca.SX, q_ref: ca.SX) -> list[Limit]:
-    safety, coordinates = bed.safety, bed.estimated_velocities
-    names, n = [c.name for c in coordinates], len(coordinates)
-    lower, upper, rate = [-math.inf] * n, [math.inf] * n, [math.inf] * n
-    why_place, why_rate = [Reason.JOINT_LIMIT] * n, [Reason.JOINT_TOO_FAST] * n
-    for joint in safety.joints:
-        i = names.index(joint.joint)
-        lower[i], upper[i], rate[i] = joint.lower_rad, joint.upper_rad, joint.rate_rad_s
-    found = [(_finite(q, u), Reason.STATE_NOT_FINITE), (_finite(q_ref), Reason.REFERENCE_NOT_FINITE)]
-    if _floats(bed):
-        why_place[:3], why_rate[:3] = [Reason.TABLE_EDGE] * 3, [Reason.BASE_TOO_FAST] * 3
-        rate[2] = safety.base_rate_rad_s or math.inf
+def _moving(bed: Testbed, q: ca.SX, u: ca.SX, q_ref: ca.SX) -> Iterator[Limit]:
+    safety, known = bed.safety, bed.known
+    names = [c.name for c in known.velocities]
+    in_table = [module for module in known.modules if module.base == "floating" and module.dimension == "planar"]
+    for module in in_table:
         if safety.table_m:
-            lower[:2], upper[:2] = safety.table_m[:2], safety.table_m[2:]
-    found += [(_between(lower[i], q[i], upper[i]), why_place[i]) for i in range(n)]
-    found += [(_between(-rate[i], u[i], rate[i]), why_rate[i]) for i in range(n)]
-    if _floats(bed) and safety.base_speed_m_s:
-        found.append((ca.norm_2(u[:2]) <= safety.base_speed_m_s, Reason.BASE_TOO_FAST))
-    for i, c in enumerate(coordinates):
-        error = safety.tracking_error_m if c.unit == "m/s" else safety.tracking_error_rad
-        found.append((ca.fabs(q_ref[i] - q[i]) <= (error or math.inf), Reason.TRACKING_ERROR))
-    return found
+            for i, lower, upper in zip(
+                _indices(known.root_q(module)), safety.table_m[:2], safety.table_m[2:], strict=False
+            ):
+                yield from _within(q[i], lower, upper, Reason.TABLE_EDGE, known.positions[i].name)
+    for joint in safety.joints:
+        if joint.joint in names:
+            i = known.joint_q(joint.joint)
+            yield from _within(q[i], joint.lower_rad, joint.upper_rad, Reason.JOINT_LIMIT, joint.joint)
+    for module in in_table:
+        x, y, heading = _indices(known.root_u(module))
+        name, rate = known.velocities[heading].name, safety.base_rate_rad_s
+        if rate:
+            yield from _within(u[heading], -rate, rate, Reason.BASE_TOO_FAST, f"{name} rate")
+        if safety.base_speed_m_s:
+            speed = ca.norm_2(ca.vertcat(u[x], u[y]))
+            name = f"{known.velocities[x].name} rate"
+            yield Limit(speed <= safety.base_speed_m_s, Reason.BASE_TOO_FAST, name, speed, safety.base_speed_m_s)
+    for joint in safety.joints:
+        if joint.joint in names:
+            i, rate = known.joint_u(joint.joint), joint.rate_rad_s
+            yield from _within(u[i], -rate, rate, Reason.JOINT_TOO_FAST, f"{joint.joint} rate")
+    for module in bed.controlled:
+        for i in _indices(known.q[module.name]):
+            c = known.positions[i]
+            if c.unit in ("m", "rad"):
+                error, most = q_ref[i] - q[i], safety.tracking_error_m if c.unit == "m" else safety.tracking_error_rad
+                yield Limit(ca.fabs(error) <= most, Reason.TRACKING_ERROR, c.name, error, most)
 
 
-def _commanded(bed: Testbed, torque: ca.SX, opening: ca.SX, grip: ca.SX) -> list[Limit]:
-    motors = bed.devices.motors
-    return [
-        (_finite(torque, opening, grip), Reason.COMMAND_NOT_FINITE),
-        *((_between(0.0, each, 1.0), Reason.OPENING_OUT_OF_RANGE) for each in ca.vertsplit(opening)),
-        *((ca.logic_or(each == 0, each == 1), Reason.GRIP_OUT_OF_RANGE) for each in ca.vertsplit(grip)),
-        *(
-            (_between(-motor.torque_limit_n_m, torque[i], motor.torque_limit_n_m), Reason.TORQUE_CLAMPED)
-            for i, motor in enumerate(motors)
-        ),
-    ]
+def _commanded(bed: Testbed, setpoints: Mapping[str, ca.SX]) -> Iterator[Limit]:
+    signals = {
+        name: [Coordinate(f"{name} {c.name}", c.unit) for c in device.signals(bed)]
+        for name, device in bed.actuators.items()
+    }
+    for name in bed.actuators:
+        yield from _finite(Reason.COMMAND_NOT_FINITE, signals[name], setpoints[name])
+    for clamps in (False, True):  # what ends the run comes first
+        reason = Reason.SETPOINT_CLAMPED if clamps else Reason.SETPOINT_OUT_OF_RANGE
+        for name, device in bed.actuators.items():
+            if device.clamps is not clamps:
+                continue
+            for i, (lower, upper) in enumerate(device.bounds(bed)):
+                value, subject = setpoints[name][i], signals[name][i].name
+                if device.binary:
+                    yield Limit(ca.logic_or(value == lower, value == upper), reason, subject, value, upper)
+                else:
+                    yield from _within(value, lower, upper, reason, subject)
 
 
-def _floats(bed: Testbed) -> bool:
-    """Whether there is a floating base whose pose is estimated."""
-    return bed.controller is not None and bed.robot.base == "floating"
+def _signals(bed: Testbed, devices: Mapping[str, Device]) -> Iterator[tuple[str, Coordinate]]:
+    for name, device in devices.items():
+        for signal in device.signals(bed):
+            yield name, signal
 
 
-def _finite(*vectors: ca.SX) -> ca.SX:
-    """A sum is finite only if all its parts are."""
-    return ca.fabs(ca.sum1(ca.vertcat(*vectors))) <= sys.float_info.max
+def _finite(reason: Reason, names: Sequence[Coordinate], values: ca.SX) -> Iterator[Limit]:
+    for i, name in enumerate(names):
+        yield Limit(ca.fabs(values[i]) <= sys.float_info.max, reason, name.name, values[i], math.nan)
 
 
-def _between(lower: float, x: ca.SX, upper: float) -> ca.SX:
-    """False also for what is not a number."""
-    return ca.logic_and(lower <= x, x <= upper)
+def _within(value: ca.SX, lower: float, upper: float, reason: Reason, subject: str) -> Iterator[Limit]:
+    """False also for NaN."""
+    yield Limit(value >= lower, reason, subject, value, lower)
+    yield Limit(value <= upper, reason, subject, value, upper)
+
+
+def _indices(part: slice) -> range:
+    return range(part.start, part.stop)

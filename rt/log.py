@@ -23,8 +23,18 @@ from granite.config.errors import InputError
 from granite.config.loader import from_json
 from granite.config.records import Array
 from granite.config.testbed import Testbed
-from granite.rt.channels import Channels
-from granite.rt.mcap_file import ATTACHMENT, CDR_HEADER, EVENTS, FINGERPRINT, FORMAT, METADATA, SUMMARY, fingerprint
+from granite.rt.channels import Channels, read_layout
+from granite.rt.mcap_file import (
+    CDR_HEADER,
+    CHANNELS,
+    EVENTS,
+    FINGERPRINTS,
+    FORMAT,
+    METADATA,
+    SUMMARY,
+    TESTBED,
+    fingerprint,
+)
 
 #: what a record that was cut or spoilt can raise
 _BROKEN = (McapError, ValueError, KeyError, struct.error, zstandard.ZstdError, OverflowError, MemoryError)
@@ -64,12 +74,19 @@ def read_log(path: Path | str) -> Log:
         raise InputError(f"log '{path}' is cut off before its configuration: expected a whole log")
     if (version := content.info.get("format")) != FORMAT:
         raise InputError(f"log '{path}' has format {version}, expected format {FORMAT}: it is of another Granite")
-    if content.bed_json is None:
-        raise InputError(f"log '{path}' is cut off before its configuration: expected a whole log")
-    if fingerprint(content.bed_json) != content.info.get(FINGERPRINT):
-        raise InputError(f"log '{path}' has a damaged configuration: expected the one it was written with")
-    bed = from_json(content.bed_json, f"log '{path}'")
-    channels = Channels(bed)
+    for name, key in FINGERPRINTS.items():
+        if name not in content.attachments:
+            raise InputError(f"log '{path}' is cut off before its configuration: expected a whole log")
+        if fingerprint(content.attachments[name]) != content.info.get(key):
+            raise InputError(f"log '{path}' has a damaged configuration: expected the one it was written with")
+    # What a user's own part is named by stays as it is: reading a log runs no code of theirs.
+    bed = from_json(content.attachments[TESTBED], f"log '{path}'", opaque=True)
+    try:
+        channels = Channels(read_layout(json.loads(content.attachments[CHANNELS])))
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise InputError(
+            f"log '{path}' has a damaged layout ({error}): expected the one it was written with"
+        ) from error
     rows = _rows(content, channels, path)
     if len(rows) == 0:
         raise InputError(f"log '{path}' has no complete tick: the run ended before the first, or the file is cut off")
@@ -89,7 +106,7 @@ class _Content:
 
     def __init__(self) -> None:
         self.info: dict[str, str] | None = None
-        self.bed_json: str | None = None
+        self.attachments: dict[str, str] = {}
         #: by topic: its message definition, and its messages
         self.definitions: dict[str, str] = {}
         self.messages: dict[str, list[bytes]] = {}
@@ -108,8 +125,8 @@ class _Content:
             self._by_channel[record.id] = self.messages.setdefault(record.topic, [])
         elif isinstance(record, Metadata) and record.name == METADATA:
             self.info = record.metadata
-        elif isinstance(record, Attachment) and record.name == ATTACHMENT:
-            self.bed_json = record.data.decode()
+        elif isinstance(record, Attachment) and record.name in FINGERPRINTS:
+            self.attachments[record.name] = record.data.decode()
 
     def _add_chunk(self, chunk: Chunk) -> None:
         """Walk the records of a chunk here: the library takes ten times as long for millions of messages."""

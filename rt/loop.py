@@ -16,10 +16,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from granite.config.errors import PlantLostError
-from granite.config.records import Applied, Command, Sample, Verdict, new
+from granite.config.records import STEPS, Command, Frame, Sample, Timing, Truth, Verdict
 from granite.config.testbed import Testbed
 from granite.controllers.stack import Stack
-from granite.rt.channels import STEPS, Channels, Timing, Truth
+from granite.rt.channels import Channels
 from granite.rt.clock import Clock
 from granite.rt.guard import Guard
 from granite.rt.reasons import Reason
@@ -27,11 +27,11 @@ from granite.rt.reasons import Reason
 _LAPS = Struct(f"{len(STEPS)}d").pack
 
 
-class Devices(Protocol):
+class ReadsAndWrites(Protocol):
     """What the tick reads and writes: a `DeviceSet`, or the log of one."""
 
     def read(self, t: float) -> Sample: ...  # noqa: D102
-    def write(self, t: float, command: Command) -> Applied: ...  # noqa: D102
+    def write(self, t: float, command: Command) -> tuple[Frame, ...]: ...  # noqa: D102
     def stop(self, t: float) -> None: ...  # noqa: D102
 
 
@@ -50,6 +50,7 @@ class Outcome:
     ticks: int = 0
     overruns: int = 0
     t: float = 0.0
+    verdict: Verdict | None = field(default=None, repr=False)
     fault: BaseException | None = field(default=None, repr=False)
 
 
@@ -59,7 +60,8 @@ class Loop:
     def __init__(
         self,
         bed: Testbed,
-        devices: Devices,
+        channels: Channels,
+        devices: ReadsAndWrites,
         stack: Stack,
         guard: Guard,
         clock: Clock,
@@ -70,7 +72,7 @@ class Loop:
         """`truth` tells what a simulated plant does at a time; `between` lets it go on to the next tick."""
         self._bed, self._devices, self._stack, self._guard = bed, devices, stack, guard
         self._clock, self._sink, self._truth, self._between = clock, sink, truth, between
-        self._channels = Channels(bed)
+        self._channels = channels
         self._record_lap = 0.0  # known only after the row is gone: each row has that of the tick before
         self._lost = 0
         self._asked_to_stop = False
@@ -95,7 +97,7 @@ class Loop:
         applied = self._devices.write(t, verdict.command)
         t7 = perf_counter()
         laps = _LAPS(t1 - t0, t2 - t1, t3 - t2, t4 - t3, t5 - t4, t6 - t5, t7 - t6, self._record_lap)
-        timing = new(Timing, (k, t, delay, np.frombuffer(laps), self._lost, self.outcome.overruns))
+        timing = Timing(k, t, delay, np.frombuffer(laps), self._lost, self.outcome.overruns)
         truth = self._truth(t) if self._truth else None
         row = self._channels.pack(sample, state, reference, demand, command, verdict, applied, truth, timing)
         self._lost = self._sink.record(row)
@@ -132,6 +134,7 @@ class Loop:
             if self._between:
                 self._between(outcome.t + period)
             if verdict.stop or self._asked_to_stop:
+                outcome.verdict = verdict
                 outcome.reason = Reason(verdict.reason) if verdict.stop else Reason.OPERATOR_STOP
                 return
             late = int(self._clock.now() / period) - k

@@ -1,9 +1,9 @@
 """A log as it lies on disk: an MCAP file that viewers open without code of ours.
 
 Each topic of a row is a message: a ROS 2 message of float64 fields in CDR, which is a header of four bytes
-and then the doubles as they are. The whole testbed goes in as the attachment `testbed.json`, what else
-describes the run as the metadata record `granite`; both stand in front, so that a file that was cut still
-has them. What happened is on `/events` and the run's own summary on `/summary`, both as JSON.
+and then the doubles as they are. The whole testbed goes in as the attachment `testbed.json`, the layout of its rows as
+`channels.json`, what else describes the run as the metadata record `granite`; all stand in front, so that a file that
+was cut still has them. What happened is on `/events` and the run's own summary on `/summary`, both as JSON.
 """
 
 from __future__ import annotations
@@ -21,10 +21,12 @@ from granite.config.records import Array
 from granite.rt.channels import Channels, Topic
 
 #: raised with every change that an older reader would misread
-FORMAT = "2"
+FORMAT = "3"
 METADATA = "granite"
-ATTACHMENT = "testbed.json"
-FINGERPRINT = "testbed_sha256"
+TESTBED = "testbed.json"
+CHANNELS = "channels.json"
+#: the metadata that holds the fingerprint of each attachment
+FINGERPRINTS = {TESTBED: "testbed_sha256", CHANNELS: "channels_sha256"}
 EVENTS = "/events"
 SUMMARY = "/summary"
 #: little-endian CDR, as ROS 2 writes it
@@ -61,15 +63,17 @@ class McapFile:
         # Level 1: as small as the usual level 3 on such rows, in two thirds of the time.
         options = MCAPWriteOptions(compression_threads=0, compression_level=1)
         self._writer = foxglove.open_mcap(path, allow_overwrite=overwrite, context=context, writer_options=options)
-        own = {"format": FORMAT, FINGERPRINT: fingerprint(bed_json)}
-        self._writer.write_metadata(METADATA, {**metadata, **own})
-        self._writer.attach(
-            log_time=start_ns,
-            create_time=start_ns,
-            name=ATTACHMENT,
-            media_type="application/json",
-            data=bed_json.encode(),
-        )
+        attachments = {TESTBED: bed_json, CHANNELS: json.dumps(channels.layout())}
+        own = {FINGERPRINTS[name]: fingerprint(text) for name, text in attachments.items()}
+        self._writer.write_metadata(METADATA, {**metadata, "format": FORMAT, **own})
+        for name, text in attachments.items():
+            self._writer.attach(
+                log_time=start_ns,
+                create_time=start_ns,
+                name=name,
+                media_type="application/json",
+                data=text.encode(),
+            )
         self._writer.flush()
         self._topics = channels.topics
         self._channels = [
@@ -115,9 +119,9 @@ class McapFile:
         return self._start_ns + round(t * 1e9)
 
 
-def fingerprint(bed_json: str) -> str:
-    """By which a reader knows that the configuration is whole; the library does not check attachments."""
-    return hashlib.sha256(bed_json.encode()).hexdigest()
+def fingerprint(text: str) -> str:
+    """By which a reader knows that an attachment is whole; the library does not check them."""
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _schema(topic: Topic) -> Schema:

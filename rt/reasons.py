@@ -10,16 +10,16 @@ class Reason(IntEnum):
 
     PASSED = 0
     WAITING_FOR_SENSORS = 1
-    TORQUE_CLAMPED = 2
+    SETPOINT_CLAMPED = 2
     SENSORS_NEVER_REPORTED = 10
     SAMPLE_NOT_FINITE = 11
     STATE_NOT_FINITE = 12
     COMMAND_NOT_FINITE = 13
-    OPENING_OUT_OF_RANGE = 14
+    SETPOINT_OUT_OF_RANGE = 14
     REFERENCE_NOT_FINITE = 15
-    GRIP_OUT_OF_RANGE = 16
-    JOINT_SENSORS_STALE = 20
-    VISION_STALE = 21
+    SENSOR_STALE = 20
+    SENSOR_FAULT = 21
+    ACTUATOR_FAULT = 22
     TABLE_EDGE = 30
     BASE_TOO_FAST = 31
     JOINT_LIMIT = 32
@@ -44,21 +44,21 @@ class Reason(IntEnum):
 _TEXT = {
     Reason.PASSED: "the command went out unchanged",
     Reason.WAITING_FOR_SENSORS: "a sensor has not reported yet, so the actuators rest",
-    Reason.TORQUE_CLAMPED: "a torque was beyond the motor's limit and was cut to it",
+    Reason.SETPOINT_CLAMPED: "a set point was beyond the actuator's limit and was cut to it",
     Reason.SENSORS_NEVER_REPORTED: "a sensor did not report within safety.start_up_s",
     Reason.SAMPLE_NOT_FINITE: "a measurement was not a finite number",
     Reason.STATE_NOT_FINITE: "the estimate was not a finite number",
     Reason.COMMAND_NOT_FINITE: "the command was not a finite number",
     Reason.REFERENCE_NOT_FINITE: "the reference was not a finite number",
-    Reason.OPENING_OUT_OF_RANGE: "a valve was told to open by less than nothing or more than all",
-    Reason.GRIP_OUT_OF_RANGE: "a grip was told neither to hold nor to let go",
-    Reason.JOINT_SENSORS_STALE: "the joint sensors were silent for longer than safety.joint_sensor_age_s",
-    Reason.VISION_STALE: "the newest pose was older than safety.vision_age_s",
-    Reason.TABLE_EDGE: "the base left the area of safety.table_m",
-    Reason.BASE_TOO_FAST: "the base was faster than safety.base_speed_m_s or safety.base_rate_rad_s",
+    Reason.SETPOINT_OUT_OF_RANGE: "a set point was outside the range of its actuator",
+    Reason.SENSOR_STALE: "the newest frame of a sensor was older than safety.age_s allows",
+    Reason.SENSOR_FAULT: "a sensor reported that it is broken",
+    Reason.ACTUATOR_FAULT: "an actuator was silent, refused its set point, or reported that it is broken",
+    Reason.TABLE_EDGE: "a base left the area of safety.table_m",
+    Reason.BASE_TOO_FAST: "a base was faster than safety.base_speed_m_s or safety.base_rate_rad_s",
     Reason.JOINT_LIMIT: "a joint was outside its limits in safety.joints",
     Reason.JOINT_TOO_FAST: "a joint was faster than its rate_rad_s in safety.joints",
-    Reason.TRACKING_ERROR: "the robot was further from its reference than safety allows",
+    Reason.TRACKING_ERROR: "a coordinate was further from its reference than safety allows",
     Reason.OVERRUN: "a tick missed its deadline and loop.overrun is 'stop'",
     Reason.OPERATOR_STOP: "the operator asked for it",
     Reason.FAULT: "an exception was raised inside the loop",

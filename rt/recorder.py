@@ -8,7 +8,6 @@ signals to end it go unheard until then. If the process dies, the loop goes on a
 from __future__ import annotations
 
 import contextlib
-import importlib.metadata
 import json
 import os
 import subprocess
@@ -18,7 +17,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from granite.config.errors import InputError
+from granite.config.errors import LogError
 from granite.config.loader import to_json
 from granite.config.testbed import Testbed
 from granite.rt.channels import Channels
@@ -52,6 +51,7 @@ class Recorder:
     def start(
         cls,
         bed: Testbed,
+        channels: Channels,
         path: Path | str,
         *,
         info: Mapping[str, str],
@@ -65,20 +65,13 @@ class Recorder:
         `info` goes into the log's metadata, `start_ns` is the wall time at t = 0, and `progress` draws a bar on
         standard error. In virtual time there is no deadline: a full ring is waited for.
         """
-        channels = Channels(bed)
         ring = Ring.create(bed.recording.ring_rows, channels.width)
         order = {
             "path": os.fspath(path),
             "overwrite": overwrite,
             "bed": to_json(bed),
-            "metadata": {
-                "granite": importlib.metadata.version("granite-robotics"),
-                "bed": bed.name,
-                "seed": str(bed.seed),
-                "mode": "virtual" if virtual else "realtime",
-                "start_ns": str(start_ns),
-                **info,
-            },
+            "layout": channels.layout(),
+            "metadata": {**info, "start_ns": str(start_ns)},
             "progress": progress,
             "start_ns": start_ns,
             "ring": ring.descriptor,
@@ -99,7 +92,7 @@ class Recorder:
         if answer != {"ready": True}:
             process.wait()
             recorder._let_go()
-            raise InputError(answer.get("failure", f"log '{path}': the recorder ended before it began"))
+            raise LogError(answer.get("failure", f"log '{path}': the recorder ended before it began"))
         return recorder
 
     def record(self, row: bytes) -> int:

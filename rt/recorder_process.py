@@ -22,7 +22,7 @@ from rich.progress import Progress
 from granite.config.loader import from_json
 from granite.config.records import Array
 from granite.config.testbed import Testbed
-from granite.rt.channels import Channels
+from granite.rt.channels import Channels, read_layout
 from granite.rt.events import Events
 from granite.rt.mcap_file import McapFile
 from granite.rt.ring import Ring
@@ -41,9 +41,9 @@ def main() -> None:
     for ending in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(ending, signal.SIG_IGN)
     order = json.loads(sys.stdin.readline())
-    bed = from_json(order["bed"])
+    bed = from_json(order["bed"], opaque=True)
     _stand_back(bed.loop.cpu)
-    channels = Channels(bed)
+    channels = Channels(read_layout(order["layout"]))
     ring = Ring(order["ring"], bed.recording.ring_rows, channels.width)
     path = order["path"]
     try:
@@ -55,7 +55,7 @@ def main() -> None:
         _answer(failure=f"log '{path}' can't be written: {error}")
         return
     _answer(ready=True)
-    events, summary = Events(bed, channels, file.event), Summary(bed)
+    events, summary = Events(bed, channels, file.event), Summary(bed, channels)
     try:
         with _progress(bed, order["progress"]) as show:
             drain(ring, file, (file.write, events.look, summary.update, show), lambda: os.getppid() != order["loop"])

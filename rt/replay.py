@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from granite.config.records import Applied, Array, Command, Sample
+from granite.config.loader import from_json, to_json
+from granite.config.parts import fingerprint
+from granite.config.records import Array, Command, Frame, Sample, Tick
 from granite.controllers.stack import build_stack
-from granite.rt.channels import Channels, Tick
+from granite.rt.channels import Channels
 from granite.rt.clock import VirtualClock
 from granite.rt.guard import Guard
 from granite.rt.log import Log
@@ -39,22 +42,30 @@ class Replay:
     values: int  #: compared
     first: Difference | None
     gap: int | None  #: tick after which rows are missing in the log, where the replay had to end
+    changed: tuple[str, ...] = ()  #: files of the testbed's own parts that are not what they were in the run
 
 
 def replay(log: Log, progress: Callable[[int], None] | None = None) -> Replay:
     """Run the log through fresh controllers; stops at the first difference or at the first missing row."""
     rows, gap = _without_gap(log)
-    devices, comparison = _LoggedDevices(), _Comparison(log.channels)
-    loop = Loop(log.bed, devices, build_stack(log.bed), Guard(log.bed), VirtualClock(), comparison)
+    devices, comparison, changed = _LoggedDevices(), _Comparison(log.channels), changed_sources(log)
+    bed = from_json(to_json(log.bed), f"log of {log.bed.name}")  # now with the code of all its parts
+    loop = Loop(bed, log.channels, devices, build_stack(bed), Guard(bed), VirtualClock(), comparison)
     for i, row in enumerate(rows):
         devices.now = comparison.now = tick = log.channels.read(row)
         comparison.logged = row
         loop.tick(tick.timing.tick, tick.sample.t, tick.timing.delay)
         if comparison.first is not None:
-            return Replay(i + 1, (i + 1) * comparison.width, comparison.first, None)
+            return Replay(i + 1, (i + 1) * comparison.width, comparison.first, None, changed)
         if progress:
             progress(i + 1)
-    return Replay(len(rows), len(rows) * comparison.width, None, gap)
+    return Replay(len(rows), len(rows) * comparison.width, None, gap, changed)
+
+
+def changed_sources(log: Log) -> tuple[str, ...]:
+    """The files of a user's own parts whose content differs from that of the run."""
+    recorded: dict[str, str] = json.loads(log.info.get("sources", "{}"))
+    return tuple(file for file, content in recorded.items() if fingerprint(file) != content)
 
 
 def _without_gap(log: Log) -> tuple[Array, int | None]:
@@ -76,7 +87,7 @@ class _LoggedDevices:
     def read(self, t: float) -> Sample:
         return self.now.sample
 
-    def write(self, t: float, command: Command) -> Applied:
+    def write(self, t: float, command: Command) -> tuple[Frame, ...]:
         return self.now.applied
 
     def stop(self, t: float) -> None:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter, deque
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from granite.config.records import Array
+from granite.config.devices.motors import Motors
+from granite.config.devices.thrusters import Thrusters
+from granite.config.records import STEPS, Array
 from granite.config.testbed import Testbed
 from granite.rt.audit import AuditVerdict
-from granite.rt.channels import STEPS, Channels
+from granite.rt.channels import Channels
 from granite.rt.contact_summary import ContactSummary
 from granite.rt.reasons import Reason
 
@@ -55,9 +58,9 @@ class Histogram:
 class Summary:
     """Accumulates rows; `result` may be asked at any time."""
 
-    def __init__(self, bed: Testbed) -> None:
-        self._bed, self._channels = bed, Channels(bed)
-        at = self._channels.place
+    def __init__(self, bed: Testbed, channels: Channels) -> None:
+        self._bed, self._channels = bed, channels
+        at = channels.place
         self._t, self._tick = at("/timing", "scheduled"), at("/timing", "tick")
         self._ready, self._reason = at("/state", "ready"), at("/verdict", "reason")
         self._reference, self._estimate, self._truth = (
@@ -67,14 +70,17 @@ class Summary:
         )
         self._rates = at("/truth", "u"), at("/state", "u")
         self._expected, self._delivered = at("/verdict", "thrust"), at("/truth", "thrust")
-        self._torque, self._opening = at("/applied", "torque"), at("/applied", "opening")
+        self._torque = _columns(channels, bed.devices_of(Motors))
+        self._opening = _columns(channels, bed.devices_of(Thrusters))
+        #: where the coordinates that the controller knows stand among those of all modules
+        self._among_all = [bed.positions.index(c) for c in bed.known.positions]
         self._steps, self._delay = at("/timing", "steps"), at("/timing", "delay")
         self._counters = at("/timing", "lost"), at("/timing", "overruns")
-        n = len(bed.estimated_positions)
+        n = len(bed.known.positions)
         self._n, self._n_ready, self._n_true = 0, 0, 0
         self._peak, self._square, self._estimate_peak = np.zeros(n), np.zeros(n), np.zeros(n)
-        self._torque_peak = np.zeros(len(bed.devices.motors))
-        n_thrusters = len(bed.devices.thrusters.units) if bed.devices.thrusters else 0
+        self._torque_peak = np.zeros(len(bed.motors))
+        n_thrusters = len(bed.thrusters)
         self._impulse, self._pulses = np.zeros(n_thrusters), np.zeros(n_thrusters, dtype=int)
         self._open = np.zeros(n_thrusters, dtype=bool)
         self._reasons: Counter[int] = Counter()
@@ -98,18 +104,18 @@ class Summary:
         ready = rows[rows[:, self._ready] == 1.0]
         self._n_ready += len(ready)
         if len(ready):
-            true, n = self._has_truth(ready), len(self._peak)
-            actual = np.where(true[:, None], ready[:, self._truth][:, :n], ready[:, self._estimate])
+            true, truth = self._has_truth(ready), ready[:, self._truth][:, self._among_all]
+            actual = np.where(true[:, None], truth, ready[:, self._estimate])
             error = actual - ready[:, self._reference]
             self._peak = np.maximum(self._peak, np.abs(error).max(axis=0))
             self._square += np.square(error).sum(axis=0)
             self._tail.append((ready[:, self._t].copy(), error))
-            off = np.abs(ready[true, self._estimate] - ready[true, self._truth][:, :n])
+            off = np.abs(ready[true, self._estimate] - truth[true])
             self._estimate_peak = np.maximum(self._estimate_peak, off.max(axis=0, initial=0.0))
         while self._tail and self._tail[0][0][-1] < self._settled_from():
             self._tail.popleft()
         self._reasons.update(rows[:, self._reason].astype(int).tolist())
-        self._torque_peak = np.maximum(self._torque_peak, np.abs(rows[:, self._torque]).max(axis=0))
+        self._torque_peak = np.maximum(self._torque_peak, np.abs(rows[:, self._torque]).max(axis=0, initial=0.0))
         for i, step in enumerate(STEPS):
             self._histograms[step].add(rows[:, self._steps][:, i])
         self._histograms["tick"].add(rows[:, self._steps].sum(axis=1))
@@ -125,10 +131,10 @@ class Summary:
         positions, velocities = bed.positions, bed.velocities
         q, u = last[self._truth], last[self._rates[0]]
         if not known:
-            positions, velocities = bed.estimated_positions, bed.estimated_velocities
+            positions, velocities = bed.known.positions, bed.known.velocities
             q, u = last[self._estimate], last[self._rates[1]]
         lost, overruns = (int(last[i]) for i in self._counters)
-        peaks = zip(bed.estimated_positions, self._estimate_peak, strict=True)
+        peaks = zip(bed.known.positions, self._estimate_peak, strict=True)
         estimated = peaks if truth and self._n_ready else ()
         return {
             "ticks": self._n,
@@ -138,7 +144,7 @@ class Summary:
             "estimation_error": {c.name: {"unit": c.unit, "max": float(x)} for c, x in estimated},
             "torque": {
                 motor.joint: {"unit": "N m", "max": float(peak)}
-                for motor, peak in zip(bed.devices.motors, self._torque_peak, strict=True)
+                for motor, peak in zip(bed.motors, self._torque_peak, strict=True)
             },
             "propellant": self._propellant(),
             **self._contacts.result(),
@@ -165,21 +171,17 @@ class Summary:
                 "rms": float(rms[i]),
                 "max_in_last_5_s": float(settled[i]),
             }
-            for i, c in enumerate(self._bed.estimated_positions)
+            for i, c in enumerate(self._bed.known.positions)
         }
 
     def _propellant(self) -> dict[str, Any]:
-        thrusters = self._bed.devices.thrusters
-        total = float(self._impulse.sum())
-        if thrusters is None:
-            return {"impulse_n_s": 0.0, "mass_g": 0.0, "pulses": 0, "by_thruster_n_s": {}}
+        devices = self._bed.devices_of(Thrusters).values()
+        exhaust = np.array([d.specific_impulse_s * STANDARD_GRAVITY for d in devices for _ in d.units])
         return {
-            "impulse_n_s": total,
-            "mass_g": total / (thrusters.specific_impulse_s * STANDARD_GRAVITY) * 1e3,
+            "impulse_n_s": float(self._impulse.sum()),
+            "mass_g": float((self._impulse / exhaust).sum() * 1e3),
             "pulses": int(self._pulses.sum()),
-            "by_thruster_n_s": {
-                unit.name: float(impulse) for unit, impulse in zip(thrusters.units, self._impulse, strict=True)
-            },
+            "by_thruster_n_s": dict(zip(self._bed.thruster_names, self._impulse.tolist(), strict=True)),
         }
 
     def _settled_from(self) -> float:
@@ -207,3 +209,9 @@ class Summary:
         opened = np.vstack((self._open, rows[:, self._opening] > 0))
         self._pulses += (opened[1:] & ~opened[:-1]).sum(axis=0)
         self._open = opened[-1]
+
+
+def _columns(channels: Channels, devices: Iterable[str]) -> list[int]:
+    """Where the values that these actuators applied stand in a row, device after device."""
+    places = [channels.place("/applied", f"{name}.values") for name in devices]
+    return [i for place in places if isinstance(place, slice) for i in range(place.start, place.stop)]

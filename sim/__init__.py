@@ -1,1 +1,10 @@
-"""The simulated lab: the plant, its table, and every device with its faults, behind the driver contract."""
+"""The simulated lab: the plant, its table, and every device with its imperfections, behind the driver contract."""
+
+#: the simulated device of each kind
+KINDS = {
+    "joint_sensors": "joint_sensors:SimulatedJointSensors",
+    "vision": "vision:SimulatedVision",
+    "motors": "motors:SimulatedMotors",
+    "thrusters": "thrusters:SimulatedThrusters",
+    "grips": "grips:SimulatedGrips",
+}

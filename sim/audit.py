@@ -20,7 +20,7 @@ class Audit:
 
     def look(self, felt: Felt) -> Array:
         """Kinetic energy, energy, work, momentum, angular momentum, gap, slip and independence now."""
-        balance = self._energy.balance(*self._plant.live)
+        balance = self._energy.balance(self._plant.q, self._plant.u)
         return np.array(
             (
                 balance.kinetic,

@@ -32,7 +32,7 @@ class Contacts:
         by_themselves = {c.name for c in bed.contacts if KINDS[c.kind].one_sided}
         # Where no hold is named every contact is closed, but for those that decide themselves.
         sets = [frozenset(closed) for closed in bed.contact_sets]
-        if not bed.behaviour.holds:
+        if not bed.holds:
             sets = [sets[0] - by_themselves]
         #: whether contacts change by themselves
         self.watches = any(c.name in by_themselves or rubs(c) for c in bed.contacts)

@@ -8,9 +8,11 @@ from typing import Generic, NamedTuple, TypeVar
 import casadi as ca
 import numpy as np
 
+from granite.config.devices.joint_sensors import JointSensors
+from granite.config.devices.thrusters import Thrusters
 from granite.config.records import Array
 from granite.config.testbed import Testbed
-from granite.sim.forces import n_thrusters
+from granite.sim.forces import n_held, n_thrusters
 from granite.sim.motion import Motion
 from granite.sim.rate_filter import RateFilter
 
@@ -23,7 +25,7 @@ class State(NamedTuple, Generic[Part]):
     q: Part  #: coordinates of all modules (n_q)
     u: Part  #: their velocities (n_u)
     extra: Part  #: what else moves with them: time and work, where they are asked for
-    left: Part  #: impulse in the tank (1) [N s]; NaN: no tank
+    left: Part  #: impulse in the tank of each device of thrusters [N s]; NaN: no tank
     used: Part  #: impulse delivered so far (1) [N s]
     pushed: Part  #: sum of the thrusts over the steps, for their mean (n_t) [N]
     lag: Part  #: of the first stage of the rate filters (n_s) [rad]
@@ -33,9 +35,9 @@ class State(NamedTuple, Generic[Part]):
 def initial_state(bed: Testbed, q: Array, u: Array, n_extra: int) -> State[Array]:
     """A full tank, and filters without a transient."""
     angles, rates = _sensed(bed)
-    rate_filter = _rate_filter(bed)
-    lag = rate_filter.steady_lag(u[rates]) if rate_filter else np.zeros(len(rates))
-    tank = np.array([_tank(bed) or math.nan])
+    filters = zip(_rate_filters(bed), u[rates], strict=True)
+    lag = np.array([rate_filter.steady_lag(rate) if rate_filter else 0.0 for rate_filter, rate in filters])
+    tank = np.array([_tank(device) or math.nan for device in bed.devices_of(Thrusters).values()])
     joints = np.concatenate([q[angles], u[rates]])
     return State(q, u, np.zeros(n_extra), tank, np.zeros(1), np.zeros(n_thrusters(bed)), lag, joints)
 
@@ -87,14 +89,16 @@ def lab_function(bed: Testbed, motion: Motion) -> ca.Function:
     q, u, extra = motion.parts(x)
 
     angles, rates = _sensed(bed)
-    lag, angle, rate = before.lag, _picked(q, angles), _picked(u, rates)
-    rate_filter = _rate_filter(bed)
-    if rate_filter:
-        angle_before, rate_before = ca.vertsplit(before.joints, len(angles))
-        lag, rate = rate_filter.step(lag, rate_before, angle - angle_before)
+    angle, n = _picked(q, angles), len(angles)
+    lags, filtered = ca.vertsplit(before.lag) if n else [], ca.vertsplit(_picked(u, rates)) if n else []
+    for i, rate_filter in enumerate(_rate_filters(bed)):
+        if rate_filter:
+            turn = angle[i] - before.joints[i]
+            lags[i], filtered[i] = rate_filter.step(lags[i], before.joints[n + i], turn)
+    lag, rate = ca.vertcat(ca.MX(0, 1), *lags), ca.vertcat(ca.MX(0, 1), *filtered)
 
     joints = ca.vertcat(angle, rate)
-    after = State(q, u, extra, before.left - given, before.used + given, before.pushed + thrust, lag, joints)
+    after = State(q, u, extra, before.left - given, before.used + ca.sum1(given), before.pushed + thrust, lag, joints)
     return ca.Function("plant_lab", [state, full, x], [ca.vertcat(*after)])
 
 
@@ -112,32 +116,41 @@ def _symbols(bed: Testbed, motion: Motion) -> tuple[State[ca.MX], tuple[ca.MX, c
     """The state part by part; the whole of it, thrust of each thruster with a full tank, torque of each motor."""
     start = initial_state(bed, np.zeros(motion.n_q), np.zeros(motion.n_u), motion.n_extra)
     ends = np.cumsum([0, *(len(part) for part in start)]).tolist()
-    state, torque = ca.MX.sym("state", ends[-1]), ca.MX.sym("torque", len(bed.devices.motors))
+    state, torque = ca.MX.sym("state", ends[-1]), ca.MX.sym("torque", n_held(bed))
     full = ca.MX.sym("thrust", n_thrusters(bed))
     return State(*ca.vertsplit(state, ends)), (state, full, torque)
 
 
 def _droop(bed: Testbed, full: ca.MX, left: ca.MX) -> tuple[ca.MX, ca.MX]:
-    """Mean thrust over a step (n_t) [N] and the impulse it takes from the tank [N s], from the full tank's thrust."""
-    impulse, tank = bed.simulation.physics_step_s * ca.sum1(full), _tank(bed)
-    if tank is None:
-        return full, impulse
-    # Thrust is that of a full tank times left/tank, so what is left decays exponentially over the step.
-    given = -left * ca.expm1(-impulse / tank)
-    return full * (given / ca.fmax(impulse, np.finfo(float).tiny)), given
+    """Mean thrust over a step (n_t) [N], and the impulse that each device takes from its tank [N s]."""
+    thrusts, impulses, first = [ca.MX(0, 1)], [ca.MX(0, 1)], 0
+    for k, device in enumerate(bed.devices_of(Thrusters).values()):
+        own = full[first : first + len(device.units)]
+        first += len(device.units)
+        impulse, tank = bed.simulation.physics_step_s * ca.sum1(own), _tank(device)
+        if tank is not None:
+            # Thrust is that of a full tank times left/tank, so what is left decays exponentially over the step.
+            given = -left[k] * ca.expm1(-impulse / tank)
+            own, impulse = own * (given / ca.fmax(impulse, np.finfo(float).tiny)), given
+        thrusts.append(own)
+        impulses.append(impulse)
+    return ca.vertcat(*thrusts), ca.vertcat(*impulses)
 
 
-def _tank(bed: Testbed) -> float | None:
+def _tank(device: Thrusters) -> float | None:
     """Impulse in the full tank [N s]; None: constant pressure."""
-    faults = bed.simulation.thrusters
-    return None if faults.ideal or bed.devices.thrusters is None else faults.tank_n_s
+    return None if device.simulated.ideal else device.simulated.tank_n_s
+
+
+def sensed_joints(bed: Testbed) -> list[str]:
+    """The joints of all joint sensors, device after device."""
+    return [joint for sensors in bed.devices_of(JointSensors).values() for joint in sensors.joints]
 
 
 def _sensed(bed: Testbed) -> tuple[list[int], list[int]]:
     """Where the sensed joints stand in q, and where in u."""
-    joints = bed.devices.joint_sensors.joints if bed.devices.joint_sensors else ()
-    angles, rates = ([c.name for c in found] for found in (bed.positions, bed.velocities))
-    return [angles.index(j) for j in joints], [rates.index(j) for j in joints]
+    joints = sensed_joints(bed)
+    return [bed.layout.joint_q(joint) for joint in joints], [bed.layout.joint_u(joint) for joint in joints]
 
 
 def _picked(x: ca.MX, at: list[int]) -> ca.MX:
@@ -145,8 +158,10 @@ def _picked(x: ca.MX, at: list[int]) -> ca.MX:
     return x[at] if at else ca.MX(0, 1)
 
 
-def _rate_filter(bed: Testbed) -> RateFilter | None:
-    sensors = bed.devices.joint_sensors
-    if sensors is None or not (sensors.filter_a_rad_s > 0 and sensors.filter_b_rad_s > 0):
-        return None
-    return RateFilter(sensors.filter_a_rad_s, sensors.filter_b_rad_s, bed.simulation.physics_step_s)
+def _rate_filters(bed: Testbed) -> list[RateFilter | None]:
+    """Of each sensed joint; none where the sensor gives the rate itself."""
+    found: list[RateFilter | None] = []
+    for sensors in bed.devices_of(JointSensors).values():
+        a, b, step = sensors.filter_a_rad_s, sensors.filter_b_rad_s, bed.simulation.physics_step_s
+        found += [RateFilter(a, b, step) if a > 0 and b > 0 else None] * len(sensors.joints)
+    return found

@@ -7,45 +7,92 @@ import math
 import casadi as ca
 
 from granite.config.base import spatial
-from granite.config.coordinates import Coordinate
+from granite.config.devices.thrusters import Thrusters
+from granite.config.errors import InputError
+from granite.config.events import PushEvent
 from granite.config.testbed import Testbed
 from granite.mrds.symbols import vector
 from granite.mrds.tree import Tree
 
 GRAVITY = 9.81  #: [m/s^2]
+PUSH = 4  #: numbers of a push: force along x, y and z [N], moment about z [N m]
 
 
 def lab_force(bed: Testbed, trees: list[Tree], p: ca.SX) -> ca.SX:
-    """Force on the velocities of all modules, with p = [thrust of each thruster; torque of each motor]."""
-    thrust, torque = ca.vertsplit(p, [0, n_thrusters(bed), p.numel()])
-    parts = [ca.SX.zeros(tree.u.numel()) for tree in trees]
-    parts[0] += _thrust(bed, trees[0], thrust)
+    """Force on the velocities of all modules, with p = [thrust of each thruster; torque of each motor; pushes]."""
+    n_t, n_m = n_thrusters(bed), len(bed.motors)
+    thrust, torque, pushes = ca.vertsplit(p, [0, n_t, n_t + n_m, p.numel()])
+    of_module = {tree.module.name: tree for tree in trees}
+    parts = {name: ca.SX.zeros(tree.u.numel()) for name, tree in of_module.items()}
+    first = 0
+    for device in bed.devices_of(Thrusters).values():
+        name, n = device.pushed(bed).name, len(device.units)
+        parts[name] += _thrust(device, of_module[name], thrust[first : first + n])
+        first += n
+    for i, (name, body) in enumerate(pushed_bodies(bed)):
+        parts[name] += _push(of_module[name], body, pushes[PUSH * i : PUSH * (i + 1)])
     if not bed.simulation.table.ideal:
-        parts = [part + _table(bed, tree) for part, tree in zip(parts, trees, strict=True)]
-    return ca.vertcat(*parts) + _torque(bed, bed.velocities, torque)
+        parts = {name: part + _table(bed, of_module[name]) for name, part in parts.items()}
+    return ca.vertcat(*parts.values()) + _torque(bed, torque)
 
 
 def n_thrusters(bed: Testbed) -> int:
     """How many thrusters there are."""
-    return len(bed.devices.thrusters.units) if bed.devices.thrusters else 0
+    return len(bed.thrusters)
 
 
-def _thrust(bed: Testbed, tree: Tree, thrust: ca.SX) -> ca.SX:
+def n_held(bed: Testbed) -> int:
+    """How many forces are held over a tick: torques of the motors, and pushes of timed events."""
+    return len(bed.motors) + PUSH * len(pushed_bodies(bed))
+
+
+def pushed_bodies(bed: Testbed) -> list[tuple[str, str]]:
+    """Module and body of every push among the timed events, each once."""
+    found = []
+    for event in bed.simulation.events:
+        if isinstance(event, PushEvent):
+            found.append((module_of_body(bed, event.module, event.body), event.body))
+    return list(dict.fromkeys(found))
+
+
+def module_of_body(bed: Testbed, module: str | None, body: str) -> str:
+    """The module that an event means: the one it names, or the only one with such a body.
+
+    Raises
+    ------
+    InputError
+        Where there is none, or more than one.
+    """
+    found = [m.name for m in bed.modules if body in [b.name for b in m.bodies] and module in (None, m.name)]
+    if len(found) != 1:
+        modules = ", ".join(found) or "none"
+        raise InputError(
+            f"{len(found)} modules have such a body", key="simulation.events", value=body, expected=f"one ({modules})"
+        )
+    return found[0]
+
+
+def _thrust(device: Thrusters, tree: Tree, thrust: ca.SX) -> ca.SX:
     body, root = tree.module.root.name, tree.root
     total = ca.SX.zeros(tree.u.numel())
-    units = bed.devices.thrusters.units if bed.devices.thrusters else ()
-    for i, unit in enumerate(units):
+    for i, unit in enumerate(device.units):
         direction = vector(spatial(unit.direction)) / math.hypot(*unit.direction)
         force = thrust[i] * (root.R_WB @ direction)
         total += _generalised(tree, tree.point_velocity(body, unit.position_m), force)
     return total
 
 
-def _torque(bed: Testbed, velocities: tuple[Coordinate, ...], torque: ca.SX) -> ca.SX:
-    names = [c.name for c in velocities]
-    total = ca.SX.zeros(len(names))
-    for i, motor in enumerate(bed.devices.motors):
-        total[names.index(motor.joint)] += torque[i]
+def _push(tree: Tree, body: str, push: ca.SX) -> ca.SX:
+    """A force in world axes at the mass centre of a body, and a moment about z."""
+    centre = next(b.com_m for b in tree.module.bodies if b.name == body)
+    point = tree.point(body, centre)
+    return _generalised(tree, point.velocity, push[:3]) + _generalised(tree, point.angular_velocity[2], push[3])
+
+
+def _torque(bed: Testbed, torque: ca.SX) -> ca.SX:
+    total = ca.SX.zeros(len(bed.velocities))
+    for i, motor in enumerate(bed.motors):
+        total[bed.layout.joint_u(motor.joint)] += torque[i]
     return total
 
 

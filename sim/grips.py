@@ -1,28 +1,32 @@
-"""Simulated grips: they hold and let go as told."""
+"""Simulated grips: they close and open contacts as commanded."""
 
 from __future__ import annotations
 
-from granite.config.records import Array
-from granite.config.testbed import Testbed
-from granite.sim.contacts import Contacts
+import numpy as np
+
+from granite.config.devices.grips import Grips
+from granite.config.records import Array, Frame, Status
 from granite.sim.device import SimulatedDevice
 from granite.sim.plant import Plant
 
 
 class SimulatedGrips(SimulatedDevice):
-    """All contacts of a testbed that obey commands."""
+    """All contacts of a testbed that are switched by command."""
 
-    def __init__(self, bed: Testbed, plant: Plant, contacts: Contacts) -> None:
-        self._names, self._plant, self._contacts = bed.grips, plant, contacts
+    def __init__(self, grips: Grips, plant: Plant, rng: np.random.Generator) -> None:
+        assert plant.contacts is not None
+        self._names, self._plant, self._contacts = plant.bed.grips, plant, plant.contacts
         #: those that no hold names stay as they were at the start
-        self._always = contacts.told - frozenset(bed.grips)
+        self._always = self._contacts.told - frozenset(self._names)
+        self._number = 0
 
-    def write(self, t: float, setpoint: Array) -> Array:
-        """Hold with these from time t on, let go with the others."""
+    def write(self, t: float, setpoint: Array) -> Frame:
+        """Close these from time t on, open the others."""
         self._plant.advance(t)
         holding = (name for name, grip in zip(self._names, setpoint.tolist(), strict=True) if grip)
         self._contacts.told = self._always | frozenset(holding)
-        return setpoint
+        self._number += 1
+        return Frame(t, self._number, Status.OK, setpoint)
 
     def stop(self, t: float) -> None:
         """Nothing: what is held is not dropped."""

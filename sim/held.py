@@ -68,7 +68,7 @@ class Held:
         kernels = compile_functions("plant", functions)
         self.step, self.tick = (Stride(kernels[f"plant_{steps}"], steps) for steps in (1, tick))
         self._kernels = kernels
-        self._d = 3 if bed.robot.dimension == "planar" else 6
+        self._d = 3 if bed.planar else 6
 
     def unsound(self, stride: Stride) -> bool:
         """Whether constraints depended on each other on the way, so that the stride has to be taken in another way."""

@@ -7,55 +7,60 @@ from collections.abc import Iterator
 import casadi as ca
 import numpy as np
 
-from granite.config.devices import JointSensors
-from granite.config.errors import InputError
-from granite.config.records import Array, new
-from granite.config.simulation import JointSensorFaults
-from granite.config.testbed import Testbed
-from granite.drivers.contract import Frame
+from granite.config.devices.joint_sensors import JointSensors
+from granite.config.records import Array, Frame, Status, no_frame
 from granite.mrds.compilation import compile_functions
 from granite.sim.device import SimulatedDevice
+from granite.sim.equations import sensed_joints
 from granite.sim.plant import Plant
+
+#: of a period: a frame that is due this much later is due now
+_ROUNDING = 1e-6
 
 
 class SimulatedJointSensors(SimulatedDevice):
-    """One frame per tick: the angles [rad], then the rates [rad/s], of the sensed joints."""
+    """The angles [rad], then the rates [rad/s], of the sensed joints, at every tick or at the sensors' own rate."""
 
-    def __init__(self, bed: Testbed, plant: Plant, rng: np.random.Generator) -> None:
-        sensors, faults = bed.devices.joint_sensors, bed.simulation.joint_sensors
-        if sensors is None:
-            raise InputError("devices.joint_sensors: missing, there is nothing to simulate")
-        self._plant = plant
-        self._measure = compile_functions("joint_sensors", [_measurement(sensors, faults.perfect)])["measurement"].run
-        self._errors = _errors(rng, sensors, faults)
-        self._frame = Frame(np.nan, 0, np.full(2 * len(sensors.joints), np.nan))
+    def __init__(self, sensors: JointSensors, plant: Plant, rng: np.random.Generator) -> None:
+        self._plant, n = plant, len(sensors.joints)
+        measurement = _measurement(sensors)
+        self._measure = compile_functions("joint_sensors", [measurement])["measurement"].run
+        self._errors = _errors(rng, sensors)
+        sensed = sensed_joints(plant.bed)
+        first, after = sensed.index(sensors.joints[0]), len(sensed)
+        #: where its angles and rates stand among those of all sensed joints
+        self._angles, self._rates = slice(first, first + n), slice(after + first, after + first + n)
+        self._interval = sensors.ticks(plant.bed.loop.period_s) * plant.bed.loop.period_s
+        self._frame = no_frame(2 * n)
 
     def read(self, t: float) -> Frame:
-        """The joints now; the same frame again when no time has passed."""
+        """The joints now; the same frame again until the next one is due."""
         self._plant.advance(t)
-        if not t <= self._frame.taken:
-            values = self._measure((self._plant.joints, next(self._errors)))
-            self._frame = new(Frame, (t, self._frame.number + 1, values))
+        if not t < self._frame.t + (1 - _ROUNDING) * self._interval:
+            joints = self._plant.joints
+            values = self._measure((joints[self._angles], joints[self._rates], next(self._errors)))
+            self._frame = Frame(t, self._frame.number + 1, Status.OK, values)
         return self._frame
 
 
-def _measurement(sensors: JointSensors, perfect: bool) -> ca.Function:
-    """(angles and rates behind their filters, their errors) -> what comes out of the converter."""
+def _measurement(sensors: JointSensors) -> ca.Function:
+    """(angles, rates behind their filters, errors of both) -> what comes out of the converter."""
     n = len(sensors.joints)
-    signals, error = ca.SX.sym("signals", 2 * n), ca.SX.sym("error", 2 * n)
-    angles, rates = ca.vertsplit(signals + error, n)
+    angle, rate, error = ca.SX.sym("angle", n), ca.SX.sym("rate", n), ca.SX.sym("error", 2 * n)
+    angles, rates = ca.vertsplit(ca.vertcat(angle, rate) + error, n)
     quantum = sensors.range_rad / (1 << sensors.converter_bits)
     lowest, highest = -sensors.range_rad / 2, sensors.range_rad / 2 - quantum
-    # Written so that what is not a number stays that.
+    # Written so that NaN stays NaN.
     within = ca.if_else(angles < lowest, lowest, ca.if_else(angles > highest, highest, angles))
     converted = ca.vertcat(within - ca.remainder(within, quantum), rates)
-    return ca.Function("measurement", [signals, error], [signals if perfect else converted])
+    shown = ca.vertcat(angle, rate) if sensors.simulated.perfect else converted
+    return ca.Function("measurement", [angle, rate, error], [shown])
 
 
-def _errors(rng: np.random.Generator, sensors: JointSensors, faults: JointSensorFaults) -> Iterator[Array]:
+def _errors(rng: np.random.Generator, sensors: JointSensors) -> Iterator[Array]:
     """Offset and noise of the angles, then of the rates, for one frame after the other without end."""
-    n = len(sensors.joints)
-    offset = np.array([faults.offset_rad.get(j, 0.0) for j in sensors.joints] + n * [0.0])
+    n, offsets = len(sensors.joints), sensors.simulated.offset_rad
+    offset = np.array([offsets.get(joint, 0.0) for joint in sensors.joints] + n * [0.0])
     noise = np.array(n * [sensors.angle_noise_rad] + n * [sensors.rate_noise_rad_s])
     while True:  # in blocks: one draw costs as much as many
         yield from offset + noise * rng.standard_normal((256, 2 * n))

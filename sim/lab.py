@@ -1,29 +1,87 @@
-"""The lab: a plant with a simulated device for everything that the testbed has."""
+"""The simulated lab: the plant, a simulated device for each that is asked for, and timed events."""
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import Any
+
 import numpy as np
 
+from granite.config.devices.device import Device
+from granite.config.errors import InputError
+from granite.config.loader import plant_of
+from granite.config.records import NOTHING, Array, Truth
 from granite.config.testbed import Testbed
-from granite.drivers.device_set import DeviceSet
-from granite.sim.grips import SimulatedGrips
-from granite.sim.joint_sensors import SimulatedJointSensors
-from granite.sim.motors import SimulatedMotors
+from granite.mrds.contacts.possible import redundancy
+from granite.sim import KINDS
+from granite.sim.audit import Audit
+from granite.sim.events import TimedEvents
 from granite.sim.plant import Plant
-from granite.sim.thrusters import SimulatedThrusters
-from granite.sim.vision import SimulatedVision
 
 
-def build_lab(bed: Testbed) -> tuple[Plant, DeviceSet]:
-    """The plant and its devices. Whichever device is asked first at time t lets the plant go on to t."""
-    plant, devices = Plant(bed), bed.devices
-    # One stream of random numbers per device, so that none disturbs the draws of another.
-    joints, vision = (np.random.default_rng(s) for s in np.random.SeedSequence(bed.seed).spawn(2))
-    return plant, DeviceSet(
-        bed,
-        joint_sensors=SimulatedJointSensors(bed, plant, joints) if devices.joint_sensors else None,
-        vision=SimulatedVision(bed, plant, vision) if devices.vision else None,
-        motors=SimulatedMotors(bed, plant) if devices.motors else None,
-        thrusters=SimulatedThrusters(bed, plant) if devices.thrusters else None,
-        grips=SimulatedGrips(bed, plant, plant.contacts) if plant.contacts and bed.grips else None,
-    )
+class Lab:
+    """A plant, which may differ from what the controllers believe, and the simulated devices on it.
+
+    Whichever device is asked first at time t lets the plant go on to t.
+    """
+
+    def __init__(self, bed: Testbed) -> None:
+        self._bed = plant_of(bed)
+        self.plant = Plant(self._bed)
+        self._audit = Audit(self._bed, self.plant) if bed.simulation.audit else None
+        self._tells_more = bool(bed.contacts) or self._audit is not None
+        self._events = TimedEvents(self._bed, self.plant)
+
+    def device(self, name: str) -> Any:
+        """The simulated device of that name.
+
+        Raises
+        ------
+        InputError
+            Where its kind has no simulation.
+        """
+        table = self._bed.devices[name]
+        assert isinstance(table, Device)
+        # One stream of random numbers per device, so that none disturbs the draws of another.
+        seeds = np.random.SeedSequence(self._bed.seed, spawn_key=(list(self._bed.devices).index(name),))
+        rng = np.random.default_rng(seeds)
+        if hasattr(table, "simulate"):
+            device = table.simulate(self.plant, rng)
+        elif table.kind in KINDS:
+            module, _, simulated = KINDS[table.kind].partition(":")
+            device = getattr(import_module(f"granite.sim.{module}"), simulated)(table, self.plant, rng)
+        else:
+            raise InputError(
+                "it has no simulation", key=f"devices.{name}.kind", value=table.kind, expected="a method `simulate`"
+            )
+        return self._events.on(name, device)
+
+    def advance(self, t: float) -> None:
+        """Let the plant go on to time t."""
+        self._events.happen(self.plant.t)
+        self.plant.advance(t)
+
+    def truth(self, t: float) -> Truth:
+        """What the plant does at time t."""
+        plant = self.plant
+        plant.advance(t)  # where no device has asked for it yet
+        felt = self._contacts() if self._tells_more else ()
+        return Truth(plant.t, plant.q, plant.u, plant.thrust, plant.impulse_left, *felt)
+
+    def redundant(self) -> list[dict[str, Any]]:
+        """What contacts held more than once so far: their forces were not unique, and the smallest were taken."""
+        found = []
+        for contacts, q in self.plant.dependent.values():
+            held = redundancy(contacts, q)
+            condition = held.condition if np.isfinite(held.condition) else None
+            found.append({"contacts": held.contacts, "directions": held.directions, "condition": condition})
+        return found
+
+    def _contacts(self) -> tuple[Array, ...]:
+        """The part of the truth that only testbeds with contacts or an audit have."""
+        contacts = self.plant.contacts
+        felt = self.plant.feel()
+        audit = self._audit.look(felt) if self._audit else NOTHING
+        if contacts is None:
+            return (NOTHING,) * 5 + (audit,)
+        return contacts.closed, felt.wrench, felt.squeeze, contacts.caught.copy(), np.array([contacts.lost]), audit

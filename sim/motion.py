@@ -11,7 +11,7 @@ from granite.mrds.contacts.contact_set import ContactSet
 from granite.mrds.contacts.drive import drive_function
 from granite.mrds.dynamics import Dynamics
 from granite.mrds.tree import Tree
-from granite.sim.forces import lab_force, n_thrusters
+from granite.sim.forces import lab_force, n_held, n_thrusters
 
 
 def n_extra(bed: Testbed) -> int:
@@ -113,7 +113,7 @@ class Motion:
         return ca.Function("normalised", [q], [ca.vertcat(*(tree.projected() for tree in self._trees))])
 
     def _pushes(self) -> ca.SX:
-        return ca.SX.sym("p", n_thrusters(self._bed) + len(self._bed.devices.motors))
+        return ca.SX.sym("p", n_thrusters(self._bed) + n_held(self._bed))
 
     def parts(self, x: ca.MX) -> list[ca.MX]:
         """q, u and extra."""

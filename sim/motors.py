@@ -1,42 +1,36 @@
-"""Simulated torque motors: a limit, and the set point held until the next one."""
+"""Simulated torque motors: a limit, a gain that may be wrong, and the set point held until the next one."""
 
 from __future__ import annotations
 
-import casadi as ca
 import numpy as np
 
-from granite.config.records import Array
-from granite.config.testbed import Testbed
-from granite.mrds.compilation import compile_functions
+from granite.config.devices.motors import Motors
+from granite.config.records import Array, Frame, Status
 from granite.sim.device import SimulatedDevice
 from granite.sim.plant import Plant
 
 
 class SimulatedMotors(SimulatedDevice):
-    """All motors of the robot."""
+    """The motors of one device."""
 
-    def __init__(self, bed: Testbed, plant: Plant) -> None:
-        limit = np.array([m.torque_limit_n_m for m in bed.devices.motors])
-        self._limited = compile_functions("motors", [_limited(limit)])["limited"].run
-        self._plant = plant
-        #: torque in force (n_m) [N m]
-        self.torque: Array = np.zeros(len(limit))
-        plant.motors = self
+    def __init__(self, motors: Motors, plant: Plant, rng: np.random.Generator) -> None:
+        self._limit = np.array([motor.torque_limit_n_m for motor in motors.units])
+        gains = [motors.simulated.gain.get(motor.joint, 1.0) for motor in motors.units]
+        self._gain = None if gains == [1.0] * len(gains) else np.array(gains)
+        self._plant, self._number = plant, 0
+        #: torque in force (n) [N m]
+        self.torque: Array = np.zeros(len(self._limit))
+        plant.torque_sources.append(self)
 
-    def write(self, t: float, setpoint: Array) -> Array:
-        """Hold these torques from time t on, as far as the motors can; return what they can."""
+    def write(self, t: float, setpoint: Array) -> Frame:
+        """Hold these torques from time t on, as far as the motors can; NaN stays NaN."""
         self._plant.advance(t)
-        self.torque = self._limited((setpoint,))
-        return self.torque
+        applied = np.minimum(np.maximum(setpoint, -self._limit), self._limit)
+        self.torque = applied if self._gain is None else applied * self._gain
+        self._number += 1
+        return Frame(t, self._number, Status.OK, applied)
 
     def stop(self, t: float) -> None:
         """No torque."""
         self._plant.advance(t)
-        self.torque = np.zeros(len(self.torque))
-
-
-def _limited(limit: Array) -> ca.Function:
-    """The torque within the limit; what is not a number stays that."""
-    torque = ca.SX.sym("torque", len(limit))
-    within = ca.if_else(torque > limit, limit, ca.if_else(torque < -limit, -limit, torque))
-    return ca.Function("limited", [torque], [within])
+        self.torque = np.zeros(len(self._limit))

@@ -10,9 +10,9 @@ from granite.config.errors import PlantLostError
 from granite.config.records import Array
 from granite.config.testbed import Testbed
 from granite.mrds.contacts.contact_set import ContactSet, Label
-from granite.mrds.kernel import slot
 from granite.sim.contacts import Contacts
 from granite.sim.equations import State, initial_motion, initial_state
+from granite.sim.forces import n_held
 from granite.sim.held import FREE, Felt, Held, Stride
 from granite.sim.motion import n_extra
 from granite.sim.start import fitting_start, refuse_entered, refuse_unstable_step
@@ -22,19 +22,19 @@ _LONGEST = 50  #: steps in one call of compiled code: each lengthens the code
 
 
 class ThrustSource(Protocol):
-    """What pushes the root body."""
+    """A device of thrusters."""
 
     def thrust(self, first: int, last: int) -> Array:
-        """Mean thrust of each thruster with a full tank in the physics steps after `first` up to `last` [N].
+        """Mean thrust of its thrusters with a full tank in the physics steps after `first` up to `last` [N].
 
         One row for each step, or a single one if they are all the same. Every step is asked for once, in turn.
         """
 
 
 class TorqueSource(Protocol):
-    """What turns the joints."""
+    """A device of motors."""
 
-    torque: Array  #: (n_m) [N m]
+    torque: Array  #: of each [N m]
 
 
 class Observer(Protocol):
@@ -45,18 +45,20 @@ class Observer(Protocol):
 
 
 class Plant:
-    """The true motion of the robot.
+    """The true motion of all modules.
 
-    Devices attach themselves: one source of thrust, one of torque, any number of observers. Without a source
-    there is no force.
+    The lab builds the simulated devices, which attach themselves as sources and observers: a device of thrusters or
+    motors for each of the testbed, in its order, and any number of observers. Without sources there is no force.
     """
 
-    thrusters: ThrustSource | None = None
-    motors: TorqueSource | None = None
-
     def __init__(self, bed: Testbed) -> None:
+        self.bed = bed
         self.step_s = bed.simulation.physics_step_s
         self.observers: list[Observer] = []
+        self.thrust_sources: list[ThrustSource] = []
+        self.torque_sources: list[TorqueSource] = []
+        #: forces on bodies by timed events, as `forces.pushed_bodies` has them
+        self.pushes: Array = np.zeros(n_held(bed) - len(bed.motors))
         #: if the testbed has any
         self.contacts = Contacts(bed) if bed.contacts else None
         # A tick is one call; what does not fill a tick goes step by step, and so does all where contacts change by
@@ -74,14 +76,8 @@ class Plant:
         refuse_unstable_step(bed, self.contacts.sets() if self.contacts else (), q)
         start = initial_state(bed, q, u, n_extra(bed))
         self._whole = np.concatenate(start)
-        self._whole_slot = slot(self._whole)
         #: views of the whole state, part by part
         self._state: State[Array] = State(*np.split(self._whole, np.cumsum([len(part) for part in start])[:-1]))
-        self._pushed_slot, self._nothing_pushed = slot(self._state.pushed), np.zeros(len(start.pushed))
-        #: q and u as they are now: views that go on moving, for who copies at once
-        self.live: tuple[Array, Array] = self._state.q, self._state.u
-        #: the sensed joints: true angles [rad], then rates behind their filters [rad/s] (2 n_s); a view, too
-        self.joints: Array = self._state.joints
         #: the sets in which constraints were found to depend on each other, and the pose where that was first seen
         self.dependent: dict[Label, tuple[ContactSet, Array]] = {}
         self._steps, self._last = 0, self._held.step
@@ -104,14 +100,19 @@ class Plant:
         return self._state.u.copy()
 
     @property
-    def thrust(self) -> Array:
-        """Mean thrust delivered over the last advance (n_t) [N]."""
-        return self.now()[3].copy()
+    def joints(self) -> Array:
+        """The sensed joints: true angles [rad], then rates behind their filters [rad/s] (2 n_s)."""
+        return self._state.joints.copy()
 
     @property
-    def impulse_left(self) -> float:
-        """Impulse left in the tank [N s]; NaN without a tank."""
-        return self.now()[4]
+    def thrust(self) -> Array:
+        """Mean thrust delivered over the last advance (n_t) [N]."""
+        return self._state.pushed / self._averaged
+
+    @property
+    def impulse_left(self) -> Array:
+        """Impulse left in the tank of each device of thrusters [N s]; NaN without a tank."""
+        return self._state.left.copy()
 
     @property
     def impulse_used(self) -> float:
@@ -123,12 +124,6 @@ class Plant:
         """Work done by the lab so far, less what damping took [J]; of an audited testbed."""
         return float(self._state.extra[-1])
 
-    def now(self) -> tuple[float, Array, Array, Array, float]:
-        """Time, q, u, thrust and impulse left in one go; the arrays go on moving, for who copies at once."""
-        (q, u), pushed, averaged = self.live, self._state.pushed, self._averaged
-        thrust = pushed if averaged == 1.0 else pushed / averaged
-        return self._steps * self.step_s, q, u, thrust, self._state.left.item()
-
     def feel(self) -> Felt:
         """What the contacts feel now."""
         return self._held.feel(self._whole, *self._pushed_by())
@@ -138,7 +133,7 @@ class Plant:
         if t < self._next:
             return
         first, last = self._steps, int(t / self.step_s + _ROUNDING)
-        self._pushed_slot[:] = self._nothing_pushed
+        self._state.pushed[:] = 0.0
         while self._steps < last:
             if self.contacts:
                 self._take_hold(self.contacts)
@@ -147,11 +142,19 @@ class Plant:
         self._averaged = float(last - first)
         self._next = (last + 1 - _ROUNDING) * self.step_s
 
+    def prepared(self, bed: Testbed) -> Held:
+        """The plant with other modules of the same coordinates and without contacts, compiled, for `change`."""
+        return Held(bed, None, self._held.tick.steps)
+
+    def change(self, held: Held) -> None:
+        """Go on with other modules; coordinates and velocities stay."""
+        self._held = held
+
     def _go(self, stride: Stride) -> None:
         last = self._steps + stride.steps
-        thrust = self.thrusters.thrust(self._steps, last) if self.thrusters else stride.no_thrust
-        torque = self.motors.torque if self.motors else stride.no_torque
-        stride.fill((self._whole, thrust if thrust.ndim == 2 else thrust.tobytes() * stride.steps, torque))
+        thrust = _joined([source.thrust(self._steps, last) for source in self.thrust_sources], stride)
+        torque = [source.torque for source in self.torque_sources] or [stride.no_torque[: len(self.bed.motors)]]
+        stride.fill((self._whole, thrust, *torque, self.pushes))
         stride.evaluate()
         if self.contacts and self._held.unsound(stride):
             self._note_dependent()
@@ -161,7 +164,7 @@ class Plant:
         self._last = stride
         if self.contacts and self.contacts.watches:
             self._settle(self.contacts, stride)
-        self._whole_slot[:] = stride.after
+        self._whole[:] = stride.after
         self._steps = last
         for observer in self.observers:
             observer.observe(last, stride.path)
@@ -173,7 +176,7 @@ class Plant:
 
     def _take_hold(self, contacts: Contacts) -> None:
         """Take hold and let go as told."""
-        self._state.q[:], self._state.u[:] = contacts.command(*self.live)
+        self._state.q[:], self._state.u[:] = contacts.command(self._state.q, self._state.u)
         self._held = self._sets[contacts.label]
 
     def _settle(self, contacts: Contacts, stride: Stride) -> None:
@@ -186,3 +189,13 @@ class Plant:
     def _pushed_by(self) -> tuple[Array, Array]:
         """Thrust with a full tank and torques of the last step."""
         return self._last.thrust[-1], self._last.torque
+
+
+def _joined(thrusts: list[Array], stride: Stride) -> Array | bytes:
+    """The thrust of all devices in each step of a stride, as its kernel takes them: step after step."""
+    if not thrusts:
+        return stride.no_thrust
+    if len(thrusts) == 1:
+        thrust = thrusts[0]
+        return thrust if thrust.ndim == 2 else thrust.tobytes() * stride.steps
+    return np.hstack([np.broadcast_to(thrust, (stride.steps, thrust.shape[-1])) for thrust in thrusts])

@@ -1,12 +1,11 @@
-"""Simulated thrusters: valves that take their time, and units that may have failed."""
+"""Simulated thrusters: valves with dead time, rise and shortest pulse, and units that have failed or are stuck."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from granite.config.errors import InputError
-from granite.config.records import Array
-from granite.config.testbed import Testbed
+from granite.config.devices.thrusters import Thrusters
+from granite.config.records import Array, Frame, Status
 from granite.mrds.valve_response import remembered_changes
 from granite.mrds.valves import ValveBank
 from granite.sim.device import SimulatedDevice
@@ -14,53 +13,62 @@ from granite.sim.plant import Plant
 
 
 class SimulatedThrusters(SimulatedDevice):
-    """All thrusters of the vehicle. One that has failed clicks like the others, but gives nothing."""
+    """The thrusters of one device. One that has failed takes its commands like the others, but gives nothing."""
 
-    def __init__(self, bed: Testbed, plant: Plant) -> None:
-        thrusters = bed.devices.thrusters
-        if thrusters is None:
-            raise InputError("devices.thrusters: missing, there is nothing to simulate")
-        self._plant = plant
+    def __init__(self, thrusters: Thrusters, plant: Plant, rng: np.random.Generator) -> None:
+        self._plant, self._units = plant, [unit.name for unit in thrusters.units]
         self._nominal = np.array([0.0 if unit.failed else unit.thrust_n for unit in thrusters.units])
-        self._valve = None if bed.simulation.thrusters.ideal else thrusters.valve
-        self._changes = remembered_changes(thrusters.valve, bed.loop.period_s, throttled=True)
+        self._stuck = np.array([unit.name in thrusters.simulated.stuck_open for unit in thrusters.units])
+        self._valve = None if thrusters.simulated.ideal else thrusters.valve
+        self._changes = remembered_changes(thrusters.valve, plant.bed.loop.period_s, throttled=True)
         self._valves = self._closed_valves()
-        self._opening = self._thrust = np.zeros(len(self._nominal))
-        plant.thrusters = self
+        self._opening: Array | None = None
+        self._thrust: Array = np.zeros(len(self._nominal))
+        self._number = 0
+        plant.thrust_sources.append(self)
 
-    def write(self, t: float, setpoint: Array) -> Array:
-        """Switch the valves; return the openings they take."""
+    def write(self, t: float, setpoint: Array) -> Frame:
+        """Switch the valves; the frame has the openings they take."""
         self._plant.advance(t)
-        return self._valves.command(t, setpoint)
+        self._number += 1
+        return Frame(t, self._number, Status.OK, self._valves.command(t, setpoint))
 
     def stop(self, t: float) -> None:
         """No thrust from now on: a stop waits neither for the valves' delay nor for their shortest pulse."""
         self._plant.advance(t)
         self._valves = self._closed_valves()
 
+    def set_fault(self, unit: str, *, dead: bool = False, stuck_open: bool = False) -> None:
+        """From now on the unit gives nothing, or is open all the time; its frames do not show it."""
+        i = self._units.index(unit)
+        self._nominal[i] *= not dead
+        self._stuck[i] |= stuck_open
+        self._opening = None
+
     def thrust(self, first: int, last: int) -> Array:
-        """Mean thrust with a full tank in each physics step [N], one row each, or one row for all (n_t)."""
+        """Mean thrust with a full tank in each physics step [N], one row each, or one row for all (n)."""
         opening = self._valves.mean_openings(first, last, self._plant.step_s)
         if opening is not self._opening:  # it stays the same array while no valve moves
-            self._opening, self._thrust = opening, opening * self._nominal
+            self._opening = opening
+            self._thrust = (np.where(self._stuck, 1.0, opening) if self._stuck.any() else opening) * self._nominal
         return self._thrust
 
-    def _closed_valves(self) -> ValveBank | Throttles:
+    def _closed_valves(self) -> ValveBank | ClampedThrottles:
         n = len(self._nominal)
-        return ValveBank(self._valve, n, self._changes) if self._valve else Throttles(n)
+        return ValveBank(self._valve, n, self._changes) if self._valve else ClampedThrottles(n)
 
 
-class Throttles:
+class ClampedThrottles:
     """Ideal valves: any opening from 0 to 1, at once."""
 
     def __init__(self, n: int) -> None:
         self._opening: Array = np.zeros(n)
 
     def command(self, t: float, opening: Array) -> Array:
-        """Open as told; return the openings taken."""
+        """Open as commanded; the openings taken."""
         self._opening = np.minimum(np.maximum(opening, 0.0), 1.0)
         return self._opening
 
     def mean_openings(self, first: int, last: int, step_s: float) -> Array:
-        """What was told last, in every step."""
+        """What was commanded last, in every step."""
         return self._opening

@@ -1,1 +1,3 @@
-"""What the robot is told to do."""
+"""Behaviours, one file each: where the modules should be, and which contacts should be closed."""
+
+KINDS = {"waypoints": "waypoints:WaypointBehaviour"}

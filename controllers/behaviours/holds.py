@@ -1,34 +1,39 @@
-"""Which grips hold when: the part of every behaviour that takes hold and lets go."""
+"""Set points of the actuators that a behaviour commands itself: grips close and open contacts over time."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from granite.config.records import NOTHING, Array
+from granite.config.devices.grips import Grips
+from granite.config.records import Array
 from granite.config.testbed import Testbed
 
 #: a tick this close before a hold belongs to it [s]
-_ROUNDING = 1e-9
+_SAME_TIME_S = 1e-9
 
 
 class Holds:
-    """The holds of a testbed over time."""
+    """The holds of a testbed over time; actuators of other kinds are left at zero."""
 
     def __init__(self, bed: Testbed) -> None:
-        grips, holds = bed.grips, bed.behaviour.holds
-        self._from = [hold.from_s for hold in holds]
-        self._grip = [_frozen(np.array([float(name in hold.closed) for name in grips])) for hold in holds]
+        self._from = [hold.from_s for hold in bed.holds] or [0.0]
+        closed = [hold.closed for hold in bed.holds] or [()]
+        self._direct = [tuple(_setpoints(bed, names)) for names in closed]
         self._now = 0
 
-    def at(self, t: float) -> Array:
-        """Of each grip, 1 to hold, 0 to let go; t must not go back."""
-        if not self._from:
-            return NOTHING
-        while self._now + 1 < len(self._from) and self._from[self._now + 1] <= t + _ROUNDING:
+    def at(self, t: float) -> tuple[Array, ...]:
+        """The set points of `bed.direct_actuators` at time t, which must not go back."""
+        while self._now + 1 < len(self._from) and self._from[self._now + 1] <= t + _SAME_TIME_S:
             self._now += 1
-        return self._grip[self._now]
+        return self._direct[self._now]
 
 
-def _frozen(array: Array) -> Array:
-    array.setflags(write=False)
-    return array
+def _setpoints(bed: Testbed, closed: tuple[str, ...]) -> list[Array]:
+    found = []
+    for device in bed.direct_actuators.values():
+        values = np.zeros(len(device.signals(bed)))
+        if isinstance(device, Grips):
+            values = np.array([float(name in closed) for name in bed.grips])
+        values.setflags(write=False)
+        found.append(values)
+    return found

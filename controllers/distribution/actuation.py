@@ -1,6 +1,6 @@
 """The allocate step: a demanded generalised force becomes motor torques and valve states.
 
-Motors act on their joints, thrusters on the root body. On/off thrusters never deliver what was asked, and what they
+Motors act on their joints, thrusters on the root bodies. On/off thrusters never deliver what was asked, and what they
 miss would shake the arm. So the torques are solved again for the thrust f that the valves will really deliver, keeping
 the demanded joint accelerations g (ours; the Stanford report of 1987 stops at the plain law): with b the coordinates
 without a motor,
@@ -13,62 +13,72 @@ from __future__ import annotations
 import casadi as ca
 import numpy as np
 
-from granite.config.devices import Thrusters
-from granite.config.records import Command, Demand, Reference, State, new
-from granite.config.testbed import Testbed
-from granite.controllers.places import places
-from granite.controllers.thrusters.allocator import Allocator, CompiledAllocator, build_allocator
-from granite.controllers.thrusters.delivery import build_delivery
-from granite.controllers.thrusters.geometry import available_thrust, thruster_matrix
+from granite.config.devices.motors import Motors
+from granite.config.devices.thrusters import Thrusters
+from granite.config.records import Array, Command, Demand, Reference, State
+from granite.controllers.model import ControlModel
+from granite.controllers.thrusters.bank import ThrusterBank
 from granite.mrds.compilation import compile_functions
-from granite.mrds.dynamics import Dynamics, force_on_root, solve
-from granite.mrds.tree import Tree
+from granite.mrds.dynamics import solve
 
 
 class Actuation:
-    """Motors and thrusters of a testbed."""
+    """Motors and thrusters of a testbed, and the actuators that its behaviour commands."""
 
-    def __init__(self, bed: Testbed) -> None:
-        names = [v.name for v in bed.estimated_velocities]
-        driven = [names.index(m.joint) for m in bed.devices.motors]
-        self._driven, self._n_driven = places(driven), len(driven)
-        self._period = bed.loop.period_s
-        thrusters, allocation = bed.devices.thrusters, bed.control.allocation
-        n = len(thrusters.units) if thrusters else 0
-        self._rest = Command(0.0, np.zeros(len(driven)), np.zeros(n), np.zeros(n))
-        self._allocator: Allocator | CompiledAllocator | None = None
-        if thrusters and allocation:
-            self._allocator = build_allocator(thrusters, allocation, bed.robot.dimension, self._period)
-            self._delivery = build_delivery(thrusters, allocation, self._period)
-            function = _delivered(Tree(bed.robot), driven, thrusters, bed.control.resolve_delivered)
-            self._deliver = compile_functions("delivered", [function])["delivered"].run
+    def __init__(self, model: ControlModel) -> None:
+        bed = model.bed
+        self._period, self._n_motors = bed.loop.period_s, len(model.driven)
+        self._banks = {name: ThrusterBank(device, model) for name, device in bed.devices_of(Thrusters).items()}
+        #: of each actuator, where its set point comes from: a slice of the torques, a bank, or the behaviour
+        self._sources: list[slice | ThrusterBank | int] = []
+        at, direct = 0, list(bed.direct_actuators)
+        for name, device in bed.actuators.items():
+            if isinstance(device, Motors):
+                self._sources.append(slice(at, at + len(device.units)))
+                at += len(device.units)
+            else:
+                self._sources.append(self._banks[name] if name in self._banks else direct.index(name))
+        self._rest = tuple(np.zeros(len(device.signals(bed))) for device in bed.actuators.values())
+        self._no_thrust = np.zeros(len(bed.thrusters))
+        self._deliver = compile_functions("delivered", [_delivered(model)])["delivered"].run
 
     def allocate(self, state: State, reference: Reference, demand: Demand) -> Command:
-        """Torques and valves for the demand, the thrust that will come of it, and the grips as they are to be."""
-        if not state.ready:
-            return self._rest._replace(t=state.t, grip=reference.grip)
+        """Set points of all actuators for the demand, and the thrust that will come of it."""
         t = state.t
-        if self._allocator is None:
-            return Command(t, demand.force[self._driven], self._rest.opening, self._rest.thrust, reference.grip)
-        opening = self._delivery.command(t, self._allocator.allocate(t, demand.wrench))
-        mean = self._delivery.mean_opening(t, t + self._period)
-        found = self._deliver((state.q, state.u, demand.acceleration, demand.force, mean))
-        return new(Command, (t, found[: self._n_driven], opening, found[self._n_driven :], reference.grip))
+        if not state.ready:
+            return Command(t, self._rest_with(reference), self._no_thrust)
+        means = [bank.open(t, demand.wrench) for bank in self._banks.values()]
+        found = self._deliver((state.q, state.u, demand.acceleration, demand.force, *means))
+        torque, thrust = found[: self._n_motors], found[self._n_motors :]
+        setpoints: list[Array] = []
+        for source in self._sources:
+            if isinstance(source, slice):
+                setpoints.append(torque[source])
+            elif isinstance(source, int):
+                setpoints.append(reference.direct[source])
+            else:
+                setpoints.append(source.opening)
+        return Command(t, tuple(setpoints), thrust)
+
+    def _rest_with(self, reference: Reference) -> tuple[Array, ...]:
+        """Everything at rest, but for what the behaviour commands."""
+        pairs = zip(self._sources, self._rest, strict=True)
+        return tuple(reference.direct[source] if isinstance(source, int) else rest for source, rest in pairs)
 
 
-def _delivered(tree: Tree, driven: list[int], thrusters: Thrusters, resolve: bool) -> ca.Function:
+def _delivered(model: ControlModel) -> ca.Function:
     """(q, u, demanded acceleration and force, mean opening of each valve) -> torques of the driven joints, thrust."""
-    dynamics, n = Dynamics(tree), tree.u.numel()
+    n, driven, bed = model.n, model.driven, model.bed
     free = [i for i in range(n) if i not in driven]
     demanded, demanded_force = ca.SX.sym("a", n), ca.SX.sym("F", n)
-    opening = ca.SX.sym("opening", len(thrusters.units))
-    thrust = ca.DM(available_thrust(thrusters)) * opening
-    torque = demanded_force[driven]
-    if resolve and driven:
-        force = force_on_root(tree, ca.DM(thruster_matrix(thrusters, tree.module.dimension)) @ thrust)
-        M, h, g = dynamics.mass_matrix, dynamics.bias, demanded[driven]
+    opening = ca.SX.sym("opening", len(bed.thrusters))
+    thrust = ca.DM(model.available) * opening
+    torque = demanded_force[driven] if driven else ca.SX(0, 1)
+    if bed.control.resolve_delivered and driven and bed.thrusters:
+        force = model.thrust_force(thrust)
+        M, h, g = model.mass_matrix, model.bias, demanded[driven]
         a = ca.SX.zeros(n)
         a[driven] = g
         a[free] = solve(M[free, free], force[free] - h[free] - M[free, driven] @ g)
-        torque = (ca.substitute(dynamics.inverse, dynamics.acceleration, a) - force)[driven]
-    return ca.Function("delivered", [tree.q, tree.u, demanded, demanded_force, opening], [torque, thrust])
+        torque = (model.inverse(a) - force)[driven]
+    return ca.Function("delivered", [model.q, model.u, demanded, demanded_force, opening], [torque, thrust])

@@ -5,7 +5,8 @@ two states belong to the measured system:
 
     angle' = rate     rate' = model acceleration + noise     w1' = a (rate - w1)     w2' = b (w1 - w2)
 
-and the sensor shows angle and w2. All joints are alike and sampled at every tick, so one constant Kalman gain serves.
+and the sensor shows angle and w2. The joints of a device are alike and sampled at one rate, so one constant Kalman gain
+serves: that of the steady state between two frames.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import block_diag, expm, solve_discrete_are
 
-from granite.config.devices import JointSensors
+from granite.config.devices.joint_sensors import JointSensors
 from granite.config.records import Array
 
 
@@ -31,6 +32,11 @@ class JointFilter(NamedTuple):
     K: Array
     deviation: float  #: one sigma of the angle after a measurement [rad]
 
+    @property
+    def n_extra(self) -> int:
+        """How many states it has beside angle and rate."""
+        return len(self.F) - 2
+
 
 def joint_filter(sensors: JointSensors, process_noise: float, period: float) -> JointFilter:
     """The steady-state Kalman filter of these sensors; process noise as density [rad/s^2/sqrt(Hz)]."""
@@ -38,7 +44,10 @@ def joint_filter(sensors: JointSensors, process_noise: float, period: float) -> 
     F, G, Q = _discretised(A, B, process_noise, period)
     step = sensors.range_rad / 2**sensors.converter_bits
     R = np.diag([sensors.angle_noise_rad**2 + step**2 / 12 + 1e-16, sensors.rate_noise_rad_s**2 + 1e-16])
-    P = solve_discrete_are(F.T, C.T, Q, R)
+    F_between, Q_between = F, Q  # from one frame to the next
+    for _ in range(sensors.ticks(period) - 1):
+        F_between, Q_between = F @ F_between, F @ Q_between @ F.T + Q
+    P = solve_discrete_are(F_between.T, C.T, Q_between, R)
     K = P @ C.T @ np.linalg.inv(C @ P @ C.T + R)
     return JointFilter(F, G, C, K, float(np.sqrt((P - K @ C @ P)[0, 0])))
 

@@ -1,1 +1,3 @@
-"""From state and reference to demanded accelerations and forces."""
+"""Control laws, one file each: from state and reference to demanded accelerations and forces."""
+
+KINDS = {"computed_torque": "computed_torque:ComputedTorque"}

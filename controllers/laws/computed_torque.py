@@ -4,46 +4,95 @@
     F = M(q) a + h(q, u)                                   (there, with erratum E10)
 
 The printed law misses the map Y from coordinate rates to the report's absolute rates; our u are the rates of q, so Y is
-the identity here.
+the identity here. Velocities without an actuator follow from the others: their part of a is the one for which their
+part of F is zero.
 """
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import casadi as ca
 import numpy as np
+from pydantic import Field
 
-from granite.config.records import Demand, Reference, State, new
-from granite.config.testbed import Testbed
+from granite.config.base import NotNegative, Table
+from granite.config.errors import InputError, one_of
+from granite.config.parts import PartTable
+from granite.config.records import Demand, Reference, State
+from granite.controllers.model import ControlModel
 from granite.mrds.compilation import compile_functions
-from granite.mrds.dynamics import Dynamics, wrench_on_root
-from granite.mrds.kernel import slot
-from granite.mrds.tree import Tree
+
+if TYPE_CHECKING:
+    from granite.config.testbed import Testbed
+
+#: gains where a testbed gives none: base, joints (stiffness [1/s^2], damping [1/s])
+_USUAL = {"base": (0.64, 1.6), "joints": (16.0, 8.0)}
+
+
+class Gain(Table):
+    """Feedback of the acceleration demand; what is left out is that of its kind, `base` or `joints`."""
+
+    stiffness_1_s2: NotNegative | None = None
+    damping_1_s: NotNegative | None = None
 
 
 class ComputedTorque:
     """The law with the gains of a testbed."""
 
-    def __init__(self, bed: Testbed) -> None:
-        tree = Tree(bed.robot)
-        gains = [bed.gain(v.name) for v in bed.estimated_velocities]
-        self._kernel = compile_functions("computed_torque", [_function(tree)])["computed_torque"]
-        *inputs, self.stiffness, self.damping = self._kernel.inputs
-        self._q, self._u, self._q_ref, self._u_ref, self._a_ref = map(slot, inputs)
-        self.stiffness[:] = np.array([g.stiffness_1_s2 for g in gains])
-        self.damping[:] = np.array([g.damping_1_s for g in gains])
+    class Options(PartTable):
+        """Gains by coordinate, or `base` and `joints` for all of a kind."""
+
+        gains: dict[str, Gain] = Field(default_factory=dict)
+
+        def gain(self, coordinate: str, is_joint: bool) -> tuple[float, float]:
+            """Stiffness [1/s^2] and damping [1/s] of a coordinate: its own, or those of its kind."""
+            kind = "joints" if is_joint else "base"
+            found: list[float] = []
+            for i, key in enumerate(("stiffness_1_s2", "damping_1_s")):
+                given = [getattr(self.gains[name], key) for name in (coordinate, kind) if name in self.gains]
+                found.append(next((value for value in given if value is not None), _USUAL[kind][i]))
+            return found[0], found[1]
+
+        def columns(self, bed: Testbed) -> dict[str, dict[str, float]]:
+            """Stiffness and damping of every controlled coordinate."""
+            gains = {
+                c.name: self.gain(c.name, c.name in bed.joints)
+                for module in bed.controlled
+                for c in bed.known.velocities[bed.known.u[module.name]]
+            }
+            titles = ("stiffness [1/s2]", "damping [1/s]")
+            return {title: {name: gain[i] for name, gain in gains.items()} for i, title in enumerate(titles)}
+
+    @staticmethod
+    def check(options: Options, bed: Testbed) -> None:
+        """Refuse gains of coordinates that are not controlled."""
+        own = [c.name for module in bed.controlled for c in bed.known.velocities[bed.known.u[module.name]]]
+        known = [*own, "base", "joints"]
+        for name in options.gains:
+            if name not in known:
+                raise InputError("no such coordinate", key=f"gains.{name}", expected=one_of(name, known))
+
+    def __init__(self, options: Options, model: ControlModel) -> None:
+        names, active = [c.name for c in model.layout.velocities], set(model.active)
+        gains = np.array(
+            [options.gain(n, n in model.layout.joints) if i in active else (0.0, 0.0) for i, n in enumerate(names)]
+        ).reshape(-1, 2)
+        #: gains in force, which may be changed between two ticks
+        self.stiffness, self.damping = gains[:, 0].copy(), gains[:, 1].copy()
+        self._run = compile_functions("computed_torque", [_function(model)])["computed_torque"].run
+        self._n = model.n
 
     def control(self, state: State, reference: Reference) -> Demand:
-        """The accelerations and forces that bring the robot to its reference."""
-        self._q[:], self._u[:] = state.q, state.u
-        self._q_ref[:], self._u_ref[:], self._a_ref[:] = reference.q, reference.u, reference.a
-        acceleration, force, wrench = self._kernel.evaluate()
-        return new(Demand, (state.t, acceleration.copy(), force.copy(), wrench.copy()))
+        """The accelerations and forces that bring the modules to their reference."""
+        n = self._n
+        found = self._run((state.q, state.u, reference.q, reference.u, reference.a, self.stiffness, self.damping))
+        return Demand(state.t, found[:n], found[n : 2 * n], found[2 * n :])
 
 
-def _function(tree: Tree) -> ca.Function:
-    dynamics, n = Dynamics(tree), tree.u.numel()
-    q_ref, u_ref, a_ref, kp, kv = (ca.SX.sym(s, n) for s in ("q_ref", "u_ref", "a_ref", "kp", "kv"))
-    a = a_ref + kv * (u_ref - tree.u) + kp * (q_ref - tree.q)
-    force = ca.substitute(dynamics.inverse, dynamics.acceleration, a)
-    inputs = [tree.q, tree.u, q_ref, u_ref, a_ref, kp, kv]
-    return ca.Function("computed_torque", inputs, [a, force, wrench_on_root(tree, force)])
+def _function(model: ControlModel) -> ca.Function:
+    q_ref, u_ref, a_ref, kp, kv = (ca.SX.sym(s, model.n) for s in ("q_ref", "u_ref", "a_ref", "kp", "kv"))
+    a = model.complete(a_ref + kv * (u_ref - model.u) + kp * (q_ref - model.q), ca.SX.zeros(model.n))
+    force = model.inverse(a)
+    inputs = [model.q, model.u, q_ref, u_ref, a_ref, kp, kv]
+    return ca.Function("computed_torque", inputs, [a, force, model.wrenches(force)])

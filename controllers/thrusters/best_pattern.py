@@ -7,10 +7,15 @@ minimum per call. Patterns that give the same wrench are represented by the chea
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
+from granite.config.base import NotNegative
 from granite.config.errors import InputError
+from granite.config.parts import PartTable
 from granite.config.records import Array
+from granite.controllers.thrusters.contract import ThrusterSet
 
 #: more valves than this make too long a table
 MOST_VALVES = 16
@@ -21,12 +26,23 @@ _TIE_N2 = 1e-9
 class BestPattern:
     """The exact best pattern of open and closed valves. No memory."""
 
-    def __init__(self, matrix: Array, available: Array, weight: Array, propellant_weight: float) -> None:
+    is_on_off: ClassVar[bool] = True
+
+    class Options(PartTable):
+        """Propellant against precision."""
+
+        #: what one newton of thrust costs when patterns are compared
+        propellant_weight: NotNegative = 0.0
+
+    def __init__(self, options: Options, thrusters: ThrusterSet) -> None:
+        matrix, available, weight, propellant_weight = *thrusters[:3], options.propellant_weight
         usable = np.flatnonzero(available)
         if len(usable) > MOST_VALVES:
             raise InputError(
-                f"controller.allocation.method = 'best_pattern' with {len(usable)} valves: "
-                f"expected at most {MOST_VALVES}, or another method"
+                f"{len(usable)} valves are too many",
+                key="controller.allocation.sharing",
+                value="best_pattern",
+                expected=f"at most {MOST_VALVES}, or another method",
             )
         bits = np.arange(2 ** len(usable))[:, None] >> np.arange(len(usable)) & 1
         thrust = np.zeros((len(bits), len(available)))

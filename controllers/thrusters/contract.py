@@ -1,17 +1,32 @@
 """The two questions of thruster allocation: who shares the wrench, and when does each valve open.
 
-A failed thruster is one whose available thrust is zero: no method gives it work, and the others share it.
+A failed thruster is one whose available thrust is zero: no method gives it work, and the others share it. A sharing
+method and a modulation that both have an `expression`, the same rule in symbols, are compiled into one function.
 """
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import ClassVar, NamedTuple, Protocol
 
+from granite.config.devices.thrusters import Valve
 from granite.config.records import Array
+
+
+class ThrusterSet(NamedTuple):
+    """What a sharing method or a modulation knows of its thrusters."""
+
+    matrix: Array  #: wrench on the root body per newton of each thruster, a column each
+    available: Array  #: thrust of each with an open valve [N], zero where it has failed
+    weight: Array  #: what each row of a wrench counts when wrenches are compared
+    valve: Valve
+    period_s: float  #: of the calls
 
 
 class Sharing(Protocol):
     """How a wrench is shared among the thrusters."""
+
+    #: whether every thrust is nominal or zero already
+    is_on_off: ClassVar[bool]
 
     def share(self, wrench: Array) -> Array:
         """The thrust of each thruster [N], from 0 to what is available, for a finite wrench on the root body.
@@ -23,6 +38,11 @@ class Sharing(Protocol):
 
 class Modulation(Protocol):
     """How a wanted thrust becomes the state of a valve."""
+
+    #: whether openings between 0 and 1 are asked for, which only ideal thrusters have
+    throttles: ClassVar[bool]
+    #: whether it makes pulses over time from a thrust that is not on/off already
+    makes_pulses: ClassVar[bool]
 
     def modulate(self, t: float, wanted_thrust: Array) -> Array:
         """The opening of each valve (0 closed, 1 open) from t to the next call, for the thrust wanted [N]."""

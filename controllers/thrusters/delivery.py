@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from granite.config.controller import Allocation
-from granite.config.devices import Thrusters
+from granite.config.devices.thrusters import Thrusters
 from granite.config.records import Array
 from granite.mrds.valve_response import remembered_changes
 from granite.mrds.valves import ValveBank
 
 
-class Throttles:
-    """Throttled thrusters are ideal: they deliver at once what they are told."""
+class IdealThrottles:
+    """Throttled thrusters are ideal: they deliver at once what they are commanded."""
 
     def __init__(self, n: int) -> None:
         self._opening: Array = np.zeros(n)
 
     def command(self, t: float, opening: Array) -> Array:
-        """Tell the throttles; the openings they take."""
+        """Command the throttles; the openings they take."""
         self._opening = opening
         return opening
 
@@ -28,12 +27,12 @@ class Throttles:
 
 
 #: takes commands, and predicts mean openings
-Delivery = ValveBank | Throttles
+Delivery = ValveBank | IdealThrottles
 
 
-def build_delivery(thrusters: Thrusters, allocation: Allocation, period_s: float) -> Delivery:
+def build_delivery(thrusters: Thrusters, throttles: bool, period_s: float) -> Delivery:
     """Valves that are commanded every `period_s`, or throttles."""
     n = len(thrusters.units)
-    if allocation.modulation == "proportional":
-        return Throttles(n)
+    if throttles:
+        return IdealThrottles(n)
     return ValveBank(thrusters.valve, n, remembered_changes(thrusters.valve, period_s, throttled=False))

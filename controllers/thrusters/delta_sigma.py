@@ -1,54 +1,61 @@
-"""Modulation by an error accumulator: a valve opens when the on-time it owes is worth a pulse.
+"""Delta-sigma modulation: a valve opens when its accumulated on-time error reaches one minimum pulse.
 
-Each valve adds up the wanted minus the delivered on-time. It opens once the shortest pulse it can make is
-owed, and stays open while another tick is owed, which makes at least that pulse. What it owes stays between
+Each valve integrates the wanted minus the delivered on-time. It opens once this error reaches the shortest pulse that
+it can make, and stays open while the error is at least one tick, which makes that pulse. The error stays between
 zero and a pulse, so that the average thrust is the wanted one, in the shortest pulses that the valve allows.
 """
 
 from __future__ import annotations
 
 import math
+from typing import ClassVar
 
 import numpy as np
 
+from granite.config.parts import PartTable
 from granite.config.records import Array
+from granite.controllers.thrusters.contract import ThrusterSet
 
 
 class DeltaSigma:
     """First-order delta-sigma modulation that honours the shortest pulse."""
 
-    def __init__(self, available: Array, minimum_on_s: float, period_s: float) -> None:
+    throttles: ClassVar[bool] = False
+    makes_pulses: ClassVar[bool] = True
+
+    def __init__(self, options: PartTable, thrusters: ThrusterSet) -> None:
+        available, minimum_on_s, period_s = thrusters.available, thrusters.valve.minimum_on_s, thrusters.period_s
         self._tick = period_s
         self._pulse = max(1, math.ceil(minimum_on_s / period_s - 1e-6)) * period_s
         # A millionth of a tick less, so that rounding never costs a whole one; twice that to stay open.
         self._worth_a_tick = period_s - 2e-6 * period_s
         self._worth_a_pulse = self._pulse - 1e-6 * period_s
-        self._valves = [_Account(thrust) for thrust in available.tolist()]
+        self._valves = [_Accumulator(thrust) for thrust in available.tolist()]
         self._last = 0.0
 
     def modulate(self, t: float, wanted_thrust: Array) -> Array:
         """The opening of each valve, 0 or 1."""
         elapsed, self._last, pulse = t - self._last, t, self._pulse
         for valve, thrust in zip(self._valves, wanted_thrust.tolist(), strict=True):
-            owed = valve.owed + (valve.wanted - valve.opening) * elapsed
+            error = valve.error + (valve.wanted - valve.opening) * elapsed
             # Only a long time without a call takes it beyond a pulse: that is not made up for.
-            valve.owed = pulse if owed > pulse else -pulse if owed < -pulse else owed
+            valve.error = pulse if error > pulse else -pulse if error < -pulse else error
             valve.wanted = thrust * valve.per_newton
-            due = valve.owed + valve.wanted * self._tick
+            due = valve.error + valve.wanted * self._tick
             worth_it = self._worth_a_tick if valve.opening else self._worth_a_pulse
             valve.opening = 1.0 if due >= worth_it else 0.0
         return np.array([valve.opening for valve in self._valves])
 
 
-class _Account:
-    """What one valve was asked for and has given. Plain numbers: for a few valves faster than arrays."""
+class _Accumulator:
+    """On-time wanted from and delivered by one valve. Plain numbers: for a few valves faster than arrays."""
 
-    __slots__ = ("opening", "owed", "per_newton", "wanted")
+    __slots__ = ("error", "opening", "per_newton", "wanted")
 
     def __init__(self, thrust: float) -> None:
         self.per_newton = 1.0 / thrust if thrust > 0.0 else 0.0
         #: on-time that was wanted and not delivered yet [s]
-        self.owed = 0.0
+        self.error = 0.0
         #: part of full thrust that is wanted now
         self.wanted = 0.0
         self.opening = 0.0

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from granite.config.base import spatial
-from granite.config.devices import Thrusters
+from granite.config.devices.thrusters import Thrusters
 from granite.config.records import Array
 
 Dimension = Literal["planar", "spatial"]

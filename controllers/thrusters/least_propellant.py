@@ -12,10 +12,14 @@ A wrench out of reach gives the nearest one in reach: min |W (B f - w)|^2, 0 <= 
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import daqp
 import numpy as np
 
+from granite.config.parts import PartTable
 from granite.config.records import Array
+from granite.controllers.thrusters.contract import ThrusterSet
 
 #: DAQP's mark for an equality
 _EQUAL = 5
@@ -24,7 +28,10 @@ _EQUAL = 5
 class LeastPropellant:
     """The linear programme's optimum where the wrench is in reach, else the nearest wrench. No memory."""
 
-    def __init__(self, matrix: Array, available: Array, weight: Array) -> None:
+    is_on_off: ClassVar[bool] = False
+
+    def __init__(self, options: PartTable, thrusters: ThrusterSet) -> None:
+        matrix, available, weight = thrusters[:3]
         m, n = matrix.shape
         self._n, self._matrix, self._available = n, matrix, available
         self._nothing = np.zeros(n)

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
+from granite.config.parts import PartTable
 from granite.config.records import Array
+from granite.controllers.thrusters.contract import ThrusterSet
 
 
 class Proportional:
     """opening = wanted / available."""
 
-    def __init__(self, available: Array) -> None:
+    throttles: ClassVar[bool] = True
+    makes_pulses: ClassVar[bool] = False
+
+    def __init__(self, options: PartTable, thrusters: ThrusterSet) -> None:
+        available = thrusters.available
         self._per_newton = np.divide(1.0, available, out=np.zeros(len(available)), where=available > 0.0)
 
     def modulate(self, t: float, wanted_thrust: Array) -> Array:

@@ -9,19 +9,26 @@ A thruster without a partner that would have to pull is left out, and the rest i
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import casadi as ca
 import numpy as np
 
+from granite.config.parts import PartTable
 from granite.config.records import Array
+from granite.controllers.thrusters.contract import ThrusterSet
 
-#: less than nothing by this much is still nothing [N]
+#: tolerance below zero [N]
 _TOLERANCE_N = 1e-12
 
 
 class PseudoInverse:
     """Smallest sum of squares over pairs of opposite thrusters; linear but for the limits."""
 
-    def __init__(self, matrix: Array, available: Array, weight: Array) -> None:
+    is_on_off: ClassVar[bool] = False
+
+    def __init__(self, options: PartTable, thrusters: ThrusterSet) -> None:
+        matrix, available, weight = thrusters[:3]
         self._matrix, self._available, self._weight = matrix, available, weight
         self._nothing = np.zeros(len(available))
         #: thruster and its partner

@@ -1,23 +1,44 @@
 """Modulation by pulse width: one pulse per pulse period, as long as the wanted part of the period.
 
 The pulse is a whole number of ticks and never shorter than the valve can make. What a pulse leaves over, or
-what was too short for one, is still owed in the next period, so that the average thrust is the wanted one.
+what was too short for one, is carried over to the next period, so that the average thrust is the wanted one.
 """
 
 from __future__ import annotations
 
 import math
+from typing import ClassVar
 
 import numpy as np
 
+from granite.config.base import Positive
+from granite.config.errors import InputError
+from granite.config.parts import PartTable
 from granite.config.records import Array
+from granite.controllers.thrusters.contract import ThrusterSet
 
 
 class PulseWidth:
     """Valves open together at the start of a pulse period and close one by one."""
 
-    def __init__(self, available: Array, pulse_period_s: float, minimum_on_s: float, period_s: float) -> None:
-        n = len(available)
+    throttles: ClassVar[bool] = False
+    makes_pulses: ClassVar[bool] = True
+
+    class Options(PartTable):
+        """How often pulses begin."""
+
+        pulse_period_s: Positive = 0.1
+
+    def __init__(self, options: Options, thrusters: ThrusterSet) -> None:
+        available, minimum_on_s, period_s = thrusters.available, thrusters.valve.minimum_on_s, thrusters.period_s
+        pulse_period_s, n = options.pulse_period_s, len(available)
+        if pulse_period_s < max(minimum_on_s, period_s):
+            longer = "the longer of the valve's minimum_on_s and loop.period_s"
+            raise InputError(
+                key="controller.allocation.modulation.pulse_period_s",
+                value=pulse_period_s,
+                expected=f"at least {max(minimum_on_s, period_s)}, {longer}",
+            )
         self._per_newton = np.divide(1.0, available, out=np.zeros(n), where=available > 0.0)
         self._tick = period_s
         self._minimum_ticks = math.ceil(minimum_on_s / period_s - 1e-6)

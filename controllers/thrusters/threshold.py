@@ -6,17 +6,32 @@ and a demand near it switches at every tick.
 
 from __future__ import annotations
 
+from typing import Annotated, ClassVar
+
 import casadi as ca
 import numpy as np
+from pydantic import Field
 
+from granite.config.parts import PartTable
 from granite.config.records import Array
+from granite.controllers.thrusters.contract import ThrusterSet
 
 
 class Threshold:
     """Open exactly where the wanted thrust exceeds `threshold` times the available thrust."""
 
-    def __init__(self, available: Array, threshold: float) -> None:
-        self._level = np.where(available > 0.0, threshold * available, np.inf)
+    throttles: ClassVar[bool] = False
+    makes_pulses: ClassVar[bool] = False
+
+    class Options(PartTable):
+        """Where it opens."""
+
+        #: of the nominal thrust (Table 4.2's R_th / R)
+        threshold: Annotated[float, Field(gt=0, lt=1)] = 0.5
+
+    def __init__(self, options: Options, thrusters: ThrusterSet) -> None:
+        available = thrusters.available
+        self._level = np.where(available > 0.0, options.threshold * available, np.inf)
 
     def modulate(self, t: float, wanted_thrust: Array) -> Array:
         """The opening of each valve, 0 or 1."""

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from granite.config.errors import InputError
+from granite.config.errors import InputError, LogError
 from granite.config.testbed import Testbed
 
 Bed = Annotated[str, typer.Argument(metavar="BED", help="a preset, preset/variant, or a .toml file")]
@@ -26,9 +26,10 @@ Overwrite = Annotated[bool, typer.Option("--overwrite", help="replace the file i
 
 @contextlib.contextmanager
 def named(bed: str, testbed: Testbed) -> Iterator[None]:
-    """What is found wrong while the run is put together is told with the bed as it was typed."""
+    """Errors from building the run start with the name that the user typed."""
     try:
         yield
     except InputError as error:
-        sentence = str(error).removeprefix(f"{testbed.name}: ")
-        raise InputError(sentence if sentence.startswith("log '") else f"{bed}: {sentence}") from None
+        if not isinstance(error, LogError) and error.file in ("", testbed.name):
+            raise error.within(file=bed) from None
+        raise

@@ -36,7 +36,7 @@ def sim(
     """Run a testbed on the simulated plant and record everything."""
     from granite.rt.report.run import run_tables
     from granite.rt.report.table import put
-    from granite.rt.session import simulate
+    from granite.rt.run import simulate
 
     asked = [*(overrides or []), *(["simulation.audit=true"] if audit else [])]
     testbed = _load(bed, asked, duration, seed)
@@ -49,6 +49,7 @@ def sim(
             realtime=realtime,
             overwrite=overwrite or log is None,
             progress=not as_json and err.is_terminal,
+            changes=[*asked, *_short_forms(duration, seed)],
         )
     if as_json:
         print_json(summary)
@@ -68,18 +69,24 @@ def sim(
 
 def _load(bed: str, overrides: Sequence[str], duration: str | None, seed: str | None) -> Testbed:
     """The testbed; what is wrong with a short form is told as it was typed."""
+    typed = _short_forms(duration, seed)
+    try:
+        return load(bed, [*overrides, *typed])
+    except InputError as error:
+        file = error.file
+        for change, option in typed.items():
+            file = file.replace(f"--set {change}", option)
+        raise error.within(file=file) from None
+
+
+def _short_forms(duration: str | None, seed: str | None) -> dict[str, str]:
+    """The changes that options stand for, and the options as they were typed."""
     typed = {}
     if duration is not None:
         typed[f"loop.duration_s={_seconds(duration)}"] = f"--duration {duration}"
     if seed is not None:
         typed[f"seed={seed}"] = f"--seed {seed}"
-    try:
-        return load(bed, [*overrides, *typed])
-    except InputError as error:
-        sentence = str(error)
-        for change, option in typed.items():
-            sentence = sentence.replace(f"--set {change}", option)
-        raise InputError(sentence) from None
+    return typed
 
 
 def _seconds(text: str) -> str:

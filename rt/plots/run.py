@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -9,6 +10,8 @@ import numpy as np
 from granite.config import coordinates
 from granite.config.audit import audit_values
 from granite.config.coordinates import Coordinate
+from granite.config.devices.motors import Motors
+from granite.config.devices.thrusters import Thrusters
 from granite.config.modules import Module
 from granite.config.records import Array
 from granite.rt.contact_changes import ContactChanges
@@ -36,6 +39,9 @@ class Run:
             values: Array = rows[:, log.channels.place(topic, entry)]
             return values
 
+        def joined(entries: Iterable[str]) -> Array:
+            return np.hstack([np.zeros((len(rows), 0)), *(series("/applied", entry) for entry in entries)])
+
         bed = self.bed = log.bed
         self.events = log.events
         #: what ended the run before its time
@@ -46,15 +52,15 @@ class Run:
         truth, estimate = series("/truth", "q"), series("/state", "q")
         #: what is drawn as motion; only the robot's is estimated, if it has a controller
         self.measure = "estimate" if bed.controller and np.isnan(truth).all() else "truth"
-        self.modules = bed.modules if self.measure == "truth" else bed.modules[:1]
+        self.modules = bed.modules if self.measure == "truth" else bed.known.modules
         self.q = truth if self.measure == "truth" else np.where(ready, estimate, np.nan)
         self.reference = np.where(ready, series("/reference", "q"), np.nan)
-        self.torque = series("/applied", "torque")
-        self.opening = np.nan_to_num(series("/applied", "opening"))
+        self.torque = joined(f"{name}.values" for name in bed.devices_of(Motors))
+        self.opening = np.nan_to_num(joined(f"{name}.values" for name in bed.devices_of(Thrusters)))
         #: of each contact: 0 open, 1 closed, 2 closed and slipping, 3 told to close but out of reach
         self.contact_state = np.nan_to_num(series("/truth", "closed"))
         self.closed = (self.contact_state == 1) | (self.contact_state == 2)
-        linear = 2 if bed.robot.dimension == "planar" else 3
+        linear = 2 if bed.planar else 3
         wrench = series("/truth", "wrench").reshape(len(rows), len(bed.contacts), -1 if bed.contacts else 2 * linear)
         #: of each contact, without direction [N], [N m]
         self.force, self.moment = (np.linalg.norm(p, axis=2) for p in (wrench[:, :, :linear], wrench[:, :, linear:]))
@@ -64,7 +70,10 @@ class Run:
         self.changes = tuple(ContactChanges(bed, log.channels).look(rows))
         self.step_times = np.nan_to_num(series("/timing", "steps"))  #: [s]
         self.tick_time = self.step_times.sum(axis=1)  #: [s]
-        self.thrusters = bed.devices.thrusters.units if bed.devices.thrusters else ()
+        self.thrusters = bed.thrusters
+        #: where the coordinates with a reference stand in q
+        own = bed.positions if self.measure == "truth" else bed.known.positions
+        self.referenced = [own.index(c) for c in bed.known.positions]
 
     def motions(self) -> tuple[ModuleMotion, ...]:
         """Module by module, what they did."""

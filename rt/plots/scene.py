@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 from granite.config.contacts import Contact, Side
+from granite.config.devices.thrusters import Thruster, Thrusters
 from granite.config.modules import Module, Point
 from granite.config.testbed import Testbed
 from granite.mrds.contacts import KINDS
@@ -19,10 +20,14 @@ class Scene:
     def __init__(self, bed: Testbed, modules: Sequence[Module]) -> None:
         self._modules = {module.name: module for module in modules}
         self.places = Places(modules)
-        thrusters = bed.devices.thrusters.units if bed.devices.thrusters else ()
-        self.silhouettes = [Silhouette(m, self.places, thrusters if m is bed.robot else ()) for m in modules]
+        on_module: dict[str, tuple[Thruster, ...]] = {}
+        for device in bed.devices_of(Thrusters).values():
+            name = device.pushed(bed).name
+            on_module[name] = (*on_module.get(name, ()), *device.units)
+        self.silhouettes = [Silhouette(m, self.places, on_module.get(m.name, ())) for m in modules]
         #: whose path matters most: that of the robot, or of what comes at the end
-        self.main = self.silhouettes[0 if bed.controller else -1]
+        names = [module.name for module in modules]
+        self.main = self.silhouettes[names.index(bed.controlled[0].name) if bed.controlled else -1]
         #: places of the first and second side of each contact, by its number in the testbed
         self.contacts: dict[int, tuple[int, int]] = {
             i: (self._side(contact.first), self._side(contact.second))
@@ -33,7 +38,7 @@ class Scene:
         self.surfaces: dict[int, int] = {
             i: self._along_surface(bed.contacts[i].first)
             for i in self.contacts
-            if KINDS[bed.contacts[i].kind].rubbing and bed.robot.dimension == "planar"
+            if KINDS[bed.contacts[i].kind].rubbing and bed.planar
         }
 
     def _is_seen(self, contact: Contact) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from granite.config.base import spatial
-from granite.config.devices import Thruster
+from granite.config.devices.thrusters import Thruster
 from granite.config.modules import Body, Module
 from granite.rt.plots.places import Places
 

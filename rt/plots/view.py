@@ -40,7 +40,7 @@ class View:
         self.run, self.ticks = run, ticks
         self.scene = Scene(run.bed, run.modules)
         in_space = self.scene.places.at(run.q[ticks])
-        self.projection: Projection = FROM_ABOVE if run.bed.robot.dimension == "planar" else widest(in_space)
+        self.projection: Projection = FROM_ABOVE if run.bed.planar else widest(in_space)
         #: every place at every tick, in the page (ticks, places, 2)
         self.seen = self.projection(in_space)
         self.size = float(np.ptp(self.seen.reshape(-1, 2), axis=0).max())
@@ -89,7 +89,7 @@ def _draw_paths(axes: Axes, view: View) -> list[Artist]:
     if len(wanted := _known(run.reference)):
         # Others than the robot have no reference, and do not move the robot's places.
         q = np.zeros((len(wanted), run.q.shape[1]))
-        q[:, : run.reference.shape[1]] = run.reference[wanted]
+        q[:, run.referenced] = run.reference[wanted]
         x, y = view.projection(scene.places.at(q)[:, scene.main.followed]).T
         handles += axes.plot(x, y, color=INK, lw=1.5, ls=(0, (4, 2)), zorder=21, label="reference")
     few = len(scene.silhouettes) <= _PATHS

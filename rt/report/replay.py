@@ -21,5 +21,7 @@ def replay_lines(result: Replay, complete: bool) -> Iterator[str]:
         yield f"identical to the bit: {result.ticks} ticks, {result.values} values"
         if result.gap is not None:
             yield f"rows are missing in the log after tick {result.gap}: replayed up to there"
+    for file in result.changed:
+        yield f"the file {file} is not what it was in the run: differences may come from that"
     if not complete:
         yield "the log is cut: it was replayed up to its last whole row"

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from rich.table import Table
 
 from granite.config.behaviour import TorqueProfile
 from granite.config.contacts import Side
+from granite.config.devices.device import Device
+from granite.config.errors import shown
 from granite.config.modules import Module
+from granite.config.parts import PartTable
 from granite.config.testbed import Testbed
 from granite.mrds.contacts import KINDS
 from granite.mrds.contacts.kind import known
@@ -34,13 +37,13 @@ def bed_tables(bed: Testbed) -> Iterator[Table]:
             "flexible link", "length [m]", "density [kg/m]", "stiffness [N m2]", "modes", "shapes",
         )  # fmt: skip
         yield table("Flexible links", columns, links, sentences=1)
-    columns = ("coordinate", "unit", "start", *(("stiffness [1/s2]", "damping [1/s]") if bed.controller else ()))
+    columns = ("coordinate", "unit", "start", *_law_columns(bed))
     yield table("Degrees of freedom", columns, _freedoms(bed))
     if bed.contacts:
         columns = ("contact", "kind", "first", "second", "holds", "parameters")
         yield table("Contacts", columns, _contacts(bed), sentences=4)
     if devices := list(_devices(bed)):
-        yield table("Devices", ("device", "what it is"), devices, sentences=1)
+        yield table("Devices", ("device", "kind", "what it is"), devices, sentences=1)
     yield table("Control" if bed.controller else "Behaviour", ("what", "value"), _control(bed), sentences=1)
 
 
@@ -85,20 +88,25 @@ def _flexible_links(bed: Testbed) -> Iterator[tuple[str, ...]]:
 
 
 def _freedoms(bed: Testbed) -> Iterator[tuple[str, ...]]:
-    """Every position; and velocities that start with a value, or have a gain that no position shows."""
+    """Every position; and velocities that start with a value, or have a number of the law that no position shows."""
     initial, shown = bed.simulation.initial, {q.name for q in bed.positions}
-    gains = {u.name: bed.gain(u.name) for u in bed.estimated_velocities}
-    rates = [u for u in bed.velocities if u.key in initial or (u.name in gains and u.name not in shown)]
+    columns = _law_columns(bed)
+    tuned = {name for column in columns.values() for name in column}
+    rates = [u for u in bed.velocities if u.key in initial or (u.name in tuned and u.name not in shown)]
     for c in (*bed.positions, *rates):
         # An unturned quaternion is (1, 0, 0, 0): its first is the one coordinate that does not start at zero by itself.
         start = initial.get(c.key, 1.0 if c.unit == "1" and c.name.endswith("_qw") else 0.0)
-        gain = None if c in rates and c.name in shown else gains.get(c.name)
-        tuned = (f"{gain.stiffness_1_s2:g}", f"{gain.damping_1_s:g}") if gain else ("-", "-")
-        yield c.name, c.unit, f"{start:g}", *(tuned if bed.controller else ())
+        hidden = c in rates and c.name in shown
+        numbers = (None if hidden else column.get(c.name) for column in columns.values())
+        yield c.name, c.unit, f"{start:g}", *("-" if number is None else f"{number:g}" for number in numbers)
+
+
+def _law_columns(bed: Testbed) -> Mapping[str, Mapping[str, float]]:
+    return bed.controller.law.columns(bed) if bed.controller else {}
 
 
 def _contacts(bed: Testbed) -> Iterator[tuple[str, ...]]:
-    planar = bed.robot.dimension == "planar"
+    planar = bed.planar
     for contact in bed.contacts:
         kind = KINDS[contact.kind]
         given = ", ".join(f"{name} = {value:g}" for name, value in contact.parameters.items())
@@ -110,48 +118,43 @@ def _side(side: Side) -> str:
     return f"ground at {vector(side.position_m)} m" if side.grounded else f"{side.module} {side.point}"
 
 
-def _devices(bed: Testbed) -> Iterator[tuple[str, str]]:
-    devices = bed.devices
-    if s := devices.joint_sensors:
-        yield (
-            "joint sensors",
-            f"{', '.join(s.joints)}: noise {s.angle_noise_rad:g} rad, {s.converter_bits} bit over {s.range_rad:g} rad, "
-            f"rate filter {s.filter_a_rad_s:g}, {s.filter_b_rad_s:g} rad/s",
-        )
-    if v := devices.vision:
-        yield (
-            "vision",
-            f"{v.body} at {v.rate_hz:g} Hz, {v.latency_s * 1e3:g} ms late, "
-            f"noise {v.position_noise_m:g} m, {v.heading_noise_rad:g} rad",
-        )
-    for motor in devices.motors:
-        yield "motor", f"{motor.joint}: up to {motor.torque_limit_n_m:g} N m"
-    if devices.thrusters:
-        valve = devices.thrusters.valve
-        delay, rise, shortest = (f"{x * 1e3:g} ms" for x in (valve.delay_s, valve.rise_s, valve.minimum_on_s))
-        yield "valves", f"delay {delay}, rise {rise}, shortest pulse {shortest}"
-        for unit in devices.thrusters.units:
-            what = f"{unit.thrust_n:g} N along {vector(unit.direction)} at {vector(unit.position_m)} m"
-            yield "thruster", f"{unit.name}: {what}{', FAILED' if unit.failed else ''}"
+def _devices(bed: Testbed) -> Iterator[tuple[str, str, str]]:
+    for name, device in bed.devices.items():
+        lines = device.describe(bed) if isinstance(device, Device) else ["its code is not at hand"]
+        for i, line in enumerate(lines):
+            yield (name, device.kind, line) if i == 0 else ("", "", line)
 
 
 def _control(bed: Testbed) -> Iterator[tuple[str, str]]:
     yield "loop", f"{1 / bed.loop.period_s:g} Hz for {bed.loop.duration_s:g} s, overrun: {bed.loop.overrun}"
-    if bed.controller and bed.controller.allocation:
-        a = bed.controller.allocation
-        level = f" at {a.threshold:g} of the thrust" if a.modulation == "threshold" else ""
-        yield "thruster allocation", f"{a.method}, {a.modulation}{level}"
+    if bed.controller:
+        yield "controlled", ", ".join(module.name for module in bed.controlled)
+        if bed.controller.objects:
+            yield "known objects", ", ".join(bed.controller.objects)
+        yield "estimator", _part(bed.controller.estimator)
+        yield "law", bed.controller.law.kind
+    if bed.controller and bed.thrusters:
+        yield "thruster sharing", _part(bed.controller.allocation.sharing)
+        yield "valve modulation", _part(bed.controller.allocation.modulation)
         yield "torques re-solved", f"{'yes' if bed.controller.resolve_delivered else 'no'}, for the delivered thrust"
-    for i, waypoint in enumerate(bed.behaviour.waypoints):
+    if bed.controller:
+        yield "behaviour", bed.behaviour.kind
+    for i, waypoint in enumerate(getattr(bed.behaviour, "waypoints", ())):
         target = ", ".join(f"{key} = {value:g}" for key, value in waypoint.target.items())
         yield f"waypoint {i + 1}", f"in {waypoint.duration_s:g} s, hold {waypoint.hold_s:g} s: {target}"
-    if bed.controller is None and not bed.behaviour.torques:
+    if bed.controller is None and not bed.torques:
         yield "torques", "none: everything moves freely"
-    for joint, profile in bed.behaviour.torques.items():
+    for joint, profile in bed.torques.items():
         yield f"torque of {joint}", _profile(profile)
-    for hold in bed.behaviour.holds:
+    for hold in bed.holds:
         yield f"from {hold.from_s:g} s", f"closed: {', '.join(hold.closed) or 'no contact'}"
     yield "seed", str(bed.seed)
+
+
+def _part(options: PartTable) -> str:
+    """A part and its options."""
+    given = options.model_dump(exclude={"kind"}, exclude_none=True)
+    return ", ".join([options.kind, *(f"{key} {shown(value)}" for key, value in given.items())])
 
 
 def _profile(torque: TorqueProfile) -> str:

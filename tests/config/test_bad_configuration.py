@@ -64,7 +64,7 @@ IN_FILE = {
     ),
     "a missing name": Slip('name = "elbow"\n', "", "modules.vehicle.joints.1.name", "is missing", "expected text"),
     "a missing choice": Slip(
-        'method = "pseudo_inverse"\n', "", "controller.allocation.method", "is missing", "'least_propellant'"
+        'method = "pseudo_inverse"\n', "", "controller.allocation.sharing", "is missing", "'least_propellant'"
     ),
     "a number in quotes with its unit": Slip(
         "mass_kg = 50.0",
@@ -276,7 +276,7 @@ IN_FILE = {
     "a motor on no joint": Slip(
         'joint = "elbow"\ntorque',
         'joint = "wrist"\ntorque',
-        "devices.motors.1.joint",
+        "devices.motors.units.1.joint",
         "= 'wrist'",
         "shoulder, elbow",
     ),
@@ -300,21 +300,21 @@ IN_FILE = {
     "joints without a gain": Slip(
         "joints = { stiffness_1_s2 = 16.0, damping_1_s = 8.0 }",
         "",
-        "controller.gains",
+        "controller.law.gains",
         "no gain for 'shoulder'",
         "expected it or 'joints'",
     ),
     "a gain for nothing": Slip(
         "joints = { stiffness",
         "jionts = { stiffness",
-        "controller.gains.jionts",
+        "controller.law.gains.jionts",
         "unknown",
         "did you mean 'joints'?",
     ),
     "half a gain": Slip(
         "stiffness_1_s2 = 16.0, damping_1_s = 8.0",
         "stiffness_1_s2 = 16.0",
-        "controller.gains.joints.damping_1_s",
+        "controller.law.gains.joints.damping_1_s",
         "is missing",
         "expected a number",
     ),
@@ -330,7 +330,7 @@ IN_FILE = {
         'modulation = "proportional"',
         "controller.allocation.modulation",
         "= 'proportional'",
-        "simulation.thrusters.ideal = true",
+        "devices.thrusters.simulated.ideal = true",
     ),
     "an unknown choice": Slip(
         'modulation = "threshold"',
@@ -404,7 +404,7 @@ IN_FILE = {
     "a probability of two": Slip(
         "dropout_probability = 0.05",
         "dropout_probability = 2",
-        "simulation.vision.dropout_probability",
+        "devices.vision.simulated.dropout_probability",
         "= 2",
         "expected a number of at most 1",
     ),
@@ -537,7 +537,7 @@ OVERRIDES = {
         "expected one of base, upper_arm, forearm",
     ),
     "of an element beyond the end": (
-        "devices.motors.2.torque_limit_n_m=1",
+        "devices.motors.units.2.torque_limit_n_m=1",
         "has no '2', expected one of shoulder, elbow",
     ),
     "of an element by a negative index": ("devices.motors.-1.torque_limit_n_m=1", "has no '-1'"),
@@ -546,7 +546,7 @@ OVERRIDES = {
     "with none where a value must be": ("loop.period_s=none", "loop.period_s = none: expected a number"),
     "of the variants": ("variants.ideal.seed=2", "variants = "),
     "with half of an optional table": (
-        "controller.gains.elbow.damping_1_s=1",
+        "controller.law.gains.elbow.damping_1_s=1",
         "elbow.stiffness_1_s2 is missing",
     ),
     "with a number beyond all bounds": ("loop.period_s=1" + "0" * 400, "loop.period_s = 1000"),

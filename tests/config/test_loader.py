@@ -83,7 +83,7 @@ def test_an_override_is_a_number_a_word_a_list_or_a_table() -> None:
             "simulation.table.drag=viscous",
             'title="A slow day"',
             "modules.vehicle.bodies.base.com_m=[0, 0.01]",
-            "controller.gains.elbow={stiffness_1_s2 = 9, damping_1_s = 6}",
+            "controller.law.gains.elbow={stiffness_1_s2 = 9, damping_1_s = 6}",
         ],
     )
     assert bed.loop.duration_s == 7.0
@@ -98,7 +98,7 @@ def test_an_override_finds_list_elements_by_name_joint_or_index() -> None:
         "free-flyer",
         [
             "modules.vehicle.bodies.forearm.mass_kg=1.5",
-            "devices.motors.elbow.torque_limit_n_m=0.5",
+            "devices.motors.units.elbow.torque_limit_n_m=0.5",
             "safety.joints.elbow.upper_rad=2.0",
             "devices.thrusters.units.r3.failed=true",
             "devices.thrusters.units.0.thrust_n=0.9",
@@ -120,15 +120,15 @@ def test_an_override_makes_tables_that_the_file_leaves_out() -> None:
 
 
 def test_an_override_with_none_takes_an_optional_part_away() -> None:
-    bed = load("free-flyer", ["devices.vision=none", "simulation.thrusters.tank_n_s=none"])
+    bed = load("free-flyer", ["devices.vision=none", "devices.thrusters.simulated.tank_n_s=none"])
     assert bed.devices.vision is None
-    assert bed.simulation.thrusters.tank_n_s is None
+    assert bed.devices.thrusters.simulated.tank_n_s is None
 
 
 def test_overrides_come_after_the_variant_and_the_last_one_wins() -> None:
     bed = load("free-flyer/ideal", ["simulation.table.ideal=true", "simulation.table.ideal=false"])
     assert not bed.simulation.table.ideal
-    assert bed.simulation.vision.perfect
+    assert bed.devices.vision.simulated.perfect
 
 
 def test_a_whole_number_is_a_number() -> None:

@@ -15,7 +15,7 @@ from granite.rt.events import Events
 from granite.rt.log import Log
 from granite.rt.plots import page
 from granite.rt.plots.look import STYLE
-from granite.rt.session import simulate_in_memory
+from granite.rt.run import simulate_in_memory
 
 
 def run(bed) -> Log:

@@ -27,7 +27,7 @@ from granite.rt.cli.outputs import new_log
 from granite.rt.log import read_log
 from granite.rt.mcap_file import McapFile
 from granite.rt.replay import COMPARED
-from granite.rt.session import simulate
+from granite.rt.run import simulate
 
 PRESET = (Path(loader.__file__).parent / "testbeds" / "free-flyer.toml").read_text()
 SHORT = ("--duration", "0.1")
@@ -258,7 +258,7 @@ TYPED = {
     "unknown override": (("sim", "free-flyer", "--set", "loop.perid_s=1"), ("loop.perid_s = 1", "'period_s'")),
     "malformed override": (("sim", "free-flyer", "--set", "loop"), ("--set loop", "expected key=value")),
     "override refused late": (
-        ("sim", "free-flyer/pulse-width", *SHORT, "--set", "controller.allocation.method=best_pattern"),
+        ("sim", "free-flyer/pulse-width", *SHORT, "--set", "controller.allocation.sharing=best_pattern"),
         ("free-flyer/pulse-width", "controller.allocation.modulation = 'pulse_width'", "expected 'threshold'"),
     ),
     "negative duration": (("sim", "free-flyer", "--duration", "-1"), ("--duration -1", "greater than 0")),

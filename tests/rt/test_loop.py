@@ -11,7 +11,7 @@ from granite.rt.channels import Channels
 from granite.rt.clock import VirtualClock
 from granite.rt.memory import Memory
 from granite.rt.reasons import Reason
-from granite.rt.session import Session, simulate_in_memory
+from granite.rt.run import Session, simulate_in_memory
 
 PERIOD = 0.005
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from granite.config.loader import load
-from granite.rt.session import simulate_in_memory
+from granite.rt.run import simulate_in_memory
 from granite.rt.summary import Summary
 
 ARM, BASE = ("shoulder", "elbow"), ("base_x", "base_y")
@@ -59,7 +59,7 @@ def test_valves_leave_the_base_in_its_dead_band():
     bed = load("free-flyer/perfect-sensors")
     found = errors("free-flyer/perfect-sensors")
     unit = bed.devices.thrusters.units[0]
-    threshold = bed.controller.allocation.threshold * unit.thrust_n
+    threshold = bed.controller.allocation.modulation.threshold * unit.thrust_n
     mass = sum(body.mass_kg for body in bed.robot.bodies)
     # Two thrusters share a force, four a moment, and none opens below its threshold (Stanford report, 4.4).
     band = 2 * threshold / (mass * bed.gain("base_x").stiffness_1_s2)

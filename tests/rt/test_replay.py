@@ -9,7 +9,7 @@ from granite.config.loader import load, presets
 from granite.controllers.laws.computed_torque import ComputedTorque
 from granite.rt.log import Log
 from granite.rt.replay import replay
-from granite.rt.session import simulate_in_memory
+from granite.rt.run import simulate_in_memory
 
 BEDS = [name for name, _, _ in presets()] + [f"{name}/{v}" for name, _, variants in presets() for v, _ in variants]
 CONTROLLED = [bed for bed in BEDS if load(bed).controller]
@@ -67,7 +67,7 @@ def test_a_log_made_in_one_mode_of_the_model_replays_in_the_other(bed: str, monk
 
 @pytest.mark.parametrize("allocation", ["least_propellant", "best_pattern"])
 def test_every_way_of_sharing_replays_to_the_bit(allocation: str):
-    assert replay(run("free-flyer", f"controller.allocation.method={allocation}")).first is None
+    assert replay(run("free-flyer", f"controller.allocation.sharing={allocation}")).first is None
 
 
 @pytest.mark.parametrize("modulation", ["pulse_width", "delta_sigma"])

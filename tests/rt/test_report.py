@@ -17,7 +17,7 @@ from granite.rt.report.replay import replay_lines
 from granite.rt.report.run import run_tables
 from granite.rt.report.table import put
 from granite.rt.report.testbed import bed_tables, beds_table
-from granite.rt.session import simulate_in_memory
+from granite.rt.run import simulate_in_memory
 from granite.rt.summary import Summary
 
 WIDTHS = [40, 60, 80, 200]

@@ -14,7 +14,7 @@ from granite.mrds.energy import Energy
 from granite.rt.audit import AuditVerdict
 from granite.rt.contact_changes import ContactChanges
 from granite.rt.log import Log
-from granite.rt.session import simulate_in_memory
+from granite.rt.run import simulate_in_memory
 from granite.sim.plant import Plant
 
 PUCK = {"name": "body", "mass_kg": 2.0, "inertia_kg_m2": 0.05}

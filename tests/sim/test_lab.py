@@ -44,10 +44,10 @@ def test_another_seed_gives_other_measurements_of_the_same_motion():
 
 def test_switching_one_device_perfect_leaves_the_others_as_they_were():
     joints, poses, states = run()
-    found = run("simulation.vision.perfect=true")
+    found = run("devices.vision.simulated.perfect=true")
     assert same(found[0], joints)
     assert same(found[2], states)
-    found = run("simulation.joint_sensors.perfect=true")
+    found = run("devices.joint_sensors.simulated.perfect=true")
     assert same(found[1], poses)
     assert same(found[2], states)
 
@@ -55,8 +55,8 @@ def test_switching_one_device_perfect_leaves_the_others_as_they_were():
 def test_each_fault_of_the_actuators_and_the_table_shows_in_the_motion():
     _, _, states = run()
     for override in (
-        "simulation.thrusters.ideal=true",
-        "simulation.thrusters.tank_n_s=1e9",
+        "devices.thrusters.simulated.ideal=true",
+        "devices.thrusters.simulated.tank_n_s=1e9",
         "simulation.table.ideal=true",
         "simulation.table.tilt_g=0.0",
         "simulation.table.drag_ratio=0.0",

@@ -198,7 +198,7 @@ def test_steps_are_small_enough_for_the_preset():
 
 def test_advancing_at_once_or_in_parts_is_the_same_to_the_bit():
     """Whether a call of compiled code makes a whole tick or one step, and whatever the valves do meanwhile."""
-    bed = load("free-flyer", overrides=[*MOVING, "simulation.thrusters.tank_n_s=20.0"])
+    bed = load("free-flyer", overrides=[*MOVING, "devices.thrusters.simulated.tank_n_s=20.0"])
     parts = {"at once": [300], "ticks": 60 * [5], "steps": 300 * [1], "uneven": 30 * [7, 0, 1, 2]}
     found = {}
     for name, steps in parts.items():

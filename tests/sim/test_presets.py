@@ -18,7 +18,7 @@ from granite.controllers.behaviours.holds import Holds
 from granite.mrds.energy import Energy
 from granite.mrds.model import Model
 from granite.rt.audit import AuditVerdict
-from granite.rt.session import simulate_in_memory
+from granite.rt.run import simulate_in_memory
 from granite.sim.lab import build_lab
 from granite.sim.plant import Plant
 

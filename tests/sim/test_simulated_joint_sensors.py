@@ -6,7 +6,7 @@ from granite.config.loader import load
 from granite.sim.joint_sensors import SimulatedJointSensors
 
 NO_NOISE = ["devices.joint_sensors.angle_noise_rad=0.0", "devices.joint_sensors.rate_noise_rad_s=0.0"]
-NO_OFFSET = ["simulation.joint_sensors.offset_rad={}"]
+NO_OFFSET = ["devices.joint_sensors.simulated.offset_rad={}"]
 
 
 def sensors(overrides, angle=0.4, rate=0.0, seed=0):
@@ -46,7 +46,7 @@ def test_a_plant_that_has_blown_up_reads_as_no_number():
 
 def test_offset_moves_the_angle_and_not_the_rate():
     plain = sensors([*NO_NOISE, *NO_OFFSET], rate=0.1).read(0.5).values
-    moved = sensors([*NO_NOISE, "simulation.joint_sensors.offset_rad={shoulder=0.1}"], rate=0.1).read(0.5).values
+    moved = sensors([*NO_NOISE, "devices.joint_sensors.simulated.offset_rad={shoulder=0.1}"], rate=0.1).read(0.5).values
     np.testing.assert_allclose(moved - plain, [0.1, 0.0, 0.0, 0.0], atol=1.01 * 2 * np.pi / 2**16)
 
 
@@ -60,7 +60,7 @@ def test_noise_has_the_deviation_of_the_data_sheet():
 
 
 def test_perfect_sensors_tell_the_truth():
-    device = sensors(["simulation.joint_sensors.perfect=true"], rate=0.3)
+    device = sensors(["devices.joint_sensors.simulated.perfect=true"], rate=0.3)
     for k in range(10):
         t = 0.005 * k
         frame = device.read(t)

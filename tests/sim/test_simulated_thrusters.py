@@ -15,7 +15,7 @@ def lab(*overrides):
 
 
 def test_thrust_droops_with_what_the_tank_has_given():
-    plant, thrusters = lab("simulation.thrusters.tank_n_s=20.0")
+    plant, thrusters = lab("devices.thrusters.simulated.tank_n_s=20.0")
     thrusters.write(0.0, ALL)
     plant.advance(2.0)
     left = plant.impulse_left
@@ -26,7 +26,7 @@ def test_thrust_droops_with_what_the_tank_has_given():
 
 
 def test_without_a_tank_the_thrust_stays():
-    plant, thrusters = lab("simulation.thrusters.tank_n_s=none")
+    plant, thrusters = lab("devices.thrusters.simulated.tank_n_s=none")
     thrusters.write(0.0, ALL)
     plant.advance(2.0)
     plant.advance(2.005)
@@ -36,7 +36,7 @@ def test_without_a_tank_the_thrust_stays():
 
 
 def test_ideal_thrusters_throttle_at_once_and_for_ever():
-    plant, thrusters = lab("simulation.thrusters.ideal=true", "simulation.thrusters.tank_n_s=1.0")
+    plant, thrusters = lab("devices.thrusters.simulated.ideal=true", "devices.thrusters.simulated.tank_n_s=1.0")
     wanted = np.array([0.0, 0.25, 1.0, 0.5, 0.0, 0.1, 2.0, -1.0])
     applied = thrusters.write(0.0, wanted)
     np.testing.assert_array_equal(applied, np.clip(wanted, 0.0, 1.0))

@@ -9,8 +9,8 @@ from granite.config.loader import load
 from granite.sim.vision import SimulatedVision
 
 NO_NOISE = ["devices.vision.position_noise_m=0.0", "devices.vision.heading_noise_rad=0.0"]
-NO_JITTER = ["simulation.vision.latency_jitter_s=0.0"]
-NO_DROPOUT = ["simulation.vision.dropout_probability=0.0"]
+NO_JITTER = ["devices.vision.simulated.latency_jitter_s=0.0"]
+NO_DROPOUT = ["devices.vision.simulated.dropout_probability=0.0"]
 
 
 def pose(t):
@@ -51,7 +51,7 @@ def test_a_picture_arrives_its_latency_after_the_exposure():
 
 
 def test_jitter_spreads_the_arrival_evenly_and_keeps_the_order():
-    found = frames(camera([*NO_DROPOUT, "simulation.vision.latency_jitter_s=0.03"]), 20.0)
+    found = frames(camera([*NO_DROPOUT, "devices.vision.simulated.latency_jitter_s=0.03"]), 20.0)
     taken = np.array([frame.taken for _, frame in found])
     delay = np.array([read_at for read_at, _ in found]) - taken
     assert np.all(np.diff(taken) > 0)
@@ -62,7 +62,7 @@ def test_jitter_spreads_the_arrival_evenly_and_keeps_the_order():
 
 
 def test_a_jitter_beyond_the_latency_shows_nothing_before_it_happens():
-    for read_at, frame in frames(camera([*NO_DROPOUT, "simulation.vision.latency_jitter_s=0.2"]), 10.0):
+    for read_at, frame in frames(camera([*NO_DROPOUT, "devices.vision.simulated.latency_jitter_s=0.2"]), 10.0):
         assert read_at >= frame.taken - 1e-9
 
 
@@ -76,13 +76,13 @@ def test_without_latency_a_picture_is_there_at_once():
 
 
 def test_as_many_pictures_are_lost_as_configured():
-    device = camera(["simulation.vision.dropout_probability=0.3"])
+    device = camera(["devices.vision.simulated.dropout_probability=0.3"])
     count = device.read(100.0).number
     assert count == pytest.approx(0.7 * 5998, abs=4 * math.sqrt(0.3 * 0.7 * 5998))
 
 
 def test_no_picture_comes_when_all_are_lost():
-    assert camera(["simulation.vision.dropout_probability=1.0"]).read(5.0).number == 0
+    assert camera(["devices.vision.simulated.dropout_probability=1.0"]).read(5.0).number == 0
 
 
 def test_noise_has_the_deviation_of_the_data_sheet():
@@ -99,7 +99,7 @@ def test_before_the_first_picture_there_is_none():
 
 
 def test_perfect_vision_tells_the_truth_at_every_tick():
-    device = camera(["simulation.vision.perfect=true"])
+    device = camera(["devices.vision.simulated.perfect=true"])
     for k in range(20):
         frame = device.read(0.005 * k)
         assert (frame.taken, frame.number) == (0.005 * k, k + 1)
@@ -114,7 +114,7 @@ def test_no_fault_changes_the_draws_of_another():
     for other in (
         errors(*NO_DROPOUT),
         errors(*NO_JITTER),
-        errors("simulation.vision.dropout_probability=0.5"),
+        errors("devices.vision.simulated.dropout_probability=0.5"),
     ):
         shared = set(every) & set(other)
         assert len(shared) > 100

@@ -12,7 +12,7 @@ from granite.config import testbed
 from granite.config.errors import InputError, PlantLostError
 from granite.rt.audit import AuditVerdict
 from granite.rt.channels import Channels
-from granite.rt.session import simulate, simulate_in_memory
+from granite.rt.run import simulate, simulate_in_memory
 from granite.sim.plant import Plant
 from tests.sim.test_contacts import bed, puck
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from granite.config.loader import load
-from granite.rt.session import simulate_in_memory
+from granite.rt.run import simulate_in_memory
 from tests.validation.claims import Claims
 from tests.validation.test_stanford_05_computed_torque import CASE
 
@@ -12,7 +12,7 @@ VALVES = (
     *CASE,
     "loop.duration_s=30.0",
     "devices.thrusters.valve={delay_s=0.0, rise_s=0.0, minimum_on_s=0.0}",
-    "simulation.thrusters={}",
+    "devices.thrusters.simulated={}",
 )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.axes import Axes
 
-from granite.rt.channels import STEPS
+from granite.config.records import STEPS
 from granite.rt.plots.look import COLOURS
 from granite.rt.plots.panels.panel import Panel
 from granite.rt.plots.run import Run

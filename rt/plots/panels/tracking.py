@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from granite.config import coordinates
 from granite.rt.plots.look import colours, words
 from granite.rt.plots.panels.panel import Line, Panel, lines
 from granite.rt.plots.run import Run
@@ -12,15 +11,23 @@ def tracking_panels(run: Run) -> list[Panel]:
     """One for each kind and unit, in thousandths of the unit."""
     if run.bed.controller is None:
         return []
-    robot, error = run.bed.robot, 1e3 * (run.q[:, : run.reference.shape[1]] - run.reference)
-    joints, root = [joint.name for joint in robot.joints_in_tree_order()], robot.root.name
+    known, error = run.bed.known, 1e3 * (run.q[:, run.referenced] - run.reference)
+    joints, controlled = run.bed.joints, {m.name for m in run.bed.controlled}
+    own = {i for name in controlled for i in range(known.q[name].start, known.q[name].stop)}
     groups: dict[str, dict[str, Line]] = {}
-    for i, (name, unit) in enumerate(coordinates.positions(robot)):
-        if unit == "1":
-            continue  # of a quaternion, which tells the eye nothing
+    for i, (name, unit) in enumerate(known.positions):
+        if unit == "1" or i not in own:
+            continue  # of a quaternion, which tells the eye nothing, or of an object, which has no reference
         kind = "joint" if name in joints else "position" if unit == "m" else "heading"
         group = groups.setdefault(f"{kind}\nerror [m{unit}]", {})
         # A joint has the colour of its torque, and so one among all joints.
-        colour = colours(len(run.bed.joints))[joints.index(name)] if name in joints else colours(3)[len(group)]
-        group[words(name.removeprefix(f"{root}_"))] = Line(error[:, i], colour)
+        colour = colours(len(joints))[joints.index(name)] if name in joints else colours(8)[len(group) % 8]
+        group[words(_short(run, name))] = Line(error[:, i], colour)
     return [lines(run, label, group, zero=True) for label, group in groups.items()]
+
+
+def _short(run: Run, name: str) -> str:
+    """A coordinate of the only controlled module without the name of its root body."""
+    module = run.bed.controlled[0]
+    root = run.bed.known.name(module, module.root.name)
+    return name.removeprefix(f"{root}_") if len(run.bed.controlled) == 1 else name

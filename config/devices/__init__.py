@@ -1,0 +1,12 @@
+"""Kinds of devices, one file each: the data sheet as a table, and the names and units of its signals.
+
+A new kind is a file here and its simulation in `sim/`; a user's own is one class in a file that the testbed names.
+"""
+
+KINDS = {
+    "joint_sensors": "joint_sensors:JointSensors",
+    "vision": "vision:Vision",
+    "motors": "motors:Motors",
+    "thrusters": "thrusters:Thrusters",
+    "grips": "grips:Grips",
+}

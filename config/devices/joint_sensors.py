@@ -1,0 +1,80 @@
+"""Angle and rate sensors of joints."""
+
+from __future__ import annotations
+
+from math import tau
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+
+from pydantic import Field, model_validator
+
+from granite.config.base import Name, NotNegative, Positive, Table, refuse_twice
+from granite.config.coordinates import Coordinate
+from granite.config.devices.device import Device
+from granite.config.errors import InputError, one_of
+
+if TYPE_CHECKING:
+    from granite.config.testbed import Testbed
+
+
+class JointSensorErrors(Table):
+    """`perfect` has no noise, no offset and no converter steps. The rate filter is the sensor's own and stays."""
+
+    perfect: bool = False
+    #: by joint
+    offset_rad: dict[str, float] = Field(default_factory=dict)
+
+
+class JointSensors(Device):
+    """RVDTs with an analogue rate filter ab s/((s+a)(s+b)) behind each (Stanford report, section 2.2)."""
+
+    role: ClassVar[Literal["sensor", "actuator"]] = "sensor"
+    usual_age_s: ClassVar[float] = 0.05
+
+    joints: tuple[Name, ...] = Field(min_length=1)
+    #: frames a second; none: one at every tick
+    rate_hz: Positive | None = None
+    angle_noise_rad: NotNegative = 2e-4
+    #: full range of the converter, centred on zero, and its number of bits
+    range_rad: Positive = tau
+    converter_bits: Annotated[int, Field(ge=4, le=32)] = 16
+    #: 0: the sensor gives the rate itself
+    filter_a_rad_s: NotNegative = 0.0
+    filter_b_rad_s: NotNegative = 0.0
+    #: noise added behind the rate filter
+    rate_noise_rad_s: NotNegative = 2e-3
+    #: how the simulated ones differ from this data sheet
+    simulated: JointSensorErrors = JointSensorErrors()
+
+    @model_validator(mode="after")
+    def _joints_differ(self) -> JointSensors:
+        refuse_twice("joints", "joint", self.joints)
+        return self
+
+    def ticks(self, period_s: float) -> int:
+        """How many ticks of the loop there are from one frame to the next."""
+        return 1 if self.rate_hz is None else max(1, round(1 / (self.rate_hz * period_s)))
+
+    def signals(self, bed: Testbed) -> tuple[Coordinate, ...]:
+        """The angles, then the rates."""
+        return (
+            *(Coordinate(f"{joint}_angle", "rad") for joint in self.joints),
+            *(Coordinate(f"{joint}_rate", "rad/s") for joint in self.joints),
+        )
+
+    def check(self, bed: Testbed) -> None:
+        """Its joints exist."""
+        for i, joint in enumerate(self.joints):
+            if joint not in bed.joints:
+                known = one_of(joint, bed.joints)
+                raise InputError("no such joint", key=f"joints.{i}", value=joint, expected=known)
+        for joint, offset in self.simulated.offset_rad.items():
+            if joint not in self.joints:
+                key, known = f"simulated.offset_rad.{joint}", one_of(joint, self.joints)
+                raise InputError("no joint of these sensors", key=key, value=offset, expected=known)
+
+    def describe(self, bed: Testbed) -> list[str]:
+        """Joints, noise, converter and filter."""
+        return [
+            f"{', '.join(self.joints)}: noise {self.angle_noise_rad:g} rad, {self.converter_bits} bit over "
+            f"{self.range_rad:g} rad, rate filter {self.filter_a_rad_s:g}, {self.filter_b_rad_s:g} rad/s"
+        ]

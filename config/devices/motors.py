@@ -1,0 +1,70 @@
+"""Torque motors on joints."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from pydantic import Field, model_validator
+
+from granite.config.base import Name, NotNegative, Positive, Table, refuse_twice
+from granite.config.coordinates import Coordinate
+from granite.config.devices.device import Device
+from granite.config.errors import InputError, one_of
+
+if TYPE_CHECKING:
+    from granite.config.testbed import Testbed
+
+
+class Motor(Table):
+    """A torque motor on a joint."""
+
+    joint: Name
+    torque_limit_n_m: Positive
+
+
+class MotorErrors(Table):
+    """What the simulated motors do with a set point."""
+
+    #: torque given for each newton metre that is asked for and reported, by joint; 1 where a joint is not named
+    gain: dict[str, NotNegative] = Field(default_factory=dict)
+
+
+class Motors(Device):
+    """Motors that are commanded together; their set points are torques."""
+
+    role: ClassVar[Literal["sensor", "actuator"]] = "actuator"
+    clamps: ClassVar[bool] = True
+
+    units: tuple[Motor, ...] = Field(min_length=1)
+    #: how the simulated ones differ from this data sheet
+    simulated: MotorErrors = MotorErrors()
+
+    @model_validator(mode="after")
+    def _one_motor_on_a_joint(self) -> Motors:
+        refuse_twice("units", "a motor on joint", [motor.joint for motor in self.units])
+        return self
+
+    def signals(self, bed: Testbed) -> tuple[Coordinate, ...]:
+        """The torque of each."""
+        return tuple(Coordinate(f"{motor.joint}_torque", "N m") for motor in self.units)
+
+    def bounds(self, bed: Testbed) -> tuple[tuple[float, float], ...]:
+        """Plus and minus the limit of each."""
+        return tuple((-motor.torque_limit_n_m, motor.torque_limit_n_m) for motor in self.units)
+
+    def check(self, bed: Testbed) -> None:
+        """Its joints exist."""
+        for i, motor in enumerate(self.units):
+            if motor.joint not in bed.joints:
+                known = one_of(motor.joint, bed.joints)
+                raise InputError("no such joint", key=f"units.{i}.joint", value=motor.joint, expected=known)
+        own = [motor.joint for motor in self.units]
+        for joint, gain in self.simulated.gain.items():
+            if joint not in own:
+                raise InputError(
+                    "no motor there", key=f"simulated.gain.{joint}", value=gain, expected=one_of(joint, own)
+                )
+
+    def describe(self, bed: Testbed) -> list[str]:
+        """The limit of each."""
+        return [f"{motor.joint}: up to {motor.torque_limit_n_m:g} N m" for motor in self.units]

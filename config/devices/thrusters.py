@@ -1,0 +1,98 @@
+"""Cold-gas thrusters with on/off valves, on the root body of a module that floats."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from pydantic import Field, model_validator
+
+from granite.config.base import Direction, Name, NotNegative, Positive, Table, Vector, refuse_out_of_plane, refuse_twice
+from granite.config.coordinates import Coordinate
+from granite.config.devices.device import Device
+from granite.config.errors import InputError, one_of
+from granite.config.modules import Module
+
+if TYPE_CHECKING:
+    from granite.config.testbed import Testbed
+
+
+class Valve(Table):
+    """How the valves respond: dead time, linear rise and fall, and the shortest pulse they make."""
+
+    delay_s: NotNegative = 0.004
+    rise_s: NotNegative = 0.003
+    minimum_on_s: NotNegative = 0.01
+
+
+class Thruster(Table):
+    """A cold-gas nozzle: `direction` is the force on the body, not the jet."""
+
+    name: Name
+    position_m: Vector
+    direction: Direction
+    thrust_n: Positive
+    failed: bool = False
+
+
+class ThrusterErrors(Table):
+    """`ideal` delivers any thrust between zero and nominal, at once, for ever."""
+
+    ideal: bool = False
+    #: impulse in the full tank [N s]; thrust is proportional to what is left. None: constant pressure.
+    tank_n_s: Positive | None = None
+    #: thrusters whose valves stay open whatever they are commanded; the controllers are not told
+    stuck_open: tuple[Name, ...] = ()
+
+
+class Thrusters(Device):
+    """Thrusters that share one kind of valve; their set points are valve openings, 0 closed and 1 open."""
+
+    role: ClassVar[Literal["sensor", "actuator"]] = "actuator"
+
+    #: may be left out where one module floats
+    module: Name | None = None
+    valve: Valve = Valve()
+    specific_impulse_s: Positive = 60.0
+    units: tuple[Thruster, ...] = Field(min_length=1)
+    #: how the simulated ones differ from this data sheet
+    simulated: ThrusterErrors = ThrusterErrors()
+
+    @model_validator(mode="after")
+    def _names_differ(self) -> Thrusters:
+        refuse_twice("units", "thruster", [unit.name for unit in self.units])
+        return self
+
+    def pushed(self, bed: Testbed) -> Module:
+        """The module on whose root body they sit."""
+        return bed.floating_module(self.module)
+
+    def signals(self, bed: Testbed) -> tuple[Coordinate, ...]:
+        """The opening of each."""
+        return tuple(Coordinate(f"{unit.name}_opening", "1") for unit in self.units)
+
+    def bounds(self, bed: Testbed) -> tuple[tuple[float, float], ...]:
+        """From closed to open."""
+        return ((0.0, 1.0),) * len(self.units)
+
+    def check(self, bed: Testbed) -> None:
+        """They sit on a module that floats, and push in its plane where it has one."""
+        own = [unit.name for unit in self.units]
+        for i, name in enumerate(self.simulated.stuck_open):
+            if name not in own:
+                known = one_of(name, own)
+                raise InputError("no such thruster", key=f"simulated.stuck_open.{i}", value=name, expected=known)
+        if self.pushed(bed).dimension == "planar":
+            for unit in self.units:
+                refuse_out_of_plane(f"units.{unit.name}.position_m", unit.position_m)
+                refuse_out_of_plane(f"units.{unit.name}.direction", unit.direction)
+
+    def describe(self, bed: Testbed) -> list[str]:
+        """Valves, then each thruster."""
+        times = self.valve.delay_s, self.valve.rise_s, self.valve.minimum_on_s
+        delay, rise, shortest = (f"{x * 1e3:g} ms" for x in times)
+        lines = [f"valves: delay {delay}, rise {rise}, shortest pulse {shortest}"]
+        for unit in self.units:
+            along, at = (f"[{', '.join(f'{x:g}' for x in vector)}]" for vector in (unit.direction, unit.position_m))
+            failed = ", FAILED" if unit.failed else ""
+            lines.append(f"{unit.name}: {unit.thrust_n:g} N along {along} at {at} m{failed}")
+        return lines

@@ -1,0 +1,64 @@
+"""A sensor of the pose of a body on the table: camera or motion capture."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from granite.config.base import Name, NotNegative, Positive, Probability, Table
+from granite.config.coordinates import Coordinate
+from granite.config.devices.device import Device
+from granite.config.errors import InputError
+from granite.config.modules import Module
+
+if TYPE_CHECKING:
+    from granite.config.testbed import Testbed
+
+
+class VisionErrors(Table):
+    """`perfect` reports the true pose at every tick at once."""
+
+    perfect: bool = False
+    latency_jitter_s: NotNegative = 0.0
+    dropout_probability: Probability = 0.0
+
+
+class Vision(Device):
+    """A camera that reports the pose of the root body of a module, late but with the time of exposure."""
+
+    role: ClassVar[Literal["sensor", "actuator"]] = "sensor"
+
+    #: may be left out where one module floats
+    module: Name | None = None
+    body: Name
+    rate_hz: Positive = 60.0
+    latency_s: NotNegative = 0.03
+    position_noise_m: NotNegative = 5e-4
+    heading_noise_rad: NotNegative = 1e-3
+    #: how the simulated one differs from this data sheet
+    simulated: VisionErrors = VisionErrors()
+
+    def seen(self, bed: Testbed) -> Module:
+        """The module whose root it sees."""
+        return bed.floating_module(self.module)
+
+    def signals(self, bed: Testbed) -> tuple[Coordinate, ...]:
+        """x, y and heading."""
+        root = bed.layout.name(self.seen(bed), self.body)
+        return Coordinate(f"{root}_x", "m"), Coordinate(f"{root}_y", "m"), Coordinate(f"{root}_heading", "rad")
+
+    def check(self, bed: Testbed) -> None:
+        """It sees the root of a planar module that floats."""
+        module = self.seen(bed)
+        if self.body != module.root.name:
+            raise InputError(key="body", value=self.body, expected=f"the root body '{module.root.name}'")
+        if module.dimension != "planar":
+            raise InputError(
+                f"module '{module.name}' is {module.dimension}", key="body", value=self.body, expected="a planar one"
+            )
+
+    def describe(self, bed: Testbed) -> list[str]:
+        """What it sees, how often, how late and how well."""
+        return [
+            f"{bed.layout.name(self.seen(bed), self.body)} at {self.rate_hz:g} Hz, {self.latency_s * 1e3:g} ms late, "
+            f"noise {self.position_noise_m:g} m, {self.heading_noise_rad:g} rad"
+        ]

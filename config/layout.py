@@ -1,0 +1,71 @@
+"""Where the coordinates of each module stand in a vector of several modules' coordinates, by the module's name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from granite.config import coordinates
+from granite.config.coordinates import Coordinate
+from granite.config.modules import Module
+
+
+class Layout:
+    """Coordinates q and velocities u of some modules, one module after the other.
+
+    Parameters
+    ----------
+    modules
+        In the order in which their coordinates stand.
+    prefixed
+        Whether names begin with that of the module: they do where a testbed has several.
+    """
+
+    def __init__(self, modules: Sequence[Module], prefixed: bool) -> None:
+        self.modules = tuple(modules)
+        self._prefixed = prefixed
+        #: slices of each module in q and in u
+        self.q: dict[str, slice] = {}
+        self.u: dict[str, slice] = {}
+        positions: list[Coordinate] = []
+        velocities: list[Coordinate] = []
+        joints: list[str] = []
+        for module in modules:
+            self.q[module.name] = _append(positions, self._named(module, coordinates.positions(module)))
+            self.u[module.name] = _append(velocities, self._named(module, coordinates.velocities(module)))
+            joints += [c.name for c in self._named(module, coordinates.joints(module))]
+        self.positions, self.velocities, self.joints = tuple(positions), tuple(velocities), tuple(joints)
+
+    def name(self, module: Module, part: str) -> str:
+        """How a part of a module is called in this layout."""
+        return f"{module.name}_{part}" if self._prefixed else part
+
+    def joint_q(self, joint: str) -> int:
+        """Index of a joint's coordinate in q."""
+        return [c.name for c in self.positions].index(joint)
+
+    def joint_u(self, joint: str) -> int:
+        """Index of a joint's velocity in u."""
+        return [c.name for c in self.velocities].index(joint)
+
+    def module_of(self, joint: str) -> Module:
+        """The module that a joint belongs to."""
+        return next(m for m in self.modules for c in coordinates.joints(m) if self.name(m, c.name) == joint)
+
+    def root_q(self, module: Module) -> slice:
+        """Where the pose of a floating root stands in q; empty for a fixed one."""
+        start = self.q[module.name].start
+        return slice(start, start + coordinates.n_root_positions(module))
+
+    def root_u(self, module: Module) -> slice:
+        """Where the velocity of a floating root stands in u; empty for a fixed one."""
+        start = self.u[module.name].start
+        return slice(start, start + coordinates.n_root_velocities(module))
+
+    def _named(self, module: Module, own: Sequence[Coordinate]) -> list[Coordinate]:
+        return [Coordinate(self.name(module, c.name), c.unit) for c in own]
+
+
+def _append(all_of_them: list[Coordinate], own: list[Coordinate]) -> slice:
+    start = len(all_of_them)
+    all_of_them += own
+    return slice(start, len(all_of_them))

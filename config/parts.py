@@ -1,0 +1,219 @@
+"""Parts that a testbed names: laws, behaviours, estimators, modulators, devices and drivers.
+
+A part is a class, and a testbed names it by `kind`:
+
+    kind = "computed_torque"          comes with Granite: listed in the registry of its family
+    kind = "my_lab.py:SlidingMode"    a class in a Python file; the path is relative to the testbed's file
+    kind = "sliding_mode"             an entry point of an installed package, in the group `granite.law` of its family
+
+The other keys of its table are those of the class's `Options`, which stands beside the code that it configures. A part
+without options may be named by its kind alone: `law = "my_lab.py:SlidingMode"`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import sys
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib import import_module
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, ValidationInfo, WrapValidator
+
+from granite.config.base import Table
+from granite.config.errors import InputError, one_of
+
+_IN_FILE = ".py:"
+
+
+class PartTable(Table):
+    """The table of a part: its kind, and in subclasses its options."""
+
+    kind: str
+
+    def columns(self, bed: Any) -> Mapping[str, Mapping[str, float]]:
+        """Numbers by coordinate, by the title of their column: shown beside the coordinates by `granite show`."""
+        return {}
+
+
+class OpaquePart(PartTable):
+    """The table of a part whose code is not at hand, as it stands in a log."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+class Family(NamedTuple):
+    """Parts that can stand in for each other."""
+
+    module: str
+    registry: str  #: the module's dictionary of kinds, each an object or the place of one as "module:name"
+    verbs: tuple[str, ...]  #: what every part of the family can do
+
+
+FAMILIES = {
+    "estimator": Family("granite.controllers.estimation", "KINDS", ("estimate",)),
+    "behaviour": Family("granite.controllers.behaviours", "KINDS", ("decide",)),
+    "law": Family("granite.controllers.laws", "KINDS", ("control",)),
+    "sharing": Family("granite.controllers.thrusters", "SHARING", ("share",)),
+    "modulation": Family("granite.controllers.thrusters", "MODULATION", ("modulate",)),
+    "device": Family("granite.config.devices", "KINDS", ("signals",)),
+    "driver": Family("granite.drivers", "KINDS", ("open", "close")),
+    "contact": Family("granite.mrds.contacts", "KINDS", ()),
+}
+
+
+#: the kinds of parts whose table names none
+USUAL = {"estimator": "kalman", "law": "computed_torque", "behaviour": "waypoints"}
+
+
+def find(family: str, kind: str) -> Any:
+    """The part of that kind.
+
+    Raises
+    ------
+    InputError
+        Where there is none, or it lacks a method of its family; its key is `kind`.
+    """
+    if _IN_FILE in kind:
+        part = _in_file(kind)
+    else:
+        known = registry(family)
+        if kind not in known:
+            raise InputError(
+                f"no such {family}", key="kind", value=kind, expected=f"{one_of(kind, known)}, or 'FILE.py:NAME'"
+            )
+        part = known[kind]
+        if isinstance(part, str):
+            module, _, name = part.partition(":")
+            part = getattr(import_module(f"{FAMILIES[family].module}.{module}"), name)
+        elif hasattr(part, "load"):
+            part = part.load()
+    for verb in FAMILIES[family].verbs:
+        if not callable(getattr(part, verb, None)):
+            raise InputError(f"no {family}, for it has no method `{verb}`", key="kind", value=kind)
+    return part
+
+
+def registry(family: str) -> dict[str, Any]:
+    """Every kind of a family: those that come with Granite, and the entry points of installed packages."""
+    module, name, _ = FAMILIES[family]
+    built_in: dict[str, Any] = getattr(import_module(module), name)
+    return {**{point.name: point for point in _installed(family)}, **built_in}
+
+
+def options_of(part: Any) -> type[PartTable]:
+    """The class of a part's table: the part itself if it is one, else its `Options`, or none but the kind."""
+    if isinstance(part, type) and issubclass(part, PartTable):
+        return part
+    options: type[PartTable] = getattr(part, "Options", PartTable)
+    return options
+
+
+def build(family: str, options: PartTable, *context: Any) -> Any:
+    """The part that the options configure: `Part(options, *context)`."""
+    return find(family, options.kind)(options, *context)
+
+
+def _validated(family: str) -> WrapValidator:
+    """Read a table as that of its part; one that names no kind is of the usual one."""
+
+    def check(value: Any, handler: Any, info: ValidationInfo) -> Any:
+        if isinstance(value, PartTable):
+            return value
+        content = {"kind": value} if isinstance(value, str) else value
+        if family in USUAL and isinstance(content, dict):
+            content = {"kind": USUAL[family], **content}
+        if not isinstance(content, dict) or not isinstance(content.get("kind"), str):
+            return handler(content)  # which says what was expected
+        if (info.context or {}).get("opaque"):
+            try:
+                return options_of(find(family, content["kind"])).model_validate(content, context=info.context)
+            except (InputError, ImportError):
+                return OpaquePart.model_validate(content)
+        return options_of(find(family, content["kind"])).model_validate(content, context=info.context)
+
+    return WrapValidator(check)
+
+
+def part(kind: str) -> Any:
+    """A field that holds a part of this kind where the testbed names none; its code is imported when it is needed."""
+    return Field(default_factory=lambda: {"kind": kind}, validate_default=True)
+
+
+#: fields of a testbed that hold a part
+EstimatorPart = Annotated[SerializeAsAny[PartTable], _validated("estimator")]
+BehaviourPart = Annotated[SerializeAsAny[PartTable], _validated("behaviour")]
+LawPart = Annotated[SerializeAsAny[PartTable], _validated("law")]
+SharingPart = Annotated[SerializeAsAny[PartTable], _validated("sharing")]
+ModulationPart = Annotated[SerializeAsAny[PartTable], _validated("modulation")]
+DevicePart = Annotated[SerializeAsAny[PartTable], _validated("device")]
+DriverPart = Annotated[SerializeAsAny[PartTable], _validated("driver")]
+
+
+def parts_in(table: BaseModel) -> Iterator[PartTable]:
+    """Every part in a table and in the tables inside it."""
+    if isinstance(table, PartTable):
+        yield table
+    for _, value in table:
+        for inner in value.values() if isinstance(value, dict) else value if isinstance(value, tuple) else (value,):
+            if isinstance(inner, BaseModel):
+                yield from parts_in(inner)
+
+
+def sources(table: BaseModel) -> dict[str, str]:
+    """SHA-256 of every file that a part of a testbed comes from, by path: it goes into the log."""
+    files = {part.kind.rpartition(_IN_FILE)[0] + ".py" for part in parts_in(table) if _IN_FILE in part.kind}
+    return {file: fingerprint(file) for file in sorted(files)}
+
+
+def fingerprint(file: str) -> str:
+    """SHA-256 of a file; empty where it is not there."""
+    try:
+        return hashlib.sha256(Path(file).read_bytes()).hexdigest()
+    except OSError:
+        return ""
+
+
+def absolute(kind: str, folder: Path) -> str:
+    """The kind with the path of its file, if it has one, made absolute."""
+    if _IN_FILE not in kind:
+        return kind
+    file, _, name = kind.rpartition(":")
+    return f"{(folder / file).resolve()}:{name}"
+
+
+@cache
+def _installed(family: str) -> tuple[Any, ...]:
+    return tuple(entry_points(group=f"granite.{family}"))
+
+
+def _in_file(kind: str) -> Any:
+    file, _, name = kind.rpartition(":")
+    if not Path(file).is_file():
+        raise InputError(f"no file '{file}'", key="kind", value=kind, expected="a Python file beside the testbed")
+    module = _module(file, fingerprint(file))
+    if not hasattr(module, name):
+        known = [word for word, thing in vars(module).items() if isinstance(thing, type)]
+        raise InputError(f"'{Path(file).name}' has no '{name}'", key="kind", value=kind, expected=one_of(name, known))
+    return getattr(module, name)
+
+
+@cache
+def _module(file: str, content: str) -> Any:
+    """The file as a module; loaded again when its content has changed."""
+    name = f"granite_part_{Path(file).stem}_{content[:8]}"
+    spec = importlib.util.spec_from_file_location(name, file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        del sys.modules[name]
+        raise InputError(f"can't be imported: {type(error).__name__}: {error}", key="kind", value=file) from error
+    return module

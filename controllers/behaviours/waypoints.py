@@ -1,0 +1,65 @@
+"""The behaviour that goes through waypoints, from where the modules are when the state becomes ready."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from granite.config.base import NotNegative, Positive, Table
+from granite.config.behaviour import Behaviour
+from granite.config.errors import InputError
+from granite.config.records import Array, Reference, State
+from granite.controllers.behaviours.holds import Holds
+from granite.controllers.model import ControlModel
+from granite.controllers.trajectories.minimum_jerk import compiled
+from granite.controllers.trajectories.waypoints import Leg, WaypointPath
+from granite.mrds.compilation import mode
+
+
+class Waypoint(Table):
+    """Go to `target` in `duration_s` along a minimum-jerk path, then stay for `hold_s`."""
+
+    duration_s: Positive
+    hold_s: NotNegative = 0.0
+    #: by coordinate key, for instance base_x_m or elbow_rad; what is not named stays where it was
+    target: dict[str, float]
+
+
+class WaypointBehaviour:
+    """Follows the waypoints in turn; without any it holds the pose it starts in and is never done."""
+
+    class Options(Behaviour):
+        """The waypoints, beside what every behaviour has."""
+
+        waypoints: tuple[Waypoint, ...] = ()
+
+    def __init__(self, options: Options, model: ControlModel) -> None:
+        bed, waypoints = model.bed, options.waypoints
+        for module in model.floating:
+            if waypoints and module.dimension == "spatial":
+                raise InputError(
+                    f"{len(waypoints)} given, but '{module.name}' floats in space",
+                    key="behaviour.waypoints",
+                    expected="none: a minimum-jerk path turns planar headings and joints only",
+                )
+        keys = [c.key for c in model.layout.positions]
+        self._legs = tuple(
+            Leg(np.array([w.target.get(key, np.nan) for key in keys]), w.duration_s, w.hold_s) for w in waypoints
+        )
+        self._rest: Array = np.zeros(model.n)
+        self._rest.setflags(write=False)
+        compiled(len(keys), mode())  # the path begins in the loop, where nothing may be compiled
+        self._holds = Holds(bed)
+        self._path: WaypointPath | None = None
+        self._began = 0.0
+
+    def decide(self, state: State) -> Reference:
+        """Where the modules should be now. Until the state is ready, that is where they seem to be."""
+        if self._path is None:
+            if not state.ready:
+                rest = self._rest
+                return Reference(state.t, np.nan_to_num(state.q), rest, rest, False, self._holds.at(state.t))
+            self._path, self._began = WaypointPath(state.q, self._legs), state.t
+        q, u, a, done = self._path.at(state.t - self._began)
+        if not self._legs:
+            u = a = self._rest
+        return Reference(state.t, q, u, a, done, self._holds.at(state.t))

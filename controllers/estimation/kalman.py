@@ -1,0 +1,199 @@
+"""The Kalman estimator: joint sensors and delayed poses, fused through the model into q and u."""
+
+from __future__ import annotations
+
+import math
+from struct import Struct
+
+import numpy as np
+
+from granite.config.base import Positive
+from granite.config.devices.joint_sensors import JointSensors
+from granite.config.devices.motors import Motors
+from granite.config.devices.thrusters import Thrusters
+from granite.config.devices.vision import Vision
+from granite.config.errors import InputError
+from granite.config.parts import PartTable, find
+from granite.config.records import Array, Frame, Sample, State
+from granite.controllers.estimation.joint_filter import joint_filter
+from granite.controllers.estimation.pose_filter import PoseFilter
+from granite.controllers.estimation.prediction import Joints, n_states, prediction
+from granite.controllers.model import ControlModel
+from granite.controllers.thrusters.delivery import build_delivery
+from granite.mrds.compilation import compile_functions
+
+
+class KalmanEstimator:
+    """Predicts with the model under what the actuators applied, corrects with what the sensors measured.
+
+    It uses every joint sensor of a joint that the controller knows, and every pose of a root that it knows. Modes of
+    flexible links are predicted only.
+    """
+
+    class Options(PartTable):
+        """Process noise: how wrong the model's acceleration may be (spectral density, one sigma)."""
+
+        translation_m_s2_per_rthz: Positive = 2e-3
+        rotation_rad_s2_per_rthz: Positive = 1e-2
+        joint_rad_s2_per_rthz: Positive = 0.2
+
+    def __init__(self, options: Options, model: ControlModel) -> None:
+        bed = model.bed
+        _refuse_what_is_not_measured(model)
+        self._period, self._n = bed.loop.period_s, model.n
+        names, actuators = list(bed.sensors), list(bed.actuators)
+        self._n_sensors = len(names)
+        joints = _joint_filters(options, model)
+        self._joints: list[_JointReading] = []
+        first_extra = 2 * model.n
+        for name, (sensors, filters) in joints.items():
+            self._joints.append(_JointReading(names.index(name), sensors, model, first_extra, filters.n_extra))
+            first_extra += filters.n_extra * len(sensors.joints)
+        self._end_x = n_states(model, joints)
+        self._end_deviation = self._end_x + self._n
+        poses = _pose_filters(options, model, self._end_x)
+        self._poses = [(names.index(name), pose) for name, pose in poses.items()]
+        self._motors = [actuators.index(name) for name in bed.devices_of(Motors)]
+        throttles = getattr(find("modulation", bed.control.allocation.modulation.kind), "throttles", False)
+        self._valves = [
+            (actuators.index(name), build_delivery(device, throttles, self._period))
+            for name, device in bed.devices_of(Thrusters).items()
+        ]
+        self._run = compile_functions("estimator", [prediction(model, joints, poses)])["prediction"].run
+        self._numbers = Struct(f"{len(joints) + len(poses)}d").pack
+        self._ages = Struct(f"{self._n_sensors}d").pack
+        # New arrays in every tick, so that the state may show parts of them.
+        self._x, self._deviation = np.zeros(self._end_x), np.full(self._n, np.nan)
+        self._t = math.nan
+
+    def estimate(self, sample: Sample) -> State:
+        """q and u at the time of the sample."""
+        t, frames = sample.t, sample.frames
+        fresh = [joint.is_new(frames[joint.sensor]) for joint in self._joints]
+        if not math.isnan(self._t):
+            self._predict(sample, fresh)
+        self._t, ready = t, True
+        ages = [t - frame.t for frame in frames]
+        for joint, is_new in zip(self._joints, fresh, strict=True):
+            if is_new:
+                joint.take(frames[joint.sensor], self._x)
+            ages[joint.sensor] = t - joint.taken
+            ready = ready and joint.number > 0
+        for sensor, pose in self._poses:
+            frame = frames[sensor]
+            if frame.number > pose.number:
+                pose.number = frame.number
+                self._take_pose(pose, t, frame)
+            ages[sensor] = t - pose.exposed
+            ready = ready and pose.started
+        n, x = self._n, self._x
+        return State(t, ready, x[:n], x[n : 2 * n], self._deviation, np.frombuffer(self._ages(*ages)))
+
+    def _predict(self, sample: Sample, fresh: list[bool]) -> None:
+        """Carry the estimate to now, one period after the other: a skipped tick is two of them."""
+        now, before, period, applied = sample.t, self._t, self._period, sample.applied
+        torques = [applied[i].values for i in self._motors]
+        measured = [sample.frames[joint.sensor].values for joint in self._joints]
+        for i, delivery in self._valves:
+            delivery.command(applied[i].t, applied[i].values)
+        periods = max(round((now - before) / period), 1)
+        for k in range(1, periods + 1):
+            t = before + k * period if k < periods else now
+            openings = [delivery.mean_opening(t - period, t) for _, delivery in self._valves]
+            updates = [
+                is_new and k == periods and joint.number > 0 for is_new, joint in zip(fresh, self._joints, strict=True)
+            ]
+            numbers = self._numbers(*updates, *[t - pose.exposed for _, pose in self._poses])
+            covariances = [pose.covariance for _, pose in self._poses]
+            found = self._run((self._x, *torques, *openings, *measured, numbers, *covariances))
+            self._x, self._deviation = found[: self._end_x], found[self._end_x : self._end_deviation]
+            at = self._end_deviation
+            for _, pose in self._poses:
+                if pose.started:
+                    pose.push(t, found[at : at + 9])
+                at += 9
+
+    def _take_pose(self, pose: PoseFilter, t: float, frame: Frame) -> None:
+        if not _finite(frame.values) or frame.t > t:
+            return  # the guard sees the sample too and names it
+        if pose.started:
+            corrected = pose.correct(frame.t, frame.values, self._x, self._deviation)
+        else:
+            corrected = pose.start(t, frame.t, frame.values, self._x, self._deviation)
+        if corrected is not None:
+            self._x, self._deviation = corrected
+
+
+class _JointReading:
+    """What has come from one device of joint sensors so far."""
+
+    def __init__(self, sensor: int, sensors: JointSensors, model: ControlModel, first: int, n_extra: int) -> None:
+        """`first` is where the states of its rate filters begin in x, `n_extra` for each joint."""
+        self.sensor = sensor  #: its place among the sensors
+        self.number = 0  #: of the newest frame used
+        self.taken = math.nan  #: its time [s]
+        self._angles = [model.layout.joint_u(joint) for joint in sensors.joints]
+        self._rates = [model.n + i for i in self._angles]
+        self._extra, self._n_extra = slice(first, first + n_extra * len(sensors.joints)), n_extra
+
+    def is_new(self, frame: Frame) -> bool:
+        """Whether the frame has come since, and can be used."""
+        return frame.number > self.number and _finite(frame.values)
+
+    def take(self, frame: Frame, x: Array) -> None:
+        """Note the frame; begin at the first one, the rate filters settled."""
+        if self.number == 0:
+            angles, rates = np.split(frame.values, 2)
+            x[self._angles], x[self._rates] = angles, rates
+            x[self._extra] = np.repeat(rates, self._n_extra)
+        self.number, self.taken = frame.number, frame.t
+
+
+def _finite(values: Array) -> bool:
+    """A sum is finite only if all its parts are."""
+    return math.isfinite(sum(values.tolist()))
+
+
+def _joint_filters(options: KalmanEstimator.Options, model: ControlModel) -> Joints:
+    """Of every device whose joints the controller knows."""
+    found, noise = {}, options.joint_rad_s2_per_rthz
+    for name, sensors in model.bed.devices_of(JointSensors).items():
+        if all(joint in model.layout.joints for joint in sensors.joints):
+            found[name] = sensors, joint_filter(sensors, noise, model.bed.loop.period_s)
+    return found
+
+
+def _pose_filters(options: KalmanEstimator.Options, model: ControlModel, n_x: int) -> dict[str, PoseFilter]:
+    """Of every device that sees a root which the controller knows."""
+    bed, found = model.bed, {}
+    process = np.array([options.translation_m_s2_per_rthz] * 2 + [options.rotation_rad_s2_per_rthz])
+    for name, vision in bed.devices_of(Vision).items():
+        module = vision.seen(bed)
+        if module.name in model.layout.u:
+            noise = np.array([vision.position_noise_m, vision.position_noise_m, vision.heading_noise_rad])
+            root = model.layout.root_u(module)
+            found[name] = PoseFilter(noise, process, bed.loop.period_s, root, model.n, n_x)
+    return found
+
+
+def _refuse_what_is_not_measured(model: ControlModel) -> None:
+    bed = model.bed
+    sensed = [joint for sensors in bed.devices_of(JointSensors).values() for joint in sensors.joints]
+    seen = [vision.seen(bed).name for vision in bed.devices_of(Vision).values()]
+    for module in model.layout.modules:
+        for joint in module.joints_in_tree_order():
+            name = model.layout.name(module, joint.name)
+            if name not in sensed:
+                raise InputError(f"no joint sensor measures '{name}'", key="devices", expected="one for every joint")
+            if joint.kind != "revolute":
+                raise InputError(f"joint '{name}' is {joint.kind}", key="devices", expected="revolute joints")
+        if module.base != "floating":
+            continue
+        if module.dimension != "planar":
+            raise InputError(
+                f"'{module.name}' floats in space", key="controller", expected="a planar base, for vision is planar"
+            )
+        if module.name not in seen:
+            raise InputError.missing("devices.vision", f"a pose of '{module.root.name}', for its base floats")
+        if seen.count(module.name) > 1:
+            raise InputError(f"{seen.count(module.name)} poses of '{module.name}'", key="devices", expected="one")

@@ -1,0 +1,137 @@
+"""The one model that estimator, law and allocation share: M(q) u' + h(q, u) = F of the modules the controller knows.
+
+Controlled modules come first, known objects after them; `layout` says where each stands. Expressions are in the
+symbols q and u of all of them.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import casadi as ca
+import numpy as np
+
+from granite.config.devices.thrusters import Thrusters
+from granite.config.modules import Module
+from granite.config.records import Array
+from granite.config.testbed import Testbed
+from granite.controllers.thrusters.geometry import available_thrust, thruster_matrix
+from granite.mrds.dynamics import Dynamics, force_on_root, solve, wrench_on_root
+from granite.mrds.tree import Tree
+
+
+class ControlModel:
+    """The controller's model of a testbed.
+
+    Parameters
+    ----------
+    bed
+        The testbed as the controller believes it to be.
+
+    Attributes
+    ----------
+    layout
+        Where the coordinates of each module stand in q and u.
+    q, u
+        Symbols of all coordinates and velocities.
+    driven
+        Of each motor, the index of its joint in u.
+    active, passive
+        Velocities that an actuator acts on, and the others: joints without a motor, modes of flexible links, bases
+        without thrusters, objects.
+    """
+
+    def __init__(self, bed: Testbed) -> None:
+        self.bed, self.layout = bed, bed.known
+        self._trees = {module.name: Tree(module) for module in self.layout.modules}
+        self._dynamics = {name: Dynamics(tree) for name, tree in self._trees.items()}
+        self.q = ca.vertcat(*(tree.q for tree in self._trees.values()))
+        self.u = ca.vertcat(*(tree.u for tree in self._trees.values()))
+        self.n = len(self.layout.velocities)
+        self.driven = [self.layout.joint_u(motor.joint) for motor in bed.motors]
+        pushed = {thrusters.pushed(bed).name for thrusters in bed.devices_of(Thrusters).values()}
+        roots = [i for name in sorted(pushed) for i in self._indices(self.layout.root_u(bed.module(name)))]
+        self.active = sorted({*self.driven, *roots})
+        self.passive = [i for i in range(self.n) if i not in self.active]
+
+    @property
+    def floating(self) -> tuple[Module, ...]:
+        """The modules among these whose root floats, in the order of their wrenches."""
+        return tuple(module for module in self.layout.modules if module.base == "floating")
+
+    @cached_property
+    def mass_matrix(self) -> ca.SX:
+        """M (n_u x n_u), a block for each module."""
+        return ca.diagcat(*(dynamics.mass_matrix for dynamics in self._dynamics.values()))
+
+    @cached_property
+    def bias(self) -> ca.SX:
+        """h (n_u): Coriolis, centrifugal, gravity and elastic terms."""
+        return ca.vertcat(*(dynamics.bias for dynamics in self._dynamics.values()))
+
+    def inverse(self, acceleration: ca.SX) -> ca.SX:
+        """The generalised force M a + h that gives an acceleration (recursive Newton-Euler)."""
+        parts = []
+        for name, dynamics in self._dynamics.items():
+            own = acceleration[self.layout.u[name]]
+            parts.append(ca.substitute(dynamics.inverse, dynamics.acceleration, own))
+        return ca.vertcat(*parts)
+
+    def forward(self, force: ca.SX) -> ca.SX:
+        """The acceleration M^-1 (F - h) under a generalised force."""
+        parts = [dynamics.forward(force[self.layout.u[name]]) for name, dynamics in self._dynamics.items()]
+        return ca.vertcat(*parts)
+
+    def complete(self, acceleration: ca.SX, force: ca.SX) -> ca.SX:
+        """The acceleration with its passive part as the active part and this force on the passive one make it.
+
+        M_pp a_p = F_p - h_p - M_pa a_a
+        """
+        p, a = self.passive, self.active
+        if not p:
+            return acceleration
+        M, h = self.mass_matrix, self.bias
+        found = ca.SX(acceleration)
+        found[p] = solve(M[p, p], force[p] - h[p] - M[p, a] @ acceleration[a])
+        return found
+
+    def thrust_force(self, thrust: ca.SX) -> ca.SX:
+        """Generalised force of the thrusters, each with its thrust [N]."""
+        force, first = ca.SX.zeros(self.n), 0
+        for device in self.bed.devices_of(Thrusters).values():
+            module, n = device.pushed(self.bed), len(device.units)
+            wrench = ca.DM(thruster_matrix(device, module.dimension)) @ thrust[first : first + n]
+            force[self.layout.u[module.name]] += force_on_root(self._trees[module.name], wrench)
+            first += n
+        return force
+
+    def torque_force(self, torque: ca.SX) -> ca.SX:
+        """Generalised force of the motors, each with its torque [N m]."""
+        force = ca.SX.zeros(self.n)
+        for i, place in enumerate(self.driven):
+            force[place] += torque[i]
+        return force
+
+    def wrenches(self, force: ca.SX) -> ca.SX:
+        """The part of a generalised force on each floating root, as wrenches about their origins in their own axes."""
+        own = (wrench_on_root(self._trees[module.name], force[self.layout.u[module.name]]) for module in self.floating)
+        return ca.vertcat(ca.SX(0, 1), *own)
+
+    def wrench_slice(self, module: Module) -> slice:
+        """Where the wrench on the root of a module stands among these."""
+        size, at = 3 if module.dimension == "planar" else 6, 0
+        for other in self.floating:
+            if other.name == module.name:
+                return slice(at, at + size)
+            at += size
+        raise KeyError(module.name)
+
+    @cached_property
+    def available(self) -> Array:
+        """The thrust of each thruster when its valve is open [N], as the controller believes."""
+        parts = [available_thrust(device) for device in self.bed.devices_of(Thrusters).values()]
+        return np.concatenate([np.zeros(0), *parts])
+
+    @staticmethod
+    def _indices(part: slice) -> range:
+        return range(part.start, part.stop)

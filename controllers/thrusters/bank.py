@@ -1,0 +1,26 @@
+"""The thrusters of one device as the controller commands them: wrench in, valves out, and what they will deliver."""
+
+from __future__ import annotations
+
+from granite.config.devices.thrusters import Thrusters
+from granite.config.records import Array
+from granite.controllers.model import ControlModel
+from granite.controllers.thrusters.allocator import build_allocator
+from granite.controllers.thrusters.delivery import build_delivery
+
+
+class ThrusterBank:
+    """Allocator and expected response of one device's valves."""
+
+    def __init__(self, device: Thrusters, model: ControlModel) -> None:
+        module, allocation, period = device.pushed(model.bed), model.bed.control.allocation, model.bed.loop.period_s
+        self._wrench, self._period = model.wrench_slice(module), period
+        self._allocator = build_allocator(device, allocation, module.dimension, period)
+        self._delivery = build_delivery(device, self._allocator.throttles, period)
+        #: set point of the tick
+        self.opening: Array
+
+    def open(self, t: float, wrenches: Array) -> Array:
+        """Command the valves for the wrench on their module; their mean opening until the next tick."""
+        self.opening = self._delivery.command(t, self._allocator.allocate(t, wrenches[self._wrench]))
+        return self._delivery.mean_opening(t, t + self._period)

@@ -1,0 +1,187 @@
+"""A run: devices, controllers, guard and loop of a testbed put together, and taken apart again whatever happens.
+
+Hardware, simulation, rehearsal and replay are one run with other devices.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import time
+import traceback
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import Any
+
+from granite.config.parts import sources
+from granite.config.testbed import Testbed
+from granite.controllers.stack import Stack, build_stack
+from granite.drivers.device_set import DeviceSet
+from granite.mrds import compilation
+from granite.rt.channels import Channels
+from granite.rt.clock import Clock, RealClock, VirtualClock
+from granite.rt.devices import build_devices
+from granite.rt.guard import Guard
+from granite.rt.limits import sentence, subjects
+from granite.rt.log import Log
+from granite.rt.loop import Loop, Outcome, RowSink
+from granite.rt.memory import Memory
+from granite.rt.preparing import preparing
+from granite.rt.realtime import real_time
+from granite.rt.reasons import Reason
+from granite.rt.recorder import Recorder
+from granite.rt.summary import Summary
+from granite.sim.lab import Lab
+
+
+class Run:
+    """Everything that one run of a testbed needs, compiled and in its starting state.
+
+    Parameters
+    ----------
+    bed
+        The testbed.
+    simulate
+        Names of the devices to simulate; None: all of them.
+
+    Raises
+    ------
+    InputError
+        Where the testbed can't be run like that.
+    """
+
+    def __init__(self, bed: Testbed, simulate: Collection[str] | None = None) -> None:
+        self.bed = bed
+        self.channels = Channels.of(bed)
+        self.devices: DeviceSet
+        #: the simulated lab, if a device is simulated
+        self.lab: Lab | None
+        self.devices, self.lab = build_devices(bed, simulate)
+        self.stack: Stack = build_stack(bed)
+        self.guard = Guard(bed)
+        self.ticks = round(bed.loop.duration_s / bed.loop.period_s)
+
+    def loop(self, clock: Clock, sink: RowSink) -> Loop:
+        """The loop itself, on open devices."""
+        truth, between = (self.lab.truth, self.lab.advance) if self.lab else (None, None)
+        return Loop(self.bed, self.channels, self.devices, self.stack, self.guard, clock, sink, truth, between)
+
+    def execute(self, clock: Clock, sink: RowSink) -> Outcome:
+        """Open the devices, run the loop to its end, close the devices."""
+        self.devices.open()
+        try:
+            return self.loop(clock, sink).run(self.ticks)
+        finally:
+            self.devices.close()
+
+    def ending(self, outcome: Outcome) -> dict[str, Any]:
+        """How the run ended, in words."""
+        completed = outcome.reason is Reason.PASSED
+        words: dict[str, Any] = {
+            "ended": "completed" if completed else outcome.reason.name.lower(),
+            "text": "the run went to its end" if completed else outcome.reason.text,
+            "ended_at_s": outcome.t,
+        }
+        if outcome.verdict is not None and outcome.verdict.stop:
+            words["text"] = sentence(subjects(self.bed), outcome.verdict)
+        if outcome.reason is Reason.PLANT_LOST:
+            words["text"] += f": {outcome.fault}"
+        elif outcome.fault is not None:
+            words["fault"] = f"{type(outcome.fault).__name__}: {outcome.fault}"
+            words["traceback"] = "".join(traceback.format_exception(outcome.fault))
+        return words
+
+
+def simulate(
+    bed: Testbed,
+    log: Path,
+    *,
+    realtime: bool = False,
+    overwrite: bool = False,
+    progress: bool = False,
+    changes: Sequence[str] = (),
+) -> dict[str, Any]:
+    """Run the testbed on the simulated plant into a log.
+
+    Parameters
+    ----------
+    bed, log
+        The testbed, and the file to write.
+    realtime
+        Keep pace with the clock on the wall; else in virtual time, as fast as the machine goes.
+    overwrite
+        Replace the log if it exists.
+    progress
+        Draw a bar on standard error.
+    changes
+        What was changed in the testbed by `--set` and the like; they go into the log.
+
+    Returns
+    -------
+    dict
+        The summary of the run, as it stands in the log.
+    """
+    with preparing(progress):
+        run = Run(bed)
+    recorder = Recorder.start(
+        bed,
+        run.channels,
+        log,
+        info=describe(bed, realtime, changes),
+        virtual=not realtime,
+        # A virtual run is the same whenever it is made, and so is its log.
+        start_ns=time.time_ns() if realtime else 0,
+        overwrite=overwrite,
+        progress=progress,
+    )
+    told: dict[str, Any] = {"ended": "fault", "text": Reason.FAULT.text}
+    try:
+        with real_time(bed.loop, enabled=realtime) as granted:
+            clock = RealClock(bed.loop.spin_s) if realtime else VirtualClock()
+            began = time.perf_counter()
+            outcome = run.execute(clock, recorder)
+            took = time.perf_counter() - began
+        told = {
+            "bed": bed.name,
+            "seed": bed.seed,
+            "mode": "realtime" if realtime else "virtual",
+            "model": compilation.mode(),
+            "log": str(log),
+            **run.ending(outcome),
+            "overruns": outcome.overruns,
+            "redundant": run.lab.redundant() if run.lab else [],
+            "wall_s": took,
+            "real_time_factor": outcome.ticks * bed.loop.period_s / took,
+            "asked_of_the_system": granted,
+        }
+    finally:
+        recorded = recorder.close(told)
+    if outcome.fault is not None and not isinstance(outcome.fault, Exception):
+        raise outcome.fault  # the interpreter is asked to go; the log is closed and the actuators rest
+    return {**told, **recorded.summary, "rows_lost": recorded.lost, "log_failure": recorded.failure}
+
+
+def simulate_in_memory(bed: Testbed) -> Log:
+    """Run the testbed in virtual time and keep its rows; a fault inside is raised."""
+    run = Run(bed)
+    memory = Memory(run.channels, run.ticks)
+    outcome = run.execute(VirtualClock(), memory)
+    if outcome.fault is not None and outcome.reason is Reason.FAULT:
+        raise outcome.fault
+    summary = Summary(bed, run.channels)
+    summary.update(memory.rows)
+    found = {**summary.result(), **run.ending(outcome), "bed": bed.name, "seed": bed.seed}
+    return Log(bed, describe(bed, False), run.channels, memory.rows, (), found, True)
+
+
+def describe(bed: Testbed, realtime: bool, changes: Sequence[str] = ()) -> dict[str, str]:
+    """What a log says of its run beside the testbed."""
+    return {
+        "granite": importlib.metadata.version("granite-robotics"),
+        "bed": bed.name,
+        "seed": str(bed.seed),
+        "mode": "realtime" if realtime else "virtual",
+        "model": compilation.mode(),
+        "changes": json.dumps(list(changes)),
+        "sources": json.dumps(sources(bed)),
+    }

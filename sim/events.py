@@ -1,0 +1,153 @@
+"""Timed events of a simulated run: forces on bodies, payloads, and faults of devices.
+
+An event takes effect at the first tick that is not before its time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from granite.config.base import spatial
+from granite.config.errors import InputError, one_of
+from granite.config.events import (
+    ACTUATOR_FAULTS,
+    SENSOR_FAULTS,
+    UNIT_FAULTS,
+    DropOutEvent,
+    FaultEvent,
+    PayloadEvent,
+    PushEvent,
+)
+from granite.config.records import Array, Frame, Status
+from granite.config.testbed import Testbed
+from granite.drivers.contract import Actuator, Sensor
+from granite.sim.forces import PUSH, module_of_body, pushed_bodies
+from granite.sim.payload import with_payload
+from granite.sim.plant import Plant
+
+_SAME_TIME_S = 1e-9  #: two times closer than this are the same
+
+
+class TimedEvents:
+    """The events of a testbed: those on the plant, and those on each device."""
+
+    def __init__(self, bed: Testbed, plant: Plant) -> None:
+        self._bed, self._plant = bed, plant
+        events = bed.simulation.events
+        self._pushes = [event for event in events if isinstance(event, PushEvent)]
+        self._bodies = pushed_bodies(bed)
+        self._payloads: list[tuple[float, Any]] = []
+        loaded = bed
+        for payload in sorted((e for e in events if isinstance(e, PayloadEvent)), key=lambda e: e.at_s):
+            loaded = with_payload(loaded, payload, module_of_body(bed, payload.module, payload.body))
+            self._payloads.append((payload.at_s, plant.prepared(loaded)))
+        self._faults: dict[str, list[FaultEvent]] = {}
+        for i, event in enumerate(events):
+            if isinstance(event, FaultEvent | DropOutEvent):
+                self._faults.setdefault(event.device, []).append(_checked(bed, i, event))
+
+    def on(self, name: str, device: Any) -> Any:
+        """The device, with the faults that the events of that name bring."""
+        faults = self._faults.get(name, [])
+        if not faults:
+            return device
+        if name in self._bed.sensors:
+            signals = [c.key for c in self._bed.sensors[name].signals(self._bed)]
+            return FaultySensor(device, faults, signals)
+        return FaultyActuator(device, faults)
+
+    def happen(self, t: float) -> None:
+        """Bring the plant to what the events make of it at time t."""
+        if self._pushes:
+            pushes = np.zeros(len(self._plant.pushes))
+            for event in self._pushes:
+                if event.at_s - _SAME_TIME_S <= t < event.at_s + event.duration_s - _SAME_TIME_S:
+                    i = self._bodies.index((module_of_body(self._bed, event.module, event.body), event.body))
+                    pushes[PUSH * i : PUSH * (i + 1)] += (*spatial(event.force_n), event.moment_n_m)
+            self._plant.pushes = pushes
+        while self._payloads and self._payloads[0][0] <= t + _SAME_TIME_S:
+            self._plant.change(self._payloads.pop(0)[1])
+
+
+def _in_force(faults: list[FaultEvent], t: float) -> Iterator[FaultEvent]:
+    for fault in faults:
+        ends = np.inf if fault.duration_s is None else fault.at_s + fault.duration_s
+        if fault.at_s - _SAME_TIME_S <= t < ends - _SAME_TIME_S:
+            yield fault
+
+
+class FaultySensor:
+    """A sensor that goes wrong at given times."""
+
+    def __init__(self, sensor: Sensor, faults: list[FaultEvent], signals: list[str]) -> None:
+        self._sensor, self._faults, self._signals = sensor, faults, signals
+        self.open, self.close = sensor.open, sensor.close
+        self._last: Frame | None = None
+
+    def read(self, t: float) -> Frame:
+        """The frame of the sensor, as the faults of now leave it."""
+        frame = self._sensor.read(t)
+        for fault in _in_force(self._faults, t):
+            if fault.what == "silent":
+                return (self._last or frame)._replace(status=Status.SILENT)
+            if fault.what == "frozen":
+                return frame._replace(values=(self._last or frame).values)
+            if fault.what == "not_finite":
+                frame = frame._replace(values=np.full(len(frame.values), np.nan))
+            elif fault.what == "offset":
+                values = frame.values.copy()
+                values[self._signals.index(str(fault.unit))] += fault.value
+                frame = frame._replace(values=values)
+        self._last = frame
+        return frame
+
+
+class FaultyActuator:
+    """An actuator that goes wrong at given times."""
+
+    def __init__(self, actuator: Actuator, faults: list[FaultEvent]) -> None:
+        self._actuator, self._faults = actuator, list(faults)
+        self.open, self.close, self.stop = actuator.open, actuator.close, actuator.stop
+        self._last: Frame | None = None
+
+    def write(self, t: float, setpoint: Array) -> Frame:
+        """Write as the faults of now allow."""
+        for fault in [fault for fault in _in_force(self._faults, t) if fault.what in UNIT_FAULTS]:
+            set_fault: Any = getattr(self._actuator, "set_fault")  # noqa: B009
+            set_fault(str(fault.unit), **{fault.what: True})
+            self._faults.remove(fault)
+        whole = [fault.what for fault in _in_force(self._faults, t)]
+        if "silent" in whole and self._last is not None:
+            return self._last._replace(status=Status.SILENT)
+        if "refuses" in whole:
+            self._actuator.stop(t)
+            number = self._last.number + 1 if self._last else 1
+            return Frame(t, number, Status.REFUSED, np.zeros(len(setpoint)))
+        self._last = self._actuator.write(t, setpoint)
+        return self._last
+
+
+def _checked(bed: Testbed, i: int, event: FaultEvent | DropOutEvent) -> FaultEvent:
+    """The event as a fault, if the device that it names can have it."""
+    key, device = f"simulation.events.{i}", bed.devices.get(event.device)
+    if device is None:
+        known = one_of(event.device, bed.devices)
+        raise InputError("no such device", key=f"{key}.device", value=event.device, expected=known)
+    fault = event
+    if isinstance(fault, DropOutEvent):
+        values = fault.model_dump(exclude={"kind"})
+        fault = FaultEvent(kind="fault", what="silent", **values)
+    is_sensor = event.device in bed.sensors
+    units = [unit.name for unit in getattr(device, "units", ()) if hasattr(unit, "name")]
+    possible = SENSOR_FAULTS if is_sensor else (*ACTUATOR_FAULTS, *(UNIT_FAULTS if units else ()))
+    if fault.what not in possible:
+        known = one_of(fault.what, possible)
+        raise InputError(f"not of '{event.device}'", key=f"{key}.what", value=fault.what, expected=known)
+    if fault.unit is not None:
+        signals = [c.key for c in bed.sensors[event.device].signals(bed)] if is_sensor else units
+        if fault.unit not in signals:
+            raise InputError("no such unit", key=f"{key}.unit", value=fault.unit, expected=one_of(fault.unit, signals))
+    return fault
