@@ -8,7 +8,7 @@ define install
 	@$(BIN)/python -m pip install --disable-pip-version-check $(2) 2> >(grep --invert-match '^WARNING' >&2)
 endef
 
-.PHONY: venv demo test test-all validation check bench clean
+.PHONY: venv demo test test-all validation check bench docs clean
 
 venv: .venv/ready
 
@@ -23,6 +23,11 @@ venv: .venv/ready
 # What it takes to test and to measure it as well: referees and tools.
 .venv/ready-dev: .venv/ready requirements-dev.lock
 	$(call install,tools for tests and benchmarks,--requirement requirements-dev.lock)
+	@touch $@
+
+# What it takes to build the documentation site.
+.venv/ready-docs: .venv/ready requirements-docs.lock
+	$(call install,tools for the documentation,--requirement requirements-docs.lock)
 	@touch $@
 
 demo: venv
@@ -52,6 +57,12 @@ check: .venv/ready-dev
 
 bench: .venv/ready-dev
 	$(BIN)/python -m benchmarks --json runs/bench.json
+
+# A warning fails the build: a dead link, a page that the sidebar does not list, a docstring that can't be read.
+docs: .venv/ready-docs
+	$(BIN)/python -m sphinx --quiet --fresh-env --fail-on-warning --keep-going --conf-dir docs . build/docs
+	@cp build/docs/README.html build/docs/index.html
+	@echo "documentation: $(CURDIR)/build/docs/index.html"
 
 clean:
 	rm -rf .venv runs build *.egg-info
