@@ -1,27 +1,37 @@
-# Each target makes .venv and installs what it needs by itself; only Python 3.11 or newer and make are asked for.
+# Each target makes .venv and installs what it needs by itself; it needs Python 3.11 or newer, bash and make.
+SHELL := bash
 PYTHON ?= python3
 BIN := .venv/bin
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# $(call install,what,arguments of pip): pip shows its progress; its warnings are left out, its errors are not.
+define install
+	@echo "make: installing $(1) into .venv (once; takes a few minutes on a slow network)"
+	@$(BIN)/python -m pip install --disable-pip-version-check $(2) 2> >(grep --invert-match '^WARNING' >&2)
+endef
 
-.PHONY: venv demo test test-all validation check bench clean
+.PHONY: venv demo test test-all validation check bench docs clean
 
 venv: .venv/ready
 
 # What it takes to run Granite.
 .venv/ready: pyproject.toml requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "make: $(PYTHON) is older than 3.11; set PYTHON=python3.11"; exit 2; }
-	$(PYTHON) -m venv .venv
-	$(PIP) --requirement requirements.lock
-	$(PIP) --no-deps --editable .
+	@$(PYTHON) -m venv .venv
+	$(call install,what Granite needs,--requirement requirements.lock)
+	$(call install,Granite,--no-deps --editable .)
 	@touch $@
 
 # What it takes to test and to measure it as well: referees and tools.
 .venv/ready-dev: .venv/ready requirements-dev.lock
-	$(PIP) --requirement requirements-dev.lock
+	$(call install,tools for tests and benchmarks,--requirement requirements-dev.lock)
+	@touch $@
+
+# What it takes to build the documentation site.
+.venv/ready-docs: .venv/ready requirements-docs.lock
+	$(call install,tools for the documentation,--requirement requirements-docs.lock)
 	@touch $@
 
 demo: venv
-	mkdir -p runs
+	@mkdir -p runs
 	$(BIN)/granite sim free-flyer --out runs/demo.mcap --overwrite
 	$(BIN)/granite replay runs/demo.mcap
 	$(BIN)/granite plot runs/demo.mcap --out runs/demo.png --overwrite
@@ -47,6 +57,12 @@ check: .venv/ready-dev
 
 bench: .venv/ready-dev
 	$(BIN)/python -m benchmarks --json runs/bench.json
+
+# A warning fails the build: a dead link, a page that the sidebar does not list, a docstring that can't be read.
+docs: .venv/ready-docs
+	$(BIN)/python -m sphinx --quiet --fresh-env --fail-on-warning --keep-going --conf-dir docs . build/docs
+	@cp build/docs/README.html build/docs/index.html
+	@echo "documentation: $(CURDIR)/build/docs/index.html"
 
 clean:
 	rm -rf .venv runs build *.egg-info

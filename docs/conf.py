@@ -1,0 +1,99 @@
+"""The documentation site (`make docs`): README and docs/ as they are, and an API reference from the docstrings.
+
+The source folder of the build is the repository, so that a link leads to the same place on the site and in the
+repository.
+"""
+
+from importlib.metadata import version as version_of
+from pathlib import Path
+from typing import Any
+
+from docutils.nodes import document
+from pydantic import BaseModel
+from sphinx.addnodes import pending_xref
+from sphinx.application import Sphinx
+from sphinx.ext.napoleon import NumpyDocstring
+
+ROOT = Path(__file__).parents[1]
+#: the sidebar; a page that is missing here fails the build
+CONTENTS = {
+    "Use": ["docs/commands", "docs/testbeds", "docs/logs", "docs/simulated-lab", "docs/troubleshooting"],
+    "Understand": [
+        "docs/architecture",
+        "docs/control",
+        "docs/contacts",
+        "docs/flexible-links",
+        "docs/safety",
+        "docs/glossary",
+    ],
+    "Trust": ["docs/validation", "docs/benchmarks"],
+    "Extend": ["docs/api", "CONTRIBUTING", "CHANGELOG"],
+}
+
+project = html_title = "Granite"
+author = "The Granite developers"
+release = version = version_of("granite-robotics")
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.viewcode"]
+
+root_doc = "README"
+include_patterns = ["*.md", "docs/**"]
+exclude_patterns = [path.name for path in ROOT.iterdir() if path.is_dir() and path.name != "docs"]
+myst_heading_anchors = 3
+
+#: `name` in a docstring is code, and a link where the reference has that name
+default_role = "py:obj"
+autodoc_member_order = "bysource"
+autodoc_use_type_comments = False
+autodoc_preserve_defaults = True
+autodoc_type_aliases = {"Array": "Array"}
+autodoc_default_options = {"members": True, "undoc-members": True, "exclude-members": "model_config"}
+
+html_theme = "furo"
+html_show_copyright = False
+html_static_path = ["site"]
+html_css_files = ["wide.css"]
+
+
+def _add_contents(app: Sphinx, docname: str, source: list[str]) -> None:
+    """Append the sidebar's contents to the start page: elsewhere Markdown would show them as text."""
+    if docname == root_doc:
+        for caption, pages in CONTENTS.items():
+            source[0] += "\n".join(["", "```{toctree}", ":hidden:", f":caption: {caption}", "", *pages, "```", ""])
+
+
+def _as_restructured_text(app: Sphinx, what: str, name: str, obj: object, options: Any, lines: list[str]) -> None:
+    """Docstrings have NumPy sections, and indented blocks of formulas or code as in Markdown.
+
+    Napoleon is called here instead of loaded as an extension, because it reads "this: that" of an attribute as a type.
+    """
+    for i in range(len(lines) - 1, 1, -1):
+        before, gap, line = lines[i - 2 : i + 1]
+        if line.startswith("    ") and not gap.strip() and before[:1].strip(" .:"):
+            lines[i - 1 : i] = ["", "::", ""]
+    if what not in ("attribute", "data", "property"):
+        lines[:] = NumpyDocstring(lines, what=what, name=name, obj=obj, options=options).lines()
+    elif lines and lines[0].startswith("Alias for field number"):  # what Python says of a NamedTuple's field
+        lines.clear()
+    elif lines and lines[0].startswith("("):  # a size, not the number of a list item
+        lines[0] = "\\" + lines[0]
+
+
+def _hide_signature(app: Sphinx, what: str, name: str, obj: Any, *rest: Any) -> tuple[str, str] | None:
+    """No signature for a configuration table, whose fields follow one by one, and for a protocol, which has none."""
+    is_hidden = what == "class" and (issubclass(obj, BaseModel) or getattr(obj, "_is_protocol", False))
+    return ("", "") if is_hidden else None
+
+
+def _unlink_ambiguous_types(app: Sphinx, doctree: document) -> None:
+    """Link a type by its full name only: for a short one Sphinx takes any object whose name ends like it."""
+    for reference in list(doctree.findall(pending_xref)):
+        if reference["reftype"] == "class" and "." not in reference["reftarget"]:
+            reference.replace_self(reference.children)
+
+
+def setup(app: Sphinx) -> None:
+    """Connect the above; called by Sphinx."""
+    app.connect("source-read", _add_contents)
+    app.connect("autodoc-process-docstring", _as_restructured_text)
+    app.connect("autodoc-process-signature", _hide_signature)
+    app.connect("doctree-read", _unlink_ambiguous_types)

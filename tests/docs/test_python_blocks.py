@@ -1,0 +1,40 @@
+"""The Python of every page runs: all blocks of a page one after the other, in a folder of their own."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.docs.pages import NAMES, ROOT, Text, python_blocks
+
+#: reads the code from stdin, so that no module is imported twice where a run starts a process
+RUN = "import sys; exec(compile(sys.stdin.read(), sys.argv[1], 'exec'), {'__name__': '__main__'})"
+#: the log that `make demo` leaves, and enough of it
+DEMO = "runs/demo.mcap"
+RECORD = ["-m", "granite.rt.cli", "sim", "free-flyer", "--duration", "1", "--out", DEMO]
+
+
+def at_their_lines(blocks: list[Text]) -> str:
+    """The blocks as one programme in which every line has the number that it has on its page."""
+    lines: list[str] = []
+    for first, content in blocks:
+        lines += [""] * (first - 1 - len(lines)) + content.splitlines()
+    return "\n".join(lines)
+
+
+def run(arguments: list[str], folder: Path, code: str = "") -> None:
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "MPLBACKEND": "Agg"}
+    command = [sys.executable, *arguments]
+    done = subprocess.run(command, input=code, cwd=folder, env=environment, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if python_blocks(ROOT / name)])
+def test_the_python_of_a_page_runs(name: str, tmp_path: Path):
+    code = at_their_lines(python_blocks(ROOT / name))
+    if DEMO in code:
+        (tmp_path / DEMO).parent.mkdir()
+        run(RECORD, tmp_path)
+    run(["-c", RUN, str(ROOT / name)], tmp_path, code)
