@@ -12,6 +12,9 @@ from typing import Any
 
 from granite.config.errors import expected_one_of, shown
 
+#: keys of parts: `law = "pd"` is short for `law = { kind = "pd" }`
+PART_KEYS = ("estimator", "behaviour", "law", "sharing", "modulation", "driver")
+
 
 def parse(override: str) -> tuple[list[str], Any]:
     """The path and the value of `key.path=value`; what is not TOML is plain text, and `none` is no value."""
@@ -38,6 +41,8 @@ def assign(tree: dict[str, Any], path: Sequence[str], value: Any) -> None:
         key = _key(here, element, path[:depth])
         if isinstance(here, dict):
             here.setdefault(key, {})
+            if isinstance(here[key], str) and element in PART_KEYS:  # a part that is named by its kind alone
+                here[key] = {"kind": here[key]}
         here = here[key]
     here[_key(here, path[-1], path[:-1])] = value
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import copy
 import json
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
@@ -54,8 +54,29 @@ def presets() -> list[Preset]:
     return found
 
 
-def load(bed: str, overrides: Sequence[str] = ()) -> Testbed:
-    """The testbed of that name or file, with each `key.path=value` of the overrides set."""
+def load(bed: str | Path, overrides: Sequence[str] | Mapping[str, Any] = ()) -> Testbed:
+    """The testbed of that name or file.
+
+    Parameters
+    ----------
+    bed
+        A preset (`free-flyer`), one of its variants (`free-flyer/ideal`), or a file of the same form (`my.toml`,
+        `my.toml/variant`).
+    overrides
+        Changes to it: values by dotted key, or texts `key.path=value` as typed on the command line.
+
+    Raises
+    ------
+    InputError
+        Where there is no such testbed, or something in it is wrong.
+
+    Examples
+    --------
+    >>> bed = load("free-flyer", {"loop.duration_s": 10.0, "seed": 3})
+    """
+    bed = str(bed)
+    if isinstance(overrides, Mapping):
+        return changed(load(bed), overrides)
     path, variant = _locate(bed)
     content = _read(path, bed)
     variants = _take_variants(content, bed)
@@ -68,6 +89,23 @@ def load(bed: str, overrides: Sequence[str] = ()) -> Testbed:
     _copy_modules(content, source)
     _apply(content, [change for change in asked if not _is_about_reading(change.path)])
     return _check(_with_absolute_paths(content, path.parent), source)
+
+
+def changed(bed: Testbed, changes_by_key: Mapping[str, Any]) -> Testbed:
+    """The testbed with other values, by dotted key.
+
+    Raises
+    ------
+    InputError
+        Where there is no such key, or the value does not fit it.
+
+    Examples
+    --------
+    >>> softer = changed(load("free-flyer"), {"controller.law.gains.base.stiffness_1_s2": 0.25})
+    """
+    content = json.loads(to_json(bed))
+    _apply(content, [_Change(f"{bed.name} with {key}", key.split("."), value) for key, value in changes_by_key.items()])
+    return _check(content, f"{bed.name} with {', '.join(changes_by_key)}" if changes_by_key else bed.name)
 
 
 def file_of(bed: str) -> Path:
@@ -243,7 +281,7 @@ def plant_of(bed: Testbed) -> Testbed:
     """
     if not bed.simulation.plant:
         return bed
-    content = bed.model_dump()
+    content = json.loads(to_json(bed))
     source = f"{bed.name}: simulation.plant"
     _apply(content, [_Change(source, path, value) for path, value in changes.leaves(bed.simulation.plant)])
     content["simulation"]["plant"] = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -211,6 +212,12 @@ class Testbed(Table):
         sides = [{contact.first.module, contact.second.module} for contact in self.contacts]
         held = [name for both in sides if len(both) > 1 for name in both]
         return tuple(module.name for module in self.modules if held.count(module.name) > 1)
+
+    def with_changes(self, changes: Mapping[str, Any]) -> Testbed:
+        """The testbed with other values, by dotted key; `InputError` where one does not fit."""
+        from granite.config.loader import changed  # the loader knows this class
+
+        return changed(self, changes)
 
     # Checks
 

@@ -6,6 +6,7 @@ symbols q and u of all of them.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 
 import casadi as ca
@@ -16,6 +17,7 @@ from granite.config.modules import Module
 from granite.config.records import Array
 from granite.config.testbed import Testbed
 from granite.controllers.thrusters.geometry import available_thrust, thruster_matrix
+from granite.mrds.compilation import compile_functions
 from granite.mrds.dynamics import Dynamics, force_on_root, solve, wrench_on_root
 from granite.mrds.tree import Tree
 
@@ -76,6 +78,23 @@ class ControlModel:
             own = acceleration[self.layout.u[name]]
             parts.append(ca.substitute(dynamics.inverse, dynamics.acceleration, own))
         return ca.vertcat(*parts)
+
+    def compile_inverse(self) -> Callable[[Array, Array, Array], tuple[Array, Array, Array]]:
+        """A compiled function (q, u, demanded acceleration) -> acceleration, generalised force, wrenches on the roots.
+
+        The last part of most laws: velocities without an actuator follow from the others, as in `complete`.
+        """
+        demanded = ca.SX.sym("a", self.n)
+        a = self.complete(demanded, ca.SX.zeros(self.n))
+        force = self.inverse(a)
+        function = ca.Function("inverse", [self.q, self.u, demanded], [a, force, self.wrenches(force)])
+        run, n = compile_functions("inverse", [function])["inverse"].run, self.n
+
+        def inverse(q: Array, u: Array, acceleration: Array) -> tuple[Array, Array, Array]:
+            found = run((q, u, acceleration))
+            return found[:n], found[n : 2 * n], found[2 * n :]
+
+        return inverse
 
     def forward(self, force: ca.SX) -> ca.SX:
         """The acceleration M^-1 (F - h) under a generalised force."""

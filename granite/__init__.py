@@ -1,4 +1,94 @@
 """Granite: real-time hardware-in-the-loop control of air-bearing robots.
 
+The public API. What is listed in `__all__` stays; everything else may move. Names are imported when they are first
+used, so that `import granite` is quick.
+
+>>> import granite
+>>> bed = granite.load("free-flyer", {"loop.duration_s": 1.0})
+>>> log = granite.simulate(bed)
+>>> float(log["/truth"].base_x_m[-1])  # doctest: +SKIP
+
 The packages behind this name lie at the top of the repository, one folder each; links beside this file lead to them.
 """
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from granite.config.behaviour import Behaviour as Behaviour
+    from granite.config.coordinates import Coordinate as Coordinate
+    from granite.config.devices.device import Device as Device
+    from granite.config.errors import GraniteError as GraniteError
+    from granite.config.errors import InputError as InputError
+    from granite.config.loader import load as load
+    from granite.config.loader import presets as presets
+    from granite.config.parts import PartTable as PartTable
+    from granite.config.records import Command as Command
+    from granite.config.records import Demand as Demand
+    from granite.config.records import Frame as Frame
+    from granite.config.records import Reference as Reference
+    from granite.config.records import Sample as Sample
+    from granite.config.records import State as State
+    from granite.config.records import Status as Status
+    from granite.config.testbed import Testbed as Testbed
+    from granite.controllers.model import ControlModel as ControlModel
+    from granite.drivers.contract import Actuator as Actuator
+    from granite.drivers.contract import Sensor as Sensor
+    from granite.mrds.linearisation import linearise as linearise
+    from granite.mrds.modes import modes as modes
+    from granite.mrds.system import System as System
+    from granite.rt.api import metrics as metrics
+    from granite.rt.api import plot as plot
+    from granite.rt.api import simulate as simulate
+    from granite.rt.devices import build_devices as build_devices
+    from granite.rt.environment import Environment as Environment
+    from granite.rt.log import Log as Log
+    from granite.rt.log import read_log as read_log
+    from granite.rt.replay import replay as replay
+    from granite.rt.run import Run as Run
+
+_HOME = {
+    "Actuator": "drivers.contract",
+    "Behaviour": "config.behaviour",
+    "Command": "config.records",
+    "ControlModel": "controllers.model",
+    "Coordinate": "config.coordinates",
+    "Demand": "config.records",
+    "Device": "config.devices.device",
+    "Environment": "rt.environment",
+    "Frame": "config.records",
+    "GraniteError": "config.errors",
+    "InputError": "config.errors",
+    "Log": "rt.log",
+    "PartTable": "config.parts",
+    "Reference": "config.records",
+    "Run": "rt.run",
+    "Sample": "config.records",
+    "Sensor": "drivers.contract",
+    "State": "config.records",
+    "Status": "config.records",
+    "System": "mrds.system",
+    "Testbed": "config.testbed",
+    "build_devices": "rt.devices",
+    "linearise": "mrds.linearisation",
+    "load": "config.loader",
+    "metrics": "rt.api",
+    "modes": "mrds.modes",
+    "plot": "rt.api",
+    "presets": "config.loader",
+    "read_log": "rt.log",
+    "replay": "rt.replay",
+    "simulate": "rt.api",
+}
+
+__all__ = sorted(_HOME)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'granite' has no attribute '{name}'")
+    return getattr(import_module(f"granite.{_HOME[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

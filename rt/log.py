@@ -60,6 +60,60 @@ class Log:
     #: False if the file was cut or spoilt: rows then end before the run did
     complete: bool
 
+    def __getitem__(self, topic: str) -> Signals:
+        """The signals of a topic over time: `log["/truth"].base_x_m`; `InputError` where there is no such topic."""
+        return Signals(self, topic)
+
+    def to_pandas(self, topic: str | None = None) -> Any:
+        """The signals of a topic, or of all as `topic.signal`, as a pandas DataFrame over the time of the tick [s].
+
+        Raises
+        ------
+        InputError
+            Where pandas is not installed.
+        """
+        try:
+            import pandas
+        except ImportError:
+            raise InputError("pandas is not installed", expected="it: pip install granite-robotics[pandas]") from None
+        found = [self.channels.topic(topic)] if topic else self.channels.topics
+        columns = {
+            value.key if topic else f"{each.name[1:]}.{value.key}": self.rows[:, each.start + i]
+            for each in found
+            for i, (_, value) in enumerate(each.values)
+        }
+        return pandas.DataFrame(columns, index=pandas.Index(self.t, name="t_s"))
+
+    @property
+    def t(self) -> Array:
+        """When each tick was due [s]."""
+        return self.rows[:, self.channels.column("/timing", "scheduled_s")]
+
+
+class Signals:
+    """The signals of one topic of a log: an array over time for each, as attribute or by key."""
+
+    def __init__(self, log: Log, topic: str) -> None:
+        self._log, self._topic = log, log.channels.topic(topic)
+
+    def keys(self) -> list[str]:
+        """The signals, each with its unit."""
+        return [value.key for _, value in self._topic.values]
+
+    def __getitem__(self, key: str) -> Array:
+        return self._log.rows[:, self._log.channels.column(self._topic.name, key)]
+
+    def __getattr__(self, key: str) -> Array:
+        if key.startswith("_"):
+            raise AttributeError(key)
+        try:
+            return self[key]
+        except InputError as error:
+            raise AttributeError(str(error)) from None
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self.keys()]
+
 
 def read_log(path: Path | str) -> Log:
     """The run in a log; `InputError` if there is none to be had from it."""

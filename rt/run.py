@@ -74,6 +74,78 @@ class Run:
         finally:
             self.devices.close()
 
+    def record(
+        self,
+        log: Path | str,
+        *,
+        realtime: bool = False,
+        overwrite: bool = False,
+        progress: bool = False,
+        changes: Sequence[str] = (),
+    ) -> dict[str, Any]:
+        """Run into a log.
+
+        Parameters
+        ----------
+        log
+            The MCAP file to write.
+        realtime
+            Keep pace with the clock on the wall; else in virtual time, as fast as the machine goes.
+        overwrite
+            Replace the log if it exists.
+        progress
+            Draw a bar on standard error.
+        changes
+            What was changed in the testbed by `--set` and the like; they go into the log.
+
+        Returns
+        -------
+        dict
+            The summary of the run, as it stands in the log.
+
+        Raises
+        ------
+        InputError
+            Where the log can't be written.
+        """
+        bed = self.bed
+        recorder = Recorder.start(
+            bed,
+            self.channels,
+            log,
+            info=describe(bed, realtime, changes),
+            virtual=not realtime,
+            # A virtual run is the same whenever it is made, and so is its log.
+            start_ns=time.time_ns() if realtime else 0,
+            overwrite=overwrite,
+            progress=progress,
+        )
+        ending: dict[str, Any] = {"ended": "fault", "text": Reason.FAULT.text}
+        try:
+            with real_time(bed.loop, enabled=realtime) as granted:
+                clock = RealClock(bed.loop.spin_s) if realtime else VirtualClock()
+                began = time.perf_counter()
+                outcome = self.execute(clock, recorder)
+                took = time.perf_counter() - began
+            ending = {
+                "bed": bed.name,
+                "seed": bed.seed,
+                "mode": "realtime" if realtime else "virtual",
+                "model": compilation.mode(),
+                "log": str(log),
+                **self.ending(outcome),
+                "overruns": outcome.overruns,
+                "redundant": self.lab.redundant() if self.lab else [],
+                "wall_s": took,
+                "real_time_factor": outcome.ticks * bed.loop.period_s / took,
+                "asked_of_the_system": granted,
+            }
+        finally:
+            recorded = recorder.close(ending)
+        if outcome.fault is not None and not isinstance(outcome.fault, Exception):
+            raise outcome.fault  # the interpreter is asked to go; the log is closed and the actuators rest
+        return {**ending, **recorded.summary, "rows_lost": recorded.lost, "log_failure": recorded.failure}
+
     def ending(self, outcome: Outcome) -> dict[str, Any]:
         """How the run ended, in words."""
         completed = outcome.reason is Reason.PASSED
@@ -101,64 +173,10 @@ def simulate(
     progress: bool = False,
     changes: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Run the testbed on the simulated plant into a log.
-
-    Parameters
-    ----------
-    bed, log
-        The testbed, and the file to write.
-    realtime
-        Keep pace with the clock on the wall; else in virtual time, as fast as the machine goes.
-    overwrite
-        Replace the log if it exists.
-    progress
-        Draw a bar on standard error.
-    changes
-        What was changed in the testbed by `--set` and the like; they go into the log.
-
-    Returns
-    -------
-    dict
-        The summary of the run, as it stands in the log.
-    """
+    """Run the testbed on the simulated plant into a log; the summary of the run. See `Run.record`."""
     with preparing(progress):
         run = Run(bed)
-    recorder = Recorder.start(
-        bed,
-        run.channels,
-        log,
-        info=describe(bed, realtime, changes),
-        virtual=not realtime,
-        # A virtual run is the same whenever it is made, and so is its log.
-        start_ns=time.time_ns() if realtime else 0,
-        overwrite=overwrite,
-        progress=progress,
-    )
-    told: dict[str, Any] = {"ended": "fault", "text": Reason.FAULT.text}
-    try:
-        with real_time(bed.loop, enabled=realtime) as granted:
-            clock = RealClock(bed.loop.spin_s) if realtime else VirtualClock()
-            began = time.perf_counter()
-            outcome = run.execute(clock, recorder)
-            took = time.perf_counter() - began
-        told = {
-            "bed": bed.name,
-            "seed": bed.seed,
-            "mode": "realtime" if realtime else "virtual",
-            "model": compilation.mode(),
-            "log": str(log),
-            **run.ending(outcome),
-            "overruns": outcome.overruns,
-            "redundant": run.lab.redundant() if run.lab else [],
-            "wall_s": took,
-            "real_time_factor": outcome.ticks * bed.loop.period_s / took,
-            "asked_of_the_system": granted,
-        }
-    finally:
-        recorded = recorder.close(told)
-    if outcome.fault is not None and not isinstance(outcome.fault, Exception):
-        raise outcome.fault  # the interpreter is asked to go; the log is closed and the actuators rest
-    return {**told, **recorded.summary, "rows_lost": recorded.lost, "log_failure": recorded.failure}
+    return run.record(log, realtime=realtime, overwrite=overwrite, progress=progress, changes=changes)
 
 
 def simulate_in_memory(bed: Testbed) -> Log:

@@ -5,7 +5,7 @@ An event takes effect at the first tick that is not before its time.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -39,6 +39,7 @@ class TimedEvents:
         events = bed.simulation.events
         self._pushes = [event for event in events if isinstance(event, PushEvent)]
         self._bodies = pushed_bodies(bed)
+        self._by_hand = np.zeros(len(plant.pushes))
         self._payloads: list[tuple[float, Any]] = []
         loaded = bed
         for payload in sorted((e for e in events if isinstance(e, PayloadEvent)), key=lambda e: e.at_s):
@@ -59,10 +60,19 @@ class TimedEvents:
             return FaultySensor(device, faults, signals)
         return FaultyActuator(device, faults)
 
+    def push(self, body: str, force_n: Sequence[float], moment_n_m: float) -> None:
+        """Push a body by hand, beside what the events do."""
+        names = [name for _, name in self._bodies]
+        if body not in names:
+            raise InputError("not pushable", key="push", value=body, expected=one_of(body, names))
+        i = names.index(body)
+        self._by_hand = np.zeros(len(self._plant.pushes))
+        self._by_hand[PUSH * i : PUSH * (i + 1)] = (*spatial(tuple(force_n)), moment_n_m)
+
     def happen(self, t: float) -> None:
         """Bring the plant to what the events make of it at time t."""
         if self._pushes:
-            pushes = np.zeros(len(self._plant.pushes))
+            pushes = self._by_hand.copy()
             for event in self._pushes:
                 if event.at_s - _SAME_TIME_S <= t < event.at_s + event.duration_s - _SAME_TIME_S:
                     i = self._bodies.index((module_of_body(self._bed, event.module, event.body), event.body))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
@@ -55,6 +56,16 @@ class Lab:
                 "it has no simulation", key=f"devices.{name}.kind", value=table.kind, expected="a method `simulate`"
             )
         return self._events.on(name, device)
+
+    def push(self, body: str, force_n: Sequence[float], moment_n_m: float = 0.0) -> None:
+        """Push a body until the next call: a force at its mass centre in world axes [N], a moment about z [N m].
+
+        Raises
+        ------
+        InputError
+            Where no timed event names the body: its force is not compiled into the plant.
+        """
+        self._events.push(body, force_n, moment_n_m)
 
     def advance(self, t: float) -> None:
         """Let the plant go on to time t."""

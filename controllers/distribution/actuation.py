@@ -42,6 +42,10 @@ class Actuation:
         self._no_thrust = np.zeros(len(bed.thrusters))
         self._deliver = compile_functions("delivered", [_delivered(model)])["delivered"].run
 
+    def _direct(self, reference: Reference, i: int) -> Array:
+        """What the behaviour commands an actuator; rest where it commands nothing."""
+        return reference.direct[i] if reference.direct else self._rest[self._sources.index(i)]
+
     def allocate(self, state: State, reference: Reference, demand: Demand) -> Command:
         """Set points of all actuators for the demand, and the thrust that will come of it."""
         t = state.t
@@ -55,7 +59,7 @@ class Actuation:
             if isinstance(source, slice):
                 setpoints.append(torque[source])
             elif isinstance(source, int):
-                setpoints.append(reference.direct[source])
+                setpoints.append(self._direct(reference, source))
             else:
                 setpoints.append(source.opening)
         return Command(t, tuple(setpoints), thrust)
@@ -63,7 +67,7 @@ class Actuation:
     def _rest_with(self, reference: Reference) -> tuple[Array, ...]:
         """Everything at rest, but for what the behaviour commands."""
         pairs = zip(self._sources, self._rest, strict=True)
-        return tuple(reference.direct[source] if isinstance(source, int) else rest for source, rest in pairs)
+        return tuple(self._direct(reference, source) if isinstance(source, int) else rest for source, rest in pairs)
 
 
 def _delivered(model: ControlModel) -> ca.Function:

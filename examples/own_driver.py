@@ -1,0 +1,66 @@
+"""A driver of your own: the motors are real, here a program behind a socket; all other devices are simulated.
+
+In a testbed's file: [devices.motors] driver = { kind = "own_driver.py:SocketMotors", port = 5005 }
+"""
+
+import socket
+import struct
+import threading
+
+import numpy as np
+
+import granite
+
+
+class SocketMotors:
+    """Sends torques as doubles, and gets back what the board applied. It never blocks: a late answer is the old one."""
+
+    class Options(granite.PartTable):
+        port: int
+
+    def __init__(self, options: Options, name: str, bed: granite.Testbed) -> None:
+        self.port, self.n, self.number = options.port, len(bed.devices[name].signals(bed)), 0
+        self.applied, self.answered = np.zeros(self.n), 0.0
+
+    def open(self):
+        self.socket = socket.create_connection(("127.0.0.1", self.port))
+        self.socket.setblocking(False)
+
+    def write(self, t, setpoint):
+        self.socket.send(setpoint.tobytes())
+        try:
+            self.applied = np.frombuffer(self.socket.recv(4096)[-8 * self.n :])
+            self.answered = t
+        except BlockingIOError:
+            pass  # the answer is on its way
+        silent = t - self.answered > 0.02
+        self.number += 1
+        status = granite.Status.SILENT if silent else granite.Status.OK
+        return granite.Frame(t, self.number, status, self.applied)
+
+    def stop(self, t):
+        self.socket.send(np.zeros(self.n).tobytes())
+
+    def close(self):
+        self.socket.close()
+
+
+def board(server: socket.socket, received: list[bytes]) -> None:
+    """The other end: limits each torque to 0.5 N m and says what it applied."""
+    connection, _ = server.accept()
+    while data := connection.recv(4096):
+        received.append(data)
+        torques = struct.unpack(f"{len(data) // 8}d", data)
+        connection.send(struct.pack(f"{len(torques)}d", *(max(-0.5, min(0.5, tau)) for tau in torques)))
+
+
+if __name__ == "__main__":
+    server, received = socket.create_server(("127.0.0.1", 0)), []
+    thread = threading.Thread(target=board, args=(server, received), daemon=True)
+    thread.start()
+    driver = {"kind": f"{__file__}:SocketMotors", "port": server.getsockname()[1]}
+    bed = granite.load("free-flyer", {"devices.motors.driver": driver, "loop.duration_s": 1.0})
+    run = granite.Run(bed, simulate=["joint_sensors", "vision", "thrusters"])
+    outcome = run.record("own_driver.mcap", realtime=True, overwrite=True)
+    thread.join(timeout=2.0)
+    print(f"ended: {outcome['ended']}, {len(received)} commands, the last one zero: {not any(received[-1])}")

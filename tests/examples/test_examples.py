@@ -1,0 +1,37 @@
+"""Every example runs as a user would run it, in a folder of its own, and says what it is meant to show."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SAYS = {
+    "simulate": "1000 ticks",
+    "metrics": "the same from disk: True",
+    "own_law": "replays to the bit: True",
+    "own_behaviour": "x from 0.7",
+    "own_device": "gyro against truth: 1.",
+    "own_driver": "ended: completed",
+    "sweep": "stiffness 1.44 1/s2, seed 2",
+    "step_by_step": "ended: PASSED",
+    "events": "at the end",
+    "linearise": "Hz, damping ratio",
+    "read_log": "replays to the bit: True",
+}
+
+
+def test_every_example_is_run_here():
+    assert {path.stem for path in (ROOT / "examples").glob("*.py")} == set(SAYS)
+
+
+@pytest.mark.parametrize("name", SAYS)
+def test_an_example_runs(name: str, tmp_path: Path):
+    command = [sys.executable, str(ROOT / "examples" / f"{name}.py")]
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    assert SAYS[name] in done.stdout
+    assert done.stderr == ""
