@@ -67,10 +67,10 @@ def test_a_log_made_in_one_mode_of_the_model_replays_in_the_other(bed: str, monk
 
 @pytest.mark.parametrize("allocation", ["least_propellant", "best_pattern"])
 def test_every_way_of_sharing_replays_to_the_bit(allocation: str):
-    assert replay(run("free-flyer", f"controller.allocation.sharing={allocation}")).first is None
+    assert replay(run("free-flyer/report-1987", f"controller.allocation.sharing={allocation}")).first is None
 
 
-@pytest.mark.parametrize("modulation", ["pulse_width", "delta_sigma"])
+@pytest.mark.parametrize("modulation", ["threshold", "pulse_width", "delta_sigma"])
 def test_every_modulation_replays_to_the_bit(modulation: str):
     assert replay(run("free-flyer", f"controller.allocation.modulation={modulation}")).first is None
 

@@ -13,6 +13,9 @@ VALVES = (
     "loop.duration_s=30.0",
     "devices.thrusters.valve={delay_s=0.0, rise_s=0.0, minimum_on_s=0.0}",
     "devices.thrusters.simulated={}",
+    "devices.joint_sensors.simulated.perfect=true",
+    "devices.vision.simulated.perfect=true",
+    "simulation.table.ideal=true",
 )
 
 
@@ -21,7 +24,7 @@ def runs():
     """The plain law and the one that knows what the valves deliver; errors of the last five seconds, and impulse."""
     found = {}
     for resolve in (False, True):
-        bed = load("free-flyer/perfect-sensors", (*VALVES, f"controller.resolve_delivered={str(resolve).lower()}"))
+        bed = load("free-flyer/report-1987", (*VALVES, f"controller.resolve_delivered={str(resolve).lower()}"))
         log = simulate_in_memory(bed)
         place = log.channels.place
         error = np.abs(log.rows[:, place("/truth", "q")] - log.rows[:, place("/reference", "q")])
