@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from pydantic import Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from granite.config.base import Name, NotNegative, Positive, Table
 from granite.config.contacts import Moment
@@ -51,3 +51,9 @@ class Behaviour(PartTable):
                 before = self.holds[i - 1].from_s
                 raise InputError(key=key, value=value, expected=f"more than {before}, when the last began")
         return self
+
+
+class OpaqueBehaviour(Behaviour):
+    """A behaviour as it stands in a log."""
+
+    model_config = ConfigDict(extra="allow")

@@ -41,7 +41,7 @@ class PartTable(Table):
 
 
 class OpaquePart(PartTable):
-    """The table of a part whose code is not at hand, as it stands in a log."""
+    """The table of a part as it stands in a log: its code is not needed to read it, and may not be at hand."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -130,13 +130,21 @@ def _validated(family: str) -> WrapValidator:
         if not isinstance(content, dict) or not isinstance(content.get("kind"), str):
             return handler(content)  # which says what was expected
         if (info.context or {}).get("opaque"):
-            try:
-                return options_of(find(family, content["kind"])).model_validate(content, context=info.context)
-            except (InputError, ImportError):
-                return OpaquePart.model_validate(content)
+            return _opaque(family, content).model_validate(content, context=info.context)
         return options_of(find(family, content["kind"])).model_validate(content, context=info.context)
 
     return WrapValidator(check)
+
+
+def _opaque(family: str, content: dict[str, Any]) -> type[PartTable]:
+    """The class that reads a part of a log: of devices the data sheet, if it comes with Granite; else as it stands."""
+    if family == "device" and content["kind"] in registry("device"):
+        return options_of(find("device", content["kind"]))
+    if family == "behaviour":
+        from granite.config.behaviour import OpaqueBehaviour  # which is a part itself
+
+        return OpaqueBehaviour
+    return OpaquePart
 
 
 def part(kind: str) -> Any:
