@@ -17,6 +17,8 @@ from granite.sim.plant import Plant
 #: of a period: a frame that is due this much later is due now
 _ROUNDING = 1e-6
 
+_OK = int(Status.OK)
+
 
 class SimulatedJointSensors(SimulatedDevice):
     """The angles [rad], then the rates [rad/s], of the sensed joints, at every tick or at the sensors' own rate."""
@@ -30,16 +32,18 @@ class SimulatedJointSensors(SimulatedDevice):
         first, after = sensed.index(sensors.joints[0]), len(sensed)
         #: where its angles and rates stand among those of all sensed joints
         self._angles, self._rates = slice(first, first + n), slice(after + first, after + first + n)
-        self._interval = sensors.ticks(plant.bed.loop.period_s) * plant.bed.loop.period_s
+        interval = sensors.ticks(plant.bed.loop.period_s) * plant.bed.loop.period_s
+        self._interval, self._due = (1 - _ROUNDING) * interval, 0.0
         self._frame = no_frame(2 * n)
 
     def read(self, t: float) -> Frame:
         """The joints now; the same frame again until the next one is due."""
         self._plant.advance(t)
-        if not t < self._frame.t + (1 - _ROUNDING) * self._interval:
+        if t >= self._due:
             joints = self._plant.joints
             values = self._measure((joints[self._angles], joints[self._rates], next(self._errors)))
-            self._frame = Frame(t, self._frame.number + 1, Status.OK, values)
+            self._frame = Frame(t, self._frame.number + 1, _OK, values)
+            self._due = t + self._interval
         return self._frame
 
 

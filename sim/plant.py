@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
@@ -76,8 +77,11 @@ class Plant:
         refuse_unstable_step(bed, self.contacts.sets() if self.contacts else (), q)
         start = initial_state(bed, q, u, n_extra(bed))
         self._whole = np.concatenate(start)
+        ends = np.cumsum([0, *(len(part) for part in start)]).tolist()
+        parts = State(*(slice(first, last) for first, last in pairwise(ends)))
+        self._shown = parts.q, parts.u, parts.left, parts.pushed
         #: views of the whole state, part by part
-        self._state: State[Array] = State(*np.split(self._whole, np.cumsum([len(part) for part in start])[:-1]))
+        self._state: State[Array] = State(*(self._whole[part] for part in parts))
         #: the sets in which constraints were found to depend on each other, and the pose where that was first seen
         self.dependent: dict[Label, tuple[ContactSet, Array]] = {}
         self._steps, self._last = 0, self._held.step
@@ -88,6 +92,12 @@ class Plant:
     def t(self) -> float:
         """Time of the state [s]."""
         return self._steps * self.step_s
+
+    def snapshot(self) -> tuple[Array, Array, Array, Array]:
+        """q, u, mean thrust since the last advance, and impulse left, which later steps do not change."""
+        whole, (q, u, left, pushed) = self._whole.copy(), self._shown
+        thrust = whole[pushed]
+        return whole[q], whole[u], thrust if self._averaged == 1.0 else thrust / self._averaged, whole[left]
 
     @property
     def q(self) -> Array:
@@ -101,8 +111,11 @@ class Plant:
 
     @property
     def joints(self) -> Array:
-        """The sensed joints: true angles [rad], then rates behind their filters [rad/s] (2 n_s)."""
-        return self._state.joints.copy()
+        """The sensed joints: true angles [rad], then rates behind their filters [rad/s] (2 n_s).
+
+        A live view: copy it before the next advance.
+        """
+        return self._state.joints
 
     @property
     def thrust(self) -> Array:

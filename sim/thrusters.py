@@ -11,6 +11,8 @@ from granite.mrds.valves import ValveBank
 from granite.sim.device import SimulatedDevice
 from granite.sim.plant import Plant
 
+_OK = int(Status.OK)
+
 
 class SimulatedThrusters(SimulatedDevice):
     """The thrusters of one device. One that has failed takes its commands like the others, but gives nothing."""
@@ -31,7 +33,7 @@ class SimulatedThrusters(SimulatedDevice):
         """Switch the valves; the frame has the openings they take."""
         self._plant.advance(t)
         self._number += 1
-        return Frame(t, self._number, Status.OK, self._valves.command(t, setpoint))
+        return Frame(t, self._number, _OK, self._valves.command(t, setpoint))
 
     def stop(self, t: float) -> None:
         """No thrust from now on: a stop waits neither for the valves' delay nor for their shortest pulse."""

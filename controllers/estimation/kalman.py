@@ -21,6 +21,7 @@ from granite.controllers.estimation.prediction import Joints, n_states, predicti
 from granite.controllers.model import ControlModel
 from granite.controllers.thrusters.delivery import build_delivery
 from granite.mrds.compilation import compile_functions
+from granite.mrds.kernel import Buffer
 
 
 class KalmanEstimator:
@@ -64,54 +65,66 @@ class KalmanEstimator:
         self._ages = Struct(f"{self._n_sensors}d").pack
         # New arrays in every tick, so that the state may show parts of them.
         self._x, self._deviation = np.zeros(self._end_x), np.full(self._n, np.nan)
-        self._t = math.nan
+        self._t, self._started = 0.0, False
+
+    # Loops, not comprehensions, in what follows: each of those is a call, which costs a microsecond in a paced tick.
 
     def estimate(self, sample: Sample) -> State:
         """q and u at the time of the sample."""
         t, frames = sample.t, sample.frames
-        fresh = [joint.is_new(frames[joint.sensor]) for joint in self._joints]
-        if not math.isnan(self._t):
-            self._predict(sample, fresh)
-        self._t, ready = t, True
-        ages = [t - frame.t for frame in frames]
-        for joint, is_new in zip(self._joints, fresh, strict=True):
-            if is_new:
-                joint.take(frames[joint.sensor], self._x)
+        if self._started:
+            skipped = round((t - self._t) / self._period) - 1
+            for k in range(skipped, 0, -1):
+                self._predict(t - k * self._period, sample, updates=False)
+            self._predict(t, sample, updates=True)
+        self._t, self._started, ready, ages = t, True, True, []
+        for frame in frames:
+            ages.append(t - frame.t)
+        for joint in self._joints:
+            frame = frames[joint.sensor]
+            if frame.number > joint.number:
+                joint.take(frame, self._x)
+            if not joint.number:
+                ready = False
             ages[joint.sensor] = t - joint.taken
-            ready = ready and joint.number > 0
         for sensor, pose in self._poses:
             frame = frames[sensor]
             if frame.number > pose.number:
                 pose.number = frame.number
                 self._take_pose(pose, t, frame)
+            if not pose.started:
+                ready = False
             ages[sensor] = t - pose.exposed
-            ready = ready and pose.started
         n, x = self._n, self._x
         return State(t, ready, x[:n], x[n : 2 * n], self._deviation, np.frombuffer(self._ages(*ages)))
 
-    def _predict(self, sample: Sample, fresh: list[bool]) -> None:
-        """Carry the estimate to now, one period after the other: a skipped tick is two of them."""
-        now, before, period, applied = sample.t, self._t, self._period, sample.applied
-        torques = [applied[i].values for i in self._motors]
-        measured = [sample.frames[joint.sensor].values for joint in self._joints]
+    def _predict(self, t: float, sample: Sample, updates: bool) -> None:
+        """Carry the estimate one period on, to time t, and let the joints' new frames update it if they are of then."""
+        applied, frames = sample.applied, sample.frames
+        arguments: list[Buffer] = [self._x]
+        numbers: list[float] = []
+        for i in self._motors:
+            arguments.append(applied[i].values)
         for i, delivery in self._valves:
             delivery.command(applied[i].t, applied[i].values)
-        periods = max(round((now - before) / period), 1)
-        for k in range(1, periods + 1):
-            t = before + k * period if k < periods else now
-            openings = [delivery.mean_opening(t - period, t) for _, delivery in self._valves]
-            updates = [
-                is_new and k == periods and joint.number > 0 for is_new, joint in zip(fresh, self._joints, strict=True)
-            ]
-            numbers = self._numbers(*updates, *[t - pose.exposed for _, pose in self._poses])
-            covariances = [pose.covariance for _, pose in self._poses]
-            found = self._run((self._x, *torques, *openings, *measured, numbers, *covariances))
-            self._x, self._deviation = found[: self._end_x], found[self._end_x : self._end_deviation]
-            at = self._end_deviation
-            for _, pose in self._poses:
-                if pose.started:
-                    pose.push(t, found[at : at + 9])
-                at += 9
+            arguments.append(delivery.mean_opening(t - self._period, t))
+        for joint in self._joints:
+            frame = frames[joint.sensor]
+            arguments.append(frame.values)
+            # The first frame of a sensor is taken as it is, afterwards.
+            numbers.append(updates and 0 < joint.number < frame.number)
+        for _, pose in self._poses:
+            numbers.append(t - pose.exposed)
+        arguments.append(self._numbers(*numbers))
+        for _, pose in self._poses:
+            arguments.append(pose.covariance)
+        found = self._run(arguments)
+        at = self._end_deviation
+        self._x, self._deviation = found[: self._end_x], found[self._end_x : at]
+        for _, pose in self._poses:
+            if pose.started:
+                pose.push(t, found[at : at + 9])
+            at += 9
 
     def _take_pose(self, pose: PoseFilter, t: float, frame: Frame) -> None:
         if not _finite(frame.values) or frame.t > t:
@@ -136,12 +149,8 @@ class _JointReading:
         self._rates = [model.n + i for i in self._angles]
         self._extra, self._n_extra = slice(first, first + n_extra * len(sensors.joints)), n_extra
 
-    def is_new(self, frame: Frame) -> bool:
-        """Whether the frame has come since, and can be used."""
-        return frame.number > self.number and _finite(frame.values)
-
     def take(self, frame: Frame, x: Array) -> None:
-        """Note the frame; begin at the first one, the rate filters settled."""
+        """Note the frame; begin at the first one, the rate filters settled. One that is not finite ends the run."""
         if self.number == 0:
             angles, rates = np.split(frame.values, 2)
             x[self._angles], x[self._rates] = angles, rates

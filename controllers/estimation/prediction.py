@@ -57,7 +57,8 @@ def prediction(model: ControlModel, joints: Joints, poses: Mapping[str, PoseFilt
             predicted = ca.DM(filters.F) @ x[own] + ca.DM(filters.G) * a[i]
             values = ca.vertcat(measured[first_value + j], measured[first_value + count + j])
             innovation = values - ca.DM(filters.C) @ predicted
-            after[own] = predicted + ca.if_else(numbers[k], ca.DM(filters.K) @ innovation, np.zeros(len(own)))
+            usable = ca.logic_and(numbers[k], ca.sumsqr(values) < np.inf)
+            after[own] = predicted + ca.if_else(usable, ca.DM(filters.K) @ innovation, np.zeros(len(own)))
             deviation[i] = filters.deviation
             first_extra += filters.n_extra
         first_value += 2 * count
