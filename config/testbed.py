@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from functools import cached_property
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import Field, ValidationInfo, model_validator
 
@@ -76,6 +77,13 @@ class Testbed(Table):
     safety: Safety = Safety()
     simulation: Simulation = Field(default_factory=Simulation)
     recording: Recording = Recording()
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """A copy with other values; what was found out about the old ones is not taken along."""
+        copied = super().model_copy(update=update, deep=deep)
+        for name in vars(copied).keys() - type(self).model_fields.keys():
+            del copied.__dict__[name]
+        return copied
 
     # What it has
 
