@@ -14,7 +14,7 @@ from granite.rt.log import read_log
 from granite.rt.mcap_file import McapFile
 
 BED = load("free-flyer")
-CHANNELS = Channels(BED)
+CHANNELS = Channels.of(BED)
 FLUSHES, PER_FLUSH = 4, 10
 
 
@@ -22,8 +22,8 @@ def rows_of(n):
     return np.array([np.frombuffer(CHANNELS.pack(*make_tick(BED, k))) for k in range(n)])
 
 
-def write(path, rows, bed_json=None, per_flush=PER_FLUSH):
-    file = McapFile(str(path), False, CHANNELS, bed_json or to_json(BED), {"bed": BED.name}, 0)
+def write(path, rows, bed_json=None, per_flush=PER_FLUSH, channels=CHANNELS):
+    file = McapFile(str(path), False, channels, bed_json or to_json(BED), {"bed": BED.name}, 0)
     for at in range(0, len(rows), per_flush):
         file.write(rows[at : at + per_flush])
         file.flush()
@@ -131,7 +131,7 @@ def test_an_mcap_file_of_someone_else_is_refused(tmp_path):
 def test_another_format_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(mcap_file, "FORMAT", "99")
     path = write(tmp_path / "newer.mcap", rows_of(1))
-    assert "has format 99, expected format 2" in refusal(path)
+    assert "has format 99, expected format 3" in refusal(path)
 
 
 def test_a_log_cut_before_its_configuration_is_refused(tmp_path, whole):
