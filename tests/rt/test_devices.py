@@ -145,26 +145,26 @@ def test_some_are_real_and_the_others_are_simulated_on_the_plant(tmp_path: Path,
         assert not memory.rows[:, run.channels.place("/truth", "thrust")].any()
 
 
-@pytest.mark.parametrize("real", ["motors", "elbow_motor"])
-def test_one_of_two_devices_of_a_kind_may_be_real(tmp_path: Path, real: str):
+@pytest.mark.parametrize(("real", "joint"), [("motors", "shoulder"), ("elbow_motor", "elbow")])
+def test_a_real_one_of_two_motors_moves_the_plant_as_little_as_a_simulated_one_without_gain(tmp_path, real, joint):
     board = f"'{tmp_path / 'lab.py'}:Board'"
     changes = (
         f"devices.motors={{units=[{{joint='shoulder', torque_limit_n_m=2.0}}], driver={board}}}",
         f"devices.elbow_motor={{kind='motors', units=[{{joint='elbow', torque_limit_n_m=1.0}}], driver={board}}}",
     )
-    bed = bed_with(tmp_path, changes=(*changes, "loop.duration_s=2.0"))
-    run = Run(bed, simulate=set(bed.devices) - {real})
-    memory = Memory(run.channels, run.ticks)
-    outcome = run.execute(VirtualClock(), memory)
-    assert outcome.reason is Reason.PASSED, outcome.fault
-    ahead, behind = (source.torque.any() for source in run.lab.plant.torque_sources)
-    assert (ahead, behind) == (False, False)  # stopped, or never there
-    # The simulated motor moves its joint along the path, and the other joint is left behind.
-    truth, reference = (memory.rows[-1, run.channels.place(topic, "q")] for topic in ("/truth", "/reference"))
-    error = dict(zip([c.name for c in bed.positions], np.abs(truth - reference), strict=True))
-    left, held = ("shoulder", "elbow") if real == "motors" else ("elbow", "shoulder")
-    assert memory.rows[:, run.channels.column("/applied", f"{real}_{left}_torque_n_m")].any()
-    assert error[held] < 0.5 * error[left]
+    without_gain = f"devices.{real}.simulated.gain.{joint}=0.0"
+
+    def rows(simulated_too: bool, *more: str):
+        bed = bed_with(tmp_path, changes=(*changes, *more))
+        run = Run(bed, simulate=set(bed.devices) - (set() if simulated_too else {real}))
+        memory = Memory(run.channels, run.ticks)
+        outcome = run.execute(VirtualClock(), memory)
+        assert outcome.reason is Reason.PASSED, outcome.fault
+        return memory.rows[:, : run.channels.column("/timing", "tick")]
+
+    absent = rows(False)
+    np.testing.assert_array_equal(absent, rows(True, without_gain))
+    assert not np.array_equal(absent, rows(True))  # with its gain it would move
 
 
 OWN_OPTIONS = '{ kind = "lab.py:Camera", port = "/dev/ttyS7" }'
