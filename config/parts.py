@@ -25,6 +25,7 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, ValidationInfo, WrapValidator
 
 from granite.config.base import Table
+from granite.config.devices import KINDS
 from granite.config.errors import InputError, one_of
 
 _IN_FILE = ".py:"
@@ -65,6 +66,9 @@ FAMILIES = {
     "contact": Family("granite.mrds.contacts", "KINDS", ()),
 }
 
+
+#: the kinds of devices that come with Granite, whose data sheets a log is read with
+BUILT_IN = frozenset(KINDS)
 
 #: the kinds of parts whose table names none
 USUAL = {"estimator": "kalman", "law": "computed_torque", "behaviour": "waypoints"}
@@ -138,7 +142,7 @@ def _validated(family: str) -> WrapValidator:
 
 def _opaque(family: str, content: dict[str, Any]) -> type[PartTable]:
     """The class that reads a part of a log: of devices the data sheet, if it comes with Granite; else as it stands."""
-    if family == "device" and content["kind"] in registry("device"):
+    if family == "device" and content["kind"] in BUILT_IN:
         return options_of(find("device", content["kind"]))
     if family == "behaviour":
         from granite.config.behaviour import OpaqueBehaviour  # which is a part itself

@@ -11,7 +11,7 @@ import casadi as ca
 
 from granite.config.coordinates import Coordinate
 from granite.config.devices.device import Device
-from granite.config.records import Verdict
+from granite.config.records import Status, Verdict
 from granite.config.testbed import Testbed
 from granite.mrds.compilation import compile_functions
 from granite.mrds.kernel import Buffer
@@ -42,6 +42,10 @@ def sentence(known: Sequence[Coordinate], verdict: Verdict) -> str:
     if not 0 < verdict.subject < len(known):
         return text
     name, unit = known[verdict.subject]
+    if verdict.reason in (Reason.WAITING_FOR_SENSORS, Reason.SENSORS_NEVER_REPORTED):
+        return f"{text}: {name}"
+    if verdict.reason in (Reason.SENSOR_FAULT, Reason.ACTUATOR_FAULT):
+        return f"{text}: {name}, status {Status(int(verdict.value)).name}"
     unit = "" if unit == "1" else f" {unit}"
     limit = f", limit {verdict.limit:.6g}{unit}" if math.isfinite(verdict.limit) else ""
     return f"{text}: {name} was {verdict.value:.6g}{unit}{limit}"
