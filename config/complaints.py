@@ -146,7 +146,7 @@ def _table_at(location: Sequence[str | int], content: Any) -> type[Table]:
             family = _FAMILY_OF_KEY.get(str(element))
         if isinstance(content, dict):
             kind = content.get("kind", USUAL.get(family or "", element))
-            if table is PartTable and family is not None and kind in registry(family):
+            if table is PartTable and family is not None and isinstance(kind, str) and kind in registry(family):
                 table = options_of(find(family, kind))
             elif table is TimedEvent:
                 table = EVENTS.get(str(kind), TimedEvent)

@@ -163,8 +163,10 @@ class Testbed(Table):
         floating = [module.name for module in self.modules if module.base == "floating"]
         if name is None:
             if len(floating) != 1:
-                several = f"{len(floating)} modules float" if floating else "no module floats"
-                raise InputError(several, key="module", expected=f"the name of one ({', '.join(floating) or 'none'})")
+                if not floating:
+                    raise InputError("no module floats", key="module", expected="one with base = 'floating'")
+                several, names = f"{len(floating)} modules float", ", ".join(floating)
+                raise InputError(several, key="module", expected=f"the name of one ({names})")
             return self.module(floating[0])
         if name not in floating:
             raise InputError("no module of that name floats", key="module", value=name, expected=one_of(name, floating))
@@ -223,6 +225,7 @@ class Testbed(Table):
         devices = {
             name: {"kind": name, **table} if isinstance(table, dict) else table
             for name, table in content.get("devices", {}).items()
+            if table is not None  # taken away by an override
         }
         behaviour = content.get("behaviour")
         holds = behaviour.get("holds") if isinstance(behaviour, dict) else getattr(behaviour, "holds", None)
