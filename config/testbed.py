@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -76,6 +77,13 @@ class Testbed(Table):
     safety: Safety = Safety()
     simulation: Simulation = Field(default_factory=Simulation)
     recording: Recording = Recording()
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Testbed:
+        """A copy with other values; what was found from the old ones is found anew."""
+        copied = super().model_copy(update=update, deep=deep)
+        for name in [name for name in copied.__dict__ if isinstance(getattr(Testbed, name, None), cached_property)]:
+            del copied.__dict__[name]
+        return copied
 
     # What it has
 

@@ -25,7 +25,7 @@ class SimulatedThrusters(SimulatedDevice):
         self._opening: Array | None = None
         self._thrust: Array = np.zeros(len(self._nominal))
         self._number = 0
-        plant.thrust_sources.append(self)
+        plant.attach_thrusters(thrusters, self)
 
     def write(self, t: float, setpoint: Array) -> Frame:
         """Switch the valves; the frame has the openings they take."""
