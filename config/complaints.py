@@ -13,7 +13,7 @@ from granite.config.base import Table
 from granite.config.changes import label
 from granite.config.errors import InputError, one_of
 from granite.config.events import EVENTS, TimedEvent
-from granite.config.parts import FAMILIES, USUAL, PartTable, find, options_of, registry
+from granite.config.parts import FAMILIES, USUAL, PartTable, find, options_of
 from granite.config.testbed import Testbed
 
 #: the family of the parts below a key
@@ -146,11 +146,18 @@ def _table_at(location: Sequence[str | int], content: Any) -> type[Table]:
             family = _FAMILY_OF_KEY.get(str(element))
         if isinstance(content, dict):
             kind = content.get("kind", USUAL.get(family or "", element))
-            if table is PartTable and family is not None and isinstance(kind, str) and kind in registry(family):
-                table = options_of(find(family, kind))
+            if table is PartTable and family is not None and isinstance(kind, str):
+                table = _options(family, kind)
             elif table is TimedEvent:
                 table = EVENTS.get(str(kind), TimedEvent)
     return table
+
+
+def _options(family: str, kind: str) -> type[Table]:
+    try:
+        return options_of(find(family, kind))
+    except InputError:
+        return PartTable
 
 
 def _tables_in(annotation: Any) -> Iterator[type[Table]]:

@@ -22,7 +22,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, ValidationInfo, WrapValidator
+from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, ValidationError, ValidationInfo, WrapValidator
 
 from granite.config.base import Table
 from granite.config.errors import InputError, one_of
@@ -91,7 +91,7 @@ def find(family: str, kind: str) -> Any:
             module, _, name = part.partition(":")
             part = getattr(import_module(f"{FAMILIES[family].module}.{module}"), name)
         elif hasattr(part, "load"):
-            part = part.load()
+            part = _loaded(part)
     for verb in FAMILIES[family].verbs:
         if not callable(getattr(part, verb, None)):
             raise InputError(f"no {family}, for it has no method `{verb}`", key="kind", value=kind)
@@ -109,7 +109,9 @@ def options_of(part: Any) -> type[PartTable]:
     """The class of a part's table: the part itself if it is one, else its `Options`, or none but the kind."""
     if isinstance(part, type) and issubclass(part, PartTable):
         return part
-    options: type[PartTable] = getattr(part, "Options", PartTable)
+    options = getattr(part, "Options", PartTable)
+    if not (isinstance(options, type) and issubclass(options, PartTable)):
+        raise InputError("its `Options` are no table of a part", key="kind", expected="a subclass of PartTable")
     return options
 
 
@@ -132,8 +134,12 @@ def _validated(family: str) -> WrapValidator:
         if (info.context or {}).get("opaque"):
             try:
                 return options_of(find(family, content["kind"])).model_validate(content, context=info.context)
-            except (InputError, ImportError):
+            except InputError:
                 return OpaquePart.model_validate(content)
+            except ValidationError:
+                if _IN_FILE not in content["kind"]:
+                    raise
+                return OpaquePart.model_validate(content)  # the file has other options by now
         return options_of(find(family, content["kind"])).model_validate(content, context=info.context)
 
     return WrapValidator(check)
@@ -191,6 +197,18 @@ def _installed(family: str) -> tuple[Any, ...]:
     return tuple(entry_points(group=f"granite.{family}"))
 
 
+def _loaded(point: Any) -> Any:
+    """The class behind an entry point."""
+    try:
+        return point.load()
+    except Exception as error:
+        raise _not_imported(point.name, error) from error
+
+
+def _not_imported(value: str, error: Exception) -> InputError:
+    return InputError(f"can't be imported: {type(error).__name__}: {error}", key="kind", value=value)
+
+
 def _in_file(kind: str) -> Any:
     file, _, name = kind.rpartition(":")
     if not Path(file).is_file():
@@ -215,5 +233,5 @@ def _module(file: str, content: str) -> Any:
         spec.loader.exec_module(module)
     except Exception as error:
         del sys.modules[name]
-        raise InputError(f"can't be imported: {type(error).__name__}: {error}", key="kind", value=file) from error
+        raise _not_imported(file, error) from error
     return module

@@ -21,7 +21,7 @@ from granite.config.devices.thrusters import Thruster, Thrusters
 from granite.config.errors import InputError, one_of
 from granite.config.layout import Layout
 from granite.config.modules import Module
-from granite.config.parts import BehaviourPart, DevicePart, find, part
+from granite.config.parts import BehaviourPart, DevicePart, OpaquePart, find, part
 from granite.config.simulation import Simulation
 
 GRIPS = "grips"
@@ -296,6 +296,9 @@ class Testbed(Table):
                     device.check(self)
                 except InputError as refusal:
                     raise refusal.within(f"devices.{name}") from None
+            elif not isinstance(device, OpaquePart):
+                key, expected = f"devices.{name}.kind", "a subclass of Device"
+                raise InputError("no table of a device", key=key, value=device.kind, expected=expected)
         refuse_twice("devices", "a motor on joint", [motor.joint for motor in self.motors])
         for name in self.safety.age_s:
             if name not in self.sensors:
@@ -331,10 +334,11 @@ class Testbed(Table):
         if self.torques:
             given = f"given for {', '.join(self.torques)}"
             raise InputError(given, key="behaviour.torques", expected="none beside a controller, which decides")
-        check = getattr(find("law", self.controller.law.kind), "check", None)
+        law = self.controller.law
+        check = None if isinstance(law, OpaquePart) else getattr(find("law", law.kind), "check", None)
         if check is not None:
             try:
-                check(self.controller.law, self)
+                check(law, self)
             except InputError as refusal:
                 raise refusal.within("controller.law") from None
         return self
