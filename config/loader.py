@@ -79,7 +79,7 @@ def file_of(bed: str) -> Path:
 def from_json(text: str, source: str = "stored configuration", *, opaque: bool = False) -> Testbed:
     """The testbed that `to_json` wrote; `source` says in errors where the text is from.
 
-    `opaque` takes parts as they stand whose code is not at hand: enough to read a log, not to run it.
+    `opaque` takes a user's own parts as they stand and runs none of their code: enough to read a log, not to run it.
     """
     try:
         content = json.loads(text)

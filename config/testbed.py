@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import Field, ValidationInfo, model_validator
 
@@ -21,7 +21,7 @@ from granite.config.devices.thrusters import Thruster, Thrusters
 from granite.config.errors import InputError, one_of
 from granite.config.layout import Layout
 from granite.config.modules import Module
-from granite.config.parts import BehaviourPart, DevicePart, OpaquePart, find, part
+from granite.config.parts import BehaviourPart, DevicePart, OpaquePart, find, part, parts_in
 from granite.config.simulation import Simulation
 
 GRIPS = "grips"
@@ -78,10 +78,10 @@ class Testbed(Table):
     simulation: Simulation = Field(default_factory=Simulation)
     recording: Recording = Recording()
 
-    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Testbed:
-        """A copy with other values; what was found from the old ones is found anew."""
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """A copy with other values; what was found out about the old ones is not taken along."""
         copied = super().model_copy(update=update, deep=deep)
-        for name in [name for name in copied.__dict__ if isinstance(getattr(Testbed, name, None), cached_property)]:
+        for name in vars(copied).keys() - type(self).model_fields.keys():
             del copied.__dict__[name]
         return copied
 
@@ -195,12 +195,16 @@ class Testbed(Table):
     @property
     def holds(self) -> tuple[Hold, ...]:
         """Which contacts the behaviour closes when."""
-        return getattr(self.behaviour, "holds", ())
+        holds: tuple[Hold, ...] = getattr(self.behaviour, "holds", ())
+        return tuple(map(Hold.model_validate, holds)) if isinstance(self.behaviour, OpaquePart) else holds
 
     @property
     def torques(self) -> dict[str, TorqueProfile]:
         """Torques over time, by joint, where there is no controller."""
-        return getattr(self.behaviour, "torques", {})
+        torques: dict[str, TorqueProfile] = getattr(self.behaviour, "torques", {})
+        if isinstance(self.behaviour, OpaquePart):
+            return {joint: TorqueProfile.model_validate(torque) for joint, torque in torques.items()}
+        return torques
 
     @property
     def contact_sets(self) -> tuple[tuple[str, ...], ...]:
@@ -288,15 +292,22 @@ class Testbed(Table):
                     raise InputError(f"no contact '{name}'", key=key, value=hold.closed, expected=one_of(name, known))
         return self
 
+    @property
+    def _is_opaque(self) -> bool:
+        """Whether it is from a log and has parts whose code is not looked at: it was checked before its run."""
+        return any(isinstance(part, OpaquePart) for part in parts_in(self))
+
     @model_validator(mode="after")
     def _devices_fit(self) -> Testbed:
+        if self._is_opaque:
+            return self
         for name, device in self.devices.items():
             if isinstance(device, Device):
                 try:
                     device.check(self)
                 except InputError as refusal:
                     raise refusal.within(f"devices.{name}") from None
-            elif not isinstance(device, OpaquePart):
+            else:
                 key, expected = f"devices.{name}.kind", "a subclass of Device"
                 raise InputError("no table of a device", key=key, value=device.kind, expected=expected)
         refuse_twice("devices", "a motor on joint", [motor.joint for motor in self.motors])
@@ -311,6 +322,8 @@ class Testbed(Table):
 
     @model_validator(mode="after")
     def _controller_knows_what_it_controls(self) -> Testbed:
+        if self._is_opaque:
+            return self
         if self.controller is None:
             return self._without_a_controller()
         names = [module.name for module in self.modules]
@@ -335,7 +348,7 @@ class Testbed(Table):
             given = f"given for {', '.join(self.torques)}"
             raise InputError(given, key="behaviour.torques", expected="none beside a controller, which decides")
         law = self.controller.law
-        check = None if isinstance(law, OpaquePart) else getattr(find("law", law.kind), "check", None)
+        check = getattr(find("law", law.kind), "check", None)
         if check is not None:
             try:
                 check(law, self)
@@ -361,6 +374,8 @@ class Testbed(Table):
 
     @model_validator(mode="after")
     def _coordinates_are_known(self) -> Testbed:
+        if self._is_opaque:
+            return self
         known = [c.key for c in self.known.positions]
         for i, waypoint in enumerate(getattr(self.behaviour, "waypoints", ())):
             _refuse_unknown(f"behaviour.waypoints.{i}.target", waypoint.target, known)

@@ -50,7 +50,8 @@ class Guard:
         if not state.ready or (self._has_controller and not all(frame.number for frame in frames)):
             waiting = state.t < self._start_up
             reason = Reason.WAITING_FOR_SENSORS if waiting else Reason.SENSORS_NEVER_REPORTED
-            return Verdict(t, self.rest(t, applied), reason, 0, _NAN, _NAN, reason.stops)
+            missing = next((i for i, frame in enumerate(frames, start=1) if not frame.number), 0)
+            return Verdict(t, self.rest(t, applied), reason, missing, _NAN, _NAN, reason.stops)
         found = self._first_broken(
             (
                 *[frame.values for frame in frames],

@@ -40,6 +40,10 @@ def sentence(known: Sequence[Coordinate], verdict: Verdict) -> str:
     if not 0 < verdict.subject < len(known):
         return text
     name, unit = known[verdict.subject]
+    if verdict.reason in (Reason.WAITING_FOR_SENSORS, Reason.SENSORS_NEVER_REPORTED):
+        return f"{text}: {name}"
+    if verdict.reason in (Reason.SENSOR_FAULT, Reason.ACTUATOR_FAULT):
+        return f"{text}: {name}, status {Status(int(verdict.value)).name}"
     unit = "" if unit == "1" else f" {unit}"
     limit = f", limit {verdict.limit:.6g}{unit}" if math.isfinite(verdict.limit) else ""
     return f"{text}: {name} was {verdict.value:.6g}{unit}{limit}"

@@ -41,7 +41,8 @@ def main() -> None:
     for ending in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(ending, signal.SIG_IGN)
     order = json.loads(sys.stdin.readline())
-    bed = from_json(order["bed"], opaque=True)
+    with contextlib.redirect_stdout(sys.stderr):  # a user's part may print; standard output is for answers
+        bed = from_json(order["bed"])
     _stand_back(bed.loop.cpu)
     channels = Channels(read_layout(order["layout"]))
     ring = Ring(order["ring"], bed.recording.ring_rows, channels.width)

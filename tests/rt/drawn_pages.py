@@ -31,7 +31,7 @@ def run(bed) -> Log:
 
 def told(bed, q, **truth) -> Log:
     """A log in which this happened, one row for each row of q; `truth` gives other entries of /truth by name."""
-    channels = Channels(bed)
+    channels = Channels.of(bed)
     rows = np.zeros((len(q), channels.width))
     rows[:, channels.place("/timing", "scheduled")] = np.arange(len(q)) * bed.loop.period_s
     rows[:, channels.place("/timing", "tick")] = np.arange(len(q))

@@ -27,8 +27,7 @@ def fixed_arm():
     """The arm of the free-flyer, on the ground: no base to track, no vision, no thrusters."""
     content = json.loads(to_json(load("free-flyer", ["loop.duration_s=0.3"])))
     content["modules"][0]["base"] = "fixed"
-    content["devices"] |= {"thrusters": None, "vision": None}
-    content["controller"]["allocation"] = None
+    del content["devices"]["thrusters"], content["devices"]["vision"], content["safety"]["age_s"]["vision"]
     content["behaviour"]["waypoints"][0]["target"] = {"shoulder_rad": 1.2}
     content["safety"]["table_m"] = None
     content["simulation"]["initial"] = {}
@@ -108,8 +107,8 @@ def test_the_base_is_drawn_where_it_was_first_and_last(flown):
 
 def test_a_plume_goes_out_of_the_thruster_that_fired_and_of_no_other(flown):
     rows = flown.rows.copy()
-    rows[:, flown.channels.place("/applied", "opening")] = 0.0
-    rows[100:, flown.channels.column("/applied", "r4_opening")] = 1.0
+    rows[:, flown.channels.place("/applied", "thrusters.values")] = 0.0
+    rows[100:, flown.channels.column("/applied", "thrusters_r4_opening")] = 1.0
     figure = drawn(with_rows(flown, rows))
     plumes = figure.findobj(lambda a: isinstance(a, Polygon) and a.get_facecolor()[:3] == to_rgba(PLUME)[:3])
     outlines = np.array([plume.get_xy()[:3] for plume in plumes])

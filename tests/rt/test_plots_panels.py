@@ -38,7 +38,7 @@ def test_a_bed_without_a_controller_shows_its_motion_instead_of_errors():
 
 def test_a_joint_and_its_torque_have_the_same_colour():
     log = told(bar_between_arms(), np.ones((TICKS, 5)))
-    log.rows[:, log.channels.place("/applied", "torque")] = 0.5
+    log.rows[:, log.channels.place("/applied", "motors.values")] = 0.5
     figure = drawn(log)
     joints, torques = (panel(figure, label).lines for label in ("joint\n[rad]", "torque\n[N m]"))
     assert {line.get_label(): line.get_color() for line in joints} == {
