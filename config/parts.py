@@ -162,7 +162,8 @@ def parts_in(table: BaseModel) -> Iterator[PartTable]:
     """Every part in a table and in the tables inside it."""
     if isinstance(table, PartTable):
         yield table
-    for _, value in table:
+    for name in type(table).model_fields:
+        value = getattr(table, name)
         for inner in value.values() if isinstance(value, dict) else value if isinstance(value, tuple) else (value,):
             if isinstance(inner, BaseModel):
                 yield from parts_in(inner)
