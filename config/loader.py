@@ -19,6 +19,7 @@ from pydantic import ValidationError
 
 from granite.config import changes
 from granite.config.complaints import complaint
+from granite.config.coordinates import Coordinate
 from granite.config.errors import InputError, expected_one_of, shown
 from granite.config.parts import FAMILIES, absolute
 from granite.config.testbed import Testbed
@@ -285,7 +286,15 @@ def plant_of(bed: Testbed) -> Testbed:
     source = f"{bed.name}: simulation.plant"
     _apply(content, [_Change(source, path, value) for path, value in changes.leaves(bed.simulation.plant)])
     content["simulation"]["plant"] = {}
-    return _check(content, source)
+    plant = _check(content, source)
+    if _signals(plant) != _signals(bed):
+        _refuse(source, "the plant has other coordinates or signals, expected the same with other values")
+    return plant
+
+
+def _signals(bed: Testbed) -> list[tuple[Coordinate, ...]]:
+    """Names and units of everything that a log has of the plant and of each device."""
+    return [bed.positions, bed.velocities, *(d.signals(bed) for d in (bed.sensors | bed.actuators).values())]
 
 
 def _with_absolute_paths(content: Any, folder: Path) -> Any:

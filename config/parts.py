@@ -95,7 +95,7 @@ def find(family: str, kind: str) -> Any:
             module, _, name = part.partition(":")
             part = getattr(import_module(f"{FAMILIES[family].module}.{module}"), name)
         elif hasattr(part, "load"):
-            part = part.load()
+            part = _loaded(part)
     for verb in FAMILIES[family].verbs:
         if not callable(getattr(part, verb, None)):
             raise InputError(f"no {family}, for it has no method `{verb}`", key="kind", value=kind)
@@ -113,7 +113,9 @@ def options_of(part: Any) -> type[PartTable]:
     """The class of a part's table: the part itself if it is one, else its `Options`, or none but the kind."""
     if isinstance(part, type) and issubclass(part, PartTable):
         return part
-    options: type[PartTable] = getattr(part, "Options", PartTable)
+    options = getattr(part, "Options", PartTable)
+    if not (isinstance(options, type) and issubclass(options, PartTable)):
+        raise InputError("its `Options` are no table of a part", key="kind", expected="a subclass of PartTable")
     return options
 
 
@@ -170,7 +172,8 @@ def parts_in(table: BaseModel) -> Iterator[PartTable]:
     """Every part in a table and in the tables inside it."""
     if isinstance(table, PartTable):
         yield table
-    for _, value in table:
+    for name in type(table).model_fields:
+        value = getattr(table, name)
         for inner in value.values() if isinstance(value, dict) else value if isinstance(value, tuple) else (value,):
             if isinstance(inner, BaseModel):
                 yield from parts_in(inner)
@@ -203,6 +206,18 @@ def _installed(family: str) -> tuple[Any, ...]:
     return tuple(entry_points(group=f"granite.{family}"))
 
 
+def _loaded(point: Any) -> Any:
+    """The class behind an entry point."""
+    try:
+        return point.load()
+    except Exception as error:
+        raise _not_imported(point.name, error) from error
+
+
+def _not_imported(value: str, error: Exception) -> InputError:
+    return InputError(f"can't be imported: {type(error).__name__}: {error}", key="kind", value=value)
+
+
 def _in_file(kind: str) -> Any:
     file, _, name = kind.rpartition(":")
     if not Path(file).is_file():
@@ -227,5 +242,5 @@ def _module(file: str, content: str) -> Any:
         spec.loader.exec_module(module)
     except Exception as error:
         del sys.modules[name]
-        raise InputError(f"can't be imported: {type(error).__name__}: {error}", key="kind", value=file) from error
+        raise _not_imported(file, error) from error
     return module

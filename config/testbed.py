@@ -171,8 +171,10 @@ class Testbed(Table):
         floating = [module.name for module in self.modules if module.base == "floating"]
         if name is None:
             if len(floating) != 1:
-                several = f"{len(floating)} modules float" if floating else "no module floats"
-                raise InputError(several, key="module", expected=f"the name of one ({', '.join(floating) or 'none'})")
+                if not floating:
+                    raise InputError("no module floats", key="module", expected="one with base = 'floating'")
+                several, names = f"{len(floating)} modules float", ", ".join(floating)
+                raise InputError(several, key="module", expected=f"the name of one ({names})")
             return self.module(floating[0])
         if name not in floating:
             raise InputError("no module of that name floats", key="module", value=name, expected=one_of(name, floating))
@@ -237,6 +239,7 @@ class Testbed(Table):
         devices = {
             name: {"kind": name, **table} if isinstance(table, dict) else table
             for name, table in content.get("devices", {}).items()
+            if table is not None  # taken away by an override
         }
         behaviour = content.get("behaviour")
         holds = behaviour.get("holds") if isinstance(behaviour, dict) else getattr(behaviour, "holds", None)
@@ -306,6 +309,9 @@ class Testbed(Table):
                     device.check(self)
                 except InputError as refusal:
                     raise refusal.within(f"devices.{name}") from None
+            else:
+                key, expected = f"devices.{name}.kind", "a subclass of Device"
+                raise InputError("no table of a device", key=key, value=device.kind, expected=expected)
         refuse_twice("devices", "a motor on joint", [motor.joint for motor in self.motors])
         for name in self.safety.age_s:
             if name not in self.sensors:
@@ -343,10 +349,11 @@ class Testbed(Table):
         if self.torques:
             given = f"given for {', '.join(self.torques)}"
             raise InputError(given, key="behaviour.torques", expected="none beside a controller, which decides")
-        check = getattr(find("law", self.controller.law.kind), "check", None)
+        law = self.controller.law
+        check = getattr(find("law", law.kind), "check", None)
         if check is not None:
             try:
-                check(self.controller.law, self)
+                check(law, self)
             except InputError as refusal:
                 raise refusal.within("controller.law") from None
         return self

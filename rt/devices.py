@@ -37,12 +37,7 @@ def build_devices(bed: Testbed, simulate: Collection[str] | None = None) -> tupl
     actuators: dict[str, Any] = {}
     for name, device in bed.devices.items():
         assert isinstance(device, Device)
-        if lab and name in names:
-            made = lab.device(name)
-        else:
-            made = _driver(bed, name, device)
-            if lab:
-                lab.leave_out(name)
+        made = lab.device(name) if lab and name in names else _driver(bed, name, device)
         (sensors if device.role == "sensor" else actuators)[name] = made
     return DeviceSet(bed, sensors, actuators), lab
 

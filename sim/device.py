@@ -1,10 +1,6 @@
-"""What all simulated devices share, and what stands for a device that is not simulated."""
+"""What all simulated devices share: they are always there, so opening and closing them does nothing."""
 
 from __future__ import annotations
-
-import numpy as np
-
-from granite.config.records import Array
 
 
 class SimulatedDevice:
@@ -15,15 +11,3 @@ class SimulatedDevice:
 
     def close(self) -> None:
         """Nothing to let go of."""
-
-
-class AbsentDevice:
-    """Stands on the plant for thrusters or motors that are real: they push nothing that is simulated."""
-
-    def __init__(self, n: int) -> None:
-        #: of each motor [N m]
-        self.torque: Array = np.zeros(n)
-
-    def thrust(self, first: int, last: int) -> Array:
-        """Of each thruster [N]."""
-        return self.torque

@@ -11,7 +11,7 @@ from granite.config.devices.joint_sensors import JointSensors
 from granite.config.records import Array, Frame, Status, no_frame
 from granite.mrds.compilation import compile_functions
 from granite.sim.device import SimulatedDevice
-from granite.sim.equations import sensed_joints
+from granite.sim.equations import first_sensed, sensed_joints
 from granite.sim.plant import Plant
 
 #: of a period: a frame that is due this much later is due now
@@ -28,8 +28,7 @@ class SimulatedJointSensors(SimulatedDevice):
         measurement = _measurement(sensors)
         self._measure = compile_functions("joint_sensors", [measurement])["measurement"].run
         self._errors = _errors(rng, sensors)
-        sensed = sensed_joints(plant.bed)
-        first, after = sensed.index(sensors.joints[0]), len(sensed)
+        first, after = first_sensed(plant.bed, sensors), len(sensed_joints(plant.bed))
         #: where its angles and rates stand among those of all sensed joints
         self._angles, self._rates = slice(first, first + n), slice(after + first, after + first + n)
         interval = sensors.ticks(plant.bed.loop.period_s) * plant.bed.loop.period_s

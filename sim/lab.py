@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 
 from granite.config.devices.device import Device
-from granite.config.devices.motors import Motors
-from granite.config.devices.thrusters import Thrusters
 from granite.config.errors import InputError
 from granite.config.loader import plant_of
 from granite.config.records import NOTHING, Array, Truth
@@ -18,7 +16,6 @@ from granite.config.testbed import Testbed
 from granite.mrds.contacts.possible import redundancy
 from granite.sim import KINDS
 from granite.sim.audit import Audit
-from granite.sim.device import AbsentDevice
 from granite.sim.events import TimedEvents
 from granite.sim.plant import Plant
 
@@ -69,14 +66,6 @@ class Lab:
             Where no timed event names the body: its force is not compiled into the plant.
         """
         self._events.push(body, force_n, moment_n_m)
-
-    def leave_out(self, name: str) -> None:
-        """Have the plant go without a device that is real; in its turn, as if it were asked for."""
-        device = self._bed.devices[name]
-        if isinstance(device, Thrusters):
-            self.plant.thrust_sources.append(AbsentDevice(len(device.units)))
-        elif isinstance(device, Motors):
-            self.plant.torque_sources.append(AbsentDevice(len(device.units)))
 
     def advance(self, t: float) -> None:
         """Let the plant go on to time t."""

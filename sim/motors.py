@@ -22,7 +22,7 @@ class SimulatedMotors(SimulatedDevice):
         self._plant, self._number = plant, 0
         #: torque in force (n) [N m]
         self.torque: Array = np.zeros(len(self._limits))
-        plant.torque_sources.append(self)
+        plant.attach_motors(motors, self)
 
     def write(self, t: float, setpoint: Array) -> Frame:
         """Hold these torques from time t on, as far as the motors can; NaN stays NaN."""

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
 
+from granite.config.devices.device import Device
+from granite.config.devices.motors import Motors
+from granite.config.devices.thrusters import Thrusters
 from granite.config.errors import PlantLostError
 from granite.config.records import Array
 from granite.config.testbed import Testbed
@@ -45,19 +49,32 @@ class Observer(Protocol):
         """The true [q; u] at the end of some steps, one row each, up to step `last`; valid during the call only."""
 
 
+class Resting:
+    """Thrusters or motors that nothing simulates: no force."""
+
+    def __init__(self, n: int) -> None:
+        self.torque: Array = np.zeros(n)
+
+    def thrust(self, first: int, last: int) -> Array:
+        """None in all steps."""
+        return self.torque
+
+
 class Plant:
     """The true motion of all modules.
 
-    The lab builds the simulated devices, which attach themselves as sources and observers: a device of thrusters or
-    motors for each of the testbed, in its order, and any number of observers. Without sources there is no force.
+    The lab builds the simulated devices, which attach themselves as sources and observers. Without sources there is no
+    force.
     """
 
     def __init__(self, bed: Testbed) -> None:
         self.bed = bed
         self.step_s = bed.simulation.physics_step_s
         self.observers: list[Observer] = []
-        self.thrust_sources: list[ThrustSource] = []
-        self.torque_sources: list[TorqueSource] = []
+        self._thrusters, self._motors = list(bed.devices_of(Thrusters).values()), list(bed.devices_of(Motors).values())
+        #: of each device in the order of the testbed, for that is the order of their thrusts and torques
+        self._thrust_sources: list[ThrustSource] = [Resting(len(device.units)) for device in self._thrusters]
+        self._torque_sources: list[TorqueSource] = [Resting(len(device.units)) for device in self._motors]
         #: forces on bodies by timed events, as `forces.pushed_bodies` has them
         self.pushes: Array = np.zeros(n_held(bed) - len(bed.motors))
         #: if the testbed has any
@@ -137,6 +154,14 @@ class Plant:
         """Work done by the lab so far, less what damping took [J]; of an audited testbed."""
         return float(self._state.extra[-1])
 
+    def attach_thrusters(self, table: Thrusters, source: ThrustSource) -> None:
+        """Let a simulated device of thrusters act; `table` is its own in the plant's testbed."""
+        self._thrust_sources[_place(self._thrusters, table)] = source
+
+    def attach_motors(self, table: Motors, source: TorqueSource) -> None:
+        """Let a simulated device of motors act; `table` is its own in the plant's testbed."""
+        self._torque_sources[_place(self._motors, table)] = source
+
     def feel(self) -> Felt:
         """What the contacts feel now."""
         return self._held.feel(self._whole, *self._pushed_by())
@@ -165,8 +190,8 @@ class Plant:
 
     def _go(self, stride: Stride) -> None:
         last = self._steps + stride.steps
-        thrust = _joined([source.thrust(self._steps, last) for source in self.thrust_sources], stride)
-        torque = [source.torque for source in self.torque_sources] or [stride.no_torque[: len(self.bed.motors)]]
+        thrust = _joined([source.thrust(self._steps, last) for source in self._thrust_sources], stride)
+        torque = [source.torque for source in self._torque_sources]
         stride.fill((self._whole, thrust, *torque, self.pushes))
         stride.evaluate()
         if self.contacts and self._held.unsound(stride):
@@ -202,6 +227,11 @@ class Plant:
     def _pushed_by(self) -> tuple[Array, Array]:
         """Thrust with a full tank and torques of the last step."""
         return self._last.thrust[-1], self._last.torque
+
+
+def _place(devices: Sequence[Device], table: Device) -> int:
+    """Of the device among others: two of them may have the same values."""
+    return next(i for i, device in enumerate(devices) if device is table)
 
 
 def _joined(thrusts: list[Array], stride: Stride) -> Array | bytes:

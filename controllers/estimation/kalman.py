@@ -17,7 +17,7 @@ from granite.config.parts import PartTable, find
 from granite.config.records import Array, Frame, Sample, State
 from granite.controllers.estimation.joint_filter import joint_filter
 from granite.controllers.estimation.pose_filter import PoseFilter
-from granite.controllers.estimation.prediction import Joints, n_states, prediction
+from granite.controllers.estimation.prediction import Joints, known_joints, n_states, prediction
 from granite.controllers.model import ControlModel
 from granite.controllers.thrusters.delivery import build_delivery
 from granite.mrds.compilation import compile_functions
@@ -48,8 +48,9 @@ class KalmanEstimator:
         self._joints: list[_JointReading] = []
         first_extra = 2 * model.n
         for name, (sensors, filters) in joints.items():
-            self._joints.append(_JointReading(names.index(name), sensors, model, first_extra, filters.n_extra))
-            first_extra += filters.n_extra * len(sensors.joints)
+            known = known_joints(model, sensors)
+            self._joints.append(_JointReading(names.index(name), known, model.n, first_extra, filters.n_extra))
+            first_extra += filters.n_extra * len(known)
         self._end_x = n_states(model, joints)
         self._end_deviation = self._end_x + self._n
         poses = _pose_filters(options, model, self._end_x)
@@ -140,19 +141,19 @@ class KalmanEstimator:
 class _JointReading:
     """What has come from one device of joint sensors so far."""
 
-    def __init__(self, sensor: int, sensors: JointSensors, model: ControlModel, first: int, n_extra: int) -> None:
-        """`first` is where the states of its rate filters begin in x, `n_extra` for each joint."""
+    def __init__(self, sensor: int, known: list[tuple[int, int]], n: int, first: int, n_extra: int) -> None:
+        """`first` is where the states of its rate filters begin in x, `n_extra` for each known joint."""
         self.sensor = sensor  #: its place among the sensors
         self.number = 0  #: of the newest frame used
         self.taken = math.nan  #: its time [s]
-        self._angles = [model.layout.joint_u(joint) for joint in sensors.joints]
-        self._rates = [model.n + i for i in self._angles]
-        self._extra, self._n_extra = slice(first, first + n_extra * len(sensors.joints)), n_extra
+        self._places, self._angles = [j for j, _ in known], [i for _, i in known]
+        self._rates = [n + i for i in self._angles]
+        self._extra, self._n_extra = slice(first, first + n_extra * len(known)), n_extra
 
     def take(self, frame: Frame, x: Array) -> None:
         """Note the frame; begin at the first one, the rate filters settled. One that is not finite ends the run."""
         if self.number == 0:
-            angles, rates = np.split(frame.values, 2)
+            angles, rates = (values[self._places] for values in np.split(frame.values, 2))
             x[self._angles], x[self._rates] = angles, rates
             x[self._extra] = np.repeat(rates, self._n_extra)
         self.number, self.taken = frame.number, frame.t
@@ -164,10 +165,10 @@ def _finite(values: Array) -> bool:
 
 
 def _joint_filters(options: KalmanEstimator.Options, model: ControlModel) -> Joints:
-    """Of every device whose joints the controller knows."""
+    """Of every device with joints that the controller knows."""
     found, noise = {}, options.joint_rad_s2_per_rthz
     for name, sensors in model.bed.devices_of(JointSensors).items():
-        if all(joint in model.layout.joints for joint in sensors.joints):
+        if known_joints(model, sensors):
             found[name] = sensors, joint_filter(sensors, noise, model.bed.loop.period_s)
     return found
 
@@ -194,6 +195,8 @@ def _refuse_what_is_not_measured(model: ControlModel) -> None:
             name = model.layout.name(module, joint.name)
             if name not in sensed:
                 raise InputError(f"no joint sensor measures '{name}'", key="devices", expected="one for every joint")
+            if sensed.count(name) > 1:
+                raise InputError(f"{sensed.count(name)} sensors measure '{name}'", key="devices", expected="one")
             if joint.kind != "revolute":
                 raise InputError(f"joint '{name}' is {joint.kind}", key="devices", expected="revolute joints")
         if module.base != "floating":

@@ -480,7 +480,7 @@ def test_a_module_adds_to_what_its_urdf_gives(disc: str) -> None:
     joints = [{ name = "wrist", parent = "link", child = "hook", origin_m = [0.3, 0] }]
     points = [{ name = "rim", body = "base", position_m = [0, 0.2] }]"""
     edit(disc, 'urdf = "disc.urdf"', f'urdf = "disc.urdf"\n{more}')
-    robot = load(disc).robot
+    [robot] = load(disc).modules
     assert robot.gravity_m_s2 == (0.1, 0.0)
     assert [b.name for b in robot.bodies] == ["base", "link", "hook"]
     assert [j.name for j in robot.joints] == ["hip", "wrist"]
@@ -488,10 +488,10 @@ def test_a_module_adds_to_what_its_urdf_gives(disc: str) -> None:
 
 
 def test_variants_and_overrides_reach_into_the_robot_of_a_urdf(disc: str) -> None:
-    assert load(f"{disc}/heavy").robot.root.mass_kg == 22.0
+    assert load(f"{disc}/heavy").modules[0].root.mass_kg == 22.0
     assert load(f"{disc}/heavy").name == "disc/heavy"
     overrides = ["modules.vehicle.bodies.link.mass_kg=1", "modules.vehicle.joints.hip.origin_m=[0.2, 0]"]
-    robot = load(disc, overrides).robot
+    [robot] = load(disc, overrides).modules
     assert robot.bodies[1].mass_kg == 1.0
     assert robot.joints[0].origin_m == (0.2, 0.0)
 
@@ -500,7 +500,7 @@ def test_an_override_chooses_another_urdf_whatever_stands_before_it(disc: str) -
     other = DISC_URDF.replace('value="12.0"', 'value="13"').replace('value="0.8"', 'value="0.7"')
     (Path(disc).parent / "other.urdf").write_text(other)
     overrides = ["modules.vehicle.bodies.link.mass_kg=1", "modules.vehicle.urdf=other.urdf"]
-    assert [b.mass_kg for b in load(disc, overrides).robot.bodies] == [13.0, 1.0]
+    assert [b.mass_kg for b in load(disc, overrides).modules[0].bodies] == [13.0, 1.0]
 
 
 def test_an_override_of_the_base_is_heeded_when_the_urdf_is_read(disc: str) -> None:
@@ -512,8 +512,9 @@ def test_an_override_of_the_base_is_heeded_when_the_urdf_is_read(disc: str) -> N
     )
     with pytest.raises(InputError, match=r"link 'base': no mass, expected .* for a floating base moves it"):
         load(disc)
-    standing = ["modules.vehicle.base=fixed", "devices.vision=none", "devices.thrusters=none", "behaviour.waypoints=[]"]
-    assert load(disc, standing).robot.root.mass_kg == 1.0
+    standing = ["modules.vehicle.base=fixed", "devices.vision=none", "devices.thrusters=none"]
+    standing += ["behaviour.waypoints=[]", "safety.age_s={}"]
+    assert load(disc, standing).modules[0].root.mass_kg == 1.0
 
 
 LIMITED = '<axis xyz="0 0 1"/><limit lower="-1" upper="2" velocity="3" effort="4"/>'
