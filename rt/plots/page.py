@@ -1,43 +1,19 @@
-"""The page of a run, and its PNG file: what happened in space at the left, over time at the right."""
+"""The page of a run: what happened in space at the left, over time at the right."""
 
 from __future__ import annotations
 
-import contextlib
-import os
-from pathlib import Path
-
-import matplotlib.style
 import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-from granite.config.errors import InputError
 from granite.rt.log import Log
-from granite.rt.plots.look import DPI, SIZE_IN, SOFT, STOP, STYLE
+from granite.rt.plots.look import DPI, SIZE_IN, SOFT, STOP
 from granite.rt.plots.run import Run
 from granite.rt.plots.time_panels import draw_time_panels, time_panels
 from granite.rt.plots.view import draw_view
 
 #: of the page, what the title takes, and what a panel with its names needs at least
 _HEAD_IN, _PANEL_IN = 0.9, 0.88
-
-
-def plot_log(log: Log, path: Path, overwrite: bool = False) -> None:
-    """Draw a run into a PNG file, which appears whole or not at all; `InputError` if it can't be written."""
-    if path.suffix.lower() != ".png":
-        raise InputError(f"plot '{path}': expected a name that ends in .png")
-    if path.exists() and not overwrite:
-        raise InputError(f"plot '{path}' exists: expected a new name, or --overwrite")
-    unfinished = path.with_name(f".granite-{os.getpid()}.png")
-    try:
-        with open(unfinished, "wb") as file, matplotlib.style.context(["default", STYLE]):
-            build_page(log).savefig(file, format="png")
-        os.replace(unfinished, path)
-    except OSError as error:
-        raise InputError(f"plot '{path}' can't be written: {error.strerror or error}") from error
-    finally:
-        with contextlib.suppress(OSError):
-            unfinished.unlink(missing_ok=True)
 
 
 def build_page(log: Log) -> Figure:

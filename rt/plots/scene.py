@@ -1,4 +1,4 @@
-"""Everything of a testbed that a picture shows: its modules, and both sides of its contacts."""
+"""Everything of a testbed that a plot shows: its modules, and both sides of its contacts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The parts of one module as a picture shows them, by the numbers of their places."""
+"""The parts of one module as a plot shows them, by the numbers of their places."""
 
 from __future__ import annotations
 

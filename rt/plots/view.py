@@ -7,11 +7,10 @@ import numpy.typing as npt
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch, Rectangle
-from matplotlib.patheffects import withStroke
 
 from granite.config.records import Array
 from granite.rt.plots.contact_marks import contact_keys, draw_contacts, draw_surfaces, name_contacts, outward, spots
-from granite.rt.plots.look import GRANITE, HULL_FIRST, HULL_LAST, INK, PATH, PLUME, SOFT, STOP, words
+from granite.rt.plots.look import GRANITE, HALO, HULL_FIRST, HULL_LAST, INK, PATH, PLUME, SOFT, STOP, words
 from granite.rt.plots.pose import Ink, draw_pose, draw_stand
 from granite.rt.plots.projection import FROM_ABOVE, Projection, widest
 from granite.rt.plots.run import Run
@@ -165,7 +164,9 @@ def _impulses(run: Run, ticks: Indices) -> Array:
 def _write_times(axes: Axes, view: View) -> None:
     """When the main module was at both ends of its path, and why it stopped there, where there is most room."""
     run, path, radius = view.run, view.seen[:, view.scene.main.followed], view.clearance
-    labels = {-1: (f"{run.t[view.ticks[-1]]:.4g} s\n{words(run.stop)}".strip(), STOP if run.stop else INK)}
+    # The last tick holds until the run ends; where something stopped it, the tick itself is the end.
+    last = run.end if view.ticks[-1] == len(run.t) - 1 and not run.stop else run.t[view.ticks[-1]]
+    labels = {-1: (f"{last:.4g} s\n{words(run.stop)}".strip(), STOP if run.stop else INK)}
     if np.linalg.norm(path[-1] - path[0]) > radius:
         labels[0] = f"{run.t[view.ticks[0]]:.4g} s", INK
     parts = [part for s in view.scene.silhouettes for part in (*s.links, *s.beams)]
@@ -177,6 +178,5 @@ def _write_times(axes: Axes, view: View) -> None:
     for i, (label, colour) in labels.items():
         room = np.linalg.norm((path[i] + around)[:, None] - busy, axis=2).min(axis=1)
         x, y = place = path[i] + around[int(np.argmax(room))]
-        text = axes.text(x, y, label, color=colour, size=14, weight="bold", ha="center", va="center", zorder=22)
-        text.set_path_effects([withStroke(linewidth=4, foreground="white")])
+        axes.text(x, y, label, color=colour, size=14, weight="bold", ha="center", va="center", zorder=22, bbox=HALO)
         axes.update_datalim([place - 0.5 * radius, place + 0.5 * radius])
