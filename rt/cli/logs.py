@@ -49,6 +49,9 @@ def plot(
         Path | None,
         typer.Option("--out", metavar="FILE", help="the plot, *.png, *.svg or *.pdf; default: a PNG beside the log"),
     ] = None,
+    panels: Annotated[
+        str | None, typer.Option(metavar="NAMES", help="only these parts, large, e.g. tracking,valves or view")
+    ] = None,
     overwrite: Overwrite = False,
 ) -> None:
     """Draw a log: the modules and their contacts, and over time what this testbed has to show."""
@@ -58,5 +61,6 @@ def plot(
     recorded = read_log(log)
     path = path or log.with_suffix(".png")
     refuse_output("plot", path, SUFFIXES, overwrite)
-    plot_log(recorded, path, overwrite=overwrite)
+    named = [name.strip() for name in panels.split(",")] if panels is not None else []
+    plot_log(recorded, path, overwrite=overwrite, panels=named)
     out.print(f"plot: {path}", soft_wrap=True)

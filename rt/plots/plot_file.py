@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import matplotlib.style
@@ -17,8 +18,11 @@ from granite.rt.plots.look import STYLE
 SUFFIXES = (".png", ".svg", ".pdf")
 
 
-def plot_log(log: Log, path: Path, overwrite: bool = False) -> None:
-    """Draw a run into a file whose suffix says the format; `InputError` if it can't be written."""
+def plot_log(log: Log, path: Path, overwrite: bool = False, panels: Sequence[str] = ()) -> None:
+    """Draw a run into a file whose suffix says the format: all of it, or the named panels.
+
+    `InputError` if the file can't be written, or if the run has no such panel.
+    """
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
         raise InputError(f"plot '{path}': expected a name that ends in {' or '.join(SUFFIXES)}")
@@ -27,7 +31,7 @@ def plot_log(log: Log, path: Path, overwrite: bool = False) -> None:
     unfinished = path.with_name(f".granite-{os.getpid()}{suffix}")
     try:
         with open(unfinished, "wb") as file, matplotlib.style.context(["default", STYLE]):
-            page.build_page(log).savefig(file, format=suffix[1:])
+            page.build_page(log, panels).savefig(file, format=suffix[1:])
         os.replace(unfinished, path)
     except OSError as error:
         raise InputError(f"plot '{path}' can't be written: {error.strerror or error}") from error

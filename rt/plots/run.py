@@ -11,6 +11,8 @@ from granite.config.audit import audit_values
 from granite.config.coordinates import Coordinate
 from granite.config.modules import Module
 from granite.config.records import Array
+from granite.config.testbed import Testbed
+from granite.controllers.thrusters.geometry import thruster_matrix
 from granite.rt.contact_changes import ContactChanges
 from granite.rt.log import Log
 
@@ -38,6 +40,8 @@ class Run:
 
         bed = self.bed = log.bed
         self.events = log.events
+        #: whether times of steps were taken by a clock that paces the loop
+        self.is_realtime = log.info.get("mode") == "realtime"
         #: what ended the run before its time
         self.stop = next((str(event["name"]) for event in log.events if event["level"] == "error"), "")
         self.t = series("/timing", "scheduled")
@@ -65,6 +69,12 @@ class Run:
         self.step_times = np.nan_to_num(series("/timing", "steps"))  #: [s]
         self.tick_time = self.step_times.sum(axis=1)  #: [s]
         self.thrusters = bed.devices.thrusters.units if bed.devices.thrusters else ()
+        thrust, expected = series("/truth", "thrust"), series("/verdict", "thrust")
+        #: how the delivered wrench is known
+        self.delivery = "expected" if np.isnan(thrust).all() else "delivered"
+        #: wrench on the root body, in its axes [N], [N m]; no columns without thrusters
+        self.demanded = series("/demand", "wrench")
+        self.delivered = _wrench(bed, expected if self.delivery == "expected" else thrust)
 
     def motions(self) -> tuple[ModuleMotion, ...]:
         """Module by module, what they did."""
@@ -78,3 +88,11 @@ class Run:
     def name(self, module: Module, part: str) -> str:
         """What a part of a module is called here: with the module's name where there are several."""
         return f"{module.name} {part}" if len(self.bed.modules) > 1 else part
+
+
+def _wrench(bed: Testbed, thrust: Array) -> Array:
+    """What the thrusters give to the root body: fx, fy, mz, or in space fx, fy, fz, mx, my, mz."""
+    if bed.devices.thrusters is None:
+        return np.empty((len(thrust), 0))
+    wrench: Array = thrust @ thruster_matrix(bed.devices.thrusters, bed.robot.dimension).T
+    return wrench

@@ -36,6 +36,11 @@ class Scene:
             if KINDS[bed.contacts[i].kind].rubbing and bed.robot.dimension == "planar"
         }
 
+    @property
+    def drawn(self) -> list[int]:
+        """All places that are seen themselves."""
+        return [*(i for s in self.silhouettes for i in s.drawn), *(i for pair in self.contacts.values() for i in pair)]
+
     def _is_seen(self, contact: Contact) -> bool:
         return all(side.grounded or side.module in self._modules for side in (contact.first, contact.second))
 
