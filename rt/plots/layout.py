@@ -16,6 +16,8 @@ _AROUND_IN, _LEGEND_IN = (0.8, 0.55), 0.5
 _HIGHEST_IN = 9.0
 #: a panel moves below the view where the page gets lower by this much for it [in]
 _WORTH_IN = 0.15
+#: or where a view above nothing would have more height to spare than this [in]; what an empty inch costs in inches
+_SPARE_IN, _EMPTY = 1.5, 0.3
 #: columns of a page against each other, and the page without its edges
 COLUMNS, _INSIDE = (1.2, 1.0), 0.985
 
@@ -55,14 +57,18 @@ def column_width(alone: bool) -> float:
 
 
 def lay_out_page(heights: Sequence[float], view_height: float) -> PageLayout:
-    """The lowest page for panels of these heights; few panels below the view rather than many."""
+    """The lowest page for panels of these heights, on which little room beside the view is left empty."""
     inches = [_PANEL_IN * height for height in heights]
 
-    def needed(below: int) -> float:
+    def height(below: int) -> float:
         beside = sum(inches[: len(inches) - below])
         under = sum(inches[len(inches) - below :]) + (_TIME_IN if below else 0.0)
-        return max(view_height + under if view_height else 0.0, beside + _TIME_IN)
+        return max(SIZE_IN[1], HEAD_IN + max(view_height + under, beside + _TIME_IN))
+
+    def cost(below: int) -> float:
+        empty = height(0) - HEAD_IN - view_height - _SPARE_IN
+        return height(below) + (_WORTH_IN * below if below else _EMPTY * max(empty, 0.0))
 
     most = max(len(inches) - 1, 0) if view_height else 0
-    below = min(range(most + 1), key=lambda n: needed(n) + _WORTH_IN * n)
-    return PageLayout(max(SIZE_IN[1], HEAD_IN + needed(below)), below)
+    below = min(range(most + 1), key=cost)
+    return PageLayout(height(below), below)

@@ -1,3 +1,4 @@
+import dataclasses
 import json
 
 import numpy as np
@@ -44,6 +45,36 @@ def test_the_page_says_what_was_run(flown):
     facts = next(text for text in seen if "seed" in text)
     for fact in ("free-flyer", "seed 1", "1 s", "error = truth − reference"):
         assert fact in facts
+
+
+def test_time_that_is_not_real_is_not_shown(flown):
+    virtual, real = (drawn(dataclasses.replace(flown, info={"mode": mode})) for mode in ("virtual", "realtime"))
+    assert any(text.startswith("tick of 5 ms, taking") for fact in texts(real) for text in fact.split("  ·  "))
+    assert not any("tick of" in text for text in texts(virtual))
+    assert "steps\n[us]" in texts(real)
+    assert "steps\n[us]" not in texts(virtual)
+
+
+@pytest.mark.parametrize(
+    ("changes", "shown"),
+    [
+        ((), None),
+        (
+            ("devices.thrusters.units.r1.failed=true", "seed=3"),
+            "changed: devices.thrusters.units.r1.failed=true, seed=3",
+        ),
+        ([f"simulation.initial.joint{i}_rad=0.{i}" for i in range(9)], "and 7 more"),
+        ([f"title={'x' * 200}"], "changed: title=xxx"),
+        ([f"modules.vehicle.bodies.upper_arm.outline_m={'x' * 99}"] * 20, "and 19 more"),
+    ],
+)
+def test_what_was_changed_on_the_command_line_stands_in_the_title(changes, shown, flown):
+    info = {"changes": json.dumps(changes)} if changes else {}
+    figure = drawn(dataclasses.replace(flown, info=info))
+    facts = next(text for text in texts(figure) if "seed 1" in text)
+    assert shown is None or shown in facts
+    assert ("changed" in facts) == bool(changes)
+    assert_nothing_is_cut(figure)
 
 
 def test_a_fixed_arm_is_drawn_without_the_panels_it_has_nothing_for():
