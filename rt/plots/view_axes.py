@@ -51,7 +51,9 @@ def draw_view(column: Sequence[Axes], view: View, inch: float) -> None:
     rows = 1 if len(handles) <= _KEYS else 2
     size = 10 if rows == 1 else 9
     columns = -(-len(handles) // rows)
-    column[0].legend(handles=handles, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=columns, fontsize=size)
+    column[0].legend(
+        handles=handles, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=columns, fontsize=size, columnspacing=1.2
+    )
 
 
 def to_one_scale(column: Sequence[Axes]) -> None:
