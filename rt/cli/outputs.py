@@ -5,16 +5,16 @@ from __future__ import annotations
 import contextlib
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from granite.config.errors import InputError
 
 
-def refuse_output(what: str, path: Path, suffix: str, overwrite: bool) -> None:
+def refuse_output(what: str, path: Path, suffixes: Sequence[str], overwrite: bool) -> None:
     """Before any work is done: a file that can't be written, or that would be lost."""
-    if path.suffix.lower() != suffix:
-        raise InputError(f"{what} '{path}': expected a name that ends in {suffix}")
+    if path.suffix.lower() not in suffixes:
+        raise InputError(f"{what} '{path}': expected a name that ends in {' or '.join(suffixes)}")
     if not str(path).isprintable():
         raise InputError(f"{what} '{path}': expected a name of printable characters")
     if path.is_dir():

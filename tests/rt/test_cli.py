@@ -129,7 +129,7 @@ def test_a_run_says_where_its_log_is_in_a_line_that_is_never_wrapped(granite, tm
     assert {"left_shoulder", "right_shoulder", "[us]"} <= set(said.out.split())
     assert left_in(folder) == ["run.mcap"]
     plotted = granite("plot", folder / "run.mcap")
-    assert plotted == (0, f"picture: {folder / 'run.png'}\n", "")
+    assert plotted == (0, f"plot: {folder / 'run.png'}\n", "")
 
 
 def test_without_a_name_logs_are_numbered_in_runs(granite, tmp_path):
@@ -293,9 +293,10 @@ TYPED = {
     "replay of a stump": (("replay", "stump.mcap"), ("'stump.mcap' is cut off before its configuration",)),
     "plot of nothing": (("plot", "none.mcap"), ("'none.mcap' can't be read",)),
     "plot of a text": (("plot", "text.mcap"), ("'text.mcap' is not an MCAP file",)),
-    "plot as a JPEG": (("plot", "good.mcap", "--out", "a.jpg"), ("picture 'a.jpg'", ".png")),
-    "plot that exists": (("plot", "good.mcap", "--out", "old.png"), ("picture 'old.png' exists", "--overwrite")),
-    "plot beside that exists": (("plot", "good.mcap"), ("picture 'good.png' exists", "--overwrite")),
+    "plot as a JPEG": (("plot", "good.mcap", "--out", "a.jpg"), ("plot 'a.jpg'", ".png or .svg or .pdf")),
+    "plot of a panel": (("plot", "good.mcap", "--panels", "valve", "--out", "a.png"), ("'valve' is not", "valves")),
+    "plot that exists": (("plot", "good.mcap", "--out", "old.png"), ("plot 'old.png' exists", "--overwrite")),
+    "plot beside that exists": (("plot", "good.mcap"), ("plot 'good.png' exists", "--overwrite")),
     "plot in no directory": (("plot", "good.mcap", "--out", "no/a.png"), ("'no/a.png'", "no directory 'no'")),
     "plot on a directory": (("plot", "good.mcap", "--out", "dir.png", "--overwrite"), ("'dir.png'", "a directory")),
 }
