@@ -114,16 +114,17 @@ def file_of(bed: str) -> Path:
     return _locate(bed)[0]
 
 
-def from_json(text: str, source: str = "stored configuration", *, opaque: bool = False) -> Testbed:
+def from_json(text: str, source: str = "stored configuration", *, looked_up: str | None = None) -> Testbed:
     """The testbed that `to_json` wrote; `source` says in errors where the text is from.
 
-    `opaque` takes a user's own parts as they stand and runs none of their code: enough to read a log, not to run it.
+    A log is read without the code of a user's own parts: `looked_up` is `parts.BUILT_IN`, or `parts.DEVICES` where the
+    controllers' options do not matter. Other parts are taken as they stand; such a testbed can't be run.
     """
     try:
         content = json.loads(text)
     except (ValueError, RecursionError) as error:
         _refuse(source, f"{shown(text)} is cut off or damaged, expected JSON: {error}")
-    return _check(content, source, opaque)
+    return _check(content, source, looked_up)
 
 
 def to_json(bed: Testbed) -> str:
@@ -311,9 +312,9 @@ def _with_absolute_paths(content: Any, folder: Path) -> Any:
     }
 
 
-def _check(content: Any, source: str, opaque: bool = False) -> Testbed:
+def _check(content: Any, source: str, looked_up: str | None = None) -> Testbed:
     try:
-        return Testbed.model_validate(content, context={"opaque": opaque})
+        return Testbed.model_validate(content, context={"looked_up": looked_up})
     except ValidationError as failure:
         raise complaint(failure, content).within(file=source) from None
 

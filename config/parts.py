@@ -25,7 +25,6 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, ValidationInfo, WrapValidator
 
 from granite.config.base import Table
-from granite.config.devices import KINDS
 from granite.config.errors import InputError, one_of
 
 _IN_FILE = ".py:"
@@ -67,8 +66,8 @@ FAMILIES = {
 }
 
 
-#: the kinds of devices that come with Granite, whose data sheets a log is read with
-BUILT_IN = frozenset(KINDS)
+#: whose code is looked up to read a testbed from a log: of parts that come with Granite, or of devices of these alone
+BUILT_IN, DEVICES = "built in", "devices"
 
 #: the kinds of parts whose table names none
 USUAL = {"estimator": "kalman", "law": "computed_torque", "behaviour": "waypoints"}
@@ -135,17 +134,20 @@ def _validated(family: str) -> WrapValidator:
             content = {"kind": USUAL[family], **content}
         if not isinstance(content, dict) or not isinstance(content.get("kind"), str):
             return handler(content)  # which says what was expected
-        if (info.context or {}).get("opaque"):
-            return _opaque(family, content).model_validate(content, context=info.context)
+        if looked_up := (info.context or {}).get("looked_up"):
+            return _opaque(family, content, looked_up).model_validate(content, context=info.context)
         return options_of(find(family, content["kind"])).model_validate(content, context=info.context)
 
     return WrapValidator(check)
 
 
-def _opaque(family: str, content: dict[str, Any]) -> type[PartTable]:
-    """The class that reads a part of a log: of devices the data sheet, if it comes with Granite; else as it stands."""
-    if family == "device" and content["kind"] in BUILT_IN:
-        return options_of(find("device", content["kind"]))
+def _opaque(family: str, content: dict[str, Any], looked_up: str) -> type[PartTable]:
+    """The class that reads a part of a log: that of the part if its code may be looked up, else as it stands."""
+    kind = content["kind"]
+    if family == "device" or looked_up == BUILT_IN:
+        module, name, _ = FAMILIES[family]
+        if kind in getattr(import_module(module), name):
+            return options_of(find(family, kind))
     if family == "behaviour":
         from granite.config.behaviour import OpaqueBehaviour  # which is a part itself
 

@@ -33,8 +33,8 @@ class DeviceSet:
         self._sizes = {name: len(device.signals(bed)) for name, device in (bed.sensors | bed.actuators).items()}
         self._applied = tuple(Frame(0.0, 0, Status.NO_FRAME, np.zeros(self._sizes[name])) for name in self._actuators)
 
-        self._reads = [(sensor.read, self._sizes[name]) for name, sensor in self._sensors.items()]
-        self._writes = [(actuator.write, self._sizes[name]) for name, actuator in self._actuators.items()]
+        self._reads = [(sensor.read, (self._sizes[name],)) for name, sensor in self._sensors.items()]
+        self._writes = [(actuator.write, (self._sizes[name],)) for name, actuator in self._actuators.items()]
 
     def open(self) -> None:
         """Take hold of every device; if one fails, let go of those already held."""
@@ -51,10 +51,10 @@ class DeviceSet:
     def read(self, t: float) -> Sample:
         """What was measured by time t, and what the actuators applied since the last tick."""
         frames: list[Frame] = []
-        for read, size in self._reads:
+        for read, shape in self._reads:
             frame = read(t)
             values = frame.values
-            if values.dtype is not _FLOAT64 or len(values) != size:
+            if values.dtype is not _FLOAT64 or values.shape != shape:
                 self._refuse(list(self._sensors)[len(frames)], values)
             frames.append(frame)
         return Sample(t, tuple(frames), self._applied)
@@ -62,10 +62,10 @@ class DeviceSet:
     def write(self, t: float, command: Command) -> tuple[Frame, ...]:
         """Send the command; what was applied comes back, and again with the next sample."""
         frames: list[Frame] = []
-        for (write, size), setpoint in zip(self._writes, command.setpoints, strict=True):
+        for (write, shape), setpoint in zip(self._writes, command.setpoints, strict=True):
             frame = write(t, setpoint)
             values = frame.values
-            if values.dtype is not _FLOAT64 or len(values) != size:
+            if values.dtype is not _FLOAT64 or values.shape != shape:
                 self._refuse(list(self._actuators)[len(frames)], values)
             frames.append(frame)
         self._applied = tuple(frames)

@@ -21,6 +21,7 @@ from mcap.writer import MCAP0_MAGIC
 
 from granite.config.errors import InputError
 from granite.config.loader import from_json
+from granite.config.parts import BUILT_IN
 from granite.config.records import Array
 from granite.config.testbed import Testbed
 from granite.rt.channels import Channels, read_layout
@@ -134,7 +135,7 @@ def read_log(path: Path | str) -> Log:
         if fingerprint(content.attachments[name]) != content.info.get(key):
             raise InputError(f"log '{path}' has a damaged configuration: expected the one it was written with")
     # What a user's own part is named by stays as it is: reading a log runs no code of theirs.
-    bed = from_json(content.attachments[TESTBED], f"log '{path}'", opaque=True)
+    bed = from_json(content.attachments[TESTBED], f"log '{path}'", looked_up=BUILT_IN)
     try:
         channels = Channels(read_layout(json.loads(content.attachments[CHANNELS])))
     except (ValueError, TypeError, KeyError, AttributeError) as error:

@@ -11,7 +11,18 @@ import pytest
 from granite.config import parts
 from granite.config.errors import InputError
 from granite.config.loader import from_json, load, to_json
-from granite.config.parts import FAMILIES, OpaquePart, PartTable, build, find, options_of, parts_in, registry, sources
+from granite.config.parts import (
+    BUILT_IN,
+    FAMILIES,
+    OpaquePart,
+    PartTable,
+    build,
+    find,
+    options_of,
+    parts_in,
+    registry,
+    sources,
+)
 
 LAW = """
 import numpy as np
@@ -262,7 +273,7 @@ def test_the_sources_of_a_testbed_are_the_hashes_of_its_files(lab: Path) -> None
 
 def test_parts_are_found_wherever_they_stand() -> None:
     kinds = [part.kind for part in parts_in(load("free-flyer"))]
-    devices, allocation = ["joint_sensors", "vision", "motors", "thrusters"], ["pseudo_inverse", "threshold"]
+    devices, allocation = ["joint_sensors", "vision", "motors", "thrusters"], ["pseudo_inverse", "delta_sigma"]
     assert sorted(kinds) == sorted([*devices, *allocation, "kalman", "computed_torque", "waypoints"])
 
 
@@ -279,7 +290,7 @@ def test_without_its_file_a_part_is_refused_or_kept_as_it_stands(lab: Path) -> N
     with pytest.raises(InputError) as refusal:
         from_json(stored, "run.mcap")
     assert (refusal.value.file, refusal.value.key) == ("run.mcap", "controller.law.kind")
-    bed = from_json(stored, opaque=True)
+    bed = from_json(stored, looked_up=BUILT_IN)
     assert isinstance(bed.control.law, OpaquePart)
     assert bed.control.law.model_dump()["acceleration_m_s2"] == 2.0
     assert to_json(bed) == stored
@@ -288,12 +299,12 @@ def test_without_its_file_a_part_is_refused_or_kept_as_it_stands(lab: Path) -> N
 def test_reading_what_is_stored_runs_no_code_of_a_user(lab: Path) -> None:
     stored = to_json(load(str(lab / "bed.toml")))
     (lab / "laws.py").write_text("raise SystemExit('run')")
-    assert isinstance(from_json(stored, opaque=True).control.law, OpaquePart)
+    assert isinstance(from_json(stored, looked_up=BUILT_IN).control.law, OpaquePart)
 
 
 def test_what_is_built_in_is_never_opaque() -> None:
     stored = to_json(load("free-flyer"))
-    assert not any(isinstance(part, OpaquePart) for part in parts_in(from_json(stored, opaque=True)))
+    assert not any(isinstance(part, OpaquePart) for part in parts_in(from_json(stored, looked_up=BUILT_IN)))
     with pytest.raises(InputError) as refusal:
-        from_json(stored.replace('"rate_hz":60.0', '"rate_hz":-1'), opaque=True)
+        from_json(stored.replace('"rate_hz":60.0', '"rate_hz":-1'), looked_up=BUILT_IN)
     assert refusal.value.key == "devices.vision.rate_hz"

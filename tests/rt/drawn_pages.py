@@ -12,6 +12,7 @@ from matplotlib.transforms import BboxBase
 
 from granite.rt.channels import Channels
 from granite.rt.events import Events
+from granite.rt.limits import subjects
 from granite.rt.log import Log
 from granite.rt.plots import page
 from granite.rt.plots.look import STYLE
@@ -25,7 +26,7 @@ def run(bed) -> Log:
     def tell(t, tick, level, name, text):
         events.append({"t_s": t, "tick": tick, "level": level, "name": name, "text": text})
 
-    Events(log.bed, log.channels, tell).look(log.rows)
+    Events(log.bed, log.channels, subjects(log.bed), tell).look(log.rows)
     return dataclasses.replace(log, events=tuple(events))
 
 

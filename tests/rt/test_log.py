@@ -15,7 +15,7 @@ from granite.rt import mcap_file
 from granite.rt.channels import Channels
 from granite.rt.log import read_log
 from granite.rt.mcap_file import McapFile
-from granite.rt.plots.page import plot_log
+from granite.rt.plots import plot_log
 from granite.rt.replay import changed_sources, replay
 from granite.rt.run import simulate
 
@@ -321,7 +321,7 @@ def test_a_log_of_a_users_own_part_is_read_and_drawn_without_its_file_and_replay
     bed, path = bed_with_own(tmp_path, part), tmp_path / "run.mcap"
     told = simulate(bed, path)
     assert (told["ended"], told["ticks"], told["log_failure"]) == ("completed", 60, None)
-    assert set(told["torque"]) == {"shoulder", "elbow"}
+    assert set(told["applied"]) == {"motors_shoulder_torque", "motors_elbow_torque"}
     assert replay(read_log(path)).first is None
 
     trap = f"open({str(tmp_path / 'trace')!r}, 'w').close()\nraise RuntimeError('a trap')\n"

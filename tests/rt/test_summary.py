@@ -202,7 +202,7 @@ def test_counts_and_the_last_state_are_those_of_the_rows():
         zip(NAMES, rows[-1, AT("/truth", "q")].tolist(), strict=True)
     )
     peaks = np.abs(rows[:, AT("/applied", "motors.values")]).max(axis=0).tolist()
-    assert [found["torque"][joint]["max"] for joint in ("shoulder", "elbow")] == peaks
+    assert [found["applied"][f"motors_{joint}_torque"]["max"] for joint in ("shoulder", "elbow")] == peaks
 
 
 def test_a_run_without_a_row_says_so():
