@@ -1,4 +1,4 @@
-"""What the lab does to the modules: thrust, motor torque, slope and drag of the table, as a generalised force."""
+"""What the lab does to the modules: thrust, motor torque, resistance of the joints, slope and drag of the table."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from granite.config.coordinates import Coordinate
 from granite.config.testbed import Testbed
 from granite.mrds.symbols import vector
 from granite.mrds.tree import Tree
+from granite.sim.joint_resistance import resistance
 
 GRAVITY = 9.81  #: [m/s^2]
 
@@ -18,7 +19,7 @@ GRAVITY = 9.81  #: [m/s^2]
 def lab_force(bed: Testbed, trees: list[Tree], p: ca.SX) -> ca.SX:
     """Force on the velocities of all modules, with p = [thrust of each thruster; torque of each motor]."""
     thrust, torque = ca.vertsplit(p, [0, n_thrusters(bed), p.numel()])
-    parts = [ca.SX.zeros(tree.u.numel()) for tree in trees]
+    parts = [resistance(tree) for tree in trees]
     parts[0] += _thrust(bed, trees[0], thrust)
     if not bed.simulation.table.ideal:
         parts = [part + _table(bed, tree) for part, tree in zip(parts, trees, strict=True)]

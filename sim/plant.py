@@ -14,6 +14,7 @@ from granite.mrds.kernel import slot
 from granite.sim.contacts import Contacts
 from granite.sim.equations import State, initial_motion, initial_state
 from granite.sim.held import FREE, Felt, Held, Stride
+from granite.sim.joint_resistance import refuse_stiff_joints
 from granite.sim.motion import n_extra
 from granite.sim.start import fitting_start, refuse_entered, refuse_unstable_step
 
@@ -72,6 +73,7 @@ class Plant:
         if self.contacts:
             refuse_entered(bed, self.contacts.entered(q))
         refuse_unstable_step(bed, self.contacts.sets() if self.contacts else (), q)
+        refuse_stiff_joints(bed, q)
         start = initial_state(bed, q, u, n_extra(bed))
         self._whole = np.concatenate(start)
         self._whole_slot = slot(self._whole)
