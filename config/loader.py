@@ -21,9 +21,13 @@ from granite.config import changes
 from granite.config.complaints import complaint
 from granite.config.errors import InputError, expected_one_of, shown
 from granite.config.testbed import Testbed
-from granite.config.urdf import read_urdf
+from granite.config.urdf import Robot, read_urdf
 
 _PRESETS = Path(__file__).parent / "testbeds"
+#: keys of a module that say what is read, and how
+_READING = ("urdf", "urdf_motors", "like", "dimension", "base")
+#: where a module has the limits of its URDF while it is loaded
+_LIMITS = "limits of the urdf"
 
 
 class _Change(NamedTuple):
@@ -65,6 +69,7 @@ def load(bed: str, overrides: Sequence[str] = ()) -> Testbed:
     _apply(content, [change for change in asked if _is_about_reading(change.path)])
     _read_robots(content, path.parent, source)
     _copy_modules(content, source)
+    _add_limits(content)
     _apply(content, [change for change in asked if not _is_about_reading(change.path)])
     return _check(content, source)
 
@@ -166,23 +171,27 @@ def _apply(content: dict[str, Any], asked: Sequence[_Change]) -> None:
 
 
 def _is_about_reading(path: Sequence[str]) -> bool:
-    return path[0] == "modules" and (len(path) < 3 or path[2] in ("urdf", "like", "dimension", "base"))
+    return path[0] == "modules" and (len(path) < 3 or path[2] in _READING)
 
 
 def _read_robots(content: dict[str, Any], folder: Path, source: str) -> None:
     """Put the robots from URDF files in the place of the files' names."""
     modules = content.get("modules")
-    if not isinstance(modules, list):
-        return
-    for i, module in enumerate(modules):
+    for i, module in enumerate(modules if isinstance(modules, list) else []):
         if isinstance(module, dict) and "urdf" in module:
-            limits = _read_robot(module, f"modules.{changes.label(modules, i)}", folder, source)
-            if i == 0:
-                _guard(content, limits)
+            key = f"modules.{changes.label(content['modules'], i)}"
+            file, robot = _read_robot(module, key, folder, source)
+            module[_LIMITS] = robot["limits"]
+            for part, read in (("bodies", robot["bodies"]), ("joints", robot["joints"]), ("points", robot["points"])):
+                own = module.get(part, [])
+                # What is no list stays as it is, to be refused with all else that is wrong.
+                module[part] = read + own if isinstance(own, list) else own
+            if robot["notes"] and isinstance(note := content.get("note", ""), str):
+                content["note"] = f"{note}\n{Path(file).name}: {'; '.join(robot['notes'])}.".lstrip()
 
 
-def _read_robot(module: dict[str, Any], key: str, folder: Path, source: str) -> dict[str, dict[str, float]]:
-    """Add what the URDF holds to the module, before what the module has of its own; the limits of its joints."""
+def _read_robot(module: dict[str, Any], key: str, folder: Path, source: str) -> tuple[str, Robot]:
+    """The name of a module's URDF, and the robot in it."""
     file, dimension, base = module.pop("urdf"), module.get("dimension"), module.get("base")
     if not isinstance(file, str):
         _refuse(source, f"{key}.urdf = {shown(file)}: expected text in quotes, the path to a URDF file")
@@ -190,15 +199,12 @@ def _read_robot(module: dict[str, Any], key: str, folder: Path, source: str) -> 
         _refuse(source, f"{key}.dimension = {shown(dimension)}: expected 'planar' or 'spatial'")
     if base not in ("fixed", "floating"):
         _refuse(source, f"{key}.base = {shown(base)}: expected 'fixed' or 'floating'")
+    if not isinstance(motors := module.setdefault("urdf_motors", True), bool):
+        _refuse(source, f"{key}.urdf_motors = {shown(motors)}: expected true or false")
     try:
-        robot = read_urdf(folder / file, dimension, base)
+        return file, read_urdf(folder / file, dimension, base)
     except InputError as error:
         _refuse(source, f"{key}.urdf: {error}")
-    for part, read in (("bodies", robot["bodies"]), ("joints", robot["joints"]), ("points", robot["points"])):
-        own = module.get(part, [])
-        # What is no list stays as it is, to be refused with all else that is wrong.
-        module[part] = read + own if isinstance(own, list) else own
-    return robot["limits"]
 
 
 def _copy_modules(content: dict[str, Any], source: str) -> None:
@@ -217,16 +223,47 @@ def _copy_modules(content: dict[str, Any], source: str) -> None:
             known[name] = module
 
 
-def _guard(content: dict[str, Any], limits: dict[str, dict[str, float]]) -> None:
-    """Have the guard watch the limits of the robot's file on the joints for which the testbed has none."""
+def _add_limits(content: dict[str, Any]) -> None:
+    """Add the limits of URDF files to the guard and as motors, on the joints for which the testbed has none."""
+    modules = content.get("modules")
+    tables = [m for m in modules if isinstance(m, dict)] if isinstance(modules, list) else []
+    for i, module in enumerate(tables):
+        if _LIMITS not in module:
+            continue
+        limits, has_motors = module.pop(_LIMITS), module.pop("urdf_motors")
+        # Guard and motors are the controller's, which controls the first module; without one motors may be anywhere.
+        if i > 0 and content.get("controller") is not None:
+            continue
+        own = _values(module.get("joints"), "name")
+        prefix = f"{module.get('name')}_" if len(tables) > 1 else ""
+        named = {f"{prefix}{joint}": limit for joint, limit in limits.items() if joint in own}
+        _add_guard(content, named)
+        if has_motors:
+            _add_motors(content, named)
+
+
+def _add_guard(content: dict[str, Any], limits: dict[str, dict[str, float]]) -> None:
     safety = content.get("safety")
     if not isinstance(safety, dict) or not isinstance(safety.setdefault("joints", []), list):
         return
-    guarded = [limit.get("joint") for limit in safety["joints"] if isinstance(limit, dict)]
     keys = ("lower_rad", "upper_rad", "rate_rad_s")
     for joint, limit in limits.items():
-        if joint not in guarded and all(key in limit for key in keys):
+        if joint not in _values(safety["joints"], "joint") and all(key in limit for key in keys):
             safety["joints"].append({"joint": joint} | {key: limit[key] for key in keys})
+
+
+def _add_motors(content: dict[str, Any], limits: dict[str, dict[str, float]]) -> None:
+    devices = content.setdefault("devices", {})
+    if not isinstance(devices, dict) or not isinstance(devices.setdefault("motors", []), list):
+        return
+    for joint, limit in limits.items():
+        if joint not in _values(devices["motors"], "joint") and "torque_n_m" in limit:
+            devices["motors"].append({"joint": joint, "torque_limit_n_m": limit["torque_n_m"]})
+
+
+def _values(tables: Any, key: str) -> list[Any]:
+    """What the tables of a list have under a key."""
+    return [table.get(key) for table in tables if isinstance(table, dict)] if isinstance(tables, list) else []
 
 
 def _check(content: Any, source: str) -> Testbed:

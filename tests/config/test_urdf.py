@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from pydantic import ValidationError
 
 from granite.config.errors import InputError
 from granite.config.loader import from_json, load, to_json
@@ -96,6 +97,15 @@ def keeps_the_rules(sentence: str, tmp_path: Path) -> str:
 def module(robot: Robot, dimension: str, base: str) -> Module:
     table = {key: robot[key] for key in ("bodies", "joints", "points")}  # type: ignore[literal-required]
     return Module.model_validate({"name": "arm", "dimension": dimension, "base": base, **table})
+
+
+def complaint(robot: Robot, dimension: str = "spatial", base: str = "fixed") -> str:
+    """Why the robot makes no module; nothing if it does."""
+    try:
+        module(robot, dimension, base)
+    except ValidationError as refused:
+        return str(refused.errors()[0]["ctx"]["error"])
+    return ""
 
 
 @pytest.mark.parametrize("dimension", ["planar", "spatial"])
@@ -209,28 +219,41 @@ SLIPS = {
     "a floating joint": Slip(
         'type="revolute"',
         'type="floating"',
-        "joint 'Shoulder-Pan': type = \"floating\": expected one of fixed, revolute",
+        "joint 'Shoulder-Pan': type = \"floating\": expected base = 'floating' in the module's table and no such joint",
     ),
-    "a planar joint": Slip('type="revolute"', 'type="planar"', "joint 'Shoulder-Pan': type = \"planar\""),
-    "a ball joint": Slip('type="revolute"', 'type="ball"', "joint 'Shoulder-Pan': type = \"ball\""),
+    "a planar joint": Slip(
+        'type="revolute"',
+        'type="planar"',
+        "joint 'Shoulder-Pan': type = \"planar\": expected two prismatic joints and a revolute one",
+    ),
+    "a ball joint": Slip(
+        'type="revolute"', 'type="ball"', "joint 'Shoulder-Pan': type = \"ball\": expected one of fixed, revolute"
+    ),
     "a joint of no kind": Slip(' type="revolute"', "", "joint 'Shoulder-Pan': type = none: expected"),
-    "damping": Slip('damping="0"', 'damping="0.1"', "joint 'Shoulder-Pan': dynamics damping = \"0.1\": not supported"),
-    "friction": Slip(
-        'friction="0.0"', 'friction="2"', "joint 'Shoulder-Pan': dynamics friction = \"2\": not supported"
+    "negative damping": Slip(
+        'damping="0"',
+        'damping="-0.1"',
+        "joint 'Shoulder-Pan': dynamics damping = -0.1: expected a number of at least 0",
+    ),
+    "friction in words": Slip(
+        'friction="0.0"',
+        'friction="low"',
+        "joint 'Shoulder-Pan': dynamics friction = \"low\": expected a finite number",
     ),
     "a spring": Slip(
         'friction="0.0"',
         'spring_stiffness="9"',
-        "joint 'Shoulder-Pan': dynamics spring_stiffness = \"9\": not supported",
+        "joint 'Shoulder-Pan': dynamics spring_stiffness = 9: not supported, expected 0 or no such attribute",
     ),
-    "an element nobody knows": Slip(
-        '<material name="grey"/>', "<loop_joint/>", "robot: <loop_joint> is not supported, expected only link, joint,"
+    "a loop": Slip(
+        '<material name="grey"/>',
+        "<loop_joint/>",
+        "robot: <loop_joint> is not supported, expected none, for it changes how the robot moves",
     ),
     "an element of xacro": Slip(
         '<material name="grey"/>',
         '<x:macro xmlns:x="http://www.ros.org/wiki/xacro"/>',
-        "robot: <macro> is not supported, expected only link, joint, material, gazebo, transmission, ros2_control, "
-        "sensor in <robot> after xacro has expanded the file",
+        "robot: <macro> is a part of xacro, expected a file that xacro has expanded",
     ),
     "a rotor that is nobody's": Slip(
         '<axis xyz="0 0 2"/>', "<rotor_inertia/>", "joint 'Shoulder-Pan': <rotor_inertia> is not supported"
@@ -241,9 +264,13 @@ SLIPS = {
         "joint 'Shoulder-Pan': origin quat_xyzw = \"0 0 0 1\": not supported, expected xyz and rpy",
     ),
     "a negative mass": Slip(
-        '<mass value="2"/>', '<mass value="-2"/>', "link 'upper': mass value = -2: expected a number greater than 0"
+        '<mass value="2"/>', '<mass value="-2"/>', "link 'upper': mass value = -2: expected a number of at least 0"
     ),
-    "inertia without mass": Slip('<mass value="2"/>', '<mass value="0"/>', "link 'upper': mass value = 0: expected"),
+    "inertia without mass": Slip(
+        '<mass value="2"/>',
+        '<mass value="0"/>',
+        "link 'upper' with all that is fixed to it: no mass, expected some where there is inertia",
+    ),
     "no mass in an inertial": Slip(
         '<mass value="2"/>', "", "link 'upper': <mass> is missing, expected one in <inertial>"
     ),
@@ -251,10 +278,13 @@ SLIPS = {
         ' iyz="0" izz="0.05"', ' izz="0.05"', "link 'upper': inertia iyz is missing, expected a finite"
     ),
     "an inertia that breaks the triangle inequality": Slip(
-        'izz="0.05"', 'izz="0.5"', "link 'upper': inertia = [0.04, 0.03, 0.5, 0, 0, 0]"
+        'izz="0.05"',
+        'izz="0.5"',
+        "link 'upper' with all that is fixed to it: no body has the principal moments 0.03, 0.04 and 0.5, expected "
+        "none greater than the sum of the other two",
     ),
     "an indefinite inertia": Slip(
-        'ixy="0.001"', 'ixy="0.1"', "no body has the principal moments -0.09, 0.01 and 0.11, expected none below 0"
+        'ixy="0.001"', 'ixy="0.1"', "link 'fore' with all that is fixed to it: no body has the principal moments -0.08"
     ),
     "an axis of zero length": Slip(
         'xyz="0 0 2"', 'xyz="0 0 0"', "joint 'Shoulder-Pan': axis xyz = [0.0, 0.0, 0.0]: expected a direction"
@@ -332,14 +362,166 @@ def without_inertial(link: str) -> str:
     return ElementTree.tostring(robot, encoding="unicode")
 
 
-def test_a_moving_link_without_mass_is_refused_by_name(tmp_path: Path) -> None:
-    said = "link 'upper': no mass, expected an <inertial> with one, for joint 'shoulder_pan' moves it"
-    assert said in refusal(tmp_path, without_inertial("upper"))
+def test_a_moving_link_without_mass_is_a_frame_between_joints(tmp_path: Path) -> None:
+    robot = read(tmp_path, without_inertial("upper"))
+    assert (robot["bodies"][1]["mass_kg"], robot["bodies"][1]["inertia_kg_m2"]) == (0.0, [0.0] * 6)
+    module(robot, "spatial", "fixed")
 
 
-def test_a_moving_point_mass_is_refused_where_it_has_no_inertia(tmp_path: Path) -> None:
-    said = "link 'fore': with all that is fixed to it the moments of inertia are [0.0, 0.0, 0.0], expected none of zero"
-    assert said in refusal(tmp_path, without_inertial("fore"))
+def test_joints_that_move_no_mass_are_refused_by_name(tmp_path: Path) -> None:
+    massless = without_inertial("fore").replace('<mass value="0.5" />', '<mass value="0" />')
+    assert massless.count('<mass value="0" />') == 1
+    assert complaint(read(tmp_path, massless)).startswith("joints: extension can move")
+
+
+def test_two_joints_about_one_axis_with_no_mass_between_them_are_refused(tmp_path: Path) -> None:
+    text = without_inertial("upper").replace('type="prismatic"', 'type="continuous"')
+    text = text.replace('<origin xyz="0.3 0 0.02" />', '<axis xyz="0 0 1" />')
+    assert complaint(read(tmp_path, text)).startswith("joints: shoulder_pan, extension can move")
+    apart = text.replace('<axis xyz="0 0 1" />', '<axis xyz="0 0 1" /><origin xyz="0.3 0 0" />')
+    module(read(tmp_path, apart), "spatial", "fixed")
+
+
+def test_a_point_mass_may_move_where_it_is_off_the_axes(tmp_path: Path) -> None:
+    robot = read(tmp_path, without_inertial("fore"))
+    assert (robot["bodies"][2]["mass_kg"], robot["bodies"][2]["inertia_kg_m2"]) == (0.5, [0.0] * 6)
+    module(robot, "spatial", "fixed")
+    on_the_axis = without_inertial("fore").replace('type="prismatic"', 'type="continuous"')
+    on_the_axis = on_the_axis.replace('xyz="0.2 0.1 0"', 'xyz="0.2 0 0"')
+    assert complaint(read(tmp_path, on_the_axis)).startswith("joints: extension can move")
+
+
+def inertia(xx: float, yy: float, zz: float, xy: float = 0.0) -> str:
+    return f'<inertia ixx="{xx}" ixy="{xy}" ixz="0" iyy="{yy}" iyz="0" izz="{zz}"/>'
+
+
+OF_UPPER = '<inertia ixx="0.04" ixy="0" ixz="0" iyy="0.03" iyz="0" izz="0.05"/>'
+OF_TIP = '<inertia ixx="0" ixy="0" ixz="0" iyy="0" iyz="0" izz="0"/>'
+
+
+def test_an_inertia_of_rounding_noise_is_zero(tmp_path: Path) -> None:
+    robot = read(tmp_path, ARM.replace(OF_UPPER, inertia(-2e-35, 0, 0, 2e-35)))
+    assert robot["bodies"][1]["inertia_kg_m2"] == [0.0] * 6
+    module(robot, "spatial", "fixed")
+
+
+def test_digits_that_were_rounded_may_break_the_triangle_inequality_by_a_percent(tmp_path: Path) -> None:
+    robot = read(tmp_path, ARM.replace(OF_UPPER, inertia(0.04, 0.03, 0.0706)))
+    assert robot["bodies"][1]["inertia_kg_m2"][2] == 0.0706
+    module(robot, "spatial", "fixed")
+    assert "no body has" in refusal(tmp_path, ARM.replace(OF_UPPER, inertia(0.04, 0.03, 0.0709)))
+
+
+def test_an_inertia_that_no_body_has_is_a_part_of_one_that_a_body_can_have(tmp_path: Path) -> None:
+    robot = read(tmp_path, ARM.replace(OF_TIP, inertia(1e-6, 1e-6, 1e-6, 1e-6)))
+    np.testing.assert_allclose(sum(robot["bodies"][2]["inertia_kg_m2"][:3]), 0.03 + 0.04 / 3 + 3e-6, atol=1e-15)
+
+
+IMPOSSIBLE_BASE = ARM.replace("</visual>", f'</visual><inertial><mass value="3"/>{inertia(-1, 1, 1)}</inertial>')
+
+
+def test_the_inertia_of_a_fixed_base_is_not_used_where_no_body_has_it(tmp_path: Path) -> None:
+    robot = read(tmp_path, IMPOSSIBLE_BASE)
+    assert (robot["bodies"][0]["mass_kg"], robot["bodies"][0]["inertia_kg_m2"][:3]) == (1.0, [1.0, 1.0, 1.0])
+    assert any("link 'world': the inertia of the fixed base is not used" in note for note in robot["notes"])
+    assert "link 'world' with all that is fixed to it: no body" in refusal(tmp_path, IMPOSSIBLE_BASE, base="floating")
+
+
+def test_what_cannot_move_the_robot_is_skipped_with_a_note(tmp_path: Path) -> None:
+    text = ARM.replace('<link name="upper">', '<link name="upper"><self_filter/><contact/><contact/>')
+    text = text.replace("</robot>", '<gazebo/><sensor name="eye"/><anything/></robot>')
+    robot = read(
+        tmp_path, text.replace('<axis xyz="0 0 2"/>', '<axis xyz="0 0 2"/><safety_controller k_velocity="9"/>')
+    )
+    assert robot["notes"] == [
+        "skipped, for it does not move the robot: <anything> (1), <contact> (2), <gazebo> (1), <material> (1), "
+        "<safety_controller> (1), <self_filter> (1), <sensor> (1), <transmission> (1)"
+    ]
+    assert {k: v for k, v in robot.items() if k != "notes"} == {k: v for k, v in read(tmp_path).items() if k != "notes"}
+
+
+def test_a_fixed_joint_mimics_nothing(tmp_path: Path) -> None:
+    robot = read(tmp_path, ARM.replace('<child link="tip"/>', '<child link="tip"/><mimic joint="extension"/>'))
+    assert "<mimic> (1)" in robot["notes"][0]
+
+
+def test_damping_and_friction_have_the_units_of_their_joint(tmp_path: Path) -> None:
+    text = ARM.replace('damping="0" friction="0.0"', 'damping="0.1" friction="0.2"')
+    text = text.replace('<origin xyz="0.3 0 0.02"/>', '<origin xyz="0.3 0 0.02"/><dynamics damping="3" friction="4"/>')
+    shoulder, extension = module(read(tmp_path, text), "spatial", "fixed").joints
+    assert (shoulder.damping_n_m_s, shoulder.friction_n_m) == (0.1, 0.2)
+    assert (extension.damping_n_s_m, extension.friction_n) == (3.0, 4.0)
+
+
+def test_an_infinite_limit_is_none(tmp_path: Path) -> None:
+    limit = '<limit lower="-inf" upper="inf" velocity="Infinity" effort="inf"/>'
+    assert "shoulder_pan" not in read(tmp_path, re.sub(r'<limit lower="-1.5".*/>', limit, ARM))["limits"]
+
+
+def corners(tmp_path: Path, visuals: str, dimension: str = "spatial") -> Any:
+    """The outline of the upper arm with these visuals, corner by corner from the least x and y."""
+    robot = read(tmp_path, ARM.replace('<link name="upper">', f'<link name="upper">{visuals}'), dimension)
+    return sorted(map(tuple, robot["bodies"][1].get("outline_m", [])))
+
+
+def visual(geometry: str, origin: str = "") -> str:
+    return f"<visual>{origin}<geometry>{geometry}</geometry></visual>"
+
+
+def test_a_box_is_outlined_as_seen_along_z(tmp_path: Path) -> None:
+    box = visual('<box size="0.4 0.2 0.6"/>', '<origin xyz="1 0 5"/>')
+    np.testing.assert_allclose(corners(tmp_path, box), [(0.8, -0.1), (0.8, 0.1), (1.2, -0.1), (1.2, 0.1)])
+    tipped = visual('<box size="0.4 0.2 0.6"/>', '<origin rpy="1.5707963267948966 0 0"/>')
+    expected = [(-0.2, -0.3), (-0.2, 0.3), (0.2, -0.3), (0.2, 0.3)]
+    np.testing.assert_allclose(corners(tmp_path, tipped), expected, atol=1e-15)
+
+
+def test_a_sphere_and_an_upright_cylinder_are_circles_and_a_lying_cylinder_is_a_rectangle(tmp_path: Path) -> None:
+    upright, sphere = (
+        corners(tmp_path, visual(shape, '<origin xyz="1 0 0"/>'))
+        for shape in ('<cylinder radius="0.5" length="2"/>', '<sphere radius="0.5"/>')
+    )
+    np.testing.assert_allclose(upright, sphere, atol=1e-12)
+    np.testing.assert_allclose(np.linalg.norm(np.array(sphere) - (1, 0), axis=1), 0.5)
+    lying = corners(tmp_path, visual('<cylinder radius="0.5" length="2"/>', '<origin rpy="0 1.5707963267948966 0"/>'))
+    np.testing.assert_allclose(lying, [(-1, -0.5), (-1, 0.5), (1, -0.5), (1, 0.5)], atol=1e-12)
+
+
+def test_several_visuals_and_those_of_fixed_links_are_outlined_by_their_convex_hull(tmp_path: Path) -> None:
+    cube, at = '<box size="2 2 2"/>', '<origin xyz="4 0 0"/>'
+    hull = corners(tmp_path, visual(cube) + visual(cube, at) + visual('<box size="0.1 0.1 0.1"/>', at))
+    assert hull == [(-1.0, -1.0), (-1.0, 1.0), (5.0, -1.0), (5.0, 1.0)]
+    robot = read(tmp_path, ARM.replace('<link name="tip">', f'<link name="tip">{visual(cube)}'))
+    outline = np.array(robot["bodies"][2]["outline_m"])
+    np.testing.assert_allclose(outline.mean(axis=0), (0.2, 0.1), atol=1e-15)
+    turned = 2**0.5 * np.cos(0.5 - np.pi / 4)
+    np.testing.assert_allclose(outline.max(axis=0), (0.2 + turned, 0.1 + turned))
+
+
+def test_an_outline_runs_counterclockwise(tmp_path: Path) -> None:
+    box = visual('<box size="1 2 3"/>')
+    robot = read(tmp_path, ARM.replace('<link name="upper">', f'<link name="upper">{box}'))
+    x, y = np.array(robot["bodies"][1]["outline_m"]).T
+    assert 0.5 * np.sum(x * np.roll(y, -1) - y * np.roll(x, -1)) == pytest.approx(2.0)
+
+
+def test_the_outline_of_a_planar_body_lies_in_its_plane(tmp_path: Path) -> None:
+    box = visual('<box size="0.4 0.6 0.2"/>')
+    upright = ARM.replace('rpy="0 0 0.1"', 'rpy="1.5707963267948966 0 0.1"').replace('xyz="0 0 2"', 'xyz="0 2 0"')
+    text = upright.replace('"0.3 0 0.02"', '"0.3 0.02 0" rpy="-1.5707963267948966 0 0"')
+    robot = read(tmp_path, text.replace('<link name="upper">', f'<link name="upper">{box}'), "planar")
+    np.testing.assert_allclose(np.abs(robot["bodies"][1]["outline_m"]), [(0.2, 0.1)] * 4, atol=1e-12)
+
+
+@pytest.mark.parametrize("shape", ['<mesh filename="a.stl"/>', '<box size="1 2"/>', '<sphere radius="big"/>'])
+def test_what_cannot_be_drawn_is_skipped_with_a_note(tmp_path: Path, shape: str) -> None:
+    robot = read(tmp_path, ARM.replace('<link name="upper">', f'<link name="upper">{visual(shape)}'))
+    assert "outline_m" not in robot["bodies"][1]
+    assert f"not drawn: {shape.split()[0]}> (1)" in robot["notes"]
+
+
+def test_a_shape_without_an_area_is_no_outline(tmp_path: Path) -> None:
+    assert corners(tmp_path, visual('<box size="1 0 1"/>')) == []
 
 
 def test_broken_xml_is_told_with_its_line(tmp_path: Path) -> None:
@@ -435,9 +617,10 @@ def test_an_odd_file_is_refused_in_one_sentence_or_makes_a_module(tmp_path: Path
             robot = read(tmp_path, text, dimension, base)
         except InputError as refused:
             keeps_the_rules(str(refused), tmp_path)
-        else:
-            module(robot, dimension, base)
-            made += 1
+            continue
+        said = complaint(robot, dimension, base)
+        assert not said or "can move without moving a mass, expected" in said
+        made += not said
     assert made > 50
 
 
@@ -532,6 +715,93 @@ def test_the_guard_watches_the_limits_of_the_urdf_where_the_testbed_has_none(dis
     assert limit.upper_rad == 0.5
 
 
+NO_MOTOR = ('[[devices.motors]]\njoint = "hip"\ntorque_limit_n_m = 1.0\n', "")
+
+
+def test_an_effort_is_a_motor_where_the_testbed_has_none(disc: str) -> None:
+    edit(disc, '<axis xyz="0 0 1"/>', LIMITED)
+    assert [m.torque_limit_n_m for m in load(disc).devices.motors] == [1.0]
+    edit(disc, *NO_MOTOR)
+    [motor] = load(disc).devices.motors
+    assert (motor.joint, motor.torque_limit_n_m) == ("hip", 4.0)
+    [motor] = load(disc, ["devices.motors.hip.torque_limit_n_m=3"]).devices.motors
+    assert motor.torque_limit_n_m == 3.0
+    assert load(disc, ["modules.vehicle.urdf_motors=false"]).devices.motors == ()
+    edit(disc, 'effort="4"', 'effort="0"')
+    assert load(disc).devices.motors == ()
+
+
+def test_the_force_of_a_prismatic_joint_is_no_motor(disc: str) -> None:
+    edit(disc, '<axis xyz="0 0 1"/>', LIMITED.replace('"0 0 1"', '"1 0 0"'))
+    edit(disc, "continuous", "prismatic")
+    edit(disc, *NO_MOTOR)
+    bed = Path(disc).read_text()
+    Path(disc).write_text(bed[: bed.index("[devices.joint_sensors]")] + "[simulation]\nphysics_step_s = 0.001\n")
+    assert load(disc).robot.joints[0].kind == "prismatic"
+    assert load(disc).devices.motors == ()
+
+
+PAIR = """
+name = "pair"
+title = "Two arms"
+seed = 1
+loop = { period_s = 0.01, duration_s = 1.0 }
+simulation = { physics_step_s = 0.001 }
+
+[[modules]]
+name = "object"
+dimension = "planar"
+base = "floating"
+bodies = [{ name = "box", mass_kg = 1.0, inertia_kg_m2 = 1.0 }]
+
+[[modules]]
+name = "left"
+dimension = "planar"
+base = "floating"
+urdf = "disc.urdf"
+
+[[modules]]
+name = "right"
+like = "left"
+"""
+
+
+def test_every_module_from_a_urdf_has_its_motors(disc: str) -> None:
+    edit(disc, '<axis xyz="0 0 1"/>', LIMITED)
+    Path(disc).write_text(PAIR)
+    assert [m.joint for m in load(disc).devices.motors] == ["left_hip", "right_hip"]
+    edit(disc, 'like = "left"', 'like = "left"\nurdf_motors = false')
+    assert [m.joint for m in load(disc).devices.motors] == ["left_hip"]
+
+
+def test_a_copy_with_other_joints_has_the_limits_of_none(disc: str) -> None:
+    edit(disc, '<axis xyz="0 0 1"/>', LIMITED)
+    joint = '{ name = "knee", parent = "base", child = "link" }'
+    Path(disc).write_text(f"{PAIR}joints = [{joint}]\n")
+    assert [m.joint for m in load(disc).devices.motors] == ["left_hip"]
+
+
+def test_limits_and_motors_of_a_controlled_module_have_its_name_where_there_are_several(disc: str) -> None:
+    edit(disc, '<axis xyz="0 0 1"/>', LIMITED)
+    edit(disc, "continuous", "revolute")
+    edit(disc, *NO_MOTOR)
+    edit(disc, 'joints = ["hip"]', 'joints = ["vehicle_hip"]')
+    edit(disc, "target = { base_x_m = 0.5, hip_rad = 0.8 }", "target = { vehicle_hip_rad = 0.8 }")
+    edit(disc, "[devices.joint_sensors]", f"[[modules]]{PAIR.split('[[modules]]')[2]}\n[devices.joint_sensors]")
+    bed = load(disc)
+    assert [m.name for m in bed.modules] == ["vehicle", "left"]
+    assert [limit.joint for limit in bed.safety.joints] == ["vehicle_hip"]
+    # The joints of a module that the controller does not know have neither.
+    assert [m.joint for m in bed.devices.motors] == ["vehicle_hip"]
+
+
+def test_what_was_skipped_stands_in_the_note_of_the_testbed(disc: str) -> None:
+    edit(disc, "</robot>", "<gazebo/></robot>")
+    assert load(disc).note == "disc.urdf: skipped, for it does not move the robot: <gazebo> (1)."
+    edit(disc, 'name = "disc"\n', 'name = "disc"\nnote = "Ours."\n')
+    assert load(disc).note == "Ours.\ndisc.urdf: skipped, for it does not move the robot: <gazebo> (1)."
+
+
 IN_TESTBED = {
     "a number for a file": (
         '"disc.urdf"',
@@ -549,6 +819,17 @@ IN_TESTBED = {
         'points = [{ name = "tip", body = "base", position_m = [0, 0] }]\nurdf = "',
         "modules.vehicle.points: point 'tip' is there twice, expected it once",
     ),
+    "motors that are neither": (
+        'urdf = "',
+        'urdf_motors = 1\nurdf = "',
+        "modules.vehicle.urdf_motors = 1: expected true or false",
+    ),
+    "motors of no file": (
+        'urdf = "disc.urdf"',
+        "urdf_motors = true\nbodies = [{ name = 'base', mass_kg = 1.0, inertia_kg_m2 = 1.0 }]",
+        "modules.vehicle.urdf_motors = true: unknown key",
+    ),
+    "a note that is none": ('title = "', 'note = 3\ntitle = "', "note = 3: expected text"),
     "limits for nothing": ("[safety]", "[safety]\njoints = 3", "safety.joints = 3: expected a list"),
 }
 
