@@ -7,7 +7,8 @@ import numpy as np
 
 from granite.config.coordinates import velocities
 from granite.config.errors import InputError
-from granite.config.modules import Joint, Module
+from granite.config.joints import RESISTANCE, Joint
+from granite.config.modules import Module
 from granite.config.records import Array
 from granite.config.testbed import Testbed
 from granite.mrds.dynamics import Dynamics
@@ -47,10 +48,13 @@ def refuse_stiff_joints(bed: Testbed, q: Array) -> None:
         root_D = np.sqrt(list(slopes.values()))
         rates, motions = np.linalg.eigh(root_D[:, None] * np.linalg.inv(M)[np.ix_(rows, rows)] * root_D)
         if rates[-1] * step > _STABLE:
-            joint = list(slopes)[int(np.abs(motions[:, -1]).argmax())]
+            name = list(slopes)[int(np.abs(motions[:, -1]).argmax())]
+            [joint] = [joint for joint in module.joints if joint.name == name]
+            damping, friction, fades = RESISTANCE[joint.kind]
             raise InputError(
-                f"{bed.name}: simulation.physics_step_s = {step}: damping or friction of joint '{joint}' of module "
-                f"'{module.name}' stops it within {1 / rates[-1]:.3g} s, expected at most {_STABLE / rates[-1]:.3g} s"
+                f"{bed.name}: simulation.physics_step_s = {step}: damping or friction stops joint '{name}' of module "
+                f"'{module.name}' within {1 / rates[-1]:.3g} s, expected at most {_STABLE / rates[-1]:.3g} s, or less "
+                f"{damping} and {friction}, or more {fades}"
             )
 
 

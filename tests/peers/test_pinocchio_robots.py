@@ -1,6 +1,7 @@
 """Pinocchio reads the URDF files of the package example-robot-data: what we read of them moves as its models do.
 
-The files are not a part of Granite; `pip install --no-deps example-robot-data` brings them (130 MB).
+The files are not a part of Granite: `pip install --no-deps example-robot-data` brings them (400 MB), or the variable
+EXAMPLE_ROBOT_DATA names a folder that has them.
 """
 
 from __future__ import annotations

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
+import tomllib
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -101,19 +104,23 @@ def test_a_joint_of_a_floating_base_gives_energy_away_and_no_momentum(kind: str)
     np.testing.assert_allclose(model.momentum(plant.q, plant.u), momentum, atol=1e-12)
 
 
-@BOTH
+@pytest.mark.parametrize("kind", KEYS)
+@pytest.mark.parametrize("base", ["fixed", "floating"])
 @pytest.mark.parametrize("resistance", [{"damping": 400.0}, {"friction": 4.0, "fades": 0.01}])
 def test_a_step_that_is_too_long_is_refused_with_the_longest(
-    kind: str, inertia: float, resistance: dict[str, float]
+    kind: str, base: str, resistance: dict[str, float]
 ) -> None:
-    longest = 2.785 * inertia / 400.0
-    plant = Plant(bed(kind, 1e-4, step=0.99 * longest, **resistance))
+    made = bed(kind, 1e-4, base)
+    M = Model(made.robot).mass_matrix(np.zeros(len(made.positions)))
+    longest = 2.785 / (400.0 * np.linalg.inv(M)[-1, -1])
+    plant = Plant(bed(kind, 1e-4, base, step=0.99 * longest, **resistance))
     plant.advance(200 * longest)
-    assert abs(plant.u[0]) < 1e-4
+    assert abs(plant.u[-1]) < 1e-4
     with pytest.raises(
-        InputError, match=rf"damping or friction of joint 'joint' of module 'arm' .* expected at most {longest:.3g} s"
+        InputError,
+        match=rf"damping or friction stops joint 'joint' of module 'arm' .* expected at most {longest:.3g} s, or",
     ):
-        Plant(bed(kind, 1e-4, step=1.01 * longest, **resistance))
+        Plant(bed(kind, 1e-4, base, step=1.01 * longest, **resistance))
 
 
 @pytest.mark.parametrize(("kind", "other"), [("revolute", "prismatic"), ("prismatic", "revolute")])
@@ -127,3 +134,11 @@ def test_the_units_of_the_other_kind_are_refused_by_name(kind: Any, other: str) 
 def test_a_stored_joint_is_read_again() -> None:
     joint = Joint(name="j", kind="prismatic", parent="a", child="b", friction_n=2.0)
     assert Joint.model_validate_json(joint.model_dump_json()) == joint
+
+
+def test_the_joints_of_the_document_are_joints() -> None:
+    document = (Path(__file__).parents[2] / "docs" / "testbeds.md").read_text()
+    [written] = re.findall(r"```toml\n(joints = \[\n.*?)```", document, re.DOTALL)
+    hip, slide = (Joint.model_validate(table) for table in tomllib.loads(written)["joints"])
+    assert hip.resistance == (0.02, 0.05, 0.01)
+    assert slide.resistance == (1.0, 0.5, 0.001)
