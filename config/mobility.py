@@ -25,7 +25,7 @@ _POSES = 3
 def massless_motion(module: Module) -> tuple[str, ...]:
     """The joints, or the root, that some motion without kinetic energy moves in every pose; none where M is regular."""
     moving = module.in_tree_order()[module.base == "fixed" :]
-    if all(_is_solid(body) for body in moving):
+    if all(is_solid(body) for body in moving):
         return ()
     names = [*[module.root.name] * _n_base(module), *(joint.name for joint in module.joints_in_tree_order())]
     mass = sum(_mass(body) for body in moving)
@@ -41,7 +41,7 @@ def massless_motion(module: Module) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for name, part in zip(names, free, strict=True) if part > 0.1 * free.max()))
 
 
-def _is_solid(body: Body) -> bool:
+def is_solid(body: Body) -> bool:
     """Whether it resists every motion by itself. A flexible link does: its own table sees to that."""
     moments = np.linalg.eigvalsh(tensor_of(body.inertia_kg_m2))
     least = moments[-1] if isinstance(body.inertia_kg_m2, float) else moments[0]

@@ -5,20 +5,13 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import (
-    AfterValidator,
-    BeforeValidator,
-    Field,
-    ValidationInfo,
-    field_validator,
-    model_validator,
-)
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 
 from granite.config.base import Name, NotNegative, Positive, Table, Vector, refuse_out_of_plane, refuse_twice
 from granite.config.errors import expected_one_of, shown
 from granite.config.inertia import Inertia, SpatialInertia, fault_of
 from granite.config.joints import Joint as Joint
-from granite.config.mobility import massless_motion
+from granite.config.mobility import is_solid, massless_motion
 
 
 def _inner_lists_become_tuples(value: object) -> object:
@@ -247,8 +240,12 @@ class Module(Table):
 
     @model_validator(mode="after")
     def _every_motion_moves_a_mass(self) -> Module:
-        if self.root.mass_kg == 0 and self.root.flexible is None:
-            raise ValueError(f"bodies.{self.root.name}.mass_kg = 0.0: expected a number greater than 0 for the root")
+        if not is_solid(self.root):
+            key = "inertia_kg_m2" if self.root.mass_kg else "mass_kg"
+            given = f"bodies.{self.root.name}.{key} = {shown(getattr(self.root, key))}"
+            raise ValueError(
+                f"{given}: expected {'moments' if self.root.mass_kg else 'a mass'} greater than 0 for the root"
+            )
         if free := massless_motion(self):
             names = ", ".join(free)
             raise ValueError(f"joints: {names} can move without moving a mass, expected mass that resists every motion")

@@ -85,7 +85,7 @@ def check_mass(body: Body, base: str) -> list[str]:
     body.mass = Mass(mass, com, inertia)
     if body.joint is None and base == "fixed":
         fault = _fault(body.mass)
-        if mass == 0 or fault:
+        if fault or np.linalg.eigvalsh(inertia)[0] <= noise(mass):
             body.mass = NOMINAL
         return [f"link '{body.link}': the inertia of the fixed base is not used ({fault})"] if fault else []
     if body.joint is None and mass == 0:

@@ -116,6 +116,13 @@ IN_FILE = {
         "= 1.44",
         "expected 0, for the body has no mass",
     ),
+    "no inertia": Slip(
+        "inertia_kg_m2 = 1.44",
+        "inertia_kg_m2 = 0",
+        "modules.vehicle.bodies.base.inertia_kg_m2",
+        "= 0",
+        "expected moments greater than 0 for the root",
+    ),
     "a negative inertia": Slip(
         "inertia_kg_m2 = 1.44",
         "inertia_kg_m2 = -1.44",

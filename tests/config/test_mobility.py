@@ -64,12 +64,15 @@ def test_a_point_mass_resists_where_it_is_off_the_axis() -> None:
 
 
 def test_a_floating_point_mass_is_refused() -> None:
-    assert refused(POINT, axes=[], base="floating").startswith("joints: b0 can move without moving a mass")
+    said = refused(POINT, axes=[], base="floating")
+    assert said.startswith("bodies.b0.inertia_kg_m2 = [0.0, 0.0, 0.0, 0.0, 0.0, 0.0]: expected moments greater than 0")
 
 
-def test_a_root_has_mass() -> None:
-    said = refused(MASSLESS, SOLID, axes=[Z])
-    assert said == "bodies.b0.mass_kg = 0.0: expected a number greater than 0 for the root"
+@pytest.mark.parametrize("base", ["fixed", "floating"])
+def test_a_root_has_mass_and_inertia(base: str) -> None:
+    said = refused(MASSLESS, SOLID, axes=[Z], base=base)
+    assert said == "bodies.b0.mass_kg = 0.0: expected a mass greater than 0 for the root"
+    assert "expected moments greater than 0 for the root" in refused(POINT, SOLID, axes=[Z], base=base)
 
 
 def test_a_planar_point_mass_swings_on_its_arm() -> None:

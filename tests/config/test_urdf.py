@@ -361,6 +361,6 @@ def test_an_odd_file_is_refused_in_one_sentence_or_makes_a_module(tmp_path: Path
             keeps_the_rules(str(refused), tmp_path)
             continue
         said = complaint(robot, dimension, base)
-        assert not said or "can move without moving a mass, expected" in said
+        assert not said or "can move without moving a mass, expected" in said or "greater than 0 for the root" in said
         made += not said
     assert made > 50
