@@ -107,11 +107,10 @@ def test_an_inertia_that_no_body_has_is_a_part_of_one_that_a_body_can_have(tmp_p
     np.testing.assert_allclose(sum(robot["bodies"][2]["inertia_kg_m2"][:3]), 0.03 + 0.04 / 3 + 3e-6, atol=1e-15)
 
 
-IMPOSSIBLE_BASE = ARM.replace("</visual>", f'</visual><inertial><mass value="3"/>{inertia(-1, 1, 1)}</inertial>')
-
-
-def test_the_inertia_of_a_fixed_base_is_not_used_where_no_body_has_it(tmp_path: Path) -> None:
-    robot = read(tmp_path, IMPOSSIBLE_BASE)
+@pytest.mark.parametrize("moments", [(-1, 1, 1), (1, 1, 3)])
+def test_the_inertia_of_a_fixed_base_is_not_used_where_no_body_has_it(tmp_path: Path, moments: tuple[int, ...]) -> None:
+    text = ARM.replace("</visual>", f'</visual><inertial><mass value="3"/>{inertia(*moments)}</inertial>')
+    robot = read(tmp_path, text)
     assert (robot["bodies"][0]["mass_kg"], robot["bodies"][0]["inertia_kg_m2"][:3]) == (1.0, [1.0, 1.0, 1.0])
     assert any("link 'world': the inertia of the fixed base is not used" in note for note in robot["notes"])
-    assert "link 'world' with all that is fixed to it: no body" in refusal(tmp_path, IMPOSSIBLE_BASE, base="floating")
+    assert "link 'world' with all that is fixed to it: no body" in refusal(tmp_path, text, base="floating")
