@@ -8,7 +8,6 @@ that a testbed is whole wherever it goes.
 
 from __future__ import annotations
 
-import copy
 import json
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -22,10 +21,12 @@ from granite.config.complaints import complaint
 from granite.config.coordinates import Coordinate
 from granite.config.errors import InputError, expected_one_of, shown
 from granite.config.parts import FAMILIES, absolute
+from granite.config.robots import fill_modules
 from granite.config.testbed import Testbed
-from granite.config.urdf import read_urdf
 
 _PRESETS = Path(__file__).parent / "testbeds"
+#: keys of a module that say what is read, and how
+_READING = ("urdf", "urdf_motors", "like", "dimension", "base")
 
 
 class _Change(NamedTuple):
@@ -86,8 +87,7 @@ def load(bed: str | Path, overrides: Sequence[str] | Mapping[str, Any] = ()) -> 
     source = " ".join([f"{bed} with", *(f"--set {override}" for override in overrides)]) if overrides else bed
     # A change to which robot is read, and how, comes before the changes to what was read.
     _apply(content, [change for change in asked if _is_about_reading(change.path)])
-    _read_robots(content, path.parent, source)
-    _copy_modules(content, source)
+    fill_modules(content, path.parent, source)
     _apply(content, [change for change in asked if not _is_about_reading(change.path)])
     return _check(_with_absolute_paths(content, path.parent), source)
 
@@ -210,67 +210,7 @@ def _apply(content: dict[str, Any], asked: Sequence[_Change]) -> None:
 
 
 def _is_about_reading(path: Sequence[str]) -> bool:
-    return path[0] == "modules" and (len(path) < 3 or path[2] in ("urdf", "like", "dimension", "base"))
-
-
-def _read_robots(content: dict[str, Any], folder: Path, source: str) -> None:
-    """Put the robots from URDF files in the place of the files' names."""
-    modules = content.get("modules")
-    if not isinstance(modules, list):
-        return
-    for i, module in enumerate(modules):
-        if isinstance(module, dict) and "urdf" in module:
-            limits = _read_robot(module, f"modules.{changes.label(modules, i)}", folder, source)
-            if i == 0:
-                _guard(content, limits)
-
-
-def _read_robot(module: dict[str, Any], key: str, folder: Path, source: str) -> dict[str, dict[str, float]]:
-    """Add what the URDF holds to the module, before what the module has of its own; the limits of its joints."""
-    file, dimension, base = module.pop("urdf"), module.get("dimension"), module.get("base")
-    if not isinstance(file, str):
-        _refuse(source, f"{key}.urdf = {shown(file)}: expected text in quotes, the path to a URDF file")
-    if dimension not in ("planar", "spatial"):
-        _refuse(source, f"{key}.dimension = {shown(dimension)}: expected 'planar' or 'spatial'")
-    if base not in ("fixed", "floating"):
-        _refuse(source, f"{key}.base = {shown(base)}: expected 'fixed' or 'floating'")
-    try:
-        robot = read_urdf(folder / file, dimension, base)
-    except InputError as error:
-        _refuse(source, f"{key}.urdf: {error}")
-    for part, read in (("bodies", robot["bodies"]), ("joints", robot["joints"]), ("points", robot["points"])):
-        own = module.get(part, [])
-        # What is no list stays as it is, to be refused with all else that is wrong.
-        module[part] = read + own if isinstance(own, list) else own
-    return robot["limits"]
-
-
-def _copy_modules(content: dict[str, Any], source: str) -> None:
-    """Give each module that is like one before it everything of that one which it does not have itself."""
-    modules = content.get("modules")
-    known: dict[str, dict[str, Any]] = {}
-    for i, module in enumerate(modules if isinstance(modules, list) else []):
-        if not isinstance(module, dict):
-            continue
-        if (model := module.pop("like", None)) is not None:
-            key = f"modules.{changes.label(content['modules'], i)}.like"
-            if not isinstance(model, str) or model not in known:
-                _refuse(source, f"{key} = {shown(model)}: no module before it, {expected_one_of(str(model), known)}")
-            module.update({k: copy.deepcopy(v) for k, v in known[model].items() if k not in module})
-        if isinstance(name := module.get("name"), str):
-            known[name] = module
-
-
-def _guard(content: dict[str, Any], limits: dict[str, dict[str, float]]) -> None:
-    """Have the guard watch the limits of the robot's file on the joints for which the testbed has none."""
-    safety = content.get("safety")
-    if not isinstance(safety, dict) or not isinstance(safety.setdefault("joints", []), list):
-        return
-    guarded = [limit.get("joint") for limit in safety["joints"] if isinstance(limit, dict)]
-    keys = ("lower_rad", "upper_rad", "rate_rad_s")
-    for joint, limit in limits.items():
-        if joint not in guarded and all(key in limit for key in keys):
-            safety["joints"].append({"joint": joint} | {key: limit[key] for key in keys})
+    return path[0] == "modules" and (len(path) < 3 or path[2] in _READING)
 
 
 def plant_of(bed: Testbed) -> Testbed:

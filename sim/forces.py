@@ -1,4 +1,4 @@
-"""What the lab does to the modules: thrust, motor torque, slope and drag of the table, as a generalised force."""
+"""What the lab does to the modules: thrust, motor torque, resistance of the joints, slope and drag of the table."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from granite.config.events import PayloadEvent, PushEvent
 from granite.config.testbed import Testbed
 from granite.mrds.symbols import vector
 from granite.mrds.tree import Tree
+from granite.sim.joint_resistance import resistance
 
 GRAVITY = 9.81  #: [m/s^2]
 PUSH = 4  #: numbers of a push: force along x, y and z [N], moment about z [N m]
@@ -23,7 +24,7 @@ def lab_force(bed: Testbed, trees: list[Tree], p: ca.SX) -> ca.SX:
     n_t, n_m = n_thrusters(bed), len(bed.motors)
     thrust, torque, pushes = ca.vertsplit(p, [0, n_t, n_t + n_m, p.numel()])
     of_module = {tree.module.name: tree for tree in trees}
-    parts = {name: ca.SX.zeros(tree.u.numel()) for name, tree in of_module.items()}
+    parts = {name: resistance(tree) for name, tree in of_module.items()}
     first = 0
     for device in bed.devices_of(Thrusters).values():
         name, n = device.pushed(bed).name, len(device.units)

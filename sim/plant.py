@@ -19,6 +19,7 @@ from granite.sim.contacts import Contacts
 from granite.sim.equations import State, initial_motion, initial_state
 from granite.sim.forces import n_held
 from granite.sim.held import FREE, Felt, Held, Stride
+from granite.sim.joint_resistance import refuse_stiff_joints
 from granite.sim.motion import n_extra
 from granite.sim.start import fitting_start, refuse_entered, refuse_unstable_step
 
@@ -92,6 +93,7 @@ class Plant:
         if self.contacts:
             refuse_entered(bed, self.contacts.entered(q))
         refuse_unstable_step(bed, self.contacts.sets() if self.contacts else (), q)
+        refuse_stiff_joints(bed, q)
         start = initial_state(bed, q, u, n_extra(bed))
         self._whole = np.concatenate(start)
         ends = np.cumsum([0, *(len(part) for part in start)]).tolist()

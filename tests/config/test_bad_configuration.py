@@ -98,7 +98,7 @@ IN_FILE = {
         "mass_kg = -50.0",
         "modules.vehicle.bodies.base.mass_kg",
         "= -50.0",
-        "greater than 0",
+        "expected a number of at least 0",
     ),
     "an infinite mass": Slip(
         "mass_kg = 50.0",
@@ -107,12 +107,26 @@ IN_FILE = {
         "= inf",
         "expected a finite number",
     ),
+    "inertia without mass": Slip(
+        "mass_kg = 50.0",
+        "mass_kg = 0.0",
+        "modules.vehicle.bodies.base.inertia_kg_m2",
+        "= 1.44",
+        "expected 0, for the body has no mass",
+    ),
     "no inertia": Slip(
         "inertia_kg_m2 = 1.44",
         "inertia_kg_m2 = 0",
         "modules.vehicle.bodies.base.inertia_kg_m2",
         "= 0",
-        "expected a number greater than 0",
+        "expected moments greater than 0 for the root",
+    ),
+    "a negative inertia": Slip(
+        "inertia_kg_m2 = 1.44",
+        "inertia_kg_m2 = -1.44",
+        "modules.vehicle.bodies.base.inertia_kg_m2",
+        "= -1.44",
+        "expected a number of at least 0",
     ),
     "an inertia in words": Slip(
         "inertia_kg_m2 = 1.44",
@@ -121,12 +135,12 @@ IN_FILE = {
         '= "small"',
         "expected a number",
     ),
-    "a singular inertia": Slip(
+    "an indefinite inertia": Slip(
         "inertia_kg_m2 = 1.44",
-        "inertia_kg_m2 = [1, 1, 1, 1, 0, 0]",
+        "inertia_kg_m2 = [1, 1, 1, 1.1, 0, 0]",
         "modules.vehicle.bodies.base.inertia_kg_m2",
-        "= [1, 1, 1, 1, 0, 0]",
-        "expected a positive definite matrix",
+        "= [1, 1, 1, 1.1, 0, 0]",
+        "no body has the principal moments -0.1, 1 and 2.1, expected none below 0",
     ),
     "an inertia that breaks the triangle inequality": Slip(
         "inertia_kg_m2 = 1.44",
