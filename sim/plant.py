@@ -228,4 +228,5 @@ def _joined(thrusts: list[Array], stride: Stride) -> Array | bytes:
     if len(thrusts) == 1:
         thrust = thrusts[0]
         return thrust if thrust.ndim == 2 else thrust.tobytes() * stride.steps
-    return np.hstack([np.broadcast_to(thrust, (stride.steps, thrust.shape[-1])) for thrust in thrusts])
+    rows = [np.broadcast_to(thrust, (stride.steps, thrust.shape[-1])) for thrust in thrusts]
+    return np.ascontiguousarray(np.hstack(rows))
