@@ -15,7 +15,9 @@ import numpy as np
 
 from granite.config.devices.motors import Motors
 from granite.config.devices.thrusters import Thrusters
+from granite.config.errors import InputError
 from granite.config.records import Array, Command, Demand, Reference, State
+from granite.config.testbed import Testbed
 from granite.controllers.model import ControlModel
 from granite.controllers.thrusters.bank import ThrusterBank
 from granite.mrds.compilation import compile_functions
@@ -27,6 +29,7 @@ class Actuation:
 
     def __init__(self, model: ControlModel) -> None:
         bed = model.bed
+        _refuse_a_wrench_twice(bed)
         self._period, self._n_motors = bed.loop.period_s, len(model.driven)
         self._banks = {name: ThrusterBank(device, model) for name, device in bed.devices_of(Thrusters).items()}
         #: of each actuator, where its set point comes from: a slice of the torques, a bank, or the behaviour
@@ -64,6 +67,19 @@ class Actuation:
         """Everything at rest, but for what the behaviour commands."""
         pairs = zip(self._sources, self._rest, strict=True)
         return tuple(reference.direct[source] if isinstance(source, int) else rest for source, rest in pairs)
+
+
+def _refuse_a_wrench_twice(bed: Testbed) -> None:
+    """Each device gets the whole wrench on its module: two on one module would give it twice."""
+    pushed: dict[str, str] = {}
+    for name, device in bed.devices_of(Thrusters).items():
+        module = device.pushed(bed).name
+        if module in pushed:
+            raise InputError(
+                f"'{pushed[module]}' pushes it as well", key=f"devices.{name}.module", value=module,
+                expected="one device of thrusters for each module",
+            )  # fmt: skip
+        pushed[module] = name
 
 
 def _delivered(model: ControlModel) -> ca.Function:

@@ -134,17 +134,12 @@ def test_each_device_of_thrusters_works_for_its_own_module() -> None:
         assert not command.setpoints[places[other]].any()
 
 
-def test_two_devices_of_thrusters_may_push_one_module() -> None:
+def test_two_devices_of_thrusters_on_one_module_are_refused() -> None:
+    """Each would give the whole wrench."""
     more = {**two_vehicles().devices["a_jets"].model_dump(), "module": "b"}
-    controls = pair(devices={"more_jets": more})
-    q = np.zeros(controls.model.n)
-    away = q.copy()
-    away[4] = 30.0
-    command, _ = controls.command(q, q, away)
-    places = list(controls.bed.actuators)
-    for name in ("b_jets", "more_jets"):
-        assert pushes_ahead(command.setpoints[places.index(name)])
-    assert command.thrust.shape == (24,)
+    with pytest.raises(InputError, match="'b_jets' pushes it as well") as refusal:
+        pair(devices={"more_jets": more})
+    assert (refusal.value.key, refusal.value.value) == ("devices.more_jets.module", "b")
 
 
 def test_set_points_stand_in_the_order_of_the_actuators() -> None:
