@@ -190,6 +190,11 @@ class Testbed(Table):
         assert self.controller is not None
         return self.controller
 
+    @property
+    def is_opaque(self) -> bool:
+        """Whether it is from a log and has parts whose code is not looked at: it was checked before its run."""
+        return any(isinstance(part, OpaquePart) for part in parts_in(self))
+
     # Contacts over time
 
     @property
@@ -292,14 +297,9 @@ class Testbed(Table):
                     raise InputError(f"no contact '{name}'", key=key, value=hold.closed, expected=one_of(name, known))
         return self
 
-    @property
-    def _is_opaque(self) -> bool:
-        """Whether it is from a log and has parts whose code is not looked at: it was checked before its run."""
-        return any(isinstance(part, OpaquePart) for part in parts_in(self))
-
     @model_validator(mode="after")
     def _devices_fit(self) -> Testbed:
-        if self._is_opaque:
+        if self.is_opaque:
             return self
         for name, device in self.devices.items():
             if isinstance(device, Device):
@@ -322,7 +322,7 @@ class Testbed(Table):
 
     @model_validator(mode="after")
     def _controller_knows_what_it_controls(self) -> Testbed:
-        if self._is_opaque:
+        if self.is_opaque:
             return self
         if self.controller is None:
             return self._without_a_controller()
@@ -374,7 +374,7 @@ class Testbed(Table):
 
     @model_validator(mode="after")
     def _coordinates_are_known(self) -> Testbed:
-        if self._is_opaque:
+        if self.is_opaque:
             return self
         known = [c.key for c in self.known.positions]
         for i, waypoint in enumerate(getattr(self.behaviour, "waypoints", ())):

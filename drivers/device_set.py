@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 
 import numpy as np
 
@@ -40,8 +42,8 @@ class DeviceSet:
                 device.open()
                 held.append(device)
         except BaseException:
-            for device in reversed(held):
-                device.close()
+            with contextlib.suppress(Exception):  # why one can't be opened matters more
+                _each(device.close for device in reversed(held))
             raise
 
     def read(self, t: float) -> Sample:
@@ -60,19 +62,11 @@ class DeviceSet:
 
     def stop(self, t: float) -> None:
         """Valves closed, motors at zero, grips as they are: each actuator gets its stop, even if another one fails."""
-        failure: BaseException | None = None
-        for actuator in self._actuators.values():
-            try:
-                actuator.stop(t)
-            except BaseException as error:  # a broken actuator must not keep the next one running
-                failure = failure or error
-        if failure is not None:
-            raise failure
+        _each(partial(actuator.stop, t) for actuator in self._actuators.values())
 
     def close(self) -> None:
-        """Let go of every device."""
-        for device in self._all():
-            device.close()
+        """Let go of every device, even if another one fails."""
+        _each(device.close for device in self._all())
 
     def _all(self) -> list[Sensor | Actuator]:
         return [*self._sensors.values(), *self._actuators.values()]
@@ -84,3 +78,15 @@ class DeviceSet:
             given = f"{values.dtype} of shape {values.shape}"
             raise TypeError(f"device '{name}' gave {given}, expected float64 of shape ({self._sizes[name]},)")
         return frame
+
+
+def _each(calls: Iterable[Callable[[], None]]) -> None:
+    """Make every call, whatever another one raises; the first that was raised is raised at the end."""
+    failure: BaseException | None = None
+    for call in calls:
+        try:
+            call()
+        except BaseException as error:  # a broken device must not keep the next one held or running
+            failure = failure or error
+    if failure is not None:
+        raise failure

@@ -15,6 +15,7 @@ from granite.config.records import Array
 from granite.config.testbed import Testbed
 from granite.mrds.contacts.contact_set import ContactSet, Label
 from granite.sim.contacts import Contacts
+from granite.sim.device import AbsentDevice
 from granite.sim.equations import State, initial_motion, initial_state
 from granite.sim.forces import n_held
 from granite.sim.held import FREE, Felt, Held, Stride
@@ -48,17 +49,6 @@ class Observer(Protocol):
         """The true [q; u] at the end of some steps, one row each, up to step `last`; valid during the call only."""
 
 
-class Resting:
-    """Thrusters or motors that nothing simulates: no force."""
-
-    def __init__(self, n: int) -> None:
-        self.torque: Array = np.zeros(n)
-
-    def thrust(self, first: int, last: int) -> Array:
-        """None in all steps."""
-        return self.torque
-
-
 class Plant:
     """The true motion of all modules.
 
@@ -72,8 +62,8 @@ class Plant:
         self.observers: list[Observer] = []
         self._thrusters, self._motors = list(bed.devices_of(Thrusters).values()), list(bed.devices_of(Motors).values())
         #: of each device in the order of the testbed, for that is the order of their thrusts and torques
-        self._thrust_sources: list[ThrustSource] = [Resting(len(device.units)) for device in self._thrusters]
-        self._torque_sources: list[TorqueSource] = [Resting(len(device.units)) for device in self._motors]
+        self.thrust_sources: list[ThrustSource] = [AbsentDevice(len(device.units)) for device in self._thrusters]
+        self.torque_sources: list[TorqueSource] = [AbsentDevice(len(device.units)) for device in self._motors]
         #: forces on bodies by timed events, as `forces.pushed_bodies` has them
         self.pushes: Array = np.zeros(n_held(bed) - len(bed.motors))
         #: if the testbed has any
@@ -143,11 +133,11 @@ class Plant:
 
     def attach_thrusters(self, table: Thrusters, source: ThrustSource) -> None:
         """Let a simulated device of thrusters act; `table` is its own in the plant's testbed."""
-        self._thrust_sources[_place(self._thrusters, table)] = source
+        self.thrust_sources[_place(self._thrusters, table)] = source
 
     def attach_motors(self, table: Motors, source: TorqueSource) -> None:
         """Let a simulated device of motors act; `table` is its own in the plant's testbed."""
-        self._torque_sources[_place(self._motors, table)] = source
+        self.torque_sources[_place(self._motors, table)] = source
 
     def feel(self) -> Felt:
         """What the contacts feel now."""
@@ -177,8 +167,8 @@ class Plant:
 
     def _go(self, stride: Stride) -> None:
         last = self._steps + stride.steps
-        thrust = _joined([source.thrust(self._steps, last) for source in self._thrust_sources], stride)
-        torque = [source.torque for source in self._torque_sources]
+        thrust = _joined([source.thrust(self._steps, last) for source in self.thrust_sources], stride)
+        torque = [source.torque for source in self.torque_sources]
         stride.fill((self._whole, thrust, *torque, self.pushes))
         stride.evaluate()
         if self.contacts and self._held.unsound(stride):

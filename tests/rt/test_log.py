@@ -10,7 +10,7 @@ from foxglove import Context
 from recorded_ticks import bits, make_tick
 
 from granite.config.errors import InputError
-from granite.config.loader import file_of, load, to_json
+from granite.config.loader import file_of, from_json, load, to_json
 from granite.rt import mcap_file
 from granite.rt.channels import Channels
 from granite.rt.log import read_log
@@ -324,14 +324,17 @@ def test_a_log_of_a_users_own_part_is_read_and_drawn_without_its_file_and_replay
     assert set(told["torque"]) == {"shoulder", "elbow"}
     assert replay(read_log(path)).first is None
 
-    (tmp_path / "own.py").write_text("raise RuntimeError('reading a log must not run this')")
+    trap = f"open({str(tmp_path / 'trace')!r}, 'w').close()\nraise RuntimeError('a trap')\n"
+    (tmp_path / "own.py").write_text(trap)
     log = read_log(path)
+    assert not (tmp_path / "trace").exists()  # reading a log runs no code of a user
+    assert log.bed.known.positions == bed.known.positions
     assert changed_sources(log) == (str(tmp_path / "own.py"),)
     assert [topic.message for topic in log.channels.topics] == [t.message for t in Channels.of(bed).topics]
     assert len(log.rows) == 60
     assert log.bed.holds == bed.holds
     plot_log(log, tmp_path / "changed.png")
-    with pytest.raises(InputError, match=r"own\.py.*must not run this"):
+    with pytest.raises(InputError, match=r"own\.py.*a trap"):
         replay(log)
 
     (tmp_path / "own.py").unlink()
@@ -351,3 +354,20 @@ def test_values_of_a_users_own_devices_are_found_by_name(tmp_path):
     np.testing.assert_array_equal(log.rows[:, log.channels.column("/sample", "thermometer_tank_k")], 293.0 + t)
     np.testing.assert_array_equal(log.rows[:, log.channels.column("/applied", "lamp_number")], np.arange(60) + 1)
     assert not log.rows[:, log.channels.column("/command", "lamp_light")].any()
+
+
+def test_a_log_of_an_arm_whose_only_motors_are_a_users_own_is_drawn_without_their_file(tmp_path):
+    (tmp_path / "own.py").write_text(OWN_PARTS)
+    content = json.loads(to_json(load("free-flyer", ["loop.duration_s=0.3"])))
+    content["modules"][0]["base"] = "fixed"
+    del content["devices"]["thrusters"], content["devices"]["vision"], content["safety"]["age_s"]["vision"]
+    content["behaviour"]["waypoints"][0]["target"] = {"shoulder_rad": 1.2}
+    content["simulation"]["initial"] = {}
+    content["devices"]["motors"]["kind"] = f"{tmp_path / 'own.py'}:StrongMotors"
+    bed, path = from_json(json.dumps(content)), tmp_path / "run.mcap"
+    assert simulate(bed, path)["ended"] == "completed"
+    (tmp_path / "own.py").unlink()
+    log = read_log(path)
+    assert log.bed.controlled == bed.controlled
+    assert [c.name for c in log.bed.known.positions] == ["shoulder", "elbow"]
+    plot_log(log, tmp_path / "run.png")

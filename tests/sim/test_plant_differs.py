@@ -103,11 +103,11 @@ def test_a_wrong_key_is_refused_by_name(override: str, said: str) -> None:
     [
         "modules.vehicle.bodies.forearm.flexible={length_m=0.3, line_density_kg_m=3.0, ei_n_m2=50.0, modes_y=1}",
         "devices.joint_sensors.joints=['elbow', 'shoulder']",
-        "modules.vehicle.joints.elbow.name=wrist",
+        "devices.thrusters.units.r1.name=first",
     ],
 )
 def test_a_plant_of_other_coordinates_or_signals_is_refused(override: str) -> None:
-    with pytest.raises(InputError):
+    with pytest.raises(InputError, match="other coordinates or signals"):
         Lab(load("free-flyer", [*LEVEL, f"simulation.plant.{override}"]))
 
 
