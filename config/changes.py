@@ -36,8 +36,8 @@ def assign(tree: dict[str, Any], path: Sequence[str], value: Any) -> None:
     here: Any = tree
     for depth, element in enumerate(path[:-1]):
         key = _key(here, element, path[:depth])
-        if isinstance(here, dict):
-            here.setdefault(key, {})
+        if isinstance(here, dict) and here.get(key) is None:
+            here[key] = {}
         here = here[key]
     here[_key(here, path[-1], path[:-1])] = value
 
