@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any, get_args
@@ -146,18 +147,12 @@ def _table_at(location: Sequence[str | int], content: Any) -> type[Table]:
             family = _FAMILY_OF_KEY.get(str(element))
         if isinstance(content, dict):
             kind = content.get("kind", USUAL.get(family or "", element))
-            if table is PartTable and family is not None and isinstance(kind, str):
-                table = _options(family, kind)
+            if table is PartTable and family is not None:
+                with contextlib.suppress(InputError):  # no such part: its own complaint
+                    table = options_of(find(family, str(kind)))
             elif table is TimedEvent:
                 table = EVENTS.get(str(kind), TimedEvent)
     return table
-
-
-def _options(family: str, kind: str) -> type[Table]:
-    try:
-        return options_of(find(family, kind))
-    except InputError:
-        return PartTable
 
 
 def _tables_in(annotation: Any) -> Iterator[type[Table]]:

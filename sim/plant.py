@@ -16,6 +16,7 @@ from granite.config.records import Array
 from granite.config.testbed import Testbed
 from granite.mrds.contacts.contact_set import ContactSet, Label
 from granite.sim.contacts import Contacts
+from granite.sim.device import AbsentDevice
 from granite.sim.equations import State, initial_motion, initial_state
 from granite.sim.forces import n_held
 from granite.sim.held import FREE, Felt, Held, Stride
@@ -50,17 +51,6 @@ class Observer(Protocol):
         """The true [q; u] at the end of some steps, one row each, up to step `last`; valid during the call only."""
 
 
-class Resting:
-    """Thrusters or motors that nothing simulates: no force."""
-
-    def __init__(self, n: int) -> None:
-        self.torque: Array = np.zeros(n)
-
-    def thrust(self, first: int, last: int) -> Array:
-        """None in all steps."""
-        return self.torque
-
-
 class Plant:
     """The true motion of all modules.
 
@@ -74,8 +64,8 @@ class Plant:
         self.observers: list[Observer] = []
         self._thrusters, self._motors = list(bed.devices_of(Thrusters).values()), list(bed.devices_of(Motors).values())
         #: of each device in the order of the testbed, for that is the order of their thrusts and torques
-        self.thrust_sources: list[ThrustSource] = [Resting(len(device.units)) for device in self._thrusters]
-        self.torque_sources: list[TorqueSource] = [Resting(len(device.units)) for device in self._motors]
+        self.thrust_sources: list[ThrustSource] = [AbsentDevice(len(device.units)) for device in self._thrusters]
+        self.torque_sources: list[TorqueSource] = [AbsentDevice(len(device.units)) for device in self._motors]
         #: forces on bodies by timed events, as `forces.pushed_bodies` has them
         self.pushes: Array = np.zeros(n_held(bed) - len(bed.motors))
         #: if the testbed has any
@@ -243,4 +233,5 @@ def _joined(thrusts: list[Array], stride: Stride) -> Array | bytes:
     if len(thrusts) == 1:
         thrust = thrusts[0]
         return thrust if thrust.ndim == 2 else thrust.tobytes() * stride.steps
-    return np.hstack([np.broadcast_to(thrust, (stride.steps, thrust.shape[-1])) for thrust in thrusts])
+    rows = [np.broadcast_to(thrust, (stride.steps, thrust.shape[-1])) for thrust in thrusts]
+    return np.ascontiguousarray(np.hstack(rows))

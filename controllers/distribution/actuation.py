@@ -18,7 +18,9 @@ import numpy as np
 
 from granite.config.devices.motors import Motors
 from granite.config.devices.thrusters import Thrusters
+from granite.config.errors import InputError
 from granite.config.records import Array, Command, Demand, Reference, State
+from granite.config.testbed import Testbed
 from granite.controllers.model import ControlModel
 from granite.controllers.thrusters.bank import ThrusterBank
 from granite.mrds.compilation import compile_functions
@@ -30,6 +32,7 @@ class Actuation:
 
     def __init__(self, model: ControlModel) -> None:
         bed = model.bed
+        _refuse_a_wrench_twice(bed)
         self._n_motors = len(model.driven)
         self._banks = [ThrusterBank(device, model) for device in bed.devices_of(Thrusters).values()]
         self._torques: list[slice] = []
@@ -62,6 +65,19 @@ class Actuation:
             computed.append(bank.opening)
         computed += direct
         return Command(t, self._ordered(computed), found[self._n_motors :])
+
+
+def _refuse_a_wrench_twice(bed: Testbed) -> None:
+    """Each device gets the whole wrench on its module: two on one module would give it twice."""
+    pushed: dict[str, str] = {}
+    for name, device in bed.devices_of(Thrusters).items():
+        module = device.pushed(bed).name
+        if module in pushed:
+            raise InputError(
+                f"'{pushed[module]}' pushes it as well", key=f"devices.{name}.module", value=module,
+                expected="one device of thrusters for each module",
+            )  # fmt: skip
+        pushed[module] = name
 
 
 def _delivered(model: ControlModel) -> ca.Function:

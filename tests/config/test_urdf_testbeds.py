@@ -175,8 +175,8 @@ def test_limits_and_motors_of_a_controlled_module_have_its_name_where_there_are_
     edit(disc, 'joints = ["hip"]', 'joints = ["vehicle_hip"]')
     edit(disc, "target = { base_x_m = 0.5, hip_rad = 0.8 }", "target = { vehicle_hip_rad = 0.8 }")
     edit(disc, "[devices.joint_sensors]", f"[[modules]]{PAIR.split('[[modules]]')[2]}\n[devices.joint_sensors]")
-    named = ["controller.modules=['vehicle']", "devices.vision.module=vehicle", "devices.thrusters.module=vehicle"]
-    bed = load(disc, named)
+    edit(disc, "[controller.estimator]", '[controller]\nmodules = ["vehicle"]\n\n[controller.estimator]')
+    bed = load(disc, ["devices.vision.module=vehicle", "devices.thrusters.module=vehicle"])
     assert [m.name for m in bed.modules] == ["vehicle", "left"]
     assert [limit.joint for limit in bed.safety.joints] == ["vehicle_hip"]
     # The joints of a module that the controller does not know have neither.

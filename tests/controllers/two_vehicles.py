@@ -59,7 +59,10 @@ def two_vehicles(*, flexible: bool = False, devices: dict[str, Any] | None = Non
         "controller": {},
         "simulation": {
             "table": {"ideal": True},
-            "initial": {"a_base_x_m": 1.0, "b_base_y_m": 2.0, "a_hip_rad": 0.3, "b_hip_rad": -0.4},
+            "initial": {
+                **{"a_base_x_m": 1.0, "a_hip_rad": 0.3, "a_base_x_m_s": 0.1, "a_base_y_m_s": -0.05},
+                **{"b_base_y_m": 2.0, "b_hip_rad": -0.4, "b_base_x_m_s": -0.06, "b_base_y_m_s": 0.1},
+            },
         },
     }
     return Testbed.model_validate(content | more)

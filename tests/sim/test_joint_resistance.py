@@ -96,7 +96,7 @@ def test_a_joint_of_a_floating_base_gives_energy_away_and_no_momentum(kind: str)
     assert verdict is not None
     assert verdict["held"]
     assert verdict["checks"]["energy"]["largest"] < 1e-9
-    plant, model = Plant(made), Model(made.robot)
+    plant, model = Plant(made), Model(made.modules[0])
     before, momentum = model.kinetic_energy(plant.q, plant.u), model.momentum(plant.q, plant.u).copy()
     plant.advance(1.0)
     assert model.kinetic_energy(plant.q, plant.u) < 0.9 * before
@@ -111,7 +111,7 @@ def test_a_step_that_is_too_long_is_refused_with_the_longest(
     kind: str, base: str, resistance: dict[str, float]
 ) -> None:
     made = bed(kind, 1e-4, base)
-    M = Model(made.robot).mass_matrix(np.zeros(len(made.positions)))
+    M = Model(made.modules[0]).mass_matrix(np.zeros(len(made.positions)))
     longest = 2.785 / (400.0 * np.linalg.inv(M)[-1, -1])
     plant = Plant(bed(kind, 1e-4, base, step=0.99 * longest, **resistance))
     plant.advance(200 * longest)
