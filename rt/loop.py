@@ -27,7 +27,7 @@ from granite.rt.reasons import Reason
 _LAPS = Struct(f"{len(STEPS)}d").pack
 
 
-class Devices(Protocol):
+class LoopDevices(Protocol):
     """What the tick reads and writes: a `DeviceSet`, or the log of one."""
 
     def read(self, t: float) -> Sample: ...  # noqa: D102
@@ -59,7 +59,7 @@ class Loop:
     def __init__(
         self,
         bed: Testbed,
-        devices: Devices,
+        devices: LoopDevices,
         stack: Stack,
         guard: Guard,
         clock: Clock,

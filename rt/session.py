@@ -138,8 +138,8 @@ class Session:
     def _contacts(self) -> tuple[Array, ...]:
         """The part of the truth that only testbeds with contacts or an audit have."""
         contacts = self._plant.contacts
-        felt = self._plant.feel()
-        audit = self._audit.look(felt) if self._audit else NOTHING
+        felt = self._plant.contact_loads()
+        audit = self._audit.values(felt) if self._audit else NOTHING
         if contacts is None:
             return (NOTHING,) * 5 + (audit,)
         return contacts.closed, felt.wrench, felt.squeeze, contacts.caught, np.array([contacts.lost]), audit

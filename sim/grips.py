@@ -15,13 +15,13 @@ class SimulatedGrips(SimulatedDevice):
     def __init__(self, bed: Testbed, plant: Plant, contacts: Contacts) -> None:
         self._names, self._plant, self._contacts = bed.grips, plant, contacts
         #: those that no hold names stay as they were at the start
-        self._always = contacts.told - frozenset(bed.grips)
+        self._always = contacts.commanded - frozenset(bed.grips)
 
     def write(self, t: float, setpoint: Array) -> Array:
         """Hold with these from time t on, let go with the others."""
         self._plant.advance(t)
         holding = (name for name, grip in zip(self._names, setpoint.tolist(), strict=True) if grip)
-        self._contacts.told = self._always | frozenset(holding)
+        self._contacts.commanded = self._always | frozenset(holding)
         return setpoint
 
     def stop(self, t: float) -> None:

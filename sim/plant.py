@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from granite.config.errors import PlantLostError
 from granite.config.records import Array
+from granite.config.start import initial_motion
 from granite.config.testbed import Testbed
 from granite.mrds.contacts.contact_set import ContactSet, Label
-from granite.mrds.kernel import slot
+from granite.mrds.start import consistent_start
+from granite.mrds.tolerances import SAME_STEP
+from granite.sim.constrained_plant import FREE, ConstrainedPlant, ContactLoads, StepKernel
 from granite.sim.contacts import Contacts
-from granite.sim.equations import State, initial_motion, initial_state
-from granite.sim.held import FREE, Felt, Held, Stride
+from granite.sim.equations import PlantState, initial_state
 from granite.sim.motion import n_extra
-from granite.sim.start import fitting_start, refuse_entered, refuse_unstable_step
+from granite.sim.start import refuse_entered, refuse_unstable_step
 
-_ROUNDING = 1e-6  #: of a step: times closer than this are the same
 _LONGEST = 50  #: steps in one call of compiled code: each lengthens the code
 
 
@@ -65,19 +66,23 @@ class Plant:
         tick = 1 if watched else min(round(bed.loop.period_s / self.step_s), _LONGEST)
         #: every set of contacts that commands and physics can reach, compiled before the run
         self._sets = {
-            held.label: held for held in (self.contacts.held(tick) if self.contacts else [Held(bed, None, tick)])
+            held.label: held
+            for held in (self.contacts.held(tick) if self.contacts else [ConstrainedPlant(bed, None, tick)])
         }
         self._held = self._sets[self.contacts.label if self.contacts else FREE]
-        q, u = fitting_start(bed, self._held.contacts, *initial_motion(bed))
+        q, u = consistent_start(bed, self._held.contacts, *initial_motion(bed))
         if self.contacts:
             refuse_entered(bed, self.contacts.entered(q))
         refuse_unstable_step(bed, self.contacts.sets() if self.contacts else (), q)
         start = initial_state(bed, q, u, n_extra(bed))
         self._whole = np.concatenate(start)
-        self._whole_slot = slot(self._whole)
+        self._whole_slot: Any = self._whole.data
         #: views of the whole state, part by part
-        self._state: State[Array] = State(*np.split(self._whole, np.cumsum([len(part) for part in start])[:-1]))
-        self._pushed_slot, self._nothing_pushed = slot(self._state.pushed), np.zeros(len(start.pushed))
+        self._state: PlantState[Array] = PlantState(
+            *np.split(self._whole, np.cumsum([len(part) for part in start])[:-1])
+        )
+        self._pushed_slot: Any = self._state.pushed.data
+        self._nothing_pushed = np.zeros(len(start.pushed))
         #: q and u as they are now: views that go on moving, for who copies at once
         self.live: tuple[Array, Array] = self._state.q, self._state.u
         #: the sensed joints: true angles [rad], then rates behind their filters [rad/s] (2 n_s); a view, too
@@ -86,7 +91,7 @@ class Plant:
         self.dependent: dict[Label, tuple[ContactSet, Array]] = {}
         self._steps, self._last = 0, self._held.step
         self._averaged = 1.0
-        self._next = (1 - _ROUNDING) * self.step_s
+        self._next = (1 - SAME_STEP) * self.step_s
 
     @property
     def t(self) -> float:
@@ -129,15 +134,15 @@ class Plant:
         thrust = pushed if averaged == 1.0 else pushed / averaged
         return self._steps * self.step_s, q, u, thrust, self._state.left.item()
 
-    def feel(self) -> Felt:
-        """What the contacts feel now."""
-        return self._held.feel(self._whole, *self._pushed_by())
+    def contact_loads(self) -> ContactLoads:
+        """Loads of the contacts now."""
+        return self._held.contact_loads(self._whole, *self._pushed_by())
 
     def advance(self, t: float) -> None:
         """Go on to the last physics step that is not after t; nothing happens if the plant is there."""
         if t < self._next:
             return
-        first, last = self._steps, int(t / self.step_s + _ROUNDING)
+        first, last = self._steps, int(t / self.step_s + SAME_STEP)
         self._pushed_slot[:] = self._nothing_pushed
         while self._steps < last:
             if self.contacts:
@@ -145,17 +150,16 @@ class Plant:
             held = self._held
             self._go(held.tick if last - self._steps >= held.tick.steps else held.step)
         self._averaged = float(last - first)
-        self._next = (last + 1 - _ROUNDING) * self.step_s
+        self._next = (last + 1 - SAME_STEP) * self.step_s
 
-    def _go(self, stride: Stride) -> None:
+    def _go(self, stride: StepKernel) -> None:
         last = self._steps + stride.steps
         thrust = self.thrusters.thrust(self._steps, last) if self.thrusters else stride.no_thrust
         torque = self.motors.torque if self.motors else stride.no_torque
-        stride.fill((self._whole, thrust if thrust.ndim == 2 else thrust.tobytes() * stride.steps, torque))
-        stride.evaluate()
-        if self.contacts and self._held.unsound(stride):
+        stride.run((self._whole, thrust if thrust.ndim == 2 else thrust.tobytes() * stride.steps, torque))
+        if self.contacts and self._held.needs_svd(stride):
             self._note_dependent()
-            self._held.walk(stride)
+            self._held.step_by_svd(stride)
         if not stride.size[0] < np.inf:
             raise PlantLostError(f"its motion is not finite after {last * self.step_s:.6g} s; steps may be too long")
         self._last = stride
@@ -176,7 +180,7 @@ class Plant:
         self._state.q[:], self._state.u[:] = contacts.command(*self.live)
         self._held = self._sets[contacts.label]
 
-    def _settle(self, contacts: Contacts, stride: Stride) -> None:
+    def _settle(self, contacts: Contacts, stride: StepKernel) -> None:
         """Let stops touch and lift, and what rubs stick and slip."""
         held, n_q = self._held, len(self._state.q)
         q, u = stride.path[0, :n_q], stride.path[0, n_q:]

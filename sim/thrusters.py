@@ -45,12 +45,12 @@ class SimulatedThrusters(SimulatedDevice):
             self._opening, self._thrust = opening, opening * self._nominal
         return self._thrust
 
-    def _closed_valves(self) -> ValveBank | Throttles:
+    def _closed_valves(self) -> ValveBank | IdealThrottles:
         n = len(self._nominal)
-        return ValveBank(self._valve, n, self._changes) if self._valve else Throttles(n)
+        return ValveBank(self._valve, n, self._changes) if self._valve else IdealThrottles(n)
 
 
-class Throttles:
+class IdealThrottles:
     """Ideal valves: any opening from 0 to 1, at once."""
 
     def __init__(self, n: int) -> None:

@@ -14,10 +14,9 @@ from granite.config.records import Array
 from granite.config.simulation import VisionFaults
 from granite.config.testbed import Testbed
 from granite.drivers.contract import Frame
+from granite.mrds.tolerances import SAME_TIME_S
 from granite.sim.device import SimulatedDevice
 from granite.sim.plant import Plant
-
-_ROUNDING_S = 1e-9  #: two times closer than this are the same
 
 
 class Picture(NamedTuple):
@@ -77,7 +76,7 @@ class SimulatedVision(SimulatedDevice):
                 self._frame = Frame(t, self._frame.number + 1, self._plant.q[:3])
             return self._frame
         arrived = self._under_way
-        while arrived and arrived[0][0] <= t + _ROUNDING_S:
+        while arrived and arrived[0][0] <= t + SAME_TIME_S:
             _, exposure, pose = arrived.popleft()
             self._frame = Frame(exposure, self._frame.number + 1, pose)
         return self._frame
@@ -93,7 +92,7 @@ def pictures(vision: Vision, faults: VisionFaults, step_s: float, rng: np.random
         chance, late = rng.random((2, block))
         error = deviation * rng.standard_normal((block, 3))
         lost = chance < faults.dropout_probability
-        step = np.ceil((exposure - _ROUNDING_S) / step_s)
+        step = np.ceil((exposure - SAME_TIME_S) / step_s)
         arrival = exposure + vision.latency_s + faults.latency_jitter_s * (2.0 * late - 1.0)
         columns: tuple[Array, ...] = (lost, step.astype(int), exposure, step * step_s - exposure, arrival, error)
         yield from map(Picture._make, zip(*(column.tolist() for column in columns), strict=True))

@@ -6,9 +6,7 @@ import numpy as np
 
 from granite.config.records import NOTHING, Array
 from granite.config.testbed import Testbed
-
-#: a tick this close before a hold belongs to it [s]
-_ROUNDING = 1e-9
+from granite.mrds.tolerances import SAME_TIME_S
 
 
 class Holds:
@@ -24,7 +22,7 @@ class Holds:
         """Of each grip, 1 to hold, 0 to let go; t must not go back."""
         if not self._from:
             return NOTHING
-        while self._now + 1 < len(self._from) and self._from[self._now + 1] <= t + _ROUNDING:
+        while self._now + 1 < len(self._from) and self._from[self._now + 1] <= t + SAME_TIME_S:
             self._now += 1
         return self._grip[self._now]
 

@@ -16,13 +16,13 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from struct import Struct
+from typing import Any
 
 import casadi as ca
 import numpy as np
 
 from granite.config.records import Array
 from granite.mrds.compilation import compile_functions
-from granite.mrds.kernel import slot
 
 #: how far back a picture may reach [s]
 MEMORY_S = 1.0
@@ -50,7 +50,9 @@ class PoseFilter:
         self._n_x, self._n = n_x, n
         self._keep = int(MEMORY_S / period) + 2
         self._t, self._motion = np.zeros(2 * self._keep), np.zeros((2 * self._keep, 9))
-        self._times, self._motions = slot(self._t), slot(self._motion)
+        # Flat memory takes a contiguous array of its length in a third of the time NumPy needs.
+        self._times: Any = self._t.data
+        self._motions: Any = self._motion.data.cast("B").cast("d")
         #: moments that the past holds
         self._past = 0
         #: the drift (6) that motions have in them, and from which moment of the past on; the last is that of now

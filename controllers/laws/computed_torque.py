@@ -16,7 +16,6 @@ from granite.config.records import Demand, Reference, State, new
 from granite.config.testbed import Testbed
 from granite.mrds.compilation import compile_functions
 from granite.mrds.dynamics import Dynamics, wrench_on_root
-from granite.mrds.kernel import slot
 from granite.mrds.tree import Tree
 
 
@@ -26,18 +25,15 @@ class ComputedTorque:
     def __init__(self, bed: Testbed) -> None:
         tree = Tree(bed.robot)
         gains = [bed.gain(v.name) for v in bed.estimated_velocities]
-        self._kernel = compile_functions("computed_torque", [_function(tree)])["computed_torque"]
-        *inputs, self.stiffness, self.damping = self._kernel.inputs
-        self._q, self._u, self._q_ref, self._u_ref, self._a_ref = map(slot, inputs)
-        self.stiffness[:] = np.array([g.stiffness_1_s2 for g in gains])
-        self.damping[:] = np.array([g.damping_1_s for g in gains])
+        self._run, self._n = compile_functions("computed_torque", [_function(tree)])["computed_torque"].run, len(gains)
+        self.stiffness = np.array([g.stiffness_1_s2 for g in gains])
+        self.damping = np.array([g.damping_1_s for g in gains])
 
     def control(self, state: State, reference: Reference) -> Demand:
         """The accelerations and forces that bring the robot to its reference."""
-        self._q[:], self._u[:] = state.q, state.u
-        self._q_ref[:], self._u_ref[:], self._a_ref[:] = reference.q, reference.u, reference.a
-        acceleration, force, wrench = self._kernel.evaluate()
-        return new(Demand, (state.t, acceleration.copy(), force.copy(), wrench.copy()))
+        found = self._run((state.q, state.u, reference.q, reference.u, reference.a, self.stiffness, self.damping))
+        n = self._n
+        return new(Demand, (state.t, found[:n], found[n : 2 * n], found[2 * n :]))
 
 
 def _function(tree: Tree) -> ca.Function:

@@ -9,6 +9,7 @@ from rich.table import Table
 from granite.config.behaviour import TorqueProfile
 from granite.config.contacts import Side
 from granite.config.modules import Module
+from granite.config.start import initial_motion
 from granite.config.testbed import Testbed
 from granite.mrds.contacts import KINDS
 from granite.mrds.contacts.kind import known
@@ -89,12 +90,12 @@ def _freedoms(bed: Testbed) -> Iterator[tuple[str, ...]]:
     initial, shown = bed.simulation.initial, {q.name for q in bed.positions}
     gains = {u.name: bed.gain(u.name) for u in bed.estimated_velocities}
     rates = [u for u in bed.velocities if u.key in initial or (u.name in gains and u.name not in shown)]
+    q, u = initial_motion(bed)
+    starts = dict(zip((*bed.positions, *bed.velocities), (*q.tolist(), *u.tolist()), strict=True))
     for c in (*bed.positions, *rates):
-        # An unturned quaternion is (1, 0, 0, 0): its first is the one coordinate that does not start at zero by itself.
-        start = initial.get(c.key, 1.0 if c.unit == "1" and c.name.endswith("_qw") else 0.0)
         gain = None if c in rates and c.name in shown else gains.get(c.name)
         tuned = (f"{gain.stiffness_1_s2:g}", f"{gain.damping_1_s:g}") if gain else ("-", "-")
-        yield c.name, c.unit, f"{start:g}", *(tuned if bed.controller else ())
+        yield c.name, c.unit, f"{starts[c]:g}", *(tuned if bed.controller else ())
 
 
 def _contacts(bed: Testbed) -> Iterator[tuple[str, ...]]:

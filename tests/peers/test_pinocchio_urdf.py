@@ -12,7 +12,7 @@ from granite.config.base import spatial
 from granite.config.coordinates import velocities
 from granite.config.modules import Module
 from granite.config.urdf import read_urdf
-from granite.mrds.model import Model, PointMotion
+from tests.mrds.model import Model, PointMotion
 from tests.peers.comparison import disagreement
 from tests.peers.interpreted import interpreted
 from tests.peers.pinocchio_twin import PinocchioTwin

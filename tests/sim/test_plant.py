@@ -8,9 +8,9 @@ from granite.config.devices import Devices
 from granite.config.errors import InputError
 from granite.config.loader import load
 from granite.config.modules import Body, Module
-from granite.mrds.model import Model
 from granite.sim.lab import build_lab
 from granite.sim.plant import Plant
+from tests.mrds.model import Model
 
 MOVING = [
     "simulation.initial.base_x_m_s=0.1",

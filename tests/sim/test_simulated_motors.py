@@ -1,8 +1,8 @@
 import numpy as np
 
 from granite.config.loader import load
-from granite.mrds.model import Model
 from granite.sim.lab import build_lab
+from tests.mrds.model import Model
 
 
 def test_torque_is_limited_and_reported():

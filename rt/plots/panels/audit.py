@@ -16,7 +16,7 @@ _FLOOR = 1e-17
 
 
 def audit_panels(run: Run) -> list[Panel]:
-    """Energy that no work accounts for, against what went about; gaps and slips of the contacts; dotted, the limits."""
+    """Energy error relative to the largest kinetic energy or work; gaps and slips of the contacts; limits dotted."""
     if not run.audit or not np.isfinite(run.audit["energy"] - run.audit["work"]).any():
         return []
     errors = {"energy error": (_unpaid(run), ENERGY_LIMIT)}
