@@ -1,8 +1,8 @@
 import numpy as np
 
 from granite.config.loader import load
-from granite.mrds.model import Model
 from granite.sim.lab import Lab
+from tests.mrds.model import Model
 
 
 def lab_with_motors(bed):
