@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from granite.config.base import Name, NotNegative, Positive, Table
 from granite.config.contacts import Moment
@@ -57,3 +58,8 @@ class OpaqueBehaviour(Behaviour):
     """A behaviour as it stands in a log."""
 
     model_config = ConfigDict(extra="allow")
+
+    @model_serializer(mode="wrap")
+    def _as_it_stood(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Without keys that the log does not have: the behaviour itself may not know them."""
+        return {key: value for key, value in handler(self).items() if key in self.model_fields_set}

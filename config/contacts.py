@@ -151,7 +151,8 @@ class Contact(Table):
     """P, the second side, is held against E, the first; the modes of the kind are fixed in the axes of E."""
 
     name: Name
-    kind: Name
+    #: one that comes with Granite, or `FILE.py:NAME`
+    kind: str
     first: Side
     second: Side
     #: what the kind asks for, such as the pitch of a screw

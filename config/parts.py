@@ -183,7 +183,8 @@ def parts_in(table: BaseModel) -> Iterator[PartTable]:
 
 def sources(table: BaseModel) -> dict[str, str]:
     """SHA-256 of every file that a part of a testbed comes from, by path: it goes into the log."""
-    files = {part.kind.rpartition(_IN_FILE)[0] + ".py" for part in parts_in(table) if _IN_FILE in part.kind}
+    kinds = [*(part.kind for part in parts_in(table)), *(contact.kind for contact in getattr(table, "contacts", ()))]
+    files = {kind.rpartition(_IN_FILE)[0] + ".py" for kind in kinds if _IN_FILE in kind}
     return {file: fingerprint(file) for file in sorted(files)}
 
 

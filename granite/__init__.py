@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from granite.drivers.contract import Sensor as Sensor
     from granite.mrds.linearisation import linearise as linearise
     from granite.mrds.modes import modes as modes
+    from granite.mrds.start import start_of as start_of
     from granite.mrds.system import System as System
     from granite.rt.api import metrics as metrics
     from granite.rt.api import plot as plot
@@ -79,6 +80,7 @@ _HOME = {
     "read_log": "rt.log",
     "replay": "rt.replay",
     "simulate": "rt.api",
+    "start_of": "mrds.start",
 }
 
 __all__ = sorted(_HOME)

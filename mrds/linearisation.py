@@ -27,7 +27,7 @@ from scipy.linalg import qr
 
 from granite.config.coordinates import Coordinate, of_all, velocities
 from granite.config.errors import InputError, expected_one_of
-from granite.mrds.contacts import KINDS
+from granite.mrds.contacts import kind_of
 from granite.mrds.contacts.assembly import Assembly
 from granite.mrds.contacts.contact_set import ContactSet
 from granite.mrds.contacts.kind import DIRECTIONS, PLANAR
@@ -271,7 +271,7 @@ class _Names(NamedTuple):
         holding = [
             Coordinate(f"{contact.name}_{direction}", "N m" if direction.startswith("r") else "N")
             for contact in contact_set.contacts
-            for direction in KINDS[contact.kind].held
+            for direction in kind_of(contact.kind).held
             if DIRECTIONS.index(direction) in known
         ]
         return cls([Coordinate(c.name, c.unit.removesuffix("/s")) for c in moving], list(moving), holding)

@@ -7,6 +7,7 @@ import numpy as np
 from granite.config.coordinates import amplitudes, positions
 from granite.config.errors import InputError
 from granite.config.records import Array
+from granite.config.start import initial_motion
 from granite.config.testbed import Testbed
 from granite.mrds.contacts.contact_set import ContactSet
 from granite.mrds.contacts.possible import refuse_contradiction, refuse_impossible
@@ -54,6 +55,11 @@ def consistent_start(bed: Testbed, contacts: ContactSet | None, q: Array, u: Arr
         )
     _refuse_large_deflection(bed, q_start)
     return q_start, u_start
+
+
+def start_of(bed: Testbed, contacts: ContactSet | None = None) -> tuple[Array, Array]:
+    """q and u at the start of a testbed, which satisfy the contacts that are closed; errors as `consistent_start`."""
+    return consistent_start(bed, contacts, *initial_motion(bed))
 
 
 def _refuse_large_deflection(bed: Testbed, q: Array) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from granite.config.errors import InputError
 from granite.config.records import Array
 from granite.config.testbed import Testbed
-from granite.mrds.contacts import KINDS
+from granite.mrds.contacts import kind_of
 from granite.mrds.contacts.contact_set import ContactSet, Label
 from granite.mrds.contacts.events import Event, EventKind, Status
 from granite.mrds.contacts.friction import has_friction
@@ -29,7 +29,7 @@ class Contacts:
     def __init__(self, bed: Testbed) -> None:
         self._bed = bed
         system = System(bed.modules, bed.contacts)
-        by_themselves = {c.name for c in bed.contacts if KINDS[c.kind].one_sided}
+        by_themselves = {c.name for c in bed.contacts if kind_of(c.kind).one_sided}
         # Where no hold is configured every contact is closed, but for stops.
         sets = [frozenset(closed) for closed in bed.contact_sets]
         if not bed.holds:

@@ -1,5 +1,6 @@
 """Contacts: the kinds, one file each; one in motion (`joint`), and sets of them (`assembly`, `contact_set`)."""
 
+from granite.config.parts import find
 from granite.mrds.contacts.cylindrical import CYLINDRICAL
 from granite.mrds.contacts.kind import Kind
 from granite.mrds.contacts.plane import PLANE
@@ -22,3 +23,9 @@ KINDS: dict[str, Kind] = {
         ROLLING, X_SLIDE, X_SLIDE_TURNING, Y_SLIDE, Y_SLIDE_TURNING, SLIDING, EDGE, BUMPER,
     )
 }  # fmt: skip
+
+
+def kind_of(name: str) -> Kind:
+    """The kind of that name, or the one that `FILE.py:NAME` names; `InputError` where there is none."""
+    kind: Kind = KINDS[name] if name in KINDS else find("contact", name)
+    return kind

@@ -12,7 +12,7 @@ import casadi as ca
 
 from granite.config.contacts import Contact, Profile
 from granite.config.errors import InputError, expected_one_of
-from granite.mrds.contacts import KINDS
+from granite.mrds.contacts import kind_of
 from granite.mrds.contacts.friction import form
 from granite.mrds.contacts.kind import known
 
@@ -36,7 +36,7 @@ def drive_function(contacts: tuple[Contact, ...], planar: bool, slipping: frozen
 
 def check_drive(contact: Contact, planar: bool) -> None:
     """Refuse motion along free modes, force along constrained ones, and rotation unless all rotations are held."""
-    kind = KINDS[contact.kind]
+    kind = kind_of(contact.kind)
     held, free = known(kind.held, planar), known(kind.free, planar)
     for key, profiles, able in (("motion", contact.motion.profiles, held), ("force", contact.force.profiles, free)):
         for name in profiles:

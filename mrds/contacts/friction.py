@@ -17,7 +17,7 @@ import numpy as np
 
 from granite.config.contacts import Contact
 from granite.config.errors import InputError
-from granite.mrds.contacts import KINDS
+from granite.mrds.contacts import kind_of
 from granite.mrds.contacts.kind import Kind
 from granite.mrds.kernel import Array
 from granite.mrds.tolerances import FRICTION_ROUNDING, NO_DIVISION_BY_ZERO
@@ -58,12 +58,12 @@ def static_friction(contact: Contact) -> float:
 
 def has_friction(contact: Contact) -> bool:
     """Whether static friction can hold it."""
-    return bool(KINDS[contact.kind].friction_modes) and static_friction(contact) > 0
+    return bool(kind_of(contact.kind).friction_modes) and static_friction(contact) > 0
 
 
 def form(contact: Contact, slips: bool) -> Kind:
     """The kind of a contact, or that of its sliding state; without friction it always slides."""
-    kind = KINDS[contact.kind]
+    kind = kind_of(contact.kind)
     return kind.slipping if kind.friction_modes and (slips or not has_friction(contact)) else kind
 
 

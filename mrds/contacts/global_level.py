@@ -31,7 +31,7 @@ import casadi as ca
 
 from granite.config.base import spatial
 from granite.config.contacts import Contact, Side
-from granite.mrds.contacts import KINDS
+from granite.mrds.contacts import kind_of
 from granite.mrds.contacts.friction import SlidingContact, direction_of, form, kinetic_friction, magnitudes
 from granite.mrds.contacts.kind import PLANAR, known
 from granite.mrds.contacts.kinematics import ContactKinematics, ContactPoint, contact_kinematics
@@ -300,7 +300,7 @@ def _sliding_contacts(
 ) -> list[SlidingContact]:
     sliding, normal, free = [], 0, 0
     for k, contact in zip(kinematics, contacts, strict=True):
-        kind, mu = KINDS[contact.kind], kinetic_friction(contact)
+        kind, mu = kind_of(contact.kind), kinetic_friction(contact)
         if contact.name in slipping and mu > 0:
             names = tuple(kind.held[j] for j in kind.friction_modes)
             slips = len(known(names, planar))

@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from granite.config.contacts import Contact
-from granite.mrds.contacts import KINDS
+from granite.mrds.contacts import kind_of
 from granite.mrds.contacts.contact_set import ContactSet
 from granite.mrds.contacts.friction import has_friction, kinetic_friction, static_friction
 from granite.mrds.kernel import Array
@@ -75,7 +75,7 @@ def strike(slipping: ContactSet, sticking: ContactSet, q: Array, u: Array, resti
     before, behind = sticking.errors(q, u)[1], sticking.errors(q, after)[1]
     # The change of kinetic energy is the impulse on the mean of the velocities before and after.
     lost = {c.name: float(-0.5 * impulse[c.name] @ (before + behind)[sticking.rows[c.name]]) for c in struck}
-    stops = {c.name: sticking.rows[c.name].start for c in sticking.contacts if KINDS[c.kind].one_sided}
+    stops = {c.name: sticking.rows[c.name].start for c in sticking.contacts if kind_of(c.kind).one_sided}
     pulled = [name for name in stops if back[name][0] < -PULLING_IMPULSE]
     # Stops with dependent constraints cannot all have their own restitution: the largest one governs.
     outrun = [n for n, e in restitution.items() if n in stops and behind[stops[n]] + e * before[stops[n]] > SAME_SPEED]

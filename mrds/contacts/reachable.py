@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from granite.config.contacts import Contact
 from granite.config.errors import InputError, expected_one_of
-from granite.mrds.contacts import KINDS
+from granite.mrds.contacts import kind_of
 from granite.mrds.contacts.events import Status
 from granite.mrds.contacts.friction import has_friction
 
@@ -47,7 +47,7 @@ def named(names: Iterable[str]) -> str:
 
 def _choices(contact: Contact, closed: bool) -> tuple[Status, ...]:
     ways = tuple(dict.fromkeys((at_rest(contact), moving(contact))))
-    if KINDS[contact.kind].one_sided:
+    if kind_of(contact.kind).one_sided:
         return (Status.OPEN, *ways)
     return ways if closed else (Status.OPEN,)
 
@@ -59,7 +59,7 @@ def _check(contacts: dict[str, Contact], commanded: Sequence[frozenset[str]]) ->
         if name not in contacts:
             raise InputError(f"commanded contact set names '{name}', {expected_one_of(name, list(contacts))}")
         kind = contacts[name].kind
-        if KINDS[kind].one_sided:
+        if kind_of(kind).one_sided:
             raise InputError(
                 f"commanded contact set names '{name}' of kind {kind}, which opens and closes by itself, "
                 "expected grips only"

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from granite.config.errors import InputError
-from granite.mrds.contacts import KINDS
+from granite.mrds.contacts import kind_of
 from granite.mrds.contacts.contact_set import ContactSet, Label
 from granite.mrds.contacts.events import Event, EventKind, Status
 from granite.mrds.contacts.friction import JammedError, static_friction
@@ -69,7 +69,7 @@ class Switching:
     ) -> None:
         self._system, self._commanded = system, tuple(commanded)
         self._rest_speed, self._reach = rest_speed, reach
-        self._stops = {c.name for c in system.contacts.values() if KINDS[c.kind].one_sided}
+        self._stops = {c.name for c in system.contacts.values() if kind_of(c.kind).one_sided}
         self._watch = Watch(system)
         self._reachable = reachable(system.contacts, self._commanded)
         self._sets: dict[Label, ContactSet] = {}

@@ -13,7 +13,7 @@ from granite.config.contacts import Contact, Side
 from granite.config.coordinates import positions, velocities
 from granite.config.errors import InputError, expected_one_of
 from granite.config.modules import Module
-from granite.mrds.contacts import KINDS
+from granite.mrds.contacts import kind_of
 from granite.mrds.contacts.contact_set import ContactSet
 from granite.mrds.contacts.drive import check_drive
 from granite.mrds.contacts.friction import check_friction, has_friction
@@ -86,11 +86,11 @@ def _check(modules: dict[str, Module], contacts: dict[str, Contact], n_modules: 
     if len(modules) < n_modules or len(contacts) < n_contacts:
         raise InputError("modules and contacts: a name is there twice, expected different ones")
     for contact in contacts.values():
-        if contact.kind not in KINDS:
-            raise InputError(
-                f"contacts.{contact.name}.kind = '{contact.kind}', {expected_one_of(contact.kind, list(KINDS))}"
-            )
-        KINDS[contact.kind].check(contact.name, contact.parameters)
+        try:
+            kind = kind_of(contact.kind)
+        except InputError as refusal:
+            raise refusal.within(f"contacts.{contact.name}") from None
+        kind.check(contact.name, contact.parameters)
         check_friction(contact)
         if contact.first.grounded and contact.second.grounded:
             raise InputError(f"contacts.{contact.name} joins the ground to itself, expected a module on one side")

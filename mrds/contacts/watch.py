@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from granite.mrds.compilation import compile_functions
-from granite.mrds.contacts import KINDS
+from granite.mrds.contacts import kind_of
 from granite.mrds.contacts.contact_set import ContactSet
 from granite.mrds.contacts.friction import has_friction
 from granite.mrds.contacts.system import System
@@ -19,7 +19,7 @@ class Watch:
 
     def __init__(self, system: System) -> None:
         self._system = system
-        self.contacts = tuple(c.name for c in system.contacts.values() if KINDS[c.kind].one_sided or has_friction(c))
+        self.contacts = tuple(c.name for c in system.contacts.values() if kind_of(c.kind).one_sided or has_friction(c))
 
     def __call__(self, q: Array, u: Array) -> tuple[dict[str, float], dict[str, Array]]:
         """By name: distance [m], and velocity with the normal first, then tangential [m/s]."""

@@ -14,7 +14,7 @@ from granite.config.modules import Module
 from granite.config.parts import PartTable
 from granite.config.start import initial_motion
 from granite.config.testbed import Testbed
-from granite.mrds.contacts import KINDS
+from granite.mrds.contacts import kind_of
 from granite.mrds.contacts.kind import known
 from granite.mrds.system import System
 from granite.rt.report.table import table, vector
@@ -109,7 +109,7 @@ def _law_columns(bed: Testbed) -> Mapping[str, Mapping[str, float]]:
 def _contacts(bed: Testbed) -> Iterator[tuple[str, ...]]:
     planar = bed.planar
     for contact in bed.contacts:
-        kind = KINDS[contact.kind]
+        kind = kind_of(contact.kind)
         given = ", ".join(f"{name} = {value:g}" for name, value in contact.parameters.items())
         holds = ", ".join(known(kind.held, planar)) + (", one-sided" if kind.one_sided else "")
         yield contact.name, contact.kind, _side(contact.first), _side(contact.second), holds, given or "-"
