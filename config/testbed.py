@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 from collections.abc import Mapping
 from functools import cached_property
@@ -21,7 +23,7 @@ from granite.config.devices.thrusters import Thruster, Thrusters
 from granite.config.errors import InputError, one_of
 from granite.config.layout import Layout
 from granite.config.modules import Module
-from granite.config.parts import BehaviourPart, DevicePart, OpaquePart, find, part, parts_in
+from granite.config.parts import BehaviourPart, DevicePart, OpaquePart, find, part, parts_in, sources
 from granite.config.simulation import Simulation
 
 GRIPS = "grips"
@@ -194,6 +196,13 @@ class Testbed(Table):
     def is_opaque(self) -> bool:
         """Whether it is from a log and has parts whose code is not looked at: it was checked before its run."""
         return any(isinstance(part, OpaquePart | OpaqueBehaviour) for part in parts_in(self))
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Hash of everything that its compiled functions follow from: not of titles, seeds and durations."""
+        left_out = {"name", "title", "note", "seed", "recording", "loop"}
+        content = [self.model_dump_json(exclude=left_out), str(self.loop.period_s), json.dumps(sources(self))]
+        return hashlib.sha256("\0".join(content).encode()).hexdigest()
 
     # Contacts over time
 

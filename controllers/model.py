@@ -17,7 +17,7 @@ from granite.config.modules import Module
 from granite.config.records import Array
 from granite.config.testbed import Testbed
 from granite.controllers.thrusters.geometry import available_thrust, thruster_matrix
-from granite.mrds.compilation import compile_functions
+from granite.mrds.compilation import compile_once
 from granite.mrds.dynamics import Dynamics, force_on_root, solve, wrench_on_root
 from granite.mrds.tree import Tree
 
@@ -34,8 +34,6 @@ class ControlModel:
     ----------
     layout
         Where the coordinates of each module stand in q and u.
-    q, u
-        Symbols of all coordinates and velocities.
     driven
         Of each motor, the index of its joint in u.
     active, passive
@@ -45,16 +43,32 @@ class ControlModel:
 
     def __init__(self, bed: Testbed) -> None:
         self.bed, self.layout = bed, bed.known
-        self._trees = {module.name: Tree(module) for module in self.layout.modules}
-        self._dynamics = {name: Dynamics(tree) for name, tree in self._trees.items()}
-        self.q = ca.vertcat(*(tree.q for tree in self._trees.values()))
-        self.u = ca.vertcat(*(tree.u for tree in self._trees.values()))
         self.n = len(self.layout.velocities)
         self.driven = [self.layout.joint_u(motor.joint) for motor in bed.motors]
         pushed = {thrusters.pushed(bed).name for thrusters in bed.devices_of(Thrusters).values()}
         roots = [i for name in sorted(pushed) for i in self._indices(self.layout.root_u(bed.module(name)))]
         self.active = sorted({*self.driven, *roots})
         self.passive = [i for i in range(self.n) if i not in self.active]
+
+    # In symbols, where they are asked for: a model that is compiled already needs none of it.
+
+    @cached_property
+    def _trees(self) -> dict[str, Tree]:
+        return {module.name: Tree(module) for module in self.layout.modules}
+
+    @cached_property
+    def _dynamics(self) -> dict[str, Dynamics]:
+        return {name: Dynamics(tree) for name, tree in self._trees.items()}
+
+    @cached_property
+    def q(self) -> ca.SX:
+        """Symbols of all coordinates."""
+        return ca.vertcat(*(tree.q for tree in self._trees.values()))
+
+    @cached_property
+    def u(self) -> ca.SX:
+        """Symbols of all velocities."""
+        return ca.vertcat(*(tree.u for tree in self._trees.values()))
 
     @property
     def floating(self) -> tuple[Module, ...]:
@@ -84,11 +98,14 @@ class ControlModel:
 
         The last part of most laws: velocities without an actuator follow from the others, as in `complete`.
         """
-        demanded = ca.SX.sym("a", self.n)
-        a = self.complete(demanded, ca.SX.zeros(self.n))
-        force = self.inverse(a)
-        function = ca.Function("inverse", [self.q, self.u, demanded], [a, force, self.wrenches(force)])
-        run, n = compile_functions("inverse", [function])["inverse"].run, self.n
+
+        def write() -> list[ca.Function]:
+            demanded = ca.SX.sym("a", self.n)
+            a = self.complete(demanded, ca.SX.zeros(self.n))
+            force = self.inverse(a)
+            return [ca.Function("inverse", [self.q, self.u, demanded], [a, force, self.wrenches(force)])]
+
+        run, n = compile_once("inverse", self.bed.fingerprint, write)["inverse"].run, self.n
 
         def inverse(q: Array, u: Array, acceleration: Array) -> tuple[Array, Array, Array]:
             found = run((q, u, acceleration))

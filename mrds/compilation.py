@@ -13,8 +13,10 @@ because loading a truncated library kills the process: an entry that does not ma
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
+import json
 import os
 import platform
 import shutil
@@ -27,6 +29,7 @@ from typing import Any
 
 import casadi as ca
 
+import granite
 from granite.mrds.kernel import Kernel
 
 #: generated code is one straight line: -O1 runs as fast as -O3 and compiles in less than half the time
@@ -73,6 +76,43 @@ def compile_functions(name: str, functions: Iterable[ca.Function]) -> dict[str, 
     return {f.name(): Kernel(ca.external(f.name(), str(library))) for f in functions}
 
 
+def compile_once(name: str, key: str, write: Callable[[], Iterable[ca.Function]]) -> dict[str, Kernel]:
+    """The same, but the functions are written in symbols only where the cache does not have them.
+
+    Writing a model in symbols takes longer than loading its code. An entry in the cache leads from the key, the code of
+    Granite, the compiler and the processor to the library and the names of its functions.
+
+    Parameters
+    ----------
+    name
+        Label of the generated file.
+    key
+        Everything that the functions follow from, beside the code of Granite itself.
+    write
+        Writes the functions.
+    """
+    compiler = find_compiler()
+    if compiler is None:
+        return compile_functions(name, write())
+    digest = _digest((key, _own_code()), compiler)
+    entry = cache_directory() / f"{name}-{digest[:24]}.json"
+    try:
+        file, names = json.loads(entry.read_text())
+        library = cache_directory() / file
+        if _is_intact(library):
+            return {function: Kernel(ca.external(function, str(library))) for function in names}
+    except (OSError, ValueError, TypeError):
+        pass  # not there yet, or damaged: it is written again
+    functions = [_dense(f) for f in write()]
+    library = _library(name, _generate(name, functions), compiler)
+    if library.parent == cache_directory():
+        with contextlib.suppress(OSError):
+            unfinished = entry.with_suffix(f".{os.getpid()}")
+            unfinished.write_text(json.dumps([library.name, [f.name() for f in functions]]))
+            os.replace(unfinished, entry)
+    return {f.name(): Kernel(ca.external(f.name(), str(library))) for f in functions}
+
+
 @contextmanager
 def on_compile(callback: Callable[[str], None]) -> Iterator[None]:
     """A context in which `callback` is called with the name of each file before it is compiled."""
@@ -87,10 +127,15 @@ def find_compiler() -> str | None:
     """Path of the C compiler (CC, cc, gcc or clang); None where there is none or GRANITE_NO_COMPILER is set."""
     if os.environ.get("GRANITE_NO_COMPILER", "0") not in ("", "0"):
         return None
-    for candidate in (os.environ.get("CC"), "cc", "gcc", "clang"):
-        path = shutil.which(candidate) if candidate else None
-        if path:
-            return path
+    return _found_compiler(os.environ.get("CC"), os.environ.get("PATH"))
+
+
+@functools.cache
+def _found_compiler(own: str | None, path: str | None) -> str | None:
+    for candidate in (own, "cc", "gcc", "clang"):
+        found = shutil.which(candidate, path=path) if candidate else None
+        if found:
+            return found
     return None
 
 
@@ -122,10 +167,26 @@ def _generate(name: str, functions: list[ca.Function]) -> str:
     return str(generator.dump())
 
 
+def _digest(content: Iterable[str], compiler: str) -> str:
+    """Hash of what compiled code follows from, beside the processor's own: compiler, flags and CasADi."""
+    parts = (*content, _version(compiler), *FLAGS, ca.CasadiMeta.version(), _processor())
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+@functools.cache
+def _own_code() -> str:
+    """Hash of the source of every package of Granite: what is written in symbols follows from it."""
+    digest = hashlib.sha256()
+    root = Path(granite.__file__).parent
+    for folder, _, files in sorted(os.walk(root, followlinks=True)):
+        for file in sorted(files):
+            if file.endswith(".py"):
+                digest.update(Path(folder, file).read_bytes())
+    return digest.hexdigest()
+
+
 def _library(name: str, source: str, compiler: str) -> Path:
-    digest = hashlib.sha256(
-        "\0".join((source, _version(compiler), *FLAGS, ca.CasadiMeta.version(), _processor())).encode()
-    ).hexdigest()
+    digest = _digest((source,), compiler)
     file = f"{name}-{digest[:24]}.so"
     kept = cache_directory() / file
     if _is_intact(kept):

@@ -23,7 +23,6 @@ from typing import NamedTuple
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg import qr
 
 from granite.config.coordinates import Coordinate, of_all, velocities
 from granite.config.errors import InputError, expected_one_of
@@ -239,6 +238,8 @@ class _Free(NamedTuple):
     def of(cls, held: _ConstrainedDynamics) -> _Free:
         """The coordinates with the largest parts, so that the others follow by small factors."""
         count = held.free.shape[1]
+        from scipy.linalg import qr
+
         order = qr((held.free * held.weight).T, mode="r", pivoting=True)[1]
         kept = np.sort(order[:count])
         motion = np.linalg.solve(held.free[kept].T, held.free.T).T

@@ -8,8 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import schur
-from scipy.optimize import brentq
 
 from granite.config.coordinates import velocities
 from granite.mrds.contacts.contact_set import ContactSet
@@ -116,6 +114,8 @@ def stable_step(eigenvalue: complex) -> float:
         return float(abs(np.polyval([1 / 24, 1 / 6, 1 / 2, 1, 1], z * turn))) - 1
 
     # Each ray of the left half plane leaves |R| <= 1 once: at 2.785 on the real axis, 2.828 on the imaginary one.
+    from scipy.optimize import brentq
+
     return float(brentq(growth, 2.0, 4.0, xtol=1e-14)) / abs(direction)
 
 
@@ -127,6 +127,8 @@ def _rigid_modes(linear: StateSpace, known: float) -> Array:
     and zero only.
     """
     n_pose = sum(not c.unit.endswith("/s") for c in linear.states)
+    from scipy.linalg import schur
+
     _, Q, n_zero = schur(linear.A, output="complex", sort=lambda value: abs(value) ** 2 <= known)
     part = Q[:n_pose, :n_zero]
     U, sizes, _ = np.linalg.svd(np.hstack([part.real, part.imag]))

@@ -11,7 +11,7 @@ import numpy as np
 
 from granite.config.devices.thrusters import Valve
 from granite.config.records import Array
-from granite.mrds.compilation import compile_functions, mode
+from granite.mrds.compilation import compile_once, mode
 from granite.mrds.kernel import Kernel
 from granite.mrds.tolerances import SAME_TIME_S
 from granite.mrds.valve_response import closed, command_function, mean_function, timing
@@ -80,5 +80,7 @@ class ValveBank:
 @cache
 def _functions(changes: int, n: int, mode: str) -> list[ca.Function]:
     """Compiled once for all banks of one size."""
-    kernels = compile_functions("valves", [command_function(changes, n), mean_function(changes, n)])
+    kernels = compile_once(
+        "valves", f"{changes} {n}", lambda: [command_function(changes, n), mean_function(changes, n)]
+    )
     return [kernel.function for kernel in kernels.values()]

@@ -13,7 +13,7 @@ from granite.config.coordinates import Coordinate
 from granite.config.devices.device import Device
 from granite.config.records import Status, Verdict
 from granite.config.testbed import Testbed
-from granite.mrds.compilation import compile_functions
+from granite.mrds.compilation import compile_once
 from granite.mrds.kernel import Buffer
 from granite.rt.reasons import Reason
 
@@ -75,14 +75,17 @@ class Limits:
         ]
         names = [subject.name for subject in subjects(bed)]
         self._subjects = [names.index(limit.subject) for limit in self._limits]
-        code = ca.SX(0)
-        for i, limit in reversed(list(enumerate(self._limits, start=1))):
-            code = ca.if_else(limit.holds, code, i)
-        given = [ca.vertcat(ca.SX(0, 1), *measured.values()), ages, q, u, q_ref]
-        given.append(ca.vertcat(ca.SX(0, 1), *setpoints.values()))
-        values = ca.vertcat(ca.SX(0, 1), *(limit.value for limit in self._limits))
-        functions = [ca.Function("first_broken", given, [code]), ca.Function("limit_values", given, [values])]
-        kernels = compile_functions("guard", functions)
+
+        def write() -> list[ca.Function]:
+            code = ca.SX(0)
+            for i, limit in reversed(list(enumerate(self._limits, start=1))):
+                code = ca.if_else(limit.holds, code, i)
+            given = [ca.vertcat(ca.SX(0, 1), *measured.values()), ages, q, u, q_ref]
+            given.append(ca.vertcat(ca.SX(0, 1), *setpoints.values()))
+            values = ca.vertcat(ca.SX(0, 1), *(limit.value for limit in self._limits))
+            return [ca.Function("first_broken", given, [code]), ca.Function("limit_values", given, [values])]
+
+        kernels = compile_once("guard", bed.fingerprint, write)
         self.first_broken, self._values = kernels["first_broken"].run, kernels["limit_values"].run
 
     def broken(self, number: int, arguments: Iterable[Buffer]) -> tuple[Reason, int, float, float]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import casadi as ca
 import numpy as np
 
 from granite.config.errors import PlantLostError
 from granite.config.records import Array
 from granite.config.testbed import Testbed
-from granite.mrds.compilation import compile_functions
+from granite.mrds.compilation import compile_once
 from granite.mrds.contacts.contact_set import ContactSet, Drive, Label
 from granite.mrds.kernel import Kernel
 from granite.mrds.tolerances import ELIMINATION_SINE_SQUARED, TORN_GAP
@@ -116,11 +117,15 @@ class ConstrainedPlant:
         self._squeezed = bed.squeezed
         #: indices of the closed contacts among all
         self._closed = [i for i, contact in enumerate(bed.contacts) if contact.name in self.label.closed]
-        one = step_function(bed, motion)  # called in the functions of several steps: its code is compiled once
-        functions = [stride_function(one, motion, steps) for steps in sorted({1, tick})]
-        if contacts is not None:
-            functions += [force_function(bed, motion), lab_function(bed, motion), contacts.assembly.loads]
-        kernels = compile_functions("plant", functions)
+
+        def write() -> list[ca.Function]:
+            one = step_function(bed, motion)  # called in the functions of several steps: its code is compiled once
+            functions = [stride_function(one, motion, steps) for steps in sorted({1, tick})]
+            if contacts is not None:
+                functions += [force_function(bed, motion), lab_function(bed, motion), contacts.assembly.loads]
+            return functions
+
+        kernels = compile_once("plant", f"{bed.fingerprint} {self.label} {tick}", write)
         self.step, self.tick = (StepKernel(kernels[f"plant_{steps}"], steps) for steps in (1, tick))
         self._kernels = kernels
         self._svd = SvdMotion(bed, contacts, kernels) if contacts is not None else None

@@ -9,7 +9,7 @@ import numpy as np
 
 from granite.config.devices.joint_sensors import JointSensors
 from granite.config.records import Array, Frame, Status, no_frame
-from granite.mrds.compilation import compile_functions
+from granite.mrds.compilation import compile_once
 from granite.sim.device import SimulatedDevice
 from granite.sim.equations import first_sensed, sensed_joints
 from granite.sim.plant import Plant
@@ -25,8 +25,8 @@ class SimulatedJointSensors(SimulatedDevice):
 
     def __init__(self, sensors: JointSensors, plant: Plant, rng: np.random.Generator) -> None:
         self._plant, n = plant, len(sensors.joints)
-        measurement = _measurement(sensors)
-        self._measure = compile_functions("joint_sensors", [measurement])["measurement"].run
+        kernels = compile_once("joint_sensors", sensors.model_dump_json(), lambda: [_measurement(sensors)])
+        self._measure = kernels["measurement"].run
         self._errors = _errors(rng, sensors)
         first, after = first_sensed(plant.bed, sensors), len(sensed_joints(plant.bed))
         #: where its angles and rates stand among those of all sensed joints

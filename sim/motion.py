@@ -194,7 +194,6 @@ class PlantMotion:
 
     def __init__(self, bed: Testbed, contacts: ContactSet | None) -> None:
         self._bed, self._contacts = bed, contacts if contacts and contacts.contacts else None
-        self._trees = [Tree(module) for module in bed.modules]
         self.n_q, self.n_u = len(bed.positions), len(bed.velocities)
         self.n_extra = n_extra(bed)
         self.n_inputs = n_thrusters(bed) + n_held(bed)
@@ -209,6 +208,10 @@ class PlantMotion:
         for independence in motion.independence:
             least = ca.fmin(least, independence)
         return after, least
+
+    @cached_property
+    def _trees(self) -> list[Tree]:
+        return [Tree(module) for module in self._bed.modules]
 
     @cached_property
     def force(self) -> ca.Function:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.linalg import expm
 
 from granite.config.records import Array
 
@@ -18,11 +18,20 @@ class RateFilter:
     """
 
     def __init__(self, a: float, b: float, step_s: float) -> None:
-        self._a = a
-        # Over a step the angle turns at a constant rate, so lag and rate follow linear equations with constant
-        # coefficients: their exact solution is a matrix exponential, with the turn as a third, constant state.
-        flow = np.array([[-a * step_s, 0.0, 1.0], [a * b * step_s, -b * step_s, 0.0], [0.0, 0.0, 0.0]])
-        (self._lag_lag, _, self._lag_turn), (self._rate_lag, self._rate_rate, self._rate_turn), _ = expm(flow).tolist()
+        self._a, self._b, self._step_s = a, b, step_s
+
+    @cached_property
+    def _transition(self) -> tuple[list[float], ...]:
+        """Of lag and rate, from lag, rate and turn.
+
+        Over a step the angle turns at a constant rate, so lag and rate follow linear equations with constant
+        coefficients: their exact solution is a matrix exponential, with the turn as a third, constant state.
+        """
+        from scipy.linalg import expm  # only where the plant is written anew
+
+        a, b, h = self._a, self._b, self._step_s
+        flow = np.array([[-a * h, 0.0, 1.0], [a * b * h, -b * h, 0.0], [0.0, 0.0, 0.0]])
+        return tuple(expm(flow)[:2].tolist())
 
     def steady_lag(self, rate: Array) -> Array:
         """The lag [rad] when the angle has always moved at this rate [rad/s]: there is no transient then."""
@@ -30,7 +39,5 @@ class RateFilter:
 
     def step(self, lag: Any, rate: Any, turn: Any) -> tuple[Any, Any]:
         """Lag and filtered rate one step later, when the angle has turned by so much [rad]; numbers or symbols."""
-        return (
-            self._lag_lag * lag + self._lag_turn * turn,
-            self._rate_lag * lag + self._rate_rate * rate + self._rate_turn * turn,
-        )
+        (lag_lag, _, lag_turn), (rate_lag, rate_rate, rate_turn) = self._transition
+        return lag_lag * lag + lag_turn * turn, rate_lag * lag + rate_rate * rate + rate_turn * turn

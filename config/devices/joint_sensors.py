@@ -50,6 +50,11 @@ class JointSensors(Device):
         refuse_twice("joints", "joint", self.joints)
         return self
 
+    @property
+    def has_rate_filter(self) -> bool:
+        """Whether an analogue filter stands behind the rate."""
+        return self.filter_a_rad_s > 0 and self.filter_b_rad_s > 0
+
     def ticks(self, period_s: float) -> int:
         """How many ticks of the loop there are from one frame to the next."""
         return 1 if self.rate_hz is None else max(1, round(1 / (self.rate_hz * period_s)))

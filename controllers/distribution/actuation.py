@@ -23,7 +23,7 @@ from granite.config.records import Array, Command, Demand, Reference, State
 from granite.config.testbed import Testbed
 from granite.controllers.model import ControlModel
 from granite.controllers.thrusters.bank import ThrusterBank
-from granite.mrds.compilation import compile_functions
+from granite.mrds.compilation import compile_once
 from granite.mrds.dynamics import solve
 
 
@@ -48,7 +48,7 @@ class Actuation:
         n_direct = len(bed.direct_actuators)
         self._at_rest, self._direct_rest = rest[: len(rest) - n_direct], rest[len(rest) - n_direct :]
         self._no_thrust = np.zeros(len(bed.thrusters))
-        self._deliver = compile_functions("delivered", [_delivered(model)])["delivered"].run
+        self._deliver = compile_once("delivered", bed.fingerprint, lambda: [_delivered(model)])["delivered"].run
 
     def allocate(self, state: State, reference: Reference, demand: Demand) -> Command:
         """Set points of all actuators for the demand, and the thrust that will come of it."""

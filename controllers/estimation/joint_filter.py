@@ -14,7 +14,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import block_diag, expm, solve_discrete_are
 
 from granite.config.devices.joint_sensors import JointSensors
 from granite.config.records import Array
@@ -40,6 +39,8 @@ class JointFilter(NamedTuple):
 
 def joint_filter(sensors: JointSensors, process_noise: float, period: float) -> JointFilter:
     """The steady-state Kalman filter of these sensors; process noise as density [rad/s^2/sqrt(Hz)]."""
+    from scipy.linalg import solve_discrete_are  # only where the estimator is written anew
+
     A, B, C = _continuous(sensors.filter_a_rad_s, sensors.filter_b_rad_s)
     F, G, Q = _discretised(A, B, process_noise, period)
     step = sensors.range_rad / 2**sensors.converter_bits
@@ -54,7 +55,7 @@ def joint_filter(sensors: JointSensors, process_noise: float, period: float) -> 
 
 def _continuous(a: float, b: float) -> tuple[Array, Array, Array]:
     """State matrix, input column and output matrix; without a filter the rate itself is measured."""
-    if a == 0 or b == 0:
+    if not (a > 0 and b > 0):
         return np.array([[0.0, 1.0], [0.0, 0.0]]), np.array([0.0, 1.0]), np.eye(2)
     A = np.array([[0.0, 1, 0, 0], [0, 0, 0, 0], [0, a, -a, 0], [0, 0, b, -b]])
     return A, np.array([0.0, 1, 0, 0]), np.array([[1.0, 0, 0, 0], [0, 0, 0, 1]])
@@ -62,6 +63,8 @@ def _continuous(a: float, b: float) -> tuple[Array, Array, Array]:
 
 def _discretised(A: Array, B: Array, density: float, period: float) -> tuple[Array, Array, Array]:
     """Transition, input held over the period, and noise covariance over it (Van Loan)."""
+    from scipy.linalg import block_diag, expm
+
     n = len(A)
     augmented = expm(np.block([[A, B[:, None]], [np.zeros((1, n + 1))]]) * period)
     noise = density**2 * np.outer(B, B)

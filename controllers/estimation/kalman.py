@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from struct import Struct
 
+import casadi as ca
 import numpy as np
 
 from granite.config.base import Positive
@@ -17,10 +18,10 @@ from granite.config.parts import PartTable, find
 from granite.config.records import Array, Frame, Sample, State
 from granite.controllers.estimation.joint_filter import joint_filter
 from granite.controllers.estimation.pose_filter import PoseFilter
-from granite.controllers.estimation.prediction import Joints, known_joints, n_states, prediction
+from granite.controllers.estimation.prediction import known_joints, n_extra, n_states, prediction
 from granite.controllers.model import ControlModel
 from granite.controllers.thrusters.delivery import build_delivery
-from granite.mrds.compilation import compile_functions
+from granite.mrds.compilation import compile_once
 from granite.mrds.kernel import Buffer
 
 
@@ -44,14 +45,14 @@ class KalmanEstimator:
         self._period, self._n = bed.loop.period_s, model.n
         names, actuators = list(bed.sensors), list(bed.actuators)
         self._n_sensors = len(names)
-        joints = _joint_filters(options, model)
+        joints = _joint_sensors(model)
         self._joints: list[_JointReading] = []
         first_extra = 2 * model.n
-        for name, (sensors, filters) in joints.items():
+        for name, sensors in joints.items():
             known = known_joints(model, sensors)
-            self._joints.append(_JointReading(names.index(name), known, model.n, first_extra, filters.n_extra))
-            first_extra += filters.n_extra * len(known)
-        self._end_x = n_states(model, joints)
+            self._joints.append(_JointReading(names.index(name), known, model.n, first_extra, n_extra(sensors)))
+            first_extra += n_extra(sensors) * len(known)
+        self._end_x = n_states(model, joints.values())
         self._end_deviation = self._end_x + self._n
         poses = _pose_filters(options, model, self._end_x)
         self._poses = [(names.index(name), pose) for name, pose in poses.items()]
@@ -61,7 +62,13 @@ class KalmanEstimator:
             (actuators.index(name), build_delivery(device, throttles, self._period))
             for name, device in bed.devices_of(Thrusters).items()
         ]
-        self._run = compile_functions("estimator", [prediction(model, joints, poses)])["prediction"].run
+
+        def write() -> list[ca.Function]:
+            noise = options.joint_rad_s2_per_rthz
+            filters = {name: (s, joint_filter(s, noise, self._period)) for name, s in joints.items()}
+            return [prediction(model, filters, poses)]
+
+        self._run = compile_once("estimator", bed.fingerprint, write)["prediction"].run
         self._numbers = Struct(f"{len(joints) + len(poses)}d").pack
         self._ages = Struct(f"{self._n_sensors}d").pack
         # New arrays in every tick, so that the state may show parts of them.
@@ -164,13 +171,10 @@ def _finite(values: Array) -> bool:
     return math.isfinite(sum(values.tolist()))
 
 
-def _joint_filters(options: KalmanEstimator.Options, model: ControlModel) -> Joints:
-    """Of every device with joints that the controller knows."""
-    found, noise = {}, options.joint_rad_s2_per_rthz
-    for name, sensors in model.bed.devices_of(JointSensors).items():
-        if known_joints(model, sensors):
-            found[name] = sensors, joint_filter(sensors, noise, model.bed.loop.period_s)
-    return found
+def _joint_sensors(model: ControlModel) -> dict[str, JointSensors]:
+    """Every device that measures a joint which the controller knows."""
+    sensors = model.bed.devices_of(JointSensors).items()
+    return {name: device for name, device in sensors if known_joints(model, device)}
 
 
 def _pose_filters(options: KalmanEstimator.Options, model: ControlModel, n_x: int) -> dict[str, PoseFilter]:

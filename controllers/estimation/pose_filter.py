@@ -22,7 +22,7 @@ import casadi as ca
 import numpy as np
 
 from granite.config.records import Array
-from granite.mrds.compilation import compile_functions
+from granite.mrds.compilation import compile_once
 
 #: how far back a pose may reach [s]
 MEMORY_S = 1.0
@@ -55,10 +55,13 @@ class PoseFilter:
         self._R = noise**2 + 1e-16
         process = process_noise**2
         self.root = root
-        #: (covariance, time since then) -> one standard deviation of the pose
-        self.deviation_function = _deviation(process)
-        update = _update(process, self._R, root.start, n, n_x)
-        kernels = compile_functions("pose_filter", [self.deviation_function, update])
+        self._process = process
+
+        def write() -> list[ca.Function]:
+            return [self.deviation_function, _update(process, self._R, root.start, n, n_x)]
+
+        key = repr((process.tolist(), self._R.tolist(), root, n, n_x))
+        kernels = compile_once("pose_filter", key, write)
         self._deviation, self._update = kernels["deviation"].run, kernels["update"].run
         self._n_x, self._n = n_x, n
         self._keep = int(MEMORY_S / period) + 2
@@ -79,6 +82,11 @@ class PoseFilter:
         self.exposed = math.nan
         #: of position (3), of position with velocity (3), of velocity (3), at the last exposure
         self.covariance: Array = np.zeros(9)
+
+    @property
+    def deviation_function(self) -> ca.Function:
+        """(covariance, time since then) -> one standard deviation of the pose."""
+        return _deviation(self._process)
 
     def deviation(self, t: float) -> Array:
         """One standard deviation of the pose at time t."""

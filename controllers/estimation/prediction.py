@@ -8,7 +8,7 @@ also gets its measurement update here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import casadi as ca
 import numpy as np
@@ -22,10 +22,14 @@ from granite.controllers.model import ControlModel
 Joints = Mapping[str, tuple[JointSensors, JointFilter]]
 
 
-def n_states(model: ControlModel, joints: Joints) -> int:
+def n_states(model: ControlModel, joints: Iterable[JointSensors]) -> int:
     """How many numbers x has."""
-    extra = (filters.n_extra * len(known_joints(model, sensors)) for sensors, filters in joints.values())
-    return 2 * model.n + sum(extra)
+    return 2 * model.n + sum(n_extra(sensors) * len(known_joints(model, sensors)) for sensors in joints)
+
+
+def n_extra(sensors: JointSensors) -> int:
+    """How many states the filter of a joint has beside angle and rate: those of the sensor's rate filter."""
+    return 2 if sensors.has_rate_filter else 0
 
 
 def known_joints(model: ControlModel, sensors: JointSensors) -> list[tuple[int, int]]:
@@ -42,7 +46,10 @@ def prediction(model: ControlModel, joints: Joints, poses: Mapping[str, PoseFilt
     of the pose filters. `motions` are pose, velocity and acceleration of each root with a pose, as filters keep them.
     """
     n, period = model.n, model.bed.loop.period_s
-    x, torque = ca.SX.sym("x", n_states(model, joints)), ca.SX.sym("tau", len(model.driven))
+    x, torque = (
+        ca.SX.sym("x", n_states(model, [sensors for sensors, _ in joints.values()])),
+        ca.SX.sym("tau", len(model.driven)),
+    )
     opening = ca.SX.sym("opening", len(model.bed.thrusters))
     measured = ca.SX.sym("measured", sum(2 * len(sensors.joints) for sensors, _ in joints.values()))
     numbers, covariances = ca.SX.sym("numbers", len(joints) + len(poses)), ca.SX.sym("P", 9 * len(poses))

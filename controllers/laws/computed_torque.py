@@ -21,7 +21,7 @@ from granite.config.errors import InputError, one_of
 from granite.config.parts import PartTable
 from granite.config.records import Demand, Reference, State
 from granite.controllers.model import ControlModel
-from granite.mrds.compilation import compile_functions
+from granite.mrds.compilation import compile_once
 
 if TYPE_CHECKING:
     from granite.config.testbed import Testbed
@@ -80,7 +80,9 @@ class ComputedTorque:
         ).reshape(-1, 2)
         #: gains in force, which may be changed between two ticks
         self.stiffness, self.damping = gains[:, 0].copy(), gains[:, 1].copy()
-        self._run = compile_functions("computed_torque", [_function(model)])["computed_torque"].run
+        self._run = compile_once("computed_torque", model.bed.fingerprint, lambda: [_function(model)])[
+            "computed_torque"
+        ].run
         self._n = model.n
 
     def control(self, state: State, reference: Reference) -> Demand:

@@ -18,7 +18,7 @@ import casadi as ca
 import numpy as np
 
 from granite.config.records import Array
-from granite.mrds.compilation import compile_functions, mode
+from granite.mrds.compilation import compile_once, mode
 from granite.mrds.kernel import Kernel
 
 _TIMES = Struct("2d").pack
@@ -51,11 +51,14 @@ class MinimumJerk:
 @cache
 def compiled(n: int, mode: str) -> Kernel:
     """(start, amplitude, [tau; duration]) -> position, rate, acceleration of n coordinates; one for all segments."""
+    return compile_once("minimum_jerk", str(n), lambda: [_function(n)])["minimum_jerk"]
+
+
+def _function(n: int) -> ca.Function:
     start, amplitude = ca.SX.sym("start", n), ca.SX.sym("amplitude", n)
     tau, duration = ca.SX.sym("tau"), ca.SX.sym("duration")
     square, left = tau * tau, 1 - tau
     q = start + amplitude * (square * tau * (10 + tau * (6 * tau - 15)))
     u = amplitude * (30 * square * left * left / duration)
     a = amplitude * (60 * tau * left * (1 - 2 * tau) / (duration * duration))
-    function = ca.Function("minimum_jerk", [start, amplitude, ca.vertcat(tau, duration)], [q, u, a])
-    return compile_functions("minimum_jerk", [function])["minimum_jerk"]
+    return ca.Function("minimum_jerk", [start, amplitude, ca.vertcat(tau, duration)], [q, u, a])

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from scipy.linalg import block_diag, eigh
 
 from granite.config.modules import Flexible
 from granite.mrds.flexible.shapes import Shape, bending_shapes, twisting_shapes
@@ -22,7 +21,7 @@ from granite.mrds.kernel import Array
 from granite.mrds.tolerances import INTEGRAL_ROUNDING
 
 #: Gauss points: the fastest integrand has four times the waves of the sixth mode
-_X, _W = np.polynomial.legendre.leggauss(80)
+_POINTS = 80
 
 
 @dataclass(frozen=True)
@@ -64,6 +63,8 @@ def integrals(link: Flexible) -> Integrals:
     rates = np.array([s(x, 1) for s in twisting]).reshape(len(twisting), len(x))
     stiffness.append((link.gj_n_m2 or 0.0) * _clean((rates * w) @ rates.T))
     damping.append(_damping(link, stiffness[-1], roll[1:, 1:]))
+    from scipy.linalg import block_diag  # takes longer to import than a rigid robot takes to start
+
     return Integrals(_pairs(shapes), _clean(mass), _clean(roll), block_diag(*stiffness), block_diag(*damping))
 
 
@@ -95,13 +96,16 @@ def _pairs(shapes: tuple[Shape, ...]) -> tuple[tuple[int, int], ...]:
 
 def _gauss(end: float | Array) -> tuple[Array, Array]:
     """Points and weights for an integral from 0 to `end`."""
-    return end * (_X + 1) / 2, end * _W / 2
+    x, w = _legendre()
+    return end * (x + 1) / 2, end * w / 2
 
 
 def _damping(link: Flexible, K: Array, M: Array) -> Array:
     """Material damping, or the damping with the same ratio for each mode of the free link, M a" + D a' + K a = 0."""
     if link.damping_ratio == 0 or not len(K):
         return link.material_damping_s * K
+    from scipy.linalg import eigh
+
     square, V = eigh(K, M)  # V^T M V = 1
     D: Array = M @ V @ np.diag(2 * link.damping_ratio * np.sqrt(square)) @ V.T @ M
     return _clean(D)
@@ -112,3 +116,10 @@ def _clean(matrix: Array) -> Array:
     size = np.sqrt(np.diag(matrix))
     cleaned: Array = np.where(np.abs(matrix) > INTEGRAL_ROUNDING * np.outer(size, size), (matrix + matrix.T) / 2, 0.0)
     return cleaned
+
+
+@cache
+def _legendre() -> tuple[Array, Array]:
+    """Points and weights from -1 to 1."""
+    x, w = np.polynomial.legendre.leggauss(_POINTS)
+    return x, w

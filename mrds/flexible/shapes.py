@@ -11,7 +11,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.optimize import brentq
 
 from granite.config.modules import Flexible
 from granite.mrds.kernel import Array
@@ -106,5 +105,7 @@ def _clamped(shape: Shape) -> Shape:
 
 def _root(function: Callable[[float], float], after: int) -> float:
     """The root between `after` and `after + 1` times pi."""
+    from scipy.optimize import brentq  # takes longer to import than a rigid robot takes to start
+
     root: float = brentq(function, after * math.pi, (after + 1) * math.pi, xtol=1e-15, rtol=1e-15)
     return root
