@@ -46,10 +46,8 @@ def prediction(model: ControlModel, joints: Joints, poses: Mapping[str, PoseFilt
     of the pose filters. `motions` are pose, velocity and acceleration of each root with a pose, as filters keep them.
     """
     n, period = model.n, model.bed.loop.period_s
-    x, torque = (
-        ca.SX.sym("x", n_states(model, [sensors for sensors, _ in joints.values()])),
-        ca.SX.sym("tau", len(model.driven)),
-    )
+    x = ca.SX.sym("x", n_states(model, [sensors for sensors, _ in joints.values()]))
+    torque = ca.SX.sym("tau", len(model.driven))
     opening = ca.SX.sym("opening", len(model.bed.thrusters))
     measured = ca.SX.sym("measured", sum(2 * len(sensors.joints) for sensors, _ in joints.values()))
     numbers, covariances = ca.SX.sym("numbers", len(joints) + len(poses)), ca.SX.sym("P", 9 * len(poses))

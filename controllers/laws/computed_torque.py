@@ -80,9 +80,8 @@ class ComputedTorque:
         ).reshape(-1, 2)
         #: gains in force, which may be changed between two ticks
         self.stiffness, self.damping = gains[:, 0].copy(), gains[:, 1].copy()
-        self._run = compile_once("computed_torque", model.bed.fingerprint, lambda: [_function(model)])[
-            "computed_torque"
-        ].run
+        kernels = compile_once("computed_torque", model.bed.fingerprint, lambda: [_function(model)])
+        self._run = kernels["computed_torque"].run
         self._n = model.n
 
     def control(self, state: State, reference: Reference) -> Demand:
