@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,8 +11,16 @@ import casadi as ca
 import numpy as np
 import pytest
 
+import granite
 from granite.mrds import compilation
-from granite.mrds.compilation import CompilationError, cache_directory, compile_functions, find_compiler, mode
+from granite.mrds.compilation import (
+    CompilationError,
+    cache_directory,
+    compile_functions,
+    compile_once,
+    find_compiler,
+    mode,
+)
 from granite.mrds.kernel import Array, Kernel
 from tests.mrds.model import functions
 from tests.peers.random_trees import random_module
@@ -79,8 +86,9 @@ def test_without_a_compiler_functions_still_run(cache: Path, monkeypatch: pytest
     assert not cache.exists()
 
 
-def test_a_machine_without_a_compiler_falls_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shutil, "which", lambda name: None)
+def test_a_machine_without_a_compiler_falls_back(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("CC", raising=False)
     assert mode() == "virtual machine"
     assert swung(make())
 
@@ -222,3 +230,52 @@ def test_the_compiler_named_by_cc_comes_first(tmp_path: Path, monkeypatch: pytes
     monkeypatch.delenv("GRANITE_NO_COMPILER", raising=False)
     assert find_compiler() == str(own)
     assert os.access(str(find_compiler()), os.X_OK)
+
+
+# --- functions that are written only where the cache lacks them
+
+
+def once(key: str, factor: float, written: list[str]) -> float:
+    """A number that the function of a key gives, whatever is asked for now."""
+
+    def write() -> list[ca.Function]:
+        written.append(key)
+        x = ca.SX.sym("x")
+        return [ca.Function("scaled", [x], [factor * x])]
+
+    return float(compile_once("scaling", key, write)["scaled"].run((np.ones(1),))[0])
+
+
+@needs_compiler
+def test_what_the_cache_has_is_not_written_in_symbols_again(cache: Path) -> None:
+    written: list[str] = []
+    assert [once("twice", 2.0, written), once("twice", 2.0, written), once("thrice", 3.0, written)] == [2.0, 2.0, 3.0]
+    assert written == ["twice", "thrice"]
+
+
+@needs_compiler
+def test_another_code_of_granite_writes_its_functions_again(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    written: list[str] = []
+    once("twice", 2.0, written)
+    monkeypatch.setattr(compilation, "_own_code", lambda: "another one")
+    assert once("twice", 4.0, written) == 4.0
+    assert len(written) == 2
+
+
+@needs_compiler
+@pytest.mark.parametrize("damage", ["", "{", "[1, 2]", '["gone.so", ["scaled"]]'])
+def test_a_damaged_entry_is_written_again(cache: Path, damage: str) -> None:
+    written: list[str] = []
+    once("twice", 2.0, written)
+    [entry] = cache.glob("*.json")
+    entry.write_text(damage)
+    assert once("twice", 2.0, written) == 2.0
+    assert once("twice", 2.0, written) == 2.0
+    assert len(written) == 2
+
+
+def test_the_code_of_granite_is_all_of_it() -> None:
+    seen: list[str] = []
+    for folder, _, files in os.walk(Path(granite.__file__).parent, followlinks=True):
+        seen += [file for file in files if file.endswith(".py") and folder]
+    assert {"tree.py", "kalman.py", "limits.py", "forces.py", "testbed.py", "device_set.py"} <= set(seen)
