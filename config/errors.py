@@ -69,6 +69,10 @@ class LogError(InputError):
     """A log can't be written or read; the sentence names it."""
 
 
+class CompilationError(GraniteError):
+    """The compiler refused generated code: a fault of ours or of the compiler, with its own words inside."""
+
+
 class PlantLostError(GraniteError):
     """The simulated plant has left what its model can describe; the message says how."""
 

@@ -28,14 +28,11 @@ from typing import Any
 
 import casadi as ca
 
+from granite.config.errors import CompilationError as CompilationError
 from granite.mrds.kernel import Kernel
 
 #: generated code is one straight line: -O1 runs as fast as -O3 and compiles in less than half the time
 FLAGS = ("-O1", "-march=native", "-ffp-contract=off", "-fno-math-errno", "-fPIC", "-shared")
-
-
-class CompilationError(Exception):
-    """The compiler refused generated code: a fault of ours or of the compiler, with its own words inside."""
 
 
 def compile_functions(name: str, functions: Iterable[ca.Function]) -> dict[str, Kernel]:

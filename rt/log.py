@@ -21,6 +21,7 @@ from mcap.writer import MCAP0_MAGIC
 
 from granite.config.errors import InputError
 from granite.config.loader import from_json
+from granite.config.paths import missing_part
 from granite.config.records import Array
 from granite.config.testbed import Testbed
 from granite.rt.channels import Channels, read_layout
@@ -121,7 +122,8 @@ def read_log(path: Path | str) -> Log:
         with open(path, "rb") as file:
             content = _read(file, path)
     except OSError as error:
-        raise InputError(f"log '{path}' can't be read: {error.strerror}") from error
+        reason = error.strerror if Path(path).parent.is_dir() else missing_part(Path(path))
+        raise InputError(f"log '{path}' can't be read: {reason}") from error
     if content.info is None:
         if content.complete:
             raise InputError(f"log '{path}' is an MCAP file, but not one that Granite wrote")

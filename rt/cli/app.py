@@ -10,8 +10,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from granite.config.errors import InputError, expected_one_of
-from granite.mrds.compilation import CompilationError
+from granite.config.errors import CompilationError, InputError, expected_one_of
 from granite.rt.cli.endings import BAD_INPUT, DONE, EXIT_CODES, FAULT, STOPPED, end
 from granite.rt.cli.logs import plot, replay
 from granite.rt.cli.machine import doctor
@@ -22,6 +21,15 @@ from granite.rt.cli.testbeds import list_beds, modes, show
 #: what Typer makes of Ctrl-C
 _INTERRUPTED = 130
 _START = "Start with: granite sim free-flyer"
+#: commands of the design that are still to be written, and what to use until then
+_TO_COME = {
+    "run": "granite sim BED --realtime, with simulated devices",
+    "rehearse": "granite sim BED --realtime, with simulated devices",
+    "tune": "granite sim BED --set KEY=VALUE, then granite compare",
+    "console": "granite sim BED --set KEY=VALUE before the run",
+    "calibrate": "the values of the data sheets in the testbed",
+    "identify": "the values of the data sheets in the testbed",
+}
 
 
 class _Commands(TyperGroup):
@@ -30,6 +38,9 @@ class _Commands(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The command that the first argument names."""
         known = self.list_commands(ctx)
+        if args[0] in _TO_COME:
+            instead = _TO_COME[args[0]]
+            raise InputError(f"'granite {args[0]}' is not there yet, use {instead}")
         if args[0] not in known:
             raise InputError(f"no command '{args[0]}', {expected_one_of(args[0], known)}")
         return super().resolve_command(ctx, args)

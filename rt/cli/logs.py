@@ -56,6 +56,6 @@ def plot(
 
     recorded = read_log(log)
     path = picture or log.with_suffix(".png")
-    refuse_output("picture", path, ".png", overwrite)
+    refuse_output("picture", path, (".png",), overwrite)
     plot_log(recorded, path, overwrite=overwrite)
     out.print(f"picture: {path}", soft_wrap=True)

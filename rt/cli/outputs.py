@@ -5,22 +5,23 @@ from __future__ import annotations
 import contextlib
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from granite.config.errors import InputError
+from granite.config.paths import missing_part
 
 
-def refuse_output(what: str, path: Path, suffix: str, overwrite: bool) -> None:
+def refuse_output(what: str, path: Path, suffixes: Sequence[str], overwrite: bool) -> None:
     """Before any work is done: a file that can't be written, or that would be lost."""
-    if path.suffix.lower() != suffix:
-        raise InputError(f"{what} '{path}': expected a name that ends in {suffix}")
+    if path.suffix.lower() not in suffixes:
+        raise InputError(f"{what} '{path}': expected a name that ends in {' or '.join(suffixes)}")
     if not str(path).isprintable():
         raise InputError(f"{what} '{path}': expected a name of printable characters")
     if path.is_dir():
         raise InputError(f"{what} '{path}' is a directory: expected a file")
     if not path.parent.is_dir():
-        raise InputError(f"{what} '{path}' can't be written: there is no directory '{path.parent}'")
+        raise InputError(f"{what} '{path}' can't be written: {missing_part(path)}")
     if path.exists() and not overwrite:
         raise InputError(f"{what} '{path}' exists: expected a new name, or --overwrite")
 

@@ -41,7 +41,7 @@ def sim(
     asked = [*(overrides or []), *(["simulation.audit=true"] if audit else [])]
     testbed = _load(bed, asked, duration, seed)
     if log is not None:
-        refuse_output("log", log, ".mcap", overwrite)
+        refuse_output("log", log, (".mcap",), overwrite)
     with contextlib.nullcontext(log) if log is not None else new_log(testbed.name) as path, named(bed, testbed):
         summary = simulate(
             testbed,
