@@ -14,6 +14,7 @@ from granite.config.errors import CompilationError, InputError, expected_one_of
 from granite.rt.cli.endings import BAD_INPUT, DONE, EXIT_CODES, FAULT, STOPPED, end
 from granite.rt.cli.logs import plot, replay
 from granite.rt.cli.machine import doctor
+from granite.rt.cli.new import new
 from granite.rt.cli.screen import out
 from granite.rt.cli.simulation import sim
 from granite.rt.cli.testbeds import list_beds, modes, show
@@ -58,6 +59,7 @@ app = typer.Typer(
 )
 app.command("list", short_help="The testbeds that come with Granite")(list_beds)
 app.command(short_help="What a testbed is")(show)
+app.command(short_help="Write a testbed of your own from a few answers")(new)
 app.command(short_help="Run a testbed on the simulated plant", epilog=EXIT_CODES)(sim)
 app.command(short_help="Run a log again and compare every bit", epilog=EXIT_CODES)(replay)
 app.command(short_help="Draw a log")(plot)
