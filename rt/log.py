@@ -38,7 +38,7 @@ from granite.rt.mcap_file import (
 )
 
 #: what a record that was cut or spoilt can raise
-_BROKEN = (McapError, ValueError, KeyError, struct.error, zstandard.ZstdError, OverflowError, MemoryError)
+BROKEN = (McapError, ValueError, KeyError, struct.error, zstandard.ZstdError, OverflowError, MemoryError)
 #: a record in a chunk: opcode, length, and of a message the channel; then sequence, two times and the data
 _RECORD = struct.Struct("<BQH")
 _BODY = 9
@@ -215,7 +215,7 @@ def _read(file: IO[bytes], path: Path | str) -> _Content:
         raise InputError(f"'{path}' is not an MCAP file: expected a log that Granite wrote")
     file.seek(0)
     content = _Content()
-    with contextlib.suppress(*_BROKEN):  # what follows can't be read, and `complete` stays False
+    with contextlib.suppress(*BROKEN):  # what follows can't be read, and `complete` stays False
         for record in _Reader(file, emit_chunks=True, validate_crcs=True).records:
             content.add(record)
         content.complete = True

@@ -15,6 +15,7 @@ from granite.rt.cli.endings import BAD_INPUT, DONE, EXIT_CODES, FAULT, STOPPED, 
 from granite.rt.cli.logs import plot, replay
 from granite.rt.cli.machine import doctor
 from granite.rt.cli.new import new
+from granite.rt.cli.runs import compare, runs
 from granite.rt.cli.screen import out
 from granite.rt.cli.simulation import sim
 from granite.rt.cli.testbeds import list_beds, modes, show
@@ -63,6 +64,8 @@ app.command(short_help="Write a testbed of your own from a few answers")(new)
 app.command(short_help="Run a testbed on the simulated plant", epilog=EXIT_CODES)(sim)
 app.command(short_help="Run a log again and compare every bit", epilog=EXIT_CODES)(replay)
 app.command(short_help="Draw a log")(plot)
+app.command(short_help="The logs in a folder, the newest last")(runs)
+app.command(short_help="Runs side by side")(compare)
 app.command(short_help="Frequencies, damping and shapes of a testbed")(modes)
 app.command(short_help="What this machine allows")(doctor)
 
