@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from pydantic import Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from granite.config.base import Direction, Name, NotNegative, Positive, Table, Vector, refuse_out_of_plane, refuse_twice
 from granite.config.coordinates import Coordinate
@@ -27,10 +27,14 @@ class Valve(Table):
 class Thruster(Table):
     """A cold-gas nozzle: `direction` is the force on the body, not the jet."""
 
+    # In a file the thrust may be left out where the device has one for all.
+    model_config = ConfigDict(json_schema_extra={"required": ["name", "position_m", "direction"]})
+
     name: Name
     position_m: Vector
     direction: Direction
     thrust_n: Positive
+    #: gives no thrust, and the controller knows
     failed: bool = False
 
 

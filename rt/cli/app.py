@@ -16,6 +16,7 @@ from granite.rt.cli.logs import plot, replay
 from granite.rt.cli.machine import doctor
 from granite.rt.cli.new import new
 from granite.rt.cli.runs import compare, runs
+from granite.rt.cli.schema import schema
 from granite.rt.cli.screen import out
 from granite.rt.cli.simulation import sim
 from granite.rt.cli.testbeds import list_beds, modes, show
@@ -67,6 +68,7 @@ app.command(short_help="Draw a log")(plot)
 app.command(short_help="The logs in a folder, the newest last")(runs)
 app.command(short_help="Runs side by side")(compare)
 app.command(short_help="Frequencies, damping and shapes of a testbed")(modes)
+app.command(short_help="The JSON Schema of a testbed, for editors")(schema)
 app.command(short_help="What this machine allows")(doctor)
 
 

@@ -109,11 +109,11 @@ def _write(file: Path, urdf: Path | None, answers: Answers) -> None:
     from granite.config.loader import load
     from granite.rt.new_testbed.move import plan
     from granite.rt.new_testbed.robot import built, from_urdf
-    from granite.rt.new_testbed.text import testbed_text
+    from granite.rt.new_testbed.text import bed_text
 
     robot = built(answers) if urdf is None else from_urdf(urdf, answers)
     relative = None if urdf is None else os.path.relpath(urdf, file.parent)
-    text = testbed_text(file.stem, answers, robot, plan(answers, robot), relative)
+    text = bed_text(file.stem, answers, robot, plan(answers, robot), relative)
     unfinished = file.with_name(f".granite-{os.getpid()}.toml")
     try:
         unfinished.write_text(text, encoding="utf-8")

@@ -19,7 +19,7 @@ _GAINS = {
 }
 
 
-def testbed_text(name: str, answers: Answers, robot: Robot, move: Move, urdf: str | None) -> str:
+def bed_text(name: str, answers: Answers, robot: Robot, move: Move, urdf: str | None) -> str:
     """The testbed; `urdf` is the path of the robot's file from the testbed's folder."""
     waypoint = {"duration_s": float(move.duration_s), "hold_s": float(HOLD_S), "target": move.target}
     lines = [
