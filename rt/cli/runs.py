@@ -15,13 +15,14 @@ from granite.rt.cli.screen import out, print_json
 
 
 def runs(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="where the logs are")] = Path("runs"),
+    folder: Annotated[Path | None, typer.Argument(metavar="FOLDER", help="where the logs are; default: runs")] = None,
     as_json: AsJson = False,
 ) -> None:
     """The logs in a folder, the newest last: testbed, changes, when, how long, how it ended and the final error."""
     from granite.rt.overview import Overview, read_overview
     from granite.rt.report.runs import runs_json, runs_lines
 
+    folder = folder or Path("runs")
     if not folder.is_dir():
         raise InputError(missing_part(folder / "log"), expected="a directory with logs; granite sim BED makes runs/")
     found: list[Overview] = []
