@@ -24,13 +24,9 @@ class Overview(NamedTuple):
     info: dict[str, str]
     #: the loop's own summary; None where it did not live to give one
     summary: dict[str, Any] | None
+    #: what was changed in the testbed for this run
+    changes: list[str]
     when: datetime
-
-    @property
-    def changes(self) -> list[str]:
-        """What was changed in the testbed for this run."""
-        found: list[str] = json.loads(self.info.get("changes", "[]"))
-        return found
 
 
 def read_overview(path: Path) -> Overview:
@@ -45,9 +41,14 @@ def read_overview(path: Path) -> Overview:
     if info is None or info.get("format") != FORMAT:
         read_log(path)  # which says what is wrong with it
         raise InputError(f"log '{path}' has no metadata of Granite")
-    # A virtual run begins at zero, whenever it is made.
-    start_s = int(info.get("start_ns", "0")) * 1e-9
-    return Overview(path, info, summary, datetime.fromtimestamp(start_s or modified).astimezone())
+    try:
+        # A virtual run begins at zero, whenever it is made.
+        start_s = int(info.get("start_ns", "0")) * 1e-9
+        when = datetime.fromtimestamp(start_s or modified).astimezone()
+        changes = [str(change) for change in json.loads(info.get("changes", "[]"))]
+    except (ValueError, TypeError, OverflowError, OSError) as error:
+        raise InputError(f"log '{path}' has damaged metadata: expected those it was written with") from error
+    return Overview(path, info, summary, changes, when)
 
 
 def final_error(summary: dict[str, Any] | None) -> dict[str, float]:
@@ -68,7 +69,7 @@ def _indexed(file: IO[bytes]) -> tuple[dict[str, str] | None, dict[str, Any] | N
         info = next((record.metadata for record in reader.iter_metadata() if record.name == METADATA), None)
         messages = reader.iter_messages(topics=[SUMMARY])
         return info, next((json.loads(message.data) for _, _, message in messages), None)
-    except (*BROKEN, OSError, StopIteration):
+    except (*BROKEN, OSError, StopIteration, RuntimeError):
         return None
 
 

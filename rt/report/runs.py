@@ -28,7 +28,6 @@ def runs_lines(runs: Sequence[Overview], unreadable: Sequence[Unreadable], width
 
     if rows:
         yield line(_COLUMNS)
-        yield "─" * (sum(widths) + 2 * (len(widths) - 1))
     for run, row in zip(runs, rows, strict=True):
         yield line(row)
         facts = [run.info.get("bed", "?"), *run.changes]

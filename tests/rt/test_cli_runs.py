@@ -1,17 +1,21 @@
 """Many logs: what `granite runs` says of a folder of them, and what `granite compare` finds between some."""
 
+import contextlib
 import re
 import shutil
 import time
 from pathlib import Path
+from random import Random
 
 import pytest
 
+from granite.config.errors import InputError
 from granite.config.loader import load
 from granite.rt.api import metrics
 from granite.rt.log import read_log
 from granite.rt.overview import final_error, read_overview
 from granite.rt.plots.comparison import build_comparison
+from granite.rt.report.runs import runs_lines
 from granite.rt.run import simulate
 from tests.rt.command_line import granite, left_in, sentence_of
 
@@ -45,6 +49,21 @@ def test_an_overview_is_what_the_whole_log_says(logs):
     error = metrics(read_log(logs / "plain.mcap"))["tracking_error"]
     largest = max(error[name]["max_in_last_5_s"] for name in ("base_x", "base_y"))
     assert final_error(read_overview(logs / "plain.mcap").summary)["m"] == pytest.approx(largest)
+
+
+def test_a_spoilt_log_is_never_a_traceback(logs, tmp_path):
+    whole, random = (logs / "open.mcap").read_bytes(), Random(1)
+    for _ in range(150):
+        spoilt = bytearray(whole)
+        for _ in range(random.choice((1, 5, 50))):
+            # The front has the metadata, the end the index, and most of the file is rows.
+            anywhere, front, end = random.randrange(len(whole)), random.randrange(600), -random.randrange(1, 900)
+            at = random.choice((anywhere, front, end))
+            spoilt[at] = random.randrange(256)
+        path = tmp_path / "spoilt.mcap"
+        path.write_bytes(spoilt[: random.choice((len(whole), random.randrange(len(whole))))])
+        with contextlib.suppress(InputError):
+            list(runs_lines([read_overview(path)], [], 80))
 
 
 def test_a_run_in_real_time_has_the_time_of_its_start(logs):
