@@ -16,8 +16,8 @@ GOAL_S = 20.0
 READY = """
 import sys
 from granite.config.loader import load
-from granite.rt.run import Session
-Session(load(sys.argv[1]))
+from granite.rt.run import Run
+Run(load(sys.argv[1]))
 """
 
 

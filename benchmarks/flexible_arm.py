@@ -15,7 +15,7 @@ GOAL_US = 3.0
 
 
 def measure() -> Iterator[Result]:
-    module = load("mrds-2a").robot
+    module = load("mrds-2a").modules[0]
     compiled, interpreted = Model(module), Model(module)
     q, u, force = np.random.default_rng(0).normal(size=(3, compiled.n_u)) * 0.1
     expected = compiled.forward_dynamics(q, u, force).copy()

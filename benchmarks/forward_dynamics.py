@@ -16,7 +16,7 @@ from tests.peers.pinocchio_twin import PinocchioTwin
 
 
 def measure() -> Iterator[Result]:
-    module = load("two-arm-free-flyer").robot
+    module = load("two-arm-free-flyer").modules[0]
     model, ours = Model(module), PinocchioTwin(module)
     other = MujocoTwin(module)
     rng = np.random.default_rng(0)

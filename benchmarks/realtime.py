@@ -13,11 +13,10 @@ import numpy as np
 
 from benchmarks.result import Result
 from granite.config.loader import load
-from granite.rt.channels import Channels
 from granite.rt.clock import RealClock
 from granite.rt.memory import Memory
 from granite.rt.realtime import real_time
-from granite.rt.run import Session
+from granite.rt.run import Run
 
 ROUNDS, SECONDS = 3, 5
 CHANGES = [
@@ -36,12 +35,12 @@ def measure() -> Iterator[Result]:
     for _ in range(ROUNDS):
         if cyclictest:
             theirs.append(_cyclictest(cyclictest, bed.loop.priority))
-        session, channels = Session(bed), Channels(bed)
-        memory = Memory(channels, session.ticks)
+        run = Run(bed)
+        memory = Memory(run.channels, run.ticks)
         with real_time(bed.loop):
-            outcome = session.run(RealClock(bed.loop.spin_s), memory)
+            outcome = run.execute(RealClock(bed.loop.spin_s), memory)
         overruns += outcome.overruns
-        delay, due = (memory.rows[:, channels.column("/timing", key)] for key in ("delay_s", "scheduled_s"))
+        delay, due = (memory.rows[:, run.channels.column("/timing", key)] for key in ("delay_s", "scheduled_s"))
         delays.append(delay)
         # Ticks that began over the time they took.
         began, ended = due[0] + delay[0], due[-1] + delay[-1]

@@ -11,20 +11,20 @@ import numpy as np
 
 from benchmarks.result import Result
 from granite.config.loader import load
-from granite.rt.channels import STEPS, Channels
+from granite.config.records import STEPS
 from granite.rt.clock import RealClock
 from granite.rt.memory import Memory
 from granite.rt.realtime import real_time
-from granite.rt.run import Session
+from granite.rt.run import Run
 
 
 def measure() -> Iterator[Result]:
     bed = load("free-flyer", ["loop.period_s=0.001", "loop.duration_s=15.0"])
-    session, channels = Session(bed), Channels(bed)
-    memory = Memory(channels, session.ticks)
+    run = Run(bed)
+    memory = Memory(run.channels, run.ticks)
     with real_time(bed.loop):
-        session.run(RealClock(), memory)
-    steps = memory.rows[100:, channels.place("/timing", "steps")] * 1e6
+        run.execute(RealClock(), memory)
+    steps = memory.rows[100:, run.channels.place("/timing", "steps")] * 1e6
     whole = steps.sum(axis=1)
     rate = f"free-flyer at {1 / bed.loop.period_s:g} Hz, simulated devices"
     median, p99 = np.percentile(whole, [50, 99])

@@ -40,7 +40,8 @@ def assign(tree: dict[str, Any], path: Sequence[str], value: Any) -> None:
     for depth, element in enumerate(path[:-1]):
         key = _key(here, element, path[:depth])
         if isinstance(here, dict):
-            here.setdefault(key, {})
+            if here.get(key) is None:
+                here[key] = {}
             if isinstance(here[key], str) and element in PART_KEYS:  # a part that is named by its kind alone
                 here[key] = {"kind": here[key]}
         here = here[key]

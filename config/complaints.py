@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any, get_args
@@ -13,7 +14,7 @@ from granite.config.base import Table
 from granite.config.changes import label
 from granite.config.errors import InputError, one_of
 from granite.config.events import EVENTS, TimedEvent
-from granite.config.parts import FAMILIES, USUAL, PartTable, find, options_of, registry
+from granite.config.parts import FAMILIES, USUAL, PartTable, find, options_of
 from granite.config.testbed import Testbed
 
 #: the family of the parts below a key
@@ -146,8 +147,9 @@ def _table_at(location: Sequence[str | int], content: Any) -> type[Table]:
             family = _FAMILY_OF_KEY.get(str(element))
         if isinstance(content, dict):
             kind = content.get("kind", USUAL.get(family or "", element))
-            if table is PartTable and family is not None and kind in registry(family):
-                table = options_of(find(family, kind))
+            if table is PartTable and family is not None:
+                with contextlib.suppress(InputError):  # no such part: its own complaint
+                    table = options_of(find(family, str(kind)))
             elif table is TimedEvent:
                 table = EVENTS.get(str(kind), TimedEvent)
     return table

@@ -62,7 +62,8 @@ class InputError(GraniteError, ValueError):
             text += f"{', ' if text else ''}expected {self.expected}"
         if head:
             text = f"{head}{' ' if self.problem == _MISSING else ': '}{text}"
-        return f"{self.file}: {text}" if self.file else text
+        # One sentence on one line, whatever line breaks the input brought along.
+        return " ".join((f"{self.file}: {text}" if self.file else text).split())
 
 
 class LogError(InputError):

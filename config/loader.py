@@ -8,7 +8,6 @@ that a testbed is whole wherever it goes.
 
 from __future__ import annotations
 
-import copy
 import json
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,13 +19,16 @@ from pydantic import ValidationError
 
 from granite.config import changes
 from granite.config.complaints import complaint
+from granite.config.coordinates import Coordinate
 from granite.config.errors import InputError, expected_one_of, shown
 from granite.config.parts import FAMILIES, absolute
 from granite.config.paths import missing_part
+from granite.config.robots import fill_modules
 from granite.config.testbed import Testbed
-from granite.config.urdf import read_urdf
 
 _PRESETS = Path(__file__).parent / "testbeds"
+#: keys of a module that say what is read, and how
+_READING = ("urdf", "urdf_motors", "like", "dimension", "base")
 
 
 class _Change(NamedTuple):
@@ -92,8 +94,7 @@ def load(bed: str | Path, overrides: Sequence[str] | Mapping[str, Any] = ()) -> 
     source = " ".join([f"{bed} with", *(f"--set {override}" for override in overrides)]) if overrides else bed
     # A change to which robot is read, and how, comes before the changes to what was read.
     _apply(content, [change for change in asked if _is_about_reading(change.path)])
-    _read_robots(content, path.parent, source)
-    _copy_modules(content, source)
+    fill_modules(content, path.parent, source)
     _apply(content, [change for change in asked if not _is_about_reading(change.path)])
     return _check(_with_absolute_paths(content, path.parent), source)
 
@@ -120,16 +121,17 @@ def file_of(bed: str) -> Path:
     return _locate(bed)[0]
 
 
-def from_json(text: str, source: str = "stored configuration", *, opaque: bool = False) -> Testbed:
+def from_json(text: str, source: str = "stored configuration", *, looked_up: str | None = None) -> Testbed:
     """The testbed that `to_json` wrote; `source` says in errors where the text is from.
 
-    `opaque` takes parts as they stand whose code is not at hand: enough to read a log, not to run it.
+    A log is read without the code of a user's own parts: `looked_up` is `parts.BUILT_IN`, or `parts.DEVICES` where the
+    controllers' options do not matter. Other parts are taken as they stand; such a testbed can't be run.
     """
     try:
         content = json.loads(text)
     except (ValueError, RecursionError) as error:
         _refuse(source, f"{shown(text)} is cut off or damaged, expected JSON: {error}")
-    return _check(content, source, opaque)
+    return _check(content, source, looked_up)
 
 
 def to_json(bed: Testbed) -> str:
@@ -227,67 +229,7 @@ def _apply(content: dict[str, Any], asked: Sequence[_Change]) -> None:
 
 
 def _is_about_reading(path: Sequence[str]) -> bool:
-    return path[0] == "modules" and (len(path) < 3 or path[2] in ("urdf", "like", "dimension", "base"))
-
-
-def _read_robots(content: dict[str, Any], folder: Path, source: str) -> None:
-    """Put the robots from URDF files in the place of the files' names."""
-    modules = content.get("modules")
-    if not isinstance(modules, list):
-        return
-    for i, module in enumerate(modules):
-        if isinstance(module, dict) and "urdf" in module:
-            limits = _read_robot(module, f"modules.{changes.label(modules, i)}", folder, source)
-            if i == 0:
-                _guard(content, limits)
-
-
-def _read_robot(module: dict[str, Any], key: str, folder: Path, source: str) -> dict[str, dict[str, float]]:
-    """Add what the URDF holds to the module, before what the module has of its own; the limits of its joints."""
-    file, dimension, base = module.pop("urdf"), module.get("dimension"), module.get("base")
-    if not isinstance(file, str):
-        _refuse(source, f"{key}.urdf = {shown(file)}: expected text in quotes, the path to a URDF file")
-    if dimension not in ("planar", "spatial"):
-        _refuse(source, f"{key}.dimension = {shown(dimension)}: expected 'planar' or 'spatial'")
-    if base not in ("fixed", "floating"):
-        _refuse(source, f"{key}.base = {shown(base)}: expected 'fixed' or 'floating'")
-    try:
-        robot = read_urdf(folder / file, dimension, base)
-    except InputError as error:
-        _refuse(source, f"{key}.urdf: {error}")
-    for part, read in (("bodies", robot["bodies"]), ("joints", robot["joints"]), ("points", robot["points"])):
-        own = module.get(part, [])
-        # What is no list stays as it is, to be refused with all else that is wrong.
-        module[part] = read + own if isinstance(own, list) else own
-    return robot["limits"]
-
-
-def _copy_modules(content: dict[str, Any], source: str) -> None:
-    """Give each module that is like one before it everything of that one which it does not have itself."""
-    modules = content.get("modules")
-    known: dict[str, dict[str, Any]] = {}
-    for i, module in enumerate(modules if isinstance(modules, list) else []):
-        if not isinstance(module, dict):
-            continue
-        if (model := module.pop("like", None)) is not None:
-            key = f"modules.{changes.label(content['modules'], i)}.like"
-            if not isinstance(model, str) or model not in known:
-                _refuse(source, f"{key} = {shown(model)}: no module before it, {expected_one_of(str(model), known)}")
-            module.update({k: copy.deepcopy(v) for k, v in known[model].items() if k not in module})
-        if isinstance(name := module.get("name"), str):
-            known[name] = module
-
-
-def _guard(content: dict[str, Any], limits: dict[str, dict[str, float]]) -> None:
-    """Have the guard watch the limits of the robot's file on the joints for which the testbed has none."""
-    safety = content.get("safety")
-    if not isinstance(safety, dict) or not isinstance(safety.setdefault("joints", []), list):
-        return
-    guarded = [limit.get("joint") for limit in safety["joints"] if isinstance(limit, dict)]
-    keys = ("lower_rad", "upper_rad", "rate_rad_s")
-    for joint, limit in limits.items():
-        if joint not in guarded and all(key in limit for key in keys):
-            safety["joints"].append({"joint": joint} | {key: limit[key] for key in keys})
+    return path[0] == "modules" and (len(path) < 3 or path[2] in _READING)
 
 
 def plant_of(bed: Testbed) -> Testbed:
@@ -304,7 +246,15 @@ def plant_of(bed: Testbed) -> Testbed:
     source = f"{bed.name}: simulation.plant"
     _apply(content, [_Change(source, path, value) for path, value in changes.leaves(bed.simulation.plant)])
     content["simulation"]["plant"] = {}
-    return _check(content, source)
+    plant = _check(content, source)
+    if _signals(plant) != _signals(bed):
+        _refuse(source, "the plant has other coordinates or signals, expected the same with other values")
+    return plant
+
+
+def _signals(bed: Testbed) -> list[tuple[Coordinate, ...]]:
+    """Names and units of everything that a log has of the plant and of each device."""
+    return [bed.positions, bed.velocities, *(d.signals(bed) for d in (bed.sensors | bed.actuators).values())]
 
 
 def _with_absolute_paths(content: Any, folder: Path) -> Any:
@@ -321,9 +271,9 @@ def _with_absolute_paths(content: Any, folder: Path) -> Any:
     }
 
 
-def _check(content: Any, source: str, opaque: bool = False) -> Testbed:
+def _check(content: Any, source: str, looked_up: str | None = None) -> Testbed:
     try:
-        return Testbed.model_validate(content, context={"opaque": opaque})
+        return Testbed.model_validate(content, context={"looked_up": looked_up})
     except ValidationError as failure:
         raise complaint(failure, content).within(file=source) from None
 

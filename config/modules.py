@@ -5,51 +5,13 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import (
-    AfterValidator,
-    BeforeValidator,
-    Field,
-    ValidationError,
-    ValidationInfo,
-    ValidatorFunctionWrapHandler,
-    WrapValidator,
-    field_validator,
-    model_validator,
-)
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 
-from granite.config.base import Direction, Name, NotNegative, Positive, Table, Vector, refuse_out_of_plane, refuse_twice
+from granite.config.base import Name, NotNegative, Positive, Table, Vector, refuse_out_of_plane, refuse_twice
 from granite.config.errors import expected_one_of, shown
-
-#: ixx, iyy, izz, ixy, ixz, iyz
-SpatialInertia = tuple[float, float, float, float, float, float]
-
-
-def _one_number_or_six(value: object, check: ValidatorFunctionWrapHandler) -> float | SpatialInertia:
-    try:
-        inertia: float | SpatialInertia = check(value)
-    except ValidationError:
-        raise ValueError("expected a number, or in a spatial module ixx, iyy, izz, ixy, ixz, iyz") from None
-    return inertia
-
-
-Inertia = Annotated[float | SpatialInertia, WrapValidator(_one_number_or_six)]
-
-
-def _refuse_unphysical(inertia: float | SpatialInertia) -> None:
-    if isinstance(inertia, float):
-        if inertia <= 0:
-            raise ValueError("expected a number greater than 0")
-        return
-    ixx, iyy, izz, ixy, ixz, iyz = inertia
-    least, middle, greatest = np.linalg.eigvalsh([[ixx, ixy, ixz], [ixy, iyy, iyz], [ixz, iyz, izz]])
-    if least <= 1e-12 * abs(greatest):
-        raise ValueError("singular or indefinite, expected a positive definite matrix")
-    # The integral of x^2 over the mass is (Iyy + Izz - Ixx) / 2, and no real body has a negative one.
-    if least + middle < greatest * (1 - 1e-9):
-        raise ValueError(
-            f"no body has the principal moments {least:.6g}, {middle:.6g} and {greatest:.6g}, "
-            "expected none greater than the sum of the other two"
-        )
+from granite.config.inertia import Inertia, SpatialInertia, fault_of
+from granite.config.joints import Joint as Joint
+from granite.config.mobility import is_solid, massless_motion
 
 
 def _inner_lists_become_tuples(value: object) -> object:
@@ -161,7 +123,8 @@ class Body(Table):
 
     name: Name
     flexible: Flexible | None = None
-    mass_kg: float
+    #: 0 of a body that only joins two joints
+    mass_kg: NotNegative
     com_m: Vector = (0.0, 0.0)
     #: about the mass centre, in body axes: planar a number, spatial (ixx, iyy, izz, ixy, ixz, iyz)
     inertia_kg_m2: Inertia
@@ -175,40 +138,16 @@ class Body(Table):
             return {"mass_kg": 0.0, "inertia_kg_m2": 0.0, **content}
         return content
 
-    @field_validator("mass_kg")
-    @classmethod
-    def _weighs_something(cls, mass: float, info: ValidationInfo) -> float:
-        # A link that was refused itself is not in the data; nothing is said of its hub.
-        link = info.data.get("flexible", "refused") is not None
-        if link and mass < 0:
-            raise ValueError("expected a number of at least 0")
-        if not link and mass <= 0:
-            raise ValueError("expected a number greater than 0")
-        return mass
-
     @field_validator("inertia_kg_m2")
     @classmethod
-    def _resists_turning(cls, inertia: float | SpatialInertia, info: ValidationInfo) -> float | SpatialInertia:
-        if info.data.get("flexible", "refused") is None or np.any(inertia):
-            _refuse_unphysical(inertia)
+    def _is_possible(cls, inertia: float | SpatialInertia, info: ValidationInfo) -> float | SpatialInertia:
+        # A mass or a link that was refused itself is not in the data; nothing is said of the inertia.
+        mass, link = info.data.get("mass_kg", 1.0), info.data.get("flexible", "refused") is not None
+        if mass == 0 and not link and np.any(inertia):
+            raise ValueError("expected 0, for the body has no mass")
+        if fault := fault_of(mass, inertia):
+            raise ValueError(fault)
         return inertia
-
-
-class Joint(Table):
-    """A joint of one degree of freedom.
-
-    The child's frame is the parent's, moved by the origin, then the rotation, then the coordinate.
-    """
-
-    name: Name
-    kind: Literal["revolute", "prismatic"] = "revolute"
-    parent: Name
-    child: Name
-    origin_m: Vector = (0.0, 0.0)
-    #: roll, pitch, yaw of the joint frame in the parent's frame (R = Rz Ry Rx); planar modules use yaw only
-    rotation_rad: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    #: in the joint frame; a planar revolute joint turns about z and has no other choice
-    axis: Direction = (0.0, 0.0, 1.0)
 
 
 class Point(Table):
@@ -297,6 +236,19 @@ class Module(Table):
         if planar:
             self._refuse_vectors_out_of_plane()
             self._refuse_joints_out_of_plane()
+        return self
+
+    @model_validator(mode="after")
+    def _every_motion_moves_a_mass(self) -> Module:
+        if not is_solid(self.root):
+            key = "inertia_kg_m2" if self.root.mass_kg else "mass_kg"
+            given = f"bodies.{self.root.name}.{key} = {shown(getattr(self.root, key))}"
+            raise ValueError(
+                f"{given}: expected {'moments' if self.root.mass_kg else 'a mass'} greater than 0 for the root"
+            )
+        if free := massless_motion(self):
+            names = ", ".join(free)
+            raise ValueError(f"joints: {names} can move without moving a mass, expected mass that resists every motion")
         return self
 
     def _refuse_vectors_out_of_plane(self) -> None:

@@ -66,6 +66,9 @@ FAMILIES = {
 }
 
 
+#: whose code is looked up to read a testbed from a log: of parts that come with Granite, or of devices of these alone
+BUILT_IN, DEVICES = "built in", "devices"
+
 #: the kinds of parts whose table names none
 USUAL = {"estimator": "kalman", "law": "computed_torque", "behaviour": "waypoints"}
 
@@ -91,7 +94,7 @@ def find(family: str, kind: str) -> Any:
             module, _, name = part.partition(":")
             part = getattr(import_module(f"{FAMILIES[family].module}.{module}"), name)
         elif hasattr(part, "load"):
-            part = part.load()
+            part = _loaded(part)
     for verb in FAMILIES[family].verbs:
         if not callable(getattr(part, verb, None)):
             raise InputError(f"no {family}, for it has no method `{verb}`", key="kind", value=kind)
@@ -109,7 +112,9 @@ def options_of(part: Any) -> type[PartTable]:
     """The class of a part's table: the part itself if it is one, else its `Options`, or none but the kind."""
     if isinstance(part, type) and issubclass(part, PartTable):
         return part
-    options: type[PartTable] = getattr(part, "Options", PartTable)
+    options = getattr(part, "Options", PartTable)
+    if not (isinstance(options, type) and issubclass(options, PartTable)):
+        raise InputError("its `Options` are no table of a part", key="kind", expected="a subclass of PartTable")
     return options
 
 
@@ -129,17 +134,20 @@ def _validated(family: str) -> WrapValidator:
             content = {"kind": USUAL[family], **content}
         if not isinstance(content, dict) or not isinstance(content.get("kind"), str):
             return handler(content)  # which says what was expected
-        if (info.context or {}).get("opaque"):
-            return _opaque(family, content).model_validate(content, context=info.context)
+        if looked_up := (info.context or {}).get("looked_up"):
+            return _opaque(family, content, looked_up).model_validate(content, context=info.context)
         return options_of(find(family, content["kind"])).model_validate(content, context=info.context)
 
     return WrapValidator(check)
 
 
-def _opaque(family: str, content: dict[str, Any]) -> type[PartTable]:
-    """The class that reads a part of a log: of devices the data sheet, if it comes with Granite; else as it stands."""
-    if family == "device" and content["kind"] in registry("device"):
-        return options_of(find("device", content["kind"]))
+def _opaque(family: str, content: dict[str, Any], looked_up: str) -> type[PartTable]:
+    """The class that reads a part of a log: that of the part if its code may be looked up, else as it stands."""
+    kind = content["kind"]
+    if family == "device" or looked_up == BUILT_IN:
+        module, name, _ = FAMILIES[family]
+        if kind in getattr(import_module(module), name):
+            return options_of(find(family, kind))
     if family == "behaviour":
         from granite.config.behaviour import OpaqueBehaviour  # which is a part itself
 
@@ -166,7 +174,8 @@ def parts_in(table: BaseModel) -> Iterator[PartTable]:
     """Every part in a table and in the tables inside it."""
     if isinstance(table, PartTable):
         yield table
-    for _, value in table:
+    for name in type(table).model_fields:
+        value = getattr(table, name)
         for inner in value.values() if isinstance(value, dict) else value if isinstance(value, tuple) else (value,):
             if isinstance(inner, BaseModel):
                 yield from parts_in(inner)
@@ -199,6 +208,18 @@ def _installed(family: str) -> tuple[Any, ...]:
     return tuple(entry_points(group=f"granite.{family}"))
 
 
+def _loaded(point: Any) -> Any:
+    """The class behind an entry point."""
+    try:
+        return point.load()
+    except Exception as error:
+        raise _not_imported(point.name, error) from error
+
+
+def _not_imported(value: str, error: Exception) -> InputError:
+    return InputError(f"can't be imported: {type(error).__name__}: {error}", key="kind", value=value)
+
+
 def _in_file(kind: str) -> Any:
     file, _, name = kind.rpartition(":")
     if not Path(file).is_file():
@@ -223,5 +244,5 @@ def _module(file: str, content: str) -> Any:
         spec.loader.exec_module(module)
     except Exception as error:
         del sys.modules[name]
-        raise InputError(f"can't be imported: {type(error).__name__}: {error}", key="kind", value=file) from error
+        raise _not_imported(file, error) from error
     return module

@@ -112,6 +112,9 @@ def _as_in_a_file(schema: Schema) -> None:
     module = definitions["Module"]
     module["properties"]["urdf"] = {"description": "path of a URDF file with bodies and joints", "type": "string"}
     module["properties"]["like"] = {"description": "a module before it of which this is a copy", "type": "string"}
+    module["properties"]["urdf_motors"] = {
+        "description": "whether the efforts of the URDF are motors", "type": "boolean", "default": True
+    }  # fmt: skip
     module["required"] = ["name"]
     definitions["Body"]["required"] = ["name"]
     definitions["Body"]["anyOf"] = [{"required": ["mass_kg", "inertia_kg_m2"]}, {"required": ["flexible"]}]

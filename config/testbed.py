@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import Field, ValidationInfo, model_validator
 
 from granite.config import coordinates
 from granite.config.base import Name, NotNegative, Positive, Table, refuse_twice
-from granite.config.behaviour import Hold, TorqueProfile
+from granite.config.behaviour import Hold, OpaqueBehaviour, TorqueProfile
 from granite.config.contacts import GROUND, Contact
 from granite.config.controller import Controller, Safety
 from granite.config.coordinates import Coordinate
@@ -21,7 +21,7 @@ from granite.config.devices.thrusters import Thruster, Thrusters
 from granite.config.errors import InputError, one_of
 from granite.config.layout import Layout
 from granite.config.modules import Module
-from granite.config.parts import BehaviourPart, DevicePart, find, part
+from granite.config.parts import BehaviourPart, DevicePart, OpaquePart, find, part, parts_in
 from granite.config.simulation import Simulation
 
 GRIPS = "grips"
@@ -79,6 +79,13 @@ class Testbed(Table):
     safety: Safety = Safety()
     simulation: Simulation = Field(default_factory=Simulation)
     recording: Recording = Recording()
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """A copy with other values; what was found out about the old ones is not taken along."""
+        copied = super().model_copy(update=update, deep=deep)
+        for name in vars(copied).keys() - type(self).model_fields.keys():
+            del copied.__dict__[name]
+        return copied
 
     # What it has
 
@@ -166,8 +173,10 @@ class Testbed(Table):
         floating = [module.name for module in self.modules if module.base == "floating"]
         if name is None:
             if len(floating) != 1:
-                several = f"{len(floating)} modules float" if floating else "no module floats"
-                raise InputError(several, key="module", expected=f"the name of one ({', '.join(floating) or 'none'})")
+                if not floating:
+                    raise InputError("no module floats", key="module", expected="one with base = 'floating'")
+                several, names = f"{len(floating)} modules float", ", ".join(floating)
+                raise InputError(several, key="module", expected=f"the name of one ({names})")
             return self.module(floating[0])
         if name not in floating:
             raise InputError("no module of that name floats", key="module", value=name, expected=one_of(name, floating))
@@ -182,6 +191,11 @@ class Testbed(Table):
         """The controller; only where one is configured."""
         assert self.controller is not None
         return self.controller
+
+    @property
+    def is_opaque(self) -> bool:
+        """Whether it is from a log and has parts whose code is not looked at: it was checked before its run."""
+        return any(isinstance(part, OpaquePart | OpaqueBehaviour) for part in parts_in(self))
 
     # Contacts over time
 
@@ -232,6 +246,7 @@ class Testbed(Table):
         devices = {
             name: {"kind": name, **table} if isinstance(table, dict) else table
             for name, table in content.get("devices", {}).items()
+            if table is not None  # taken away by an override
         }
         behaviour = content.get("behaviour")
         holds = behaviour.get("holds") if isinstance(behaviour, dict) else getattr(behaviour, "holds", None)
@@ -261,7 +276,7 @@ class Testbed(Table):
     def _contacts_are_between_known_points(self, info: ValidationInfo) -> Testbed:
         points = {m.name: [p.name for p in m.points] for m in self.modules}
         for contact in self.contacts:
-            if not (info.context or {}).get("opaque"):
+            if not (info.context or {}).get("looked_up"):
                 _find_contact(contact)
             for side, place in (("first", contact.first), ("second", contact.second)):
                 key = f"contacts.{contact.name}.{side}"
@@ -288,12 +303,17 @@ class Testbed(Table):
 
     @model_validator(mode="after")
     def _devices_fit(self) -> Testbed:
+        if self.is_opaque:
+            return self
         for name, device in self.devices.items():
             if isinstance(device, Device):
                 try:
                     device.check(self)
                 except InputError as refusal:
                     raise refusal.within(f"devices.{name}") from None
+            else:
+                key, expected = f"devices.{name}.kind", "a subclass of Device"
+                raise InputError("no table of a device", key=key, value=device.kind, expected=expected)
         refuse_twice("devices", "a motor on joint", [motor.joint for motor in self.motors])
         for name in self.safety.age_s:
             if name not in self.sensors:
@@ -305,7 +325,9 @@ class Testbed(Table):
         return self
 
     @model_validator(mode="after")
-    def _controller_knows_what_it_controls(self, info: ValidationInfo) -> Testbed:
+    def _controller_knows_what_it_controls(self) -> Testbed:
+        if self.is_opaque:
+            return self
         if self.controller is None:
             return self._without_a_controller()
         names = [module.name for module in self.modules]
@@ -329,12 +351,11 @@ class Testbed(Table):
         if self.torques:
             given = f"given for {', '.join(self.torques)}"
             raise InputError(given, key="behaviour.torques", expected="none beside a controller, which decides")
-        if (info.context or {}).get("opaque"):
-            return self
-        check = getattr(find("law", self.controller.law.kind), "check", None)
+        law = self.controller.law
+        check = getattr(find("law", law.kind), "check", None)
         if check is not None:
             try:
-                check(self.controller.law, self)
+                check(law, self)
             except InputError as refusal:
                 raise refusal.within("controller.law") from None
         return self
@@ -357,9 +378,11 @@ class Testbed(Table):
 
     @model_validator(mode="after")
     def _coordinates_are_known(self) -> Testbed:
+        if self.is_opaque:
+            return self
         known = [c.key for c in self.known.positions]
         for i, waypoint in enumerate(getattr(self.behaviour, "waypoints", ())):
-            _refuse_unknown(f"behaviour.waypoints.{i}.target", getattr(waypoint, "target", {}), known)
+            _refuse_unknown(f"behaviour.waypoints.{i}.target", waypoint.target, known)
         known = [c.key for c in (*self.positions, *self.velocities)]
         _refuse_unknown("simulation.initial", self.simulation.initial, known)
         return self

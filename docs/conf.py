@@ -17,7 +17,14 @@ from sphinx.ext.napoleon import NumpyDocstring
 ROOT = Path(__file__).parents[1]
 #: the sidebar; a page that is missing here fails the build
 CONTENTS = {
-    "Use": ["docs/commands", "docs/testbeds", "docs/logs", "docs/simulated-lab", "docs/troubleshooting"],
+    "Use": [
+        "docs/commands",
+        "docs/testbeds",
+        "docs/logs",
+        "docs/simulated-lab",
+        "docs/platforms",
+        "docs/troubleshooting",
+    ],
     "Understand": [
         "docs/architecture",
         "docs/control",
@@ -27,7 +34,7 @@ CONTENTS = {
         "docs/glossary",
     ],
     "Trust": ["docs/validation", "docs/benchmarks"],
-    "Extend": ["docs/api", "CONTRIBUTING", "CHANGELOG"],
+    "Extend": ["docs/extending", "docs/api", "CONTRIBUTING", "CHANGELOG"],
 }
 
 project = html_title = "Granite"

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import NoReturn
 
 import numpy as np
 
-from granite.config.records import Command, Frame, Sample, Status
+from granite.config.records import Array, Command, Frame, Sample, Status
 from granite.config.testbed import Testbed
 from granite.drivers.contract import Actuator, Sensor
 
@@ -27,10 +30,11 @@ class DeviceSet:
     def __init__(self, bed: Testbed, sensors: Mapping[str, Sensor], actuators: Mapping[str, Actuator]) -> None:
         self._sensors = {name: sensors[name] for name in bed.sensors}
         self._actuators = {name: actuators[name] for name in bed.actuators}
-        self._reads = [(name, sensor.read) for name, sensor in self._sensors.items()]
-        self._writes = [(name, actuator.write) for name, actuator in self._actuators.items()]
         self._sizes = {name: len(device.signals(bed)) for name, device in (bed.sensors | bed.actuators).items()}
         self._applied = tuple(Frame(0.0, 0, Status.NO_FRAME, np.zeros(self._sizes[name])) for name in self._actuators)
+
+        self._reads = [(sensor.read, (self._sizes[name],)) for name, sensor in self._sensors.items()]
+        self._writes = [(actuator.write, (self._sizes[name],)) for name, actuator in self._actuators.items()]
 
     def open(self) -> None:
         """Take hold of every device; if one fails, let go of those already held."""
@@ -40,47 +44,57 @@ class DeviceSet:
                 device.open()
                 held.append(device)
         except BaseException:
-            for device in reversed(held):
-                device.close()
+            with contextlib.suppress(Exception):  # why one can't be opened matters more
+                _each(device.close for device in reversed(held))
             raise
 
     def read(self, t: float) -> Sample:
         """What was measured by time t, and what the actuators applied since the last tick."""
-        return Sample(t, tuple([self._checked(name, read(t)) for name, read in self._reads]), self._applied)
+        frames: list[Frame] = []
+        for read, shape in self._reads:
+            frame = read(t)
+            values = frame.values
+            if values.dtype is not _FLOAT64 or values.shape != shape:
+                self._refuse(list(self._sensors)[len(frames)], values)
+            frames.append(frame)
+        return Sample(t, tuple(frames), self._applied)
 
     def write(self, t: float, command: Command) -> tuple[Frame, ...]:
         """Send the command; what was applied comes back, and again with the next sample."""
-        self._applied = tuple(
-            [
-                self._checked(name, write(t, setpoint))
-                for (name, write), setpoint in zip(self._writes, command.setpoints, strict=True)
-            ]
-        )
+        frames: list[Frame] = []
+        for (write, shape), setpoint in zip(self._writes, command.setpoints, strict=True):
+            frame = write(t, setpoint)
+            values = frame.values
+            if values.dtype is not _FLOAT64 or values.shape != shape:
+                self._refuse(list(self._actuators)[len(frames)], values)
+            frames.append(frame)
+        self._applied = tuple(frames)
         return self._applied
 
     def stop(self, t: float) -> None:
         """Valves closed, motors at zero, grips as they are: each actuator gets its stop, even if another one fails."""
-        failure: BaseException | None = None
-        for actuator in self._actuators.values():
-            try:
-                actuator.stop(t)
-            except BaseException as error:  # a broken actuator must not keep the next one running
-                failure = failure or error
-        if failure is not None:
-            raise failure
+        _each(partial(actuator.stop, t) for actuator in self._actuators.values())
 
     def close(self) -> None:
-        """Let go of every device."""
-        for device in self._all():
-            device.close()
+        """Let go of every device, even if another one fails."""
+        _each(device.close for device in self._all())
 
     def _all(self) -> list[Sensor | Actuator]:
         return [*self._sensors.values(), *self._actuators.values()]
 
-    def _checked(self, name: str, frame: Frame) -> Frame:
-        """The frame, if it has the values that its data sheet names: rows are made of the bytes of these arrays."""
-        values = frame.values
-        if values.dtype is not _FLOAT64 or values.shape != (self._sizes[name],):
-            given = f"{values.dtype} of shape {values.shape}"
-            raise TypeError(f"device '{name}' gave {given}, expected float64 of shape ({self._sizes[name]},)")
-        return frame
+    def _refuse(self, name: str, values: Array) -> NoReturn:
+        """Rows are made of the bytes of these arrays: other types or sizes would shift what follows."""
+        given = f"{values.dtype} of shape {values.shape}"
+        raise TypeError(f"device '{name}' gave {given}, expected float64 of shape ({self._sizes[name]},)")
+
+
+def _each(calls: Iterable[Callable[[], None]]) -> None:
+    """Make every call, whatever another one raises; the first that was raised is raised at the end."""
+    failure: BaseException | None = None
+    for call in calls:
+        try:
+            call()
+        except BaseException as error:  # a broken device must not keep the next one held or running
+            failure = failure or error
+    if failure is not None:
+        raise failure

@@ -11,10 +11,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
-from itertools import groupby, islice
-from operator import itemgetter
+from collections.abc import Iterator, Mapping
+from itertools import islice
 from struct import Struct
 from typing import Any, NamedTuple
 
@@ -49,6 +47,7 @@ _WRENCH = {
     "planar": (("fx", "N"), ("fy", "N"), ("mz", "N m")),
     "spatial": (("fx", "N"), ("fy", "N"), ("fz", "N"), ("mx", "N m"), ("my", "N m"), ("mz", "N m")),
 }
+_1, _2, _3, _5 = (Struct(f"{n}d").pack for n in (1, 2, 3, 5))
 _ROS_FIELD = re.compile(r"[a-z](_?[a-z0-9])*")
 
 
@@ -73,42 +72,6 @@ class Topic(NamedTuple):
     def message(self) -> str:
         """The topic as a ROS 2 message definition."""
         return "\n".join(f"float64 {value.key}  # {entry} [{value.unit}]" for entry, value in self.values)
-
-
-class _Packing:
-    """Joins the values of a tick to the bytes of a row: contiguous float64 arrays as they lie in memory, and numbers.
-
-    Copied one by one, fifty values cost more than most steps of the tick. So all numbers are packed at once, each run
-    of them that no array interrupts becomes one more array, and all arrays that a testbed has numbers in are joined.
-    """
-
-    def __init__(self, places: Sequence[int | slice]) -> None:
-        numbers = [i for i, place in enumerate(places) if isinstance(place, int)]
-        self._numbers = itemgetter(*numbers)
-        block = bytearray(8 * len(numbers))
-        self._pack = partial(Struct(f"{len(numbers)}d").pack_into, block, 0)
-        #: stand behind the values of a tick
-        self.runs: list[memoryview] = []
-        pieces: list[int] = []
-        packed = 0
-        for is_number, run in groupby(range(len(places)), lambda i: isinstance(places[i], int)):
-            of_run = list(run)
-            if is_number:
-                pieces.append(len(places) + len(self.runs))
-                self.runs.append(memoryview(block)[8 * packed : 8 * (packed + len(of_run))])
-                packed += len(of_run)
-            else:
-                pieces += [i for i in of_run if not _is_empty(places[i])]
-        self._pieces = itemgetter(*pieces)
-
-    def pack(self, values: Sequence[Any]) -> bytes:
-        """The values, with the runs behind them, as they stand in a row."""
-        self._pack(*self._numbers(values))
-        return b"".join(self._pieces(values))
-
-
-def _is_empty(place: int | slice) -> bool:
-    return isinstance(place, slice) and place.start == place.stop
 
 
 class Channels:
@@ -140,7 +103,12 @@ class Channels:
         unknown = self.topic("/truth").entries.values()
         nothing: list[Any] = [math.nan if isinstance(e, Coordinate) else np.full(len(e), math.nan) for e in unknown]
         self._no_truth = Truth(*nothing)
-        self._packing, self._size = _Packing(self._places), 8 * self.width
+        self._size = 8 * self.width
+        #: entries of the truth that hold something in this testbed
+        filled = [i for i, e in enumerate(unknown) if isinstance(e, Coordinate) or e]
+        self._end_of_truth = max(filled) + 1
+        #: what the actuators applied in the last tick, which is in the next sample too
+        self._applied: tuple[tuple[Frame, ...], bytes] = ((), b"")
         #: how many frames, ages and set points the records have
         values_of = [entry for entry in self.topic("/sample").entries if entry.endswith(".values")]
         self._n_applied = sum(entry.startswith("applied.") for entry in values_of)
@@ -151,6 +119,8 @@ class Channels:
     def of(cls, bed: Testbed) -> Channels:
         """The row of a testbed, from what its devices say of themselves."""
         channels = cls(topics_of(bed))
+        for name, record in (("/state", State), ("/demand", Demand), ("/truth", Truth), ("/timing", Timing)):
+            assert tuple(channels.topic(name).entries) == record._fields
         for topic in channels.topics:
             _refuse_bad_names(topic)
         return channels
@@ -213,25 +183,21 @@ class Channels:
         truth: Truth | None,
         timing: Timing,
     ) -> bytes:
-        """The records of a tick as a row; in the tick, so quick."""
-        values: list[Any] = [sample.t]
-        for frame in sample.frames:
-            values += frame
-        for frame in sample.applied:
-            values += frame
-        values += state
-        values += reference[:5]
-        values += reference.direct
-        values += demand
-        allowed = verdict.command
-        values += (command.t, *command.setpoints, command.thrust)
-        values += (verdict.t, allowed.t, *allowed.setpoints, allowed.thrust, *verdict[2:])
-        for frame in applied:
-            values += frame
-        values += truth or self._no_truth
-        values += timing
-        values += self._packing.runs
-        row = self._packing.pack(values)
+        """The records of a tick as a row; in the tick, so quick: what stands in it twice is made once."""
+        applied_before, bytes_before = self._applied
+        asked, done = _command(command), _frames_of(applied)
+        allowed = asked if verdict.command is command else _command(verdict.command)
+        self._applied = applied, done
+        pieces: list[Any] = [_1(sample.t), _frames_of(sample.frames)]
+        pieces.append(bytes_before if sample.applied is applied_before else _frames_of(sample.applied))
+        pieces += (_2(state.t, state.ready), state.q, state.u, state.deviation, state.ages)
+        pieces += (_1(reference.t), reference.q, reference.u, reference.a, _1(reference.done), *reference.direct)
+        pieces += (_1(demand.t), demand.acceleration, demand.force, demand.wrench, asked, _1(verdict.t), allowed)
+        pieces.append(_5(verdict.reason, verdict.subject, verdict.value, verdict.limit, verdict.stop))
+        truth = truth or self._no_truth
+        pieces += (done, _1(truth.t), *truth[1 : self._end_of_truth])
+        pieces += (_3(timing.tick, timing.scheduled, timing.delay), timing.steps, _2(timing.lost, timing.overruns))
+        row = b"".join(pieces)
         if len(row) != self._size:
             raise ValueError(f"the records of a tick have {len(row)} bytes, expected {self._size}")
         return row
@@ -270,6 +236,18 @@ class Channels:
             truth,
             timing._replace(tick=int(timing.tick), lost=int(timing.lost), overruns=int(timing.overruns)),
         )
+
+
+def _frames_of(frames: tuple[Frame, ...]) -> bytes:
+    pieces: list[Any] = []
+    for t, number, status, values in frames:
+        pieces += (_3(t, number, status), values)
+    return b"".join(pieces)
+
+
+def _command(command: Command) -> bytes:
+    pieces: list[Any] = [_1(command.t), *command.setpoints, command.thrust]
+    return b"".join(pieces)
 
 
 def read_layout(layout: Any) -> dict[str, dict[str, Entry]]:

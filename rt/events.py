@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
 
+from granite.config.coordinates import Coordinate
 from granite.config.records import Array
 from granite.config.testbed import Testbed
 from granite.rt.channels import Channels
 from granite.rt.contact_changes import OUT_OF_REACH, ContactChanges
-from granite.rt.limits import sentence, subjects
+from granite.rt.limits import sentence
 from granite.rt.reasons import Reason
 
 
@@ -23,14 +25,14 @@ class Tell(Protocol):
 class Events:
     """Looks through the rows as they come."""
 
-    def __init__(self, bed: Testbed, channels: Channels, tell: Tell) -> None:
+    def __init__(self, bed: Testbed, channels: Channels, subjects: Sequence[Coordinate], tell: Tell) -> None:
         self._contacts = ContactChanges(bed, channels)
         self._watched = [
             channels.column("/verdict", "reason"),
             channels.column("/timing", "lost"),
             channels.column("/timing", "overruns"),
         ]
-        self._channels, self._subjects = channels, subjects(bed)
+        self._channels, self._subjects = channels, subjects
         self._tell = tell
         self._before = np.zeros(3)
         self._last: tuple[float, int] = (0.0, 0)

@@ -9,18 +9,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from struct import Struct
 
 import numpy as np
 
-from granite.config.records import Command, Frame, Reference, Sample, State, Verdict
+from granite.config.records import Command, Frame, Reference, Sample, State, Status, Verdict
 from granite.config.testbed import Testbed
-from granite.mrds.compilation import compile_functions
-from granite.rt.limits import limits
+from granite.rt.limits import Limits
 from granite.rt.reasons import Reason
 
 _NAN = math.nan
-_PASSED = Reason.PASSED  # looking a member up takes longer than the check
+# Looking up a member of an enumeration takes longer than the check.
+_PASSED, _BROKEN, _NO_FRAME = Reason.PASSED, int(Status.BROKEN), int(Status.NO_FRAME)
 
 
 class Guard:
@@ -28,8 +27,7 @@ class Guard:
 
     def __init__(self, bed: Testbed) -> None:
         self._start_up = bed.safety.start_up_s
-        self._first_broken = compile_functions("guard", [limits(bed)])["limits"].run
-        self._status = Struct(f"{len(bed.sensors) + len(bed.actuators)}d").pack
+        self._limits = Limits(bed)
         self._has_controller = bed.controller is not None
         self._bounds = [
             tuple(np.array(device.bounds(bed)).reshape(-1, 2).T) if device.clamps else None
@@ -46,25 +44,35 @@ class Guard:
 
     def check(self, sample: Sample, state: State, reference: Reference, command: Command) -> Verdict:
         """The command that may go out, with its reason."""
-        t, frames, applied = command.t, sample.frames, sample.applied
-        if not state.ready or (self._has_controller and not all(frame.number for frame in frames)):
-            waiting = state.t < self._start_up
-            reason = Reason.WAITING_FOR_SENSORS if waiting else Reason.SENSORS_NEVER_REPORTED
-            return Verdict(t, self.rest(t, applied), reason, 0, _NAN, _NAN, reason.stops)
-        found = self._first_broken(
-            (
-                *[frame.values for frame in frames],
-                self._status(*[frame.status for frame in frames], *[frame.status for frame in applied]),
-                state.ages, state.q, state.u, reference.q, *command.setpoints,
-            )
-        )  # fmt: skip
-        code, subject, value, limit = found.tolist()
-        if not code:
+        t, applied, arguments = command.t, sample.applied, []
+        if not state.ready:
+            return self._waiting(t, sample, 0)
+        for i, frame in enumerate(sample.frames, start=1):
+            if frame.status == _BROKEN:
+                return self._refused(t, sample, Reason.SENSOR_FAULT, i, frame.status, _NAN)
+            if not frame.number and self._has_controller:
+                return self._waiting(t, sample, i)
+            arguments.append(frame.values)
+        for i, frame in enumerate(applied, start=len(arguments) + 1):
+            if frame.status > _NO_FRAME:  # which stands before the first set point has gone out
+                return self._refused(t, sample, Reason.ACTUATOR_FAULT, i, frame.status, _NAN)
+        arguments += (state.ages, state.q, state.u, reference.q, *command.setpoints)
+        number = self._limits.first_broken(arguments).item()
+        if not number:
             return Verdict(t, command, _PASSED, 0, _NAN, _NAN, False)
-        reason = Reason(int(code))
+        reason, subject, value, limit = self._limits.broken(int(number), arguments)
         if reason is Reason.SETPOINT_CLAMPED:
-            return Verdict(t, self._clamped(command), reason, int(subject), value, limit, False)
-        return Verdict(t, self.rest(t, applied), reason, int(subject), value, limit, reason.stops)
+            return Verdict(t, self._clamped(command), reason, subject, value, limit, False)
+        return self._refused(t, sample, reason, subject, value, limit)
+
+    def _waiting(self, t: float, sample: Sample, subject: int) -> Verdict:
+        """Rest until every sensor has reported, but not for longer than the sensors may take."""
+        if t < self._start_up:
+            return self._refused(t, sample, Reason.WAITING_FOR_SENSORS, subject, t, self._start_up)
+        return self._refused(t, sample, Reason.SENSORS_NEVER_REPORTED, subject, t, self._start_up)
+
+    def _refused(self, t: float, sample: Sample, reason: Reason, subject: int, value: float, limit: float) -> Verdict:
+        return Verdict(t, self.rest(t, sample.applied), reason, subject, value, limit, reason.stops)
 
     def _clamped(self, command: Command) -> Command:
         """The command with every set point that may be cut within its bounds."""

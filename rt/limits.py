@@ -1,10 +1,10 @@
-"""The limits of a testbed as one compiled function: a tick in, the first broken limit out."""
+"""The limits of a testbed as compiled functions: a tick in, the first broken limit out."""
 
 from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import casadi as ca
@@ -13,6 +13,8 @@ from granite.config.coordinates import Coordinate
 from granite.config.devices.device import Device
 from granite.config.records import Status, Verdict
 from granite.config.testbed import Testbed
+from granite.mrds.compilation import compile_functions
+from granite.mrds.kernel import Buffer
 from granite.rt.reasons import Reason
 
 
@@ -40,48 +42,62 @@ def sentence(known: Sequence[Coordinate], verdict: Verdict) -> str:
     if not 0 < verdict.subject < len(known):
         return text
     name, unit = known[verdict.subject]
+    if verdict.reason in (Reason.WAITING_FOR_SENSORS, Reason.SENSORS_NEVER_REPORTED):
+        return f"{text}: {name}"
+    if verdict.reason in (Reason.SENSOR_FAULT, Reason.ACTUATOR_FAULT):
+        return f"{text}: {name}, status {Status(int(verdict.value)).name}"
     unit = "" if unit == "1" else f" {unit}"
     limit = f", limit {verdict.limit:.6g}{unit}" if math.isfinite(verdict.limit) else ""
     return f"{text}: {name} was {verdict.value:.6g}{unit}{limit}"
 
 
-def limits(bed: Testbed) -> ca.Function:
-    """(values of the sensors' frames, statuses of sensors and actuators, ages, q, u, q of the reference, set points)
-    -> [reason, subject, value, limit] of the first limit that does not hold; all zero where all hold."""
-    n_q, n_u = len(bed.known.positions), len(bed.known.velocities)
-    measured = {name: ca.SX.sym(name, len(device.signals(bed))) for name, device in bed.sensors.items()}
-    setpoints = {name: ca.SX.sym(name, len(device.signals(bed))) for name, device in bed.actuators.items()}
-    status, ages = ca.SX.sym("status", len(measured) + len(setpoints)), ca.SX.sym("ages", len(measured))
-    q, u, q_ref = (ca.SX.sym(s, n) for s, n in (("q", n_q), ("u", n_u), ("q_ref", n_q)))
-    in_order = [
-        *_devices(bed, measured, status, ages),
-        *_finite(Reason.STATE_NOT_FINITE, bed.known.positions, q),
-        *_finite(Reason.STATE_NOT_FINITE, [Coordinate(f"{c.name} rate", c.unit) for c in bed.known.velocities], u),
-        *_finite(Reason.REFERENCE_NOT_FINITE, bed.known.positions, q_ref),
-        *_moving(bed, q, u, q_ref),
-        *_commanded(bed, setpoints),
-    ]
-    names = [subject.name for subject in subjects(bed)]
-    found = ca.SX.zeros(4)
-    for limit in reversed(in_order):
-        broken = ca.vertcat(limit.reason, names.index(limit.subject), limit.value, limit.limit)
-        found = ca.if_else(limit.holds, found, broken)
-    given = [ca.vertcat(ca.SX(0, 1), *measured.values()), status, ages, q, u, q_ref]
-    return ca.Function("limits", [*given, ca.vertcat(ca.SX(0, 1), *setpoints.values())], [found])
+class Limits:
+    """The limits of a testbed, in the order in which they count.
+
+    `first_broken` is (values of the sensors' frames, ages, q, u, q of the reference, set points) -> the number of the
+    first limit that does not hold, from 1 on, or 0; `values` gives the value that each limit is about.
+    """
+
+    def __init__(self, bed: Testbed) -> None:
+        n_q, n_u = len(bed.known.positions), len(bed.known.velocities)
+        measured = {name: ca.SX.sym(name, len(device.signals(bed))) for name, device in bed.sensors.items()}
+        setpoints = {name: ca.SX.sym(name, len(device.signals(bed))) for name, device in bed.actuators.items()}
+        ages = ca.SX.sym("ages", len(measured))
+        q, u, q_ref = (ca.SX.sym(s, n) for s, n in (("q", n_q), ("u", n_u), ("q_ref", n_q)))
+        rates = [Coordinate(f"{c.name} rate", c.unit) for c in bed.known.velocities]
+        self._limits = [
+            *_measured(bed, measured, ages),
+            *_finite(Reason.STATE_NOT_FINITE, bed.known.positions, q),
+            *_finite(Reason.STATE_NOT_FINITE, rates, u),
+            *_finite(Reason.REFERENCE_NOT_FINITE, bed.known.positions, q_ref),
+            *_moving(bed, q, u, q_ref),
+            *_commanded(bed, setpoints),
+        ]
+        names = [subject.name for subject in subjects(bed)]
+        self._subjects = [names.index(limit.subject) for limit in self._limits]
+        code = ca.SX(0)
+        for i, limit in reversed(list(enumerate(self._limits, start=1))):
+            code = ca.if_else(limit.holds, code, i)
+        given = [ca.vertcat(ca.SX(0, 1), *measured.values()), ages, q, u, q_ref]
+        given.append(ca.vertcat(ca.SX(0, 1), *setpoints.values()))
+        values = ca.vertcat(ca.SX(0, 1), *(limit.value for limit in self._limits))
+        functions = [ca.Function("first_broken", given, [code]), ca.Function("limit_values", given, [values])]
+        kernels = compile_functions("guard", functions)
+        self.first_broken, self._values = kernels["first_broken"].run, kernels["limit_values"].run
+
+    def broken(self, number: int, arguments: Iterable[Buffer]) -> tuple[Reason, int, float, float]:
+        """Of a limit that does not hold: the reason, the number of its subject, the value found and the limit."""
+        i = number - 1
+        limit = self._limits[i]
+        return limit.reason, self._subjects[i], float(self._values(arguments)[i]), limit.limit
 
 
-def _devices(bed: Testbed, measured: Mapping[str, ca.SX], status: ca.SX, ages: ca.SX) -> Iterator[Limit]:
-    for i, (name, device) in enumerate(bed.sensors.items()):
+def _measured(bed: Testbed, measured: Mapping[str, ca.SX], ages: ca.SX) -> Iterator[Limit]:
+    """Only a controller looks at sensors: without one they are recorded, whatever they say."""
+    for i, (name, device) in enumerate(bed.sensors.items() if bed.controller else ()):
         own = [Coordinate(f"{name} {c.name}", c.unit) for c in device.signals(bed)]
-        yield Limit(status[i] != Status.BROKEN, Reason.SENSOR_FAULT, name, status[i], float(Status.BROKEN))
-        for limit in _finite(Reason.SAMPLE_NOT_FINITE, own, measured[name]):
-            yield limit._replace(holds=ca.logic_or(limit.holds, status[i] == Status.NO_FRAME))
-        if bed.controller is not None:
-            age = bed.age_limit(name)
-            yield Limit(ages[i] <= age, Reason.SENSOR_STALE, name, ages[i], age)
-    for i, name in enumerate(bed.actuators, start=len(measured)):
-        # NO_FRAME stands before the first set point has gone out.
-        yield Limit(status[i] <= Status.NO_FRAME, Reason.ACTUATOR_FAULT, name, status[i], float(Status.NO_FRAME))
+        yield from _finite(Reason.SAMPLE_NOT_FINITE, own, measured[name])
+        yield Limit(ages[i] <= bed.age_limit(name), Reason.SENSOR_STALE, name, ages[i], bed.age_limit(name))
 
 
 def _moving(bed: Testbed, q: ca.SX, u: ca.SX, q_ref: ca.SX) -> Iterator[Limit]:

@@ -21,6 +21,7 @@ from mcap.writer import MCAP0_MAGIC
 
 from granite.config.errors import InputError
 from granite.config.loader import from_json
+from granite.config.parts import BUILT_IN
 from granite.config.paths import missing_part
 from granite.config.records import Array
 from granite.config.testbed import Testbed
@@ -136,13 +137,15 @@ def read_log(path: Path | str) -> Log:
         if fingerprint(content.attachments[name]) != content.info.get(key):
             raise InputError(f"log '{path}' has a damaged configuration: expected the one it was written with")
     # What a user's own part is named by stays as it is: reading a log runs no code of theirs.
-    bed = from_json(content.attachments[TESTBED], f"log '{path}'", opaque=True)
+    bed = from_json(content.attachments[TESTBED], f"log '{path}'", looked_up=BUILT_IN)
     try:
         channels = Channels(read_layout(json.loads(content.attachments[CHANNELS])))
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise InputError(
             f"log '{path}' has a damaged layout ({error}): expected the one it was written with"
         ) from error
+    if bed.is_opaque:
+        bed = _with_controlled(bed, channels)
     rows = _rows(content, channels, path)
     if len(rows) == 0:
         raise InputError(f"log '{path}' has no complete tick: the run ended before the first, or the file is cut off")
@@ -155,6 +158,16 @@ def read_log(path: Path | str) -> Log:
         summary=next((json.loads(message) for message in content.messages.get(SUMMARY, ())), None),
         complete=content.complete,
     )
+
+
+def _with_controlled(bed: Testbed, channels: Channels) -> Testbed:
+    """The testbed with the names of the modules it controlled: those that have an actuator can't be seen from it."""
+    if bed.controller is None or bed.controller.modules:
+        return bed
+    estimated = {value for entry, value in channels.topic("/state").values if entry == "q"}
+    names = [module.name for module in bed.modules if set(bed.positions[bed.layout.q[module.name]]) <= estimated]
+    modules = tuple(name for name in names if name not in bed.controller.objects)
+    return bed.model_copy(update={"controller": bed.controller.model_copy(update={"modules": modules})})
 
 
 class _Content:

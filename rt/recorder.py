@@ -21,6 +21,7 @@ from granite.config.errors import LogError
 from granite.config.loader import to_json
 from granite.config.testbed import Testbed
 from granite.rt.channels import Channels
+from granite.rt.limits import subjects
 from granite.rt.ring import Ring
 
 #: how long a loop without a deadline sleeps when the ring is full [s]
@@ -71,6 +72,7 @@ class Recorder:
             "overwrite": overwrite,
             "bed": to_json(bed),
             "layout": channels.layout(),
+            "subjects": subjects(bed),
             "metadata": {**info, "start_ns": str(start_ns)},
             "progress": progress,
             "start_ns": start_ns,

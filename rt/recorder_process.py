@@ -19,7 +19,9 @@ from typing import Any
 from rich.console import Console
 from rich.progress import Progress
 
+from granite.config.coordinates import Coordinate
 from granite.config.loader import from_json
+from granite.config.parts import DEVICES
 from granite.config.records import Array
 from granite.config.testbed import Testbed
 from granite.rt.channels import Channels, read_layout
@@ -41,7 +43,7 @@ def main() -> None:
     for ending in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(ending, signal.SIG_IGN)
     order = json.loads(sys.stdin.readline())
-    bed = from_json(order["bed"], opaque=True)
+    bed = from_json(order["bed"], looked_up=DEVICES)  # no code of controllers is needed here
     _stand_back(bed.loop.cpu)
     channels = Channels(read_layout(order["layout"]))
     ring = Ring(order["ring"], bed.recording.ring_rows, channels.width)
@@ -55,7 +57,10 @@ def main() -> None:
         _answer(failure=f"log '{path}' can't be written: {error}")
         return
     _answer(ready=True)
-    events, summary = Events(bed, channels, file.event), Summary(bed, channels)
+    events, summary = (
+        Events(bed, channels, [Coordinate(*subject) for subject in order["subjects"]], file.event),
+        Summary(bed, channels),
+    )
     try:
         with _progress(bed, order["progress"]) as show:
             drain(ring, file, (file.write, events.look, summary.update, show), lambda: os.getppid() != order["loop"])

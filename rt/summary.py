@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from granite.config.devices.motors import Motors
 from granite.config.devices.thrusters import Thrusters
 from granite.config.records import STEPS, Array
 from granite.config.testbed import Testbed
@@ -70,7 +69,11 @@ class Summary:
         )
         self._rates = at("/truth", "u"), at("/state", "u")
         self._expected, self._delivered = at("/verdict", "thrust"), at("/truth", "thrust")
-        self._torque = _columns(channels, bed.devices_of(Motors))
+        applied = channels.topic("/applied")
+        columns = [(i, c) for i, (entry, c) in enumerate(applied.values, applied.start) if entry.endswith(".values")]
+        #: what actuators apply in a unit, such as torques
+        self._applied = [i for i, c in columns if c.unit != "1"]
+        self._signals = [c for _, c in columns if c.unit != "1"]
         self._opening = _columns(channels, bed.devices_of(Thrusters))
         #: where the coordinates that the controller knows stand among those of all modules
         self._among_all = [bed.positions.index(c) for c in bed.known.positions]
@@ -79,7 +82,7 @@ class Summary:
         n = len(bed.known.positions)
         self._n, self._n_ready, self._n_true = 0, 0, 0
         self._peak, self._square, self._estimate_peak = np.zeros(n), np.zeros(n), np.zeros(n)
-        self._torque_peak = np.zeros(len(bed.motors))
+        self._applied_peak = np.zeros(len(self._applied))
         n_thrusters = len(bed.thrusters)
         self._impulse, self._pulses = np.zeros(n_thrusters), np.zeros(n_thrusters, dtype=int)
         self._open = np.zeros(n_thrusters, dtype=bool)
@@ -115,7 +118,7 @@ class Summary:
         while self._tail and self._tail[0][0][-1] < self._settled_from():
             self._tail.popleft()
         self._reasons.update(rows[:, self._reason].astype(int).tolist())
-        self._torque_peak = np.maximum(self._torque_peak, np.abs(rows[:, self._torque]).max(axis=0, initial=0.0))
+        self._applied_peak = np.maximum(self._applied_peak, np.abs(rows[:, self._applied]).max(axis=0, initial=0.0))
         for i, step in enumerate(STEPS):
             self._histograms[step].add(rows[:, self._steps][:, i])
         self._histograms["tick"].add(rows[:, self._steps].sum(axis=1))
@@ -142,9 +145,9 @@ class Summary:
             "measured_against": "truth" if truth else "estimate",
             "tracking_error": self._tracking(),
             "estimation_error": {c.name: {"unit": c.unit, "max": float(x)} for c, x in estimated},
-            "torque": {
-                motor.joint: {"unit": "N m", "max": float(peak)}
-                for motor, peak in zip(bed.motors, self._torque_peak, strict=True)
+            "applied": {
+                c.name: {"unit": c.unit, "max": float(peak)}
+                for c, peak in zip(self._signals, self._applied_peak, strict=True)
             },
             "propellant": self._propellant(),
             **self._contacts.result(),

@@ -147,6 +147,13 @@ def sensed_joints(bed: Testbed) -> list[str]:
     return [joint for sensors in bed.devices_of(JointSensors).values() for joint in sensors.joints]
 
 
+def first_sensed(bed: Testbed, sensors: JointSensors) -> int:
+    """Where the joints of a device begin among them; two devices may sense one joint."""
+    devices = list(bed.devices_of(JointSensors).values())
+    place = next(i for i, device in enumerate(devices) if device is sensors)
+    return sum(len(device.joints) for device in devices[:place])
+
+
 def _sensed(bed: Testbed) -> tuple[list[int], list[int]]:
     """Where the sensed joints stand in q, and where in u."""
     joints = sensed_joints(bed)

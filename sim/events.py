@@ -21,7 +21,7 @@ from granite.config.events import (
     PayloadEvent,
     PushEvent,
 )
-from granite.config.records import Array, Frame, Status
+from granite.config.records import Array, Frame, Status, no_frame
 from granite.config.testbed import Testbed
 from granite.drivers.contract import Actuator, Sensor
 from granite.sim.forces import PUSH, module_of_body, pushed_bodies
@@ -43,7 +43,7 @@ class TimedEvents:
         self._payloads: list[tuple[float, Any]] = []
         loaded = bed
         for payload in sorted((e for e in events if isinstance(e, PayloadEvent)), key=lambda e: e.at_s):
-            loaded = with_payload(loaded, payload, module_of_body(bed, payload.module, payload.body))
+            loaded = with_payload(loaded, payload, module_of_body(bed, payload))
             self._payloads.append((payload.at_s, plant.prepared(loaded)))
         self._faults: dict[str, list[FaultEvent]] = {}
         for i, event in enumerate(events):
@@ -75,7 +75,7 @@ class TimedEvents:
             pushes = self._by_hand.copy()
             for event in self._pushes:
                 if event.at_s - _SAME_TIME_S <= t < event.at_s + event.duration_s - _SAME_TIME_S:
-                    i = self._bodies.index((module_of_body(self._bed, event.module, event.body), event.body))
+                    i = self._bodies.index((module_of_body(self._bed, event), event.body))
                     pushes[PUSH * i : PUSH * (i + 1)] += (*spatial(event.force_n), event.moment_n_m)
             self._plant.pushes = pushes
         while self._payloads and self._payloads[0][0] <= t + _SAME_TIME_S:
@@ -102,9 +102,10 @@ class FaultySensor:
         frame = self._sensor.read(t)
         for fault in _in_force(self._faults, t):
             if fault.what == "silent":
-                return (self._last or frame)._replace(status=Status.SILENT)
+                return (self._last or no_frame(len(frame.values)))._replace(status=Status.SILENT)
             if fault.what == "frozen":
-                return frame._replace(values=(self._last or frame).values)
+                self._last = self._last or frame
+                return frame._replace(values=self._last.values)
             if fault.what == "not_finite":
                 frame = frame._replace(values=np.full(len(frame.values), np.nan))
             elif fault.what == "offset":
@@ -119,24 +120,29 @@ class FaultyActuator:
     """An actuator that goes wrong at given times."""
 
     def __init__(self, actuator: Actuator, faults: list[FaultEvent]) -> None:
-        self._actuator, self._faults = actuator, list(faults)
+        self._actuator, self._faults = actuator, faults
         self.open, self.close, self.stop = actuator.open, actuator.close, actuator.stop
+        self._set_faults: Any = getattr(actuator, "set_faults", None)
+        self._units: set[tuple[str, str]] = set()
         self._last: Frame | None = None
 
     def write(self, t: float, setpoint: Array) -> Frame:
         """Write as the faults of now allow."""
-        for fault in [fault for fault in _in_force(self._faults, t) if fault.what in UNIT_FAULTS]:
-            set_fault: Any = getattr(self._actuator, "set_fault")  # noqa: B009
-            set_fault(str(fault.unit), **{fault.what: True})
-            self._faults.remove(fault)
-        whole = [fault.what for fault in _in_force(self._faults, t)]
-        if "silent" in whole and self._last is not None:
-            return self._last._replace(status=Status.SILENT)
+        faults = list(_in_force(self._faults, t))
+        units: set[tuple[str, str]] = {(str(fault.unit), fault.what) for fault in faults if fault.what in UNIT_FAULTS}
+        if units != self._units:
+            self._units = units
+            self._set_faults(*([unit for unit, what in units if what == kind] for kind in UNIT_FAULTS))
+        number, whole = self._last.number if self._last else 0, [fault.what for fault in faults]
+        if "silent" in whole:
+            last = self._last or Frame(0.0, 0, Status.NO_FRAME, np.zeros(len(setpoint)))
+            return last._replace(status=Status.SILENT)
         if "refuses" in whole:
             self._actuator.stop(t)
-            number = self._last.number + 1 if self._last else 1
-            return Frame(t, number, Status.REFUSED, np.zeros(len(setpoint)))
-        self._last = self._actuator.write(t, setpoint)
+            frame = Frame(t, 0, Status.REFUSED, np.zeros(len(setpoint)))
+        else:
+            frame = self._actuator.write(t, setpoint)
+        self._last = frame._replace(number=number + 1)
         return self._last
 
 

@@ -1,4 +1,4 @@
-"""What the lab does to the modules: thrust, motor torque, slope and drag of the table, as a generalised force."""
+"""What the lab does to the modules: thrust, motor torque, resistance of the joints, slope and drag of the table."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ import casadi as ca
 
 from granite.config.base import spatial
 from granite.config.devices.thrusters import Thrusters
-from granite.config.errors import InputError
-from granite.config.events import PushEvent
+from granite.config.errors import InputError, one_of
+from granite.config.events import PayloadEvent, PushEvent
 from granite.config.testbed import Testbed
 from granite.mrds.symbols import vector
 from granite.mrds.tree import Tree
+from granite.sim.joint_resistance import resistance
 
 GRAVITY = 9.81  #: [m/s^2]
 PUSH = 4  #: numbers of a push: force along x, y and z [N], moment about z [N m]
@@ -23,7 +24,7 @@ def lab_force(bed: Testbed, trees: list[Tree], p: ca.SX) -> ca.SX:
     n_t, n_m = n_thrusters(bed), len(bed.motors)
     thrust, torque, pushes = ca.vertsplit(p, [0, n_t, n_t + n_m, p.numel()])
     of_module = {tree.module.name: tree for tree in trees}
-    parts = {name: ca.SX.zeros(tree.u.numel()) for name, tree in of_module.items()}
+    parts = {name: resistance(tree) for name, tree in of_module.items()}
     first = 0
     for device in bed.devices_of(Thrusters).values():
         name, n = device.pushed(bed).name, len(device.units)
@@ -51,11 +52,11 @@ def pushed_bodies(bed: Testbed) -> list[tuple[str, str]]:
     found = []
     for event in bed.simulation.events:
         if isinstance(event, PushEvent):
-            found.append((module_of_body(bed, event.module, event.body), event.body))
+            found.append((module_of_body(bed, event), event.body))
     return list(dict.fromkeys(found))
 
 
-def module_of_body(bed: Testbed, module: str | None, body: str) -> str:
+def module_of_body(bed: Testbed, event: PushEvent | PayloadEvent) -> str:
     """The module that an event means: the one it names, or the only one with such a body.
 
     Raises
@@ -63,12 +64,18 @@ def module_of_body(bed: Testbed, module: str | None, body: str) -> str:
     InputError
         Where there is none, or more than one.
     """
-    found = [m.name for m in bed.modules if body in [b.name for b in m.bodies] and module in (None, m.name)]
-    if len(found) != 1:
-        modules = ", ".join(found) or "none"
-        raise InputError(
-            f"{len(found)} modules have such a body", key="simulation.events", value=body, expected=f"one ({modules})"
-        )
+    key, names = f"simulation.events.{bed.simulation.events.index(event)}", [module.name for module in bed.modules]
+    if event.module is not None and event.module not in names:
+        known = one_of(event.module, names)
+        raise InputError("no such module", key=f"{key}.module", value=event.module, expected=known)
+    bodies = {module.name: [body.name for body in module.bodies] for module in bed.modules}
+    asked = names if event.module is None else [event.module]
+    found = [name for name in asked if event.body in bodies[name]]
+    if not found:
+        known = one_of(event.body, dict.fromkeys(body for name in asked for body in bodies[name]))
+        raise InputError("no such body", key=f"{key}.body", value=event.body, expected=known)
+    if len(found) > 1:
+        raise InputError.missing(f"{key}.module", f"one of {', '.join(found)}, which have a body '{event.body}' each")
     return found[0]
 
 

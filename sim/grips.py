@@ -9,6 +9,8 @@ from granite.config.records import Array, Frame, Status
 from granite.sim.device import SimulatedDevice
 from granite.sim.plant import Plant
 
+_OK = int(Status.OK)
+
 
 class SimulatedGrips(SimulatedDevice):
     """All contacts of a testbed that are switched by command."""
@@ -26,7 +28,7 @@ class SimulatedGrips(SimulatedDevice):
         holding = (name for name, grip in zip(self._names, setpoint.tolist(), strict=True) if grip)
         self._contacts.told = self._always | frozenset(holding)
         self._number += 1
-        return Frame(t, self._number, Status.OK, setpoint)
+        return Frame(t, self._number, _OK, setpoint)
 
     def stop(self, t: float) -> None:
         """Nothing: what is held is not dropped."""

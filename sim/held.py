@@ -43,7 +43,7 @@ class Stride:
         #: what was filled in, and the state afterwards
         self.before, self.torque, self.after = before, torque, after
         self.thrust: Array = thrust.reshape(-1, steps, order="F").T
-        self.no_thrust, self.no_torque = np.zeros((steps, thrust.size // steps)), np.zeros(torque.size)
+        self.no_thrust = np.zeros((steps, thrust.size // steps))
         #: [q; u] at the end of each step (steps, n_q + n_u)
         self.path: Array = path.reshape(-1, steps, order="F").T
 

@@ -11,11 +11,13 @@ from granite.config.devices.joint_sensors import JointSensors
 from granite.config.records import Array, Frame, Status, no_frame
 from granite.mrds.compilation import compile_functions
 from granite.sim.device import SimulatedDevice
-from granite.sim.equations import sensed_joints
+from granite.sim.equations import first_sensed, sensed_joints
 from granite.sim.plant import Plant
 
 #: of a period: a frame that is due this much later is due now
 _ROUNDING = 1e-6
+
+_OK = int(Status.OK)
 
 
 class SimulatedJointSensors(SimulatedDevice):
@@ -26,20 +28,21 @@ class SimulatedJointSensors(SimulatedDevice):
         measurement = _measurement(sensors)
         self._measure = compile_functions("joint_sensors", [measurement])["measurement"].run
         self._errors = _errors(rng, sensors)
-        sensed = sensed_joints(plant.bed)
-        first, after = sensed.index(sensors.joints[0]), len(sensed)
+        first, after = first_sensed(plant.bed, sensors), len(sensed_joints(plant.bed))
         #: where its angles and rates stand among those of all sensed joints
         self._angles, self._rates = slice(first, first + n), slice(after + first, after + first + n)
-        self._interval = sensors.ticks(plant.bed.loop.period_s) * plant.bed.loop.period_s
+        interval = sensors.ticks(plant.bed.loop.period_s) * plant.bed.loop.period_s
+        self._interval, self._due = (1 - _ROUNDING) * interval, 0.0
         self._frame = no_frame(2 * n)
 
     def read(self, t: float) -> Frame:
         """The joints now; the same frame again until the next one is due."""
         self._plant.advance(t)
-        if not t < self._frame.t + (1 - _ROUNDING) * self._interval:
+        if t >= self._due:
             joints = self._plant.joints
             values = self._measure((joints[self._angles], joints[self._rates], next(self._errors)))
-            self._frame = Frame(t, self._frame.number + 1, Status.OK, values)
+            self._frame = Frame(t, self._frame.number + 1, _OK, values)
+            self._due = t + self._interval
         return self._frame
 
 

@@ -77,7 +77,7 @@ class Lab:
         plant = self.plant
         plant.advance(t)  # where no device has asked for it yet
         felt = self._contacts() if self._tells_more else ()
-        return Truth(plant.t, plant.q, plant.u, plant.thrust, plant.impulse_left, *felt)
+        return Truth(plant.t, *plant.snapshot(), *felt)
 
     def redundant(self) -> list[dict[str, Any]]:
         """What contacts held more than once so far: their forces were not unique, and the smallest were taken."""

@@ -9,28 +9,34 @@ from granite.config.records import Array, Frame, Status
 from granite.sim.device import SimulatedDevice
 from granite.sim.plant import Plant
 
+_OK = int(Status.OK)
+
 
 class SimulatedMotors(SimulatedDevice):
     """The motors of one device."""
 
     def __init__(self, motors: Motors, plant: Plant, rng: np.random.Generator) -> None:
-        self._limit = np.array([motor.torque_limit_n_m for motor in motors.units])
+        self._limits = [motor.torque_limit_n_m for motor in motors.units]
         gains = [motors.simulated.gain.get(motor.joint, 1.0) for motor in motors.units]
         self._gain = None if gains == [1.0] * len(gains) else np.array(gains)
         self._plant, self._number = plant, 0
         #: torque in force (n) [N m]
-        self.torque: Array = np.zeros(len(self._limit))
-        plant.torque_sources.append(self)
+        self.torque: Array = np.zeros(len(self._limits))
+        plant.attach_motors(motors, self)
 
     def write(self, t: float, setpoint: Array) -> Frame:
         """Hold these torques from time t on, as far as the motors can; NaN stays NaN."""
         self._plant.advance(t)
-        applied = np.minimum(np.maximum(setpoint, -self._limit), self._limit)
+        applied = setpoint
+        for torque, limit in zip(setpoint.tolist(), self._limits, strict=True):
+            if torque > limit or torque < -limit:
+                applied = np.clip(setpoint, np.negative(self._limits), self._limits)
+                break
         self.torque = applied if self._gain is None else applied * self._gain
         self._number += 1
-        return Frame(t, self._number, Status.OK, applied)
+        return Frame(t, self._number, _OK, applied)
 
     def stop(self, t: float) -> None:
         """No torque."""
         self._plant.advance(t)
-        self.torque = np.zeros(len(self._limit))
+        self.torque = np.zeros(len(self._limits))

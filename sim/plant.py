@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
 
+from granite.config.devices.device import Device
+from granite.config.devices.motors import Motors
+from granite.config.devices.thrusters import Thrusters
 from granite.config.errors import PlantLostError
 from granite.config.records import Array
 from granite.config.testbed import Testbed
 from granite.mrds.contacts.contact_set import ContactSet, Label
 from granite.sim.contacts import Contacts
+from granite.sim.device import AbsentDevice
 from granite.sim.equations import State, initial_motion, initial_state
 from granite.sim.forces import n_held
 from granite.sim.held import FREE, Felt, Held, Stride
+from granite.sim.joint_resistance import refuse_stiff_joints
 from granite.sim.motion import n_extra
 from granite.sim.start import fitting_start, refuse_entered, refuse_unstable_step
 
@@ -47,16 +54,18 @@ class Observer(Protocol):
 class Plant:
     """The true motion of all modules.
 
-    The lab builds the simulated devices, which attach themselves as sources and observers: a device of thrusters or
-    motors for each of the testbed, in its order, and any number of observers. Without sources there is no force.
+    The lab builds the simulated devices, which attach themselves as sources and observers. Without sources there is no
+    force.
     """
 
     def __init__(self, bed: Testbed) -> None:
         self.bed = bed
         self.step_s = bed.simulation.physics_step_s
         self.observers: list[Observer] = []
-        self.thrust_sources: list[ThrustSource] = []
-        self.torque_sources: list[TorqueSource] = []
+        self._thrusters, self._motors = list(bed.devices_of(Thrusters).values()), list(bed.devices_of(Motors).values())
+        #: of each device in the order of the testbed, for that is the order of their thrusts and torques
+        self.thrust_sources: list[ThrustSource] = [AbsentDevice(len(device.units)) for device in self._thrusters]
+        self.torque_sources: list[TorqueSource] = [AbsentDevice(len(device.units)) for device in self._motors]
         #: forces on bodies by timed events, as `forces.pushed_bodies` has them
         self.pushes: Array = np.zeros(n_held(bed) - len(bed.motors))
         #: if the testbed has any
@@ -74,10 +83,14 @@ class Plant:
         if self.contacts:
             refuse_entered(bed, self.contacts.entered(q))
         refuse_unstable_step(bed, self.contacts.sets() if self.contacts else (), q)
+        refuse_stiff_joints(bed, q)
         start = initial_state(bed, q, u, n_extra(bed))
         self._whole = np.concatenate(start)
+        ends = np.cumsum([0, *(len(part) for part in start)]).tolist()
+        parts = State(*(slice(first, last) for first, last in pairwise(ends)))
+        self._shown = parts.q, parts.u, parts.left, parts.pushed
         #: views of the whole state, part by part
-        self._state: State[Array] = State(*np.split(self._whole, np.cumsum([len(part) for part in start])[:-1]))
+        self._state: State[Array] = State(*(self._whole[part] for part in parts))
         #: the sets in which constraints were found to depend on each other, and the pose where that was first seen
         self.dependent: dict[Label, tuple[ContactSet, Array]] = {}
         self._steps, self._last = 0, self._held.step
@@ -88,6 +101,12 @@ class Plant:
     def t(self) -> float:
         """Time of the state [s]."""
         return self._steps * self.step_s
+
+    def snapshot(self) -> tuple[Array, Array, Array, Array]:
+        """q, u, mean thrust since the last advance, and impulse left, which later steps do not change."""
+        whole, (q, u, left, pushed) = self._whole.copy(), self._shown
+        thrust = whole[pushed]
+        return whole[q], whole[u], thrust if self._averaged == 1.0 else thrust / self._averaged, whole[left]
 
     @property
     def q(self) -> Array:
@@ -101,8 +120,11 @@ class Plant:
 
     @property
     def joints(self) -> Array:
-        """The sensed joints: true angles [rad], then rates behind their filters [rad/s] (2 n_s)."""
-        return self._state.joints.copy()
+        """The sensed joints: true angles [rad], then rates behind their filters [rad/s] (2 n_s).
+
+        A live view: copy it before the next advance.
+        """
+        return self._state.joints
 
     @property
     def thrust(self) -> Array:
@@ -123,6 +145,14 @@ class Plant:
     def work(self) -> float:
         """Work done by the lab so far, less what damping took [J]; of an audited testbed."""
         return float(self._state.extra[-1])
+
+    def attach_thrusters(self, table: Thrusters, source: ThrustSource) -> None:
+        """Let a simulated device of thrusters act; `table` is its own in the plant's testbed."""
+        self.thrust_sources[_place(self._thrusters, table)] = source
+
+    def attach_motors(self, table: Motors, source: TorqueSource) -> None:
+        """Let a simulated device of motors act; `table` is its own in the plant's testbed."""
+        self.torque_sources[_place(self._motors, table)] = source
 
     def feel(self) -> Felt:
         """What the contacts feel now."""
@@ -153,7 +183,7 @@ class Plant:
     def _go(self, stride: Stride) -> None:
         last = self._steps + stride.steps
         thrust = _joined([source.thrust(self._steps, last) for source in self.thrust_sources], stride)
-        torque = [source.torque for source in self.torque_sources] or [stride.no_torque[: len(self.bed.motors)]]
+        torque = [source.torque for source in self.torque_sources]
         stride.fill((self._whole, thrust, *torque, self.pushes))
         stride.evaluate()
         if self.contacts and self._held.unsound(stride):
@@ -191,6 +221,11 @@ class Plant:
         return self._last.thrust[-1], self._last.torque
 
 
+def _place(devices: Sequence[Device], table: Device) -> int:
+    """Of the device among others: two of them may have the same values."""
+    return next(i for i, device in enumerate(devices) if device is table)
+
+
 def _joined(thrusts: list[Array], stride: Stride) -> Array | bytes:
     """The thrust of all devices in each step of a stride, as its kernel takes them: step after step."""
     if not thrusts:
@@ -198,4 +233,5 @@ def _joined(thrusts: list[Array], stride: Stride) -> Array | bytes:
     if len(thrusts) == 1:
         thrust = thrusts[0]
         return thrust if thrust.ndim == 2 else thrust.tobytes() * stride.steps
-    return np.hstack([np.broadcast_to(thrust, (stride.steps, thrust.shape[-1])) for thrust in thrusts])
+    rows = [np.broadcast_to(thrust, (stride.steps, thrust.shape[-1])) for thrust in thrusts]
+    return np.ascontiguousarray(np.hstack(rows))

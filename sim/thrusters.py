@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import numpy as np
 
 from granite.config.devices.thrusters import Thrusters
@@ -11,38 +13,40 @@ from granite.mrds.valves import ValveBank
 from granite.sim.device import SimulatedDevice
 from granite.sim.plant import Plant
 
+_OK = int(Status.OK)
+
 
 class SimulatedThrusters(SimulatedDevice):
     """The thrusters of one device. One that has failed takes its commands like the others, but gives nothing."""
 
     def __init__(self, thrusters: Thrusters, plant: Plant, rng: np.random.Generator) -> None:
         self._plant, self._units = plant, [unit.name for unit in thrusters.units]
-        self._nominal = np.array([0.0 if unit.failed else unit.thrust_n for unit in thrusters.units])
-        self._stuck = np.array([unit.name in thrusters.simulated.stuck_open for unit in thrusters.units])
+        self._healthy = np.array([0.0 if unit.failed else unit.thrust_n for unit in thrusters.units])
+        self._always_open = thrusters.simulated.stuck_open
         self._valve = None if thrusters.simulated.ideal else thrusters.valve
         self._changes = remembered_changes(thrusters.valve, plant.bed.loop.period_s, throttled=True)
         self._valves = self._closed_valves()
         self._opening: Array | None = None
-        self._thrust: Array = np.zeros(len(self._nominal))
+        self._thrust: Array = np.zeros(len(self._healthy))
         self._number = 0
-        plant.thrust_sources.append(self)
+        self.set_faults((), ())
+        plant.attach_thrusters(thrusters, self)
 
     def write(self, t: float, setpoint: Array) -> Frame:
         """Switch the valves; the frame has the openings they take."""
         self._plant.advance(t)
         self._number += 1
-        return Frame(t, self._number, Status.OK, self._valves.command(t, setpoint))
+        return Frame(t, self._number, _OK, self._valves.command(t, setpoint))
 
     def stop(self, t: float) -> None:
         """No thrust from now on: a stop waits neither for the valves' delay nor for their shortest pulse."""
         self._plant.advance(t)
         self._valves = self._closed_valves()
 
-    def set_fault(self, unit: str, *, dead: bool = False, stuck_open: bool = False) -> None:
-        """From now on the unit gives nothing, or is open all the time; its frames do not show it."""
-        i = self._units.index(unit)
-        self._nominal[i] *= not dead
-        self._stuck[i] |= stuck_open
+    def set_faults(self, dead: Collection[str], stuck_open: Collection[str]) -> None:
+        """From the next command on these give nothing, or are open all the time; their frames do not show it."""
+        self._nominal = self._healthy * [unit not in dead for unit in self._units]
+        self._stuck = np.array([unit in stuck_open or unit in self._always_open for unit in self._units])
         self._opening = None
 
     def thrust(self, first: int, last: int) -> Array:
@@ -54,7 +58,7 @@ class SimulatedThrusters(SimulatedDevice):
         return self._thrust
 
     def _closed_valves(self) -> ValveBank | ClampedThrottles:
-        n = len(self._nominal)
+        n = len(self._healthy)
         return ValveBank(self._valve, n, self._changes) if self._valve else ClampedThrottles(n)
 
 

@@ -15,6 +15,8 @@ from granite.sim.plant import Plant
 
 _SAME_TIME_S = 1e-9  #: two times closer than this are the same
 
+_OK = int(Status.OK)
+
 
 class Exposure(NamedTuple):
     """What is known of an exposure before it happens."""
@@ -63,12 +65,12 @@ class SimulatedVision(SimulatedDevice):
         self._plant.advance(t)
         if self._perfect:
             if not t <= self._frame.t:
-                self._frame = Frame(t, self._frame.number + 1, Status.OK, self._plant.q[self._q])
+                self._frame = Frame(t, self._frame.number + 1, _OK, self._plant.q[self._q])
             return self._frame
         arrived = self._under_way
         while arrived and arrived[0][0] <= t + _SAME_TIME_S:
             _, exposed, pose = arrived.popleft()
-            self._frame = Frame(exposed, self._frame.number + 1, Status.OK, pose)
+            self._frame = Frame(exposed, self._frame.number + 1, _OK, pose)
         return self._frame
 
 

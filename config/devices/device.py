@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 class Device(PartTable):
     """The data sheet of a device: what a controller may know of it.
 
-    A kind is a subclass. A user's own kind may bring its simulation along: a method `simulate(lab, name)` that gives a
-    driver, as the classes of `granite.sim` do for the kinds that come with Granite.
+    A kind is a subclass. A user's own kind may bring its simulation along: a method `simulate(plant, rng)` that gives
+    a driver, as the classes of `granite.sim` do for the kinds that come with Granite.
     """
 
     role: ClassVar[Literal["sensor", "actuator"]]

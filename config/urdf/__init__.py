@@ -1,8 +1,8 @@
 """A module's bodies, joints and points from a URDF file.
 
 A joint means the same there and here, so its numbers pass unchanged. A link behind a fixed joint is no body of its own:
-its inertia is lumped into the body that carries it, and its frame stays on as a point of its name. What has no part in
-the dynamics is skipped (`SKIPPED`); everything else that this file does not read is refused by name.
+its inertia is lumped into the body that carries it, and its frame stays on as a point of its name. What cannot move the
+robot is skipped with a note; what could, and is not read, is refused by name.
 """
 
 from __future__ import annotations
@@ -11,21 +11,25 @@ from pathlib import Path
 from typing import Literal
 
 from granite.config.errors import InputError
-from granite.config.urdf.bodies import build_bodies, lumped
+from granite.config.urdf.bodies import build_bodies, check_mass, lump
 from granite.config.urdf.flat import laid_flat
-from granite.config.urdf.parsing import SKIPPED, parse
+from granite.config.urdf.parsing import parse
 from granite.config.urdf.tables import Robot, tables_of
 
-__all__ = ["SKIPPED", "Robot", "read_urdf"]
+__all__ = ["Robot", "read_urdf"]
 
 
 def read_urdf(path: Path, dimension: Literal["planar", "spatial"], base: Literal["fixed", "floating"]) -> Robot:
-    """The robot in that file, in the plane of its root's x and y where it is planar."""
+    """The robot in that file, in the plane of its root's x and y where it is planar.
+
+    Whether every joint moves a mass is for the module to check, which may add bodies to those of the file.
+    """
     try:
-        links, joints = parse(path)
+        links, joints, notes = parse(path)
         bodies = build_bodies(links, joints)
         for body in bodies:
-            body.mass = lumped(body, links, base)
-        return tables_of(laid_flat(bodies) if dimension == "planar" else bodies, dimension, base)
+            lump(body, links)
+            notes += check_mass(body, base)
+        return tables_of(laid_flat(bodies) if dimension == "planar" else bodies, dimension, notes)
     except InputError as reason:
         raise InputError(" ".join(f"{path}: {reason}".split())) from None

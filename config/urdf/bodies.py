@@ -1,13 +1,18 @@
-"""From links and joints to bodies: what a fixed joint holds is one with what carries it."""
+"""From links and joints to bodies: links that fixed joints hold together are one body."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from granite.config.errors import InputError
-from granite.config.urdf.parts import NOMINAL, Body, Joint, Mass, rotation
+from granite.config.inertia import fault_of, noise
+from granite.config.rotations import rotation
+from granite.config.urdf.parts import NOMINAL, Body, Joint, Link, Mass
+
+#: inertia below this is numerical noise whatever the mass [kg m^2]
+_LEAST = 1e-18
 
 
 def build_bodies(links: Iterable[str], joints: list[Joint]) -> list[Body]:
@@ -50,25 +55,48 @@ def _root(links: Iterable[str], joints: list[Joint]) -> str:
     return roots[0]
 
 
-def lumped(body: Body, links: dict[str, Mass | None], base: str) -> Mass:
-    """The masses of a link and of all links fixed to it as one."""
+def lump(body: Body, links: dict[str, Link]) -> None:
+    """Give a body the masses and the shapes of its link and of all links fixed to it."""
     own = links[body.link]
-    fixed = [(mass, R, p) for link, R, p in body.frames if (mass := links[link]) is not None]
-    parts = [*([own] if own else []), *(mass.seen_from(R, p) for mass, R, p in fixed)]
-    stands = body.joint is None and base == "fixed"
-    if not parts:
-        if stands:
-            return NOMINAL
-        mover = f"joint '{body.joint.name}'" if body.joint else "a floating base"
-        raise InputError(f"link '{body.link}': no mass, expected an <inertial> with one, for {mover} moves it")
-    return parts[0] if len(parts) == 1 else _sum(parts)
+    held = [(links[link], R, p) for link, R, p in body.frames]
+    body.mass = _sum([own.mass, *(link.mass.seen_from(R, p) for link, R, p in held)])
+    body.shapes = own.shapes + [shape.seen_from(R, p) for link, R, p in held for shape in link.shapes]
 
 
-def _sum(parts: list[Mass]) -> Mass:
+def _sum(parts: Sequence[Mass]) -> Mass:
+    """Several masses as one; a single one stays as it is, to the last bit."""
+    parts = [part for part in parts if part.mass or part.inertia.any()]
+    if len(parts) == 1:
+        return parts[0]
     mass = sum(part.mass for part in parts)
-    com = sum((part.mass * part.com for part in parts), np.zeros(3)) / mass
+    com = sum((part.mass * part.com for part in parts), np.zeros(3)) / (mass or 1.0)
     inertia = np.zeros((3, 3))
     for part in parts:
         d = part.com - com
         inertia += part.inertia + part.mass * (d @ d * np.eye(3) - np.outer(d, d))  # the parallel-axis theorem
     return Mass(mass, com, inertia)
+
+
+def check_mass(body: Body, base: str) -> list[str]:
+    """Refuse a mass that no body has, or on a fixed base, where it acts on nothing, replace it; a note says so."""
+    mass, com, inertia = body.mass
+    if np.abs(inertia).max() <= max(noise(mass), _LEAST):
+        inertia = np.zeros((3, 3))
+    body.mass = Mass(mass, com, inertia)
+    if body.joint is None and base == "fixed":
+        fault = _fault(body.mass)
+        if fault or np.linalg.eigvalsh(inertia)[0] <= noise(mass):
+            body.mass = NOMINAL
+        return [f"link '{body.link}': the inertia of the fixed base is not used ({fault})"] if fault else []
+    if body.joint is None and mass == 0:
+        raise InputError(f"link '{body.link}': no mass, expected an <inertial> with one, for a floating base moves it")
+    if fault := _fault(body.mass):
+        raise InputError(f"link '{body.link}' with all that is fixed to it: {fault}")
+    return []
+
+
+def _fault(mass: Mass) -> str | None:
+    if mass.mass == 0:
+        return "no mass, expected some where there is inertia" if mass.inertia.any() else None
+    (xx, xy, xz), (_, yy, yz), (_, _, zz) = mass.inertia.tolist()
+    return fault_of(mass.mass, (xx, yy, zz, xy, xz, yz))

@@ -7,7 +7,8 @@ import math
 import numpy as np
 
 from granite.config.errors import InputError, shown
-from granite.config.urdf.parts import Array, Body, Joint, rotation, triple
+from granite.config.rotations import Array, rotation
+from granite.config.urdf.parts import Body, Joint, triple
 
 #: how far an axis may lean out of its plane [rad]: files say 1.5708 for a quarter turn, and that adds up
 _LEAN = 1e-4
@@ -33,7 +34,9 @@ def laid_flat(bodies: list[Body]) -> list[Body]:
             rpy = (0.0, 0.0, yaw[link] - yaw[joint.parent])
             joint = joint._replace(origin=triple(A_parent @ joint.origin), rpy=rpy, axis=A @ joint.axis)
         frames = [(name, rotation((0.0, 0.0, _heading(A @ R))), A @ p) for name, R, p in body.frames]
-        flat.append(Body(link, joint, frames, body.mass.seen_from(A, np.zeros(3))))
+        still = np.zeros(3)
+        shapes = [shape.seen_from(A, still) for shape in body.shapes]
+        flat.append(Body(link, joint, frames, body.mass.seen_from(A, still), shapes))
     return flat
 
 

@@ -1,16 +1,14 @@
-"""The parts of a robot as its file has them: masses, joints, and bodies with all that is fixed to them."""
+"""The parts of a robot as its file has them: links, joints, and bodies with all that is fixed to them."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
-Triple = tuple[float, float, float]
+from granite.config.rotations import Array, Triple, angles, rotation
+from granite.config.urdf.shapes import Shape
 
 
 class Mass(NamedTuple):
@@ -25,6 +23,19 @@ class Mass(NamedTuple):
         return Mass(self.mass, R @ self.com + p, R @ self.inertia @ R.T)
 
 
+#: of a link that is only a frame
+NOTHING = Mass(0.0, np.zeros(3), np.zeros((3, 3)))
+#: A fixed base never moves, so that its mass acts on nothing; but a body has one, and this is plainly made up.
+NOMINAL = Mass(1.0, np.zeros(3), np.eye(3))
+
+
+class Link(NamedTuple):
+    """A link: its mass, and what it looks like."""
+
+    mass: Mass
+    shapes: list[Shape]
+
+
 class Joint(NamedTuple):
     """A joint from one link to another."""
 
@@ -36,6 +47,7 @@ class Joint(NamedTuple):
     rpy: Triple
     axis: Array
     limits: dict[str, float]
+    resistance: dict[str, float]  #: damping and friction, by the keys of a testbed
 
     def carried_by(self, body: str, R: Array, p: Array) -> Joint:
         """The same joint from the body to which its parent link is fixed with the axes R at p."""
@@ -44,42 +56,15 @@ class Joint(NamedTuple):
         return self._replace(parent=body, origin=triple(R @ self.origin + p), rpy=rpy)
 
 
-#: A fixed base never moves, so that its mass acts on nothing; but a body has one, and this is plainly made up.
-NOMINAL = Mass(1.0, np.zeros(3), np.eye(3))
-
-
 @dataclass
 class Body:
-    """A link that the ground or a moving joint carries, its mass and the frames (R, p) of all links fixed to it."""
+    """A link that the ground or a moving joint carries, with the frames (R, p) of all links fixed to it."""
 
     link: str
     joint: Joint | None = None
     frames: list[tuple[str, Array, Array]] = field(default_factory=list)
-    mass: Mass = NOMINAL
-
-
-def rotation(rpy: Triple) -> Array:
-    """R = Rz(yaw) Ry(pitch) Rx(roll)."""
-    (cr, cp, cy), (sr, sp, sy) = np.cos(rpy), np.sin(rpy)
-    return np.array(
-        [
-            [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
-            [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
-            [-sp, cp * sr, cp * cr],
-        ]
-    )
-
-
-def angles(R: Array) -> Triple:
-    """Roll, pitch, yaw of a rotation.
-
-    Roll is what is left when yaw is taken away, so that R comes back to the last digits even where the pitch is a
-    quarter turn and roll and yaw are not known one by one.
-    """
-    yaw = math.atan2(R[1, 0], R[0, 0])
-    c, s = math.cos(yaw), math.sin(yaw)
-    roll = math.atan2(s * R[0, 2] - c * R[1, 2], c * R[1, 1] - s * R[0, 1])
-    return roll, math.atan2(-R[2, 0], math.hypot(R[0, 0], R[1, 0])), yaw
+    mass: Mass = NOTHING
+    shapes: list[Shape] = field(default_factory=list)
 
 
 def triple(vector: Array) -> Triple:

@@ -10,12 +10,17 @@ without a motor,
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from operator import itemgetter
+
 import casadi as ca
 import numpy as np
 
 from granite.config.devices.motors import Motors
 from granite.config.devices.thrusters import Thrusters
+from granite.config.errors import InputError
 from granite.config.records import Array, Command, Demand, Reference, State
+from granite.config.testbed import Testbed
 from granite.controllers.model import ControlModel
 from granite.controllers.thrusters.bank import ThrusterBank
 from granite.mrds.compilation import compile_functions
@@ -27,47 +32,52 @@ class Actuation:
 
     def __init__(self, model: ControlModel) -> None:
         bed = model.bed
-        self._period, self._n_motors = bed.loop.period_s, len(model.driven)
-        self._banks = {name: ThrusterBank(device, model) for name, device in bed.devices_of(Thrusters).items()}
-        #: of each actuator, where its set point comes from: a slice of the torques, a bank, or the behaviour
-        self._sources: list[slice | ThrusterBank | int] = []
-        at, direct = 0, list(bed.direct_actuators)
-        for name, device in bed.actuators.items():
-            if isinstance(device, Motors):
-                self._sources.append(slice(at, at + len(device.units)))
-                at += len(device.units)
-            else:
-                self._sources.append(self._banks[name] if name in self._banks else direct.index(name))
-        self._rest = tuple(np.zeros(len(device.signals(bed))) for device in bed.actuators.values())
+        _refuse_a_wrench_twice(bed)
+        self._n_motors = len(model.driven)
+        self._banks = [ThrusterBank(device, model) for device in bed.devices_of(Thrusters).values()]
+        self._torques: list[slice] = []
+        at = 0
+        for motors in bed.devices_of(Motors).values():
+            self._torques.append(slice(at, at + len(motors.units)))
+            at += len(motors.units)
+        #: torques, openings and direct set points as they are computed, in the order of the actuators
+        computed = [*bed.devices_of(Motors), *bed.devices_of(Thrusters), *bed.direct_actuators]
+        order = [computed.index(name) for name in bed.actuators]
+        self._ordered: Callable[[list[Array]], tuple[Array, ...]] = itemgetter(*order) if len(order) > 1 else tuple
+        rest = [np.zeros(len(bed.actuators[name].signals(bed))) for name in computed]
+        n_direct = len(bed.direct_actuators)
+        self._at_rest, self._direct_rest = rest[: len(rest) - n_direct], rest[len(rest) - n_direct :]
         self._no_thrust = np.zeros(len(bed.thrusters))
         self._deliver = compile_functions("delivered", [_delivered(model)])["delivered"].run
 
-    def _direct(self, reference: Reference, i: int) -> Array:
-        """What the behaviour commands an actuator; rest where it commands nothing."""
-        return reference.direct[i] if reference.direct else self._rest[self._sources.index(i)]
-
     def allocate(self, state: State, reference: Reference, demand: Demand) -> Command:
         """Set points of all actuators for the demand, and the thrust that will come of it."""
-        t = state.t
+        t, direct = state.t, reference.direct or self._direct_rest
         if not state.ready:
-            return Command(t, self._rest_with(reference), self._no_thrust)
-        means = [bank.open(t, demand.wrench) for bank in self._banks.values()]
-        found = self._deliver((state.q, state.u, demand.acceleration, demand.force, *means))
-        torque, thrust = found[: self._n_motors], found[self._n_motors :]
-        setpoints: list[Array] = []
-        for source in self._sources:
-            if isinstance(source, slice):
-                setpoints.append(torque[source])
-            elif isinstance(source, int):
-                setpoints.append(self._direct(reference, source))
-            else:
-                setpoints.append(source.opening)
-        return Command(t, tuple(setpoints), thrust)
+            return Command(t, self._ordered([*self._at_rest, *direct]), self._no_thrust)
+        arguments, computed = [state.q, state.u, demand.acceleration, demand.force], []
+        for bank in self._banks:
+            arguments.append(bank.open(t, demand.wrench))
+        found = self._deliver(arguments)
+        for part in self._torques:
+            computed.append(found[part])
+        for bank in self._banks:
+            computed.append(bank.opening)
+        computed += direct
+        return Command(t, self._ordered(computed), found[self._n_motors :])
 
-    def _rest_with(self, reference: Reference) -> tuple[Array, ...]:
-        """Everything at rest, but for what the behaviour commands."""
-        pairs = zip(self._sources, self._rest, strict=True)
-        return tuple(self._direct(reference, source) if isinstance(source, int) else rest for source, rest in pairs)
+
+def _refuse_a_wrench_twice(bed: Testbed) -> None:
+    """Each device gets the whole wrench on its module: two on one module would give it twice."""
+    pushed: dict[str, str] = {}
+    for name, device in bed.devices_of(Thrusters).items():
+        module = device.pushed(bed).name
+        if module in pushed:
+            raise InputError(
+                f"'{pushed[module]}' pushes it as well", key=f"devices.{name}.module", value=module,
+                expected="one device of thrusters for each module",
+            )  # fmt: skip
+        pushed[module] = name
 
 
 def _delivered(model: ControlModel) -> ca.Function:

@@ -17,10 +17,11 @@ from granite.config.parts import PartTable, find
 from granite.config.records import Array, Frame, Sample, State
 from granite.controllers.estimation.joint_filter import joint_filter
 from granite.controllers.estimation.pose_filter import PoseFilter
-from granite.controllers.estimation.prediction import Joints, n_states, prediction
+from granite.controllers.estimation.prediction import Joints, known_joints, n_states, prediction
 from granite.controllers.model import ControlModel
 from granite.controllers.thrusters.delivery import build_delivery
 from granite.mrds.compilation import compile_functions
+from granite.mrds.kernel import Buffer
 
 
 class KalmanEstimator:
@@ -47,8 +48,9 @@ class KalmanEstimator:
         self._joints: list[_JointReading] = []
         first_extra = 2 * model.n
         for name, (sensors, filters) in joints.items():
-            self._joints.append(_JointReading(names.index(name), sensors, model, first_extra, filters.n_extra))
-            first_extra += filters.n_extra * len(sensors.joints)
+            known = known_joints(model, sensors)
+            self._joints.append(_JointReading(names.index(name), known, model.n, first_extra, filters.n_extra))
+            first_extra += filters.n_extra * len(known)
         self._end_x = n_states(model, joints)
         self._end_deviation = self._end_x + self._n
         poses = _pose_filters(options, model, self._end_x)
@@ -64,54 +66,66 @@ class KalmanEstimator:
         self._ages = Struct(f"{self._n_sensors}d").pack
         # New arrays in every tick, so that the state may show parts of them.
         self._x, self._deviation = np.zeros(self._end_x), np.full(self._n, np.nan)
-        self._t = math.nan
+        self._t, self._started = 0.0, False
+
+    # Loops, not comprehensions, in what follows: each of those is a call, which costs a microsecond in a paced tick.
 
     def estimate(self, sample: Sample) -> State:
         """q and u at the time of the sample."""
         t, frames = sample.t, sample.frames
-        fresh = [joint.is_new(frames[joint.sensor]) for joint in self._joints]
-        if not math.isnan(self._t):
-            self._predict(sample, fresh)
-        self._t, ready = t, True
-        ages = [t - frame.t for frame in frames]
-        for joint, is_new in zip(self._joints, fresh, strict=True):
-            if is_new:
-                joint.take(frames[joint.sensor], self._x)
+        if self._started:
+            skipped = round((t - self._t) / self._period) - 1
+            for k in range(skipped, 0, -1):
+                self._predict(t - k * self._period, sample, updates=False)
+            self._predict(t, sample, updates=True)
+        self._t, self._started, ready, ages = t, True, True, []
+        for frame in frames:
+            ages.append(t - frame.t)
+        for joint in self._joints:
+            frame = frames[joint.sensor]
+            if frame.number > joint.number:
+                joint.take(frame, self._x)
+            if not joint.number:
+                ready = False
             ages[joint.sensor] = t - joint.taken
-            ready = ready and joint.number > 0
         for sensor, pose in self._poses:
             frame = frames[sensor]
             if frame.number > pose.number:
                 pose.number = frame.number
                 self._take_pose(pose, t, frame)
+            if not pose.started:
+                ready = False
             ages[sensor] = t - pose.exposed
-            ready = ready and pose.started
         n, x = self._n, self._x
         return State(t, ready, x[:n], x[n : 2 * n], self._deviation, np.frombuffer(self._ages(*ages)))
 
-    def _predict(self, sample: Sample, fresh: list[bool]) -> None:
-        """Carry the estimate to now, one period after the other: a skipped tick is two of them."""
-        now, before, period, applied = sample.t, self._t, self._period, sample.applied
-        torques = [applied[i].values for i in self._motors]
-        measured = [sample.frames[joint.sensor].values for joint in self._joints]
+    def _predict(self, t: float, sample: Sample, updates: bool) -> None:
+        """Carry the estimate one period on, to time t, and let the joints' new frames update it if they are of then."""
+        applied, frames = sample.applied, sample.frames
+        arguments: list[Buffer] = [self._x]
+        numbers: list[float] = []
+        for i in self._motors:
+            arguments.append(applied[i].values)
         for i, delivery in self._valves:
             delivery.command(applied[i].t, applied[i].values)
-        periods = max(round((now - before) / period), 1)
-        for k in range(1, periods + 1):
-            t = before + k * period if k < periods else now
-            openings = [delivery.mean_opening(t - period, t) for _, delivery in self._valves]
-            updates = [
-                is_new and k == periods and joint.number > 0 for is_new, joint in zip(fresh, self._joints, strict=True)
-            ]
-            numbers = self._numbers(*updates, *[t - pose.exposed for _, pose in self._poses])
-            covariances = [pose.covariance for _, pose in self._poses]
-            found = self._run((self._x, *torques, *openings, *measured, numbers, *covariances))
-            self._x, self._deviation = found[: self._end_x], found[self._end_x : self._end_deviation]
-            at = self._end_deviation
-            for _, pose in self._poses:
-                if pose.started:
-                    pose.push(t, found[at : at + 9])
-                at += 9
+            arguments.append(delivery.mean_opening(t - self._period, t))
+        for joint in self._joints:
+            frame = frames[joint.sensor]
+            arguments.append(frame.values)
+            # The first frame of a sensor is taken as it is, afterwards.
+            numbers.append(updates and 0 < joint.number < frame.number)
+        for _, pose in self._poses:
+            numbers.append(t - pose.exposed)
+        arguments.append(self._numbers(*numbers))
+        for _, pose in self._poses:
+            arguments.append(pose.covariance)
+        found = self._run(arguments)
+        at = self._end_deviation
+        self._x, self._deviation = found[: self._end_x], found[self._end_x : at]
+        for _, pose in self._poses:
+            if pose.started:
+                pose.push(t, found[at : at + 9])
+            at += 9
 
     def _take_pose(self, pose: PoseFilter, t: float, frame: Frame) -> None:
         if not _finite(frame.values) or frame.t > t:
@@ -127,23 +141,19 @@ class KalmanEstimator:
 class _JointReading:
     """What has come from one device of joint sensors so far."""
 
-    def __init__(self, sensor: int, sensors: JointSensors, model: ControlModel, first: int, n_extra: int) -> None:
-        """`first` is where the states of its rate filters begin in x, `n_extra` for each joint."""
+    def __init__(self, sensor: int, known: list[tuple[int, int]], n: int, first: int, n_extra: int) -> None:
+        """`first` is where the states of its rate filters begin in x, `n_extra` for each known joint."""
         self.sensor = sensor  #: its place among the sensors
         self.number = 0  #: of the newest frame used
         self.taken = math.nan  #: its time [s]
-        self._angles = [model.layout.joint_u(joint) for joint in sensors.joints]
-        self._rates = [model.n + i for i in self._angles]
-        self._extra, self._n_extra = slice(first, first + n_extra * len(sensors.joints)), n_extra
-
-    def is_new(self, frame: Frame) -> bool:
-        """Whether the frame has come since, and can be used."""
-        return frame.number > self.number and _finite(frame.values)
+        self._places, self._angles = [j for j, _ in known], [i for _, i in known]
+        self._rates = [n + i for i in self._angles]
+        self._extra, self._n_extra = slice(first, first + n_extra * len(known)), n_extra
 
     def take(self, frame: Frame, x: Array) -> None:
-        """Note the frame; begin at the first one, the rate filters settled."""
+        """Note the frame; begin at the first one, the rate filters settled. One that is not finite ends the run."""
         if self.number == 0:
-            angles, rates = np.split(frame.values, 2)
+            angles, rates = (values[self._places] for values in np.split(frame.values, 2))
             x[self._angles], x[self._rates] = angles, rates
             x[self._extra] = np.repeat(rates, self._n_extra)
         self.number, self.taken = frame.number, frame.t
@@ -155,10 +165,10 @@ def _finite(values: Array) -> bool:
 
 
 def _joint_filters(options: KalmanEstimator.Options, model: ControlModel) -> Joints:
-    """Of every device whose joints the controller knows."""
+    """Of every device with joints that the controller knows."""
     found, noise = {}, options.joint_rad_s2_per_rthz
     for name, sensors in model.bed.devices_of(JointSensors).items():
-        if all(joint in model.layout.joints for joint in sensors.joints):
+        if known_joints(model, sensors):
             found[name] = sensors, joint_filter(sensors, noise, model.bed.loop.period_s)
     return found
 
@@ -185,6 +195,8 @@ def _refuse_what_is_not_measured(model: ControlModel) -> None:
             name = model.layout.name(module, joint.name)
             if name not in sensed:
                 raise InputError(f"no joint sensor measures '{name}'", key="devices", expected="one for every joint")
+            if sensed.count(name) > 1:
+                raise InputError(f"{sensed.count(name)} sensors measure '{name}'", key="devices", expected="one")
             if joint.kind != "revolute":
                 raise InputError(f"joint '{name}' is {joint.kind}", key="devices", expected="revolute joints")
         if module.base != "floating":

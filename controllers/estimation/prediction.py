@@ -24,7 +24,14 @@ Joints = Mapping[str, tuple[JointSensors, JointFilter]]
 
 def n_states(model: ControlModel, joints: Joints) -> int:
     """How many numbers x has."""
-    return 2 * model.n + sum(filters.n_extra * len(sensors.joints) for sensors, filters in joints.values())
+    extra = (filters.n_extra * len(known_joints(model, sensors)) for sensors, filters in joints.values())
+    return 2 * model.n + sum(extra)
+
+
+def known_joints(model: ControlModel, sensors: JointSensors) -> list[tuple[int, int]]:
+    """Of each sensed joint that the model has: its place in the device, and its index in u."""
+    layout = model.layout
+    return [(j, layout.joint_u(name)) for j, name in enumerate(sensors.joints) if name in layout.joints]
 
 
 def prediction(model: ControlModel, joints: Joints, poses: Mapping[str, PoseFilter]) -> ca.Function:
@@ -51,13 +58,13 @@ def prediction(model: ControlModel, joints: Joints, poses: Mapping[str, PoseFilt
     first_value, first_extra = 0, 2 * n
     for k, (sensors, filters) in enumerate(joints.values()):
         count = len(sensors.joints)
-        for j, name in enumerate(sensors.joints):
-            i = model.layout.joint_u(name)
+        for j, i in known_joints(model, sensors):
             own = [i, n + i, *range(first_extra, first_extra + filters.n_extra)]
             predicted = ca.DM(filters.F) @ x[own] + ca.DM(filters.G) * a[i]
             values = ca.vertcat(measured[first_value + j], measured[first_value + count + j])
             innovation = values - ca.DM(filters.C) @ predicted
-            after[own] = predicted + ca.if_else(numbers[k], ca.DM(filters.K) @ innovation, np.zeros(len(own)))
+            usable = ca.logic_and(numbers[k], ca.sumsqr(values) < np.inf)
+            after[own] = predicted + ca.if_else(usable, ca.DM(filters.K) @ innovation, np.zeros(len(own)))
             deviation[i] = filters.deviation
             first_extra += filters.n_extra
         first_value += 2 * count

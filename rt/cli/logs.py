@@ -45,17 +45,22 @@ def replay(log: LogFile, as_json: AsJson = False) -> None:
 
 def plot(
     log: LogFile,
-    picture: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE", help="the picture, *.png; default: beside the log")
+    path: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="FILE", help="the plot, *.png, *.svg or *.pdf; default: a PNG beside the log"),
+    ] = None,
+    panels: Annotated[
+        str | None, typer.Option(metavar="NAMES", help="only these parts, large, e.g. tracking,valves or view")
     ] = None,
     overwrite: Overwrite = False,
 ) -> None:
     """Draw a log: the modules and their contacts, and over time what this testbed has to show."""
     from granite.rt.log import read_log
-    from granite.rt.plots import plot_log
+    from granite.rt.plots import SUFFIXES, plot_log
 
     recorded = read_log(log)
-    path = picture or log.with_suffix(".png")
-    refuse_output("picture", path, (".png",), overwrite)
-    plot_log(recorded, path, overwrite=overwrite)
-    out.print(f"picture: {path}", soft_wrap=True)
+    path = path or log.with_suffix(".png")
+    refuse_output("plot", path, SUFFIXES, overwrite)
+    named = [name.strip() for name in panels.split(",")] if panels is not None else []
+    plot_log(recorded, path, overwrite=overwrite, panels=named)
+    out.print(f"plot: {path}", soft_wrap=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from granite.config.errors import InputError
@@ -57,7 +58,9 @@ def plan(answers: Answers, robot: Robot) -> Move:
             what = f"too little for joint '{joint['name']}'"
             raise InputError(what, key="--torque", value=torque, expected=f"at least {least:.2g}")
         times.append(time)
-        target[f"{joint['name']}_rad"] = _TURN_RAD
+        begin, end = _turn(robot["limits"][joint["name"]])
+        start |= {f"{joint['name']}_rad": begin} if begin else {}
+        target[f"{joint['name']}_rad"] = end
     return Move(math.ceil(max(times)), start, target)
 
 
@@ -77,6 +80,17 @@ def _base_times(answers: Answers, robot: Robot, distance: float) -> list[float]:
             f"too little for {mass:.3g} kg", key="--thrust", value=thrust, expected=f"at least {least:.2g}"
         )
     return times
+
+
+def _turn(limit: Mapping[str, float]) -> tuple[float, float]:
+    """From where to where a joint turns: from zero by half a radian, or as near to that as its limits allow."""
+    lower, upper = limit.get("lower_rad", -math.inf), limit.get("upper_rad", math.inf)
+    room = 0.1 * (upper - lower) if math.isfinite(upper - lower) else 0.0
+    lower, upper = lower + room, upper - room
+    begin = min(max(0.0, lower), upper)
+    up, down = min(_TURN_RAD, upper - begin), min(_TURN_RAD, begin - lower)
+    end = begin + up if up >= down else begin - down
+    return round(begin, 3), round(end, 3)
 
 
 def _time(distance: float, acceleration: float) -> float:

@@ -19,7 +19,7 @@ def built(answers: Answers) -> Robot:
     base: dict[str, Any] = {"name": "base", "mass_kg": mass, "inertia_kg_m2": mass * size**2 / 6 or 1.0}
     if size:
         base["outline_m"] = [[half, half], [-half, half], [-half, -half], [half, -half]]
-    robot = Robot(bodies=[base], joints=[], points=[], limits={})
+    robot = Robot(bodies=[base], joints=[], points=[], limits={}, notes=[])
     parent, at, n = "base", half, len(answers.links)
     for i, link in enumerate(answers.links, start=1):
         name = _JOINTS[i - 1] if n <= len(_JOINTS) else f"joint{i}"

@@ -1,3 +1,4 @@
-"""A recorded run as one picture: what happened on the table, and what happened over time."""
+"""A plot of a recorded run: the motion in space, and signals over time."""
 
-from granite.rt.plots.page import plot_log as plot_log
+from granite.rt.plots.plot_file import SUFFIXES as SUFFIXES
+from granite.rt.plots.plot_file import plot_log as plot_log

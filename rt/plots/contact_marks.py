@@ -10,10 +10,9 @@ import numpy.typing as npt
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
-from matplotlib.patheffects import withStroke
 
 from granite.config.records import Array
-from granite.rt.plots.look import CONTACT, INK, SOFT, words
+from granite.rt.plots.look import CONTACT, HALO, INK, SOFT, words
 from granite.rt.plots.scene import Scene
 
 Flags = npt.NDArray[np.bool_]
@@ -82,11 +81,11 @@ def outward(there: Mapping[int, Spot]) -> dict[int, tuple[Array, Array]]:
 def name_contacts(axes: Axes, names: Mapping[int, str], there: Mapping[int, Spot]) -> None:
     """Beside the marks."""
     for i, (place, (x, y)) in outward(there).items():
-        text = axes.annotate(
+        axes.annotate(
             words(names[i]), (place[0], place[1]), xytext=(9 * x, 9 * y), textcoords="offset points",
             color=CONTACT, size=10, ha="left" if x > 0 else "right", va="bottom" if y > 0 else "top", zorder=23,
+            bbox=HALO,
         )  # fmt: skip
-        text.set_path_effects([withStroke(linewidth=3, foreground="white")])
 
 
 def contact_keys(there: Mapping[int, Spot], closed: Flags) -> Iterator[Artist]:

@@ -17,7 +17,10 @@ INK, SOFT, PALE = "#22262B", "#5D666F", "#E2E5E8"
 STOP, WARNING = "#B8001F", "#B87700"
 GRANITE, PATH, PLUME = "#DFE0E3", "#0072B2", "#F28C1E"
 HULL_FIRST, HULL_LAST, ARM = "#F3F6F9", "#8FB3D5", "#FFFFFF"
-STAND, CONTACT = "#C9CDD2", "#00835F"
+STAND, CONTACT, TIP = "#C9CDD2", "#00835F", "#56B4E9"
+
+#: behind what is written in the view; an outline around the letters would turn them into shapes
+HALO: dict[str, Any] = {"boxstyle": "round,pad=0.12", "fc": (1.0, 1.0, 1.0, 0.75), "ec": "none"}
 
 STYLE: dict[str, Any] = {
     "agg.path.chunksize": 10000,  # the line of a long run is too much for one piece
@@ -32,6 +35,8 @@ STYLE: dict[str, Any] = {
     "legend.frameon": False,
     "legend.handlelength": 1.5,
     "lines.linewidth": 1.3,
+    "pdf.fonttype": 42,  # letters stay letters, to be searched and edited
+    "svg.fonttype": "none",
     "text.color": INK,
     "text.parse_math": False,  # a title may have a dollar sign in it
     "xtick.color": SOFT,

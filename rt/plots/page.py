@@ -1,68 +1,71 @@
-"""The page of a run, and its PNG file: what happened in space at the left, over time at the right."""
+"""The page of a run: what happened in space at the left, over time at the right and below."""
 
 from __future__ import annotations
 
-import contextlib
-import os
-from pathlib import Path
+from collections.abc import Sequence
 
-import matplotlib.style
-import numpy as np
-from matplotlib.figure import Figure
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure, SubFigure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-from granite.config.errors import InputError
+from granite.config.errors import InputError, expected_one_of
 from granite.rt.log import Log
-from granite.rt.plots.look import DPI, SIZE_IN, SOFT, STOP, STYLE
+from granite.rt.plots.events import mark_events
+from granite.rt.plots.layout import COLUMNS, HEAD_IN, ViewLayout, column_width, lay_out_page, lay_out_view
+from granite.rt.plots.look import DPI, SIZE_IN
+from granite.rt.plots.panels.panel import Panel
 from granite.rt.plots.run import Run
 from granite.rt.plots.time_panels import draw_time_panels, time_panels
-from granite.rt.plots.view import draw_view
+from granite.rt.plots.title import write_title
+from granite.rt.plots.view import View, known
+from granite.rt.plots.view_axes import draw_nothing, draw_view, to_one_scale
 
-#: of the page, what the title takes, and what a panel with its names needs at least
-_HEAD_IN, _PANEL_IN = 0.9, 0.88
-
-
-def plot_log(log: Log, path: Path, overwrite: bool = False) -> None:
-    """Draw a run into a PNG file, which appears whole or not at all; `InputError` if it can't be written."""
-    if path.suffix.lower() != ".png":
-        raise InputError(f"plot '{path}': expected a name that ends in .png")
-    if path.exists() and not overwrite:
-        raise InputError(f"plot '{path}' exists: expected a new name, or --overwrite")
-    unfinished = path.with_name(f".granite-{os.getpid()}.png")
-    try:
-        with open(unfinished, "wb") as file, matplotlib.style.context(["default", STYLE]):
-            build_page(log).savefig(file, format="png")
-        os.replace(unfinished, path)
-    except OSError as error:
-        raise InputError(f"plot '{path}' can't be written: {error.strerror or error}") from error
-    finally:
-        with contextlib.suppress(OSError):
-            unfinished.unlink(missing_ok=True)
+#: the part of the page that shows the motion in space
+_VIEW = "view"
 
 
-def build_page(log: Log) -> Figure:
-    """The page as a figure, to be drawn in the page's style."""
+def build_page(log: Log, parts: Sequence[str] = ()) -> Figure:
+    """The page as a figure, to be drawn in the page's style; of the named parts only, if any are named.
+
+    `InputError` where this run has no such part.
+    """
     run = Run(log)
-    panels, (width, height) = time_panels(run), SIZE_IN
-    height = max(height, _HEAD_IN + _PANEL_IN * sum(panel.height for panel in panels))
-    below = ConstrainedLayoutEngine(rect=(0.005, 0.005, 0.985, 1 - _HEAD_IN / height))
-    figure = Figure(figsize=(width, height), dpi=DPI, layout=below)
-    _write_title(figure, log, run)
-    left, right = figure.subfigures(1, 2, squeeze=False, width_ratios=(1.2, 1.0), wspace=0.02)[0]
-    draw_view(left.subplots(), run)
-    draw_time_panels(right, run, panels)
+    panels = _chosen(run, parts)
+    view = View(run, ticks) if len(ticks := known(run.q)) else None
+    room = lay_out_view(view, column_width(alone=not panels)) if not parts or _VIEW in parts else None
+    layout = lay_out_page([panel.height for panel in panels], room.height if room else 0.0)
+    engine = ConstrainedLayoutEngine(rect=(0.005, 0.005, 0.985, 1 - HEAD_IN / layout.height))
+    figure = Figure(figsize=(SIZE_IN[0], layout.height), dpi=DPI, layout=engine)
+    write_title(figure, log, run)
+    ratios = COLUMNS if room and panels else (1.0,)
+    columns = figure.subfigures(1, len(ratios), squeeze=False, width_ratios=ratios, wspace=0.02)[0]
+    beside, below = panels[: len(panels) - layout.below], panels[len(panels) - layout.below :]
+    space = under = columns[0]
+    if below:
+        heights = room.height if room else 0.0, layout.height - HEAD_IN - (room.height if room else 0.0)
+        space, under = space.subfigures(2, 1, height_ratios=heights)
+    seen = _draw_space(space, view, room) if room else []
+    over_time = draw_time_panels(columns[-1], run, beside) + draw_time_panels(under, run, below)
+    mark_events(columns[-1], over_time, run)
+    if len(seen) > 1:
+        engine.execute(figure)
+        to_one_scale(seen)
     return figure
 
 
-def _write_title(figure: Figure, log: Log, run: Run) -> None:
-    bed, taken = log.bed, 1e3 * run.tick_time[np.isfinite(run.tick_time)]
-    facts = [bed.name, f"seed {bed.seed}", f"{run.end - float(run.t[0]):.4g} s"]
-    facts += [f"error = {run.measure} − reference"] if bed.controller else []
-    if len(taken):
-        median, late = np.percentile(taken, (50, 99))
-        facts.append(f"tick of {1e3 * bed.loop.period_s:.3g} ms, taking {median:.2g} ms (99 %: {late:.2g} ms)")
-    title, line = (1 - down / figure.get_figheight() for down in (0.38, 0.73))
-    figure.text(0.015, title, bed.title, fontsize=min(20.0, 1500 / max(len(bed.title), 1)), weight="bold", va="center")
-    figure.text(0.015, line, "  ·  ".join(facts), fontsize=11, color=SOFT, va="center")
-    if not log.complete:
-        figure.text(0.985, line, "the log is cut: the run went on", fontsize=11, color=STOP, va="center", ha="right")
+def _chosen(run: Run, parts: Sequence[str]) -> list[Panel]:
+    """The panels that are named, or all; `InputError` where this run has nothing of that name."""
+    by_kind = time_panels(run)
+    for part in parts:
+        if part not in (_VIEW, *by_kind):
+            raise InputError(f"panels: '{part}' is not in this plot, {expected_one_of(part, (_VIEW, *by_kind))}")
+    return [panel for kind, panels in by_kind.items() if not parts or kind in parts for panel in panels]
+
+
+def _draw_space(figure: SubFigure, view: View | None, room: ViewLayout) -> list[Axes]:
+    column = list(figure.subplots(len(room.heights), 1, squeeze=False, height_ratios=room.heights)[:, 0])
+    if view is None:
+        draw_nothing(column[0])
+    else:
+        draw_view(column, view, room.inch)
+    return column

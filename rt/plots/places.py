@@ -14,15 +14,20 @@ from granite.mrds.tree import Tree
 
 
 class Places:
-    """Every place is asked for once by what it is fixed to, then known by its number: `at(q)[:, number]` is its way."""
+    """Each place is known by its number, one number for one place: `at(q)[:, number]` is its path."""
 
     def __init__(self, modules: Sequence[Module]) -> None:
         self._trees = {module.name: Tree(module) for module in modules}
         self._positions: list[ca.SX] = []
+        self._numbers: dict[tuple[str, str, tuple[float, float, float]], int] = {}
 
     def on(self, module: str, body: str, position: Iterable[float] = (0.0, 0.0)) -> int:
         """A place on a body, given where it is while the body is unbent."""
-        return self._add(self._trees[module].point_position(body, tuple(float(x) for x in position)))
+        x, y, z = spatial(tuple(float(part) for part in position))
+        key = module, body, (x, y, z)
+        if key not in self._numbers:
+            self._numbers[key] = self._add(self._trees[module].point_position(body, (x, y, z)))
+        return self._numbers[key]
 
     def on_ground(self, position: Iterable[float]) -> int:
         """A place that stays."""

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-import math
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
-import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
+from matplotlib.lines import Line2D
 from matplotlib.patches import Circle, Patch, Polygon, Rectangle
-from scipy.spatial import ConvexHull
 
 from granite.config.records import Array
-from granite.rt.plots.look import ARM, HULL_FIRST, INK, PLUME, SOFT, STAND
+from granite.rt.plots.look import ARM, HULL_FIRST, INK, PLUME, SOFT, STAND, STOP
+from granite.rt.plots.shapes import bar, capsule, rounded_hull, wedge
 from granite.rt.plots.silhouette import Silhouette
 
-#: of the longest plume, in radii of the base
-_PLUME_LENGTH = 1.6
+#: of the longest plume, of a nozzle and of half a strut's width, in the reach of the base
+_PLUME, _NOZZLE, _STRUT = 1.6, 0.14, 0.3
 #: of a beam's line and of its core [points]: a beam is as thin as it is, and seen all the same
 _BEAM, _CORE = 4.6, 2.6
+_GHOST = (0, (3, 2))
+_CROSS: dict[str, Any] = {"marker": "x", "color": STOP, "ms": 9.0, "mew": 2.2, "ls": ""}
 
 
 class Ink(NamedTuple):
@@ -50,28 +52,72 @@ def draw_pose(axes: Axes, module: Silhouette, points: Array, impulse: Array, ink
         patch.set(fc=ink.edge, ec=ink.edge, lw=0.0, zorder=ink.order + level)
         axes.add_patch(patch)
 
-    jets = [(points[nozzle], module.radius * (points[down] - points[nozzle])) for nozzle, down in module.jets]
+    reach = module.base.reach if module.base else 0.0
+    jets = [(points[nozzle], reach * (points[down] - points[nozzle])) for nozzle, down in module.jets]
     for (nozzle, jet), length in zip(jets, impulse, strict=True):
         for part in (1.0, 0.75, 0.5):
-            fill(Polygon(_wedge(nozzle, _PLUME_LENGTH * length * part * jet, 0.13)), PLUME, 0.45, 0.0)
-    if module.corners:
-        fill(_base(points[module.corners], module.radius), ink.hull or HULL_FIRST, 1.0 if ink.hull else 0.25, 0.1, 1.2)
-    for nozzle, jet in jets:
-        dark(Polygon(_wedge(nozzle, 0.14 * jet, 0.5)), 0.2)
+            fill(Polygon(wedge(nozzle, _PLUME * length * part * jet, 0.13)), PLUME, 0.45, 0.0)
+    for i, patch in enumerate(base_patches(module, points)):
+        fill(patch, ink.hull or HULL_FIRST, 1.0 if ink.hull else 0.25, 0.1 + 0.001 * i, 1.2)
+    if module.heading:
+        dark(Polygon(points[module.heading]), 0.2)
+    for (nozzle, jet), failed in zip(jets, module.failed, strict=True):
+        dark(Polygon(wedge(nozzle, _NOZZLE * jet, 0.5)), 0.2)
+        if failed and ink.hull:
+            axes.plot(*(nozzle + 0.6 * _NOZZLE * jet), zorder=ink.order + 0.25, **_CROSS)
     # The colour of a pose is seen in its base; a module without one shows it in its arms.
-    arm = ARM if module.corners else ink.hull or ARM
-    for start, end in module.links:
-        fill(Polygon(_capsule(points[start], points[end], ink.thickness)), arm, ink.strength, 0.3, 1.2)
-    for start, _ in module.links:
-        dark(Circle(points[start], 0.5 * ink.thickness), 0.4)
+    arm = ARM if module.base else ink.hull or ARM
+    for patch in arm_patches(module, points, ink.thickness):
+        fill(patch, arm, ink.strength, 0.3, 1.2)
+    for pin in module.pins:
+        dark(Circle(points[pin], 0.5 * ink.thickness), 0.4)
     for beam in module.beams:
         _draw_beam(axes, points[beam], arm, ink)
 
 
-def draw_stand(axes: Axes, place: Array, half: float) -> None:
-    """A square that is bolted to the ground."""
+def draw_ghost(axes: Axes, module: Silhouette, points: Array, thickness: float, order: float) -> Patch:
+    """A pose that should have been, dashed; gives the key to it."""
+    for patch in (*base_patches(module, points), *arm_patches(module, points, thickness)):
+        patch.set(fill=False, ec=INK, lw=1.0, ls=_GHOST, zorder=order)
+        axes.add_patch(patch)
+    return Patch(fill=False, ec=INK, lw=1.0, ls=_GHOST, label="reference at the end")
+
+
+def failed_key() -> Line2D:
+    """What the cross on a nozzle means."""
+    return Line2D([], [], label="failed thruster", **_CROSS)
+
+
+def draw_stand(axes: Axes, outline: Array) -> None:
+    """Something that is bolted to the ground."""
+    axes.add_patch(Polygon(outline, fc=STAND, ec=INK, lw=1.2, hatch="/////", zorder=1.6))
+
+
+def draw_square_stand(axes: Axes, place: Array, half: float) -> None:
+    """A stand of which no outline is known."""
     x, y = place - half
     axes.add_patch(Rectangle((x, y), 2 * half, 2 * half, fc=STAND, ec=INK, lw=1.2, hatch="/////", zorder=1.6))
+
+
+def base_patches(module: Silhouette, points: Array) -> Iterator[Patch]:
+    """A base that floats: struts to its far points below, then the body itself."""
+    if (base := module.base) is None:
+        return
+    for end in base.struts:
+        yield Polygon(bar(points[module.root], points[end], _STRUT * base.reach))
+    corners = points[base.corners]
+    if len(corners) == 1:
+        yield Circle(corners[0], base.radius)
+    else:
+        yield Polygon(rounded_hull(corners, base.radius) if base.radius else corners)
+
+
+def arm_patches(module: Silhouette, points: Array, thickness: float) -> Iterator[Patch]:
+    """The rigid parts of its arms, one after the other."""
+    for start, end in module.links:
+        yield Polygon(capsule(points[start], points[end], thickness))
+    for outline in module.outlines:
+        yield Polygon(points[outline])
 
 
 def _draw_beam(axes: Axes, line: Array, core: str, ink: Ink) -> None:
@@ -82,26 +128,3 @@ def _draw_beam(axes: Axes, line: Array, core: str, ink: Ink) -> None:
     axes.plot(x, y, color=ink.edge, lw=_BEAM, solid_capstyle="round", zorder=ink.order + 0.3)
     axes.plot(x, y, color=core, lw=_CORE, solid_capstyle="round", zorder=ink.order + 0.35)
     axes.plot(x[:1], y[:1], "o", color=ink.edge, ms=_BEAM, zorder=ink.order + 0.4)
-
-
-def _base(corners: Array, radius: float) -> Patch:
-    """A disc, or the tightest outline around a disc at each corner."""
-    if len(corners) == 1:
-        return Circle(corners[0], radius)
-    angles = np.linspace(0, 2 * np.pi, 32, endpoint=False)
-    around = (corners[:, None] + radius * np.column_stack((np.cos(angles), np.sin(angles)))).reshape(-1, 2)
-    return Polygon(around[ConvexHull(around).vertices])
-
-
-def _wedge(tip: Array, out: Array, slope: float) -> Array:
-    """A triangle that opens from its tip along `out`."""
-    across = slope * np.array([-out[1], out[0]])
-    return np.array([tip, tip + out + across, tip + out - across])
-
-
-def _capsule(start: Array, end: Array, thickness: float) -> Array:
-    """The outline of a bar with round ends."""
-    x, y = end - start
-    half = np.linspace(-np.pi / 2, np.pi / 2, 13) + math.atan2(y, x)
-    arc = thickness * np.column_stack((np.cos(half), np.sin(half)))
-    return np.vstack((end + arc, start - arc))

@@ -1,4 +1,4 @@
-"""How the world is looked at: from above in the plane, else along the axis in which there is least to see."""
+"""How the world is looked at: from above in the plane, from above and from a side in space."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import numpy as np
 from granite.config.records import Array
 
 AXES = "xyz"
+#: what spreads less, as a part of the largest spread, is flat
+_FLAT = 0.01
 
 
 class Projection:
@@ -17,6 +19,12 @@ class Projection:
         self.labels = f"{AXES[horizontal]} [m]", f"{AXES[vertical]} [m]"
         self.is_from_above = self.axes == [0, 1]
 
+    @property
+    def name(self) -> str:
+        """From where one looks, and along which axis."""
+        (along,) = {0, 1, 2} - set(self.axes)
+        return f"from {'above' if self.is_from_above else 'the side'}, along {AXES[along]}"
+
     def __call__(self, places: Array) -> Array:
         """Places in the page: the last axis of `places` is x, y, z."""
         return places[..., self.axes]
@@ -25,9 +33,11 @@ class Projection:
 FROM_ABOVE = Projection(0, 1)
 
 
-def widest(places: Array) -> Projection:
-    """The projection in which these places spread most; height goes up where it is one of the two axes."""
-    spread = np.ptp(places.reshape(-1, 3), axis=0)
-    # Of equal spreads the one that leaves z out of the page, as on a table.
-    horizontal, vertical = sorted(np.argsort(-spread, kind="stable")[:2])
-    return Projection(int(horizontal), int(vertical))
+def most_telling(places: Array) -> tuple[Projection, ...]:
+    """From above and from the side on which these places spread most, without one in which all is flat."""
+    x, y, z = spread = np.ptp(places.reshape(-1, 3), axis=0)
+    side = Projection(0, 2) if x >= y else Projection(1, 2)
+    flat = _FLAT * float(spread.max())
+    if z <= flat:
+        return (FROM_ABOVE,)
+    return (side,) if min(x, y) <= flat else (FROM_ABOVE, side)

@@ -14,6 +14,8 @@ from granite.config.devices.motors import Motors
 from granite.config.devices.thrusters import Thrusters
 from granite.config.modules import Module
 from granite.config.records import Array
+from granite.config.testbed import Testbed
+from granite.controllers.thrusters.geometry import thruster_matrix
 from granite.rt.contact_changes import ContactChanges
 from granite.rt.log import Log
 
@@ -44,6 +46,8 @@ class Run:
 
         bed = self.bed = log.bed
         self.events = log.events
+        #: whether times of steps were taken by a clock that paces the loop
+        self.is_realtime = log.info.get("mode") == "realtime"
         #: what ended the run before its time
         self.stop = next((str(event["name"]) for event in log.events if event["level"] == "error"), "")
         self.t = series("/timing", "scheduled")
@@ -74,6 +78,11 @@ class Run:
         #: where the coordinates with a reference stand in q
         own = bed.positions if self.measure == "truth" else bed.known.positions
         self.referenced = [own.index(c) for c in bed.known.positions]
+        thrust, expected = series("/truth", "thrust"), series("/verdict", "thrust")
+        #: how the delivered wrench is known
+        self.delivery = "expected" if np.isnan(thrust).all() else "delivered"
+        #: demanded and delivered wrench on each root body with thrusters, in its axes [N], [N m], by module
+        self.wrenches = _wrenches(bed, series("/demand", "wrench"), expected if np.isnan(thrust).all() else thrust)
 
     def motions(self) -> tuple[ModuleMotion, ...]:
         """Module by module, what they did."""
@@ -87,3 +96,17 @@ class Run:
     def name(self, module: Module, part: str) -> str:
         """What a part of a module is called here: with the module's name where there are several."""
         return f"{module.name} {part}" if len(self.bed.modules) > 1 else part
+
+
+def _wrenches(bed: Testbed, demanded: Array, thrust: Array) -> dict[str, tuple[Array, Array]]:
+    """What was demanded of the thrusters, and what they gave: fx, fy, mz, or in space fx, fy, fz, mx, my, mz."""
+    floating = [module.name for module in bed.known.modules if module.base == "floating"]
+    size, first = 3 if bed.planar else 6, 0
+    found: dict[str, tuple[Array, Array]] = {}
+    for device in bed.devices_of(Thrusters).values():
+        module, n = device.pushed(bed), len(device.units)
+        given: Array = thrust[:, first : first + n] @ thruster_matrix(device, module.dimension).T
+        at, first = size * floating.index(module.name), first + n
+        before = found[module.name][1] if module.name in found else 0.0
+        found[module.name] = demanded[:, at : at + size], given + before
+    return found

@@ -1,4 +1,4 @@
-"""Everything of a testbed that a picture shows: its modules, and both sides of its contacts."""
+"""Everything of a testbed that a plot shows: its modules, and both sides of its contacts."""
 
 from __future__ import annotations
 
@@ -40,6 +40,11 @@ class Scene:
             for i in self.contacts
             if KINDS[bed.contacts[i].kind].rubbing and bed.planar
         }
+
+    @property
+    def drawn(self) -> list[int]:
+        """All places that are seen themselves."""
+        return [*(i for s in self.silhouettes for i in s.drawn), *(i for pair in self.contacts.values() for i in pair)]
 
     def _is_seen(self, contact: Contact) -> bool:
         return all(side.grounded or side.module in self._modules for side in (contact.first, contact.second))

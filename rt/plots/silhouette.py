@@ -1,8 +1,7 @@
-"""The parts of one module as a picture shows them, by the numbers of their places."""
+"""The parts of one module as a plot shows them, by the numbers of their places."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -10,66 +9,95 @@ import numpy as np
 from granite.config.base import spatial
 from granite.config.devices.thrusters import Thruster
 from granite.config.modules import Body, Module
+from granite.rt.plots.base import Base, shape_of_base
 from granite.rt.plots.places import Places
 
 #: a bent beam is drawn through this many sections
 _SECTIONS = 17
-#: roundness of an object's corners, as a part of its size
-_ROUNDING = 0.15
 
 
 class Silhouette:
-    """A base, which is a disc, an object with corners, a stand on the ground or nothing but its beam; and its arms."""
+    """A base, which floats, stands on the ground or is nothing but its beam; and its arms."""
 
     def __init__(self, module: Module, places: Places, thrusters: Sequence[Thruster] = ()) -> None:
         self._module, self._places, root = module, places, module.root
         self.name = module.name
         self.root = places.on(module.name, root.name)
-        #: where arms stand on the ground, if they do
+        #: where arms stand on the ground, if they do, and the outline of what carries them there, if it is given
         self.stands: list[int] = []
-        #: corners of the base, and how far it goes beyond them; a disc has one
-        self.corners: list[int] = []
-        self.radius = 0.0
+        self.stand_outline: list[int] = []
+        self.base: Base | None = None
         if module.base == "fixed":
             mounted = [joint.origin_m for joint in module.joints if joint.parent == root.name]
             self.stands = [places.on(module.name, root.name, origin) for origin in mounted or [(0.0, 0.0)]]
+            self.stand_outline = self._outline(root)
         elif root.flexible is None:
-            self._shape_base(root, thrusters)
+            self.base = shape_of_base(module, places, thrusters)
         #: every flexible link, from section to section
         self.beams: list[list[int]] = []
         #: both ends of every rigid part of an arm, from joint to joint or to a named point
         self.links: list[tuple[int, int]] = []
-        end = self.root
-        for body in module.in_tree_order():
-            if body.flexible:
-                self.beams.append(self._beam(body, body.flexible.length_m))
-                end = self.beams[-1][-1]
-            for link in self._links(body):
-                self.links.append(link)
-                end = link[1]
-        #: each thruster's nozzle, and a place a metre down its jet
+        #: corners of every part of an arm whose outline is given
+        self.outlines: list[list[int]] = []
+        self._add_arms()
+        #: each thruster's nozzle, and a place a metre down its jet; whether it has failed
         self.jets: list[tuple[int, int]] = []
+        self.failed = [unit.failed for unit in thrusters]
         for unit in thrusters:
             nozzle, push = np.array([spatial(unit.position_m), spatial(unit.direction)])
             down = nozzle - push / np.linalg.norm(push)
             self.jets.append((places.on(module.name, root.name, nozzle), places.on(module.name, root.name, down)))
-        #: the place whose path is drawn: of what has no base that floats, where its last part ends
-        self.followed = self.root if self.corners else end
 
-    def _shape_base(self, root: Body, thrusters: Sequence[Thruster]) -> None:
-        """A disc of the root's mass and inertia about z, or as large as what is mounted on it.
+    @property
+    def followed(self) -> int:
+        """The place whose path is drawn: of what has no base that floats, where its last part ends."""
+        return self.root if self.base else self._end
 
-        What carries nothing is an object to be handled: its points are its corners.
-        """
-        module, held = self._module, [p.position_m for p in self._module.points if p.body == root.name]
-        if not module.joints and not thrusters and len(set(held)) > 1:
-            self.corners = [self._places.on(module.name, root.name, place) for place in held]
-            self.radius = _ROUNDING * float(np.ptp([spatial(place) for place in held], axis=0).max())
-            return
-        self.corners = [self.root]
-        disc = math.sqrt(2 * float(np.ravel(root.inertia_kg_m2)[:3][-1]) / root.mass_kg)
-        mounted = [j.origin_m for j in module.joints if j.parent == root.name] + [u.position_m for u in thrusters]
-        self.radius = max([disc, *(math.hypot(*place) for place in mounted or held)])
+    @property
+    def tips(self) -> list[int]:
+        """The end effectors: of every body at the end of an arm the last named point, where it has one."""
+        carriers, found = {joint.parent for joint in self._module.joints}, []
+        for body in self._module.in_tree_order()[1:]:
+            points = [p.position_m for p in self._module.points if p.body == body.name]
+            if body.name not in carriers and points:
+                found.append(self._places.on(self._module.name, body.name, points[-1]))
+        return [tip for tip in found if tip != self.followed]
+
+    @property
+    def pins(self) -> list[int]:
+        """The joints at which rigid parts of an arm turn."""
+        return list(dict.fromkeys((*(start for start, _ in self.links), *self._outlined_joints)))
+
+    @property
+    def heading(self) -> list[int]:
+        """Corners of the mark on a base along x; none where an arm shows how the base is turned."""
+        has_arm = bool(self.outlines or self.beams) or any(start != end for start, end in self.links)
+        return self.base.heading if self.base and not has_arm else []
+
+    @property
+    def drawn(self) -> list[int]:
+        """All places that are seen themselves."""
+        base = [*self.base.corners, *self.base.struts] if self.base else self.stands
+        ends = [end for part in (*self.links, *self.beams, *self.outlines) for end in part]
+        return [self.root, *base, *self.stand_outline, *ends, *(nozzle for nozzle, _ in self.jets)]
+
+    def _add_arms(self) -> None:
+        module, self._end = self._module, self.root
+        self._outlined_joints: list[int] = []
+        for body in module.in_tree_order():
+            if body.flexible:
+                self.beams.append(self._beam(body, body.flexible.length_m))
+                self._end = self.beams[-1][-1]
+            outline = self._outline(body) if body is not module.root else []
+            if outline:
+                self.outlines.append(outline)
+                self._outlined_joints.append(self._places.on(module.name, body.name))
+            for link in self._links(body):
+                self.links += [] if outline else [link]
+                self._end = link[1]
+
+    def _outline(self, body: Body) -> list[int]:
+        return [self._places.on(self._module.name, body.name, corner) for corner in body.outline_m]
 
     def _beam(self, body: Body, length: float) -> list[int]:
         along = np.linspace(0.0, length, _SECTIONS)

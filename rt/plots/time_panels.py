@@ -1,10 +1,12 @@
-"""What went on over time, one panel below the other, with events across them all."""
+"""What went on over time, one panel below the other."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
+from matplotlib.axes import Axes
 from matplotlib.figure import SubFigure
 
-from granite.rt.plots.events import mark_events
 from granite.rt.plots.panels.audit import audit_panels
 from granite.rt.plots.panels.bending import bending_panels
 from granite.rt.plots.panels.contact_forces import contact_force_panels
@@ -15,29 +17,34 @@ from granite.rt.plots.panels.step_times import step_time_panels
 from granite.rt.plots.panels.torques import torque_panels
 from granite.rt.plots.panels.tracking import tracking_panels
 from granite.rt.plots.panels.valves import valve_panels
+from granite.rt.plots.panels.wrench import wrench_panels
 from granite.rt.plots.run import Run
 
-#: every kind of panel, from top to bottom
-_KINDS = (
-    tracking_panels,
-    motion_panels,
-    bending_panels,
-    torque_panels,
-    valve_panels,
-    contact_force_panels,
-    contact_state_panels,
-    audit_panels,
-    step_time_panels,
-)
+#: every kind of panel by the name under which it is asked for, from top to bottom
+_KINDS: dict[str, Callable[[Run], list[Panel]]] = {
+    "tracking": tracking_panels,
+    "motion": motion_panels,
+    "bending": bending_panels,
+    "torques": torque_panels,
+    "wrench": wrench_panels,
+    "valves": valve_panels,
+    "contacts": contact_force_panels,
+    "closed": contact_state_panels,
+    "audit": audit_panels,
+    "steps": step_time_panels,
+}
 
 
-def time_panels(run: Run) -> list[Panel]:
-    """Those panels that this run has something to show in."""
-    return [panel for kind in _KINDS for panel in kind(run)]
+def time_panels(run: Run) -> dict[str, list[Panel]]:
+    """Those panels that this run has something to show in, by their kind."""
+    found = {name: kind(run) for name, kind in _KINDS.items()}
+    return {name: panels for name, panels in found.items() if panels}
 
 
-def draw_time_panels(figure: SubFigure, run: Run, panels: list[Panel]) -> None:
-    """One below the other."""
+def draw_time_panels(figure: SubFigure, run: Run, panels: Sequence[Panel]) -> list[Axes]:
+    """One below the other, with one axis of time."""
+    if not panels:
+        return []
     heights = [panel.height for panel in panels]
     column = list(figure.subplots(len(panels), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0])
     for axes, panel in zip(column, panels, strict=True):
@@ -45,4 +52,4 @@ def draw_time_panels(figure: SubFigure, run: Run, panels: list[Panel]) -> None:
     figure.align_ylabels(column)
     column[-1].set_xlim(float(run.t[0]), run.end)
     column[-1].set_xlabel("time [s]")
-    mark_events(figure, column, run)
+    return column

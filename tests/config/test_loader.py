@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from granite.config import coordinates, loader
+from granite.config import loader
+from granite.config.devices.thrusters import Thrusters
+from granite.config.devices.vision import Vision
 from granite.config.errors import InputError
 from granite.config.loader import from_json, load, presets, to_json
 
@@ -31,11 +33,11 @@ def test_presets_are_listed_with_the_titles_of_their_variants() -> None:
 
 @pytest.mark.parametrize(("bed", "degrees_of_freedom"), [("free-flyer", 5), ("two-arm-free-flyer", 7)])
 def test_presets_have_their_degrees_of_freedom(bed: str, degrees_of_freedom: int) -> None:
-    assert len(coordinates.velocities(load(bed).robot)) == degrees_of_freedom
+    assert len(load(bed).velocities) == degrees_of_freedom
 
 
 def test_the_arms_of_the_two_arm_free_flyer_mirror_each_other() -> None:
-    robot = load("two-arm-free-flyer").robot
+    robot = load("two-arm-free-flyer").module("vehicle")
     bodies = {b.name: b for b in robot.bodies}
     joints = {j.name: j for j in robot.joints}
     for link in ("upper_arm", "forearm"):
@@ -53,7 +55,7 @@ def test_the_move_of_a_preset_stays_within_its_own_limits_and_time(bed: str) -> 
     assert testbed.safety.table_m is not None
     x_min, y_min, x_max, y_max = testbed.safety.table_m
     limits |= {"base_x_m": (x_min, x_max), "base_y_m": (y_min, y_max)}
-    waypoints = testbed.behaviour.waypoints
+    waypoints = getattr(testbed.behaviour, "waypoints")  # noqa: B009
     for pose in (testbed.simulation.initial, *(w.target for w in waypoints)):
         for key, (lower, upper) in limits.items():
             assert lower < pose[key] < upper
@@ -62,9 +64,10 @@ def test_the_move_of_a_preset_stays_within_its_own_limits_and_time(bed: str) -> 
 
 def test_a_variant_changes_what_it_names_and_nothing_else() -> None:
     plain, printed = load("free-flyer"), load("free-flyer/printed-inertias")
-    assert [b.inertia_kg_m2 for b in printed.robot.bodies] == [0.13, 0.13, 0.13]
-    assert [b.mass_kg for b in printed.robot.bodies] == [b.mass_kg for b in plain.robot.bodies]
-    assert printed.simulation == plain.simulation
+    [theirs], [ours] = printed.modules, plain.modules
+    assert [b.inertia_kg_m2 for b in theirs.bodies] == [0.13, 0.13, 0.13]
+    assert [b.mass_kg for b in theirs.bodies] == [b.mass_kg for b in ours.bodies]
+    assert (printed.simulation, printed.devices) == (plain.simulation, plain.devices)
 
 
 def test_a_file_is_read_like_a_preset_with_its_variants(tmp_path: Path) -> None:
@@ -73,6 +76,7 @@ def test_a_file_is_read_like_a_preset_with_its_variants(tmp_path: Path) -> None:
     assert load(str(file)).name == "mine"
     assert load(f"{file}/ideal").name == "mine/ideal"
     assert load(f"{file}/ideal").simulation == load("free-flyer/ideal").simulation
+    assert load(f"{file}/ideal").devices == load("free-flyer/ideal").devices
 
 
 def test_an_override_is_a_number_a_word_a_list_or_a_table() -> None:
@@ -89,8 +93,8 @@ def test_an_override_is_a_number_a_word_a_list_or_a_table() -> None:
     assert bed.loop.duration_s == 7.0
     assert bed.simulation.table.drag == "viscous"
     assert bed.title == "A slow day"
-    assert bed.robot.root.com_m == (0.0, 0.01)
-    assert bed.gain("elbow").stiffness_1_s2 == 9.0
+    assert bed.module("vehicle").root.com_m == (0.0, 0.01)
+    assert bed.control.law.columns(bed)["stiffness [1/s2]"]["elbow"] == 9.0
 
 
 def test_an_override_finds_list_elements_by_name_joint_or_index() -> None:
@@ -105,13 +109,13 @@ def test_an_override_finds_list_elements_by_name_joint_or_index() -> None:
             "modules.0.bodies.1.com_m.0=0.16",
         ],
     )
-    assert [b.mass_kg for b in bed.robot.bodies] == [50.0, 1.0, 1.5]
-    assert [m.torque_limit_n_m for m in bed.devices.motors] == [2.0, 0.5]
+    [robot], thrusters = bed.modules, bed.thrusters
+    assert [b.mass_kg for b in robot.bodies] == [50.0, 1.0, 1.5]
+    assert [m.torque_limit_n_m for m in bed.motors] == [2.0, 0.5]
     assert [limit.upper_rad for limit in bed.safety.joints] == [1.9, 2.0]
-    assert bed.devices.thrusters is not None
-    assert [u.failed for u in bed.devices.thrusters.units] == [i == 2 for i in range(8)]
-    assert bed.devices.thrusters.units[0].thrust_n == 0.9
-    assert bed.robot.bodies[1].com_m == (0.16, 0.025)
+    assert [u.failed for u in thrusters] == [i == 2 for i in range(8)]
+    assert thrusters[0].thrust_n == 0.9
+    assert robot.bodies[1].com_m == (0.16, 0.025)
 
 
 def test_an_override_makes_tables_that_the_file_leaves_out() -> None:
@@ -120,19 +124,24 @@ def test_an_override_makes_tables_that_the_file_leaves_out() -> None:
 
 
 def test_an_override_with_none_takes_an_optional_part_away() -> None:
-    bed = load("free-flyer", ["devices.vision=none", "devices.thrusters.simulated.tank_n_s=none"])
-    assert bed.devices.vision is None
-    assert bed.devices.thrusters.simulated.tank_n_s is None
+    bed = load("free-flyer", ["safety.table_m=none", "devices.thrusters.simulated.tank_n_s=none"])
+    assert bed.safety.table_m is None
+    assert bed.devices_of(Thrusters)["thrusters"].simulated.tank_n_s is None
+
+
+def test_an_override_with_none_takes_a_device_away() -> None:
+    bed = load("free-flyer", ["devices.vision=none", "safety.age_s={}"])
+    assert list(bed.sensors) == ["joint_sensors"]
 
 
 def test_overrides_come_after_the_variant_and_the_last_one_wins() -> None:
     bed = load("free-flyer/ideal", ["simulation.table.ideal=true", "simulation.table.ideal=false"])
     assert not bed.simulation.table.ideal
-    assert bed.devices.vision.simulated.perfect
+    assert bed.devices_of(Vision)["vision"].simulated.perfect
 
 
 def test_a_whole_number_is_a_number() -> None:
-    inertia = load("free-flyer", ["modules.vehicle.bodies.base.inertia_kg_m2=1"]).robot.root.inertia_kg_m2
+    inertia = load("free-flyer", ["modules.vehicle.bodies.base.inertia_kg_m2=1"]).modules[0].root.inertia_kg_m2
     assert (inertia, type(inertia)) == (1.0, float)
 
 
@@ -153,10 +162,10 @@ def test_stored_text_that_is_no_testbed_is_refused(text: str) -> None:
         from_json(text)
 
 
-def test_a_flexible_robot_is_refused_while_no_controller_knows_one() -> None:
+def test_the_modes_of_a_flexible_robot_are_among_what_its_controller_knows() -> None:
     flexible = "{length_m=0.3, line_density_kg_m=1.0, ei_n_m2=10.0, modes_y=1}"
-    with pytest.raises(InputError, match=r"bodies\.forearm\.flexible: the controllers know rigid bodies only"):
-        load("free-flyer", [f"modules.vehicle.bodies.forearm.flexible={flexible}"])
+    bed = load("free-flyer", [f"modules.vehicle.bodies.forearm.flexible={flexible}"])
+    assert [c.key for c in bed.known.positions[-2:]] == ["elbow_rad", "forearm_y1_m"]
 
 
 def test_a_file_that_is_no_testbed_is_called_so(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from granite.config.devices import JointSensors
+from granite.config.devices.joint_sensors import JointSensors
 from granite.controllers.estimation.joint_filter import JointFilter, joint_filter
 
 PERIOD = 0.005
@@ -14,7 +14,7 @@ A = 100.0
 
 def sensors(a: float = A, noise: float = 2e-4) -> JointSensors:
     return JointSensors(
-        joints=("shoulder",), angle_noise_rad=noise, range_rad=6.3, converter_bits=16,
+        kind="joint_sensors", joints=("shoulder",), angle_noise_rad=noise, range_rad=6.3, converter_bits=16,
         filter_a_rad_s=a, filter_b_rad_s=a, rate_noise_rad_s=2e-3,
     )  # fmt: skip
 

@@ -27,7 +27,7 @@ class Estimate:
     """A pose filter with the motion it belongs to."""
 
     def __init__(self) -> None:
-        self.filter = PoseFilter(NOISE, PROCESS, PERIOD, 3, 6)
+        self.filter = PoseFilter(NOISE, PROCESS, PERIOD, slice(0, 3), 3, 6)
         self.motion = np.zeros(9)
 
     def predict(self, t: float, a: np.ndarray) -> None:
@@ -38,11 +38,11 @@ class Estimate:
     def correct(self, t: float, exposed: float, pose: np.ndarray) -> bool:
         now = self.motion[:6], np.zeros(3)
         started = self.filter.started
-        mended = self.filter.correct(exposed, pose, *now) if started else self.filter.start(t, exposed, pose, *now)
-        if mended is not None:
-            self.motion = np.concatenate((mended[0], self.motion[6:]))
-            np.testing.assert_allclose(mended[1], self.deviation(t), rtol=1e-12)
-        return mended is not None
+        corrected = self.filter.correct(exposed, pose, *now) if started else self.filter.start(t, exposed, pose, *now)
+        if corrected is not None:
+            self.motion = np.concatenate((corrected[0], self.motion[6:]))
+            np.testing.assert_allclose(corrected[1], self.deviation(t), rtol=1e-12)
+        return corrected is not None
 
     @property
     def pose(self) -> np.ndarray:

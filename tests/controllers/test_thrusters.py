@@ -12,16 +12,17 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog, lsq_linear
 
 from granite.config.controller import Allocation
-from granite.config.devices import Thruster, Thrusters
+from granite.config.devices.thrusters import Thruster, Thrusters, Valve
 from granite.config.errors import InputError
 from granite.config.loader import load
+from granite.config.parts import PartTable, build, find, options_of
+from granite.config.records import NOTHING
 from granite.controllers.thrusters.allocator import build_allocator
-from granite.controllers.thrusters.best_pattern import BestPattern
+from granite.controllers.thrusters.contract import ThrusterSet
 from granite.controllers.thrusters.delta_sigma import DeltaSigma
 from granite.controllers.thrusters.geometry import available_thrust, thruster_matrix, wrench_weight
 from granite.controllers.thrusters.least_propellant import LeastPropellant
 from granite.controllers.thrusters.proportional import Proportional
-from granite.controllers.thrusters.pseudo_inverse import PseudoInverse
 from granite.controllers.thrusters.pulse_width import PulseWidth
 from granite.controllers.thrusters.threshold import Threshold
 
@@ -38,7 +39,7 @@ WEIGHT = wrench_weight("planar", 8.0)
 
 @cache
 def stanford(*failed: str) -> Thrusters:
-    thrusters = load("free-flyer").devices.thrusters
+    thrusters = load("free-flyer/ideal").devices_of(Thrusters)["thrusters"]
     units = tuple(u.model_copy(update={"failed": u.name in failed}) for u in thrusters.units)
     return thrusters.model_copy(update={"units": units})
 
@@ -64,14 +65,26 @@ def cube() -> Thrusters:
 
 def sharing(method: str, thrusters: Thrusters, dimension="planar", propellant_weight=0.0):
     matrix, available = thruster_matrix(thrusters, dimension), available_thrust(thrusters)
-    weight = wrench_weight(dimension, 8.0)
-    if method == "best_pattern":
-        return BestPattern(matrix, available, weight, propellant_weight)
-    return {"pseudo_inverse": PseudoInverse, "least_propellant": LeastPropellant}[method](matrix, available, weight)
+    priced = {"propellant_weight": propellant_weight} if method == "best_pattern" else {}
+    options = options_of(find("sharing", method))(kind=method, **priced)
+    return build("sharing", options, thruster_set(available, matrix=matrix, weight=wrench_weight(dimension, 8.0)))
+
+
+def thruster_set(available, minimum_on=0.01, matrix=NOTHING, weight=WEIGHT) -> ThrusterSet:
+    return ThrusterSet(matrix, np.asarray(available), weight, Valve(minimum_on_s=minimum_on), TICK)
+
+
+def pulse_width(available, pulse_period, minimum_on) -> PulseWidth:
+    options = PulseWidth.Options(kind="pulse_width", pulse_period_s=pulse_period)
+    return PulseWidth(options, thruster_set(available, minimum_on))
+
+
+def delta_sigma(available, minimum_on) -> DeltaSigma:
+    return DeltaSigma(PartTable(kind="delta_sigma"), thruster_set(available, minimum_on))
 
 
 def allocator(method: str, modulation: str, thrusters: Thrusters, dimension="planar"):
-    return build_allocator(thrusters, Allocation(method=method, modulation=modulation), dimension, TICK)
+    return build_allocator(thrusters, Allocation(sharing=method, modulation=modulation), dimension, TICK)
 
 
 force = st.floats(-3.0, 3.0)
@@ -172,7 +185,9 @@ def test_least_propellant_is_optimal_for_any_placement(seed, n, spatial):
     rows = 6 if spatial else 3
     matrix, available = rng.normal(size=(rows, n)), rng.uniform(0.2, 2.0, n)
     wrench = matrix @ (available * rng.uniform(0, 1, n))
-    thrust = LeastPropellant(matrix, available, np.ones(rows)).share(wrench)
+    thrust = LeastPropellant(
+        PartTable(kind="least_propellant"), thruster_set(available, matrix=matrix, weight=np.ones(rows))
+    ).share(wrench)
     referee = linprog(np.ones(n), A_eq=matrix, b_eq=wrench, bounds=[(0.0, float(u)) for u in available], method="highs")
     assert matrix @ thrust == pytest.approx(wrench, abs=5e-6)
     assert thrust.sum() == pytest.approx(referee.fun, rel=5e-5)
@@ -227,8 +242,9 @@ def test_a_price_on_propellant_closes_valves():
 def test_too_many_valves_for_a_table_are_refused():
     unit = stanford().units[0]
     units = tuple(unit.model_copy(update={"name": f"t{i}"}) for i in range(17))
-    with pytest.raises(InputError, match=r"best_pattern.*17 valves.*at most 16"):
+    with pytest.raises(InputError, match=r"best_pattern.*17 valves.*at most 16") as refusal:
         sharing("best_pattern", stanford().model_copy(update={"units": units}))
+    assert refusal.value.key == "controller.allocation.sharing"
 
 
 # --- modulating -------------------------------------------------------------------------------------------------
@@ -247,28 +263,28 @@ def on_runs(column: np.ndarray) -> list[int]:
 
 
 def test_threshold_opens_above_a_part_of_the_thrust_and_not_at_it():
-    modulation = Threshold(np.array([2.0, 2.0, 2.0]), 0.5)
+    modulation = Threshold(Threshold.Options(kind="threshold", threshold=0.5), thruster_set([2.0, 2.0, 2.0]))
     assert modulation.modulate(0.0, np.array([0.99, 1.0, 1.01])).tolist() == [0.0, 0.0, 1.0]
 
 
 def test_proportional_is_the_wanted_part():
-    modulation = Proportional(np.array([2.0, 0.0]))
+    modulation = Proportional(PartTable(kind="proportional"), thruster_set([2.0, 0.0]))
     assert modulation.modulate(0.0, np.array([0.5, 0.0])).tolist() == [0.25, 0.0]
 
 
 def test_pulse_width_makes_one_pulse_per_period():
-    opening = run(PulseWidth(np.ones(1), 0.1, 0.01, TICK), [0.3], 60)[:, 0]
+    opening = run(pulse_width(np.ones(1), 0.1, 0.01), [0.3], 60)[:, 0]
     assert opening.tolist() == ([1.0] * 6 + [0.0] * 14) * 3
 
 
 def test_a_pulse_too_short_is_made_up_for_later():
-    opening = run(PulseWidth(np.ones(1), 0.1, 0.01, TICK), [0.04], 100)[:, 0]
+    opening = run(pulse_width(np.ones(1), 0.1, 0.01), [0.04], 100)[:, 0]
     # 4 ms are wanted per 100 ms, and 10 ms are the shortest pulse: two pulses in five periods.
     assert on_runs(opening) == [2, 2]
 
 
 def test_delta_sigma_pulses_as_often_as_the_valve_allows():
-    opening = run(DeltaSigma(np.ones(1), 0.01, TICK), [0.5], 400)[:, 0]
+    opening = run(delta_sigma(np.ones(1), 0.01), [0.5], 400)[:, 0]
     # The third tick comes from what is wanted while the pulse lasts.
     assert set(on_runs(opening)) == {3}
     assert opening.mean() == pytest.approx(0.5, abs=0.01)
@@ -276,8 +292,8 @@ def test_delta_sigma_pulses_as_often_as_the_valve_allows():
 
 def modulations(available, minimum_on):
     return {
-        "pulse_width": PulseWidth(available, 0.1, minimum_on, TICK),
-        "delta_sigma": DeltaSigma(available, minimum_on, TICK),
+        "pulse_width": pulse_width(available, 0.1, minimum_on),
+        "delta_sigma": delta_sigma(available, minimum_on),
     }
 
 
@@ -325,7 +341,7 @@ def test_a_long_silence_is_not_made_up_for(kind, before):
 
 @pytest.mark.parametrize("minimum_on", [0.011, 0.012])
 def test_a_pulse_period_that_is_no_whole_number_of_ticks_still_makes_pulses(minimum_on):
-    opening = run(PulseWidth(np.ones(1), 0.012, minimum_on, TICK), [0.5], 2000)
+    opening = run(pulse_width(np.ones(1), 0.012, minimum_on), [0.5], 2000)
     assert opening.mean() == pytest.approx(0.5, abs=0.01)
 
 
@@ -395,11 +411,19 @@ def test_twelve_thrusters_in_space_push_where_they_are_told(method, modulation):
 
 @pytest.mark.parametrize("modulation", ["pulse_width", "delta_sigma"])
 def test_a_best_pattern_is_not_modulated_again(modulation):
-    with pytest.raises(InputError, match=rf"modulation = '{modulation}'.*expected 'threshold'"):
+    with pytest.raises(InputError, match="expected 'threshold'") as refusal:
         allocator("best_pattern", modulation, stanford())
+    assert (refusal.value.key, refusal.value.value) == ("controller.allocation.modulation", modulation)
+
+
+def test_only_ideal_thrusters_are_throttled():
+    real = load("free-flyer").devices_of(Thrusters)["thrusters"]
+    with pytest.raises(InputError, match=r"simulated\.ideal = true") as refusal:
+        allocator("pseudo_inverse", "proportional", real)
+    assert (refusal.value.key, refusal.value.value) == ("controller.allocation.modulation", "proportional")
 
 
 def test_a_pulse_period_shorter_than_the_shortest_pulse_is_refused():
-    allocation = Allocation(method="pseudo_inverse", modulation="pulse_width", pulse_period_s=0.008)
-    with pytest.raises(InputError, match=r"pulse_period_s = 0.008: expected at least 0.01"):
-        build_allocator(stanford(), allocation, "planar", TICK)
+    with pytest.raises(InputError, match=r"pulse_period_s = 0.008: expected at least 0.01") as refusal:
+        pulse_width(np.ones(1), 0.008, 0.01)
+    assert refusal.value.key == "controller.allocation.modulation.pulse_period_s"

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from granite.config.devices import Valve
+from granite.config.devices.thrusters import Valve
 from granite.mrds.valve_response import remembered_changes
 from granite.mrds.valves import ValveBank
 

@@ -12,6 +12,7 @@ from matplotlib.transforms import BboxBase
 
 from granite.rt.channels import Channels
 from granite.rt.events import Events
+from granite.rt.limits import subjects
 from granite.rt.log import Log
 from granite.rt.plots import page
 from granite.rt.plots.look import STYLE
@@ -25,13 +26,13 @@ def run(bed) -> Log:
     def tell(t, tick, level, name, text):
         events.append({"t_s": t, "tick": tick, "level": level, "name": name, "text": text})
 
-    Events(log.bed, log.channels, tell).look(log.rows)
+    Events(log.bed, log.channels, subjects(log.bed), tell).look(log.rows)
     return dataclasses.replace(log, events=tuple(events))
 
 
 def told(bed, q, **truth) -> Log:
     """A log in which this happened, one row for each row of q; `truth` gives other entries of /truth by name."""
-    channels = Channels(bed)
+    channels = Channels.of(bed)
     rows = np.zeros((len(q), channels.width))
     rows[:, channels.place("/timing", "scheduled")] = np.arange(len(q)) * bed.loop.period_s
     rows[:, channels.place("/timing", "tick")] = np.arange(len(q))

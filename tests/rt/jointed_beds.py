@@ -41,15 +41,20 @@ def bar_between_arms(**tables: Any) -> Testbed:
         contact("right_grip", "revolute", ("right", "tip"), ("bar", "b")),
     ]
     motors = [{"joint": f"{side}_joint", "torque_limit_n_m": 1.0} for side in ("left", "right")]
-    return bed("bar", modules, contacts=grips, devices={"motors": motors}, **tables)
+    return bed("bar", modules, contacts=grips, devices={"motors": {"units": motors}}, **tables)
 
 
 def free_flyer_and_bar() -> Testbed:
     """The free-flyer holds its pose beside the bar of `bar_between_arms`."""
     flyer = load("free-flyer").model_dump()
     devices = flyer["devices"]
-    devices["motors"] = [{**motor, "joint": f"vehicle_{motor['joint']}"} for motor in devices["motors"]]
-    devices["joint_sensors"]["joints"] = [f"vehicle_{joint}" for joint in devices["joint_sensors"]["joints"]]
+    units = [{**motor, "joint": f"vehicle_{motor['joint']}"} for motor in devices["motors"]["units"]]
+    devices["motors"]["units"] = units
+    sensors = devices["joint_sensors"]
+    sensors["joints"] = [f"vehicle_{joint}" for joint in sensors["joints"]]
+    sensors["simulated"]["offset_rad"] = {f"vehicle_{k}": x for k, x in sensors["simulated"]["offset_rad"].items()}
+    for name in ("vision", "thrusters"):
+        devices[name]["module"] = "vehicle"
     tables = {"controller": flyer["controller"], "devices": devices, "safety": {**flyer["safety"], "joints": []}}
     return bed("beside", [*flyer["modules"], bar_between_arms().modules[2].model_dump()], **tables)
 

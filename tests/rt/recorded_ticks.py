@@ -2,23 +2,45 @@
 
 import numpy as np
 
-from granite.config import coordinates
-from granite.config.records import Applied, Array, Command, Demand, Reference, Sample, State, Verdict
+from granite.config.devices.thrusters import Thrusters
+from granite.config.records import (
+    Array,
+    Command,
+    Demand,
+    Frame,
+    Reference,
+    Sample,
+    State,
+    Status,
+    Tick,
+    Timing,
+    Truth,
+    Verdict,
+)
 from granite.config.testbed import Testbed
-from granite.rt.channels import Tick, Timing, Truth
+from granite.rt.channels import Channels
 
 #: numbers that come back changed if anything but their bits is copied
 AWKWARD = (np.nan, -0.0, np.inf, -np.inf, 5e-324, 1 / 3, np.nextafter(1.0, 2.0))
 
 
-def make_tick(bed: Testbed, k: int, *, reason: int = 0, stop: bool = False, lost: int = 0, overruns: int = 0) -> Tick:
+def make_tick(
+    bed: Testbed,
+    k: int,
+    *,
+    reason: int = 0,
+    subject: int = 0,
+    value: float = float("nan"),
+    limit: float = -0.0,
+    stop: bool = False,
+    lost: int = 0,
+    overruns: int = 0,
+) -> Tick:
     """Tick number k, always the same numbers for the same k."""
     rng = np.random.default_rng(k)
-    devices = bed.devices
-    n_s = len(devices.joint_sensors.joints) if devices.joint_sensors else 0
-    n_t = len(devices.thrusters.units) if devices.thrusters else 0
-    n_m = len(devices.motors)
-    n_q, n_u = len(coordinates.positions(bed.robot)), len(coordinates.velocities(bed.robot))
+    sensors, actuators = ([len(d.signals(bed)) for d in group.values()] for group in (bed.sensors, bed.actuators))
+    direct = [len(d.signals(bed)) for d in bed.direct_actuators.values()]
+    n_q, n_u, n_t = len(bed.known.positions), len(bed.known.velocities), len(bed.thrusters)
     t = k * bed.loop.period_s
 
     def some(n: int) -> Array:
@@ -27,21 +49,30 @@ def make_tick(bed: Testbed, k: int, *, reason: int = 0, stop: bool = False, lost
         values[awkward] = rng.choice(AWKWARD, awkward.sum())
         return values
 
-    def applied() -> Applied:
-        return Applied(t, some(n_m), some(n_t))
+    def frames(sizes: list[int]) -> tuple[Frame, ...]:
+        return tuple(Frame(t - 0.01 * i, k + i, int(rng.integers(len(Status))), some(n)) for i, n in enumerate(sizes))
 
     def command() -> Command:
-        return Command(t, some(n_m), some(n_t), some(n_t))
+        return Command(t, tuple(some(n) for n in actuators), some(n_t))
 
+    contacts = Channels.of(bed).topic("/truth").entries
+    truth = [some(len(contacts[entry])) for entry in ("closed", "wrench", "squeeze", "caught", "lost", "audit")]
     return Tick(
-        Sample(t, t - 1e-3, 7.0, some(n_s), some(n_s), t - 0.04, 3.0, some(3), applied()),
-        State(t, k % 2 == 0, some(n_q), some(n_u), some(n_u), 0.04, -0.0),
-        Reference(t, some(n_q), some(n_u), some(n_u), k % 3 == 0),
-        Demand(t, some(n_u), some(n_u), some(3)),
+        Sample(t, frames(sensors), frames(actuators)),
+        State(t, k % 2 == 0, some(n_q), some(n_u), some(n_u), some(len(sensors))),
+        Reference(t, some(n_q), some(n_u), some(n_u), k % 3 == 0, tuple(some(n) for n in direct)),
+        Demand(t, some(n_u), some(n_u), some(len(Channels.of(bed).topic("/demand").entries["wrench"]))),
         command(),
-        Verdict(t, command(), reason, stop),
-        applied(),
-        Truth(t, some(n_q), some(n_u), some(n_t), float("nan")),
+        Verdict(t, command(), reason, subject, value, limit, stop),
+        frames(actuators),
+        Truth(
+            t,
+            some(len(bed.positions)),
+            some(len(bed.velocities)),
+            some(n_t),
+            some(len(bed.devices_of(Thrusters))),
+            *truth,
+        ),
         Timing(k, t, 1e-5, some(8), lost, overruns),
     )
 

@@ -19,7 +19,7 @@ from foxglove import Context
 from granite.config import loader
 from granite.config.errors import InputError
 from granite.config.loader import load, to_json
-from granite.controllers.estimation.estimator import Estimator
+from granite.controllers.estimation.kalman import KalmanEstimator
 from granite.rt import mcap_file
 from granite.rt.cli import main
 from granite.rt.cli.endings import BAD_INPUT, DIFFERS, DONE, FAULT, STOPPED
@@ -129,7 +129,7 @@ def test_a_run_says_where_its_log_is_in_a_line_that_is_never_wrapped(granite, tm
     assert {"left_shoulder", "right_shoulder", "[us]"} <= set(said.out.split())
     assert left_in(folder) == ["run.mcap"]
     plotted = granite("plot", folder / "run.mcap")
-    assert plotted == (0, f"picture: {folder / 'run.png'}\n", "")
+    assert plotted == (0, f"plot: {folder / 'run.png'}\n", "")
 
 
 def test_without_a_name_logs_are_numbered_in_runs(granite, tmp_path):
@@ -208,6 +208,7 @@ class Slip(NamedTuple):
     right: str
     wrong: str
     said: tuple[str, ...]
+    also: tuple[str, str] = ("", "")  #: what else is replaced
 
 
 IN_FILE = {
@@ -215,23 +216,27 @@ IN_FILE = {
     "missing key": Slip("mass_kg = 50.0\n", "", ("bodies.base.mass_kg is missing", "expected a number")),
     "wrong type": Slip("mass_kg = 50.0", 'mass_kg = "50"', ('bodies.base.mass_kg = "50"', "expected a number")),
     "wrong unit": Slip("mass_kg = 50.0", "mass_g = 50e3", ("bodies.base.mass_g = 50000.0", "expected mass_kg")),
-    "negative mass": Slip("mass_kg = 50.0", "mass_kg = -1", ("bodies.base.mass_kg = -1", "greater than 0")),
+    "negative mass": Slip("mass_kg = 50.0", "mass_kg = -1", ("bodies.base.mass_kg = -1", "at least 0")),
     "singular inertia": Slip("inertia_kg_m2 = 1.44", "inertia_kg_m2 = 0", ("base.inertia_kg_m2 = 0", "greater than 0")),
     "joint loop": Slip('parent = "upper_arm"', 'parent = "forearm"', ("joints", "joint loop through forearm", "tree")),
     "no direction": Slip("direction = [-1, 0], ", "", ("thrusters.units.r1.direction is missing", "expected a list")),
     "not TOML": Slip("[loop]", "[loop", ("not valid TOML", "line")),
     # These are found only when the run is put together.
     "unmeasured joint": Slip(
-        'joints = ["shoulder", "elbow"]', 'joints = ["elbow"]', ("devices.joint_sensors.joints lacks 'shoulder'",)
+        'joints = ["shoulder", "elbow"]',
+        'joints = ["elbow"]',
+        ("devices: no joint sensor measures 'shoulder'",),
+        also=("shoulder = 1e-3, ", ""),
     ),
-    "bad name in the log": Slip('name = "r1"', 'name = "r__1"', ("called 'applied_r__1_opening'", "rename")),
+    "bad name in the log": Slip('name = "r1"', 'name = "r__1"', ("called 'applied_thrusters_r__1_opening'", "rename")),
 }
 
 
 @pytest.mark.parametrize("slip", IN_FILE.values(), ids=IN_FILE)
 def test_a_bad_file_is_refused_with_file_key_value_and_what_was_expected(granite, tmp_path, slip):
     assert slip.right in PRESET
-    (tmp_path / "mine.toml").write_text(PRESET.replace(slip.right, slip.wrong, 1))
+    assert slip.also[0] in PRESET
+    (tmp_path / "mine.toml").write_text(PRESET.replace(slip.right, slip.wrong, 1).replace(*slip.also, 1))
     said = granite("sim", "mine.toml", *SHORT)
     sentence = assert_one_sentence(said)
     assert sentence.startswith("granite: mine.toml")
@@ -259,7 +264,7 @@ TYPED = {
     "malformed override": (("sim", "free-flyer", "--set", "loop"), ("--set loop", "expected key=value")),
     "override refused late": (
         ("sim", "free-flyer/pulse-width", *SHORT, "--set", "controller.allocation.sharing=best_pattern"),
-        ("free-flyer/pulse-width", "controller.allocation.modulation = 'pulse_width'", "expected 'threshold'"),
+        ("free-flyer/pulse-width", 'controller.allocation.modulation = "pulse_width"', "expected 'threshold'"),
     ),
     "negative duration": (("sim", "free-flyer", "--duration", "-1"), ("--duration -1", "greater than 0")),
     "no duration": (("sim", "free-flyer", "--duration", "0"), ("--duration 0", "greater than 0")),
@@ -288,9 +293,10 @@ TYPED = {
     "replay of a stump": (("replay", "stump.mcap"), ("'stump.mcap' is cut off before its configuration",)),
     "plot of nothing": (("plot", "none.mcap"), ("'none.mcap' can't be read",)),
     "plot of a text": (("plot", "text.mcap"), ("'text.mcap' is not an MCAP file",)),
-    "plot as a JPEG": (("plot", "good.mcap", "--out", "a.jpg"), ("picture 'a.jpg'", ".png")),
-    "plot that exists": (("plot", "good.mcap", "--out", "old.png"), ("picture 'old.png' exists", "--overwrite")),
-    "plot beside that exists": (("plot", "good.mcap"), ("picture 'good.png' exists", "--overwrite")),
+    "plot as a JPEG": (("plot", "good.mcap", "--out", "a.jpg"), ("plot 'a.jpg'", ".png or .svg or .pdf")),
+    "plot of a panel": (("plot", "good.mcap", "--panels", "valve", "--out", "a.png"), ("'valve' is not", "valves")),
+    "plot that exists": (("plot", "good.mcap", "--out", "old.png"), ("plot 'old.png' exists", "--overwrite")),
+    "plot beside that exists": (("plot", "good.mcap"), ("plot 'good.png' exists", "--overwrite")),
     "plot in no directory": (("plot", "good.mcap", "--out", "no/a.png"), ("'no/a.png'", "no directory 'no'")),
     "plot on a directory": (("plot", "good.mcap", "--out", "dir.png", "--overwrite"), ("'dir.png'", "a directory")),
 }
@@ -345,21 +351,26 @@ def test_a_place_for_logs_that_can_not_be_made_is_told(granite, tmp_path):
 def test_the_guard_ends_a_run_with_code_3(granite):
     limit = "safety.table_m=[0.99,0.3,1.001,2.0]"
     said = granite("sim", "free-flyer", "--set", limit, "--out", "a.mcap", "--json")
-    assert "table_edge: the base left the area of safety.table_m" in assert_one_sentence(said, STOPPED)
+    sentence = assert_one_sentence(said, STOPPED)
+    assert "table_edge: a base left the area of safety.table_m: base_x was 1.00" in sentence
+    assert sentence.endswith(" m, limit 1.001 m\n")
     assert said.json["ended"] == "table_edge"
-    assert read_log("a.mcap").summary["ended"] == "table_edge"
+    log = read_log("a.mcap")
+    assert log.summary["ended"] == "table_edge"
+    assert log.summary["text"] in sentence
+    assert log.events[-1]["text"] == log.summary["text"]
     assert granite("replay", "a.mcap").code == 0
 
 
 def test_a_fault_inside_ends_a_run_with_code_1_and_leaves_its_traceback_in_the_log(granite, monkeypatch):
-    estimate = Estimator.estimate
+    estimate = KalmanEstimator.estimate
 
     def broken(self, sample):
         if sample.t > 0.1:
             raise RuntimeError("no more\nestimates")
         return estimate(self, sample)
 
-    monkeypatch.setattr(Estimator, "estimate", broken)
+    monkeypatch.setattr(KalmanEstimator, "estimate", broken)
     said = granite("sim", "free-flyer", "--out", "a.mcap")
     sentence = assert_one_sentence(said, FAULT)
     assert "fault inside, RuntimeError: no more estimates" in sentence
@@ -372,7 +383,7 @@ def test_a_fault_inside_ends_a_run_with_code_1_and_leaves_its_traceback_in_the_l
 
 
 def test_a_fault_in_the_first_tick_is_told_too(granite, monkeypatch):
-    monkeypatch.setattr(Estimator, "estimate", lambda self, sample: 1 / 0)
+    monkeypatch.setattr(KalmanEstimator, "estimate", lambda self, sample: 1 / 0)
     for as_json in ((), ("--json",)):
         said = granite("sim", "free-flyer", *SHORT, *as_json)
         assert "ZeroDivisionError" in assert_one_sentence(said, FAULT)
@@ -381,7 +392,7 @@ def test_a_fault_in_the_first_tick_is_told_too(granite, monkeypatch):
 
 def test_a_log_that_is_not_whole_is_a_fault_even_if_the_run_was_good(granite, monkeypatch):
     lost = {"ended": "completed", "text": "the run went to its end", "ended_at_s": 1.0, "log_failure": "disk full"}
-    monkeypatch.setattr("granite.rt.session.simulate", lambda *_, **__: lost)
+    monkeypatch.setattr("granite.rt.run.simulate", lambda *_, **__: lost)
     assert "disk full" in assert_one_sentence(granite("sim", "free-flyer"), FAULT)
 
 
@@ -389,7 +400,7 @@ def test_a_bug_while_building_shows_its_traceback_and_leaves_no_log(granite, mon
     def broken(*_, **__):
         raise RuntimeError("a bug")
 
-    monkeypatch.setattr("granite.rt.session.simulate", broken)
+    monkeypatch.setattr("granite.rt.run.simulate", broken)
     monkeypatch.setattr(sys, "argv", ["granite", "sim", "free-flyer"])
     with pytest.raises(RuntimeError, match="a bug"):
         main()
@@ -401,7 +412,7 @@ def test_a_signal_before_the_loop_ends_with_code_3_and_leaves_nothing(granite, m
     if signal.getsignal(number) is signal.SIG_IGN:  # a shell's background job is deaf to Ctrl-C, and so are its tests
         signal.signal(number, signal.default_int_handler)
     before = signal.getsignal(number)
-    monkeypatch.setattr("granite.rt.session.simulate", lambda *_, **__: os.kill(os.getpid(), number))
+    monkeypatch.setattr("granite.rt.run.simulate", lambda *_, **__: os.kill(os.getpid(), number))
     assert "operator" in assert_one_sentence(granite("sim", "free-flyer"), STOPPED)
     assert left_in(tmp_path) == []
     assert signal.getsignal(number) is before
@@ -420,24 +431,24 @@ def rewritten(recorded: Path, path: Path, change) -> None:
 def test_a_flipped_bit_makes_a_replay_end_with_code_4(granite, recorded, tmp_path):
     def flip(rows, channels) -> None:
         bits = rows.view(np.uint64)
-        bits[200, channels.column("/command", "elbow_torque_n_m")] ^= np.uint64(1)
+        bits[200, channels.column("/command", "motors_elbow_torque_n_m")] ^= np.uint64(1)
 
     rewritten(recorded, tmp_path / "same.mcap", lambda rows, channels: None)
     assert granite("replay", "same.mcap").code == 0
     rewritten(recorded, tmp_path / "a.mcap", flip)
     said = granite("replay", "a.mcap")
     assert (said.code, said.err) == (DIFFERS, "")
-    assert said.out.startswith("first difference at tick 200 (t = 1.000000 s): /command elbow_torque_n_m was ")
+    assert said.out.startswith("first difference at tick 200 (t = 1.000000 s): /command motors_elbow_torque_n_m was ")
     as_json = granite("replay", "a.mcap", "--json")
     assert as_json.code == DIFFERS
     first = as_json.json["first_difference"]
-    assert (first["tick"], first["topic"], first["key"]) == (200, "/command", "elbow_torque_n_m")
+    assert (first["tick"], first["topic"], first["key"]) == (200, "/command", "motors_elbow_torque_n_m")
     assert first["logged"] != first["replayed"]
 
 
 def test_a_difference_that_is_no_number_is_null_for_scripts(granite, recorded, tmp_path):
     def spoil(rows, channels) -> None:
-        rows[100, channels.column("/command", "elbow_torque_n_m")] = np.nan
+        rows[100, channels.column("/command", "motors_elbow_torque_n_m")] = np.nan
 
     rewritten(recorded, tmp_path / "a.mcap", spoil)
     said = granite("replay", "a.mcap", "--json")

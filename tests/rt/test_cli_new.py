@@ -62,6 +62,18 @@ def test_a_robot_from_a_urdf_has_its_joints_and_their_efforts(granite, tmp_path)
     assert log.summary["ended"] == "completed"
 
 
+@pytest.mark.parametrize(("lower", "upper"), [(-1.0, 1.0), (0.2, 1.5), (-2.0, -0.5), (-0.1, 0.2), (-2.0, 0.01)])
+def test_a_first_move_stays_within_the_limits_of_a_urdf(granite, tmp_path, lower, upper):
+    limits = f'lower="{lower}" upper="{upper}"'
+    (tmp_path / "one.urdf").write_text(URDF.format(kind="revolute").replace('lower="-1" upper="1"', limits))
+    assert granite("new", "one.toml", "--urdf", "one.urdf", "--thrust", 0.5).code == 0
+    bed = load("one.toml")
+    begin, end = bed.simulation.initial.get("hip_rad", 0.0), bed.behaviour.waypoints[0].target["hip_rad"]
+    assert lower < begin < upper
+    assert lower < end < upper
+    assert abs(end - begin) > 0.1
+
+
 def test_a_file_is_replaced_only_when_told_to(granite, tmp_path):
     assert granite("new", "a.toml", "--mass", 20).code == 0
     before = (tmp_path / "a.toml").read_text()

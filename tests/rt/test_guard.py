@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from granite.config.loader import load
-from granite.config.records import Applied, Command, Reference, Sample, State
+from granite.config.records import Command, Frame, Reference, Sample, State, Status
 from granite.rt.guard import Guard
+from granite.rt.limits import sentence, subjects
 from granite.rt.reasons import Reason
 
 GRIP = "[{name='grip', kind='revolute', first={position_m=[2.0, 1.0]}, second={module='vehicle', point='tip'}}]"
@@ -16,27 +17,43 @@ BED = load("free-flyer", [f"contacts={GRIP}", f"behaviour.holds={HOLDS}"])
 Q = np.array([1.0, 0.8, 0.0, 0.4, 0.9])
 
 
-def situation(**changes):
-    """A healthy tick, with changes by name: `q3=5.0` sets an entry, other names set a field."""
-    t = changes.pop("t", 10.0)
-    sample = {"joint_angle": np.array([0.4, 0.9]), "joint_rate": np.zeros(2), "pose": Q[:3].copy()}
-    state = {"q": Q.copy(), "u": np.zeros(5)}
-    reference = {"q": Q.copy()}
-    command = {"torque": np.array([0.1, -0.1]), "opening": np.array([0.0, 1.0] * 4), "thrust": np.ones(8)}
-    command["grip"] = np.ones(1)
-    ages = {"pose_age": 0.04, "joint_age": 0.0, "ready": True}
+#: sensors, then actuators
+DEVICES = ("joint_sensors", "vision", "motors", "thrusters", "grips")
+
+
+def situation(t=10.0, ready=True, **changes):
+    """A healthy tick, with changes by name: `state_q_3=5.0` or `motors_0=nan` set an entry, `vision_age`,
+    `vision_number` and `vision_status` what stands beside the values of a device."""
+    arrays = {
+        "joint_sensors": np.array([0.4, 0.9, 0.0, 0.0]),
+        "vision": Q[:3].copy(),
+        "state_q": Q.copy(),
+        "state_u": np.zeros(5),
+        "reference_q": Q.copy(),
+        "motors": np.array([0.1, -0.1]),
+        "thrusters": np.array([0.0, 1.0] * 4),
+        "grips": np.ones(1),
+    }
+    ages = {"joint_sensors_age": 0.0, "vision_age": 0.04}
+    numbers = {f"{name}_number": 1 for name in DEVICES}
+    statuses = {f"{name}_status": Status.OK for name in DEVICES}
     for name, value in changes.items():
-        if name in ages:
-            ages[name] = value
-            continue
-        record, field, i = name.split("_", 1)[0], *name.split("_", 1)[1].rsplit("_", 1)
-        {"sample": sample, "state": state, "reference": reference, "command": command}[record][field][int(i)] = value
-    applied = Applied(t, np.zeros(2), np.zeros(8), np.ones(1))
+        beside = [table for table in (ages, numbers, statuses) if name in table]
+        if beside:
+            beside[0][name] = value
+        else:
+            array, _, i = name.rpartition("_")
+            arrays[array][int(i)] = value
+    applied = {"motors": np.zeros(2), "thrusters": np.zeros(8), "grips": np.ones(1)}
+    frames = [
+        Frame(t, numbers[f"{name}_number"], statuses[f"{name}_status"], applied.get(name, arrays[name]))
+        for name in DEVICES
+    ]
     return (
-        Sample(t, t, 1.0, sample["joint_angle"], sample["joint_rate"], t - 0.04, 1.0, sample["pose"], applied),
-        State(t, ages["ready"], state["q"], state["u"], np.zeros(5), ages["pose_age"], ages["joint_age"]),
-        Reference(t, reference["q"], np.zeros(5), np.zeros(5), False),
-        Command(t, command["torque"], command["opening"], command["thrust"], command["grip"]),
+        Sample(t, tuple(frames[:2]), tuple(frames[2:])),
+        State(t, ready, arrays["state_q"], arrays["state_u"], np.zeros(5), np.array(list(ages.values()))),
+        Reference(t, arrays["reference_q"], np.zeros(5), np.zeros(5), False, (arrays["grips"],)),
+        Command(t, (arrays["motors"], arrays["thrusters"], arrays["grips"]), np.ones(8)),
     )
 
 
@@ -49,71 +66,113 @@ def test_a_healthy_command_passes_unchanged():
 
 
 NAN, INF = math.nan, math.inf
+#: what is wrong, the reason, and what the sentence says of it: subject, value, limit
 REFUSALS = [
-    ({"sample_joint_angle_0": NAN}, Reason.SAMPLE_NOT_FINITE),
-    ({"sample_joint_rate_1": INF}, Reason.SAMPLE_NOT_FINITE),
-    ({"sample_pose_2": NAN}, Reason.SAMPLE_NOT_FINITE),
-    ({"state_q_4": NAN}, Reason.STATE_NOT_FINITE),
-    ({"state_u_0": -INF}, Reason.STATE_NOT_FINITE),
-    ({"command_torque_0": NAN}, Reason.COMMAND_NOT_FINITE),
-    ({"command_opening_7": NAN}, Reason.COMMAND_NOT_FINITE),
-    ({"joint_age": 0.06}, Reason.JOINT_SENSORS_STALE),
-    ({"joint_age": NAN}, Reason.JOINT_SENSORS_STALE),
-    ({"pose_age": 0.51}, Reason.VISION_STALE),
-    ({"state_q_0": 0.29, "reference_q_0": 0.29}, Reason.TABLE_EDGE),
-    ({"state_q_1": 2.5, "reference_q_1": 2.5}, Reason.TABLE_EDGE),
-    ({"state_q_3": 1.95, "reference_q_3": 1.95}, Reason.JOINT_LIMIT),
-    ({"state_q_4": -2.7, "reference_q_4": -2.7}, Reason.JOINT_LIMIT),
-    ({"state_u_3": 3.1}, Reason.JOINT_TOO_FAST),
-    ({"state_u_2": -1.1}, Reason.BASE_TOO_FAST),
-    ({"state_u_0": 0.4, "state_u_1": -0.4}, Reason.BASE_TOO_FAST),
-    ({"reference_q_0": 1.31}, Reason.TRACKING_ERROR),
-    ({"reference_q_3": -0.21}, Reason.TRACKING_ERROR),
-    ({"reference_q_2": NAN}, Reason.REFERENCE_NOT_FINITE),
-    ({"command_opening_0": 1.01}, Reason.OPENING_OUT_OF_RANGE),
-    ({"command_opening_0": -0.01}, Reason.OPENING_OUT_OF_RANGE),
-    ({"command_grip_0": 0.5}, Reason.GRIP_OUT_OF_RANGE),
-    ({"command_grip_0": NAN}, Reason.COMMAND_NOT_FINITE),
-    ({"ready": False, "t": 2.1}, Reason.SENSORS_NEVER_REPORTED),
+    ({"joint_sensors_0": NAN}, Reason.SAMPLE_NOT_FINITE, "joint_sensors shoulder_angle was nan rad"),
+    ({"joint_sensors_3": INF}, Reason.SAMPLE_NOT_FINITE, "joint_sensors elbow_rate was inf rad/s"),
+    ({"vision_2": NAN}, Reason.SAMPLE_NOT_FINITE, "vision base_heading was nan rad"),
+    ({"state_q_4": NAN}, Reason.STATE_NOT_FINITE, "elbow was nan rad"),
+    ({"state_u_0": -INF}, Reason.STATE_NOT_FINITE, "base_x rate was -inf m/s"),
+    ({"motors_0": NAN}, Reason.COMMAND_NOT_FINITE, "motors shoulder_torque was nan N m"),
+    ({"thrusters_7": NAN}, Reason.COMMAND_NOT_FINITE, "thrusters r8_opening was nan"),
+    ({"grips_0": NAN}, Reason.COMMAND_NOT_FINITE, "grips grip_grip was nan"),
+    ({"joint_sensors_age": 0.06}, Reason.SENSOR_STALE, "joint_sensors was 0.06 s, limit 0.05 s"),
+    ({"joint_sensors_age": NAN}, Reason.SENSOR_STALE, "joint_sensors was nan s, limit 0.05 s"),
+    ({"vision_age": 0.51}, Reason.SENSOR_STALE, "vision was 0.51 s, limit 0.5 s"),
+    ({"vision_status": Status.BROKEN}, Reason.SENSOR_FAULT, "vision, status BROKEN"),
+    ({"joint_sensors_status": Status.BROKEN}, Reason.SENSOR_FAULT, "joint_sensors, status BROKEN"),
+    ({"motors_status": Status.SILENT}, Reason.ACTUATOR_FAULT, "motors, status SILENT"),
+    ({"thrusters_status": Status.REFUSED}, Reason.ACTUATOR_FAULT, "thrusters, status REFUSED"),
+    ({"grips_status": Status.BROKEN}, Reason.ACTUATOR_FAULT, "grips, status BROKEN"),
+    ({"state_q_0": 0.29, "reference_q_0": 0.29}, Reason.TABLE_EDGE, "base_x was 0.29 m, limit 0.3 m"),
+    ({"state_q_1": 2.5, "reference_q_1": 2.5}, Reason.TABLE_EDGE, "base_y was 2.5 m, limit 2.44 m"),
+    ({"state_q_3": 1.95, "reference_q_3": 1.95}, Reason.JOINT_LIMIT, "shoulder was 1.95 rad, limit 1.9 rad"),
+    ({"state_q_4": -2.7, "reference_q_4": -2.7}, Reason.JOINT_LIMIT, "elbow was -2.7 rad, limit -2.6 rad"),
+    ({"state_u_3": 3.1}, Reason.JOINT_TOO_FAST, "shoulder rate was 3.1 rad/s, limit 3 rad/s"),
+    ({"state_u_2": -1.1}, Reason.BASE_TOO_FAST, "base_heading rate was -1.1 rad/s, limit -1 rad/s"),
+    ({"state_u_0": 0.4, "state_u_1": -0.4}, Reason.BASE_TOO_FAST, "base_x rate was 0.565685 m/s, limit 0.5 m/s"),
+    ({"reference_q_0": 1.31}, Reason.TRACKING_ERROR, "base_x was 0.31 m, limit 0.3 m"),
+    ({"reference_q_3": -0.21}, Reason.TRACKING_ERROR, "shoulder was -0.61 rad, limit 0.6 rad"),
+    ({"reference_q_2": NAN}, Reason.REFERENCE_NOT_FINITE, "base_heading was nan rad"),
+    ({"thrusters_0": 1.01}, Reason.SETPOINT_OUT_OF_RANGE, "thrusters r1_opening was 1.01, limit 1"),
+    ({"thrusters_0": -0.01}, Reason.SETPOINT_OUT_OF_RANGE, "thrusters r1_opening was -0.01, limit 0"),
+    ({"grips_0": 0.5}, Reason.SETPOINT_OUT_OF_RANGE, "grips grip_grip was 0.5, limit 1"),
+    ({"ready": False, "t": 2.1}, Reason.SENSORS_NEVER_REPORTED, None),
+    ({"vision_number": 0, "t": 2.1}, Reason.SENSORS_NEVER_REPORTED, "vision"),
 ]
 
 
-@pytest.mark.parametrize(("changes", "reason"), REFUSALS, ids=lambda v: v.name if isinstance(v, Reason) else "")
-def test_beyond_a_limit_the_run_ends_at_rest_with_the_name_of_it(changes, reason):
+@pytest.mark.parametrize(
+    ("changes", "reason", "about"), REFUSALS, ids=lambda v: v.name if isinstance(v, Reason) else ""
+)
+def test_beyond_a_limit_the_run_ends_at_rest_with_the_name_of_it(changes, reason, about):
     verdict = Guard(BED).check(*situation(**changes))
     assert verdict.reason is reason
     assert verdict.stop
-    assert not verdict.command.torque.any()
-    assert not verdict.command.opening.any()
-    assert verdict.command.grip.tolist() == [1.0]  # what is held is not dropped
+    motors, thrusters, grips = verdict.command.setpoints
+    assert not motors.any()
+    assert not thrusters.any()
+    assert not verdict.command.thrust.any()
+    assert grips.tolist() == [1.0]  # what is held is not dropped
+    said = sentence(subjects(BED), verdict)
+    if about is None:
+        assert said == reason.text
+    else:
+        assert said == f"{reason.text}: {about}"
 
 
 def test_every_reason_the_guard_can_give_is_tested_above():
     go_on = {reason for reason in Reason if not reason.stops}
     by_the_loop = {Reason.OVERRUN, Reason.OPERATOR_STOP, Reason.FAULT, Reason.PLANT_LOST}
-    assert {reason for _, reason in REFUSALS} == set(Reason) - go_on - by_the_loop
+    assert {reason for _, reason, _ in REFUSALS} == set(Reason) - go_on - by_the_loop
     assert all(reason.text for reason in Reason)
 
 
 def test_just_inside_every_limit_the_command_passes():
     inside = situation(
         state_q_0=0.301, reference_q_0=0.4, state_q_3=1.89, reference_q_3=1.5, state_u_3=2.99, state_u_2=0.99,
-        state_u_1=0.49, joint_age=0.049, pose_age=0.499,
+        state_u_1=0.49, joint_sensors_age=0.049, vision_age=0.499,
     )  # fmt: skip
     assert Guard(BED).check(*inside).reason is Reason.PASSED
 
 
-def test_before_the_sensors_report_the_actuators_rest_and_the_run_goes_on():
-    verdict = Guard(BED).check(*situation(ready=False, t=0.5))
+@pytest.mark.parametrize("missing", [{"ready": False}, {"joint_sensors_number": 0}, {"vision_number": 0}], ids=str)
+def test_before_the_sensors_report_the_actuators_rest_and_the_run_goes_on(missing):
+    verdict = Guard(BED).check(*situation(t=0.5, **missing))
     assert verdict.reason is Reason.WAITING_FOR_SENSORS
     assert not verdict.stop
-    assert not verdict.command.opening.any()
+    motors, thrusters, grips = verdict.command.setpoints
+    assert not motors.any()
+    assert not thrusters.any()
+    assert grips.tolist() == [1.0]
+
+
+@pytest.mark.parametrize("status", [Status.SILENT, Status.REFUSED, Status.NO_FRAME], ids=lambda s: s.name)
+def test_a_sensor_that_is_silent_for_a_moment_ends_no_run_before_its_frame_is_stale(status):
+    assert Guard(BED).check(*situation(vision_status=status)).reason is Reason.PASSED
+
+
+def test_an_actuator_that_got_no_set_point_yet_has_no_fault():
+    assert Guard(BED).check(*situation(motors_status=Status.NO_FRAME)).reason is Reason.PASSED
 
 
 def test_a_torque_beyond_the_motor_is_clamped_and_named_and_the_valves_stay():
-    case = situation(command_torque_0=-2.5)
+    case = situation(motors_0=-2.5)
     verdict = Guard(BED).check(*case)
-    assert verdict.reason is Reason.TORQUE_CLAMPED
+    assert verdict.reason is Reason.SETPOINT_CLAMPED
     assert not verdict.stop
-    np.testing.assert_array_equal(verdict.command.torque, [-2.0, -0.1])
-    np.testing.assert_array_equal(verdict.command.opening, case[3].opening)
+    motors, thrusters, grips = verdict.command.setpoints
+    np.testing.assert_array_equal(motors, [-2.0, -0.1])
+    assert thrusters is case[3].setpoints[1]
+    assert grips is case[3].setpoints[2]
+    assert (verdict.value, verdict.limit) == (-2.5, -2.0)
+    assert sentence(subjects(BED), verdict).endswith(": motors shoulder_torque was -2.5 N m, limit -2 N m")
+
+
+def test_what_ends_the_run_comes_before_what_is_clamped():
+    assert Guard(BED).check(*situation(motors_0=-2.5, thrusters_0=1.01)).reason is Reason.SETPOINT_OUT_OF_RANGE
+
+
+def test_every_subject_has_one_name():
+    names = [subject.name for subject in subjects(BED)]
+    assert len(set(names)) == len(names)

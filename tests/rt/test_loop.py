@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 
 from granite.config.loader import load
-from granite.rt.channels import Channels
+from granite.config.records import Status
 from granite.rt.clock import VirtualClock
+from granite.rt.limits import subjects
 from granite.rt.memory import Memory
 from granite.rt.reasons import Reason
-from granite.rt.run import Session, simulate_in_memory
+from granite.rt.run import Run, simulate_in_memory
 
 PERIOD = 0.005
 
@@ -60,15 +61,19 @@ class Watched:
         return getattr(self._devices, name)
 
 
+def is_at_rest(whole: Run) -> bool:
+    """Whether the plant gets neither torque nor thrust from now on."""
+    (motors,), (thrusters,) = whole.lab.plant.torque_sources, whole.lab.plant.thrust_sources
+    return not motors.torque.any() and not thrusters.thrust(100, 101).any()
+
+
 def run(*changes: str, clock=None, ticks: int = 100, **watch):
     bed = load("free-flyer", (f"loop.duration_s={ticks * PERIOD}", *changes))
-    session, channels = Session(bed), Channels(bed)
-    memory = Memory(channels, session.ticks)
-    devices = Watched(session.devices, **watch)
-    session._devices = devices
-    outcome = session.run(clock or VirtualClock(), memory)
-    at_rest = not session.plant.motors.torque.any() and not session.plant.thrusters.thrust(100, 101).any()
-    return outcome, memory.rows, channels, devices, at_rest
+    whole = Run(bed)
+    memory = Memory(whole.channels, whole.ticks)
+    whole.devices = devices = Watched(whole.devices, **watch)
+    outcome = whole.execute(clock or VirtualClock(), memory)
+    return outcome, memory.rows, whole.channels, devices, is_at_rest(whole)
 
 
 def test_a_whole_run_keeps_the_grid_and_ends_at_rest():
@@ -130,23 +135,78 @@ def test_the_guard_ends_the_run_at_rest_and_the_reason_is_in_the_row():
     outcome, rows, channels, devices, at_rest = run("safety.table_m=[0.99, 0.3, 1.001, 2.0]", ticks=2000)
     assert outcome.reason is Reason.TABLE_EDGE
     assert rows[-1, channels.column("/verdict", "reason")] == Reason.TABLE_EDGE
-    assert not rows[-1, channels.place("/applied", "torque")].any()
+    assert not rows[-1, channels.place("/applied", "motors.values")].any()
+    assert not rows[-1, channels.place("/applied", "thrusters.values")].any()
     assert devices.stops == 1
     assert at_rest
 
 
-def test_one_actuator_that_cannot_stop_does_not_keep_the_other_running():
-    bed = load("free-flyer", ["loop.duration_s=1.0"])
-    session = Session(bed)
+@pytest.mark.parametrize("first", ["motors", "thrusters"])
+def test_one_actuator_that_cannot_stop_does_not_keep_the_other_running(first, monkeypatch):
+    whole = Run(load("free-flyer", ["loop.duration_s=1.0"]))
+    plant = whole.lab.plant
+    broken, other = plant.torque_sources[0], plant.thrust_sources[0]
+    if first == "thrusters":
+        broken, other = other, broken
+    stopped = []
+    monkeypatch.setattr(other, "stop", stopped.append)
 
-    def broken(t):
-        raise OSError("valve board gone")
+    def fail(t):
+        raise OSError("board gone")
 
-    session.devices.thrusters.stop = broken
-    outcome = session.run(VirtualClock(), Memory(Channels(bed), session.ticks))
+    monkeypatch.setattr(broken, "stop", fail)
+    outcome = whole.execute(VirtualClock(), Memory(whole.channels, whole.ticks))
     assert outcome.reason is Reason.FAULT
-    assert "valve board gone" in str(outcome.fault)
-    assert not session.plant.motors.torque.any()
+    assert "board gone" in str(outcome.fault)
+    assert stopped == [pytest.approx(0.995)]
+
+
+def event(device: str, what: str) -> str:
+    return f"simulation.events=[{{kind='fault', at_s=0.3, device='{device}', what='{what}'}}]"
+
+
+@pytest.mark.parametrize("device", ["motors", "thrusters"])
+@pytest.mark.parametrize(("what", "status"), [("silent", Status.SILENT), ("refuses", Status.REFUSED)])
+def test_an_actuator_that_is_silent_or_refuses_ends_the_run_with_its_name(device, what, status):
+    outcome, rows, channels, devices, at_rest = run(event(device, what))
+    assert outcome.reason is Reason.ACTUATOR_FAULT
+    assert outcome.t == pytest.approx(0.3 + PERIOD)  # its frame is seen with the next sample
+    assert rows[-2, channels.column("/applied", f"{device}_status")] == status
+    assert rows[-1, channels.column("/sample", f"applied_{device}_status")] == status
+    named = subjects(load("free-flyer"))[int(rows[-1, channels.column("/verdict", "subject")])]
+    assert named.name == device
+    verdict = channels.read(rows[-1]).verdict
+    assert not any(setpoint.any() for setpoint in verdict.command.setpoints)
+    assert devices.stops == 1
+    assert at_rest
+
+
+@pytest.mark.parametrize("device", ["joint_sensors", "vision"])
+def test_a_sensor_that_says_it_is_broken_ends_the_run_with_its_name(device, monkeypatch):
+    bed = load("free-flyer", ["loop.duration_s=0.5"])
+    whole = Run(bed)
+    at, read = list(bed.sensors).index(device), whole.devices.read
+
+    def breaks(t):
+        sample = read(t)
+        frames = list(sample.frames)
+        frames[at] = frames[at]._replace(status=Status.BROKEN if t > 0.299 else Status.OK)
+        return sample._replace(frames=tuple(frames))
+
+    monkeypatch.setattr(whole.devices, "read", breaks)
+    outcome = whole.execute(VirtualClock(), Memory(whole.channels, whole.ticks))
+    assert outcome.reason is Reason.SENSOR_FAULT
+    assert outcome.t == pytest.approx(0.3)
+    assert whole.ending(outcome)["text"] == f"{Reason.SENSOR_FAULT.text}: {device}, status BROKEN"
+    assert is_at_rest(whole)
+
+
+def test_the_way_a_run_ended_names_coordinate_value_and_limit():
+    log = simulate_in_memory(load("free-flyer", ["safety.table_m=[0.99, 0.3, 1.001, 2.0]"]))
+    assert log.summary["ended"] == "table_edge"
+    x = log.rows[-1, log.channels.column("/state", "base_x_m")]
+    assert log.summary["text"] == f"{Reason.TABLE_EDGE.text}: base_x was {x:.6g} m, limit 1.001 m"
+    assert log.summary["ended_at_s"] == log.rows[-1, log.channels.column("/sample", "t_s")]
 
 
 def test_the_same_seed_gives_the_same_bits_and_another_seed_others():

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from drawn_pages import assert_nothing_is_cut, drawn, legend, lines, overprinted, panel, run, texts, told
+from drawn_pages import drawn, legend, lines, panel, texts, told
 from jointed_beds import bar_between_arms, box_in_space, chain
 from matplotlib.collections import LineCollection
 from matplotlib.colors import to_rgba
@@ -28,7 +28,7 @@ def labels(figure) -> list[str]:
 def test_a_bed_without_a_controller_shows_its_motion_instead_of_errors():
     q = np.random.default_rng(1).normal(size=(TICKS, 5))
     figure = drawn(told(bar_between_arms(), q))
-    assert labels(figure) == ["position\n[m]", "turn\n[rad]", "joint\n[rad]", "contact\n[N]", "steps\n[us]"]
+    assert labels(figure) == ["position\n[m]", "turn\n[rad]", "joint\n[rad]", "contact\n[N]"]
     joints = lines(panel(figure, "joint\n[rad]"))
     assert joints["left joint"] == pytest.approx(q[:, 0])
     assert joints["right joint"] == pytest.approx(q[:, 1])
@@ -38,9 +38,9 @@ def test_a_bed_without_a_controller_shows_its_motion_instead_of_errors():
 
 def test_a_joint_and_its_torque_have_the_same_colour():
     log = told(bar_between_arms(), np.ones((TICKS, 5)))
-    log.rows[:, log.channels.place("/applied", "torque")] = 0.5
+    log.rows[:, log.channels.place("/applied", "motors.values")] = 0.5
     figure = drawn(log)
-    joints, torques = (panel(figure, label).lines for label in ("joint\n[rad]", "torque\n[N m]"))
+    joints, torques = (panel(figure, label).lines for label in ("joint\n[rad]", "joint\ntorque [N m]"))
     assert {line.get_label(): line.get_color() for line in joints} == {
         line.get_label(): line.get_color() for line in torques
     }
@@ -51,13 +51,13 @@ def test_a_wheel_that_spins_does_not_press_the_other_joints_flat():
     q[:, 0], q[:, 1] = np.linspace(0, 1, TICKS), np.linspace(0, 300, TICKS)
     figure = drawn(told(bar_between_arms(), q))
     assert np.ptp(panel(figure, "joint\n[rad]").get_ylim()) < 2
-    assert list(lines(panel(figure, "spinning\n[rad]"))) == ["right joint"]
+    assert legend(panel(figure, "spinning\njoint [rad]")) == ["right joint"]
 
 
 def test_the_deflection_of_a_tip_is_the_sum_of_its_modes_in_millimetres():
     q = np.random.default_rng(2).normal(size=(TICKS, 3))
     figure = drawn(told(load("mrds-1"), q))
-    assert labels(figure) == ["joint\n[rad]", "deflection\n[mm]", "steps\n[us]"]
+    assert labels(figure) == ["joint\n[rad]", "deflection\n[mm]"]
     # A cantilever's eigenfunctions are 2 and -2 at the tip.
     assert lines(panel(figure, "deflection\n[mm]"))["link"] == pytest.approx(2e3 * (q[:, 1] - q[:, 2]), rel=1e-6)
 
@@ -130,11 +130,12 @@ def test_many_changes_are_told_by_what_they_are():
 
 
 def test_more_lines_than_colours_shade_from_the_first_to_the_last():
-    bed = chain(12)
-    figure = drawn(told(bed, np.ones((TICKS, len(bed.positions)))))
-    axes = panel(figure, "turn\n[rad]")
-    assert legend(axes) == ["link0  …", "link11"]
-    assert len({line.get_color() for line in axes.lines}) == 12
+    bed = chain(13)
+    q = np.ones((TICKS, len(bed.positions)))
+    q[:, [c.name.endswith("heading") for c in bed.positions]] = np.arange(13)
+    axes = panel(drawn(told(bed, q)), "turn\n[rad]")
+    assert legend(axes) == ["link0  …", "link12"]
+    assert len({line.get_color() for line in axes.lines}) == 13
     assert colours(3) == list(COLOURS[:3])
 
 
@@ -155,6 +156,93 @@ def test_the_audit_shows_energy_that_no_work_accounts_for_against_its_limit():
     assert all("$" not in text for text in texts(axes.figure))
 
 
+def test_the_audit_has_ticks_to_read_and_names_its_limits():
+    bed = bar_between_arms(simulation={"audit": True})
+    audit = np.full((TICKS, len(audit_values(bed))), 1e-12)
+    figure = drawn(told(bed, np.zeros((TICKS, 5)), audit=audit))
+    axes = panel(figure, "audit")
+    limits = {text.get_text(): text.get_position()[1] for text in axes.texts}
+    assert limits == {"limit of energy": ENERGY_LIMIT, "limit of gap and slip": GAP_LIMIT}
+    figure.draw_without_rendering()
+    low, high = axes.get_ylim()
+    assert low < 1e-16 < GAP_LIMIT < high
+    assert sum(low < tick < high for tick in axes.get_yticks()) >= 4
+
+
+def test_lines_on_each_other_are_seen_in_turn_and_named_together():
+    q = np.random.default_rng(3).normal(size=(TICKS, 5))
+    q[:, 1] = q[:, 0]
+    axes = panel(drawn(told(bar_between_arms(), q)), "joint\n[rad]")
+    assert legend(axes) == ["left joint = right joint"]
+    below, above = axes.lines
+    assert below.get_linestyle() == "-"
+    assert above.get_linestyle() == "--"
+    assert above.get_color() != below.get_color()
+    q[:, 1] += 1e-4
+    assert legend(panel(drawn(told(bar_between_arms(), q)), "joint\n[rad]")) == ["left joint ≈ right joint"]
+    q[:, 1] += 0.1
+    assert legend(panel(drawn(told(bar_between_arms(), q)), "joint\n[rad]")) == ["left joint", "right joint"]
+
+
+def test_many_lines_on_each_other_have_a_short_name():
+    bed = chain(12)
+    axes = panel(drawn(told(bed, np.ones((TICKS, len(bed.positions))))), "turn\n[rad]")
+    assert legend(axes) == ["link0 = … = link11 (12 lines)"]
+
+
+def test_where_many_modules_float_the_place_of_the_last_one_is_shown():
+    bed = chain(9)
+    q = np.random.default_rng(4).normal(size=(TICKS, len(bed.positions)))
+    shown = lines(panel(drawn(told(bed, q)), "position\n[m]"))
+    assert list(shown) == ["link8 x", "link8 y"]
+
+
+def test_many_places_are_shown_against_their_start():
+    bed = chain(3)
+    q = np.random.default_rng(4).normal(size=(TICKS, len(bed.positions)))
+    shown = lines(panel(drawn(told(bed, q)), "moved since\nstart [m]"))
+    at = [c.name for c in bed.positions].index("link1_beam_y")
+    assert shown["link1 y"] == pytest.approx(q[:, at] - q[0, at])
+
+
+def flight(truth: bool):
+    """The free-flyer with r1 open all the time, and a demand of its own; 0.4 N expected, 0.5 N delivered."""
+    bed = load("free-flyer", ["loop.duration_s=0.3"])
+    log = told(bed, np.tile([1.0, 1.0, 0.0, 0.0, 0.0], (TICKS, 1)))
+    put = log.channels.place
+    log.rows[:, put("/demand", "wrench")] = [1.0, -2.0, 3.0]
+    log.rows[:, put("/truth", "thrust")] = [0.5, *[0.0] * 7] if truth else np.nan
+    log.rows[:, put("/verdict", "thrust")] = [0.4, *[0.0] * 7]
+    return log
+
+
+@pytest.mark.parametrize(("truth", "newton", "how"), [(True, 0.5, "delivered"), (False, 0.4, "expected")])
+def test_the_demanded_wrench_is_shown_against_the_one_of_the_thrusters(truth, newton, how):
+    figure = drawn(flight(truth))
+    shown = {
+        patch.get_label(): patch.get_data().values
+        for label in ("force\n[N]", "torque on\nbase [N m]")
+        for patch in panel(figure, label).patches
+    }
+    # r1 pushes along -x at (0.13, 0.13), so it turns the base to the left.
+    wanted = {
+        "fx demanded": 1.0, "fy demanded": -2.0, "mz demanded": 3.0,
+        f"fx {how}": -newton, f"fy {how}": 0.0, f"mz {how}": 0.13 * newton,
+    }  # fmt: skip
+    assert {name: values[0] for name, values in shown.items()} == pytest.approx(wanted)
+    assert all(np.ptp(values) < 1e-12 for values in shown.values())
+
+
+def test_a_wrench_is_averaged_over_stretches_that_the_legend_names():
+    bed = load("free-flyer")
+    log = told(bed, np.tile([1.0, 1.0, 0.0, 0.0, 0.0], (6000, 1)))
+    log.rows[::2, log.channels.place("/truth", "thrust")] = [1.0, *[0.0] * 7]
+    axes = panel(drawn(log), "force\n[N]")
+    assert legend(axes)[-1] == "demanded (means of 0.2 s)"
+    (force,) = [patch for patch in axes.patches if patch.get_label() == "fx delivered"]
+    assert force.get_data().values == pytest.approx(-0.5)
+
+
 def test_rounding_does_not_fill_a_panel():
     q = np.full((TICKS, 5), 2.0)
     q[:, 0] += 1e-13 * np.sin(np.arange(TICKS))
@@ -162,7 +250,7 @@ def test_rounding_does_not_fill_a_panel():
     assert np.ptp(axes.get_ylim()) > 1e-3
     assert math.isclose(np.mean(axes.get_ylim()), 2.0, rel_tol=1e-6)
     q[:] = 1e-15 * np.sin(np.arange(TICKS))[:, None]
-    assert labels(drawn(told(bar_between_arms(), q))) == ["contact\n[N]", "steps\n[us]"]
+    assert labels(drawn(told(bar_between_arms(), q))) == ["contact\n[N]"]
 
 
 def test_joints_that_contacts_hold_shut_have_no_panel():
@@ -180,15 +268,3 @@ def test_a_panel_with_a_single_line_names_it_where_its_axis_does_not():
     assert legend(panel(figure, "audit")) == ["energy error"]
     assert panel(figure, "joint\n[rad]").get_legend() is None
     assert legend(panel(drawn(bar(squeeze=1.0)), "squeeze\n[N, N m/m]")) == ["bar"]
-
-
-def test_a_page_is_as_tall_as_its_panels_need():
-    slide, tall = (
-        drawn(run(load(name, ["loop.duration_s=0.1", f"simulation.audit={audit}"])))
-        for name, audit in (("mrds-1", "false"), ("sun-planar/ffr-o-rrr", "true"))
-    )
-    assert slide.get_size_inches()[1] == 7.5
-    assert tall.get_size_inches()[1] > 9
-    for figure in (slide, tall):
-        assert overprinted(figure) == []
-        assert_nothing_is_cut(figure)

@@ -11,7 +11,7 @@ from matplotlib.patches import Circle, Polygon, Rectangle
 
 from granite.config.loader import load, presets
 from granite.rt.plots.look import CONTACT, HULL_LAST, INK
-from granite.rt.plots.projection import widest
+from granite.rt.plots.projection import FROM_ABOVE, most_telling
 from granite.rt.plots.scene import Scene
 from granite.sim.equations import initial_motion
 
@@ -107,23 +107,30 @@ def test_without_a_controller_the_path_is_that_of_what_comes_last():
     assert not any("error =" in text for text in texts(figure))
 
 
-def test_in_space_the_two_axes_with_most_to_see_are_drawn_and_named():
+def test_in_space_the_view_is_from_above_and_from_the_side_with_most_to_see_to_one_scale():
     bed = box_in_space()
     q = np.zeros((20, len(bed.positions)))
     q[:, 0] = np.linspace(0, 1.2, 20)
     q[:, 1:5] = [0.1, 1.5, 0.2, 1.0]
-    view = drawn(told(bed, q)).axes[0]
-    assert (view.get_xlabel(), view.get_ylabel()) == ("y [m]", "z [m]")
-    scene = Scene(bed, bed.modules)
-    places = scene.places.at(q)
-    hand = widest(places)(places)[-1, scene.contacts[0][0]]
-    assert hand == pytest.approx([1 + 0.8 * math.cos(1.2), 0.8 * math.sin(1.2)])
+    figure = drawn(told(bed, q, closed=1.0))
+    above, side = figure.axes[:2]
+    assert [(a.get_xlabel(), a.get_ylabel()) for a in (above, side)] == [("x [m]", "y [m]"), ("y [m]", "z [m]")]
+    assert [a.get_title(loc="right") for a in (above, side)] == ["from above, along z", "from the side, along x"]
+    figure.draw_without_rendering()
+    metres = [np.ptp(a.get_xlim()) / a.get_window_extent().width for a in (above, side)]
+    assert metres[0] == pytest.approx(metres[1], rel=1e-3)
+    handle = np.array([0.1, 1.6, 0.2])
+    for axes, place in ((above, handle[:2]), (side, handle[1:])):
+        marks = [line.get_xydata()[0] for line in axes.lines if line.get_markerfacecolor() == CONTACT]
+        assert marks[-1] == pytest.approx(place)
 
 
-def test_what_lies_flat_in_space_is_seen_from_above():
+def test_what_lies_flat_in_space_is_seen_from_one_side_only():
     square = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [1, 1, 0]], dtype=float)
-    assert widest(square).is_from_above
-    assert not widest(square[:, [0, 2, 1]]).is_from_above
+    assert most_telling(square) == (FROM_ABOVE,)
+    assert [p.name for p in most_telling(square[:, [0, 2, 1]])] == ["from the side, along y"]
+    assert [p.name for p in most_telling(square[:, [2, 0, 1]])] == ["from the side, along x"]
+    assert len(most_telling(np.vstack((square, [[0.5, 0.5, 0.5]])))) == 2
 
 
 def test_where_only_the_robot_is_measured_only_the_robot_is_drawn():
@@ -133,7 +140,7 @@ def test_where_only_the_robot_is_measured_only_the_robot_is_drawn():
     figure = drawn(log)
     assert "path (estimate)" in texts(figure)
     assert {"position\nerror [mm]", "joint\nerror [mrad]"} <= set(texts(figure))
-    hulls = figure.axes[0].findobj(lambda a: isinstance(a, Circle) and a.radius > 0.2)
+    hulls = figure.axes[0].findobj(lambda a: isinstance(a, Circle) and a.radius > 0.2 and a.get_fill())
     assert [tuple(hull.center) for hull in hulls] == [(0.0, 0.0)]
     assert not figure.axes[0].findobj(lambda a: isinstance(a, Polygon) and a.get_facecolor() == to_rgba(HULL_LAST))
 
@@ -162,7 +169,7 @@ def test_where_nothing_is_known_nothing_is_drawn():
 def test_a_simulated_run_of_joined_flexible_arms_is_drawn():
     log = run(load("mrds-6a", ["loop.duration_s=0.2", "simulation.audit=true"]))
     seen = texts(drawn(log))
-    assert {"joint\n[rad]", "deflection\n[mm]", "torque\n[N m]", "contact\n[N]", "audit", "pin"} <= set(seen)
+    assert {"joint\n[rad]", "deflection\n[mm]", "joint\ntorque [N m]", "contact\n[N]", "audit", "pin"} <= set(seen)
     assert not {text for text in seen if "error [" in text}
 
 
@@ -171,4 +178,4 @@ def test_outlines_of_the_first_and_last_pose_are_strong():
     q[:, 2] += np.linspace(0, 1, 50)
     view = drawn(told(bar_between_arms(), q)).axes[0]
     strong = [p for p in view.patches if isinstance(p, Polygon) and p.get_edgecolor() == to_rgba(INK)]
-    assert len(strong) == 2 * 3  # a bar and two arms, twice
+    assert len(strong) == 2 * 4  # a bar with its heading and two arms, twice

@@ -78,7 +78,7 @@ def test_every_modulation_replays_to_the_bit(modulation: str):
 def test_one_flipped_bit_in_an_input_is_found_where_it_first_matters():
     log = run("free-flyer")
     rows = log.rows.copy()
-    column = log.channels.column("/sample", "elbow_angle_rad")
+    column = log.channels.column("/sample", "joint_sensors_elbow_angle_rad")
     rows[200, column] = np.nextafter(rows[200, column], 1.0)
     result = replay(dataclasses.replace(log, rows=rows))
     assert result.first is not None
@@ -89,11 +89,11 @@ def test_one_flipped_bit_in_an_input_is_found_where_it_first_matters():
 def test_one_flipped_bit_in_an_output_is_named():
     log = run("free-flyer")
     rows = log.rows.copy()
-    column = log.channels.column("/command", "shoulder_torque_n_m")
+    column = log.channels.column("/command", "motors_shoulder_torque_n_m")
     rows[150, column] = np.nextafter(rows[150, column], 1.0)
     first = replay(dataclasses.replace(log, rows=rows)).first
     assert first is not None
-    assert (first.tick, first.topic, first.key) == (150, "/command", "shoulder_torque_n_m")
+    assert (first.tick, first.topic, first.key) == (150, "/command", "motors_shoulder_torque_n_m")
     assert first.logged != first.replayed
 
 
@@ -101,8 +101,8 @@ def test_another_gain_is_another_run(monkeypatch: pytest.MonkeyPatch):
     log = run("free-flyer")
     build = ComputedTorque.__init__
 
-    def changed(self, bed):
-        build(self, bed)
+    def changed(self, options, model):
+        build(self, options, model)
         self.damping *= 1 + 1e-15
 
     monkeypatch.setattr(ComputedTorque, "__init__", changed)

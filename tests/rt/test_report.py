@@ -7,7 +7,6 @@ import pytest
 from jointed_beds import bar_between_arms, box_in_space, free_flyer_and_bar
 from rich.console import Console
 
-from granite.config import coordinates
 from granite.config.errors import InputError
 from granite.config.loader import load, presets
 from granite.rt.doctor import Finding
@@ -18,11 +17,10 @@ from granite.rt.report.run import run_tables
 from granite.rt.report.table import put
 from granite.rt.report.testbed import bed_tables, beds_table
 from granite.rt.run import simulate_in_memory
-from granite.rt.summary import Summary
 
 WIDTHS = [40, 60, 80, 200]
 BED = load("two-arm-free-flyer", ["loop.duration_s=0.2"])
-NAMES = [c.name for c in coordinates.positions(BED.robot)]
+NAMES = [c.name for c in BED.known.positions]
 LONG = "a_joint_with_a_name_that_nobody_would_want_to_type"
 
 
@@ -38,12 +36,10 @@ def words(text: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def summary() -> dict:
-    gathered = Summary(BED)
     log = simulate_in_memory(BED)
-    gathered.update(log.rows)
     told = {"wall_s": 1.0, "real_time_factor": 30.0, "model": "compiled"}
     asked = {"priority": "in force", "lock_memory": "refused: [Errno 12] Cannot allocate memory"}
-    return {**log.summary, **gathered.result(), **told, "asked_of_the_system": asked}
+    return {**log.summary, **told, "asked_of_the_system": asked}
 
 
 @pytest.mark.parametrize("width", WIDTHS)
@@ -68,7 +64,7 @@ def test_a_bed_is_shown_with_whole_names_and_units(width: int):
     text = printed(bed_tables(BED), width)
     assert "…" not in text
     shown = words(text)
-    assert {*NAMES, *(body.name for body in BED.robot.bodies)} <= set(shown)
+    assert {*NAMES, *(body.name for body in BED.modules[0].bodies)} <= set(shown)
     said = " ".join(shown)
     for part in ("[kg]", "[kg m2]", "[1/s2]", "[1/s]", "along [-1, 0] at [0.13, 0.13] m", "left_elbow_rad"):
         assert all(word in shown or word in said for word in part.split()), part
@@ -214,10 +210,8 @@ def test_a_velocity_at_the_start_is_shown_and_an_unturned_quaternion_is_one():
 def test_beside_a_controller_only_its_own_coordinates_have_gains():
     tables = list(bed_tables(free_flyer_and_bar()))
     assert row(tables, "Degrees of freedom", "bar_body_x")[-2:] == ["-", "-"]
-    gain = free_flyer_and_bar().gain("vehicle_elbow")
-    assert row(tables, "Degrees of freedom", "vehicle_elbow")[-2:] == [
-        f"{gain.stiffness_1_s2:g}", f"{gain.damping_1_s:g}",
-    ]  # fmt: skip
+    stiffness, damping = free_flyer_and_bar().control.law.gain("vehicle_elbow", True)
+    assert row(tables, "Degrees of freedom", "vehicle_elbow")[-2:] == [f"{stiffness:g}", f"{damping:g}"]
 
 
 def test_a_run_without_controller_and_thrusters_has_neither_tracking_nor_propellant(summary: dict):

@@ -6,19 +6,19 @@ import math
 import numpy as np
 import pytest
 
-from granite.config import coordinates
 from granite.config.loader import load
-from granite.rt.channels import STEPS, Channels
+from granite.config.records import STEPS
+from granite.rt.channels import Channels
 from granite.rt.reasons import Reason
 from granite.rt.recorder_process import finite
 from granite.rt.summary import EDGES, Summary
 
 BED = load("free-flyer")
-CHANNELS = Channels(BED)
+CHANNELS = Channels.of(BED)
 AT = CHANNELS.place
 PERIOD = BED.loop.period_s
-NAMES = [c.name for c in coordinates.positions(BED.robot)]
-UNITS = [unit.name for unit in BED.devices.thrusters.units]
+NAMES = [c.name for c in BED.known.positions]
+UNITS = [f"thrusters_r{i}" for i in range(1, 9)]
 N, NOT_READY = 3000, 8
 
 
@@ -35,13 +35,13 @@ def made_up(n: int = N, truth: bool = True) -> np.ndarray:
     rows[:, AT("/timing", "overruns")] = tick > n // 2
     rows[NOT_READY:, AT("/state", "ready")] = 1.0
     rows[:NOT_READY, AT("/verdict", "reason")] = Reason.WAITING_FOR_SENSORS
-    rows[100:110, AT("/verdict", "reason")] = Reason.TORQUE_CLAMPED
+    rows[100:110, AT("/verdict", "reason")] = Reason.SETPOINT_CLAMPED
     for topic in ("/reference", "/state", "/truth"):
         rows[:, AT(topic, "q")] = rng.normal(size=(n, len(NAMES)))
     rows[:NOT_READY, AT("/state", "q")] = 1e3  # what is estimated before the sensors report counts for nothing
-    rows[:, AT("/applied", "torque")] = rng.normal(size=(n, 2))
+    rows[:, AT("/applied", "motors.values")] = rng.normal(size=(n, 2))
     opening = (rng.random((n, len(UNITS))) < 0.2).astype(float)
-    rows[:, AT("/applied", "opening")] = opening
+    rows[:, AT("/applied", "thrusters.values")] = opening
     rows[:, AT("/verdict", "thrust")] = 0.9 * opening
     rows[:, AT("/command", "thrust")] = np.nan  # only what the guard let through is delivered
     rows[:, AT("/truth", "thrust")] = np.vstack((np.zeros(len(UNITS)), 0.8 * opening[:-1]))
@@ -52,7 +52,7 @@ def made_up(n: int = N, truth: bool = True) -> np.ndarray:
 
 
 def summed_up(rows: np.ndarray, *cuts: int) -> dict:
-    summary = Summary(BED)
+    summary = Summary(BED, CHANNELS)
     for batch in np.split(rows, cuts):
         summary.update(batch)
     return summary.result()
@@ -172,7 +172,7 @@ def test_times_beyond_the_histogram_are_counted_and_the_largest_is_kept():
 
 def test_pulses_are_openings_of_a_closed_valve_also_across_batches():
     rows = made_up()
-    opening = rows[:, AT("/applied", "opening")]
+    opening = rows[:, AT("/applied", "thrusters.values")]
     pulses = sum(int(np.count_nonzero(np.diff(valve, prepend=0.0) > 0)) for valve in opening.T)
     assert summed_up(rows, *range(1, 400))["propellant"]["pulses"] == pulses
 
@@ -180,7 +180,7 @@ def test_pulses_are_openings_of_a_closed_valve_also_across_batches():
 @pytest.mark.parametrize("truth", [True, False], ids=["delivered", "expected"])
 def test_impulse_is_thrust_over_time_and_mass_follows_from_specific_impulse(truth: bool):
     rows = made_up(truth=truth)
-    t, opening = rows[:, AT("/timing", "scheduled")], rows[:, AT("/applied", "opening")]
+    t, opening = rows[:, AT("/timing", "scheduled")], rows[:, AT("/applied", "thrusters.values")]
     # An open valve gives its thrust until the next tick, also where that came late.
     by_thruster = (0.8 if truth else 0.9) * (np.diff(t)[:, None] * opening[:-1]).sum(axis=0)
     found = summed_up(rows, 4, 1499, 1500, 1501)["propellant"]
@@ -196,14 +196,14 @@ def test_counts_and_the_last_state_are_those_of_the_rows():
     found = summed_up(rows, 1000)
     assert found["ticks"] == N
     assert found["duration_s"] == pytest.approx((N + 4) * PERIOD)
-    assert found["guard"] == {"passed": N - 18, "waiting_for_sensors": 8, "torque_clamped": 10}
+    assert found["guard"] == {"passed": N - 18, "waiting_for_sensors": 8, "setpoint_clamped": 10}
     assert (found["overruns"], found["rows_lost"]) == (1, 3)
     assert {name: value["value"] for name, value in found["final_state"].items()} == dict(
         zip(NAMES, rows[-1, AT("/truth", "q")].tolist(), strict=True)
     )
-    peaks = np.abs(rows[:, AT("/applied", "torque")]).max(axis=0).tolist()
-    assert [found["torque"][joint]["max"] for joint in ("shoulder", "elbow")] == peaks
+    peaks = np.abs(rows[:, AT("/applied", "motors.values")]).max(axis=0).tolist()
+    assert [found["applied"][f"motors_{joint}_torque"]["max"] for joint in ("shoulder", "elbow")] == peaks
 
 
 def test_a_run_without_a_row_says_so():
-    assert Summary(BED).result() == {"ticks": 0}
+    assert Summary(BED, CHANNELS).result() == {"ticks": 0}

@@ -5,13 +5,14 @@ from collections.abc import Callable
 import numpy as np
 
 from granite.config.records import Array
+from granite.config.testbed import Testbed
 
 
 class PrescribedMotion:
     """Answers devices as the plant does, with q(t) and u(t) given: a planar base and joints without rate filters."""
 
-    def __init__(self, step_s: float, q: Callable[[float], Array], u: Callable[[float], Array]) -> None:
-        self.step_s = step_s
+    def __init__(self, bed: Testbed, q: Callable[[float], Array], u: Callable[[float], Array]) -> None:
+        self.bed, self.step_s = bed, bed.simulation.physics_step_s
         self.observers: list = []
         self._q, self._u = q, u
         self._steps = 0

@@ -180,7 +180,7 @@ def damped(contacts: int) -> testbed.Testbed:
         "points": [{"name": "back", "body": "hub", "position_m": [0.0, 0.1]}],
     }  # fmt: skip
     content = bed([bob], pins(contacts), initial={"hub_y_m": -0.1}).model_dump()
-    content["devices"]["motors"] = [{"joint": "joint", "torque_limit_n_m": 1.0}]
+    content["devices"] = {"motors": {"units": [{"joint": "joint", "torque_limit_n_m": 1.0}]}}
     content["behaviour"]["torques"] = {"joint": {"amplitude_n_m": 0.3, "period_s": 0.5}}
     return testbed.Testbed.model_validate(content)
 
@@ -317,11 +317,11 @@ def test_a_controlled_robot_does_the_same_beside_a_puck_it_does_not_touch() -> N
     beside["modules"] += (puck("puck"),)
     joints = {name: f"vehicle_{name}" for name in ("shoulder", "elbow")}
     beside["devices"]["joint_sensors"]["joints"] = list(joints.values())
-    for motor, limit in zip(beside["devices"]["motors"], beside["safety"]["joints"], strict=True):
+    for motor, limit in zip(beside["devices"]["motors"]["units"], beside["safety"]["joints"], strict=True):
         motor["joint"], limit["joint"] = joints[motor["joint"]], joints[limit["joint"]]
-    beside["simulation"]["joint_sensors"]["offset_rad"] = {
-        joints[name]: x for name, x in beside["simulation"]["joint_sensors"]["offset_rad"].items()
-    }
+    simulated = beside["devices"]["joint_sensors"]["simulated"]
+    simulated["offset_rad"] = {joints[name]: x for name, x in simulated["offset_rad"].items()}
+    beside["devices"]["vision"]["module"] = beside["devices"]["thrusters"]["module"] = "vehicle"
     beside["simulation"]["initial"] = {f"vehicle_{k}": x for k, x in beside["simulation"]["initial"].items()}
     for waypoint in beside["behaviour"]["waypoints"]:
         waypoint["target"] = {f"vehicle_{key}": x for key, x in waypoint["target"].items()}

@@ -1,26 +1,36 @@
 import numpy as np
 import pytest
 
+from granite.config.errors import InputError
 from granite.config.loader import load
-from granite.config.records import Command
-from granite.sim.lab import build_lab
+from granite.config.records import Command, Status
+from granite.drivers.device_set import DeviceSet
+from granite.sim.lab import Lab
+
+
+def simulated(bed):
+    """The lab of a testbed, and all its devices."""
+    lab = Lab(bed)
+    sensors, actuators = ({name: lab.device(name) for name in names} for names in (bed.sensors, bed.actuators))
+    return lab, DeviceSet(bed, sensors, actuators), sensors | actuators
 
 
 def run(*overrides, ticks=400):
     """Samples and true states of a run with a fixed programme of commands."""
     bed = load("free-flyer", overrides=list(overrides))
-    plant, devices = build_lab(bed)
+    lab, devices, _ = simulated(bed)
+    plant = lab.plant
     devices.open()
     joints, poses, states = [], [], []
     for k in range(ticks):
         t = k * bed.loop.period_s
-        sample = devices.read(t)
-        joints.append(np.concatenate([sample.joint_angle, sample.joint_rate]))
-        poses.append([sample.pose_taken, sample.pose_count, *sample.pose])
+        sensed, seen = devices.read(t).frames
+        joints.append(sensed.values)
+        poses.append([seen.t, seen.number, *seen.values])
         states.append(np.concatenate([plant.q, plant.u]))
         opening = np.array([float((k // (5 + i)) % 2) for i in range(8)])
         torque = 0.02 * np.array([np.sin(0.1 * k), np.cos(0.07 * k)])
-        devices.write(t, Command(t, torque, opening, opening))
+        devices.write(t, Command(t, (torque, opening), opening))
     devices.stop(ticks * bed.loop.period_s)
     devices.close()
     return np.array(joints), np.array(poses), np.array(states)
@@ -65,31 +75,120 @@ def test_each_fault_of_the_actuators_and_the_table_shows_in_the_motion():
 
 
 def test_reading_lets_the_plant_go_on_to_the_tick():
-    plant, devices = build_lab(load("free-flyer"))
+    lab, devices, _ = simulated(load("free-flyer"))
     for k in range(5):
         devices.read(k * 0.005)
-        assert plant.t == k * 5 * 0.001
+        assert lab.plant.t == k * 5 * 0.001
 
 
 def test_a_testbed_without_devices_has_none():
-    bed = load("free-flyer")
-    bare = bed.model_copy(update={"devices": type(bed.devices)()})
-    plant, devices = build_lab(bare)
+    bare = load("free-flyer").model_copy(update={"devices": {}})
+    lab, devices, _ = simulated(bare)
     sample = devices.read(0.005)
-    assert sample.joint_count == 0
-    assert sample.pose_count == 0
-    assert plant.thrust.size == 0
+    assert (sample.frames, sample.applied) == ((), ())
+    assert lab.truth(0.005).thrust.size == 0
+
+
+def test_what_was_applied_comes_back_with_the_next_sample():
+    _, devices, _ = simulated(load("free-flyer"))
+    motors, thrusters = devices.read(0.0).applied
+    assert (motors.number, motors.status) == (0, Status.NO_FRAME)
+    applied = devices.write(0.0, Command(0.0, (np.array([9.0, 0.1]), np.ones(8)), np.ones(8)))
+    motors, thrusters = devices.read(0.005).applied
+    assert applied == (motors, thrusters)
+    assert (motors.t, motors.number, motors.status) == (0.0, 1, Status.OK)
+    np.testing.assert_array_equal(motors.values, [2.0, 0.1])
+    np.testing.assert_array_equal(thrusters.values, np.ones(8))
 
 
 def test_a_device_that_gives_other_numbers_than_float64_is_refused():
     """Arrays are joined as they lie in memory: whole numbers would be read as next to nothing."""
+
+    class Whole:
+        """A device whose values are of another type."""
+
+        def __init__(self, device, kind):
+            self._device, self._kind = device, kind
+
+        def read(self, t):
+            frame = self._device.read(t)
+            return frame._replace(values=frame.values.astype(self._kind))
+
+        def write(self, t, setpoint):
+            frame = self._device.write(t, setpoint)
+            return frame._replace(values=frame.values.astype(self._kind))
+
     bed = load("free-flyer")
-    _, devices = build_lab(bed)
-    command = Command(0.0, np.zeros(2), np.ones(8), np.zeros(8))
-    devices.thrusters.write = lambda t, setpoint: setpoint.astype(int)
-    with pytest.raises(TypeError, match="int64 and float64, expected float64"):
-        devices.write(0.0, command)
-    frame = devices.vision.read(0.0)
-    devices.vision.read = lambda t: frame._replace(values=frame.values.astype(np.float32))
-    with pytest.raises(TypeError, match="float32, expected float64"):
-        devices.read(0.0)
+    _, _, made = simulated(bed)
+    spoilt = DeviceSet(bed, made, {**made, "thrusters": Whole(made["thrusters"], int)})
+    with pytest.raises(TypeError, match=r"'thrusters' gave int64 of shape \(8,\), expected float64"):
+        spoilt.write(0.0, Command(0.0, (np.zeros(2), np.ones(8)), np.zeros(8)))
+    spoilt = DeviceSet(bed, {**made, "vision": Whole(made["vision"], np.float32)}, made)
+    with pytest.raises(TypeError, match="'vision' gave float32"):
+        spoilt.read(0.0)
+
+
+def test_a_device_that_gives_too_few_numbers_is_refused():
+    bed = load("free-flyer")
+    _, _, made = simulated(bed)
+    swapped = DeviceSet(bed, {**made, "vision": made["joint_sensors"]}, made)
+    with pytest.raises(TypeError, match=r"'vision' gave float64 of shape \(4,\), expected float64 of shape \(3,\)"):
+        swapped.read(0.0)
+
+
+def test_devices_are_the_same_whatever_the_order_and_number_in_which_they_are_made():
+    bed = load("free-flyer")
+    for names in (list(bed.devices), list(reversed(bed.devices)), ["thrusters", "vision"]):
+        lab = Lab(bed)
+        made = {name: lab.device(name) for name in names}
+        made["thrusters"].write(0.0, np.eye(8)[3])
+        seen = [made["vision"].read(0.005 * k).values for k in range(200)]
+        if names == list(bed.devices):
+            first = seen, lab.plant.u
+        np.testing.assert_array_equal(seen, first[0])
+        np.testing.assert_array_equal(lab.plant.u, first[1])
+
+
+DEVICES_OF_A_USER = """
+from typing import ClassVar
+import numpy as np
+from granite.config.coordinates import Coordinate
+from granite.config.devices.device import Device
+from granite.config.records import Frame
+
+class Thermometer(Device):
+    role: ClassVar[str] = "sensor"
+    warmth_k: float = 300.0
+    def signals(self, bed):
+        return (Coordinate("warmth", "K"),)
+
+class SimulatedThermometer(Thermometer):
+    def simulate(self, plant, rng):
+        return Reader(self)
+
+class Reader:
+    def __init__(self, table):
+        self.table, self.number = table, 0
+    def open(self): pass
+    def close(self): pass
+    def read(self, t):
+        self.number += 1
+        return Frame(t, self.number, 0, np.array([self.table.warmth_k]))
+"""
+
+
+def test_a_users_device_brings_its_simulation_along(tmp_path):
+    (tmp_path / "mine.py").write_text(DEVICES_OF_A_USER)
+    table = f"devices.oven={{kind='{tmp_path}/mine.py:SimulatedThermometer', warmth_k=400.0}}"
+    bed = load("free-flyer", [table])
+    _, devices, _ = simulated(bed)
+    frame = devices.read(0.0).frames[list(bed.sensors).index("oven")]
+    assert (frame.number, frame.values.tolist()) == (1, [400.0])
+
+
+def test_a_users_device_without_a_simulation_is_refused_by_name(tmp_path):
+    (tmp_path / "mine.py").write_text(DEVICES_OF_A_USER)
+    bed = load("free-flyer", [f"devices.oven={{kind='{tmp_path}/mine.py:Thermometer'}}"])
+    with pytest.raises(InputError, match="no simulation") as refusal:
+        Lab(bed).device("oven")
+    assert refusal.value.key == "devices.oven.kind"

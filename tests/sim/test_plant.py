@@ -4,12 +4,11 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from granite.config.devices import Devices
 from granite.config.errors import InputError
 from granite.config.loader import load
 from granite.config.modules import Body, Module
 from granite.mrds.model import Model
-from granite.sim.lab import build_lab
+from granite.sim.lab import Lab
 from granite.sim.plant import Plant
 
 MOVING = [
@@ -18,6 +17,12 @@ MOVING = [
     "simulation.initial.shoulder_rad_s=-0.5",
     "simulation.initial.elbow_rad_s=0.8",
 ]
+
+
+def lab_with(bed, *names):
+    """The plant of a testbed, and these of its devices."""
+    lab = Lab(bed)
+    return lab.plant, *(lab.device(name) for name in names)
 
 
 def energies(plant, model, duration, steps):
@@ -30,7 +35,7 @@ def energies(plant, model, duration, steps):
 
 def test_free_motion_keeps_energy_and_momentum():
     bed = load("free-flyer/ideal", overrides=MOVING)
-    plant, model = Plant(bed), Model(bed.robot)
+    plant, model = Plant(bed), Model(bed.modules[0])
     energy = model.kinetic_energy(plant.q, plant.u)
     momentum = model.momentum(plant.q, plant.u).copy()
     plant.advance(10.0)
@@ -40,12 +45,12 @@ def test_free_motion_keeps_energy_and_momentum():
 
 def test_motors_only_move_momentum_around_and_the_energy_is_their_work():
     bed = load("free-flyer/ideal", overrides=["loop.period_s=0.001"])
-    plant, devices = build_lab(bed)
-    model, work = Model(bed.robot), 0.0
+    plant, motors = lab_with(bed, "motors")
+    model, work = Model(bed.modules[0]), 0.0
     for k in range(1000):
         torque = 0.2 * np.array([math.sin(0.01 * k), math.cos(0.02 * k)])
         before = plant.q
-        devices.motors.write(plant.t, torque)
+        motors.write(plant.t, torque)
         plant.advance((k + 1) * 0.001)
         work += torque @ (plant.q - before)[3:]
     np.testing.assert_allclose(model.momentum(plant.q, plant.u), 0.0, atol=1e-12)
@@ -59,10 +64,10 @@ def test_each_thruster_pushes_as_the_report_says():
     force = np.array([[-c, s, s, c, c, -s, -s, -c], [-s, -c, -c, s, s, c, c, -s]])  # C_RF of section 4.4, rows 1 and 2
     moment = rj * np.array([1, -1, 1, -1, 1, -1, 1, -1])  # row 3, about the base's origin
     bed = load("free-flyer/ideal", overrides=["simulation.initial={base_heading_rad=0.7}"])
-    model = Model(bed.robot)
+    model = Model(bed.modules[0])
     for i in range(8):
-        plant, devices = build_lab(bed)
-        devices.thrusters.write(0.0, np.eye(8)[i])
+        plant, thrusters = lab_with(bed, "thrusters")
+        thrusters.write(0.0, np.eye(8)[i])
         plant.advance(0.001)
         momentum = model.momentum(plant.q, plant.u)
         np.testing.assert_allclose(momentum[:2], 1e-3 * force[:, i], atol=1e-9)
@@ -71,8 +76,8 @@ def test_each_thruster_pushes_as_the_report_says():
 
 def test_all_thrusters_together_cancel():
     bed = load("free-flyer/ideal")
-    plant, devices = build_lab(bed)
-    devices.thrusters.write(0.0, np.ones(8))
+    plant, thrusters = lab_with(bed, "thrusters")
+    thrusters.write(0.0, np.ones(8))
     start = plant.q
     plant.advance(1.0)
     np.testing.assert_allclose(plant.q, start, atol=1e-14)
@@ -81,14 +86,15 @@ def test_all_thrusters_together_cancel():
 
 def rebuilt(bed, module, **devices):
     """The testbed with another robot, and only these devices."""
-    return bed.model_copy(update={"modules": (module,), "devices": Devices(**devices)})
+    safety = bed.safety.model_copy(update={"age_s": {}})
+    return bed.model_copy(update={"modules": (module,), "devices": devices, "controller": None, "safety": safety})
 
 
 def test_a_fixed_arm_moves_by_its_motors_alone():
     bed = load("free-flyer/ideal", overrides=["simulation.initial={elbow_rad=0.9}"])
-    arm = bed.robot.model_copy(update={"base": "fixed"})
-    plant, devices = build_lab(rebuilt(bed, arm, motors=bed.devices.motors))
-    devices.motors.write(0.0, np.array([0.1, -0.05]))
+    arm = bed.modules[0].model_copy(update={"base": "fixed"})
+    plant, motors = lab_with(rebuilt(bed, arm, motors=bed.devices["motors"]), "motors")
+    motors.write(0.0, np.array([0.1, -0.05]))
     plant.advance(0.5)
     work = 0.1 * plant.q[0] - 0.05 * (plant.q[1] - 0.9)
     assert Model(arm).kinetic_energy(plant.q, plant.u) == pytest.approx(work, rel=1e-9)
@@ -111,7 +117,7 @@ def test_a_spatial_body_tumbles_with_its_momentum_and_a_unit_quaternion():
 def test_drag_only_ever_takes_energy(drag):
     overrides = [*MOVING, "simulation.table.tilt_g=0.0", "simulation.table.drag_ratio=1e-2"]
     bed = load("free-flyer", overrides=[*overrides, f"simulation.table.drag='{drag}'"])
-    energy = energies(Plant(bed), Model(bed.robot), 3.0, 300)
+    energy = energies(Plant(bed), Model(bed.modules[0]), 3.0, 300)
     assert np.all(np.diff(energy) < 0)
 
 
@@ -164,8 +170,8 @@ def test_an_ideal_table_is_one_without_slope_and_drag():
 def test_steps_are_small_enough_for_the_preset():
     """The fixed steps against an adaptive integrator with a tight tolerance, all effects on."""
     bed = load("free-flyer", overrides=MOVING)
-    plant, model = Plant(bed), Model(bed.robot)
-    mass = np.array([b.mass_kg for b in bed.robot.bodies])
+    plant, model = Plant(bed), Model(bed.modules[0])
+    mass = np.array([b.mass_kg for b in bed.modules[0].bodies])
     table = bed.simulation.table
 
     def velocities(q, u):
@@ -202,14 +208,14 @@ def test_advancing_at_once_or_in_parts_is_the_same_to_the_bit():
     parts = {"at once": [300], "ticks": 60 * [5], "steps": 300 * [1], "uneven": 30 * [7, 0, 1, 2]}
     found = {}
     for name, steps in parts.items():
-        plant, devices = build_lab(bed)
+        plant, thrusters = lab_with(bed, "thrusters")
         for k, command in enumerate((np.ones(8), np.eye(8)[2], 0.5 * np.ones(8), np.zeros(8))):
-            devices.thrusters.write(k * 0.3, command)
+            thrusters.write(k * 0.3, command)
             for until in np.cumsum(steps):
                 plant.advance(k * 0.3 + until * 0.001)
         assert plant.t == pytest.approx(1.2)
         plant.advance(0.0)
-        found[name] = np.concatenate([plant.q, plant.u, plant.joints, [plant.impulse_left, plant.impulse_used]])
+        found[name] = np.concatenate([plant.q, plant.u, plant.joints, plant.impulse_left, [plant.impulse_used]])
     assert all(np.array_equal(state, found["at once"]) for state in found.values())
     assert found["at once"][-1] > 1.0
 
@@ -238,8 +244,8 @@ def swinging_arm(*overrides):
     bed = load("free-flyer/ideal", overrides=[*MOVING, *overrides])
     kept = {k: v for k, v in bed.simulation.initial.items() if not k.startswith("base")}
     bed = bed.model_copy(update={"simulation": bed.simulation.model_copy(update={"initial": kept})})
-    arm = bed.robot.model_copy(update={"base": "fixed"})
-    return Plant(rebuilt(bed, arm, joint_sensors=bed.devices.joint_sensors))
+    arm = bed.modules[0].model_copy(update={"base": "fixed"})
+    return Plant(rebuilt(bed, arm, joint_sensors=bed.devices["joint_sensors"]))
 
 
 def test_rates_behind_the_filters_are_those_of_an_independent_integration():

@@ -19,7 +19,7 @@ from granite.mrds.energy import Energy
 from granite.mrds.model import Model
 from granite.rt.audit import AuditVerdict
 from granite.rt.run import simulate_in_memory
-from granite.sim.lab import build_lab
+from granite.sim.lab import Lab
 from granite.sim.plant import Plant
 
 if TYPE_CHECKING:  # pytest takes a class of this name for a test
@@ -102,17 +102,17 @@ class Run(NamedTuple):
 
 def run(bed: Testbed, duration: float) -> Run:
     """Every motor follows its profile, as the open-loop controllers have it: held from the middle of each period."""
-    plant, devices = build_lab(bed)
-    names, period = [c.name for c in bed.positions], bed.loop.period_s
-    profiles = [bed.behaviour.torques.get(motor.joint) for motor in bed.devices.motors]
-    joints = [names.index(motor.joint) for motor in bed.devices.motors]
+    lab, period = Lab(bed), bed.loop.period_s
+    plant, motors = lab.plant, lab.device("motors") if bed.motors else None
+    profiles = [bed.torques.get(motor.joint) for motor in bed.motors]
+    joints = [bed.layout.joint_q(motor.joint) for motor in bed.motors]
     measured, balance = Energy(bed.modules), []
     work, gap, looks = [0.0], [], max(1, round(duration / period) // 50)
     for tick in range(round(duration / period)):
         balance.append(measured.balance(plant.q, plant.u))
         torque = np.array([p.at((tick + 0.5) * period) if p else 0.0 for p in profiles])
-        if devices.motors:
-            torque = devices.motors.write(tick * period, torque).copy()
+        if motors:
+            torque = motors.write(tick * period, torque).values.copy()
         before = plant.q[joints]
         plant.advance((tick + 1) * period)
         work.append(work[-1] + float(torque @ (plant.q[joints] - before)))
@@ -152,8 +152,8 @@ def test_only_what_floats_on_the_granite_has_a_table(bed: str) -> None:
 @pytest.mark.parametrize("bed", SIZES)
 def test_motors_can_give_the_torques_they_are_asked_for(bed: str) -> None:
     testbed = load(bed)
-    limits = {motor.joint: motor.torque_limit_n_m for motor in testbed.devices.motors}
-    for joint, profile in testbed.behaviour.torques.items():
+    limits = {motor.joint: motor.torque_limit_n_m for motor in testbed.motors}
+    for joint, profile in testbed.torques.items():
         assert abs(profile.amplitude_n_m) + abs(profile.offset_n_m) < limits[joint]
 
 
@@ -182,7 +182,7 @@ def test_chains_of_type_0_stand_on_the_ground_and_touch_the_body(bed: str, chain
     assert [len(m.joints) for m in testbed.modules] == [joints] * chains + [0]
     assert len(testbed.contacts) == chains
     assert all(c.second.module == "body" for c in testbed.contacts)
-    assert len(testbed.devices.motors) == chains * joints
+    assert len(testbed.motors) == chains * joints
 
 
 @pytest.mark.parametrize(("bed", "chains", "joints"), [("chains/type-1", 4, 6), ("chains-2x3/type-1", 2, 3)])
@@ -194,17 +194,17 @@ def test_chains_of_type_1_stand_on_the_body_and_touch_the_ground(bed: str, chain
     assert len(hips) == len(tips) == chains
     assert {c.first.module for c in hips} == {"body"}
     assert all(c.first.grounded for c in tips)
-    assert len(testbed.devices.motors) == chains * joints
+    assert len(testbed.motors) == chains * joints
 
 
 def test_the_leaping_vehicle_holds_one_bar_then_none_then_the_other() -> None:
-    assert [hold.closed for hold in load("leap").behaviour.holds] == [("grip1",), (), ("grip2",)]
+    assert [hold.closed for hold in load("leap").holds] == [("grip1",), (), ("grip2",)]
 
 
 @pytest.mark.parametrize("bed", FREE)
 def test_free_motion_keeps_its_energy_and_its_contacts(bed: str) -> None:
     found = run(load(bed), 0.1)
-    assert not load(bed).behaviour.torques
+    assert not load(bed).torques
     assert found.stirred > 1e-2
     assert found.error < 1e-9
     assert found.gap < 1e-9
@@ -287,20 +287,18 @@ def test_the_moving_base_of_system_3_takes_its_pin_along() -> None:
 @pytest.mark.parametrize("bed", ["leap", "leap/ideal"])
 def test_the_leaping_vehicle_lets_go_flies_and_takes_hold(bed: str) -> None:
     testbed = load(bed)
-    plant, devices = build_lab(testbed)
-    model, period = Model(testbed.robot), testbed.loop.period_s
-    names = [c.name for c in testbed.positions]
-    joints = [names.index(motor.joint) for motor in testbed.devices.motors]
-    profiles = [testbed.behaviour.torques[motor.joint] for motor in testbed.devices.motors]
+    lab = Lab(testbed)
+    plant, motors, grips = lab.plant, lab.device("motors"), lab.device("grips")
+    model, period = Model(testbed.modules[0]), testbed.loop.period_s
+    joints = [testbed.layout.joint_q(motor.joint) for motor in testbed.motors]
+    profiles = [testbed.torques[motor.joint] for motor in testbed.motors]
     assert plant.contacts is not None
-    assert devices.motors is not None
-    assert devices.grips is not None
     holds = Holds(testbed)
     work, closed, energy, momentum = 0.0, {}, {}, {}
     for tick in range(round(testbed.loop.duration_s / period)):
         torque = np.array([p.at((tick + 0.5) * period) for p in profiles])
-        devices.grips.write(tick * period, holds.at(tick * period))
-        devices.motors.write(tick * period, torque)
+        grips.write(tick * period, *holds.at(tick * period))
+        motors.write(tick * period, torque)
         before = plant.q[joints]
         plant.advance((tick + 1) * period)
         work += float(torque @ (plant.q[joints] - before))
@@ -323,12 +321,12 @@ def test_the_leaping_vehicle_lets_go_flies_and_takes_hold(bed: str) -> None:
 
 def test_the_bar_of_sun_turns_by_a_quarter_and_comes_to_rest() -> None:
     bed = load("sun-planar")
-    plant, devices = build_lab(bed)
-    assert devices.motors is not None
+    lab = Lab(bed)
+    plant, motors = lab.plant, lab.device("motors")
     for tick in range(400):
         t = tick * bed.loop.period_s
-        torques = [bed.behaviour.torques[m.joint].at(t + bed.loop.period_s / 2) for m in bed.devices.motors]
-        devices.motors.write(t, np.array(torques))
+        torques = [bed.torques[m.joint].at(t + bed.loop.period_s / 2) for m in bed.motors]
+        motors.write(t, np.array(torques))
     plant.advance(2.0)
     heading = [c.name for c in bed.positions].index("object_bar_heading")
     assert plant.q[heading] == pytest.approx(-np.pi / 4, abs=0.02)

@@ -12,11 +12,11 @@ NO_OFFSET = ["devices.joint_sensors.simulated.offset_rad={}"]
 def sensors(overrides, angle=0.4, rate=0.0, seed=0):
     bed = load("free-flyer", overrides=list(overrides))
     plant = PrescribedMotion(
-        bed.simulation.physics_step_s,
+        bed,
         lambda t: np.array([0.0, 0.0, 0.0, angle + rate * t, 2 * (angle + rate * t)]),
         lambda t: np.array([0.0, 0.0, 0.0, rate, 2 * rate]),
     )
-    return SimulatedJointSensors(bed, plant, np.random.default_rng(seed))
+    return SimulatedJointSensors(bed.devices["joint_sensors"], plant, np.random.default_rng(seed))
 
 
 def test_angles_come_in_steps_of_the_converter():
@@ -64,7 +64,7 @@ def test_perfect_sensors_tell_the_truth():
     for k in range(10):
         t = 0.005 * k
         frame = device.read(t)
-        assert (frame.taken, frame.number) == (t, k + 1)
+        assert (frame.t, frame.number) == (t, k + 1)
         np.testing.assert_allclose(frame.values, [0.4 + 0.3 * t, 0.8 + 0.6 * t, 0.3, 0.6], rtol=1e-12)
 
 
@@ -73,3 +73,11 @@ def test_the_same_time_gives_the_same_frame():
     first = device.read(0.005)
     assert device.read(0.005) is first
     assert device.read(0.010).number == first.number + 1
+
+
+def test_slower_sensors_repeat_a_frame_until_the_next_one_is_due():
+    device = sensors(["devices.joint_sensors.rate_hz=50", "devices.joint_sensors.simulated.perfect=true"], rate=0.3)
+    frames = [device.read(0.005 * k) for k in range(13)]
+    assert [frame.number for frame in frames] == [1] * 4 + [2] * 4 + [3] * 4 + [4]
+    assert [frame.t for frame in frames[::4]] == pytest.approx([0.0, 0.02, 0.04, 0.06])
+    np.testing.assert_allclose(frames[7].values[:2], [0.4 + 0.3 * 0.02, 0.8 + 0.6 * 0.02], rtol=1e-12)

@@ -118,7 +118,7 @@ def test_a_motion_that_is_not_finite_ends_the_run_before_anyone_reads_it(tmp_pat
 
 def test_rows_that_are_not_finite_do_not_hold_in_an_audit() -> None:
     log = simulate_in_memory(wall(0.5))
-    rows, verdict = log.rows.copy(), AuditVerdict(log.bed, Channels(log.bed))
+    rows, verdict = log.rows.copy(), AuditVerdict(log.bed, Channels.of(log.bed))
     rows[50, log.channels.place("/truth", "audit")] = np.nan
     verdict.update(rows)
     result = verdict.result()

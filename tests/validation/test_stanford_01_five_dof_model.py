@@ -14,7 +14,7 @@ from granite.mrds.kernel import Array
 from granite.mrds.model import Model
 from tests.validation.claims import Claims
 
-MODEL = Model(load("free-flyer/printed-inertias").robot)
+MODEL = Model(load("free-flyer/printed-inertias").modules[0])
 Y = np.array([[1, 0, 0, 0, 0], [0, 1, 0, 0, 0], [0, 0, 1, 0, 0], [0, 0, 1, 1, 0], [0, 0, 1, 1, 1.0]])
 
 # Table 4.1; the shoulder sits at the radius of the base

@@ -13,7 +13,7 @@ from granite.mrds.kernel import Array
 from granite.mrds.model import Model
 from tests.validation.claims import Claims
 
-MODEL = Model(load("free-flyer/printed-inertias").robot)
+MODEL = Model(load("free-flyer/printed-inertias").modules[0])
 START_Q = np.array([0.0, 0.0, np.pi / 6, np.pi / 4, -np.pi / 3])
 START_U = np.array([0.1, -0.2, 0.3, 0.1, -0.9])  # absolute rates .3, .4, -.5
 DURATION = 10.0

@@ -6,13 +6,16 @@ import numpy as np
 import pytest
 
 from granite.config.controller import Allocation
+from granite.config.devices.thrusters import Thrusters
 from granite.config.loader import load
+from granite.config.parts import PartTable
 from granite.controllers.thrusters.allocator import build_allocator
+from granite.controllers.thrusters.contract import ThrusterSet
 from granite.controllers.thrusters.geometry import available_thrust, thruster_matrix, wrench_weight
 from granite.controllers.thrusters.pseudo_inverse import PseudoInverse
 from tests.validation.claims import Claims
 
-THRUSTERS = load("free-flyer").devices.thrusters
+THRUSTERS = load("free-flyer").devices_of(Thrusters)["thrusters"]
 R_JET = 0.13
 #: R'1, R'3, R'5, R'7 keep their thrusters' sign
 SIGNED = [0, 2, 4, 6]
@@ -51,7 +54,9 @@ def signed(thrust: np.ndarray) -> np.ndarray:
 
 def sharing(limit: float = 1e3) -> PseudoInverse:
     """The pseudo-inverse of the preset without its limit of thrust."""
-    return PseudoInverse(thruster_matrix(THRUSTERS, "planar"), np.full(8, limit), wrench_weight("planar", 8.0))
+    matrix, weight = thruster_matrix(THRUSTERS, "planar"), wrench_weight("planar", 8.0)
+    thrusters = ThrusterSet(matrix, np.full(8, limit), weight, THRUSTERS.valve, 0.005)
+    return PseudoInverse(PartTable(kind="pseudo_inverse"), thrusters)
 
 
 def test_the_geometry_of_the_preset_is_c_rf():
@@ -119,7 +124,8 @@ def test_stanford03_the_regression_case(claims: Claims):
 
 def test_table_4_2_line_by_line():
     threshold = 0.5
-    allocation = Allocation(method="pseudo_inverse", modulation="threshold", threshold=threshold)
+    modulation = {"kind": "threshold", "threshold": threshold}
+    allocation = Allocation.model_validate({"sharing": "pseudo_inverse", "modulation": modulation})
     allocator = build_allocator(THRUSTERS, allocation, "planar", 0.005)
     assert (available_thrust(THRUSTERS) == 1.0).all()
     rng, seen = np.random.default_rng(4), np.zeros(8)

@@ -36,7 +36,7 @@ def test_stanford05_ideal_actuators_track_the_twenty_second_move_to_1e_4(claims:
 
 def test_stanford05_the_printed_law_without_y_misses_by_more_than_1e_2(monkeypatch: pytest.MonkeyPatch, claims: Claims):
     right = ComputedTorque.control
-    model = Model(load("free-flyer").robot)
+    model = Model(load("free-flyer").modules[0])
 
     def printed(self, state, reference):
         # The report has F = M T + V u in absolute rates, where T is a demand on q'': in our rates M takes Y^-1 T for T.

@@ -5,10 +5,11 @@ import math
 import numpy as np
 import pytest
 
-from granite.config.devices import Devices
+from granite.config.devices.joint_sensors import JointSensors
+from granite.config.devices.motors import Motor, Motors
 from granite.config.loader import load
 from granite.config.modules import Module
-from granite.sim.lab import build_lab
+from granite.sim.lab import Lab
 from tests.validation.claims import Claims
 
 STEP_S = 0.001
@@ -28,27 +29,28 @@ POLE = Module.model_validate(
 
 def lab(a: float, b: float):
     """A pole on a hinge with a motor and a sensor that has no fault but its filter."""
-    bed = load("free-flyer/ideal", overrides=[f"simulation.physics_step_s={STEP_S}"])
-    sensors = bed.devices.joint_sensors.model_copy(
+    bed = load("free-flyer/ideal", overrides=[f"simulation.physics_step_s={STEP_S}", f"loop.period_s={STEP_S}"])
+    sensors = bed.devices_of(JointSensors)["joint_sensors"].model_copy(
         update={"joints": ("hinge",), "filter_a_rad_s": a, "filter_b_rad_s": b}
     )
-    motor = bed.devices.motors[0].model_copy(update={"joint": "hinge", "torque_limit_n_m": 1e3})
+    motors = Motors(kind="motors", units=(Motor(joint="hinge", torque_limit_n_m=1e3),))
     initial = bed.simulation.model_copy(update={"initial": {}})
-    devices = Devices(joint_sensors=sensors, motors=(motor,))
-    return build_lab(bed.model_copy(update={"modules": (POLE,), "devices": devices, "simulation": initial}))
+    devices = {"joint_sensors": sensors, "motors": motors}
+    made = Lab(bed.model_copy(update={"modules": (POLE,), "devices": devices, "simulation": initial}))
+    return made.plant, made.device("joint_sensors"), made.device("motors")
 
 
 def response(a: float, b: float, frequency: float) -> complex:
     """Measured rate over true rate while the motor swings the pole, after the transient of the start has gone."""
-    plant, devices = lab(a, b)
+    plant, sensors, motors = lab(a, b)
     omega, period = 2 * math.pi * frequency, round(1.0 / frequency / STEP_S)
     settled = period * math.ceil(frequency)
     measured, true = [], []
     for k in range(settled + period):
         t = k * STEP_S
-        measured.append(devices.joint_sensors.read(t).values[1])
+        measured.append(sensors.read(t).values[1])
         true.append(plant.u[0])
-        devices.motors.write(t, np.array([omega * math.cos(omega * t)]))
+        motors.write(t, np.array([omega * math.cos(omega * t)]))
     turning = np.exp(-1j * omega * STEP_S * np.arange(settled, settled + period))
     return np.dot(measured[settled:], turning) / np.dot(true[settled:], turning)
 

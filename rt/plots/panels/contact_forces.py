@@ -20,7 +20,7 @@ def contact_force_panels(run: Run) -> list[Panel]:
         return []
     panels = [lines(run, "contact\n[N]", _by_contact(run, run.force), alone=True)]
     if np.nanmax(run.moment) > _NOTHING:
-        panels.append(lines(run, "contact\n[N m]", _by_contact(run, run.moment), legend=False))
+        panels.append(lines(run, "contact\n[N m]", _by_contact(run, run.moment), alone=True))
     if np.nanmax(run.squeeze, initial=0.0) > _NOTHING:
         squeezes = dict(zip(map(words, run.bed.squeezed), run.squeeze.T, strict=True))
         panels.append(lines(run, f"squeeze\n[{SQUEEZE_UNIT}]", coloured(squeezes), alone=True))

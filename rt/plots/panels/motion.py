@@ -9,26 +9,45 @@ from granite.rt.plots.look import colours, words
 from granite.rt.plots.panels.panel import Line, Panel, coloured, is_something, lines
 from granite.rt.plots.run import ModuleMotion, Run
 
-#: places of more floating modules than this are left to the view
+#: of more floating modules than this, only the last one's place is shown: what the others hold or carry
 _FLOATING = 4
+#: more coordinates than this are shown against their start, for places far apart would press their motion flat
+_PLACES = 4
 #: a joint that turns further spins [rad]
 _TURNS = 4 * np.pi
+_SPINNING = "spinning\njoint [rad]"
 
 
 def motion_panels(run: Run) -> list[Panel]:
     """One for each kind and unit."""
     if run.bed.controller is not None:
         return []
-    positions: dict[str, Array] = {}
-    turns: dict[str, Array] = {}
     floating = [motion for motion in run.motions() if motion.module.base == "floating"]
-    for motion in floating:
-        module, n = motion.module, 2 if motion.module.dimension == "planar" else 3
-        positions |= {run.name(module, axis): motion.q[:, i] for i, axis in enumerate("xyz"[:n])}
-        turns[run.name(module, "").strip() or words(module.root.name)] = _turn(motion)
-    groups = {"position\n[m]": coloured(positions if len(floating) <= _FLOATING else {})}
+    turns = {run.name(m.module, "").strip() or words(m.module.root.name): _turn(m) for m in floating}
+    groups = _places(run, floating if len(floating) <= _FLOATING else floating[-1:])
     groups |= {"turn\n[rad]": coloured(turns), **_joints(run)}
-    return [lines(run, label, group) for label, group in groups.items() if is_something(group)]
+    several = len(run.bed.modules) > 1
+    return [
+        lines(run, label, group, alone=several or label == _SPINNING)
+        for label, group in groups.items()
+        if is_something(group)
+    ]
+
+
+def _places(run: Run, floating: list[ModuleMotion]) -> dict[str, dict[str, Line]]:
+    positions: dict[str, Array] = {}
+    for motion in floating:
+        axes = "xy" if motion.module.dimension == "planar" else "xyz"
+        positions |= {run.name(motion.module, axis): motion.q[:, i] for i, axis in enumerate(axes)}
+    if len(positions) <= _PLACES:
+        return {"position\n[m]": coloured(positions)}
+    return {"moved since\nstart [m]": coloured({name: x - _first(x) for name, x in positions.items()})}
+
+
+def _first(values: Array) -> float:
+    """The first that is known."""
+    known = values[np.isfinite(values)]
+    return float(known[0]) if len(known) else 0.0
 
 
 def _turn(motion: ModuleMotion) -> Array:
@@ -51,6 +70,6 @@ def _joints(run: Run) -> dict[str, dict[str, Line]]:
         if coordinate.name in of_joint:
             # A wheel that goes round and round would press all other joints flat.
             spins = coordinate.unit == "rad" and np.nanmax(np.abs(values), initial=0.0) > _TURNS
-            group = groups.setdefault(f"{'spinning' if spins else 'joint'}\n[{coordinate.unit}]", {})
+            group = groups.setdefault(_SPINNING if spins else f"joint\n[{coordinate.unit}]", {})
             group[words(coordinate.name)] = Line(values, of_joint[coordinate.name])
     return groups

@@ -7,17 +7,23 @@ from typing import NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
 
 from granite.config.records import Array
-from granite.rt.plots.look import COLOURS, SOFT, colours
+from granite.rt.plots.look import SOFT, colours
+from granite.rt.plots.panels.legend import Entry, add_legend, joined, legend_rows
 from granite.rt.plots.run import Run
 
-#: names of a legend that stand in one line, and letters, with 5 more for each name, that fit into one
-_LINE, _ROW = 4, 75
 #: a panel shows at least this part of the largest value
 _CALM = 1e-3
 #: and at least this much, in any unit
 _NOTHING = 1e-9
+#: lines nearer than these parts of what the panel shows are equal, or look like one
+_EQUAL, _ALIKE = 1e-6, 4e-3
+#: length of a dash, in widths of the line
+_DASH = 5.0
+#: what one more row of a legend needs, as a part of a panel
+_ROW = 0.17
 
 
 class Panel(NamedTuple):
@@ -32,32 +38,55 @@ class Line(NamedTuple):
 
     values: Array
     colour: str
-    dashed: bool = False
 
 
 def lines(
-    run: Run,
-    label: str,
-    named: Mapping[str, Line],
-    zero: bool = False,
-    width: float = 1.3,
-    legend: bool = True,
-    alone: bool = False,
+    run: Run, label: str, named: Mapping[str, Line], zero: bool = False, width: float = 1.3, alone: bool = False
 ) -> Panel:
-    """A panel of series by name, with a line at zero and a legend if wanted; `alone`, also of a single name."""
+    """A panel of series by name, with a line at zero if wanted; a single name is written only if `alone`.
+
+    Lines that lie on each other are dashed so that each is seen in turn, and the legend joins their names.
+    """
+    groups = lines_on_each_other(named)
 
     def draw(axes: Axes) -> None:
         if zero:
             axes.axhline(0, color=SOFT, lw=0.8)
-        for name, line in named.items():
-            style = "--" if line.dashed else "-"
-            axes.plot(run.t, line.values, color=line.colour, ls=style, lw=width, label=name)
+        for group in groups.values():
+            for i, name in enumerate(group):
+                style = (i * _DASH, (_DASH, (len(group) - 1) * _DASH)) if i else "-"
+                axes.plot(run.t, named[name].values, color=named[name].colour, ls=style, lw=width, label=name)
         axes.set_ylabel(label)
         _calm(axes)
-        if legend:
-            add_legend(axes, alone)
+        if alone or len(named) > 1:
+            keys = {title: [Line2D([], [], color=named[name].colour) for name in g] for title, g in groups.items()}
+            add_legend(axes, [Entry(title, tuple(lines)) for title, lines in keys.items()])
 
-    return Panel(draw)
+    return Panel(draw, 1.0 + _ROW * (legend_rows(list(groups)) - 1))
+
+
+def lines_on_each_other(named: Mapping[str, Line]) -> dict[str, list[str]]:
+    """Names of lines that look like one, by what they are called together: `a = b` if equal, `a ≈ b` if nearly."""
+    every = np.array([line.values for line in named.values()]).reshape(len(named), -1)
+    span = max(float(np.nanmax(every, initial=-np.inf) - np.nanmin(every, initial=np.inf)), _NOTHING)
+    groups: list[list[str]] = []
+    for name, line in named.items():
+        home = next((g for g in groups if _distance(named[g[0]].values, line.values) < _ALIKE * span), None)
+        if home is None:
+            groups.append([name])
+        else:
+            home.append(name)
+    return {
+        joined(group, all(_distance(named[group[0]].values, named[n].values) < _EQUAL * span for n in group)): group
+        for group in groups
+    }
+
+
+def _distance(a: Array, b: Array) -> float:
+    """The largest difference; infinite where one is known and the other is not."""
+    if (np.isfinite(a) != np.isfinite(b)).any():
+        return np.inf
+    return float(np.nanmax(np.abs(a - b), initial=0.0))
 
 
 def _calm(axes: Axes) -> None:
@@ -76,19 +105,3 @@ def is_something(named: Mapping[str, Line]) -> bool:
 def coloured(named: Mapping[str, Array]) -> dict[str, Line]:
     """Series by name, each in a colour of its own."""
     return {name: Line(x, colour) for (name, x), colour in zip(named.items(), colours(len(named)), strict=True)}
-
-
-def add_legend(axes: Axes, alone: bool = False) -> None:
-    """Above the panel; of more names than there are colours only the first and the last, between which they shade.
-
-    A single name is written where the label of the axis does not say as much (`alone`).
-    """
-    handles, names = axes.get_legend_handles_labels()
-    if len(names) < (1 if alone else 2):
-        return
-    if len(names) > len(COLOURS):
-        handles, names = [handles[0], handles[-1]], [f"{names[0]}  …", names[-1]]
-    n, letters = len(names), sum(map(len, names))
-    size = 10.0 if n <= _LINE and letters < 40 else 8.0
-    columns = n if letters + 5 * n < _ROW else _LINE if max(map(len, names)) < 16 else 3
-    axes.legend(handles, names, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=columns, fontsize=size)

@@ -17,7 +17,9 @@ _RARE = 2.0
 
 
 def step_time_panels(run: Run) -> list[Panel]:
-    """One step on the other: the median over stretches of the run."""
+    """One step on the other: the median over stretches of the run; none where no clock paced the loop."""
+    if not run.is_realtime:
+        return []
 
     def draw(axes: Axes) -> None:
         starts = np.arange(0, len(run.t), max(-(-len(run.t) // _MEDIANS), _TICKS))

@@ -8,8 +8,8 @@ from granite.rt.plots.run import Run
 
 
 def torque_panels(run: Run) -> list[Panel]:
-    """In the colours of the joints above, which have the legend."""
+    """In the colours of the joints."""
     of_joint = dict(zip(run.bed.joints, colours(len(run.bed.joints)), strict=True))
     driven = zip(run.bed.motors, run.torque.T, strict=True)
     named = {words(motor.joint): Line(torque, of_joint[motor.joint]) for motor, torque in driven}
-    return [lines(run, "torque\n[N m]", named, width=0.8, legend=False)] if is_something(named) else []
+    return [lines(run, "joint\ntorque [N m]", named, width=0.8)] if is_something(named) else []

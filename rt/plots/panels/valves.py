@@ -5,16 +5,18 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.axes import Axes
 
-from granite.rt.plots.look import PALE, PLUME, words
+from granite.rt.plots.look import PALE, PLUME, SOFT, STOP, words
 from granite.rt.plots.panels.panel import Panel
 from granite.rt.plots.run import Run
 
 #: stretches of time over which a valve is averaged; finer than the page can show
 _STRETCHES = 6000
+#: of one lane against a panel, and of the least panel
+_LANE, _LEAST = 0.2, 1.0
 
 
 def valve_panels(run: Run) -> list[Panel]:
-    """A lane for each thruster, filled as far as its valve is open."""
+    """A lane for each thruster, filled as far as its valve is open; hatched where the thruster has failed."""
 
     def draw(axes: Axes) -> None:
         starts = np.arange(0, len(run.t), -(-len(run.t) // _STRETCHES))
@@ -23,9 +25,14 @@ def valve_panels(run: Run) -> list[Panel]:
         for lane, height in enumerate(np.vstack((opening, opening[-1:])).T):
             axes.fill_between(edges, lane + 0.4, lane + 0.4 - 0.8 * height, step="post", color=PLUME, lw=0.5)
             axes.axhline(lane + 0.4, color=PALE, lw=0.8)
+            if run.thrusters[lane].failed:
+                axes.axhspan(lane - 0.4, lane + 0.4, fc="none", ec=SOFT, hatch="//////", lw=0.0, zorder=0.5)
         axes.set_ylim(len(run.thrusters) - 0.4, -0.6)
-        axes.set_yticks(range(len(run.thrusters)), [words(unit.name) for unit in run.thrusters], fontsize=8)
+        names = [f"{words(unit.name)} failed" if unit.failed else words(unit.name) for unit in run.thrusters]
+        axes.set_yticks(range(len(names)), names, fontsize=8)
+        for unit, label in zip(run.thrusters, axes.get_yticklabels(), strict=True):
+            label.set_color(STOP if unit.failed else SOFT)
         axes.grid(visible=False, axis="y")
         axes.set_ylabel("valves")
 
-    return [Panel(draw, height=1.5)] if run.thrusters else []
+    return [Panel(draw, height=max(_LEAST, _LANE * len(run.thrusters)))] if run.thrusters else []

@@ -5,23 +5,22 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from granite.config.behaviour import Behaviour, Waypoint
 from granite.config.errors import InputError
 from granite.config.loader import load
-from granite.config.modules import Body, Module
 from granite.config.records import State
-from granite.controllers.behaviours.move import Move
+from granite.controllers.behaviours.waypoints import Waypoint, WaypointBehaviour
+from granite.controllers.model import ControlModel
 
 Q0 = np.array([1.0, 0.8, 0.1, 0.4, 0.9])
-BED = load("free-flyer")
+MODEL = ControlModel(load("free-flyer"))
 
 
-def bed(*waypoints: Waypoint):
-    return BED.model_copy(update={"behaviour": Behaviour(waypoints=waypoints)})
+def behaviour(*waypoints: Waypoint, model: ControlModel = MODEL) -> WaypointBehaviour:
+    return WaypointBehaviour(WaypointBehaviour.Options(kind="waypoints", waypoints=waypoints), model)
 
 
 def state(t: float, q: np.ndarray = Q0, ready: bool = True) -> State:
-    return State(t, ready, q, np.full(5, 0.01), np.zeros(5), 0.0, 0.0)
+    return State(t, ready, q, np.full(5, 0.01), np.zeros(5), np.zeros(2))
 
 
 TURN = Waypoint(duration_s=2.0, hold_s=1.0, target={"base_heading_rad": 1.1})
@@ -29,7 +28,7 @@ REACH = Waypoint(duration_s=1.0, target={"base_x_m": 1.5, "elbow_rad": -0.1})
 
 
 def test_before_it_is_ready_the_reference_is_the_estimate_at_rest():
-    move = Move(bed(TURN))
+    move = behaviour(TURN)
     reference = move.decide(state(0.0, np.array([np.nan, np.nan, np.nan, 0.4, 0.9]), ready=False))
     assert reference.q.tolist() == [0.0, 0.0, 0.0, 0.4, 0.9]
     assert not reference.u.any()
@@ -38,14 +37,14 @@ def test_before_it_is_ready_the_reference_is_the_estimate_at_rest():
 
 
 def test_it_starts_where_and_when_it_becomes_ready():
-    move = Move(bed(TURN))
+    move = behaviour(TURN)
     move.decide(state(0.0, ready=False))
     assert move.decide(state(5.0)).q == pytest.approx(Q0)
     assert move.decide(state(6.0)).q == pytest.approx([1.0, 0.8, 0.6, 0.4, 0.9])
 
 
 def test_it_visits_the_waypoints_in_turn_by_coordinate_key():
-    move = Move(bed(TURN, REACH))
+    move = behaviour(TURN, REACH)
     move.decide(state(5.0))
     assert move.decide(state(7.5)).q == pytest.approx([1.0, 0.8, 1.1, 0.4, 0.9])
     half_way = move.decide(state(8.5))
@@ -59,26 +58,26 @@ def test_it_visits_the_waypoints_in_turn_by_coordinate_key():
 
 
 def test_where_the_robot_drifts_later_does_not_move_the_reference():
-    move = Move(bed(TURN))
+    move = behaviour(TURN)
     move.decide(state(5.0))
     assert move.decide(state(9.0, Q0 + 0.3, ready=False)).q == pytest.approx([1.0, 0.8, 1.1, 0.4, 0.9])
 
 
 def test_it_is_done_after_the_last_hold():
-    move = Move(bed(TURN))
+    move = behaviour(TURN)
     done = [move.decide(state(t)).done for t in (5.0, 7.0, 7.99, 8.0, 9.0)]
     assert done == [False, False, False, True, True]
 
 
 @pytest.mark.parametrize("start", [0.0, 0.035, 0.1, 1.7])
 def test_rounding_of_the_start_time_costs_no_tick(start):
-    move = Move(bed(TURN))
+    move = behaviour(TURN)
     move.decide(state(start))
     assert move.decide(state(start + 3.0)).done
 
 
 def test_without_waypoints_it_holds_the_pose_it_starts_in_and_is_never_done():
-    move = Move(bed())
+    move = behaviour()
     move.decide(state(0.0))
     reference = move.decide(state(1e5, Q0 + 1.0))
     assert reference.q == pytest.approx(Q0)
@@ -86,20 +85,27 @@ def test_without_waypoints_it_holds_the_pose_it_starts_in_and_is_never_done():
     assert not reference.done
 
 
-SATELLITE = Module(
-    name="satellite",
-    dimension="spatial",
-    base="floating",
-    bodies=(Body(name="base", mass_kg=1.0, com_m=(0, 0, 0), inertia_kg_m2=(1.0, 1.0, 1.0, 0.0, 0.0, 0.0)),),
-)
+SATELLITE = """
+name = "satellite"
+title = "A body in space"
+loop = { period_s = 0.005, duration_s = 1.0 }
+controller = { modules = ["satellite"] }
+
+[[modules]]
+name = "satellite"
+dimension = "spatial"
+base = "floating"
+bodies = [{ name = "base", mass_kg = 1.0, com_m = [0, 0, 0], inertia_kg_m2 = [1, 1, 1, 0, 0, 0] }]
+"""
 
 
-def test_a_floating_body_in_space_can_only_hold():
-    move = Move(bed().model_copy(update={"modules": (SATELLITE,)}))
+def test_a_floating_body_in_space_can_only_hold(tmp_path):
+    (tmp_path / "satellite.toml").write_text(SATELLITE)
+    model = ControlModel(load(str(tmp_path / "satellite.toml")))
     attitude = np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
-    reference = move.decide(state(0.0, attitude))
+    reference = behaviour(model=model).decide(state(0.0, attitude))
     assert reference.q == pytest.approx(attitude)
     assert reference.u.shape == reference.a.shape == (6,)
-    waypoint = Waypoint(duration_s=1.0, target={"base_x_m": 1.0})
-    with pytest.raises(InputError, match=r"behaviour.waypoints.*'satellite'.*expected none"):
-        Move(bed(waypoint).model_copy(update={"modules": (SATELLITE,)}))
+    with pytest.raises(InputError, match="'satellite' floats in space") as refusal:
+        behaviour(Waypoint(duration_s=1.0, target={"base_x_m": 1.0}), model=model)
+    assert refusal.value.key == "behaviour.waypoints"

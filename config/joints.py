@@ -1,0 +1,56 @@
+"""A joint of a module: where it is, how it moves, and what resists its motion."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import model_validator
+
+from granite.config.base import Direction, Name, NotNegative, Positive, Table, Vector
+
+#: keys of the joint's resistance, by kind: damping, Coulomb friction, and the rate below which the friction fades out
+RESISTANCE = {
+    "revolute": ("damping_n_m_s", "friction_n_m", "friction_rate_rad_s"),
+    "prismatic": ("damping_n_s_m", "friction_n", "friction_speed_m_s"),
+}
+
+
+class Joint(Table):
+    """A joint of one degree of freedom.
+
+    The child's frame is the parent's, moved by the origin, then the rotation, then the coordinate. Damping d and
+    Coulomb friction f resist its rate v with d v + f v / sqrt(v^2 + v0^2). Only the plant has them.
+    """
+
+    name: Name
+    kind: Literal["revolute", "prismatic"] = "revolute"
+    parent: Name
+    child: Name
+    origin_m: Vector = (0.0, 0.0)
+    #: roll, pitch, yaw of the joint frame in the parent's frame (R = Rz Ry Rx); planar modules use yaw only
+    rotation_rad: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    #: in the joint frame; a planar revolute joint turns about z and has no other choice
+    axis: Direction = (0.0, 0.0, 1.0)
+    #: of a revolute joint: damping [N m s/rad], friction, and the rate v0 below which the friction fades out
+    damping_n_m_s: NotNegative = 0.0
+    friction_n_m: NotNegative = 0.0
+    friction_rate_rad_s: Positive = 1e-2
+    #: of a prismatic joint: damping [N s/m], friction, and the speed v0 below which the friction fades out
+    damping_n_s_m: NotNegative = 0.0
+    friction_n: NotNegative = 0.0
+    friction_speed_m_s: Positive = 1e-3
+
+    @model_validator(mode="after")
+    def _resists_in_its_own_units(self) -> Joint:
+        other = "prismatic" if self.kind == "revolute" else "revolute"
+        for key, wrong in zip(RESISTANCE[self.kind], RESISTANCE[other], strict=True):
+            # What is stored has all keys, those of the other kind as they are by default.
+            if getattr(self, wrong) != type(self).model_fields[wrong].default:
+                raise ValueError(f"{wrong} = {getattr(self, wrong)}: expected {key} for a {self.kind} joint")
+        return self
+
+    @property
+    def resistance(self) -> tuple[float, float, float]:
+        """Damping d, friction f and the rate v0, in the units of its kind."""
+        damping, friction, rate = (getattr(self, key) for key in RESISTANCE[self.kind])
+        return damping, friction, rate

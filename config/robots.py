@@ -1,0 +1,138 @@
+"""Modules that a testbed does not write out: read from a URDF file, or like another module.
+
+What a URDF says of limits becomes limits of the guard and motors, where the testbed has none of its own.
+"""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import Any
+
+from granite.config import changes
+from granite.config.errors import InputError, one_of
+from granite.config.urdf import Robot, read_urdf
+
+#: where a module has the limits of its URDF while it is loaded
+_LIMITS = "limits of the urdf"
+
+
+def fill_modules(content: dict[str, Any], folder: Path, source: str) -> None:
+    """Write out the modules of a testbed's content; `folder` is that of its file, `source` its name in errors.
+
+    Raises
+    ------
+    InputError
+        Where a URDF can't be read, or there is no module to be like.
+    """
+    _read_robots(content, folder, source)
+    _copy_modules(content, source)
+    _add_limits(content)
+
+
+def _read_robots(content: dict[str, Any], folder: Path, source: str) -> None:
+    """Put the robots from URDF files in the place of the files' names."""
+    modules = content.get("modules")
+    for i, module in enumerate(modules if isinstance(modules, list) else []):
+        if isinstance(module, dict) and "urdf" in module:
+            key = f"modules.{changes.label(content['modules'], i)}"
+            file, robot = _read_robot(module, key, folder, source)
+            module[_LIMITS] = robot["limits"]
+            for part, read in (("bodies", robot["bodies"]), ("joints", robot["joints"]), ("points", robot["points"])):
+                own = module.get(part, [])
+                # What is no list stays as it is, to be refused with all else that is wrong.
+                module[part] = read + own if isinstance(own, list) else own
+            if robot["notes"] and isinstance(note := content.get("note", ""), str):
+                content["note"] = f"{note}\n{Path(file).name}: {'; '.join(robot['notes'])}.".lstrip()
+
+
+def _read_robot(module: dict[str, Any], key: str, folder: Path, source: str) -> tuple[str, Robot]:
+    """The name of a module's URDF, and the robot in it."""
+    file, dimension, base = module.pop("urdf"), module.get("dimension"), module.get("base")
+    if not isinstance(file, str):
+        raise InputError(file=source, key=f"{key}.urdf", value=file, expected="text in quotes, the path to a URDF file")
+    if dimension not in ("planar", "spatial"):
+        raise InputError(file=source, key=f"{key}.dimension", value=dimension, expected="'planar' or 'spatial'")
+    if base not in ("fixed", "floating"):
+        raise InputError(file=source, key=f"{key}.base", value=base, expected="'fixed' or 'floating'")
+    if not isinstance(motors := module.setdefault("urdf_motors", True), bool):
+        raise InputError(file=source, key=f"{key}.urdf_motors", value=motors, expected="true or false")
+    try:
+        return file, read_urdf(folder / file, dimension, base)
+    except InputError as error:
+        raise InputError(str(error), file=source, key=f"{key}.urdf") from None
+
+
+def _copy_modules(content: dict[str, Any], source: str) -> None:
+    """Give each module that is like one before it everything of that one which it does not have itself."""
+    modules = content.get("modules")
+    known: dict[str, dict[str, Any]] = {}
+    for i, module in enumerate(modules if isinstance(modules, list) else []):
+        if not isinstance(module, dict):
+            continue
+        if (model := module.pop("like", None)) is not None:
+            key = f"modules.{changes.label(content['modules'], i)}.like"
+            if not isinstance(model, str) or model not in known:
+                known_ones = one_of(str(model), known)
+                raise InputError("no module before it", file=source, key=key, value=model, expected=known_ones)
+            module.update({k: copy.deepcopy(v) for k, v in known[model].items() if k not in module})
+        if isinstance(name := module.get("name"), str):
+            known[name] = module
+
+
+def _add_limits(content: dict[str, Any]) -> None:
+    """Add the limits of URDF files to the guard and as motors, on the joints for which the testbed has none."""
+    modules = content.get("modules")
+    tables = [m for m in modules if isinstance(m, dict)] if isinstance(modules, list) else []
+    controller = content.get("controller")
+    controlled = controller.get("modules", []) if isinstance(controller, dict) else []
+    for module in tables:
+        if _LIMITS not in module:
+            continue
+        limits, has_motors = module.pop(_LIMITS), module.pop("urdf_motors")
+        # Guard and motors are the controller's; without one motors may be anywhere.
+        if controlled and module.get("name") not in controlled:
+            continue
+        own = _values(module.get("joints"), "name")
+        prefix = f"{module.get('name')}_" if len(tables) > 1 else ""
+        named = {f"{prefix}{joint}": limit for joint, limit in limits.items() if joint in own}
+        _add_guard(content, named)
+        if has_motors:
+            _add_motors(content, named)
+
+
+def _add_guard(content: dict[str, Any], limits: dict[str, dict[str, float]]) -> None:
+    safety = content.get("safety")
+    if not isinstance(safety, dict) or not isinstance(safety.setdefault("joints", []), list):
+        return
+    keys = ("lower_rad", "upper_rad", "rate_rad_s")
+    for joint, limit in limits.items():
+        if joint not in _values(safety["joints"], "joint") and all(key in limit for key in keys):
+            safety["joints"].append({"joint": joint} | {key: limit[key] for key in keys})
+
+
+def _add_motors(content: dict[str, Any], limits: dict[str, dict[str, float]]) -> None:
+    """Give each joint without a motor one of the torque that its URDF names; they are the device `motors`."""
+    devices = content.setdefault("devices", {})
+    if not isinstance(devices, dict):
+        return
+    driven = [
+        joint
+        for device in devices.values()
+        if isinstance(device, dict)
+        for joint in _values(device.get("units"), "joint")
+    ]
+    added = [
+        {"joint": joint, "torque_limit_n_m": limit["torque_n_m"]}
+        for joint, limit in limits.items()
+        if joint not in driven and "torque_n_m" in limit
+    ]
+    if added:
+        motors = devices.setdefault("motors", {})
+        if isinstance(motors, dict) and isinstance(motors.setdefault("units", []), list):
+            motors["units"] += added
+
+
+def _values(tables: Any, key: str) -> list[Any]:
+    """What the tables of a list have under a key."""
+    return [table.get(key) for table in tables if isinstance(table, dict)] if isinstance(tables, list) else []

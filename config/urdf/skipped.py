@@ -1,0 +1,54 @@
+"""What is skipped in a URDF file because it can't move the robot, and what is refused because it can."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from xml.etree.ElementTree import Element
+
+from granite.config.errors import InputError
+
+_READ = {
+    "robot": ("link", "joint"),
+    "link": ("inertial", "visual"),
+    "inertial": ("origin", "mass", "inertia"),
+    "joint": ("origin", "parent", "child", "axis", "limit", "dynamics"),
+}
+#: extensions of URDF that move the robot
+_ACTS = (
+    *("mimic", "loop_joint", "rotor_inertia", "gear_ratio"),
+    *("ball_constraint", "tendon_constraint", "linear_bushing_rpy", "linear_spring_damper"),
+)
+
+
+def skipped(robot: Element) -> Counter[str]:
+    """How often which element is skipped, by its tag; `InputError` where one would move the robot."""
+    found: Counter[str] = Counter()
+    for where, element in _read(robot):
+        for child in element:
+            namespace, _, tag = child.tag.rpartition("}")
+            if "xacro" in namespace:
+                raise InputError(f"{where}: <{tag}> is a part of xacro, expected a file that xacro has expanded")
+            # A fixed joint has no motion that something could change.
+            if tag in _ACTS and element.get("type") != "fixed":
+                raise InputError(
+                    f"{where}: <{tag}> is not supported, expected none, for it changes how the robot moves"
+                )
+            if child.tag not in _READ[element.tag]:
+                found[tag] += 1
+    return found
+
+
+def _read(robot: Element) -> Iterator[tuple[str, Element]]:
+    """Every element of which the children are read, and how to name it."""
+    yield "robot", robot
+    for part in (*robot.findall("link"), *robot.findall("joint")):
+        where = f"{part.tag} '{part.get('name', '')}'"
+        yield where, part
+        for inertial in part.findall("inertial") if part.tag == "link" else ():
+            yield where, inertial
+
+
+def listed(counts: Counter[str]) -> str:
+    """`<collision> (12), <gazebo> (3)`."""
+    return ", ".join(f"<{tag}> ({count})" for tag, count in sorted(counts.items()))

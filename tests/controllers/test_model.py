@@ -1,0 +1,144 @@
+"""The model that estimator, law and allocation share, on two modules of which one bends."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import casadi as ca
+import numpy as np
+import pytest
+
+from granite.config.devices.thrusters import Thrusters
+from granite.config.records import Reference, State
+from granite.controllers.laws.computed_torque import ComputedTorque
+from granite.controllers.model import ControlModel
+from granite.mrds.model import Model
+from tests.controllers.two_vehicles import two_vehicles
+
+
+@cache
+def model(objects: bool = False) -> ControlModel:
+    """Two vehicles; with `objects` the second has no actuators and is only known."""
+    if not objects:
+        return ControlModel(two_vehicles(flexible=True))
+    without = dict.fromkeys(("b_jets", "b_motor"))
+    return ControlModel(two_vehicles(flexible=True, devices=without, controller={"objects": ["b"]}))
+
+
+def states(n: int, seed: int = 0) -> Any:
+    """Random q, u and one more vector."""
+    rng = np.random.default_rng(seed)
+    for _ in range(n):
+        size = model().n
+        yield rng.uniform(-1, 1, size), rng.uniform(-1, 1, size), rng.normal(size=size)
+
+
+def evaluated(expression: ca.SX, *inputs: tuple[ca.SX, np.ndarray]) -> np.ndarray:
+    symbols, values = zip(*inputs, strict=True)
+    return np.array(ca.Function("f", list(symbols), [expression])(*values)).squeeze()
+
+
+def test_its_coordinates_are_those_of_the_known_modules() -> None:
+    assert [c.name for c in model().layout.velocities] == [
+        *("a_base_x", "a_base_y", "a_base_heading", "a_hip"),
+        *("b_base_x", "b_base_y", "b_base_heading", "b_hip", "b_link_y1"),
+    ]
+
+
+def test_forward_and_inverse_dynamics_undo_each_other() -> None:
+    m, x = model(), ca.SX.sym("x", model().n)
+    there, back = m.inverse(x), m.forward(x)
+    for q, u, a in states(20):
+        force = evaluated(there, (m.q, q), (m.u, u), (x, a))
+        np.testing.assert_allclose(evaluated(back, (m.q, q), (m.u, u), (x, force)), a, atol=1e-10)
+
+
+def test_the_inverse_is_mass_matrix_times_acceleration_plus_bias() -> None:
+    m, x = model(), ca.SX.sym("x", model().n)
+    for q, u, a in states(20, 1):
+        M = evaluated(m.mass_matrix, (m.q, q))
+        h = evaluated(m.bias, (m.q, q), (m.u, u))
+        force = evaluated(m.inverse(x), (m.q, q), (m.u, u), (x, a))
+        np.testing.assert_allclose(M @ a + h, force, atol=1e-10)
+        np.testing.assert_allclose(M, M.T, atol=1e-12)
+        assert not M[:4, 4:].any()
+
+
+def test_each_module_moves_as_it_does_alone() -> None:
+    m, x = model(), ca.SX.sym("x", model().n)
+    for q, u, force in states(5, 2):
+        a = evaluated(m.forward(x), (m.q, q), (m.u, u), (x, force))
+        for module in m.layout.modules:
+            own = m.layout.u[module.name]
+            np.testing.assert_allclose(a[own], Model(module).forward_dynamics(q[own], u[own], force[own]), atol=1e-9)
+
+
+def test_what_no_actuator_acts_on_is_passive() -> None:
+    assert model().passive == [8]  # the mode of the flexible link
+    known = model(objects=True)
+    assert known.passive == [4, 5, 6, 7, 8]
+    assert known.driven == [3]
+
+
+@pytest.mark.parametrize("objects", [False, True])
+def test_the_law_asks_for_no_force_on_passive_coordinates(objects: bool) -> None:
+    m = model(objects)
+    law = ComputedTorque(ComputedTorque.Options(kind="computed_torque"), m)
+    zero = np.zeros(m.n)
+    for q, u, reference in states(10, 3):
+        demand = law.control(
+            State(0.0, True, q, u, zero, np.zeros(4)), Reference(0.0, reference, 0.1 * reference, zero, False)
+        )
+        np.testing.assert_allclose(demand.force[m.passive], 0.0, atol=1e-9)
+        assert np.abs(demand.force[m.active]).min() > 1e-6
+        # The acceleration that it promises is the one that its force gives, passive part and all.
+        x = ca.SX.sym("x", m.n)
+        a = evaluated(m.forward(x), (m.q, q), (m.u, u), (x, demand.force))
+        np.testing.assert_allclose(a, demand.acceleration, atol=1e-8)
+
+
+def test_the_law_feeds_back_active_coordinates_only() -> None:
+    m = model(objects=True)
+    law = ComputedTorque(ComputedTorque.Options(kind="computed_torque"), m)
+    assert np.flatnonzero(law.stiffness).tolist() == np.flatnonzero(law.damping).tolist() == m.active
+
+
+def test_the_force_of_the_thrusters_has_their_virtual_power() -> None:
+    """F . u is the sum of thrust times the velocity of each nozzle along its direction."""
+    m, thrust = model(), ca.SX.sym("thrust", 16)
+    rng = np.random.default_rng(4)
+    for q, u, _ in states(20, 4):
+        f, power, first = rng.uniform(0, 2, 16), 0.0, 0
+        for device in m.bed.devices_of(Thrusters).values():
+            root = m.layout.root_u(device.pushed(m.bed))
+            (_, _, heading), (vx, vy, rate) = q[root], u[root]
+            c, s = np.cos(heading), np.sin(heading)
+            for i, unit in enumerate(device.units):
+                (x, y), (dx, dy) = unit.position_m, unit.direction
+                px, py = c * x - s * y, s * x + c * y
+                nozzle = np.array([vx - rate * py, vy + rate * px])
+                power += f[first + i] * float(nozzle @ [c * dx - s * dy, s * dx + c * dy])
+            first += len(device.units)
+        force = evaluated(m.thrust_force(thrust), (m.q, q), (thrust, f))
+        assert force @ u == pytest.approx(power, abs=1e-12)
+
+
+def test_the_force_of_the_motors_has_their_power() -> None:
+    m, torque = model(), ca.SX.sym("torque", 2)
+    force = evaluated(m.torque_force(torque), (torque, np.array([0.3, -0.7])))
+    # In the order of the devices: b's motor stands before a's.
+    assert [motor.joint for motor in m.bed.motors] == ["b_hip", "a_hip"]
+    np.testing.assert_array_equal(force, [0, 0, 0, -0.7, 0, 0, 0, 0.3, 0])
+
+
+def test_the_wrench_on_a_root_is_in_its_own_axes() -> None:
+    m, x = model(), ca.SX.sym("x", model().n)
+    for q, _, force in states(5, 5):
+        wrench = evaluated(m.wrenches(x), (m.q, q), (x, force))
+        assert wrench.shape == (6,)
+        for module in m.floating:
+            own, root = wrench[m.wrench_slice(module)], m.layout.root_u(module)
+            c, s = np.cos(q[root][2]), np.sin(q[root][2])
+            fx, fy, mz = force[root]
+            np.testing.assert_allclose(own, [c * fx + s * fy, c * fy - s * fx, mz], atol=1e-12)

@@ -1,0 +1,142 @@
+"""All devices behind two verbs: none is left held, none is left running, and no frame of another shape gets in."""
+
+import numpy as np
+import pytest
+
+from granite.config.loader import load
+from granite.config.records import Command, Frame, Status
+from granite.drivers.device_set import DeviceSet
+
+BED = load("free-flyer")
+SIZES = {"joint_sensors": 4, "vision": 3, "motors": 2, "thrusters": 8}
+COMMAND = Command(0.0, (np.array([0.1, -0.2]), np.array([1.0, 0.0] * 4)), np.zeros(8))
+
+
+class Fake:
+    """Sensor and actuator in one, which notes what is done to it; `fails` names the verbs that raise."""
+
+    def __init__(self, name: str, told: list[str], fails: tuple[str, ...] = (), values=None) -> None:
+        self.name, self._told, self._fails = name, told, fails
+        self._values, self._number = values, 0
+
+    def _do(self, verb: str) -> None:
+        self._told.append(f"{verb} {self.name}")
+        if verb in self._fails:
+            raise OSError(f"{self.name} is gone")
+
+    def open(self) -> None:
+        self._do("open")
+
+    def close(self) -> None:
+        self._do("close")
+
+    def stop(self, t: float) -> None:
+        self._do("stop")
+
+    def read(self, t: float) -> Frame:
+        self._do("read")
+        self._number += 1
+        return Frame(t, self._number, Status.OK, np.zeros(SIZES[self.name]) if self._values is None else self._values)
+
+    def write(self, t: float, setpoint) -> Frame:
+        self._do("write")
+        self._number += 1
+        return Frame(t, self._number, Status.REFUSED, setpoint if self._values is None else self._values)
+
+
+def devices(told: list[str] | None = None, fails: dict[str, tuple[str, ...]] | None = None, **values) -> DeviceSet:
+    made = {
+        name: Fake(name, [] if told is None else told, (fails or {}).get(name, ()), values.get(name)) for name in SIZES
+    }
+    sensors, actuators = ({name: made[name] for name in group} for group in (BED.sensors, BED.actuators))
+    # The order in which they are given does not matter.
+    return DeviceSet(BED, dict(reversed(sensors.items())), dict(reversed(actuators.items())))
+
+
+def test_every_device_is_opened_and_closed():
+    told: list[str] = []
+    whole = devices(told)
+    whole.open()
+    assert sorted(told) == sorted(f"open {name}" for name in SIZES)
+    told.clear()
+    whole.close()
+    assert sorted(told) == sorted(f"close {name}" for name in SIZES)
+
+
+@pytest.mark.parametrize("broken", SIZES)
+def test_if_one_device_can_not_be_opened_those_already_held_are_let_go(broken: str):
+    told: list[str] = []
+    with pytest.raises(OSError, match=f"{broken} is gone"):
+        devices(told, {broken: ("open",)}).open()
+    opened = [line.split()[1] for line in told if line.startswith("open ") and line != f"open {broken}"]
+    closed = [line.split()[1] for line in told if line.startswith("close ")]
+    assert closed == opened[::-1]
+    assert told.count(f"open {broken}") == 1
+
+
+@pytest.mark.parametrize("other", ["open", "close"])
+def test_a_device_that_can_not_be_let_go_does_not_keep_the_others_held(other: str):
+    told: list[str] = []
+    fails = {"joint_sensors": ("close",), "thrusters": ("open",) if other == "open" else ()}
+    whole = devices(told, fails)
+    if other == "open":
+        with pytest.raises(OSError, match="thrusters is gone"):  # why it was not opened, not what followed
+            whole.open()
+        assert {"close joint_sensors", "close vision", "close motors"} <= set(told)
+    else:
+        whole.open()
+        with pytest.raises(OSError, match="joint_sensors is gone"):
+            whole.close()
+        assert {f"close {name}" for name in SIZES} <= set(told)
+
+
+def test_frames_and_set_points_stand_in_the_order_of_the_testbed():
+    pose, joints = np.array([1.0, 2.0, 3.0]), np.array([0.1, 0.2, 0.3, 0.4])
+    whole = devices(vision=pose, joint_sensors=joints)
+    sample = whole.read(0.5)
+    assert list(BED.sensors) == ["joint_sensors", "vision"]
+    assert sample.t == 0.5
+    assert sample.frames[0].values is joints
+    assert sample.frames[1].values is pose
+    assert [(frame.number, frame.status) for frame in sample.applied] == [(0, Status.NO_FRAME)] * 2
+    assert [frame.values.tolist() for frame in sample.applied] == [[0.0] * 2, [0.0] * 8]
+
+    applied = whole.write(0.5, COMMAND)
+    assert [frame.values.tolist() for frame in applied] == [setpoint.tolist() for setpoint in COMMAND.setpoints]
+    assert [frame.status for frame in applied] == [Status.REFUSED] * 2
+    assert whole.read(0.505).applied is applied
+
+
+BAD = {
+    "too many": np.zeros(9),
+    "one number": np.array(0.0),
+    "in rows": np.zeros((2, 1)),
+    "single precision": np.zeros(3, dtype=np.float32),
+    "whole numbers": np.zeros(3, dtype=np.int64),
+    "the other byte order": np.zeros(3, dtype=">f8"),
+}
+
+
+@pytest.mark.parametrize("values", BAD.values(), ids=BAD)
+@pytest.mark.parametrize("name", SIZES)
+def test_a_frame_of_another_shape_or_type_is_refused_with_the_name_of_the_device(name: str, values):
+    if values.shape == (3,):
+        values = np.zeros(SIZES[name], dtype=values.dtype)
+    whole = devices(**{name: values})
+    expected = rf"device '{name}' gave .*, expected float64 of shape \({SIZES[name]},\)"
+    with pytest.raises(TypeError, match=expected):
+        whole.read(0.0) if name in BED.sensors else whole.write(0.0, COMMAND)
+
+
+@pytest.mark.parametrize("broken", [("motors",), ("thrusters",), ("motors", "thrusters")], ids=" and ".join)
+def test_stop_reaches_every_actuator_even_if_one_fails(broken: tuple[str, ...]):
+    told: list[str] = []
+    with pytest.raises(OSError, match=f"{broken[0]} is gone"):
+        devices(told, dict.fromkeys(broken, ("stop",))).stop(1.0)
+    assert told == ["stop motors", "stop thrusters"]
+
+
+def test_a_device_that_is_missing_is_refused_when_the_set_is_built():
+    made = {name: Fake(name, []) for name in SIZES}
+    with pytest.raises(KeyError, match="thrusters"):
+        DeviceSet(BED, made, {"motors": made["motors"]})

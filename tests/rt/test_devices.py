@@ -1,0 +1,192 @@
+"""The devices of a run: every one simulated, every one real, or some of each."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from granite.config.errors import InputError
+from granite.config.loader import file_of, load
+from granite.rt.clock import VirtualClock
+from granite.rt.devices import build_devices
+from granite.rt.memory import Memory
+from granite.rt.reasons import Reason
+from granite.rt.run import Run
+
+DRIVERS = """
+import numpy as np
+
+from granite.config.parts import PartTable
+from granite.config.records import Frame, Status
+
+
+class Options(PartTable):
+    port: str = "nowhere"
+
+
+class Driver:
+    Options = Options
+
+    def __init__(self, options, name, bed):
+        self.options, self.name = options, name
+        self.n = len(bed.devices[name].signals(bed))
+        self.number, self.told = 0, []
+
+    def open(self):
+        self.told.append("open")
+
+    def close(self):
+        self.told.append("close")
+
+    def frame(self, t, values):
+        self.number += 1
+        return Frame(t, self.number, Status.OK, values)
+
+
+class Camera(Driver):
+    def read(self, t):
+        return self.frame(t, np.array([1.0, 0.8, 0.0]))
+
+
+class Angles(Driver):
+    def read(self, t):
+        return self.frame(t, np.array([0.4, 0.9, 0.0, 0.0]))
+
+
+class Board(Driver):
+    def write(self, t, setpoint):
+        self.told.append("write")
+        return self.frame(t, setpoint)
+
+    def stop(self, t):
+        self.told.append("stop")
+
+
+class Mute:
+    def __init__(self, options, name, bed):
+        pass
+"""
+CLASSES = {"joint_sensors": "Angles", "vision": "Camera", "motors": "Board", "thrusters": "Board"}
+DEVICES = set(CLASSES)
+
+
+def bed_with(folder: Path, *real: str, driver: str = "", changes: tuple[str, ...] = ()):
+    """The free-flyer with drivers of these devices, from a file beside it."""
+    text = file_of("free-flyer").read_text()
+    for name in real:
+        named = driver or f'"lab.py:{CLASSES[name]}"'
+        text = text.replace(f"[devices.{name}]\n", f"[devices.{name}]\ndriver = {named}\n", 1)
+    (folder / "mine.toml").write_text(text)
+    (folder / "lab.py").write_text(DRIVERS)
+    return load(str(folder / "mine.toml"), ("loop.duration_s=0.5", *changes))
+
+
+def drivers_of(run: Run) -> dict:
+    """The real drivers, by name, as their own file keeps them."""
+    devices = {**run.devices._sensors, **run.devices._actuators}
+    return {name: device for name, device in devices.items() if type(device).__module__.startswith("granite_part_")}
+
+
+def test_a_name_that_is_no_device_is_refused_with_the_nearest():
+    with pytest.raises(InputError, match=r"no such device.*did you mean 'thrusters'\?") as refused:
+        build_devices(load("free-flyer"), ["thruster"])
+    assert (refused.value.key, refused.value.value) == ("simulate", "thruster")
+
+
+@pytest.mark.parametrize("simulate", [[], ["vision"], ["joint_sensors", "vision", "motors"]], ids=str)
+def test_a_device_that_is_neither_simulated_nor_has_a_driver_is_refused_by_name(simulate: list[str]):
+    bed = load("free-flyer")
+    first = next(name for name in bed.devices if name not in simulate)
+    with pytest.raises(InputError, match=rf"devices\.{first}\.driver is missing"):
+        build_devices(bed, simulate)
+
+
+def test_all_are_simulated_where_nothing_else_is_said(tmp_path: Path):
+    run = Run(bed_with(tmp_path, *DEVICES))
+    assert run.lab is not None
+    assert drivers_of(run) == {}
+
+
+def test_without_a_simulated_device_there_is_no_lab_and_no_truth(tmp_path: Path):
+    run = Run(bed_with(tmp_path, *DEVICES), simulate=[])
+    assert run.lab is None
+    assert set(drivers_of(run)) == DEVICES
+    memory = Memory(run.channels, run.ticks)
+    outcome = run.execute(VirtualClock(), memory)
+    assert outcome.reason is Reason.PASSED
+    assert np.isnan(memory.rows[:, run.channels.place("/truth", "q")]).all()
+    drivers = drivers_of(run)
+    for name in ("joint_sensors", "vision"):
+        assert drivers[name].told == ["open", "close"]
+    for name in ("motors", "thrusters"):
+        assert drivers[name].told == ["open", *["write"] * 100, "stop", "close"]
+
+
+@pytest.mark.parametrize(
+    "real", [("vision",), ("motors",), ("thrusters",), ("joint_sensors", "vision")], ids=" and ".join
+)
+def test_some_are_real_and_the_others_are_simulated_on_the_plant(tmp_path: Path, real: tuple[str, ...]):
+    run = Run(bed_with(tmp_path, *real), simulate=DEVICES - set(real))
+    assert run.lab is not None
+    assert set(drivers_of(run)) == set(real)
+    memory = Memory(run.channels, run.ticks)
+    outcome = run.execute(VirtualClock(), memory)
+    assert outcome.fault is None
+    assert outcome.reason is Reason.PASSED
+    assert np.isfinite(memory.rows[:, run.channels.place("/truth", "q")]).all()
+    for name in real:
+        topic = "/sample" if name in run.bed.sensors else "/applied"
+        numbers = memory.rows[:, run.channels.place(topic, f"{name}.number")]
+        np.testing.assert_array_equal(numbers, np.arange(100) + 1)
+    if "vision" in real:  # the estimate believes the camera, wherever the plant is
+        x = memory.rows[:, run.channels.column("/sample", "vision_base_x_m")]
+        np.testing.assert_array_equal(x, 1.0)
+    if "thrusters" in real:  # which push nothing that is simulated
+        assert not memory.rows[:, run.channels.place("/truth", "thrust")].any()
+
+
+@pytest.mark.parametrize(("real", "joint"), [("motors", "shoulder"), ("elbow_motor", "elbow")])
+def test_a_real_one_of_two_motors_moves_the_plant_as_little_as_a_simulated_one_without_gain(tmp_path, real, joint):
+    board = f"'{tmp_path / 'lab.py'}:Board'"
+    changes = (
+        f"devices.motors={{units=[{{joint='shoulder', torque_limit_n_m=2.0}}], driver={board}}}",
+        f"devices.elbow_motor={{kind='motors', units=[{{joint='elbow', torque_limit_n_m=1.0}}], driver={board}}}",
+    )
+    without_gain = f"devices.{real}.simulated.gain.{joint}=0.0"
+
+    def rows(simulated_too: bool, *more: str):
+        bed = bed_with(tmp_path, changes=(*changes, *more))
+        run = Run(bed, simulate=set(bed.devices) - (set() if simulated_too else {real}))
+        memory = Memory(run.channels, run.ticks)
+        outcome = run.execute(VirtualClock(), memory)
+        assert outcome.reason is Reason.PASSED, outcome.fault
+        return memory.rows[:, : run.channels.column("/timing", "tick")]
+
+    absent = rows(False)
+    np.testing.assert_array_equal(absent, rows(True, without_gain))
+    assert not np.array_equal(absent, rows(True))  # with its gain it would move
+
+
+OWN_OPTIONS = '{ kind = "lab.py:Camera", port = "/dev/ttyS7" }'
+
+
+def test_a_driver_gets_its_options_its_name_and_the_testbed(tmp_path: Path):
+    bed = bed_with(tmp_path, "vision", driver=OWN_OPTIONS)
+    (camera,) = drivers_of(Run(bed, simulate=DEVICES - {"vision"})).values()
+    assert camera.options.port == "/dev/ttyS7"
+    assert (camera.name, camera.n) == ("vision", 3)
+
+
+REFUSED = {
+    "no such file": ('"nothere.py:Camera"', r"devices\.vision\.driver.*no file '.*nothere\.py'"),
+    "no such class": ('"lab.py:Camra"', r"devices\.vision\.driver.*no 'Camra'.*did you mean 'Camera'"),
+    "no such driver": ('"usb"', r"devices\.vision\.driver.*no such driver"),
+    "not a driver": ('"lab.py:Mute"', r"devices\.vision\.driver.*no driver, for it has no method `open`"),
+    "unknown option": ('{ kind = "lab.py:Camera", prt = "x" }', r"devices\.vision\.driver\.prt.*did you mean 'port'"),
+}
+
+
+@pytest.mark.parametrize(("driver", "said"), REFUSED.values(), ids=REFUSED)
+def test_a_driver_that_can_not_be_had_is_refused_with_its_key(tmp_path: Path, driver: str, said: str):
+    with pytest.raises(InputError, match=said):
+        bed_with(tmp_path, "vision", driver=driver)
