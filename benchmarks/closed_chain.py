@@ -46,14 +46,15 @@ def _beside_others(what: str, system: System, q, u) -> Iterator[Result]:
     closed, theirs, welded = system.contact_set(), PinocchioSystem(system), _Welded(system)
     q, u = closed.project(q, 0.3 * u)
     force = np.random.default_rng(0).normal(size=system.n_u)
-    accelerate = closed._kernels["accelerate"].call
+    kernel = closed._kernels["accelerate"]
+    accelerate = kernel.run
     expected = theirs.accelerate(q, u, force)[0]
-    np.testing.assert_allclose(accelerate(q, u, force)[0], expected, atol=1e-9 * np.abs(expected).max())
+    np.testing.assert_allclose(kernel.split(accelerate((q, u, force)))[0], expected, atol=1e-9 * np.abs(expected).max())
     theirs.settings = pin.ProximalSettings(1e-12, 1e-10, 2)  # as few iterations as give the same digits
     arguments, arranged = theirs.arguments(q, u, force), welded.arranged(q, u, force)
     times = side_by_side(
         {
-            "granite": lambda: accelerate(q, u, force),
+            "granite": lambda: accelerate((q, u, force)),
             "Pinocchio constraintDynamics": lambda: pin.constraintDynamics(
                 theirs.model, theirs.data, *arguments, theirs.constraints, theirs.constraint_data, theirs.settings
             ),
@@ -144,7 +145,7 @@ def _growth(what: str, unit: str, sizes: tuple[int, ...], build, limit: float) -
             began = time.perf_counter()
             kernel = closed._kernels["accelerate"]
             compiled[size] = time.perf_counter() - began
-        calls[str(size)] = lambda k=kernel.call, x=(q, u, force): k(*x)
+        calls[str(size)] = lambda k=kernel.run, x=(q, u, force): k(x)
     times = side_by_side(calls, number=100, rounds=40)
     for size in sizes:
         name = f"  {what}: {size} {unit}"

@@ -107,7 +107,7 @@ class Moment(Profile):
         return self.amplitude_n_m, self.offset_n_m, 0.0
 
 
-class Motion(Table):
+class PrescribedMotion(Table):
     """How P moves against E along directions in which the contact holds, in the axes of E."""
 
     x: LinearMotion | None = None
@@ -123,7 +123,7 @@ class Motion(Table):
         return {name: profile for name, profile in self if profile is not None}
 
     @model_validator(mode="after")
-    def _turns_about_one_axis(self) -> Motion:
+    def _turns_about_one_axis(self) -> PrescribedMotion:
         axes = [name for name in self.profiles if name.startswith("r")]
         if len(axes) > 1:
             # Rates about two axes of E do not add up to two angles.
@@ -156,5 +156,5 @@ class Contact(Table):
     second: Side
     #: what the kind asks for, such as the pitch of a screw
     parameters: dict[str, float] = {}  # noqa: RUF012
-    motion: Motion = Motion()
+    motion: PrescribedMotion = PrescribedMotion()
     force: Forcing = Forcing()

@@ -71,7 +71,7 @@ class LogError(InputError):
 
 
 class CompilationError(GraniteError):
-    """The compiler refused generated code: a fault of ours or of the compiler, with its own words inside."""
+    """The compiler rejected generated code; its message is included."""
 
 
 class PlantLostError(GraniteError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from granite.config.base import NotNegative, Positive, Table
 from granite.config.events import EventTable
@@ -23,13 +23,23 @@ class GraniteTable(Table):
     drag_speed_m_s: Positive = 1e-3
 
 
-class Drift(Table):
-    """`projection` puts the state back at every step; `feedback` pulls accelerations back (Bonaventura 2002, 6.4)."""
+class ConstraintStabilisation(Table):
+    """Against drift of closed contacts by rounding and integration error.
 
-    cure: Literal["projection", "feedback", "off"] = "projection"
-    #: of feedback: x''_c gets -stiffness gap - damping slip
+    `projection` projects the state onto the constraints at every step; `baumgarte` adds feedback of the constraint
+    errors to the accelerations (Bonaventura 2002, 6.4); `none` leaves the drift.
+    """
+
+    method: Literal["projection", "baumgarte", "none"] = "projection"
+    #: gains of baumgarte: x''_c gets -stiffness gap - damping slip
     stiffness_1_s2: NotNegative = 100.0
     damping_1_s: NotNegative = 20.0
+
+    @field_validator("method", mode="before")
+    @classmethod
+    def _none_is_a_method(cls, value: object) -> object:
+        """On the command line, `none` stands for no value."""
+        return "none" if value is None else value
 
 
 class Simulation(Table):
@@ -40,8 +50,7 @@ class Simulation(Table):
     initial: dict[str, float] = Field(default_factory=dict)
     #: where the start does not fit the contacts that are closed: move it to the nearest pose that does, or refuse it
     fit_start: bool = False
-    #: what keeps closed contacts closed against rounding and integration error
-    drift: Drift = Drift()
+    constraint_stabilisation: ConstraintStabilisation = ConstraintStabilisation()
     #: record energy, momentum, gaps and condition, and say in the summary whether they held
     audit: bool = False
     table: GraniteTable = GraniteTable()

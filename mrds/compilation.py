@@ -6,10 +6,9 @@ a log recorded in one replays to the bit in the other.
 
 The cache lives in GRANITE_CACHE, else in XDG_CACHE_HOME/granite, else in ~/.cache/granite. Its entries are
 named by a hash of source, compiler, flags and processor, and appear by an atomic rename: two processes may
-compile at once, and whoever comes last replaces a file with an equal one. A cache that cannot be written is
-only read; what it lacks is then compiled into a directory of this process. Each entry ends with its own
-checksum, because loading a library that was cut short kills the process: an entry that does not match is
-compiled again.
+compile at once, and the later one replaces a file with an equal one. A cache that cannot be written is only
+read; missing entries are then compiled into a directory of this process. Each entry ends with its own checksum,
+because loading a truncated library kills the process: an entry that does not match is compiled again.
 """
 
 from __future__ import annotations
@@ -36,7 +35,32 @@ FLAGS = ("-O1", "-march=native", "-ffp-contract=off", "-fno-math-errno", "-fPIC"
 
 
 def compile_functions(name: str, functions: Iterable[ca.Function]) -> dict[str, Kernel]:
-    """Kernels of all functions, by name; `name` only labels the generated file."""
+    """Compile CasADi functions to machine code, or run them in CasADi's virtual machine.
+
+    Parameters
+    ----------
+    name
+        Label of the generated file.
+    functions
+        Functions with different names; their outputs are made dense.
+
+    Returns
+    -------
+    dict[str, Kernel]
+        By name of the function.
+
+    Raises
+    ------
+    CompilationError
+        Where the compiler rejects the generated code.
+
+    Examples
+    --------
+    >>> x = ca.SX.sym("x", 2)
+    >>> kernels = compile_functions("example", [ca.Function("double", [x], [2 * x])])
+    >>> kernels["double"].run((np.ones(2),))
+    array([2., 2.])
+    """
     functions = [_dense(f) for f in functions]
     compiler = find_compiler()
     if compiler is None:
@@ -47,17 +71,17 @@ def compile_functions(name: str, functions: Iterable[ca.Function]) -> dict[str, 
 
 
 @contextmanager
-def told(tell: Callable[[str], None]) -> Iterator[None]:
-    """Within it, `tell` is called with the name of each file before it is compiled."""
-    _LISTENERS.append(tell)
+def on_compile(callback: Callable[[str], None]) -> Iterator[None]:
+    """A context in which `callback` is called with the name of each file before it is compiled."""
+    _CALLBACKS.append(callback)
     try:
         yield
     finally:
-        _LISTENERS.remove(tell)
+        _CALLBACKS.remove(callback)
 
 
 def find_compiler() -> str | None:
-    """Path of the C compiler (CC, cc, gcc or clang), or None where there is none or it is not wanted."""
+    """Path of the C compiler (CC, cc, gcc or clang); None where there is none or GRANITE_NO_COMPILER is set."""
     if os.environ.get("GRANITE_NO_COMPILER", "0") not in ("", "0"):
         return None
     for candidate in (os.environ.get("CC"), "cc", "gcc", "clang"):
@@ -68,12 +92,12 @@ def find_compiler() -> str | None:
 
 
 def mode() -> str:
-    """How functions run on this machine: `compiled` or `virtual machine`."""
+    """How functions are evaluated on this machine: `compiled` or `virtual machine`."""
     return "virtual machine" if find_compiler() is None else "compiled"
 
 
 def cache_directory() -> Path:
-    """Where compiled functions are kept."""
+    """Directory of compiled functions."""
     own = os.environ.get("GRANITE_CACHE")
     if own:
         return Path(own).absolute()
@@ -112,25 +136,25 @@ def _library(name: str, source: str, compiler: str) -> Path:
 
 
 def _compile(name: str, source: str, compiler: str, target: Path) -> Path:
-    """Compile beside the target and move into place in one step, so that no one ever sees half a library."""
-    for tell in _LISTENERS:
-        tell(name)
+    """Compile beside the target and rename it there, so that no process ever finds a partial library."""
+    for callback in _CALLBACKS:
+        callback(name)
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=".building-") as scratch:
         code, library = Path(scratch) / "model.c", Path(scratch) / "model.so"
         code.write_text(source)
         command = [compiler, *FLAGS, str(code), "-o", str(library), "-lm"]
         run = subprocess.run(command, capture_output=True, text=True, check=False)
         if run.returncode != 0:
-            words = run.stderr.strip()[:2000] or f"it ended with {run.returncode} and said nothing"
+            words = run.stderr.strip()[:2000] or f"it ended with code {run.returncode} and no message"
             raise CompilationError(f"{compiler} could not compile {target.stem}: {words}")
         content = library.read_bytes()
-        library.write_bytes(content + hashlib.sha256(content).digest())  # loaders ignore what follows
+        library.write_bytes(content + hashlib.sha256(content).digest())  # loaders ignore bytes after the library
         os.replace(library, target)
     return target
 
 
 def _is_intact(library: Path) -> bool:
-    """Whether the file is there and ends with the checksum of what comes before."""
+    """Whether the file exists and ends with the checksum of its content."""
     try:
         content = library.read_bytes()
     except OSError:
@@ -146,7 +170,7 @@ def _version(compiler: str) -> str:
 
 @functools.cache
 def _processor() -> str:
-    """What -march=native depends on: a cache on a shared disk may serve several machines."""
+    """The processor, on which -march=native depends: a cache on a shared disk may serve several machines."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:
@@ -157,11 +181,11 @@ def _processor() -> str:
 
 @functools.cache
 def _private_directory() -> Path:
-    """A directory of this process, for a cache that cannot be written; gone when the process ends."""
+    """A directory of this process, for a cache that cannot be written; deleted when the process ends."""
     holder = tempfile.TemporaryDirectory(prefix="granite-")
     _HELD.append(holder)
     return Path(holder.name)
 
 
-_LISTENERS: list[Callable[[str], None]] = []
+_CALLBACKS: list[Callable[[str], None]] = []
 _HELD: list[tempfile.TemporaryDirectory[str]] = []

@@ -1,24 +1,42 @@
 """Dynamics of a module from its kinematics: M u' + h = F.
 
-A frame feels, along its own velocities, what all that it carries needs to move. So the generalised force that goes with
-u' is what the masses need (Newton and Euler), summed from the tips inward; and the mass matrix is the momentum of what
-is carried as one body, felt by each carrier inward. What happens inside a flexible link follows by differentiation
-(`mrds.masses`). The tests compare the whole with Lagrange's equations, by differentiation of the energies alone.
+Recursive Newton-Euler: each frame projects the wrench of its subtree on its motion subspace, which gives the bias h
+(Coriolis, centrifugal and gravity terms, elastic force) and the inverse dynamics. Composite rigid bodies: the momentum
+of a subtree that moves as one body, projected on the motion subspaces of its frame and of all ancestors, gives the mass
+matrix M. The terms inside a flexible link follow by differentiation (`mrds.masses`). The tests compare M and h with
+Lagrange's equations, by differentiation of the energies alone.
 """
 
 from __future__ import annotations
 
 from functools import cached_property
+from typing import NamedTuple
 
 import casadi as ca
 
-from granite.mrds.frames import Frame, Rates, Wrench
-from granite.mrds.masses import NOTHING
+from granite.mrds.frames import BodyFrame, FrameAccelerations, Wrench
+from granite.mrds.masses import NO_INERTIA
 from granite.mrds.tree import Tree
 
 
 class Dynamics:
-    """Expressions in `tree.q`, `tree.u`, and for inverse dynamics `acceleration`."""
+    """M(q) u' + h(q, u) = F of one module, as expressions in `tree.q` and `tree.u`.
+
+    Parameters
+    ----------
+    tree
+        The kinematics of the module.
+
+    Attributes
+    ----------
+    acceleration
+        (n_u) the symbol u' in `inverse`.
+
+    Examples
+    --------
+    >>> tree = Tree(module)
+    >>> M = ca.Function("M", [tree.q], [Dynamics(tree).mass_matrix])
+    """
 
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
@@ -26,40 +44,51 @@ class Dynamics:
 
     @cached_property
     def bias(self) -> ca.SX:
-        """Velocity and gravity terms, with stiffness and damping of flexible links."""
+        """h (n_u): Coriolis, centrifugal and gravity terms, with stiffness and damping of flexible links [N, N m]."""
         return self._inverse(self.tree.drifts)
 
     @cached_property
     def inverse(self) -> ca.SX:
-        """The generalised force that goes with `acceleration` (recursive Newton-Euler)."""
-        return self._inverse(Rates(self.acceleration, self.tree.gravity))
+        """F (n_u) for a given `acceleration` (recursive Newton-Euler) [N, N m]."""
+        return self._inverse(FrameAccelerations(self.acceleration, self.tree.gravity))
 
     @cached_property
     def mass_matrix(self) -> ca.SX:
-        """M, by composite rigid bodies (Featherstone 2008, section 6.2) with the amplitudes of links beside them."""
+        """M (n_u, n_u), by composite rigid bodies (Featherstone 2008, section 6.2), with modal coordinates of links."""
         n = self.tree.u.numel()
-        M, carried = ca.SX(n, n), dict.fromkeys(self.tree.frames, NOTHING)
+        M, carried = ca.SX(n, n), dict.fromkeys(self.tree.frames, NO_INERTIA)
         for mass in self.tree.bodies:
-            carried[mass.frame] = carried[mass.frame].and_of(mass.whole())
-            momentum, along = mass.bending()
+            carried[mass.frame] += mass.rigid_inertia()
+            momentum, along = mass.modal_momentum()
             _add(M, mass.amplitudes, mass.amplitudes, along)
             _add_coupling(M, mass.frame.chain, mass.amplitudes, momentum)
         for frame in reversed(self.tree.frames):
-            momentum = carried[frame].momentum(frame.slide, frame.turn)
-            _add(M, frame.own, frame.own, ca.triu2symm(ca.triu(frame.feels(momentum))))
+            momentum = carried[frame].momentum(frame.S_v, frame.S_w)
+            _add(M, frame.own, frame.own, ca.triu2symm(ca.triu(frame.project(momentum))))
             if frame.parent:
                 _add_coupling(M, frame.parent.chain, frame.own, frame.to_parent(momentum))
-                carried[frame.parent] = carried[frame.parent].and_of(carried[frame].to_parent(frame))
+                carried[frame.parent] += carried[frame].to_parent(frame)
         return ca.sparsify(M)
 
     @cached_property
     def gravity_force(self) -> ca.SX:
-        """The part of the bias that gravity makes (virtual power: gravity works on the linear momentum)."""
+        """The gravity part of the bias (n_u), from virtual power: gravity acts on the linear momentum [N, N m]."""
         linear = self.momentum()[:3]
         return -ca.densify(ca.jtimes(linear, self.tree.u, self.tree.gravity, True))
 
     def forward(self, force: ca.SX) -> ca.SX:
-        """Acceleration under a generalised force: M u' = F - h, by a sparse factorisation from the tips inward."""
+        """Forward dynamics u' = M^-1 (F - h).
+
+        Parameters
+        ----------
+        force
+            (n_u) generalised force F [N, N m].
+
+        Returns
+        -------
+        ca.SX
+            (n_u) u' [m/s^2, rad/s^2].
+        """
         return solve(self.mass_matrix, force - self.bias)
 
     def kinetic_energy(self) -> ca.SX:
@@ -86,18 +115,18 @@ class Dynamics:
         parts = [b.mass * (self.tree.origin + b.p_OC) for b in self.tree.bodies]
         return sum(parts[1:], parts[0]) / sum(b.mass for b in self.tree.bodies)
 
-    def _inverse(self, rates: Rates) -> ca.SX:
-        """The generalised force that goes with given accelerations."""
+    def _inverse(self, accelerations: FrameAccelerations) -> ca.SX:
+        """Backward recursion: the generalised force for given accelerations."""
         force, n = self.tree.elastic_force(), self.tree.u.numel()
         carried = dict.fromkeys(self.tree.frames, Wrench(ca.SX(3, 1), ca.SX(3, 1)))
         for mass in self.tree.bodies:
-            wrench, along = mass.push(rates)
-            carried[mass.frame] = carried[mass.frame].and_of(wrench)
+            wrench, along = mass.inertial_wrench(accelerations)
+            carried[mass.frame] += wrench
             force += _placed(along, mass.amplitudes, n)
         for frame in reversed(self.tree.frames):
-            force += _placed(frame.feels(carried[frame]), frame.own, n)
+            force += _placed(frame.project(carried[frame]), frame.own, n)
             if frame.parent:
-                carried[frame.parent] = carried[frame.parent].and_of(frame.to_parent(carried[frame]))
+                carried[frame.parent] += frame.to_parent(carried[frame])
         return ca.densify(force)
 
 
@@ -114,10 +143,10 @@ def _add(M: ca.SX, rows: tuple[int, ...], columns: tuple[int, ...], block: ca.SX
         M[list(rows), list(columns)] += block
 
 
-def _add_coupling(M: ca.SX, carriers: tuple[Frame, ...], own: tuple[int, ...], momentum: Wrench) -> None:
-    """Add the momenta of unit velocities, given at the first carrier, as all of them feel them."""
+def _add_coupling(M: ca.SX, carriers: tuple[BodyFrame, ...], own: tuple[int, ...], momentum: Wrench) -> None:
+    """Add the momenta of unit velocities, given at the first carrier, projected on the subspaces of all carriers."""
     for carrier in carriers:
-        block = carrier.feels(momentum)
+        block = carrier.project(momentum)
         _add(M, carrier.own, own, block)
         _add(M, own, carrier.own, block.T)
         momentum = carrier.to_parent(momentum)
@@ -139,17 +168,32 @@ def wrench_on_root(tree: Tree, force: ca.SX) -> ca.SX:
 
 
 def _base(tree: Tree) -> tuple[int, int]:
-    """In how many directions a base slides, and how many velocities it has."""
-    sliding, turning = len(tree.root.chain[-1].own), len(tree.root.own)
-    return sliding, sliding + turning
+    """How many velocities of a base are linear, and how many velocities it has."""
+    linear, angular = len(tree.root.chain[-1].own), len(tree.root.own)
+    return linear, linear + angular
+
+
+class LtlFactors(NamedTuple):
+    """Sparse factors of a symmetric positive definite matrix in Featherstone's LTL order.
+
+    A tree numbered from the root outward gets no fill-in when it is eliminated from the last coordinate to the first,
+    so the order is reversed around CasADi's sparse LDL^T factorisation.
+    """
+
+    D: ca.SX
+    upper: ca.SX  #: L^T without its diagonal of ones
+    order: list[int]  #: from the last coordinate to the first
+    permutation: list[int]  #: of CasADi's factorisation: none
+
+    @classmethod
+    def of(cls, M: ca.SX) -> LtlFactors:
+        """Factors of M."""
+        order = list(range(M.shape[0]))[::-1]
+        D, upper, permutation = ca.ldl(M[order, order], False)
+        return cls(D, upper, order, permutation)
 
 
 def solve(M: ca.SX, rhs: ca.SX) -> ca.SX:
-    """M^-1 rhs for a symmetric positive definite M.
-
-    A tree numbered from the root outward fills no zero when it is eliminated from the last coordinate to the first
-    (Featherstone's LTL order), so the order is reversed around CasADi's sparse LDL factorisation.
-    """
-    backwards = list(range(M.shape[0]))[::-1]
-    D, L, order = ca.ldl(M[backwards, backwards], False)
-    return ca.ldl_solve(rhs[backwards, :], D, L, order)[backwards, :]
+    """M^-1 rhs for a symmetric positive definite M."""
+    D, upper, order, permutation = LtlFactors.of(M)
+    return ca.ldl_solve(rhs[order, :], D, upper, permutation)[order, :]

@@ -1,7 +1,7 @@
-"""Energy and momentum of a system: what an audit of a run adds up.
+"""Energy and momentum of a system.
 
-Contacts that hold neither store nor take energy, and push both sides alike: the rate of kinetic, gravity and strain
-energy is the power of the forces less the dissipation, and momentum changes by what acts from outside alone.
+Constraint forces do no work, and act on both sides with opposite signs: the rate of kinetic, gravity and strain energy
+is the power of the forces less the dissipation, and momentum changes by external forces alone.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 import casadi as ca
+import numpy as np
 from numpy.typing import ArrayLike
 
 from granite.config.coordinates import positions, velocities
@@ -23,37 +24,47 @@ from granite.mrds.tree import Tree
 
 
 class Balance(NamedTuple):
-    """Of all modules together, fixed ones included."""
+    """Energies and momenta of all modules together, fixed ones included."""
 
     kinetic: float  #: [J]
     gravity: float  #: potential energy, zero with all mass at the world origin [J]
     strain: float  #: [J]
     momentum: Array  #: (3) linear [N s]
     angular_momentum: Array  #: (3) about the world origin [N m s]
-    dissipation: float  #: power that the damping of flexible links takes [W]
+    dissipation: float  #: power lost in the damping of flexible links [W]
 
     @property
     def energy(self) -> float:
-        """What the system has in store [J]."""
+        """Kinetic, gravity and strain energy [J]."""
         return self.kinetic + self.gravity + self.strain
 
 
 class Energy:
-    """The energies and momenta of modules, compiled at first use; their q and u stand one after the other."""
+    """Energies and momenta of modules, compiled at first use; q and u are those of the modules one after the other."""
 
     def __init__(self, modules: Sequence[Module]) -> None:
         self._modules = tuple(modules)
 
     def prepare(self) -> None:
-        """Compile it now, so that nothing is left to the loop."""
+        """Compile it now, so that nothing is compiled in the loop."""
         _ = self._kernel
 
     def balance(self, q: ArrayLike, u: ArrayLike) -> Balance:
-        """Energies, momenta and dissipation of a state."""
-        (kinetic, gravity, strain, dissipation), momentum = self._kernel.call(q, u)
-        return Balance(
-            float(kinetic), float(gravity), float(strain), momentum[:3].copy(), momentum[3:].copy(), float(dissipation)
-        )
+        """Energies, momenta and dissipation of a state.
+
+        Parameters
+        ----------
+        q, u
+            (n_q), (n_u) of all modules.
+
+        Returns
+        -------
+        Balance
+            Energies [J], momenta [N s, N m s], dissipation [W].
+        """
+        found = self._kernel.run((np.ascontiguousarray(q, dtype=float), np.ascontiguousarray(u, dtype=float)))
+        kinetic, gravity, strain, dissipation = found[:4].tolist()
+        return Balance(kinetic, gravity, strain, found[4:7], found[7:], dissipation)
 
     @cached_property
     def _kernel(self) -> Kernel:
@@ -78,7 +89,7 @@ def _of_module(module: Module) -> ca.Function:
     mass = sum(b.mass for b in tree.bodies)
     gravity = -mass * ca.dot(tree.gravity, dynamics.centre_of_mass())
     strain = sum((link.strain_energy for link in tree.links.values()), ca.SX(0))
-    # The elastic force is K q + D u: only its damping knows u.
+    # The elastic force is K q + D u: its derivative by u is D.
     dissipation = ca.dot(tree.u, ca.jacobian(tree.elastic_force(), tree.u) @ tree.u)
     energies = ca.vertcat(dynamics.kinetic_energy(), gravity, strain, dissipation)
     return ca.Function(

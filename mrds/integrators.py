@@ -1,34 +1,43 @@
-"""Fixed-step integrators as symbolic maps: from x' = f(x, p) to x(t+h), compiled together with the dynamics.
-
-Inputs p are held over the step; what depends on time inside a step belongs into x or f.
-"""
+"""The classical Runge-Kutta step, written once for symbols and for numbers."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeVar
+
 import casadi as ca
 
+from granite.mrds.kernel import Array
 
-def rk4_step(name: str, rhs: ca.Function, project: ca.Function | None = None) -> ca.Function:
-    """Classical Runge-Kutta, fourth order: (x, p, h) -> x after h. `project` puts x back where it belongs."""
-    x, p, h = _arguments(rhs)
-    k1 = rhs(x, p)
-    k2 = rhs(x + h / 2 * k1, p)
-    k3 = rhs(x + h / 2 * k2, p)
-    k4 = rhs(x + h * k3, p)
-    return _step(name, x, p, h, x + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4), project)
+State = TypeVar("State", Array, ca.MX, ca.SX)
 
 
-def improved_euler_step(name: str, rhs: ca.Function, project: ca.Function | None = None) -> ca.Function:
-    """Improved Euler (Heun), second order (Stanford report, 4.4.3): (x, p, h) -> x after h."""
-    x, p, h = _arguments(rhs)
-    k1 = rhs(x, p)
-    k2 = rhs(x + h * k1, p)
-    return _step(name, x, p, h, x + h / 2 * (k1 + k2), project)
+def rk4(rate: Callable[[State, float], State], x: State, h: float | State) -> State:
+    """One step of the classical Runge-Kutta method, fourth order.
 
+    The operations are the same for numbers and for symbols, in the same order.
 
-def _arguments(rhs: ca.Function) -> tuple[ca.MX, ca.MX, ca.MX]:
-    return ca.MX.sym("x", rhs.size1_in(0)), ca.MX.sym("p", rhs.size1_in(1)), ca.MX.sym("h")
+    Parameters
+    ----------
+    rate
+        (x, c) -> x', where c = 0, 1/2, 1/2, 1 is the part of the step that has passed at each of its four stages.
+    x
+        State at the start of the step, a column of numbers or symbols.
+    h
+        Length of the step [s].
 
+    Returns
+    -------
+    State
+        x after h.
 
-def _step(name: str, x: ca.MX, p: ca.MX, h: ca.MX, after: ca.MX, project: ca.Function | None) -> ca.Function:
-    return ca.Function(name, [x, p, h], [after if project is None else project(after)], ["x", "p", "h"], ["after"])
+    Examples
+    --------
+    >>> rk4(lambda x, c: -x, np.array([1.0]), 0.1)
+    array([0.9048375])
+    """
+    k1 = rate(x, 0.0)
+    k2 = rate(x + h / 2 * k1, 0.5)
+    k3 = rate(x + h / 2 * k2, 0.5)
+    k4 = rate(x + h * k3, 1.0)
+    return x + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)

@@ -1,16 +1,17 @@
 """Small motions of a contact set about a state: x' = A x + B f, y = C x + D f, by automatic differentiation.
 
-A pose is disturbed by dθ with dq = N(q) dθ, where q' = N(q) u: as many numbers as velocities, a quaternion's three
-being a turn about the axes of its body. How far apart two poses are changes with more than their velocities:
+A pose is perturbed by dθ with dq = N(q) dθ, where q' = N(q) u: as many numbers as velocities; those of a quaternion are
+a rotation vector in body axes. The rate of a perturbation is not that of the velocities alone:
 
-    dθ' = du + N^+ (d(N u)/dq N - N') dθ        (for a body that turns at w it is dw - w x dθ)
+    dθ' = du + N^+ (d(N u)/dq N - N') dθ        (for a body with angular velocity w it is dw - w x dθ)
 
-Acceleration a and holding forces F obey H a = f + A^T F and A a = y. Differentiating these two, and not what solves
-them, leaves the same matrix before da and dF: constraints that depend on each other are no special case.
+Acceleration a and constraint forces F satisfy H a = f + A^T F and A a = y. Differentiating these two equations, and not
+their solution, leaves the same matrix in front of da and dF: dependent constraints are no special case.
 
-Where contacts hold, not all coordinates are free. The reduced form keeps as many as are, of pose and of velocity, and
-has the others follow, (dθ, du) = T x: gaps stay closed, G dθ = 0, and nothing slips, A du + d(A u)/dθ dθ = 0. Its
-eigenvalues are those of the mechanism. The other form keeps all coordinates; at rest each constraint adds two zeros.
+With closed contacts not all coordinates are independent. The reduced form keeps independent ones, of pose and of
+velocity, and the others follow, (dθ, du) = T x: gaps stay zero, G dθ = 0, and slips stay zero,
+A du + d(A u)/dθ dθ = 0. Its eigenvalues are those of the mechanism. The other form keeps all coordinates; at rest each
+constraint adds two zero eigenvalues.
 """
 
 from __future__ import annotations
@@ -28,18 +29,14 @@ from granite.config.coordinates import Coordinate, of_all, velocities
 from granite.config.errors import InputError, expected_one_of
 from granite.mrds.contacts import KINDS
 from granite.mrds.contacts.assembly import Assembly
-from granite.mrds.contacts.contact_set import DEPENDENT, ContactSet
+from granite.mrds.contacts.contact_set import ContactSet
 from granite.mrds.contacts.kind import DIRECTIONS, PLANAR
 from granite.mrds.kernel import Array
-
-#: greater gaps [m, rad] and slips [m/s, rad/s] would make constraints that depend on each other look independent
-FITS = 1e-10
-#: what should vanish is this small against what it is made of
-VANISHED = 1e-7
+from granite.mrds.tolerances import DEPENDENT_SINE, LINEARISATION_ERROR, LINEARISED_RESIDUAL
 
 
 class StateSpace(NamedTuple):
-    """x' = A x + B f, y = C x + D f. States: coordinates, disturbed and named as their velocities, then velocities."""
+    """x' = A x + B f, y = C x + D f. States: coordinates, perturbed and named as their velocities, then velocities."""
 
     A: Array
     B: Array
@@ -61,18 +58,44 @@ def linearise(
     outputs: Sequence[str] | None = None,
     reduced: bool = True,
 ) -> StateSpace:
-    """The contact set about a state under a generalised force.
+    """The contact set linearised about a state under a generalised force.
 
-    `inputs` are the generalised forces along coordinates of these names (`elbow`; with several modules `arm_elbow`), or
-    new ones, each with the generalised force (n_u) that a unit of it makes; if not given, along all coordinates.
-    `outputs` are coordinates, velocities and holding forces by key (`elbow_rad`, `elbow_rad_s`, of a contact `hold_x_n`
-    and `hold_rz_n_m`); if not given, all coordinates and velocities.
+    Parameters
+    ----------
+    contact_set
+        The closed contacts.
+    q, u, force
+        (n_q), (n_u), (n_u) state and generalised force.
+    inputs
+        Generalised forces along coordinates of these names (`elbow`; with several modules `arm_elbow`), or new inputs,
+        each with the generalised force (n_u) of a unit of it; if not given, along all coordinates.
+    outputs
+        Coordinates, velocities and constraint forces by key (`elbow_rad`, `elbow_rad_s`; of a contact `hold_x_n` and
+        `hold_rz_n_m`); if not given, all coordinates and velocities.
+    reduced
+        Whether to keep independent coordinates only.
+
+    Returns
+    -------
+    StateSpace
+        A, B, C, D with the names of states, inputs and outputs.
+
+    Raises
+    ------
+    InputError
+        Where the state does not satisfy the constraints or is singular, a name is unknown, or an output is a constraint
+        force that is not unique.
+
+    Examples
+    --------
+    >>> linear = linearise(system.contact_set(), q, 0 * u, 0 * u, inputs=["elbow"])
+    >>> poles = np.linalg.eigvals(linear.A)
     """
     at = _Derivatives.of(contact_set)
     pose, speed, applied = (np.asarray(x, dtype=float) for x in (q, u, force))
     n_u = len(speed)
     H, A, net_force, demand = at.balance(pose, speed, applied)
-    held = _Held(H, A)
+    held = _ConstrainedDynamics(H, A)
     acceleration, holding = held.solve(net_force, demand)
     coordinates = rates = _Free(np.eye(n_u), np.arange(n_u))
     follow = np.zeros((n_u, n_u))
@@ -102,7 +125,7 @@ def linearise(
 
 
 class _Derivatives:
-    """What is differentiated, in CasADi's virtual machine: a pose is looked at once, so compiling would not pay."""
+    """The derivatives, in CasADi's virtual machine: a pose is linearised once, so compiling would not pay."""
 
     def __init__(self, contact_set: ContactSet) -> None:
         modules, planar = contact_set.modules, _planar(contact_set)
@@ -111,7 +134,8 @@ class _Derivatives:
         q, F = ca.MX.sym("q", dense.size1_in(0)), ca.MX.sym("F", contact_set.n_held)
         u, a, force = (ca.MX.sym(name, dense.size1_in(1)) for name in ("u", "a", "force"))
         H, f, A, y = dense.call([q, u, force, *(ca.MX.zeros(*dense.size_in(i)) for i in range(3, dense.n_in()))])
-        gap, slip = every.errors.call([q, u, ca.MX.zeros(contact_set.n_held)])
+        zero = ca.MX.zeros(contact_set.n_held)
+        gap, slip = every.errors.call([q, u, zero, zero])
         N = ca.jacobian(rate(q, u), u)
         left = ca.vertcat(f + A.T @ F - H @ a, y - A @ a)
         change = ca.horzcat(ca.jacobian(left, q) @ N, ca.jacobian(left, u))
@@ -126,7 +150,7 @@ class _Derivatives:
     @staticmethod
     @lru_cache(maxsize=32)
     def of(contact_set: ContactSet) -> _Derivatives:
-        """The same again for a contact set that was asked for before."""
+        """Derivatives of a contact set, made once."""
         return _Derivatives(contact_set)
 
     def balance(self, q: Array, u: Array, force: Array) -> tuple[Array, Array, Array, Array]:
@@ -145,7 +169,7 @@ class _Derivatives:
 
     def gap_change(self, q: Array) -> Array:
         """G."""
-        return np.array(self._gap_change(q, 0))  # gaps know no velocity
+        return np.array(self._gap_change(q, 0))  # gaps do not depend on velocity
 
     def slip_change(self, q: Array, u: Array) -> Array:
         """d(A u)/dθ."""
@@ -157,28 +181,28 @@ class _Derivatives:
         return np.asarray(np.linalg.lstsq(N, more)[0], dtype=float)
 
 
-class _Held:
-    """H a = f + A^T F with A a = y for many f and y, by singular values: of all F that do the smallest.
+class _ConstrainedDynamics:
+    """H a = f + A^T F with A a = y for many f and y, by singular values, with the smallest F.
 
-    With H = L L^T, each constraint is measured by how far it alone would move its contact: B = L^-1 A^T, columns of
-    unit length.
+    With H = L L^T, each constraint is scaled by the motion that it alone would cause: B = L^-1 A^T, columns of unit
+    length.
     """
 
     def __init__(self, H: Array, A: Array) -> None:
         self.H, self._L = H, np.linalg.cholesky(H)
         B = np.linalg.solve(self._L, A.T)
         length = np.linalg.norm(B, axis=0)
-        moving = length > DEPENDENT * length.max(initial=0.0)
+        moving = length > DEPENDENT_SINE * length.max(initial=0.0)
         self._unit = np.divide(1.0, length, out=np.ones_like(length), where=moving)[:, None]
         self._B = B * self._unit.T
         U, sines, V = np.linalg.svd(self._B)
-        rank = int(np.count_nonzero(sines > DEPENDENT * sines.max(initial=0.0)))
+        rank = int(np.count_nonzero(sines > DEPENDENT_SINE * sines.max(initial=0.0)))
         self._U, self._sines, self._V, self._idle = U[:, :rank], sines[:rank, None], V[:rank], V[rank:]
-        #: how many constraints depend on the others
+        #: number of redundant constraints
         self.nullity = len(self._idle)
-        #: (n_u, free) velocities that all contacts let pass, of unit kinetic energy but for a half
+        #: (n_u, n_free) velocities that satisfy all constraints, each with a kinetic energy of 1/2
         self.free = np.linalg.solve(self._L.T, U[:, rank:])
-        #: what each coordinate is multiplied with to be of that measure
+        #: scale of each coordinate in that metric
         self.weight = np.sqrt(np.diag(H))[:, None]
 
     def solve(self, f: Array, y: Array) -> tuple[Array, Array]:
@@ -190,30 +214,30 @@ class _Held:
         return np.linalg.solve(self._L.T, start + self._U @ along), self._unit * (self._V.T @ (along / self._sines))
 
     def refuse_unless_reachable(self, slip: Array) -> None:
-        """Raise where there are slips that no velocities make: constraints depend here and not beside it."""
+        """Raise where no velocities cancel these slips: constraints depend at this pose and not near it."""
         self._refuse(self._unit * slip, 1 + np.abs(self._unit * slip).max(initial=0.0))
 
-    def is_definite(self, row: int) -> bool:
-        """Whether the other constraints cannot do the work of this one."""
-        return bool(np.abs(self._idle[:, row]).max(initial=0.0) < VANISHED)
+    def is_unique(self, row: int) -> bool:
+        """Whether the force of this constraint is unique."""
+        return bool(np.abs(self._idle[:, row]).max(initial=0.0) < LINEARISED_RESIDUAL)
 
     def _refuse(self, need: Array, size: float) -> None:
-        if np.abs(self._idle @ need).max(initial=0.0) > VANISHED * size:
+        if np.abs(self._idle @ need).max(initial=0.0) > LINEARISED_RESIDUAL * size:
             raise InputError(
-                f"contacts: {self.nullity} constraints depend on the others at this pose but not beside it, "
+                f"contacts: {self.nullity} constraints depend on the others at this pose but not near it, "
                 "expected a pose that is not singular"
             )
 
 
 class _Free(NamedTuple):
-    """As many coordinates as are free, and what all do when each of these moves by itself."""
+    """Independent coordinates, and the motion of all coordinates for a unit of each."""
 
     motion: Array  #: (n_u, free)
     kept: NDArray[np.intp]  #: (free) which coordinates
 
     @classmethod
-    def of(cls, held: _Held) -> _Free:
-        """Those that take part most, so that the others follow by small factors."""
+    def of(cls, held: _ConstrainedDynamics) -> _Free:
+        """The coordinates with the largest parts, so that the others follow by small factors."""
         count = held.free.shape[1]
         order = qr((held.free * held.weight).T, mode="r", pivoting=True)[1]
         kept = np.sort(order[:count])
@@ -222,18 +246,18 @@ class _Free(NamedTuple):
         return cls(motion, kept)
 
 
-def _free(at: _Derivatives, q: Array, held: _Held) -> tuple[_Free, _Free]:
+def _free(at: _Derivatives, q: Array, held: _ConstrainedDynamics) -> tuple[_Free, _Free]:
     """Of the pose and of the velocity."""
-    rates, coordinates = _Free.of(held), _Free.of(_Held(held.H, at.gap_change(q)))
+    rates, coordinates = _Free.of(held), _Free.of(_ConstrainedDynamics(held.H, at.gap_change(q)))
     if len(coordinates.kept) == len(rates.kept):
-        coordinates = rates  # no contact binds velocities only: the two spaces are one
+        coordinates = rates  # all constraints are holonomic: the two spaces are the same
     for along in rates.motion.T if held.nullity else ():
         held.refuse_unless_reachable(at.slip_change(q, along) @ coordinates.motion)
     return coordinates, rates
 
 
 class _Names(NamedTuple):
-    """Of everything that can be a state, an input or an output."""
+    """Names of all states, inputs and outputs."""
 
     poses: list[Coordinate]
     velocities: list[Coordinate]
@@ -254,7 +278,7 @@ class _Names(NamedTuple):
 
     @property
     def all_outputs(self) -> list[Coordinate]:
-        """In the order of T, then of the holding forces."""
+        """In the order of T, then of the constraint forces."""
         return [*self.poses, *self.velocities, *self.holding]
 
     def inputs(
@@ -272,13 +296,13 @@ class _Names(NamedTuple):
         rows = list(range(n_u)) if chosen is None else [_index(name, known, "input") for name in chosen]
         return tuple(_force(self.velocities[i]) for i in rows), np.eye(n_u)[:, rows]
 
-    def outputs(self, chosen: Sequence[str] | None, held: _Held) -> list[int]:
-        """Which rows; holding forces only if they are definite."""
+    def outputs(self, chosen: Sequence[str] | None, held: _ConstrainedDynamics) -> list[int]:
+        """Their rows; constraint forces only if they are unique."""
         known, first = [c.key for c in self.all_outputs], 2 * len(self.poses)
         rows = list(range(first)) if chosen is None else [_index(name, known, "output") for name in chosen]
         for i in rows:
-            if i >= first and not held.is_definite(i - first):
-                raise InputError(f"output '{known[i]}': others can hold in its place, expected a definite force")
+            if i >= first and not held.is_unique(i - first):
+                raise InputError(f"output '{known[i]}': other constraints can take its place, expected a unique force")
         return rows
 
 
@@ -301,7 +325,7 @@ def _planar(contact_set: ContactSet) -> bool:
 def _refuse_misfit(contact_set: ContactSet, gap: Array, slip: Array) -> None:
     for name, rows in contact_set.rows.items():
         for what, error in (("gap", gap), ("slip", slip)):
-            if (worst := np.abs(error[rows]).max(initial=0.0)) > FITS:
+            if (worst := np.abs(error[rows]).max(initial=0.0)) > LINEARISATION_ERROR:
                 raise InputError(
-                    f"contact '{name}' has a {what} of {worst:.3g}, expected a state that fits its contacts"
+                    f"contact '{name}' has a {what} of {worst:.3g}, expected a state that satisfies its contacts"
                 )

@@ -1,4 +1,4 @@
-"""Masses that frames carry: what inertia they add, and what force it takes to accelerate them.
+"""Masses on frames: their rigid inertia, momentum, and inertial wrench.
 
 All in the axes of the frame, about its origin, unless a name says otherwise.
 """
@@ -6,54 +6,53 @@ All in the axes of the frame, about its origin, unless a name says otherwise.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import casadi as ca
 
 from granite.mrds.flexible.link import Link
-from granite.mrds.frames import Frame, Rates, Wrench
-from granite.mrds.symbols import crossed, moment_of_inertia, symmetric_product, turned
+from granite.mrds.frames import BodyFrame, FrameAccelerations, Wrench
+from granite.mrds.symbols import crossed, moment_of_inertia, rotated_inertia, symmetric_product
 
 
-class Inertia(NamedTuple):
-    """Inertia of masses that move as one: mass, its first moment, and moment of inertia about the origin."""
+@dataclass(frozen=True)
+class Inertia:
+    """Inertia of a (composite) rigid body: mass, first moment of mass, and moment of inertia about the origin."""
 
     mass: float
     first: ca.SX
     second: ca.SX
 
-    def and_of(self, other: Inertia) -> Inertia:
-        """Both together."""
+    def __add__(self, other: Inertia) -> Inertia:
         return Inertia(self.mass + other.mass, self.first + other.first, self.second + other.second)
 
     def momentum(self, v: ca.SX, w: ca.SX) -> Wrench:
-        """Momentum of velocities at the origin and angular velocities, column by column."""
+        """Momentum for velocities of the origin and angular velocities, column by column."""
         return Wrench(self.mass * v - crossed(self.first, w), self.second @ w + crossed(self.first, v))
 
-    def to_parent(self, frame: Frame) -> Inertia:
-        """The same in the axes of the frame's parent, about the parent's origin (parallel axes)."""
+    def to_parent(self, frame: BodyFrame) -> Inertia:
+        """The inertia in the axes of the frame's parent, about the parent's origin (parallel-axis theorem)."""
         p, first = frame.p_PB, frame.R_PB @ self.first
         shift = moment_of_inertia(symmetric_product(p, 2 * first + self.mass * p))
-        return Inertia(self.mass, first + self.mass * p, turned(frame.R_PB, self.second) + shift)
+        return Inertia(self.mass, first + self.mass * p, rotated_inertia(frame.R_PB, self.second) + shift)
 
 
-NOTHING = Inertia(0.0, ca.SX(3, 1), ca.SX(3, 3))
+NO_INERTIA = Inertia(0.0, ca.SX(3, 1), ca.SX(3, 3))
 
 
 @dataclass(frozen=True, eq=False)
-class Mass:
-    """A rigid mass."""
+class BodyMass:
+    """The mass of a rigid body."""
 
-    frame: Frame
+    frame: BodyFrame
     name: str
     mass: float
     com: ca.SX  #: mass centre
     inertia: ca.SX  #: about the mass centre
-    amplitudes: tuple[int, ...] = ()  #: which of all velocities bend it: none if rigid
+    amplitudes: tuple[int, ...] = ()  #: indices of the modal rates in the velocities of the module; none if rigid
 
     @property
     def p_OC(self) -> ca.SX:
-        """Place of the mass centre from O, in world axes."""
+        """Position of the mass centre from O, in world axes."""
         return self.frame.p_OB + self.frame.R_WB @ self.com
 
     @property
@@ -66,18 +65,18 @@ class Mass:
         """Velocity of the mass centre."""
         return self.frame.v + ca.cross(self.frame.w, self.com)
 
-    def whole(self) -> Inertia:
-        """Inertia while it does not bend."""
+    def rigid_inertia(self) -> Inertia:
+        """Inertia with the modal amplitudes frozen."""
         about_origin = self.inertia + moment_of_inertia(symmetric_product(self.com, self.mass * self.com))
         return Inertia(self.mass, self.mass * self.com, about_origin)
 
-    def bending(self) -> tuple[Wrench, ca.SX]:
-        """Momentum of a unit rate of each amplitude, and its part along the amplitudes."""
+    def modal_momentum(self) -> tuple[Wrench, ca.SX]:
+        """Momentum for a unit rate of each modal amplitude: at the origin, and along the amplitudes."""
         return Wrench(ca.SX(3, 0), ca.SX(3, 0)), ca.SX(0, 0)
 
-    def push(self, rates: Rates) -> tuple[Wrench, ca.SX]:
-        """What it takes to move the mass so, and its part along the amplitudes (Newton, Euler)."""
-        w, (a, alpha) = self.frame.w, rates[self.frame]
+    def inertial_wrench(self, accelerations: FrameAccelerations) -> tuple[Wrench, ca.SX]:
+        """Wrench that gives the mass its acceleration (Newton, Euler), and generalised force along the amplitudes."""
+        w, (a, alpha) = self.frame.w, accelerations[self.frame]
         force = self.mass * (a + ca.cross(alpha, self.com) + ca.cross(w, ca.cross(w, self.com)))
         moment = self.inertia @ alpha + ca.cross(w, self.inertia @ w)
         return Wrench(force, moment + ca.cross(self.com, force)), ca.SX(0, 1)
@@ -94,11 +93,11 @@ class Mass:
 
 
 @dataclass(frozen=True, eq=False)
-class BentMass(Mass):
-    """Mass of a flexible link, spread along its axis: a sum of the fields of `mrds.flexible.integrals`.
+class BeamMass(BodyMass):
+    """Distributed mass of a flexible link: a sum over the fields of `mrds.flexible.integrals`.
 
-    Each field has a place and a velocity, and `link.mass` the integrals of their products over the mass. `inertia` is
-    that of the cross-sections against turning about the axis: with the frame, and with the rates of twist.
+    Each field has a position and a velocity, and `link.mass` holds the integrals of their products over the mass.
+    `inertia` is the rotary inertia of the cross-sections about the axis: with the frame, and with the rates of twist.
     """
 
     link: Link = field(kw_only=True)
@@ -108,40 +107,42 @@ class BentMass(Mass):
         """Velocity of the mass centre."""
         return super().v_C + self.link.field_rates @ self.link.mass[:, 0] / self.mass
 
-    def whole(self) -> Inertia:
-        """Inertia while it does not bend."""
+    def rigid_inertia(self) -> Inertia:
+        """Inertia with the modal amplitudes frozen."""
         squares = self.link.fields @ self.link.mass @ self.link.fields.T
         return Inertia(self.mass, self.mass * self.com, moment_of_inertia(squares) + self.inertia[:3, :3])
 
-    def bending(self) -> tuple[Wrench, ca.SX]:
-        """Momentum of a unit rate of each amplitude, and its part along the amplitudes."""
-        momentum, along = self._felt(
+    def modal_momentum(self) -> tuple[Wrench, ca.SX]:
+        """Momentum for a unit rate of each modal amplitude: at the origin, and along the amplitudes."""
+        momentum, along = self._loads(
             self.link.field_rates, self.inertia @ ca.vertcat(ca.SX(3, 1), self.link.twist_rates)
         )
-        force, moment, along = (ca.jacobian(ca.densify(x), self.link.u) for x in (*momentum, along))
+        force, moment, along = (
+            ca.jacobian(ca.densify(x), self.link.u) for x in (momentum.force, momentum.moment, along)
+        )
         return Wrench(force, moment), along
 
-    def push(self, rates: Rates) -> tuple[Wrench, ca.SX]:
-        """What it takes to move and to bend the mass so, and its part along the amplitudes."""
-        link, w, (a, alpha) = self.link, self.frame.w, rates[self.frame]
-        u_dot = rates.u_dot[list(self.amplitudes), 0]
-        accelerations = ca.jtimes(link.field_rates, ca.vertcat(link.q, link.u), ca.vertcat(link.u, u_dot))
-        accelerations += crossed(alpha, link.fields) + crossed(w, crossed(w, link.fields) + 2 * link.field_rates)
-        accelerations[:, 0] += a
-        wrench, along = self._felt(accelerations, self.inertia @ ca.vertcat(alpha, link.twisting(u_dot)))
+    def inertial_wrench(self, accelerations: FrameAccelerations) -> tuple[Wrench, ca.SX]:
+        """Wrench that gives the beam its acceleration, and generalised force along the amplitudes."""
+        link, w, (a, alpha) = self.link, self.frame.w, accelerations[self.frame]
+        u_dot = accelerations.u_dot[list(self.amplitudes), 0]
+        of_fields = ca.jtimes(link.field_rates, ca.vertcat(link.q, link.u), ca.vertcat(link.u, u_dot))
+        of_fields += crossed(alpha, link.fields) + crossed(w, crossed(w, link.fields) + 2 * link.field_rates)
+        of_fields[:, 0] += a
+        wrench, along = self._loads(of_fields, self.inertia @ ca.vertcat(alpha, link.twisting(u_dot)))
         return Wrench(wrench.force, wrench.moment + ca.cross(w, (self.inertia @ self._spin())[:3])), along
 
     def momentum(self) -> Wrench:
         """Linear momentum, and angular momentum."""
-        return self._felt(self._velocities(), self.inertia @ self._spin())[0]
+        return self._loads(self._velocities(), self.inertia @ self._spin())[0]
 
     def kinetic_energy(self) -> ca.SX:
         """Kinetic energy [J]."""
         v, spin = self._velocities(), self._spin()
         return 0.5 * (ca.dot(v @ self.link.mass, v) + ca.dot(spin, self.inertia @ spin))
 
-    def _felt(self, fields: ca.SX, spun: ca.SX) -> tuple[Wrench, ca.SX]:
-        """Momentum of velocities of the fields, or force of their accelerations, with what the sections add by turning:
+    def _loads(self, fields: ca.SX, spun: ca.SX) -> tuple[Wrench, ca.SX]:
+        """Momentum of field velocities, or force of field accelerations, with the rotary part `spun` of the sections:
         at the origin, and along the amplitudes."""
         F, link = fields @ self.link.mass, self.link
         pairs = zip(ca.horzsplit(link.fields), ca.horzsplit(F), strict=True)
@@ -157,5 +158,5 @@ class BentMass(Mass):
         return velocities
 
     def _spin(self) -> ca.SX:
-        """What `inertia` goes with: the angular velocity and the rates of twist."""
+        """The velocities that `inertia` multiplies: angular velocity and rates of twist."""
         return ca.vertcat(self.frame.w, self.link.twist_rates)

@@ -1,4 +1,4 @@
-"""Modes of a contact set: how small motions swing and die out, and with them the longest step that does not blow up."""
+"""Modes of a contact set about a state: eigenvalues and shapes, and the longest stable step of Runge-Kutta."""
 
 from __future__ import annotations
 
@@ -15,30 +15,26 @@ from granite.config.coordinates import velocities
 from granite.mrds.contacts.contact_set import ContactSet
 from granite.mrds.kernel import Array
 from granite.mrds.linearisation import StateSpace, linearise
-
-#: squares of eigenvalues are known to this share of the greatest, for what is at rest is of second order
-ROUNDING = 1e-13
-#: whatever is slower stands still [rad/s]: a period of two months
-STILL = 1e-6
+from granite.mrds.tolerances import EIGENVALUE_ROUNDING, RIGID_MODE
 
 
 class Mode(NamedTuple):
-    """One way to move: the shape times e^(λ t), or for a rigid mode the shape at any pace."""
+    """A mode of vibration: the shape times e^(λ t); a rigid-body mode moves along its shape at any speed."""
 
-    frequency: float  #: |λ| / 2 π, that without damping [Hz]
-    damping_ratio: float  #: -Re λ / |λ|: 1 for what creeps back, -1 for what runs away, 0 for a rigid mode
+    frequency: float  #: |λ| / 2 π, the undamped one [Hz]
+    damping_ratio: float  #: -Re λ / |λ|: 1 for aperiodic decay, -1 for aperiodic growth, 0 for a rigid-body mode
     eigenvalue: complex  #: λ [1/s]
-    shape: dict[str, complex]  #: by name of the coordinate; the greatest is 1
-    rigid: bool  #: nothing drives it back
-    unstable: bool  #: it grows
+    shape: dict[str, complex]  #: by name of the coordinate; the largest is 1
+    rigid: bool  #: a rigid-body mode: no restoring force
+    unstable: bool  #: its amplitude grows
 
 
 class StabilityLimit(NamedTuple):
-    """What classical Runge-Kutta, fourth order, can integrate."""
+    """Stability of the classical Runge-Kutta method, fourth order."""
 
-    fastest: float  #: greatest |λ| [rad/s]
-    step: float  #: the longest at which no mode grows that should not [s]
-    frequency: float  #: of the mode that asks for it [Hz]
+    fastest: float  #: largest |λ| [rad/s]
+    step: float  #: the longest at which no stable mode grows [s]
+    frequency: float  #: of the mode that limits it [Hz]
 
     def complaint(self, step: float) -> str | None:
         """One sentence on a step that is too long [s]."""
@@ -53,16 +49,40 @@ class StabilityLimit(NamedTuple):
 def modes(
     contact_set: ContactSet, q: ArrayLike, force: ArrayLike | None = None, u: ArrayLike | None = None
 ) -> tuple[Mode, ...]:
-    """The modes about a state, the slowest first; force and velocities are zero if not given.
+    """Modes of small motions about a state.
 
-    An oscillation is one mode, and a real eigenvalue one each. Where the state changes they are those of the instant.
+    A pair of conjugate eigenvalues is one mode, and each real eigenvalue is one. Where the state is no equilibrium, the
+    modes are those of the frozen state.
+
+    Parameters
+    ----------
+    contact_set
+        The closed contacts; the state satisfies their constraints.
+    q, u
+        (n_q), (n_u) state; at rest if u is not given.
+    force
+        (n_u) generalised force; zero if not given.
+
+    Returns
+    -------
+    tuple[Mode, ...]
+        Rigid-body modes first, then by frequency.
+
+    Raises
+    ------
+    InputError
+        Where the state does not satisfy the constraints, or is singular.
+
+    Examples
+    --------
+    >>> [mode.frequency for mode in modes(system.contact_set(), q)]
     """
     still = np.zeros(sum(len(velocities(m)) for m in contact_set.modules.values()))
     linear = linearise(contact_set, q, still if u is None else u, still if force is None else force)
     values, vectors = np.linalg.eig(linear.A)
-    known = max(ROUNDING * float(np.abs(values).max(initial=0.0)) ** 2, STILL**2)
+    known = max(EIGENVALUE_ROUNDING * float(np.abs(values).max(initial=0.0)) ** 2, RIGID_MODE**2)
     found = []
-    for pose in _standing(linear, known).T:
+    for pose in _rigid_modes(linear, known).T:
         found.append(Mode(0.0, 0.0, 0j, _shape(linear, pose), rigid=True, unstable=False))
     for i in np.argsort(np.abs(values)):
         value = complex(values[i])
@@ -76,7 +96,7 @@ def modes(
 def stability_limit(
     contact_set: ContactSet, q: ArrayLike, force: ArrayLike | None = None, u: ArrayLike | None = None
 ) -> StabilityLimit:
-    """The fastest mode about a state, and the step that it asks for."""
+    """The fastest mode about a state, and the longest stable step; parameters as those of `modes`."""
     limit = StabilityLimit(0.0, math.inf, 0.0)
     for mode in modes(contact_set, q, force, u):
         limit = limit._replace(fastest=max(limit.fastest, abs(mode.eigenvalue)))
@@ -86,7 +106,7 @@ def stability_limit(
 
 
 def stable_step(eigenvalue: complex) -> float:
-    """The greatest h with |R(h λ)| <= 1, R(z) = 1 + z + z^2/2 + z^3/6 + z^4/24; growth of λ itself counts as none."""
+    """The largest h with |R(h λ)| <= 1, R(z) = 1 + z + z^2/2 + z^3/6 + z^4/24; a positive real part of λ is ignored."""
     direction = complex(min(eigenvalue.real, 0.0), eigenvalue.imag)
     if direction == 0:
         return math.inf
@@ -99,11 +119,12 @@ def stable_step(eigenvalue: complex) -> float:
     return float(brentq(growth, 2.0, 4.0, xtol=1e-14)) / abs(direction)
 
 
-def _standing(linear: StateSpace, known: float) -> Array:
-    """Poses, in the coordinates of the state space, of all that neither swings nor dies out, one column each.
+def _rigid_modes(linear: StateSpace, known: float) -> Array:
+    """Shapes of the rigid-body modes, in the coordinates of the state space, one column each.
 
-    They come with their velocities, so the eigenvectors do not span them, but the space of all zero eigenvalues does:
-    at rest it is poses times velocities, and its part in the poses has singular values of one and zero only.
+    Their zero eigenvalues are double and defective, so eigenvectors do not span them, but the invariant subspace of all
+    zero eigenvalues does: at rest it is poses times velocities, and its part in the poses has singular values of one
+    and zero only.
     """
     n_pose = sum(not c.unit.endswith("/s") for c in linear.states)
     _, Q, n_zero = schur(linear.A, output="complex", sort=lambda value: abs(value) ** 2 <= known)

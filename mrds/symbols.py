@@ -66,7 +66,7 @@ def crossed(a: ca.SX, columns: ca.SX) -> ca.SX:
     return ca.horzcat(ca.SX(3, 0), *(ca.cross(a, column) for column in ca.horzsplit(columns)))
 
 
-def turned(R: ca.SX, inertia: ca.SX) -> ca.SX:
+def rotated_inertia(R: ca.SX, inertia: ca.SX) -> ca.SX:
     """R I R^T of a symmetric I: one triangle of it is computed."""
     half = R @ inertia
     return _symmetric(lambda i, j: half[i, :] @ R[j, :].T)

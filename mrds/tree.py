@@ -1,4 +1,4 @@
-"""Kinematics of one module: where every body is and how fast it moves, as expressions in q and u.
+"""Kinematics of one module: position and velocity of every body, as expressions in q and u.
 
 Planar modules are spatial ones whose bodies turn about z and stay at z = 0: the zeros are structural and cost nothing.
 q and u are named and ordered by `config.coordinates`. Frames: W world, P parent, B the body at hand, J the axes of a
@@ -18,48 +18,82 @@ from granite.config.base import spatial
 from granite.config.coordinates import amplitudes, positions, velocities
 from granite.config.modules import Body, Joint, Module
 from granite.mrds.flexible.link import Link
-from granite.mrds.frames import Frame, PointFrame, Rates, at_point
-from granite.mrds.masses import BentMass, Mass
+from granite.mrds.frames import BodyFrame, FrameAccelerations, PointFrame, at_point
+from granite.mrds.masses import BeamMass, BodyMass
 from granite.mrds.symbols import rate_of_quaternion, rotation, rotation_of_angles, rotation_of_quaternion, vector
 
 
 class Tree:
-    """A module's symbols q and u, the kinematic map q' = N(q) u, and the kinematics of its bodies."""
+    """Symbols q and u of a module, the kinematic map q' = N(q) u, and the frames of its bodies.
+
+    Parameters
+    ----------
+    module
+        The module, as configured.
+    base_pose
+        Position (3) [m] and axes (3, 3) of a fixed base, in place of the module's own placement.
+
+    Attributes
+    ----------
+    q, u
+        (n_q), (n_u) symbols, ordered as `positions` and `velocities` (`config.coordinates`).
+    q_dot
+        (n_q) N(q) u.
+    frames, bodies
+        Every `BodyFrame` after its parent, and every mass.
+
+    Examples
+    --------
+    >>> tree = Tree(module)
+    >>> tip = tree.point("link", (0.4, 0.0)).position
+    """
 
     def __init__(self, module: Module, base_pose: tuple[ca.SX, ca.SX] | None = None) -> None:
-        """`base_pose`, position and axes, stands in for the module's own placement of a fixed base."""
         self.module = module
         self.positions = positions(module)
         self.velocities = velocities(module)
         self.q = ca.SX.sym("q", len(self.positions))
         self.u = ca.SX.sym("u", len(self.velocities))
-        #: where O is, and the frame of the root body
+        #: position of O, and the frame of the root body
         self.origin: ca.SX
-        self.root: Frame
+        self.root: BodyFrame
         self.origin, self.root, self.q_dot = self._base(*(base_pose or _placement(module)))
         self.links, self._amplitudes = self._links(module)
-        #: every frame that carries a mass, or a frame that does; each comes after its parent
+        #: every frame with a mass in its subtree; each comes after its parent
         self.frames = [*reversed(self.root.chain)]
         self._frame_of = {module.root.name: self.root}
         joints, first = module.joints_in_tree_order(), len(self.velocities) - len(amplitudes(module))
         for i, joint in enumerate(joints, start=first - len(joints)):
             parent, arm = self._carrier(joint.parent, joint.origin_m)
             # Positions may be more than velocities, by a quaternion: counted from the end they are the same.
-            child = _carried(parent, arm, joint, self.q[i - len(self.velocities)], self.u[i], i)
+            child = _child(parent, arm, joint, self.q[i - len(self.velocities)], self.u[i], i)
             self.frames += [child] if parent in self.frames else [parent, child]
             self._frame_of[joint.child] = child
-        #: all masses: one of each rigid body, and of a flexible link its hub, if it has one, and its beam
+        #: all masses: one of each rigid body; of a flexible link that of its hub, if it has one, and that of its beam
         self.bodies = tuple(mass for body in module.in_tree_order() for mass in self._masses(body))
         self.gravity = vector(spatial(module.gravity_m_s2))
 
     def elastic_force(self) -> ca.SX:
-        """Generalised force that holds the flexible links against their stiffness and damping."""
+        """K a + D a' of the flexible links (n_u): elastic and damping force on the left of the equations of motion."""
         forces = [link.elastic_force for link in self.links.values()]
         bent = ca.vertcat(*forces) if forces else ca.SX(0, 1)
         return ca.vertcat(ca.SX(self.u.numel() - bent.numel(), 1), bent)
 
     def point(self, body: str, position: tuple[float, ...]) -> PointFrame:
-        """Axes at a place on a body: the body's own, or on a flexible link those of the cross-section there."""
+        """The frame at a point of a body; on a flexible link, that of the cross-section there.
+
+        Parameters
+        ----------
+        body
+            Name of a body of the module.
+        position
+            (2) or (3) in the axes of the body [m].
+
+        Returns
+        -------
+        PointFrame
+            Pose, twist, Jacobian and J' u, in world axes.
+        """
         carrier, arm = self._carrier(body, position)
         return at_point(carrier, arm, self.origin, self.drifts)
 
@@ -72,42 +106,42 @@ class Tree:
         return self.point(body, position).velocity
 
     def projected(self) -> ca.SX:
-        """q with its quaternion, if it has one, at unit length again."""
+        """q with its quaternion, if it has one, normalised."""
         if not self._has_quaternion:
             return self.q
         quaternion = self.q[3:7]
         return ca.vertcat(self.q[:3], quaternion / ca.norm_2(quaternion), self.q[7:])
 
     @cached_property
-    def drifts(self) -> Rates:
-        """Accelerations of all frames while u does not change."""
-        return Rates(ca.SX(self.u.numel(), 1), self.gravity)
+    def drifts(self) -> FrameAccelerations:
+        """Accelerations of all frames with u' = 0 (velocity-product terms and gravity)."""
+        return FrameAccelerations(ca.SX(self.u.numel(), 1), self.gravity)
 
     @property
     def _has_quaternion(self) -> bool:
         return self.module.base == "floating" and self.module.dimension == "spatial"
 
-    def _base(self, place: ca.SX, axes: ca.SX) -> tuple[ca.SX, Frame, ca.SX]:
-        """Where O is, the frame of the root body, and q'; place and axes are those of a fixed base."""
-        q, u, still = self.q, self.u, ca.SX(3, 1)
+    def _base(self, position: ca.SX, axes: ca.SX) -> tuple[ca.SX, BodyFrame, ca.SX]:
+        """Position of O, the frame of the root body, and q'; position and axes are those of a fixed base."""
+        q, u, zero = self.q, self.u, ca.SX(3, 1)
         if self.module.base == "fixed":
             nothing = ca.SX(3, 0)
-            return place, Frame(None, axes, still, (), ca.SX(0, 1), nothing, nothing, still, still), u
-        # A floating base slides along the axes of the world, then turns about its own.
+            return position, BodyFrame(None, axes, zero, (), ca.SX(0, 1), nothing, nothing, zero, zero), u
+        # A floating base translates along the axes of the world, then rotates about its own.
         if self.module.dimension == "planar":
             origin, R, q_dot = vector([q[0], q[1]]), rotation((0, 0, 1), q[2]), u
-            slide, turn = ca.SX.eye(3)[:, :2], ca.SX.eye(3)[:, 2]
+            S_v, S_w = ca.SX.eye(3)[:, :2], ca.SX.eye(3)[:, 2]
         else:
             origin, R = q[:3], rotation_of_quaternion(q[3:7])
             q_dot = ca.vertcat(u[:3], rate_of_quaternion(q[3:7], u[3:6]), u[6:])
-            slide, turn = ca.SX.eye(3), ca.SX.eye(3)
-        d, n = slide.shape[1], slide.shape[1] + turn.shape[1]
-        sliding = Frame(None, ca.SX.eye(3), still, tuple(range(d)), u[:d], slide, ca.SX(3, d), still, still)
-        turning = Frame(sliding, R, still, tuple(range(d, n)), u[d:n], ca.SX(3, n - d), turn, still, still)
-        return origin, turning, q_dot
+            S_v, S_w = ca.SX.eye(3), ca.SX.eye(3)
+        d, n = S_v.shape[1], S_v.shape[1] + S_w.shape[1]
+        translating = BodyFrame(None, ca.SX.eye(3), zero, tuple(range(d)), u[:d], S_v, ca.SX(3, d), zero, zero)
+        rotating = BodyFrame(translating, R, zero, tuple(range(d, n)), u[d:n], ca.SX(3, n - d), S_w, zero, zero)
+        return origin, rotating, q_dot
 
     def _links(self, module: Module) -> tuple[dict[str, Link], dict[str, tuple[int, ...]]]:
-        """The flexible links by name, and which velocities are the rates of their amplitudes: the last ones."""
+        """The flexible links by name, and the indices of their modal rates, which are the last velocities."""
         links, columns, first = {}, {}, len(self.velocities) - len(amplitudes(module))
         for body in module.in_tree_order():
             if (flexible := body.flexible) is not None:
@@ -119,8 +153,8 @@ class Tree:
                 first += n
         return links, columns
 
-    def _carrier(self, body: str, position: tuple[float, ...]) -> tuple[Frame, ca.SX]:
-        """The frame that a place on a body keeps its distance to, and that distance in the axes of the frame."""
+    def _carrier(self, body: str, position: tuple[float, ...]) -> tuple[BodyFrame, ca.SX]:
+        """The frame in which a point of a body is fixed, and its position there."""
         frame, (x, y, z) = self._frame_of[body], spatial(position)
         link = self.links.get(body)
         if link is None or x <= 0:
@@ -128,10 +162,10 @@ class Tree:
         along = min(x, link.flexible.length_m)
         return _section(frame, link, along, self._amplitudes[body]), vector((x - along, y, z))
 
-    def _masses(self, body: Body) -> Iterator[Mass]:
+    def _masses(self, body: Body) -> Iterator[BodyMass]:
         frame, link = self._frame_of[body.name], self.links.get(body.name)
         if link is None or body.mass_kg > 0 or np.any(body.inertia_kg_m2):
-            yield Mass(frame, body.name, body.mass_kg, vector(spatial(body.com_m)), _inertia(body))
+            yield BodyMass(frame, body.name, body.mass_kg, vector(spatial(body.com_m)), _inertia(body))
         if link is not None:
             mass, n = float(link.mass[0, 0]), link.twist_rates.numel()
             inertia = ca.SX(3 + n, 3 + n)
@@ -139,7 +173,7 @@ class Tree:
             inertia[about_x, about_x] = link.roll
             com = link.fields @ link.mass[:, 0] / mass
             own = self._amplitudes[body.name]
-            yield BentMass(frame, body.name, mass, com, ca.sparsify(inertia), own, link=link)
+            yield BeamMass(frame, body.name, mass, com, ca.sparsify(inertia), own, link=link)
 
 
 def _placement(module: Module) -> tuple[ca.SX, ca.SX]:
@@ -156,22 +190,22 @@ def _inertia(body: Body) -> ca.SX:
     return ca.horzcat(vector([xx, xy, xz]), vector([xy, yy, yz]), vector([xz, yz, zz]))
 
 
-def _carried(parent: Frame, r: ca.SX, joint: Joint, q: ca.SX, u: ca.SX, index: int) -> Frame:
-    """The child of a joint: its frame is the parent's, moved by the joint's origin r, rotation and coordinate."""
-    R_PJ, still = rotation_of_angles(joint.rotation_rad), ca.SX(3, 1)
+def _child(parent: BodyFrame, r: ca.SX, joint: Joint, q: ca.SX, u: ca.SX, index: int) -> BodyFrame:
+    """The frame of the child of a joint: the parent's, displaced by the joint's origin r, rotation and coordinate."""
+    R_PJ, zero = rotation_of_angles(joint.rotation_rad), ca.SX(3, 1)
     length = math.hypot(*joint.axis)
     x, y, z = (a / length for a in spatial(joint.axis))
     axis = vector([x, y, z])
     if joint.kind == "revolute":
-        return Frame(parent, R_PJ @ rotation((x, y, z), q), r, (index,), u, still, axis, still, still)
-    return Frame(parent, R_PJ, r + R_PJ @ (axis * q), (index,), u, axis, still, still, still)
+        return BodyFrame(parent, R_PJ @ rotation((x, y, z), q), r, (index,), u, zero, axis, zero, zero)
+    return BodyFrame(parent, R_PJ, r + R_PJ @ (axis * q), (index,), u, axis, zero, zero, zero)
 
 
-def _section(frame: Frame, link: Link, x: float, own: tuple[int, ...]) -> Frame:
-    """The cross-section of a flexible link: it slides and turns with the amplitudes of the link."""
+def _section(frame: BodyFrame, link: Link, x: float, own: tuple[int, ...]) -> BodyFrame:
+    """The frame of a cross-section of a flexible link, which moves with the modal amplitudes of the link."""
     p_BS, R_BS, v_BS, w_BS = link.section(x)
-    (slide, slide_drift), (turn, turn_drift) = (
+    (S_v, c_v), (S_w, c_w) = (
         (ca.jacobian(rate, link.u), ca.jtimes(rate, link.q, link.u)) for rate in map(ca.densify, (v_BS, w_BS))
     )
-    # v_BS is given in the axes of the link's base, w_BS in those of the section, in which its rate has the same parts.
-    return Frame(frame, R_BS, p_BS, own, link.u, R_BS.T @ slide, turn, R_BS.T @ slide_drift, turn_drift)
+    # v_BS is in the axes of the link's base, w_BS in those of the section, in which its rate has the same components.
+    return BodyFrame(frame, R_BS, p_BS, own, link.u, R_BS.T @ S_v, S_w, R_BS.T @ c_v, c_w)

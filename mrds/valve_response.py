@@ -1,8 +1,8 @@
-"""How one valve answers its commands, as expressions: dead time, linear rise and fall, shortest pulse.
+"""Response of a valve to its commands, as expressions: dead time, linear rise and fall, minimum pulse.
 
 A command given at t acts at t + delay; from then the opening moves towards the commanded one at the slope 1/rise, or in
-one step where rise is zero. A valve that has opened stays open for the shortest pulse: a close that comes earlier is
-postponed to exactly that moment, and an open that comes before it calls the close off.
+one step where rise is zero. A valve that has opened stays open for the minimum pulse: a close that comes earlier is
+postponed to its end, and an open that comes before cancels the close.
 
 The opening is piecewise linear in time, so its average over any interval is exact: trapezoids between the kinks.
 
@@ -10,8 +10,11 @@ The state of a valve is a column
 
     [commanded; opened at; closes at; level; times of the last changes; their targets]
 
-where `closes at` is a postponed close, or infinity. Changes stand in the order of their times and stay in the list
-after they have acted, until newer ones push them out: to act again does nothing.
+where `closes at` is a postponed close, or infinity. Changes are in the order of their times and stay in the list after
+they have acted, until newer ones replace them: to act again has no effect.
+
+Valves are here, beside the multibody model, because estimator, allocation and plant share this one response, and `mrds`
+is the package that all of them may import.
 """
 
 from __future__ import annotations
@@ -23,23 +26,21 @@ import numpy as np
 
 from granite.config.devices.thrusters import Valve
 from granite.config.records import Array
-
-#: two times closer than this are the same time [s]
-SAME_TIME_S = 1e-9
+from granite.mrds.tolerances import SAME_STEP, SAME_TIME_S
 
 _HEAD = 4  #: numbers before the changes
 
 
 def remembered_changes(valve: Valve, spacing_s: float, *, throttled: bool) -> int:
-    """How many changes can be on their way at a time, and one that has acted, if commands come that far apart [s].
+    """Number of changes to store: those pending at a time, and one that has acted, for commands at this spacing [s].
 
-    A command brings one change, and a postponed close, of which there is one in a shortest pulse, another one. Valves
-    that are not throttled change twice in a shortest pulse at most, however often they are told.
+    A command makes one change, and a postponed close, of which there is one per minimum pulse, another one. Valves that
+    are not throttled change at most twice per minimum pulse, however often they are commanded.
     """
     shortest = max(valve.minimum_on_s, SAME_TIME_S)
-    commands = int((valve.delay_s + spacing_s) / spacing_s + 1e-6) + 1
+    commands = int((valve.delay_s + spacing_s) / spacing_s + SAME_STEP) + 1
     any_opening = commands + min(commands, int((valve.delay_s + spacing_s) / shortest) + 1)
-    # A close that was postponed is noted at the next command, so the pulses seen may be closer by one spacing.
+    # A postponed close is stored at the next command, so pulses may be closer by one spacing.
     on_or_off = 2 * (int((valve.delay_s + 2 * spacing_s) / shortest) + 1)
     return (any_opening if throttled else min(any_opening, on_or_off)) + 1
 
@@ -50,32 +51,31 @@ def closed(changes: int, n: int) -> Array:
 
 
 def timing(valve: Valve) -> Array:
-    """Delay, rise and shortest pulse [s]: the times that the functions below ask for."""
+    """Delay, rise and minimum pulse [s]: the argument `timing` of the functions below."""
     return np.array([valve.delay_s, valve.rise_s, valve.minimum_on_s])
 
 
 def command_function(changes: int, n: int) -> ca.Function:
-    """(states, timing, t, wanted openings) -> (states, openings taken, when the first postponed close is due)."""
+    """(states, timing, t, commanded openings) -> (states, openings accepted, time of the first postponed close)."""
     state, times, t, wanted = _state(changes), ca.SX.sym("timing", 3), ca.SX.sym("t"), ca.SX.sym("wanted")
     results = _commanded(state, times, t, wanted)
     return _for_all(ca.Function("valve_command", [state, times, t, wanted], results), n, (0, 3))
 
 
 def mean_function(changes: int, n: int) -> ca.Function:
-    """(states at t0, timing, t0, t1) -> (states at t1, mean openings until then, openings at t1, until when they stay).
+    """(states at t0, timing, t0, t1) -> (states at t1, mean openings from t0 to t1, openings at t1, constant until).
 
-    Commands come at t1 or later. While a valve moves, its opening stays until minus infinity.
+    Commands come at t1 or later. While a valve moves, its opening is constant until minus infinity.
     """
     state, times, t0, t1 = _state(changes), ca.SX.sym("timing", 3), ca.SX.sym("t0"), ca.SX.sym("t1")
     return _for_all(ca.Function("valve_mean", [state, times, t0, t1], _moved(state, times, t0, t1)), n, (0,))
 
 
 def _for_all(one: ca.Function, n: int, own: tuple[int, ...]) -> ca.Function:
-    """The function of one valve for n of them: the earliest of their moments is the last result.
+    """The function of one valve for n of them; the last result is the earliest of their times.
 
-    `own` are the arguments that each valve has for itself.
-
-    A loop over the valves, not n times the code: what is short is soon in the processor's cache.
+    `own` are the arguments that differ between valves. A loop over the valves, not n times the code: short code stays
+    in the processor's cache.
     """
     given = [ca.MX.sym(one.name_in(i), one.size1_in(i) * (n if i in own else 1)) for i in range(one.n_in())]
     columns = [ca.reshape(x, one.size1_in(i), n) if i in own else ca.repmat(x, 1, n) for i, x in enumerate(given)]
@@ -84,14 +84,14 @@ def _for_all(one: ca.Function, n: int, own: tuple[int, ...]) -> ca.Function:
 
 
 def _commanded(state: ca.SX, times: ca.SX, t: ca.SX, wanted: ca.SX) -> list[ca.SX]:
-    """The state with a command taken note of, the opening that is taken, and when a postponed close is due."""
+    """The state after a command, the opening accepted, and the time of a postponed close."""
     delay, _, minimum = ca.vertsplit(times)
     commanded, opened, closes, level, when, target = _parts(state)
     over = closes <= t + SAME_TIME_S
     when, target = _appended(over, ca.if_else(closes < t, closes, t) + delay, 0.0, when, target)
     commanded, closes = ca.if_else(over, 0.0, commanded), ca.if_else(over, inf, closes)
 
-    opens = wanted > 0.0  # what is not a number closes
+    opens = wanted > 0.0  # NaN closes
     opened = ca.if_else(ca.logic_and(opens, commanded == 0.0), t, opened)
     moves = ca.logic_and(opens, wanted != commanded)
     shuts = ca.logic_and(ca.logic_not(opens), commanded > 0.0)
@@ -122,7 +122,7 @@ def _moved(state: ca.SX, times: ca.SX, t0: ca.SX, t1: ca.SX) -> list[ca.SX]:
 
 
 def _ramp(level: ca.SX, target: ca.SX, span: ca.SX, rise: ca.SX) -> tuple[ca.SX, ca.SX]:
-    """Move towards the target for so long: the level then, and the area under the opening."""
+    """Move towards the target for a time span: the level after it, and the area under the opening."""
     gap = target - level
     needed = ca.fabs(gap) * rise
     arrives = span >= needed
@@ -131,7 +131,7 @@ def _ramp(level: ca.SX, target: ca.SX, span: ca.SX, rise: ca.SX) -> tuple[ca.SX,
 
 
 def _appended(new: ca.SX, when: ca.SX, target: ca.SX | float, whens: ca.SX, targets: ca.SX) -> tuple[ca.SX, ca.SX]:
-    """The changes with one more at the end, which pushes the oldest out, where `new` holds."""
+    """The changes with one more at the end in place of the oldest, where `new` is true."""
     return (
         ca.if_else(new, ca.vertcat(whens[1:], when), whens),
         ca.if_else(new, ca.vertcat(targets[1:], target), targets),

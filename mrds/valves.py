@@ -1,4 +1,4 @@
-"""A bank of valves: what they were told, and how far they are open on average."""
+"""A bank of valves: commands in, mean openings out."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from granite.config.devices.thrusters import Valve
 from granite.config.records import Array
 from granite.mrds.compilation import compile_functions, mode
 from granite.mrds.kernel import Kernel
-from granite.mrds.valve_response import SAME_TIME_S, closed, command_function, mean_function, timing
+from granite.mrds.tolerances import SAME_TIME_S
+from granite.mrds.valve_response import closed, command_function, mean_function, timing
 
 _TIME, _TIMES = Struct("d").pack, Struct("2d").pack
 
 
 class ValveBank:
-    """`n` valves of one kind, all closed at first. Time never goes back from call to call.
+    """`n` valves of one kind, all closed at first. Time never decreases from call to call.
 
-    At most so many changes may be on their way at a time: `remembered_changes` says how many there can be.
+    At most `changes` may be pending at a time: see `remembered_changes`.
     """
 
     def __init__(self, valve: Valve, n: int, changes: int) -> None:
@@ -31,27 +32,27 @@ class ValveBank:
         self._delay = valve.delay_s
         self._state, self._t = closed(changes, n), -inf
         self._size = len(self._state)
-        self._told = b""
-        self._taken = self._steady = np.zeros(n)
+        self._commanded = b""
+        self._accepted = self._steady = np.zeros(n)
         self._next_close, self._steady_until = inf, inf
         self._end_mean = self._size + n
 
     def command(self, t: float, opening: Array) -> Array:
-        """Tell the valves how far to open (each 0 to 1); returns what they take."""
-        told = opening.tobytes()
-        if told != self._told or t >= self._next_close - SAME_TIME_S:
-            self._told = told
-            self._tell(t, opening, self._timing)
-        return self._taken
+        """Command the openings (n), each from 0 to 1, at time t [s]; returns the openings that the valves accept."""
+        commanded = opening.tobytes()
+        if commanded != self._commanded or t >= self._next_close - SAME_TIME_S:
+            self._commanded = commanded
+            self._set(t, opening, self._timing)
+        return self._accepted
 
     def close(self, t: float) -> None:
-        """Close all valves, however short they were open; dead time and fall stay."""
-        nothing = np.zeros(len(self._taken))
-        self._told = nothing.tobytes()
-        self._tell(t, nothing, self._timing_of_stop)
+        """Close all valves without their minimum pulse; dead time and fall stay."""
+        closed_all = np.zeros(len(self._accepted))
+        self._commanded = closed_all.tobytes()
+        self._set(t, closed_all, self._timing_of_stop)
 
     def mean_opening(self, t0: float, t1: float) -> Array:
-        """The average opening of each valve from t0 to t1 (n); the next command may come at t1, not earlier."""
+        """Mean opening of each valve from t0 to t1 (n); the next command may come at t1, not earlier."""
         before, self._t = self._t, t1
         if t1 <= self._steady_until:
             return self._steady
@@ -60,14 +61,14 @@ class ValveBank:
         return self._move_on(t0, t1)
 
     def mean_openings(self, first: int, last: int, step_s: float) -> Array:
-        """The same in each step from first * step_s to last * step_s, one row each; a single row if no valve moves."""
+        """Mean openings in each step from first * step_s to last * step_s, a row each; one row if no valve moves."""
         if last == first + 1 or last * step_s <= self._steady_until:
             return self.mean_opening(first * step_s, last * step_s)
         return np.array([self.mean_opening(k * step_s, (k + 1) * step_s) for k in range(first, last)])
 
-    def _tell(self, t: float, opening: Array, times: Array) -> None:
+    def _set(self, t: float, opening: Array, times: Array) -> None:
         found, size = self._command((self._state, times, _TIME(t), opening)), self._size
-        self._state, self._taken, self._next_close = found[:size], found[size:-1], found.item(-1)
+        self._state, self._accepted, self._next_close = found[:size], found[size:-1], found.item(-1)
         self._steady_until = min(self._steady_until, t + self._delay)
 
     def _move_on(self, t0: float, t1: float) -> Array:
@@ -78,6 +79,6 @@ class ValveBank:
 
 @cache
 def _functions(changes: int, n: int, mode: str) -> list[ca.Function]:
-    """Compiled once for all banks of a size."""
+    """Compiled once for all banks of one size."""
     kernels = compile_functions("valves", [command_function(changes, n), mean_function(changes, n)])
     return [kernel.function for kernel in kernels.values()]

@@ -14,7 +14,7 @@ from granite.config.records import Array
 from granite.config.testbed import Testbed
 from granite.rt.channels import Channels
 
-#: how far energy and momentum may be off, as a part of what went about
+#: largest errors of energy and momentum, relative to the largest kinetic energy or work
 ENERGY_LIMIT = 1e-8
 MOMENTUM_LIMIT = 1e-9
 #: how far contacts may be off [m, rad], [m/s, rad/s]
@@ -61,7 +61,7 @@ class AuditVerdict:
         at, size = self._at, np.maximum(np.abs(self._least), np.abs(self._most))
         swing = self._most - self._least
         about = max(size[at["kinetic_energy"]], size[at["work"]], np.finfo(float).tiny)
-        yield "energy", _check("of the energy that went about", size[-1] / about, ENERGY_LIMIT)
+        yield "energy", _check("relative to the largest kinetic energy or work", size[-1] / about, ENERGY_LIMIT)
         if self._is_left_alone():
             # Momentum has the size of what it would be if all energy were in one direction, and an arm of a metre.
             mass = sum(

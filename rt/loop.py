@@ -27,7 +27,7 @@ from granite.rt.reasons import Reason
 _LAPS = Struct(f"{len(STEPS)}d").pack
 
 
-class ReadsAndWrites(Protocol):
+class LoopDevices(Protocol):
     """What the tick reads and writes: a `DeviceSet`, or the log of one."""
 
     def read(self, t: float) -> Sample: ...  # noqa: D102
@@ -61,7 +61,7 @@ class Loop:
         self,
         bed: Testbed,
         channels: Channels,
-        devices: ReadsAndWrites,
+        devices: LoopDevices,
         stack: Stack,
         guard: Guard,
         clock: Clock,

@@ -23,5 +23,5 @@ def preparing(progress: bool) -> Iterator[None]:
             found.append(name)
             status.update(f"compiling {name}, the {len(found)}. of what is not in the cache yet")
 
-        with compilation.told(tell):
+        with compilation.on_compile(tell):
             yield

@@ -13,13 +13,13 @@ from granite.config.devices.thrusters import Thrusters
 from granite.config.records import Array
 from granite.config.testbed import Testbed
 from granite.sim.forces import n_held, n_thrusters
-from granite.sim.motion import Motion
+from granite.sim.motion import PlantMotion
 from granite.sim.rate_filter import RateFilter
 
 Part = TypeVar("Part")
 
 
-class State(NamedTuple, Generic[Part]):
+class PlantState(NamedTuple, Generic[Part]):
     """The state of the plant, part by part: arrays when it runs, symbols when its equations are written."""
 
     q: Part  #: coordinates of all modules (n_q)
@@ -32,29 +32,17 @@ class State(NamedTuple, Generic[Part]):
     joints: Part  #: the sensed joints: angles [rad], then rates behind their filters [rad/s] (2 n_s)
 
 
-def initial_state(bed: Testbed, q: Array, u: Array, n_extra: int) -> State[Array]:
+def initial_state(bed: Testbed, q: Array, u: Array, n_extra: int) -> PlantState[Array]:
     """A full tank, and filters without a transient."""
     angles, rates = _sensed(bed)
     filters = zip(_rate_filters(bed), u[rates], strict=True)
     lag = np.array([rate_filter.steady_lag(rate) if rate_filter else 0.0 for rate_filter, rate in filters])
     tank = np.array([_tank(device) or math.nan for device in bed.devices_of(Thrusters).values()])
     joints = np.concatenate([q[angles], u[rates]])
-    return State(q, u, np.zeros(n_extra), tank, np.zeros(1), np.zeros(n_thrusters(bed)), lag, joints)
+    return PlantState(q, u, np.zeros(n_extra), tank, np.zeros(1), np.zeros(n_thrusters(bed)), lag, joints)
 
 
-def initial_motion(bed: Testbed) -> tuple[Array, Array]:
-    """q and u as `simulation.initial` says, zero elsewhere, and no rotation."""
-    positions, velocities = bed.positions, bed.velocities
-    q, u = (np.array([bed.simulation.initial.get(c.key, 0.0) for c in found]) for found in (positions, velocities))
-    turned = [i for i, c in enumerate(positions) if c.unit == "1"]
-    for quaternion in (turned[i : i + 4] for i in range(0, len(turned), 4)):
-        if not q[quaternion].any():
-            q[quaternion[0]] = 1.0
-        q[quaternion] /= np.linalg.norm(q[quaternion])
-    return q, u
-
-
-def stride_function(step: ca.Function, motion: Motion, steps: int) -> ca.Function:
+def stride_function(step: ca.Function, motion: PlantMotion, steps: int) -> ca.Function:
     """(state, thrust, torque) -> state after so many steps, path, the least independence on the way, and the size.
 
     Thrust is that of a full tank, one column for each step. Path is [q; u] at the end of each step, one column each;
@@ -73,7 +61,7 @@ def stride_function(step: ca.Function, motion: Motion, steps: int) -> ca.Functio
     return ca.Function(f"plant_{steps}", [state, thrust, torque], outputs, *names)
 
 
-def force_function(bed: Testbed, motion: Motion) -> ca.Function:
+def force_function(bed: Testbed, motion: PlantMotion) -> ca.Function:
     """(state, thrust, torque) -> generalised force of the lab on all modules, its share of the rate of extra."""
     before, (state, full, torque) = _symbols(bed, motion)
     thrust, _ = _droop(bed, full, before.left)
@@ -81,7 +69,7 @@ def force_function(bed: Testbed, motion: Motion) -> ca.Function:
     return ca.Function("plant_force", [state, full, torque], outputs)
 
 
-def lab_function(bed: Testbed, motion: Motion) -> ca.Function:
+def lab_function(bed: Testbed, motion: PlantMotion) -> ca.Function:
     """(state, thrust, [q; u; extra] one step later) -> state one step later: tank and filters follow the motion."""
     before, (state, full, _) = _symbols(bed, motion)
     thrust, given = _droop(bed, full, before.left)
@@ -98,11 +86,12 @@ def lab_function(bed: Testbed, motion: Motion) -> ca.Function:
     lag, rate = ca.vertcat(ca.MX(0, 1), *lags), ca.vertcat(ca.MX(0, 1), *filtered)
 
     joints = ca.vertcat(angle, rate)
-    after = State(q, u, extra, before.left - given, before.used + ca.sum1(given), before.pushed + thrust, lag, joints)
+    used, pushed = before.used + ca.sum1(given), before.pushed + thrust
+    after = PlantState(q, u, extra, before.left - given, used, pushed, lag, joints)
     return ca.Function("plant_lab", [state, full, x], [ca.vertcat(*after)])
 
 
-def step_function(bed: Testbed, motion: Motion) -> ca.Function:
+def step_function(bed: Testbed, motion: PlantMotion) -> ca.Function:
     """(state, thrust of each thruster with a full tank, torque of each motor) -> state one step later, independence."""
     before, (state, full, torque) = _symbols(bed, motion)
     thrust, _ = _droop(bed, full, before.left)
@@ -112,13 +101,13 @@ def step_function(bed: Testbed, motion: Motion) -> ca.Function:
     return ca.Function("plant_step", [state, full, torque], [after, independence])
 
 
-def _symbols(bed: Testbed, motion: Motion) -> tuple[State[ca.MX], tuple[ca.MX, ca.MX, ca.MX]]:
+def _symbols(bed: Testbed, motion: PlantMotion) -> tuple[PlantState[ca.MX], tuple[ca.MX, ca.MX, ca.MX]]:
     """The state part by part; the whole of it, thrust of each thruster with a full tank, torque of each motor."""
     start = initial_state(bed, np.zeros(motion.n_q), np.zeros(motion.n_u), motion.n_extra)
     ends = np.cumsum([0, *(len(part) for part in start)]).tolist()
     state, torque = ca.MX.sym("state", ends[-1]), ca.MX.sym("torque", n_held(bed))
     full = ca.MX.sym("thrust", n_thrusters(bed))
-    return State(*ca.vertsplit(state, ends)), (state, full, torque)
+    return PlantState(*ca.vertsplit(state, ends)), (state, full, torque)
 
 
 def _droop(bed: Testbed, full: ca.MX, left: ca.MX) -> tuple[ca.MX, ca.MX]:

@@ -24,11 +24,10 @@ from granite.config.events import (
 from granite.config.records import Array, Frame, Status, no_frame
 from granite.config.testbed import Testbed
 from granite.drivers.contract import Actuator, Sensor
+from granite.mrds.tolerances import SAME_TIME_S
 from granite.sim.forces import PUSH, module_of_body, pushed_bodies
 from granite.sim.payload import with_payload
 from granite.sim.plant import Plant
-
-_SAME_TIME_S = 1e-9  #: two times closer than this are the same
 
 
 class TimedEvents:
@@ -74,18 +73,18 @@ class TimedEvents:
         if self._pushes:
             pushes = self._by_hand.copy()
             for event in self._pushes:
-                if event.at_s - _SAME_TIME_S <= t < event.at_s + event.duration_s - _SAME_TIME_S:
+                if event.at_s - SAME_TIME_S <= t < event.at_s + event.duration_s - SAME_TIME_S:
                     i = self._bodies.index((module_of_body(self._bed, event), event.body))
                     pushes[PUSH * i : PUSH * (i + 1)] += (*spatial(event.force_n), event.moment_n_m)
             self._plant.pushes = pushes
-        while self._payloads and self._payloads[0][0] <= t + _SAME_TIME_S:
+        while self._payloads and self._payloads[0][0] <= t + SAME_TIME_S:
             self._plant.change(self._payloads.pop(0)[1])
 
 
 def _in_force(faults: list[FaultEvent], t: float) -> Iterator[FaultEvent]:
     for fault in faults:
         ends = np.inf if fault.duration_s is None else fault.at_s + fault.duration_s
-        if fault.at_s - _SAME_TIME_S <= t < ends - _SAME_TIME_S:
+        if fault.at_s - SAME_TIME_S <= t < ends - SAME_TIME_S:
             yield fault
 
 

@@ -19,14 +19,14 @@ class SimulatedGrips(SimulatedDevice):
         assert plant.contacts is not None
         self._names, self._plant, self._contacts = plant.bed.grips, plant, plant.contacts
         #: those that no hold names stay as they were at the start
-        self._always = self._contacts.told - frozenset(self._names)
+        self._always = self._contacts.commanded - frozenset(self._names)
         self._number = 0
 
     def write(self, t: float, setpoint: Array) -> Frame:
         """Close these from time t on, open the others."""
         self._plant.advance(t)
         holding = (name for name, grip in zip(self._names, setpoint.tolist(), strict=True) if grip)
-        self._contacts.told = self._always | frozenset(holding)
+        self._contacts.commanded = self._always | frozenset(holding)
         self._number += 1
         return Frame(t, self._number, _OK, setpoint)
 

@@ -76,8 +76,8 @@ class Lab:
         """What the plant does at time t."""
         plant = self.plant
         plant.advance(t)  # where no device has asked for it yet
-        felt = self._contacts() if self._tells_more else ()
-        return Truth(plant.t, *plant.snapshot(), *felt)
+        loads = self._contacts() if self._tells_more else ()
+        return Truth(plant.t, *plant.snapshot(), *loads)
 
     def redundant(self) -> list[dict[str, Any]]:
         """What contacts held more than once so far: their forces were not unique, and the smallest were taken."""
@@ -91,8 +91,8 @@ class Lab:
     def _contacts(self) -> tuple[Array, ...]:
         """The part of the truth that only testbeds with contacts or an audit have."""
         contacts = self.plant.contacts
-        felt = self.plant.feel()
-        audit = self._audit.look(felt) if self._audit else NOTHING
+        loads = self.plant.contact_loads()
+        audit = self._audit.values(loads) if self._audit else NOTHING
         if contacts is None:
             return (NOTHING,) * 5 + (audit,)
-        return contacts.closed, felt.wrench, felt.squeeze, contacts.caught.copy(), np.array([contacts.lost]), audit
+        return contacts.closed, loads.wrench, loads.squeeze, contacts.caught.copy(), np.array([contacts.lost]), audit

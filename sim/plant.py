@@ -13,18 +13,20 @@ from granite.config.devices.motors import Motors
 from granite.config.devices.thrusters import Thrusters
 from granite.config.errors import PlantLostError
 from granite.config.records import Array
+from granite.config.start import initial_motion
 from granite.config.testbed import Testbed
 from granite.mrds.contacts.contact_set import ContactSet, Label
+from granite.mrds.start import consistent_start
+from granite.mrds.tolerances import SAME_STEP
+from granite.sim.constrained_plant import FREE, ConstrainedPlant, ContactLoads, StepKernel
 from granite.sim.contacts import Contacts
 from granite.sim.device import AbsentDevice
-from granite.sim.equations import State, initial_motion, initial_state
+from granite.sim.equations import PlantState, initial_state
 from granite.sim.forces import n_held
-from granite.sim.held import FREE, Felt, Held, Stride
 from granite.sim.joint_resistance import refuse_stiff_joints
 from granite.sim.motion import n_extra
-from granite.sim.start import fitting_start, refuse_entered, refuse_unstable_step
+from granite.sim.start import refuse_entered, refuse_unstable_step
 
-_ROUNDING = 1e-6  #: of a step: times closer than this are the same
 _LONGEST = 50  #: steps in one call of compiled code: each lengthens the code
 
 
@@ -76,10 +78,11 @@ class Plant:
         tick = 1 if watched else min(round(bed.loop.period_s / self.step_s), _LONGEST)
         #: every set of contacts that commands and physics can reach, compiled before the run
         self._sets = {
-            held.label: held for held in (self.contacts.held(tick) if self.contacts else [Held(bed, None, tick)])
+            held.label: held
+            for held in (self.contacts.held(tick) if self.contacts else [ConstrainedPlant(bed, None, tick)])
         }
         self._held = self._sets[self.contacts.label if self.contacts else FREE]
-        q, u = fitting_start(bed, self._held.contacts, *initial_motion(bed))
+        q, u = consistent_start(bed, self._held.contacts, *initial_motion(bed))
         if self.contacts:
             refuse_entered(bed, self.contacts.entered(q))
         refuse_unstable_step(bed, self.contacts.sets() if self.contacts else (), q)
@@ -87,15 +90,15 @@ class Plant:
         start = initial_state(bed, q, u, n_extra(bed))
         self._whole = np.concatenate(start)
         ends = np.cumsum([0, *(len(part) for part in start)]).tolist()
-        parts = State(*(slice(first, last) for first, last in pairwise(ends)))
+        parts = PlantState(*(slice(first, last) for first, last in pairwise(ends)))
         self._shown = parts.q, parts.u, parts.left, parts.pushed
         #: views of the whole state, part by part
-        self._state: State[Array] = State(*(self._whole[part] for part in parts))
+        self._state: PlantState[Array] = PlantState(*(self._whole[part] for part in parts))
         #: the sets in which constraints were found to depend on each other, and the pose where that was first seen
         self.dependent: dict[Label, tuple[ContactSet, Array]] = {}
         self._steps, self._last = 0, self._held.step
         self._averaged = 1.0
-        self._next = (1 - _ROUNDING) * self.step_s
+        self._next = (1 - SAME_STEP) * self.step_s
 
     @property
     def t(self) -> float:
@@ -154,15 +157,15 @@ class Plant:
         """Let a simulated device of motors act; `table` is its own in the plant's testbed."""
         self.torque_sources[_place(self._motors, table)] = source
 
-    def feel(self) -> Felt:
-        """What the contacts feel now."""
-        return self._held.feel(self._whole, *self._pushed_by())
+    def contact_loads(self) -> ContactLoads:
+        """Loads of the contacts now."""
+        return self._held.contact_loads(self._whole, *self._pushed_by())
 
     def advance(self, t: float) -> None:
         """Go on to the last physics step that is not after t; nothing happens if the plant is there."""
         if t < self._next:
             return
-        first, last = self._steps, int(t / self.step_s + _ROUNDING)
+        first, last = self._steps, int(t / self.step_s + SAME_STEP)
         self._state.pushed[:] = 0.0
         while self._steps < last:
             if self.contacts:
@@ -170,25 +173,24 @@ class Plant:
             held = self._held
             self._go(held.tick if last - self._steps >= held.tick.steps else held.step)
         self._averaged = float(last - first)
-        self._next = (last + 1 - _ROUNDING) * self.step_s
+        self._next = (last + 1 - SAME_STEP) * self.step_s
 
-    def prepared(self, bed: Testbed) -> Held:
+    def prepared(self, bed: Testbed) -> ConstrainedPlant:
         """The plant with other modules of the same coordinates and without contacts, compiled, for `change`."""
-        return Held(bed, None, self._held.tick.steps)
+        return ConstrainedPlant(bed, None, self._held.tick.steps)
 
-    def change(self, held: Held) -> None:
+    def change(self, held: ConstrainedPlant) -> None:
         """Go on with other modules; coordinates and velocities stay."""
         self._held = held
 
-    def _go(self, stride: Stride) -> None:
+    def _go(self, stride: StepKernel) -> None:
         last = self._steps + stride.steps
         thrust = _joined([source.thrust(self._steps, last) for source in self.thrust_sources], stride)
         torque = [source.torque for source in self.torque_sources]
-        stride.fill((self._whole, thrust, *torque, self.pushes))
-        stride.evaluate()
-        if self.contacts and self._held.unsound(stride):
+        stride.run((self._whole, thrust, *torque, self.pushes))
+        if self.contacts and self._held.needs_svd(stride):
             self._note_dependent()
-            self._held.walk(stride)
+            self._held.step_by_svd(stride)
         if not stride.size[0] < np.inf:
             raise PlantLostError(f"its motion is not finite after {last * self.step_s:.6g} s; steps may be too long")
         self._last = stride
@@ -209,7 +211,7 @@ class Plant:
         self._state.q[:], self._state.u[:] = contacts.command(self._state.q, self._state.u)
         self._held = self._sets[contacts.label]
 
-    def _settle(self, contacts: Contacts, stride: Stride) -> None:
+    def _settle(self, contacts: Contacts, stride: StepKernel) -> None:
         """Let stops touch and lift, and what rubs stick and slip."""
         held, n_q = self._held, len(self._state.q)
         q, u = stride.path[0, :n_q], stride.path[0, n_q:]
@@ -226,7 +228,7 @@ def _place(devices: Sequence[Device], table: Device) -> int:
     return next(i for i, device in enumerate(devices) if device is table)
 
 
-def _joined(thrusts: list[Array], stride: Stride) -> Array | bytes:
+def _joined(thrusts: list[Array], stride: StepKernel) -> Array | bytes:
     """The thrust of all devices in each step of a stride, as its kernel takes them: step after step."""
     if not thrusts:
         return stride.no_thrust

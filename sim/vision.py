@@ -10,10 +10,9 @@ import numpy as np
 
 from granite.config.devices.vision import Vision
 from granite.config.records import Array, Frame, Status, no_frame
+from granite.mrds.tolerances import SAME_TIME_S
 from granite.sim.device import SimulatedDevice
 from granite.sim.plant import Plant
-
-_SAME_TIME_S = 1e-9  #: two times closer than this are the same
 
 _OK = int(Status.OK)
 
@@ -68,7 +67,7 @@ class SimulatedVision(SimulatedDevice):
                 self._frame = Frame(t, self._frame.number + 1, _OK, self._plant.q[self._q])
             return self._frame
         arrived = self._under_way
-        while arrived and arrived[0][0] <= t + _SAME_TIME_S:
+        while arrived and arrived[0][0] <= t + SAME_TIME_S:
             _, exposed, pose = arrived.popleft()
             self._frame = Frame(exposed, self._frame.number + 1, _OK, pose)
         return self._frame
@@ -84,7 +83,7 @@ def exposures(vision: Vision, step_s: float, rng: np.random.Generator) -> Iterat
         chance, late = rng.random((2, block))
         error = deviation * rng.standard_normal((block, 3))
         lost = chance < errors.dropout_probability
-        step = np.ceil((t - _SAME_TIME_S) / step_s)
+        step = np.ceil((t - SAME_TIME_S) / step_s)
         arrival = t + vision.latency_s + errors.latency_jitter_s * (2.0 * late - 1.0)
         columns: tuple[Array, ...] = (lost, step.astype(int), t, step * step_s - t, arrival, error)
         yield from map(Exposure._make, zip(*(column.tolist() for column in columns), strict=True))

@@ -7,9 +7,7 @@ import numpy as np
 from granite.config.devices.grips import Grips
 from granite.config.records import Array
 from granite.config.testbed import Testbed
-
-#: a tick this close before a hold belongs to it [s]
-_SAME_TIME_S = 1e-9
+from granite.mrds.tolerances import SAME_TIME_S
 
 
 class Holds:
@@ -23,7 +21,7 @@ class Holds:
 
     def at(self, t: float) -> tuple[Array, ...]:
         """The set points of `bed.direct_actuators` at time t, which must not go back."""
-        while self._now + 1 < len(self._from) and self._from[self._now + 1] <= t + _SAME_TIME_S:
+        while self._now + 1 < len(self._from) and self._from[self._now + 1] <= t + SAME_TIME_S:
             self._now += 1
         return self._direct[self._now]
 

@@ -83,7 +83,7 @@ class KalmanEstimator:
             ages.append(t - frame.t)
         for joint in self._joints:
             frame = frames[joint.sensor]
-            if frame.number > joint.number:
+            if frame.number > joint.number and _finite(frame.values):
                 joint.take(frame, self._x)
             if not joint.number:
                 ready = False
@@ -151,7 +151,7 @@ class _JointReading:
         self._extra, self._n_extra = slice(first, first + n_extra * len(known)), n_extra
 
     def take(self, frame: Frame, x: Array) -> None:
-        """Note the frame; begin at the first one, the rate filters settled. One that is not finite ends the run."""
+        """Note the frame; begin at the first one, the rate filters settled."""
         if self.number == 0:
             angles, rates = (values[self._places] for values in np.split(frame.values, 2))
             x[self._angles], x[self._rates] = angles, rates

@@ -14,9 +14,7 @@ import numpy as np
 
 from granite.config.records import Array
 from granite.controllers.trajectories.minimum_jerk import MinimumJerk
-
-#: this much before the end is the end [s]
-_SAME_TIME_S = 1e-9
+from granite.mrds.tolerances import SAME_TIME_S
 
 
 class Leg(NamedTuple):
@@ -41,7 +39,7 @@ class WaypointPath:
             t, here = t + leg.duration_s + leg.hold_s, there
         if not legs:
             self._begins, self._segments = [0.0], [MinimumJerk(start, start, 0.0, 1.0)]
-        self._end = t - _SAME_TIME_S if legs else inf
+        self._end = t - SAME_TIME_S if legs else inf
 
     def at(self, t: float) -> tuple[Array, Array, Array, bool]:
         """Position, rate and acceleration at time t since the start, and whether the last hold is over."""

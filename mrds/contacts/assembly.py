@@ -1,15 +1,16 @@
-"""The functions of one contact set, symbolically: the modular level of every module around the global level.
+"""The functions of one contact set, in symbols: the modular level of every module around the global level.
 
-Modules are called one by one through functions of their own (`mrds.operational`), and modules that differ only in name
-and placement share one; the global level (`mrds.joined`) is a function of what they show. Vectors of the whole system
-are those of its modules, one after the other. What is done to the contacts from outside, their `drive`, is the free
-force, the velocity and acceleration along the constrained modes, and the two gains of the drift feedback.
+Modules are called one by one through functions of their own (`mrds.contacts.operational`), and modules that differ only
+in name and placement share one; the global level (`mrds.contacts.global_level`) is a function of their outputs. Vectors
+of the whole system are those of its modules, one after the other. The `drive` of the contacts is the free force, the
+prescribed velocity and acceleration along the constrained modes, and the two gains of Baumgarte stabilisation.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from enum import Enum, auto
 from functools import cached_property, lru_cache
 from itertools import accumulate
 from typing import TypeVar
@@ -20,31 +21,51 @@ from granite.config.contacts import Contact
 from granite.config.coordinates import positions, velocities
 from granite.config.modules import Module, Point
 from granite.mrds.contacts.friction import form
-from granite.mrds.joined import Joined, Shown
-from granite.mrds.operational import (
+from granite.mrds.contacts.global_level import GlobalLevel, ModuleSymbols
+from granite.mrds.contacts.operational import (
     Leaf,
     base_pose,
     hub_function,
+    hub_impulse_function,
     leaf_functions,
+    leaf_impulse_functions,
     pose_function,
-    still_hub_function,
-    still_leaf_functions,
 )
+from granite.mrds.integrators import rk4
+from granite.mrds.tolerances import NEWTON_GAP
 from granite.mrds.tree import Tree
 
 Symbol = TypeVar("Symbol", ca.SX, ca.MX)
-#: a module with this many contacts is a hub, if what it is joined to can resist each of them
-MANY = 2
-#: one step of Newton's method leaves less than this, or the pose was not near one that fits [m, rad]
-NEARLY_CLOSED = 1e-6
-#: what is asked of the modules: how they move, what impulses do to them, or only where they are
-MOVING, PUSHED, SEEN = "moving", "pushed", "seen"
+#: outputs of the modules by name, module by module
+Outputs = dict[str, dict[str, ca.MX]]
+#: a module with this many contacts is a hub, if each of its neighbours has enough freedom to resist
+MIN_HUB_CONTACTS = 2
 #: outputs of a leaf that stay at the modular level
-INNER = ("kept",)
+LOCAL_OUTPUTS = ("factors",)
+
+
+class Terms(Enum):
+    """Which terms of the modules a function needs."""
+
+    DYNAMICS = auto()  #: kinematics, inertia and forces
+    IMPULSE = auto()  #: kinematics and inertia
+    KINEMATICS = auto()
 
 
 class Assembly:
-    """Functions of the modules under one contact set. `hubs` of them are solved for beside the forces."""
+    """Functions of the modules under one contact set.
+
+    Parameters
+    ----------
+    modules, contacts
+        All modules, and the closed contacts.
+    planar
+        Whether twists have 3 rows, not 6.
+    hubs
+        Modules whose accelerations are solved for beside the contact forces; all others are eliminated.
+    slipping
+        Closed contacts that slide under friction.
+    """
 
     def __init__(
         self,
@@ -56,79 +77,44 @@ class Assembly:
     ) -> None:
         self._modules, self._hubs = modules, hubs
         self._points, self._planar = {name: _points_of(module, contacts) for name, module in modules.items()}, planar
-        self._shown = {
-            name: _shown(self._function(name, MOVING), points, name in hubs) for name, points in self._points.items()
+        self._symbols = {
+            name: _symbols(self._function(name, Terms.DYNAMICS), points, name in hubs)
+            for name, points in self._points.items()
         }
-        self.joined = Joined(self._shown, contacts, planar, slipping)
+        self.level = GlobalLevel(self._symbols, contacts, planar, slipping)
         self._n_q = [len(positions(m)) for m in modules.values()]
         self._n_u = [len(velocities(m)) for m in modules.values()]
 
     @cached_property
+    def accelerate(self) -> ca.Function:
+        """(q, u, force) -> u', constraint forces, independence: without a drive, whose terms then cost nothing."""
+        x = self._state()
+        return ca.Function("accelerate", x, self._accelerated(self._undriven_level, x, []))
+
+    @cached_property
     def driven(self) -> ca.Function:
-        """(q, u, force, drive) -> u', holding forces, independence (-1 where a contact that slips jams)."""
-        x, drive = self._state(), self._drive()
-        return ca.Function("driven", [*x, *drive], self._driven([*x, *drive], ca.MX.zeros(self.joined.n_held)))
+        """(q, u, force, drive, displacement) -> u', constraint forces, independence.
 
-    @cached_property
-    def driven_at(self) -> ca.Function:
-        """(q, u, force, drive, place) -> the same where contacts are moved: their gaps count from that place."""
-        x, drive, place = self._state(), self._drive(), self._somewhere()
-        return ca.Function("driven_at", [*x, *drive, place], self._driven([*x, *drive], place))
-
-    def _driven(self, given: list[ca.MX], place: ca.MX) -> list[ca.MX]:
-        """u', holding forces, independence."""
-        return self._accelerated(self._driven_level, given[:3], [*given[3:], *self._placed(place)])
-
-    def _accelerated(self, level: ca.Function, x: list[ca.MX], drive: list[ca.MX]) -> list[ca.MX]:
-        """u', holding forces, independence, as a global level has it."""
-        shown = self._modular(*x)
-        force, independence, of_hubs, *pushes = level.call([*self._facts(shown), *drive])
-        return [self._moved(shown, of_hubs, pushes, MOVING), force, independence]
-
-    @cached_property
-    def _driven_level(self) -> ca.Function:
-        """What holds the contacts while something is done to them from outside."""
-        drive = [*self.joined.drive, *self._placed(self.joined.place)]
-        outputs, wrenches = self._holding()
-        return self._level("driven_level", drive, outputs, wrenches)
-
-    @cached_property
-    def _left_alone_level(self) -> ca.Function:
-        """The same while nothing is: all that the drive would do costs nothing."""
-        drive = [*self.joined.drive, self.joined.place]
-        outputs, wrenches = self._holding()
-        quiet = ca.substitute([*outputs, *wrenches.values()], drive, [ca.SX.zeros(*d.shape) for d in drive])
-        parts = dict(zip(wrenches, quiet[len(outputs) :], strict=True))
-        return self._level("left_alone_level", [], quiet[: len(outputs)], parts)
-
-    def _holding(self) -> tuple[list[ca.SX], dict[str, ca.SX]]:
-        """Holding forces, independence and accelerations of the hubs; the wrenches of all contacts on each module."""
-        joined = self.joined
-        held, free_force = joined.held_by_friction(joined.solve(joined.turned_demand(), joined.net_force()))
-        free = joined.free_wrenches(free_force)
-        wrenches = {n: w + free[n] for n, w in joined.held_wrenches(held.force).items()}
-        return [held.force, held.independence, held.acceleration], wrenches
+        Independence is -1 where a contact that slides jams.
+        """
+        x, drive, displacement = self._state(), self._drive(), self._displacement()
+        outputs = self._accelerated(self._driven_level, x, [*drive, *self._if_moved(displacement)])
+        return ca.Function("driven", [*x, *drive, displacement], outputs)
 
     @cached_property
     def correct(self) -> ca.Function:
-        """(q, y) -> the change of u that changes the constrained velocities by y, smallest in the metric of the masses;
-        the impulses that make it; independence."""
-        (q, u, _), y = self._state(), ca.MX.sym("y", self.joined.n_held)
-        return ca.Function("correct", [q, y], self._corrected(self._modular(q, ca.MX.zeros(*u.shape), of=PUSHED), y))
+        """(q, y) -> the change of u that changes the constrained velocities by y, smallest in the metric of the mass
+        matrix; its impulses; independence."""
+        (q, u, _), y = self._state(), ca.MX.sym("y", self.level.n_held)
+        outputs = self._modular(q, ca.MX.zeros(*u.shape), terms=Terms.IMPULSE)
+        return ca.Function("correct", [q, y], self._corrected(outputs, y))
 
     @cached_property
     def errors(self) -> ca.Function:
-        """(q, u, velocity) -> gap, slip."""
-        (q, u, _), velocity = self._state(), ca.MX.sym("xd_c", self.joined.n_held)
-        still = ca.MX.zeros(self.joined.n_held)
-        return ca.Function("errors", [q, u, velocity], self._errors(self._modular(q, u, of=SEEN), velocity, still))
-
-    @cached_property
-    def errors_at(self) -> ca.Function:
-        """(q, u, velocity, place) -> gap, slip where contacts are moved."""
-        (q, u, _), velocity, place = self._state(), ca.MX.sym("xd_c", self.joined.n_held), self._somewhere()
-        errors = self._errors(self._modular(q, u, of=SEEN), velocity, place)
-        return ca.Function("errors_at", [q, u, velocity, place], errors)
+        """(q, u, velocity, displacement) -> gap, slip."""
+        (q, u, _), velocity, displacement = self._state(), ca.MX.sym("xd_c", self.level.n_held), self._displacement()
+        errors = self._errors(self._modular(q, u, terms=Terms.KINEMATICS), velocity, displacement)
+        return ca.Function("errors", [q, u, velocity, displacement], errors)
 
     @cached_property
     def rate(self) -> ca.Function:
@@ -139,202 +125,231 @@ class Assembly:
 
     @cached_property
     def normalised(self) -> ca.Function:
-        """q with every quaternion at unit length again."""
+        """q -> q with every quaternion normalised."""
         q = self._state()[0]
         parts = zip(self._modules.values(), self._split(q, self._n_q), strict=True)
         return ca.Function("normalised", [q], [ca.vertcat(*(_normalised(_anonymous(m))(x) for m, x in parts))])
 
-    def accelerate(self) -> ca.Function:
-        """(q, u, force) -> u', holding forces, independence: nothing is done to the contacts from outside."""
-        return self._left_alone
+    @cached_property
+    def loads(self) -> ca.Function:
+        """(q, u, free force, constraint forces) -> wrench by E on P of each contact, at P in world axes; power."""
+        (q, u, _), level = self._state(), self.level
+        held = ca.SX.sym("F_c", level.n_held)
+        outputs = [level.contact_wrenches(held), level.contact_power(held)]
+        function = self._level_function("loads_level", [level.free_force, held], outputs)
+        free_force, force = ca.MX.sym("F_u", level.n_free), ca.MX.sym("F_c", level.n_held)
+        inputs = self._level_inputs(self._modular(q, u))
+        return ca.Function("loads", [q, u, free_force, force], function.call([*inputs, free_force, force]))
 
     @cached_property
-    def _left_alone(self) -> ca.Function:
-        x = self._state()
-        return ca.Function("accelerate", x, self._accelerated(self._left_alone_level, x, []))
+    def grasp_matrices(self) -> ca.Function:
+        """q -> for every module the matrix from its twist, with frozen joints, to the constrained velocities."""
+        (q, u, _), kinematics = self._state(), Terms.KINEMATICS
+        matrices = [self.level.grasp_matrix(name) for name in self._modules]
+        function = self._level_function("grasp_level", [], matrices, terms=kinematics)
+        inputs = self._level_inputs(self._modular(q, ca.MX.zeros(*u.shape), terms=kinematics), kinematics)
+        return ca.Function("grasp_matrices", [q], function.call(inputs))
 
-    @cached_property
-    def borne(self) -> ca.Function:
-        """(q, u, free force, holding forces) -> wrench by E on P of each contact, at P in world axes; power of all."""
-        (q, u, _), joined = self._state(), self.joined
-        held = ca.SX.sym("F_c", joined.n_held)
-        outputs = [joined.contact_wrenches(held), joined.contact_power(held)]
-        level = self._level("borne_level", [joined.free_force, held], outputs)
-        free_force, force = ca.MX.sym("F_u", joined.n_free), ca.MX.sym("F_c", joined.n_held)
-        facts = self._facts(self._modular(q, u))
-        return ca.Function("borne", [q, u, free_force, force], level.call([*facts, free_force, force]))
+    def dense(self) -> ca.Function:
+        """(q, u, force, drive, displacement) -> M, f, A, y of M u' = f + A^T F_c and A u' = y; all modules are hubs.
 
-    @cached_property
-    def grasps(self) -> ca.Function:
-        """q -> for every module the matrix from its twist, frozen in its pose, to the constrained velocities."""
-        q, u, _ = self._state()
-        level = self._level("grasp_level", [], [self.joined.grasp_matrix(name) for name in self._modules], of=SEEN)
-        facts = self._facts(self._modular(q, ca.MX.zeros(*u.shape), of=SEEN), SEEN)
-        return ca.Function("grasps", [q], level.call(facts))
+        Further columns of f and y belong to a unit of friction of each sliding contact.
+        """
+        level = self.level
+        outputs = [level.mass_matrix(), level.net_force(), level.constraint_matrix(), level.constraint_rhs()]
+        function = self._level_function("dense_level", [*level.drive, *self._if_moved(level.displacement)], outputs)
+        x, drive, displacement = self._state(), self._drive(), self._displacement()
+        inputs = [*self._level_inputs(self._modular(*x)), *drive, *self._if_moved(displacement)]
+        return ca.Function("dense", [*x, *drive, displacement], function.call(inputs))
 
     def rk4(self, name: str, project: bool) -> ca.Function:
-        """(q, u, force, h) -> q, u after h, independence: nothing is done to the contacts from outside."""
-        still, h = ca.MX.zeros(self.joined.n_held), ca.MX.sym("h")
-        x = self._state()
-        outputs = self._rk4(x, h, lambda column, at: self._left_alone.call(at), (still, still) if project else None)
-        return ca.Function(name, [*x, h], outputs)
+        """(q, u, force, h) -> q, u after h, independence: without a drive."""
+        zero, h = ca.MX.zeros(self.level.n_held), ca.MX.sym("h")
+        q, u, force = self._state()
+
+        def accelerate(at_q: ca.MX, at_u: ca.MX, part: float) -> list[ca.MX]:
+            return list(self.accelerate.call([at_q, at_u, force]))
+
+        outputs = self._rk4(q, u, h, accelerate, (zero, zero) if project else None)
+        return ca.Function(name, [q, u, force, h], outputs)
 
     def rk4_driven(self, name: str, project: bool) -> ca.Function:
-        """(q, u, force, h, drive, place) -> q, u after h, independence.
+        """(q, u, force, h, drive, displacement) -> q, u after h, independence.
 
-        What is done to the contacts comes in three columns: at the start, in the middle and at the end of the step.
+        The drive has three columns: at the start, in the middle and at the end of the step.
         """
-        x, (*drive, feedback), h = self._state(), self._drive(3), ca.MX.sym("h")
-        place = ca.MX.sym("x_c", self.joined.n_held, 3)
+        (q, u, force), (*drive, feedback), h = self._state(), self._drive(3), ca.MX.sym("h")
+        displacement = ca.MX.sym("x_c", self.level.n_held, 3)
 
-        def driven(column: int, at: list[ca.MX]) -> list[ca.MX]:
-            return self.driven_at.call([*at, *(d[:, column] for d in drive), feedback, place[:, column]])
+        def accelerate(at_q: ca.MX, at_u: ca.MX, part: float) -> list[ca.MX]:
+            now = round(2 * part)
+            columns = (d[:, now] for d in drive)
+            return list(self.driven.call([at_q, at_u, force, *columns, feedback, displacement[:, now]]))
 
-        outputs = self._rk4(x, h, driven, (drive[1][:, 2], place[:, 2]) if project else None)
-        return ca.Function(name, [*x, h, *drive, feedback, place], outputs)
+        outputs = self._rk4(q, u, h, accelerate, (drive[1][:, 2], displacement[:, 2]) if project else None)
+        return ca.Function(name, [q, u, force, h, *drive, feedback, displacement], outputs)
 
     def _rk4(
         self,
-        x: list[ca.MX],
+        q: ca.MX,
+        u: ca.MX,
         h: ca.MX,
-        accelerate: Callable[[int, list[ca.MX]], list[ca.MX]],
+        accelerate: Callable[[ca.MX, ca.MX, float], list[ca.MX]],
         project: tuple[ca.MX, ca.MX] | None,
     ) -> list[ca.MX]:
-        """q, u, independence after four stages, put back to a velocity and a place if there are such."""
-        q, u, force = x
-        rates: list[tuple[ca.MX, ca.MX]] = []
-        independence = ca.MX(1)
-        for column, part in ((0, 0.0), (1, 0.5), (1, 0.5), (2, 1.0)):
-            at_q, at_u = (q, u) if not rates else (q + part * h * rates[-1][0], u + part * h * rates[-1][1])
-            u_dot, _, least = accelerate(column, [at_q, at_u, force])
-            rates.append((self.rate(at_q, at_u), u_dot))
-            independence = ca.fmin(independence, least)
-        q_after, u_after = (
-            x + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
-            for x, (k1, k2, k3, k4) in zip((q, u), zip(*rates, strict=True), strict=True)
-        )
-        q_after = self.normalised(q_after)
+        """q, u, independence after a step, projected to a prescribed velocity and displacement if these are given."""
+        n_q, independence = q.shape[0], [ca.MX(1)]
+
+        def rate(x: ca.MX, part: float) -> ca.MX:
+            at_q, at_u = x[:n_q], x[n_q:]
+            u_dot, _, least = accelerate(at_q, at_u, part)
+            independence.append(least)
+            return ca.vertcat(self.rate(at_q, at_u), u_dot)
+
+        after = rk4(rate, ca.vertcat(q, u), h)
+        q, u = self.normalised(after[:n_q]), after[n_q:]
         if project:
-            q_after, u_after, least = self.projected(q_after, u_after, *project)
-            independence = ca.fmin(independence, least)
-        return [q_after, u_after, independence]
+            q, u, least = self.project(q, u, *project)
+            independence.append(least)
+        least = independence[0]
+        for another in independence[1:]:
+            least = ca.fmin(least, another)
+        return [q, u, least]
 
-    def dense(self) -> ca.Function:
-        """(q, u, force, drive, place) -> M, f, A, y of M u' = f + A^T F_c and A u' = y. Only where all are hubs.
-
-        More columns of f and y are what a unit of friction adds, for each contact that slips.
-        """
-        joined = self.joined
-        outputs = [joined.mass_matrix(), joined.net_force(), joined.constraint_matrix(), joined.demand()]
-        level = self._level("dense_level", [*joined.drive, *self._placed(joined.place)], outputs)
-        x, drive, place = self._state(), self._drive(), self._somewhere()
-        facts = [*self._facts(self._modular(*x)), *drive, *self._placed(place)]
-        return ca.Function("dense", [*x, *drive, place], level.call(facts))
-
-    def projected(self, q: ca.MX, u: ca.MX, velocity: ca.MX, place: ca.MX | None = None) -> tuple[ca.MX, ca.MX, ca.MX]:
-        """One Newton step onto the pose, which squares an error that one step of integration left; then the velocity,
-        in which the constraints are linear. Independence is zero where the pose is not closed by that."""
-        shown, place = self._modular(q, u, of=PUSHED), ca.MX.zeros(self.joined.n_held) if place is None else place
-        change, _, least = self._corrected(shown, -self._errors(shown, velocity, place)[0])
+    def project(self, q: ca.MX, u: ca.MX, velocity: ca.MX, displacement: ca.MX) -> tuple[ca.MX, ca.MX, ca.MX]:
+        """One Newton step of the pose, which squares the error of an integration step; then the velocity, in which the
+        constraints are linear. Independence is zero where the pose does not satisfy the constraints afterwards."""
+        outputs = self._modular(q, u, terms=Terms.IMPULSE)
+        change, _, least = self._corrected(outputs, -self._errors(outputs, velocity, displacement)[0])
         q = self.normalised(q + self.rate(q, change))
-        shown = self._modular(q, u, of=PUSHED)
-        gap, slip = self._errors(shown, velocity, place)
-        change, _, least_there = self._corrected(shown, -slip)
-        closed = ca.mmax(ca.fabs(gap)) < NEARLY_CLOSED if self.joined.n_held else ca.MX(1)
+        outputs = self._modular(q, u, terms=Terms.IMPULSE)
+        gap, slip = self._errors(outputs, velocity, displacement)
+        change, _, least_there = self._corrected(outputs, -slip)
+        closed = ca.mmax(ca.fabs(gap)) < NEWTON_GAP if self.level.n_held else ca.MX(1)
         return q, u + change, ca.if_else(closed, ca.fmin(least, least_there), 0)
 
-    def _errors(self, shown: dict[str, dict[str, ca.MX]], velocity: ca.MX, place: ca.MX) -> list[ca.MX]:
-        """Gap and slip."""
-        return list(self._error_level.call([*self._facts(shown, SEEN), velocity, *self._placed(place)]))
+    def _accelerated(self, level: ca.Function, x: list[ca.MX], drive: list[ca.MX]) -> list[ca.MX]:
+        """u', constraint forces, independence, by a function of the global level."""
+        outputs = self._modular(*x)
+        force, independence, of_hubs, *wrenches = level.call([*self._level_inputs(outputs), *drive])
+        return [self._back_substituted(outputs, of_hubs, wrenches, Terms.DYNAMICS), force, independence]
 
-    def _corrected(self, shown: dict[str, dict[str, ca.MX]], y: ca.MX) -> list[ca.MX]:
+    def _errors(self, outputs: Outputs, velocity: ca.MX, displacement: ca.MX) -> list[ca.MX]:
+        """Gap and slip."""
+        inputs = self._level_inputs(outputs, Terms.KINEMATICS)
+        return list(self._error_level.call([*inputs, velocity, *self._if_moved(displacement)]))
+
+    def _corrected(self, outputs: Outputs, y: ca.MX) -> list[ca.MX]:
         """Change of u, impulses, independence."""
-        impulse, independence, of_hubs, *pushes = self._correction_level.call([*self._facts(shown, PUSHED), y])
-        return [self._moved(shown, of_hubs, pushes, PUSHED), impulse, independence]
+        inputs = self._level_inputs(outputs, Terms.IMPULSE)
+        impulse, independence, of_hubs, *wrenches = self._correction_level.call([*inputs, y])
+        return [self._back_substituted(outputs, of_hubs, wrenches, Terms.IMPULSE), impulse, independence]
+
+    @cached_property
+    def _driven_level(self) -> ca.Function:
+        """Constraint forces under a drive."""
+        drive = [*self.level.drive, *self._if_moved(self.level.displacement)]
+        outputs, wrenches = self._solution()
+        return self._level_function("driven_level", drive, outputs, wrenches)
+
+    @cached_property
+    def _undriven_level(self) -> ca.Function:
+        """The same with a drive of zero, substituted so that its terms vanish."""
+        drive = [*self.level.drive, self.level.displacement]
+        outputs, wrenches = self._solution()
+        undriven = ca.substitute([*outputs, *wrenches.values()], drive, [ca.SX.zeros(*d.shape) for d in drive])
+        parts = dict(zip(wrenches, undriven[len(outputs) :], strict=True))
+        return self._level_function("undriven_level", [], undriven[: len(outputs)], parts)
+
+    def _solution(self) -> tuple[list[ca.SX], dict[str, ca.SX]]:
+        """Constraint forces, independence and accelerations of the hubs; wrenches of all contacts on each module."""
+        level = self.level
+        solution, free_force = level.with_friction(level.solve(level.rotated_constraint_rhs(), level.net_force()))
+        free = level.free_wrenches(free_force)
+        wrenches = {n: w + free[n] for n, w in level.held_wrenches(solution.force).items()}
+        return [solution.force, solution.independence, solution.acceleration], wrenches
 
     @cached_property
     def _error_level(self) -> ca.Function:
-        joined = self.joined
-        extra = [joined.velocity, *self._placed(joined.place)]
-        return self._level("error_level", extra, [joined.gap, joined.slip], of=SEEN)
+        level = self.level
+        extra = [level.velocity, *self._if_moved(level.displacement)]
+        return self._level_function("error_level", extra, [level.gap, level.slip], terms=Terms.KINEMATICS)
 
     @cached_property
     def _correction_level(self) -> ca.Function:
-        joined, y = self.joined, ca.SX.sym("y", self.joined.n_held)
-        held = joined.solve(joined.turn @ y, ca.SX.zeros(joined.net_force().shape[0]))
-        outputs = [held.force, held.independence, held.acceleration]
-        return self._level("correction_level", [y], outputs, joined.held_wrenches(held.force), PUSHED)
+        level, y = self.level, ca.SX.sym("y", self.level.n_held)
+        solution = level.solve(level.rotation @ y, ca.SX.zeros(level.net_force().shape[0]))
+        outputs = [solution.force, solution.independence, solution.acceleration]
+        wrenches = level.held_wrenches(solution.force)
+        return self._level_function("correction_level", [y], outputs, wrenches, Terms.IMPULSE)
 
     def _state(self) -> list[ca.MX]:
         """q, u and force."""
         return [ca.MX.sym("q", sum(self._n_q)), ca.MX.sym("u", sum(self._n_u)), ca.MX.sym("force", sum(self._n_u))]
 
     def _drive(self, columns: int = 1) -> list[ca.MX]:
-        """Free force, velocity and prescribed acceleration, feedback."""
-        n_held, n_free = self.joined.n_held, self.joined.n_free
+        """Free force, prescribed velocity and acceleration, gains."""
+        n_held, n_free = self.level.n_held, self.level.n_free
         sizes = {"F_u": n_free, "xd_c": n_held, "xdd_c": n_held}
         return [*(ca.MX.sym(name, n, columns) for name, n in sizes.items()), ca.MX.sym("feedback", 2)]
 
-    def _somewhere(self) -> ca.MX:
-        return ca.MX.sym("x_c", self.joined.n_held)
+    def _displacement(self) -> ca.MX:
+        return ca.MX.sym("x_c", self.level.n_held)
 
-    def _placed(self, place: Symbol) -> list[Symbol]:
-        """The place, for the levels of a set in which a contact is moved: the others do not ask for it."""
-        return [place] if self.joined.is_moved else []
+    def _if_moved(self, displacement: Symbol) -> list[Symbol]:
+        """The displacement, if a contact of the set has a prescribed motion: otherwise no level has this input."""
+        return [displacement] if self.level.has_motion else []
 
-    def _function(self, name: str, of: str) -> ca.Function:
-        """What a module shows."""
+    def _function(self, name: str, terms: Terms) -> ca.Function:
+        """The function of a module at the modular level."""
         module = _anonymous(self._modules[name]), self._points[name], self._planar
-        if of == SEEN:
+        if terms is Terms.KINEMATICS:
             return _pose_function(*module)
-        return _hub_function(*module, of) if name in self._hubs else _leaf(*module, of).shows
+        return _hub_function(*module, terms) if name in self._hubs else _leaf(*module, terms).eliminate
 
-    def _moves(self, name: str, of: str) -> ca.Function:
-        """How a leaf moves once its wrenches are known."""
-        return _leaf(_anonymous(self._modules[name]), self._points[name], self._planar, of).moves
+    def _back_substitution(self, name: str, terms: Terms) -> ca.Function:
+        return _leaf(_anonymous(self._modules[name]), self._points[name], self._planar, terms).back_substitute
 
-    def _modular(
-        self, q: ca.MX, u: ca.MX, force: ca.MX | None = None, *, of: str = MOVING
-    ) -> dict[str, dict[str, ca.MX]]:
-        """What every module shows, by name of output."""
+    def _modular(self, q: ca.MX, u: ca.MX, force: ca.MX | None = None, *, terms: Terms = Terms.DYNAMICS) -> Outputs:
+        """Outputs of every module at the modular level."""
         force = ca.MX.zeros(*u.shape) if force is None else force
         parts = self._split(q, self._n_q), self._split(u, self._n_u), self._split(force, self._n_u)
-        shown = {}
+        outputs = {}
         for (name, module), *x in zip(self._modules.items(), *parts, strict=True):
-            function = self._function(name, of)
-            shown[name] = dict(zip(function.name_out(), function.call([*x, base_pose(module)]), strict=True))
-        return shown
+            function = self._function(name, terms)
+            outputs[name] = dict(zip(function.name_out(), function.call([*x, base_pose(module)]), strict=True))
+        return outputs
 
-    def _level(
+    def _level_function(
         self,
         name: str,
         extra: list[ca.SX],
         outputs: list[ca.SX],
         wrenches: dict[str, ca.SX] | None = None,
-        of: str = MOVING,
+        terms: Terms = Terms.DYNAMICS,
     ) -> ca.Function:
-        """A function of the global level: (what the modules show, extra) -> outputs, wrenches on the leaves."""
-        pushes = [w for module, w in (wrenches or {}).items() if module not in self._hubs]
-        inputs = self._facts({module: s.symbols for module, s in self._shown.items()}, of)
-        return ca.Function(name, [*inputs, *extra], [ca.densify(x) for x in (*outputs, *pushes)], {"cse": True})
+        """A function of the global level: (outputs of the modules, extra) -> outputs, wrenches on the leaves."""
+        on_leaves = [w for module, w in (wrenches or {}).items() if module not in self._hubs]
+        inputs = self._level_inputs({module: s.symbols for module, s in self._symbols.items()}, terms)
+        return ca.Function(name, [*inputs, *extra], [ca.densify(x) for x in (*outputs, *on_leaves)], {"cse": True})
 
-    def _facts(self, shown: dict[str, dict[str, Symbol]], of: str = MOVING) -> list[Symbol]:
-        """What the modules show, as a global level takes it."""
+    def _level_inputs(self, outputs: dict[str, dict[str, Symbol]], terms: Terms = Terms.DYNAMICS) -> list[Symbol]:
+        """Outputs of the modules in the order in which a function of the global level takes them."""
         return [
-            outputs[name]
-            for module, outputs in shown.items()
-            for name in self._function(module, of).name_out()
-            if name not in INNER
+            of_module[name]
+            for module, of_module in outputs.items()
+            for name in self._function(module, terms).name_out()
+            if name not in LOCAL_OUTPUTS
         ]
 
-    def _moved(self, shown: dict[str, dict[str, ca.MX]], of_hubs: ca.MX, pushes: list[ca.MX], of: str) -> ca.MX:
-        """Leaves move by the wrenches on them; what hubs do is known already."""
-        hubs = iter(self._split(of_hubs, [n for m, n in zip(shown, self._n_u, strict=True) if m in self._hubs]))
-        wrench = iter(pushes)
+    def _back_substituted(self, outputs: Outputs, of_hubs: ca.MX, wrenches: list[ca.MX], terms: Terms) -> ca.MX:
+        """u' of all modules: of leaves by back-substitution of the wrenches on them, of hubs as solved."""
+        hubs = iter(self._split(of_hubs, [n for m, n in zip(outputs, self._n_u, strict=True) if m in self._hubs]))
+        wrench = iter(wrenches)
         return ca.vertcat(
             *(
-                next(hubs) if name in self._hubs else self._moves(name, of)(s["kept"], next(wrench))
-                for name, s in shown.items()
+                next(hubs) if name in self._hubs else self._back_substitution(name, terms)(o["factors"], next(wrench))
+                for name, o in outputs.items()
             )
         )
 
@@ -346,13 +361,17 @@ class Assembly:
 def hubs(
     modules: dict[str, Module], contacts: tuple[Contact, ...], planar: bool, slipping: frozenset[str] = frozenset()
 ) -> set[str]:
-    """Modules with many contacts, each to a module with enough freedom to resist all that it holds by itself."""
+    """Modules with many contacts, each to a module with enough freedom to resist all of its own constraints.
+
+    Such a module is kept as a hub because eliminating it would couple the contacts of all its neighbours. The condition
+    on the neighbours keeps S positive definite: each of its constraints is resisted by a leaf that can move.
+    """
     count = Counter(name for c in contacts for name in {c.first.module, c.second.module})
     load: Counter[str] = Counter()
     for contact in contacts:
         for name in {contact.first.module, contact.second.module}:
             load[name] += form(contact, contact.name in slipping).n_held(contact.parameters, planar)
-    crowded = {name for name in modules if count[name] >= MANY}
+    crowded = {name for name in modules if count[name] >= MIN_HUB_CONTACTS}
 
     def resisted(contact: Contact, hub: str) -> bool:
         other = contact.second.module if contact.first.module == hub else contact.first.module
@@ -368,24 +387,27 @@ def _points_of(module: Module, contacts: tuple[Contact, ...]) -> tuple[Point, ..
     return tuple(p for p in module.points if p.name in used)
 
 
-def _shown(function: ca.Function, points: tuple[Point, ...], is_hub: bool) -> Shown:
-    symbols = {name: ca.SX.sym(name, *function.size_out(name)) for name in function.name_out() if name not in INNER}
-    return Shown(tuple(p.name for p in points), is_hub, symbols)
+def _symbols(function: ca.Function, points: tuple[Point, ...], is_hub: bool) -> ModuleSymbols:
+    outputs = [name for name in function.name_out() if name not in LOCAL_OUTPUTS]
+    symbols = {name: ca.SX.sym(name, *function.size_out(name)) for name in outputs}
+    return ModuleSymbols(tuple(p.name for p in points), is_hub, symbols)
 
 
 def _anonymous(module: Module) -> Module:
-    """The module without name and placement: those that are then equal share one function."""
+    """The module without name and placement: modules that are then equal share one function."""
     return module.model_copy(update={"name": "module", "placement_m": (0.0, 0.0), "placement_rad": (0.0, 0.0, 0.0)})
 
 
 @lru_cache(maxsize=256)
-def _leaf(module: Module, points: tuple[Point, ...], planar: bool, of: str) -> Leaf:
-    return {MOVING: leaf_functions, PUSHED: still_leaf_functions}[of](module, points, planar)
+def _leaf(module: Module, points: tuple[Point, ...], planar: bool, terms: Terms) -> Leaf:
+    functions = {Terms.DYNAMICS: leaf_functions, Terms.IMPULSE: leaf_impulse_functions}
+    return functions[terms](module, points, planar)
 
 
 @lru_cache(maxsize=256)
-def _hub_function(module: Module, points: tuple[Point, ...], planar: bool, of: str) -> ca.Function:
-    return {MOVING: hub_function, PUSHED: still_hub_function}[of](module, points, planar)
+def _hub_function(module: Module, points: tuple[Point, ...], planar: bool, terms: Terms) -> ca.Function:
+    functions = {Terms.DYNAMICS: hub_function, Terms.IMPULSE: hub_impulse_function}
+    return functions[terms](module, points, planar)
 
 
 @lru_cache(maxsize=256)

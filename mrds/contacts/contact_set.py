@@ -1,6 +1,6 @@
-"""One contact set of a system as numbers: how it moves, how well it holds, and what taking hold does.
+"""One contact set of a system as numbers: accelerations, contact forces, constraint errors, and impulses.
 
-Letting go is choosing another set: velocities go on as they are. Taking hold is `catch`, an impulse.
+To open a contact is to use another set: velocities stay as they are. To close one is `catch`, an impulse.
 """
 
 from __future__ import annotations
@@ -13,60 +13,61 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from granite.config.contacts import Contact
-from granite.config.coordinates import velocities
+from granite.config.coordinates import positions, velocities
 from granite.config.errors import InputError, expected_one_of
 from granite.config.modules import Module
 from granite.mrds.compilation import compile_functions
 from granite.mrds.contacts.assembly import Assembly, hubs
-from granite.mrds.contacts.directions import DEPENDENT as DEPENDENT
 from granite.mrds.contacts.directions import Directions
 from granite.mrds.contacts.drive import drive_function
 from granite.mrds.contacts.friction import magnitudes_by_trial
+from granite.mrds.integrators import rk4
 from granite.mrds.kernel import Array, Kernel
+from granite.mrds.tolerances import DEPENDENT_SINE, ELIMINATION_SINE_SQUARED, NO_LEVER, PROJECTED_GAP
 
-#: sine squared above which elimination keeps enough digits; below, the forces are found by singular values
-SOUND = 1e-6
+#: gains of Baumgarte stabilisation: none
 NO_FEEDBACK = (0.0, 0.0)
-#: poses are projected until no gap is greater [m, rad]
-CLOSED = 1e-12
-#: forces with a lever shorter than this do not turn a module, per metre between them
-NO_LEVER = 1e-6
 
 
-class Motion(NamedTuple):
-    """What a contact set makes of a state."""
+class ContactSolution(NamedTuple):
+    """Accelerations and contact forces of a state."""
 
-    acceleration: Array  #: (n_u) of all modules
-    force: Array  #: holding forces of all contacts, by E on P, in their order
-    independence: float  #: sine of the least angle of a constraint to others; at most DEPENDENT: forces are not unique
+    acceleration: Array  #: (n_u) u' of all modules [m/s^2, rad/s^2]
+    force: Array  #: (n_held) constraint forces of all contacts, by E on P, in their order [N, N m]
+    #: sine of the smallest angle of a constraint to the others; at most DEPENDENT_SINE: forces are not unique
+    independence: float
 
 
 class Impulse(NamedTuple):
-    """What taking hold does."""
+    """An impulsive change of the contact set."""
 
     u: Array  #: (n_u) velocities after
-    impulse: Array  #: of all contacts, by E on P [N s, N m s]
+    impulse: Array  #: (n_held) of all contacts, by E on P [N s, N m s]
     energy_lost: float  #: [J]
 
 
 class Drive(NamedTuple):
-    """What is done to the contacts of a set from outside, in their order."""
+    """Prescribed motions of, and forces in, the contacts of a set, in their order."""
 
-    free_force: Array  #: (n_free) F_u
-    velocity: Array  #: (n_held) x'_c
-    prescribed: Array  #: (n_held) x''_c
-    place: Array  #: (n_held) x_c
+    free_force: Array  #: (n_free) F_u along the free modes [N, N m]
+    velocity: Array  #: (n_held) x'_c along the constrained modes [m/s, rad/s]
+    prescribed: Array  #: (n_held) x''_c [m/s^2, rad/s^2]
+    displacement: Array  #: (n_held) x_c [m, rad]
 
 
 class Label(NamedTuple):
-    """Which contact set it is: sets with equal labels are equal."""
+    """Identity of a contact set: sets with equal labels are equal."""
 
     closed: tuple[str, ...]
-    slipping: frozenset[str]  #: those of them that slip under friction
+    slipping: frozenset[str]  #: those of them that slide under friction
 
 
 class ContactSet:
-    """Modules with these contacts closed, compiled at first use."""
+    """Modules with these contacts closed; compiled at first use. Made by `System.contact_set`.
+
+    q (n_q) and u (n_u) are those of all modules, one after the other. Constraint forces, gaps and slips (n_held) are
+    those of the closed contacts, one after the other; `rows` has the slice of each by name.
+    """
 
     def __init__(
         self,
@@ -78,13 +79,14 @@ class ContactSet:
         self.modules, self.contacts, self.planar = modules, contacts, planar
         self.label = Label(tuple(c.name for c in contacts), slipping)
         self.assembly = Assembly(modules, contacts, planar, hubs(modules, contacts, planar, slipping), slipping)
-        joined = self.assembly.joined
-        self.n_held, self.n_free = joined.n_held, joined.n_free
+        level = self.assembly.level
+        self.n_held, self.n_free = level.n_held, level.n_free
+        self.n_q = sum(len(positions(m)) for m in modules.values())
         self.n_u = sum(len(velocities(m)) for m in modules.values())
-        #: where the holding forces of each contact stand
-        self.rows = _slices([j.n_held for j in joined.joints], [c.name for c in contacts])
-        self._still = np.zeros(self.n_held)
-        self._nothing = np.zeros(self.n_free), self._still, self._still, np.zeros(2), self._still
+        #: by contact: rows of its constraint forces
+        self.rows = _slices([k.n_held for k in level.kinematics], [c.name for c in contacts])
+        #: sizes of free force, velocity, prescribed acceleration, gains, displacement
+        self._drive_sizes = self.n_free, self.n_held, self.n_held, 2, self.n_held
 
     def accelerate(
         self,
@@ -95,50 +97,112 @@ class ContactSet:
         free_force: ArrayLike | None = None,
         velocity: ArrayLike | None = None,
         prescribed: ArrayLike | None = None,
-        place: ArrayLike | None = None,
+        displacement: ArrayLike | None = None,
         feedback: tuple[float, float] = NO_FEEDBACK,
-    ) -> Motion:
-        """Accelerations and holding forces under a generalised force.
+    ) -> ContactSolution:
+        """Accelerations and constraint forces under a generalised force.
 
-        `free_force` acts along the free modes of the contacts, by E on P (actuated contacts); `velocity` and
-        `prescribed` are the velocity and acceleration demanded along their constrained modes (kinematic excitation),
-        and `place` is where contacts with a motion are to be (all four as `drive` gives them);
-        `feedback` pulls constraint errors back: x''_c gets -feedback[0] slip - feedback[1] gap.
-        Raises `JammedError` where contacts slip and no single motion fits their friction.
+        Parameters
+        ----------
+        q, u
+            (n_q), (n_u) state.
+        force
+            (n_u) generalised force [N, N m].
+        free_force
+            (n_free) forces along the free modes, by E on P (actuated contacts) [N, N m].
+        velocity, prescribed, displacement
+            (n_held) prescribed velocity, acceleration and displacement along the constrained modes (kinematic
+            excitation), as `drive` gives them.
+        feedback
+            Gains of Baumgarte stabilisation: x''_c gets -feedback[0] slip - feedback[1] gap [1/s, 1/s^2].
+
+        Returns
+        -------
+        ContactSolution
+            u', constraint forces, and independence of the constraints.
+
+        Raises
+        ------
+        JammedError
+            Where the friction of sliding contacts has no unique solution.
         """
-        # Where a contact is to be matters to the feedback alone.
+        state = self._state(q, u, force)
+        # The displacement matters to the feedback alone.
         if free_force is None and velocity is None and prescribed is None and feedback == NO_FEEDBACK:
-            acceleration, held, independence = self._kernels["accelerate"].call(q, u, force)
-            if independence[0] > SOUND:
-                return Motion(acceleration.copy(), held.copy(), math.sqrt(independence[0]))
-        given = zip((free_force, velocity, prescribed, feedback, place), self._nothing, strict=True)
-        return self._moved(q, u, force, tuple(no if x is None else x for x, no in given))
+            solution = self._eliminated("accelerate", state)
+            if solution is not None:
+                return solution
+        return self._solved(state, self._driven_by((free_force, velocity, prescribed, feedback, displacement)))
 
     def drive(self, t: ArrayLike) -> Drive:
-        """What the configuration does to the contacts at a time [s]; one column for each of several times."""
-        at = [[x.copy() for x in self._drive_kernel.call(time)] for time in np.atleast_1d(np.asarray(t, dtype=float))]
+        """Configured motions of, and forces in, the contacts.
+
+        Parameters
+        ----------
+        t
+            Time [s], or several.
+
+        Returns
+        -------
+        Drive
+            With one column for each of several times.
+        """
+        kernel, times = self._drive_kernel, np.atleast_1d(np.asarray(t, dtype=float))
+        at = [kernel.split(kernel.run((time.tobytes(),))) for time in times]
         return Drive(*at[0]) if np.ndim(t) == 0 else Drive(*(np.stack(x, axis=1) for x in zip(*at, strict=True)))
 
     def errors(
-        self, q: ArrayLike, u: ArrayLike, velocity: ArrayLike | None = None, place: ArrayLike | None = None
+        self, q: ArrayLike, u: ArrayLike, velocity: ArrayLike | None = None, displacement: ArrayLike | None = None
     ) -> tuple[Array, Array]:
-        """Gap of the pose and slip of the velocity, for every constrained mode."""
-        given = (self._still if x is None else x for x in (velocity, place))
-        gap, slip = self._kernels["errors_at"].call(q, u, *given)
-        return gap.copy(), slip.copy()
+        """Constraint errors.
+
+        Parameters
+        ----------
+        q, u
+            (n_q), (n_u) state.
+        velocity, displacement
+            (n_held) prescribed velocity and displacement; zero if not given.
+
+        Returns
+        -------
+        tuple[Array, Array]
+            (n_held) gap of the pose [m, rad] and slip of the velocity [m/s, rad/s] along every constrained mode.
+        """
+        kernel = self._kernels["errors"]
+        prescribed = _column(velocity, self.n_held), _column(displacement, self.n_held)
+        gap, slip = kernel.split(kernel.run((*self._state(q, u), *prescribed)))
+        return gap, slip
 
     def constraint_matrix(self, q: ArrayLike) -> Array:
-        """A (n_held, n_u): slip = A u - velocity, and A^T takes holding forces to generalised ones."""
-        return self.mass_and_constraints(q)[1].copy()
+        """The constraint Jacobian A (n_held, n_u): slip = A u - velocity; A^T F_c is the generalised force."""
+        return self.mass_and_constraints(q)[1]
 
     def mass_and_constraints(self, q: ArrayLike) -> tuple[Array, Array]:
-        """M of all modules, and A."""
-        still = np.zeros(self.n_u)
-        M, _, A, _ = self._dense.call(q, still, still, *self._nothing)
-        return M.reshape(len(still), len(still)), A.reshape(self.n_held, len(still))
+        """M (n_u, n_u) of all modules, and the constraint Jacobian A (n_held, n_u)."""
+        zero = np.zeros(self.n_u)
+        M, _, A, _ = self._dense_terms(self._state(q, zero, zero), self._driven_by((None,) * 5))
+        return M, A
 
     def catch(self, q: ArrayLike, u: ArrayLike, restitution: float = 0.0) -> Impulse:
-        """Take hold: an impulse ends every slip (restitution 0), or sends it back (1: no energy is lost)."""
+        """Close the contacts by an impulse that ends every slip (restitution 0) or reverses it (1: no energy lost).
+
+        Parameters
+        ----------
+        q, u
+            (n_q), (n_u) state before; the gaps are closed already.
+        restitution
+            From 0 to 1.
+
+        Returns
+        -------
+        Impulse
+            Velocities after, impulses and energy lost.
+
+        Raises
+        ------
+        InputError
+            Where the restitution is out of its range.
+        """
         if not 0 <= restitution <= 1:
             raise InputError(f"restitution = {restitution:g}, expected a number from 0 to 1")
         before = np.asarray(u, dtype=float)
@@ -148,45 +212,92 @@ class ContactSet:
         return Impulse(before + change, impulse, float(-0.5 * (1 - restitution) * slip @ impulse))
 
     def project(
-        self, q: ArrayLike, u: ArrayLike, velocity: ArrayLike | None = None, place: ArrayLike | None = None
+        self, q: ArrayLike, u: ArrayLike, velocity: ArrayLike | None = None, displacement: ArrayLike | None = None
     ) -> tuple[Array, Array]:
-        """The state put back where its contacts hold: Newton steps, smallest in the metric of the masses, close the
-        gaps, then the slip is taken out. Where no step makes the gaps smaller, the pose is the best one found."""
+        """Project a state onto the constraints: of position by Newton steps, then of velocity.
+
+        Each step is the smallest in the metric of the mass matrix.
+
+        Parameters
+        ----------
+        q, u
+            (n_q), (n_u) state.
+        velocity, displacement
+            (n_held) prescribed velocity and displacement; zero if not given.
+
+        Returns
+        -------
+        tuple[Array, Array]
+            q and u. Where no step makes the gaps smaller, the pose is the best one found: ask `errors`.
+
+        Examples
+        --------
+        >>> q, u = contact_set.project(q, u)
+        >>> gap, slip = contact_set.errors(q, u)
+        """
         pose, speed = np.array(q, dtype=float), np.array(u, dtype=float)
-        gap, _ = self.errors(pose, speed, velocity, place)
+        gap, _ = self.errors(pose, speed, velocity, displacement)
         worst = _size(gap)
-        while worst > CLOSED:
+        while worst > PROJECTED_GAP:
             change, _ = self.correct(pose, -gap)
-            pose, gap, before = *self._nearer(pose, change, gap, place), worst
+            pose, gap, before = *self._nearer(pose, change, gap, displacement), worst
             worst = _size(gap)
             if worst >= before:
                 break
-        change, _ = self.correct(pose, -self.errors(pose, speed, velocity, place)[1])
+        change, _ = self.correct(pose, -self.errors(pose, speed, velocity, displacement)[1])
         return pose, speed + change
 
-    def carried(self, q: ArrayLike, way: ArrayLike) -> Array:
-        """The pose after a small way along the velocities."""
-        carried = np.asarray(q, dtype=float) + self._kernels["rate"].call(q, way)[0]
-        return self._kernels["normalised"].call(carried)[0].copy()
+    def displaced(self, q: ArrayLike, step: ArrayLike) -> Array:
+        """The pose after a small step (n_u) along the velocities, quaternions normalised."""
+        pose, way = self._state(q, step)
+        return self.normalised(pose + self.rate(pose, way))
+
+    def rate(self, q: Array, u: Array) -> Array:
+        """q' (n_q)."""
+        return self._kernels["rate"].run((q, u))
+
+    def normalised(self, q: Array) -> Array:
+        """q with every quaternion normalised."""
+        return self._kernels["normalised"].run((q,))
 
     def internal_force(self, module: str, q: ArrayLike, force: ArrayLike) -> Array:
-        """The part of the holding forces on a module that cancels: the squeeze.
+        """The part of the constraint forces on a module that neither pushes nor turns it: the squeeze.
 
-        The module counts as frozen in its pose and cut loose from its base: joints and bending have no part in it.
-        What is left of the forces by its contacts with others, once the smallest that push and turn it as much are
-        taken out, neither accelerates it as a whole nor turns it. Moments are counted per metre.
+        The module counts as one rigid body without its base. The forces by its contacts with others are split into the
+        smallest ones with the same resultant wrench, and the rest, which is returned. Moments count per metre.
+
+        Parameters
+        ----------
+        module
+            Its name.
+        q
+            (n_q) pose.
+        force
+            (n_held) constraint forces [N, N m].
+
+        Returns
+        -------
+        Array
+            (n_held) internal forces [N, N m]; zero for contacts of other modules.
+
+        Raises
+        ------
+        InputError
+            Where there is no such module.
         """
         if module not in self.modules:
             raise InputError(f"module '{module}', {expected_one_of(module, list(self.modules))}")
-        G = self._kernels["grasps"].call(q)[list(self.modules).index(module)]
+        kernel = self._kernels["grasp_matrices"]
+        G = kernel.split(kernel.run(self._state(q)))[list(self.modules).index(module)]
         squeeze, given = np.zeros(self.n_held), np.asarray(force, dtype=float)
         for contact in self.contacts:
-            # What holds a module to itself cancels whatever it does, and says nothing of how others press on it.
+            # A contact of a module with itself cancels whatever it does, and is no load by others.
             if (contact.first.module == module) != (contact.second.module == module):
                 squeeze[self.rows[contact.name]] = given[self.rows[contact.name]]
         U, sizes, _ = np.linalg.svd(G, full_matrices=False)
         U = U[:, sizes > NO_LEVER * sizes.max(initial=0.0)]
-        return squeeze - U @ (U.T @ squeeze)
+        internal: Array = squeeze - U @ (U.T @ squeeze)
+        return internal
 
     def rk4(
         self,
@@ -198,33 +309,52 @@ class ContactSet:
         free_force: ArrayLike | None = None,
         velocity: ArrayLike | None = None,
         prescribed: ArrayLike | None = None,
-        place: ArrayLike | None = None,
+        displacement: ArrayLike | None = None,
         feedback: tuple[float, float] = NO_FEEDBACK,
         project: bool = False,
     ) -> tuple[Array, Array]:
-        """q and u after one Runge-Kutta step, as `accelerate` says; with `project`, put back where the contacts hold.
+        """One classical Runge-Kutta step.
 
-        What is done to the contacts is held over the step, or given in three columns: at its start, middle and end.
+        Parameters
+        ----------
+        q, u, force
+            (n_q), (n_u), (n_u) state, and generalised force over the step (zero-order hold).
+        h
+            Length of the step [s].
+        free_force, velocity, prescribed, displacement
+            As in `accelerate`, held over the step or in three columns: at its start, middle and end.
+        feedback
+            Gains of Baumgarte stabilisation, as in `accelerate`.
+        project
+            Whether to project the result onto the constraints.
+
+        Returns
+        -------
+        tuple[Array, Array]
+            q and u after the step.
+
+        Raises
+        ------
+        JammedError
+            As `accelerate`.
         """
-        which = "rk4_projected" if project else "rk4"
-        left_alone = free_force is None and velocity is None and prescribed is None and place is None
-        left_alone = left_alone and feedback == NO_FEEDBACK
-        if left_alone:
-            q_after, u_after, independence = self._steps[which].call(q, u, force, h)
-            if independence[0] > SOUND:
-                return q_after.copy(), u_after.copy()
-        given = free_force, velocity, prescribed, place
-        sizes = (self.n_free, self.n_held, self.n_held, self.n_held)
-        *drive, there = (_three_columns(x, n) for x, n in zip(given, sizes, strict=True))
-        drive = [*drive, np.asarray(feedback), there]
-        if not left_alone:
-            q_after, u_after, independence = self._driven_steps[which].call(q, u, force, h, *drive)
-            if independence[0] > SOUND:
-                return q_after.copy(), u_after.copy()
-        return self._rk4_by_stages(np.array(q, dtype=float), np.array(u, dtype=float), force, h, drive, project)
+        which, state = "rk4_projected" if project else "rk4", self._state(q, u, force)
+        drive = free_force, velocity, prescribed, displacement
+        undriven = all(x is None for x in drive) and feedback == NO_FEEDBACK
+        *columns, displacements = (
+            _three_times(x, n) for x, n in zip(drive, (self.n_free, *[self.n_held] * 3), strict=True)
+        )
+        gains = np.array(feedback, dtype=float)
+        step = np.array(h, dtype=float)
+        kernel = self._steps[which] if undriven else self._driven_steps[which]
+        arguments = (*state, step) if undriven else (*state, step, *columns, gains, displacements)
+        q_after, u_after, independence = kernel.split(kernel.run(arguments))
+        if independence[0] > ELIMINATION_SINE_SQUARED:
+            return q_after, u_after
+        return self._rk4_by_svd(state, h, columns, gains, displacements, project)
 
     def prepare(self, steps: bool = True) -> None:
-        """Compile everything now, so that nothing is left to the loop; without `steps`, all but those of `rk4`.
+        """Compile everything now, so that nothing is compiled in the loop; without `steps`, all but those of `rk4`.
 
         Driven steps are compiled where the configuration drives contacts.
         """
@@ -234,52 +364,95 @@ class ContactSet:
         if steps and any(contact.motion.profiles or contact.force.profiles for contact in self.contacts):
             _ = self._driven_steps
 
-    def _rk4_by_stages(
-        self, q: Array, u: Array, force: ArrayLike, h: float, drive: list[Array], project: bool
-    ) -> tuple[Array, Array]:
-        """The same step where elimination is not good enough."""
-        *columns, gains, place = drive
-        rate, rates = self._kernels["rate"].call, [(np.zeros_like(q), np.zeros_like(u))]
-        for column, part in ((0, 0.0), (1, 0.5), (1, 0.5), (2, 1.0)):
-            at_q, at_u = q + part * h * rates[-1][0], u + part * h * rates[-1][1]
-            motion = self._moved(at_q, at_u, force, (*(d[:, column] for d in columns), gains, place[:, column]))
-            rates.append((rate(at_q, at_u)[0].copy(), motion.acceleration))
-        weights = h / 6 * np.array([1, 2, 2, 1])
-        q = q + weights @ np.array([r[0] for r in rates[1:]])
-        u = u + weights @ np.array([r[1] for r in rates[1:]])
-        q = self._kernels["normalised"].call(q)[0].copy()
-        return self.project(q, u, columns[1][:, 2], place[:, 2]) if project else (q, u)
+    def correct(self, q: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
+        """The change of u (n_u), smallest in the metric of M, that changes the constrained velocities by y; impulses.
 
-    def _moved(self, q: ArrayLike, u: ArrayLike, force: ArrayLike, drive: tuple[ArrayLike, ...]) -> Motion:
-        acceleration, held, independence = self._kernels["driven_at"].call(q, u, force, *drive)
-        if independence[0] > SOUND:
-            return Motion(acceleration.copy(), held.copy(), math.sqrt(independence[0]))
-        return self._rubbed(*_least_norm(*self._dense.call(q, u, force, *drive)))
+        Parameters
+        ----------
+        q
+            (n_q) pose.
+        y
+            (n_held) change along the constrained modes [m/s, rad/s].
 
-    def _rubbed(self, accelerations: Array, forces: Array, independence: float) -> Motion:
-        """The columns put together: without friction, and as much of each friction as there is."""
-        rubs = self.assembly.joined.rubs
-        if not rubs:
-            return Motion(accelerations[:, 0], forces[:, 0], independence)
-        normals = [rub.normal for rub in rubs]
-        part = np.array([1.0, *magnitudes_by_trial(forces[normals, 0], forces[normals, 1:], rubs)])
-        return Motion(accelerations @ part, forces @ part, independence)
-
-    def correct(self, q: ArrayLike, y: Array) -> tuple[Array, Array]:
-        """The smallest change of u that changes the constrained velocities by y, and its impulses."""
-        change, impulse, independence = self._kernels["correct"].call(q, y)
-        if independence[0] > SOUND:
-            return change.copy(), impulse.copy()
-        M, A = self.mass_and_constraints(q)
-        change, impulse, _ = _least_norm(M, np.zeros(len(M)), A, y)
+        Returns
+        -------
+        tuple[Array, Array]
+            (n_u) change of u, and (n_held) impulses by E on P [N s, N m s].
+        """
+        kernel, (pose,), wanted = self._kernels["correct"], self._state(q), _column(y, self.n_held)
+        change, impulse, independence = kernel.split(kernel.run((pose, wanted)))
+        if independence[0] > ELIMINATION_SINE_SQUARED:
+            return change, impulse
+        M, A = self.mass_and_constraints(pose)
+        change, impulse, _ = _least_norm(M, np.zeros(len(M)), A, wanted)
         return change[:, 0], impulse[:, 0]
 
-    def _nearer(self, q: Array, change: Array, gap: Array, place: ArrayLike | None) -> tuple[Array, Array]:
-        """A step along the change that makes the gaps smaller, halved as often as it takes; else no step."""
-        still = np.zeros(len(change))
+    def _rk4_by_svd(
+        self,
+        state: tuple[Array, ...],
+        h: float,
+        columns: list[Array],
+        gains: Array,
+        displacements: Array,
+        project: bool,
+    ) -> tuple[Array, Array]:
+        """The same step, its contact forces by singular values where elimination loses digits."""
+        q, u, force = state
+
+        def rate(x: Array, part: float) -> Array:
+            at_q, at_u, now = x[: self.n_q], x[self.n_q :], round(2 * part)
+            drive = (*(d[now] for d in columns), gains, displacements[now])
+            solution = self._solved((at_q, at_u, force), drive)
+            return np.concatenate([self.rate(at_q, at_u), solution.acceleration])
+
+        after = rk4(rate, np.concatenate([q, u]), h)
+        q, u = self.normalised(after[: self.n_q]), after[self.n_q :]
+        return self.project(q, u, columns[1][2], displacements[2]) if project else (q, u)
+
+    def _state(self, *values: ArrayLike) -> tuple[Array, ...]:
+        """q, then u and force as far as given, as contiguous arrays of their sizes."""
+        sizes = self.n_q, self.n_u, self.n_u
+        return tuple(_column(value, n) for value, n in zip(values, sizes, strict=False))
+
+    def _driven_by(self, drive: tuple[ArrayLike | None, ...]) -> tuple[Array, ...]:
+        """Free force, velocity, prescribed acceleration, gains and displacement; zero where not given."""
+        return tuple(_column(value, n) for value, n in zip(drive, self._drive_sizes, strict=True))
+
+    def _eliminated(self, which: str, arguments: tuple[Array, ...]) -> ContactSolution | None:
+        """The solution by elimination; None where that loses digits."""
+        kernel = self._kernels[which]
+        acceleration, force, independence = kernel.split(kernel.run(arguments))
+        if not independence[0] > ELIMINATION_SINE_SQUARED:
+            return None
+        return ContactSolution(acceleration, force, math.sqrt(independence[0]))
+
+    def _solved(self, state: tuple[Array, ...], drive: tuple[Array, ...]) -> ContactSolution:
+        """The solution under a drive, by elimination or by singular values."""
+        solution = self._eliminated("driven", (*state, *drive))
+        if solution is None:
+            solution = self._with_friction(*_least_norm(*self._dense_terms(state, drive)))
+        return solution
+
+    def _dense_terms(self, state: tuple[Array, ...], drive: tuple[Array, ...]) -> tuple[Array, ...]:
+        """M, f, A and y as matrices; f and y with a column for a unit of each friction."""
+        M, f, A, y = self._dense.split(self._dense.run((*state, *drive)))
+        return M.reshape(self.n_u, self.n_u), _columns(f), A.reshape(self.n_held, self.n_u), _columns(y)
+
+    def _with_friction(self, accelerations: Array, forces: Array, independence: float) -> ContactSolution:
+        """The columns combined: without friction, and each friction by its magnitude."""
+        sliding = self.assembly.level.sliding
+        if not sliding:
+            return ContactSolution(accelerations[:, 0], forces[:, 0], independence)
+        normals = [contact.normal for contact in sliding]
+        part = np.array([1.0, *magnitudes_by_trial(forces[normals, 0], forces[normals, 1:], sliding)])
+        return ContactSolution(accelerations @ part, forces @ part, independence)
+
+    def _nearer(self, q: Array, change: Array, gap: Array, displacement: ArrayLike | None) -> tuple[Array, Array]:
+        """A step along the change that makes the gaps smaller, halved as often as necessary; else no step."""
+        zero = np.zeros(len(change))
         for _ in range(10):
-            stepped = self.carried(q, change)
-            there = self.errors(stepped, still, None, place)[0]
+            stepped = self.displaced(q, change)
+            there = self.errors(stepped, zero, None, displacement)[0]
             if _size(there) < _size(gap):
                 return stepped, there
             change = change / 2
@@ -288,25 +461,24 @@ class ContactSet:
     @cached_property
     def _kernels(self) -> dict[str, Kernel]:
         a = self.assembly
-        functions = [a.accelerate(), a.driven_at, a.errors_at, a.correct, a.grasps, a.rate, a.normalised]
+        functions = [a.accelerate, a.driven, a.errors, a.correct, a.grasp_matrices, a.rate, a.normalised]
         return compile_functions("system", functions)
 
     @cached_property
     def _steps(self) -> dict[str, Kernel]:
-        """For those who integrate: a controller does not, and need not wait for them."""
+        """Compiled apart, because a controller does not integrate."""
         a = self.assembly
         return compile_functions("system_steps", [a.rk4("rk4", project=False), a.rk4("rk4_projected", project=True)])
 
     @cached_property
     def _driven_steps(self) -> dict[str, Kernel]:
-        """For those who do something to the contacts while they integrate."""
         a = self.assembly
         functions = [a.rk4_driven("rk4", project=False), a.rk4_driven("rk4_projected", project=True)]
         return compile_functions("system_driven_steps", functions)
 
     @cached_property
     def _drive_kernel(self) -> Kernel:
-        """Too small to be worth compiling."""
+        """Not compiled: it is too small to gain by that."""
         return Kernel(drive_function(self.contacts, self.planar, self.label.slipping))
 
     @cached_property
@@ -316,21 +488,37 @@ class ContactSet:
 
 
 def _least_norm(M: Array, f: Array, A: Array, y: Array) -> tuple[Array, Array, float]:
-    """M u' = f + A^T F with A u' = y, column by column: of all such F the smallest, each measured by how far it alone
-    would move its contact; u', F and the independence of the constraints.
+    """M u' = f + A^T F with A u' = y, column by column, with the smallest F by singular values.
+
+    Each constraint is scaled by the motion that it alone would cause. Returns u', F and the independence.
     """
-    f, y = f.reshape(len(f), -1), y.reshape(len(y), -1)
-    alone = Directions.of(M.reshape(len(f), len(f)), A.reshape(len(y), len(f)))
+    f, y = _columns(f), _columns(y)
+    alone = Directions.of(M, A)
     free = np.linalg.solve(alone.L, f)
-    used = alone.sines > DEPENDENT * alone.sines.max(initial=0.0)
+    used = alone.sines > DEPENDENT_SINE * alone.sines.max(initial=0.0)
     U, V, across, unit = alone.U[:, used], alone.V[used], alone.sines[used][:, None], alone.unit[:, None]
     along = (V @ (unit * (y - alone.B.T @ free))) / across
     return np.linalg.solve(alone.L.T, free + U @ along), unit * (V.T @ (along / across)), alone.independence
 
 
-def _three_columns(value: ArrayLike | None, n: int) -> Array:
-    """At the start, the middle and the end of a step; nothing is zero, and a single column serves all three."""
-    return np.zeros((n, 3)) if value is None else np.array(np.broadcast_to(np.transpose(value), (3, n)).T)
+def _column(value: ArrayLike | None, n: int) -> Array:
+    """A contiguous column of n numbers: zeros if there is no value, and n times a single number."""
+    if value is None:
+        return np.zeros(n)
+    column = np.ascontiguousarray(value, dtype=float)
+    return column if column.shape == (n,) else np.ascontiguousarray(np.broadcast_to(column, (n,)))
+
+
+def _columns(matrix: Array) -> Array:
+    """A vector as a matrix of one column."""
+    return matrix[:, None] if matrix.ndim == 1 else matrix
+
+
+def _three_times(value: ArrayLike | None, n: int) -> Array:
+    """(3, n) at the start, the middle and the end of a step: zero if there is no value; one column serves all three."""
+    if value is None:
+        return np.zeros((3, n))
+    return np.ascontiguousarray(np.broadcast_to(np.transpose(np.asarray(value, dtype=float)), (3, n)))
 
 
 def _size(gap: Array) -> float:

@@ -1,7 +1,7 @@
-"""What a testbed does to its contacts over time: prescribed motion along what holds, forces along what is free.
+"""Drive of contacts over time: prescribed motion along constrained modes, forces along free modes.
 
-Bonaventura 2002, section 3.3: x'_c and x''_c are zero or prescribed, F_u is known. The place x_c goes with them, so
-that the gap of a contact that is moved is counted from where it is to be.
+Bonaventura 2002, section 3.3: x'_c and x''_c are zero or prescribed, F_u is known. The prescribed displacement x_c goes
+with them: the gap of such a contact is its error against x_c.
 """
 
 from __future__ import annotations
@@ -20,29 +20,29 @@ from granite.mrds.contacts.kind import known
 def drive_function(contacts: tuple[Contact, ...], planar: bool, slipping: frozenset[str] = frozenset()) -> ca.Function:
     """t -> F_u, x'_c, x''_c, x_c of all contacts, one after the other as in their contact set."""
     t = ca.SX.sym("t")
-    free_force, place = [ca.SX(0, 1)], [ca.SX(0, 1)]
+    free_force, displacement = [ca.SX(0, 1)], [ca.SX(0, 1)]
     for contact in contacts:
         kind = form(contact, contact.name in slipping)
         for names, profiles, into in (
             (kind.free, contact.force.profiles, free_force),
-            (kind.held, contact.motion.profiles, place),
+            (kind.held, contact.motion.profiles, displacement),
         ):
             into += [_value(profiles[name], t) if name in profiles else ca.SX(0) for name in known(names, planar)]
-    x_c = ca.densify(ca.vertcat(*place))
+    x_c = ca.densify(ca.vertcat(*displacement))
     velocity = ca.densify(ca.jacobian(x_c, t))
     acceleration = ca.densify(ca.jacobian(velocity, t))
     return ca.Function("drive", [t], [ca.densify(ca.vertcat(*free_force)), velocity, acceleration, x_c])
 
 
 def check_drive(contact: Contact, planar: bool) -> None:
-    """Refuse motion along what is free, force along what holds, and turning where the axes of E are not all held."""
+    """Refuse motion along free modes, force along constrained ones, and rotation unless all rotations are held."""
     kind = KINDS[contact.kind]
     held, free = known(kind.held, planar), known(kind.free, planar)
     for key, profiles, able in (("motion", contact.motion.profiles, held), ("force", contact.force.profiles, free)):
         for name in profiles:
             if name not in able:
                 raise InputError(f"contacts.{contact.name}.{key}.{name}, {expected_one_of(name, able)} of {kind.name}")
-    if contact.motion.profiles and kind.rubbing:
+    if contact.motion.profiles and kind.friction_modes:
         raise InputError(f"contacts.{contact.name}.motion, expected none of {kind.name}, which may slip")
     turned = next((name for name in contact.motion.profiles if name.startswith("r")), None)
     if turned and any(name.startswith("r") for name in free):

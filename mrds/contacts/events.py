@@ -1,4 +1,4 @@
-"""What a contact is, and what can happen to it."""
+"""States of a contact, and events that change them."""
 
 from __future__ import annotations
 
@@ -9,32 +9,32 @@ from granite.mrds.kernel import Array
 
 
 class Status(Enum):
-    """How a contact stands."""
+    """State of a contact."""
 
     OPEN = "open"
-    CLOSED = "closed"  #: one that cannot slip, or that has no friction
+    CLOSED = "closed"  #: and cannot slip, or has no friction
     STUCK = "stuck"
     SLIPPING = "slipping"
 
 
-class What(Enum):
-    """What happened to a contact, as a sentence with its name would say it."""
+class EventKind(Enum):
+    """Kinds of events, as the verb after the name of the contact."""
 
     TAKES_HOLD = "takes hold"
     LETS_GO = "lets go"
-    MISSES = "misses"  #: told to take hold, but too far away: the whole command is void
+    MISSES = "misses"  #: commanded to close, but out of reach: the whole command is void
     BOUNCES = "bounces"
     TOUCHES = "touches"  #: and stays
     LIFTS = "lifts"
     STICKS = "sticks"
     SLIPS = "slips"
-    JAMS = "jams"  #: it slipped, and its friction stopped it at once (an impact without a collision)
+    JAMS = "jams"  #: its friction stops the slip by an impulse (Painlevé: an impact without a collision)
 
 
 class Event(NamedTuple):
-    """What happened to one contact; when, the caller knows."""
+    """An event of one contact, at the time of the call that returns it."""
 
     contact: str
-    what: What
-    impulse: Array  #: by E on P, along the directions that held in it: normal first, then slip [N s, N m s]
+    kind: EventKind
+    impulse: Array  #: by E on P, along the constrained modes: normal first, then tangential [N s, N m s]
     energy_lost: float  #: [J]

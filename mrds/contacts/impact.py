@@ -1,19 +1,19 @@
-"""Contacts that close at once: the impulses, with restitution along the normal and Coulomb's limit along the surface.
+"""Impacts: impulses of contacts that close, with restitution along the normal and Coulomb's limit along the surface.
 
-Chatterjee and Ruina's law (1998), here for contacts struck together, with no restitution along the surface. Of the
-impulses P_I that end the approach without friction, P_e that send it back with e, and P_II that end all motion,
+Chatterjee and Ruina's law (1998), here for simultaneous contacts, without tangential restitution. Of the impulses P_I
+that end the approach without friction, P_e that reverse it with e, and P_II that end all relative motion,
 
     P = P_e + kappa (P_II - P_I)
 
-with kappa 1, or as much less as keeps P in every friction cone; P_e is (1 + e) P_I where all have one e. P_I and P_II
-end the approach alike, so their difference leaves it alone: the normals come back with e whatever the friction does.
-Where all stay (e = 0) and are in their cones, none slips afterwards.
+with kappa = 1, or the largest kappa below that keeps P in every friction cone; P_e is (1 + e) P_I where all contacts
+have the same e. P_I and P_II both end the approach, so their difference does not change it: the normals separate with e
+whatever the friction does. Where all contacts stay closed (e = 0) inside their cones, none slips afterwards.
 
-No blow makes energy, whatever the restitutions, because no stop has a part in it that would pull without friction.
-Normals that approach with v < 0 leave with -e v, and what was closed before does no work: P_e changes the kinetic
-energy by its work on the mean of the velocities, 1/2 sum P_e (1 - e) v, no term of which is positive. The change by
-friction is at right angles to it in the metric of the masses and leaves 1 - kappa of the motion along itself. A stop
-that pulls in P_e and is pressed by friction alone would break this (Glocker 2013 has such cases of Newton's law).
+No impact adds energy, whatever the restitutions, because no stop takes part that would pull without friction. Normals
+that approach with v < 0 separate with -e v, and contacts closed before do no work: P_e changes the kinetic energy by
+its work on the mean of the velocities, 1/2 sum P_e (1 - e) v, no term of which is positive. The change by friction is
+orthogonal to it in the metric of the mass matrix and leaves 1 - kappa of the motion along itself. A stop that pulls in
+P_e and is pressed by friction alone would violate this (Glocker 2013 has such cases of Newton's law).
 """
 
 from __future__ import annotations
@@ -26,36 +26,44 @@ import numpy as np
 from granite.config.contacts import Contact
 from granite.mrds.contacts import KINDS
 from granite.mrds.contacts.contact_set import ContactSet
-from granite.mrds.contacts.friction import kinetic_friction, rubs, static_friction
+from granite.mrds.contacts.friction import has_friction, kinetic_friction, static_friction
 from granite.mrds.kernel import Array
-
-#: a stop pulls if it does by more than this [N s]
-PULLED = 1e-12
-#: velocities that differ by less are the same [m/s]
-STILL = 1e-9
+from granite.mrds.tolerances import PULLING_IMPULSE, SAME_SPEED
 
 
 class Strike(NamedTuple):
-    """What closing contacts at once does."""
+    """Result of an impact."""
 
     u: Array  #: velocities after
     impulse: dict[str, Array]  #: of every contact of the set, normal first where it can slip
     energy_lost: dict[str, float]  #: through each contact struck [J]
-    sticks: frozenset[str]  #: those struck that do not go on slipping
-    idle: tuple[str, ...]  #: stops that have no part in it: this is the blow once they are left out
+    sticks: frozenset[str]  #: contacts struck that do not slip afterwards
+    idle: tuple[str, ...]  #: stops without a part in it: the result is valid once the set has none of them
 
 
 def strike(slipping: ContactSet, sticking: ContactSet, q: Array, u: Array, restitution: Mapping[str, float]) -> Strike:
-    """Close the contacts that have a restitution here; all others of the set go on holding as they do.
+    """Close the contacts that have a restitution; all others of the set stay as they are.
 
-    They slip in the first of two sets and stick in the second, which are the same where none of them rubs.
+    Parameters
+    ----------
+    slipping, sticking
+        The set in which the contacts struck slip, and that in which they stick; the same without friction.
+    q, u
+        (n_q), (n_u) state before.
+    restitution
+        By name of the contacts struck, from 0 to 1.
+
+    Returns
+    -------
+    Strike
+        Velocities after, impulses, energy lost, and stops without a part in it.
     """
     struck = [c for c in sticking.contacts if c.name in restitution]
     without, du_without = _impulse(slipping, q, u, dict.fromkeys(restitution, 0.0))
     back, du_back = _impulse(slipping, q, u, restitution)
     full, du_full = _impulse(sticking, q, u, dict.fromkeys(restitution, 0.0))
     kappa, held = 1.0, True
-    for contact in filter(rubs, struck):
+    for contact in filter(has_friction, struck):
         P_full, change = full[contact.name], full[contact.name][0] - without[contact.name][0]
         least, holds = _part(contact, float(back[contact.name][0]), float(change), float(np.linalg.norm(P_full[1:])))
         kappa, held = min(kappa, least), held and holds
@@ -68,12 +76,12 @@ def strike(slipping: ContactSet, sticking: ContactSet, q: Array, u: Array, resti
     # The change of kinetic energy is the impulse on the mean of the velocities before and after.
     lost = {c.name: float(-0.5 * impulse[c.name] @ (before + behind)[sticking.rows[c.name]]) for c in struck}
     stops = {c.name: sticking.rows[c.name].start for c in sticking.contacts if KINDS[c.kind].one_sided}
-    pulled = [name for name in stops if back[name][0] < -PULLED]
-    # Stops that hold the same thing twice cannot all have their own restitution: the most lively prevail.
-    outrun = [n for n, e in restitution.items() if n in stops and behind[stops[n]] + e * before[stops[n]] > STILL]
-    lifted = [name for name in stops if impulse[name][0] < -PULLED]
-    # What bounces elsewhere may set in motion what friction could have stopped.
-    still = {c.name: np.abs(behind[sticking.rows[c.name]][1:]).max(initial=0.0) < STILL for c in struck}
+    pulled = [name for name in stops if back[name][0] < -PULLING_IMPULSE]
+    # Stops with dependent constraints cannot all have their own restitution: the largest one governs.
+    outrun = [n for n, e in restitution.items() if n in stops and behind[stops[n]] + e * before[stops[n]] > SAME_SPEED]
+    lifted = [name for name in stops if impulse[name][0] < -PULLING_IMPULSE]
+    # A bounce elsewhere may move a contact that friction could have stopped.
+    still = {c.name: np.abs(behind[sticking.rows[c.name]][1:]).max(initial=0.0) < SAME_SPEED for c in struck}
     sticks = frozenset(name for name, stands in still.items() if held and stands)
     return Strike(after, impulse, lost, sticks, tuple(pulled or outrun or lifted))
 
@@ -90,7 +98,7 @@ def _impulse(
 
 
 def _part(contact: Contact, P_n: float, change: float, P_t: float) -> tuple[float, bool]:
-    """The greatest kappa up to 1 with kappa P_t <= mu |P_n + kappa change|, and whether static friction holds it."""
+    """The largest kappa up to 1 with kappa P_t <= mu |P_n + kappa change|, and whether static friction holds."""
     pressed, more = abs(P_n), change if P_n >= 0 else -change
     if P_t <= static_friction(contact) * (pressed + more):
         return 1.0, True
@@ -99,5 +107,5 @@ def _part(contact: Contact, P_n: float, change: float, P_t: float) -> tuple[floa
 
 
 def _longer(short: Array, like: Array) -> Array:
-    """The impulse of a contact that slips, with zeros along the surface."""
+    """The impulse of a contact that slips, with zeros for its tangential part."""
     return np.concatenate([short, np.zeros(len(like) - len(short))])

@@ -1,13 +1,13 @@
-"""What a kind of contact is: the directions in which P may move against E, and those in which it may not.
+"""A kind of contact: its free modes, in which P may move against E, and its constrained modes.
 
 The general joint model (Bonaventura 2002, section 3.3, eq. 22 to 26). With the relative twist x' of P against E, in the
 axes of E, linear part first:
 
     x' = phi_u x'_u + phi_c x'_c        F = psi_u F_u + psi_c F_c        [psi_u psi_c]^T = [phi_u phi_c]^-1
 
-x'_c is zero or prescribed, F_u is known, F_c holds the contact together. A kind gives phi_u and phi_c as columns, which
-may depend on the relative pose; the dual basis follows. Its `gap` is what must be zero for the pose to fit; directions
-that constrain velocity only (rolling) have none.
+x'_c is zero or prescribed, F_u is known, F_c is the constraint force. A kind gives phi_u and phi_c as columns, which
+may depend on the relative pose; the dual basis follows. Its `gap` is the position error of the constraint; modes that
+constrain velocity only (rolling) have none.
 
 To add a kind, write one small file like those beside this one, and name it in `mrds.contacts.KINDS`.
 """
@@ -27,39 +27,39 @@ from granite.config.records import Array
 
 #: unit twists in the axes of E: linear x, y, z, then angular x, y, z
 VX, VY, VZ, WX, WY, WZ = np.eye(6)
-#: what a person calls them
+#: their names in configuration
 DIRECTIONS = ("x", "y", "z", "rx", "ry", "rz")
-#: which of them a planar system knows
+#: those that exist in a planar system
 PLANAR = [0, 1, 5]
 
 
 class Relative(NamedTuple):
-    """Where P is against E, in the axes of E."""
+    """Pose of P relative to E, in the axes of E."""
 
     r: ca.SX  #: (3) origin of P
     R: ca.SX  #: (3, 3) axes of P
 
 
 class Modes(NamedTuple):
-    """Columns of twists (6 x k): free and constrained together are a basis."""
+    """Columns of twists (6, k): free and constrained modes together are a basis."""
 
     free: ca.SX
     constrained: ca.SX
 
 
 class Bases(NamedTuple):
-    """What the dynamics need of a contact."""
+    """The dual basis of a contact, and its position error."""
 
-    psi_u: ca.SX  #: forces along the free modes
-    psi_c: ca.SX  #: forces that hold
-    gap: ca.SX  #: of the pose, for each constrained mode; zero where the mode binds velocity only
+    psi_u: ca.SX  #: (d, n_free) wrenches of forces along the free modes
+    psi_c: ca.SX  #: (d, n_held) wrenches of constraint forces
+    gap: ca.SX  #: (n_held) position error; zero where the mode constrains velocity only
 
 
 Parameters = dict[str, float]
 
 
 class Parameter(NamedTuple):
-    """A number that a kind asks for."""
+    """A number that a kind takes from the configuration."""
 
     meaning: str
     least: float = -math.inf
@@ -68,7 +68,7 @@ class Parameter(NamedTuple):
 
     @property
     def expected(self) -> str:
-        """What it means and how large it may be."""
+        """Meaning and range, for a message."""
         if self.least == -math.inf:
             return self.meaning
         return f"{self.meaning}, " + (
@@ -83,33 +83,33 @@ class Kind:
     name: str
     modes: Callable[[Relative, Parameters], Modes]
     gap: Callable[[Relative, Parameters], ca.SX]
-    #: what a person calls the modes, as `DIRECTIONS`; one that is none of them is called by the axis it turns about
+    #: names of the modes, from `DIRECTIONS`; a mode that is none of them has the name of its axis of rotation
     free: tuple[str, ...]
     held: tuple[str, ...]
     parameters: dict[str, Parameter] = field(default_factory=dict)
-    #: the constrained modes that bind the pose as well, in the order of the gap's rows; None: all of them
+    #: the constrained modes that constrain the pose as well, in the order of the gap's rows; None: all of them
     holonomic: tuple[int, ...] | None = None
-    #: constrained modes along which it rubs once it slips; the first of all constrained modes then presses
-    rubbing: tuple[int, ...] = ()
-    #: whether the first constrained mode only pushes, and lets go by itself
+    #: constrained modes along which friction acts once it slips; the first constrained mode is then the normal
+    friction_modes: tuple[int, ...] = ()
+    #: whether the first constrained mode only pushes (unilateral), and opens by itself
     one_sided: bool = False
 
     @property
     def slipping(self) -> Kind:
-        """The same kind while it slips: what rubs is free, and comes first among the free modes."""
-        rest = [j for j in range(len(self.held)) if j not in self.rubbing]
+        """The same kind while it slips: its friction modes are free, and come first among the free modes."""
+        rest = [j for j in range(len(self.held)) if j not in self.friction_modes]
 
         def modes(relative: Relative, given: Parameters) -> Modes:
             free, held = self.modes(relative, given)
-            return Modes(ca.horzcat(held[:, list(self.rubbing)], free), held[:, rest])
+            return Modes(ca.horzcat(held[:, list(self.friction_modes)], free), held[:, rest])
 
         return replace(
             self,
             modes=modes,
-            free=(*(self.held[j] for j in self.rubbing), *self.free),
+            free=(*(self.held[j] for j in self.friction_modes), *self.free),
             held=tuple(self.held[j] for j in rest),
             holonomic=tuple(rest.index(j) for j in self.holonomic or range(len(self.held)) if j in rest),
-            rubbing=(),
+            friction_modes=(),
         )
 
     def check(self, contact: str, given: Parameters) -> None:
@@ -128,12 +128,27 @@ class Kind:
                 raise InputError(f"contacts.{contact}.parameters.{name}: unknown, expected {expected} for {self.name}")
 
     def n_held(self, given: Parameters, planar: bool) -> int:
-        """How many directions hold."""
+        """Number of constrained modes."""
         relative = Relative(ca.SX.sym("r", 3), ca.SX.sym("R", 3, 3))
         return int(self.bases(relative, given, planar).psi_c.shape[1])
 
     def bases(self, relative: Relative, given: Parameters, planar: bool) -> Bases:
-        """The dual basis in 6 rows, or in the 3 of a planar system, and the gap of each constrained mode."""
+        """The dual basis in 6 rows, or in the 3 of a planar system, and the gap of each constrained mode.
+
+        Parameters
+        ----------
+        relative
+            Pose of P relative to E.
+        given
+            The contact's parameters.
+        planar
+            Whether the system is planar.
+
+        Raises
+        ------
+        InputError
+            Where the modes are no basis in the plane.
+        """
         modes = self.modes(relative, given)
         rows = PLANAR if planar else list(range(6))
         free = _meaningful(modes.free[rows, :], planar)
@@ -149,7 +164,7 @@ class Kind:
 
 
 def constant(name: str, free: list[Array]) -> Kind:
-    """A kind whose modes are unit twists fixed in E: `free` are those P may follow, the rest hold it."""
+    """A kind whose modes are unit twists fixed in E: those in `free`, and the constrained rest."""
     held = [twist for twist in np.eye(6) if not any(np.array_equal(twist, f) for f in free)]
 
     def modes(relative: Relative, given: Parameters) -> Modes:
@@ -163,15 +178,15 @@ def constant(name: str, free: list[Array]) -> Kind:
 
 
 def rotation_vector(R: ca.SX) -> ca.SX:
-    """Half the antisymmetric part of a rotation: its axis times the sine of its angle, zero exactly where R is one.
+    """Half the antisymmetric part of a rotation: its axis times the sine of its angle, exactly zero at R = 1.
 
-    Its rate at R = 1 is the angular velocity, which is all that a gap needs.
+    Its rate at R = 1 is the angular velocity, as a gap requires.
     """
     return 0.5 * ca.vertcat(R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1])
 
 
 def known(names: tuple[str, ...], planar: bool) -> tuple[str, ...]:
-    """Those of these directions that a planar system knows, or all of them."""
+    """Those of these directions that exist in a planar system, or all of them in space."""
     return tuple(name for name in names if not planar or DIRECTIONS.index(name) in PLANAR)
 
 
@@ -184,5 +199,5 @@ def _columns(twists: list[Array]) -> ca.SX:
 
 
 def _meaningful(modes: ca.SX, planar: bool) -> list[int]:
-    """The modes that a planar system knows: the others are zero in its rows."""
+    """The modes that exist in a planar system: the others are zero in its rows."""
     return [j for j in range(modes.shape[1]) if not planar or ca.sparsify(modes[:, j]).nnz() > 0]

@@ -1,4 +1,4 @@
-"""Whether contacts can all be closed at once, and whether some of them hold the same thing twice."""
+"""Whether the contacts of a set can all be closed, and whether some of their constraints are redundant."""
 
 from __future__ import annotations
 
@@ -9,34 +9,30 @@ from numpy.typing import ArrayLike
 
 from granite.config.errors import InputError
 from granite.mrds.contacts.contact_set import ContactSet
-from granite.mrds.contacts.directions import DEPENDENT, Directions
+from granite.mrds.contacts.directions import Directions
 from granite.mrds.contacts.friction import form
 from granite.mrds.contacts.kind import known
 from granite.mrds.contacts.reachable import named
 from granite.mrds.kernel import Array
-
-#: a gap that is smaller is closed [m, rad]
-CLOSED = 1e-9
-#: a slip that is smaller is none [m/s, rad/s]
-SLIPPING = 1e-6
+from granite.mrds.tolerances import CLOSED_GAP, CONTRADICTORY_SLIP, DEPENDENT_SINE
 
 
 class Redundancy(NamedTuple):
-    """What a contact set holds more than once."""
+    """Redundant constraints of a contact set."""
 
-    independence: float  #: 1: all directions at right angles in the metric of the masses; 0: one is a sum of others
-    condition: float  #: of the constraints, greatest singular value against least
-    contacts: tuple[str, ...]  #: those that share something; how they share its force is a choice (the least norm)
+    independence: float  #: 1: all constraints orthogonal in the metric of the mass matrix; 0: one is a sum of others
+    condition: float  #: of the constraints, largest singular value relative to the smallest
+    contacts: tuple[str, ...]  #: those with dependent constraints, whose forces are not unique (least norm)
     directions: tuple[str, ...]  #: as `contact.direction`
 
     @property
     def redundant(self) -> bool:
-        """Whether the holding forces are not unique."""
-        return self.independence <= DEPENDENT
+        """Whether the constraint forces are not unique."""
+        return self.independence <= DEPENDENT_SINE
 
 
 def redundancy(contact_set: ContactSet, q: ArrayLike) -> Redundancy:
-    """What is held more than once at this pose."""
+    """Redundant constraints at a pose (n_q)."""
     found = Directions.of(*contact_set.mass_and_constraints(q))
     independence, names = found.independence, _names(contact_set)
     at = [i for i, entangled in enumerate(found.entangled()) if entangled]
@@ -46,14 +42,14 @@ def redundancy(contact_set: ContactSet, q: ArrayLike) -> Redundancy:
 
 
 def refuse_impossible(contact_set: ContactSet, q: ArrayLike) -> Array:
-    """The pose nearest to this one in which all contacts fit; refuses contacts that cannot be closed from here.
+    """The nearest pose (n_q) that satisfies all contacts; `InputError` where they cannot all be closed from this pose.
 
-    Contacts that are moved are to be where they are at the start.
+    Prescribed displacements are those of the start.
     """
-    still, place = np.zeros(contact_set.n_u), contact_set.drive(0.0).place
-    pose, _ = contact_set.project(q, still, place=place)
-    gap = contact_set.errors(pose, still, place=place)[0]
-    open_rows = np.flatnonzero(np.abs(gap) > CLOSED)
+    zero, displacement = np.zeros(contact_set.n_u), contact_set.drive(0.0).displacement
+    pose, _ = contact_set.project(q, zero, displacement=displacement)
+    gap = contact_set.errors(pose, zero, displacement=displacement)[0]
+    open_rows = np.flatnonzero(np.abs(gap) > CLOSED_GAP)
     if len(open_rows) == 0:
         return pose
     names = _names(contact_set)
@@ -67,12 +63,12 @@ def refuse_impossible(contact_set: ContactSet, q: ArrayLike) -> Array:
 
 
 def refuse_contradiction(contact_set: ContactSet, q: ArrayLike, u: ArrayLike) -> None:
-    """Refuses contacts that are moved against each other: velocities that were put right, and still do not fit."""
+    """`InputError` where prescribed motions contradict each other: projected velocities that leave a slip."""
     drive = contact_set.drive(0.0)
-    slip = np.abs(contact_set.errors(q, u, drive.velocity, drive.place)[1])
-    if slip.max(initial=0.0) > SLIPPING:
+    slip = np.abs(contact_set.errors(q, u, drive.velocity, drive.displacement)[1])
+    if slip.max(initial=0.0) > CONTRADICTORY_SLIP:
         names, worst = _names(contact_set), int(np.argmax(slip))
-        apart = {names[i].split(".")[0] for i in np.flatnonzero(slip > SLIPPING)}
+        apart = {names[i].split(".")[0] for i in np.flatnonzero(slip > CONTRADICTORY_SLIP)}
         raise InputError(
             f"contacts {named(apart)} cannot move as they are told: {slip[worst]:.3g} {_unit(names[worst])}/s remains "
             f"along {names[worst]}, expected motions that fit each other"
@@ -80,7 +76,7 @@ def refuse_contradiction(contact_set: ContactSet, q: ArrayLike, u: ArrayLike) ->
 
 
 def _names(contact_set: ContactSet) -> list[str]:
-    """Every direction that holds, as `contact.direction`, in the order of the holding forces."""
+    """Every constrained mode, as `contact.direction`, in the order of the constraint forces."""
     names = []
     for contact in contact_set.contacts:
         held = form(contact, contact.name in contact_set.label.slipping).held

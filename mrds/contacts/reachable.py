@@ -1,4 +1,4 @@
-"""Which contact sets a run can reach: each command with stops open or closed, what rubs stuck or slipping."""
+"""The contact sets that a run can reach: each command with stops open or closed, and friction stuck or slipping."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from granite.config.contacts import Contact
 from granite.config.errors import InputError, expected_one_of
 from granite.mrds.contacts import KINDS
 from granite.mrds.contacts.events import Status
-from granite.mrds.contacts.friction import rubs
+from granite.mrds.contacts.friction import has_friction
 
-#: sets that one run may reach: each is compiled before it begins
+#: contact sets that one run may reach: each is compiled before the run
 MOST_SETS = 64
 
 
 def at_rest(contact: Contact) -> Status:
-    """How a closed contact stands that does not slip."""
-    return Status.STUCK if rubs(contact) else Status.CLOSED
+    """Status of a closed contact at rest."""
+    return Status.STUCK if has_friction(contact) else Status.CLOSED
 
 
 def moving(contact: Contact) -> Status:
-    """How a closed contact stands that slips, if it can."""
-    return Status.SLIPPING if rubs(contact) else Status.CLOSED
+    """Status of a closed contact that moves along its surface, if it can."""
+    return Status.SLIPPING if has_friction(contact) else Status.CLOSED
 
 
 def reachable(contacts: dict[str, Contact], commanded: Sequence[frozenset[str]]) -> list[dict[str, Status]]:
-    """The status of all contacts, in every combination; refuses more of them than can be compiled in time."""
+    """The status of all contacts, in every combination; `InputError` where these are too many to compile."""
     _check(contacts, commanded)
     choices = [{name: _choices(contact, name in closed) for name, contact in contacts.items()} for closed in commanded]
     count = sum(math.prod(len(c) for c in choice.values()) for choice in choices)
@@ -41,7 +41,7 @@ def reachable(contacts: dict[str, Contact], commanded: Sequence[frozenset[str]])
 
 
 def named(names: Iterable[str]) -> str:
-    """Names as a sentence has them."""
+    """Names for a message."""
     return ", ".join(f"'{name}'" for name in sorted(names)) or "nothing"
 
 

@@ -1,4 +1,4 @@
-"""Rigid grasp: P keeps its place and its axes in E."""
+"""Rigid grasp: P keeps its position and its axes in E."""
 
 from granite.mrds.contacts.kind import constant
 

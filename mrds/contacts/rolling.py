@@ -1,7 +1,8 @@
 """Rolling: a sphere about the origin of P rolls on the x-y plane of E and does not slip.
 
-The touching point of the sphere stands still: v + w x (-radius z) = 0, three conditions, of which only the height is
-one on the pose; the other two bind velocities alone (Bonaventura 2002, section 6.5). Turning about the normal is free.
+The contact point of the sphere is at rest: v + w x (-radius z) = 0, three constraints, of which only the height
+constrains the pose; the other two constrain velocities alone (Bonaventura 2002, section 6.5). Rotation about the normal
+is free.
 """
 
 import casadi as ca

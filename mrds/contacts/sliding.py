@@ -1,4 +1,4 @@
-"""Sliding: a point of P that rubs in the y-z plane of E, held from both sides: a pin in a slot, a shoe on a rail."""
+"""Sliding: a point of P with friction in the y-z plane of E, guided on both sides: a pin in a slot or a shoe."""
 
 from granite.mrds.contacts.kind import Parameter
 from granite.mrds.contacts.touching import FRICTION, STATIC_FRICTION, touching

@@ -1,4 +1,4 @@
-"""Stops: P may not go to the negative side of the x axis of E, and bounces or rests where it tries to.
+"""Stops: a unilateral contact. P stays on the positive side of the x axis of E; there it bounces or rests.
 
 An edge stops a point, a bumper a sphere about the origin of P.
 """
@@ -9,7 +9,9 @@ from granite.mrds.contacts.touching import FRICTION, RADIUS, STATIC_FRICTION, to
 _SURFACE = {
     "friction": Parameter(FRICTION, least=0.0, required=False),
     "static_friction": STATIC_FRICTION,
-    "restitution": Parameter("the part of the speed that comes back", least=0.0, greatest=1.0, required=False),
+    "restitution": Parameter(
+        "the ratio of normal speeds after and before an impact", least=0.0, greatest=1.0, required=False
+    ),
 }
 EDGE = touching("edge", _SURFACE, one_sided=True)
 BUMPER = touching("bumper", {RADIUS: Parameter("the radius of the bumper [m]", least=0.0), **_SURFACE}, one_sided=True)

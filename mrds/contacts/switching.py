@@ -1,8 +1,9 @@
-"""Which contacts hold now: grips by command; stops, stick and slip by physics.
+"""Changes of the contact set over time: grips by command; stops, stick and slip by physics.
 
-After every step of the motion `settle` asks four questions until none is answered with yes: does an open stop touch,
-has a slip come to rest, does a stop pull, does a stuck contact give way? Each yes is another contact set. Letting go
-leaves all velocities as they are; taking hold is an impulse (`mrds.contacts.impact`).
+After every step `settle` looks for four events until there is none: an open stop touches, a slip comes to rest, a stop
+pulls, static friction is exceeded (the complementarity conditions of unilateral contact and of Coulomb friction). Each
+event selects another contact set. Opening leaves all velocities as they are; closing is an impulse
+(`mrds.contacts.impact`).
 """
 
 from __future__ import annotations
@@ -16,31 +17,47 @@ from numpy.typing import ArrayLike
 from granite.config.errors import InputError
 from granite.mrds.contacts import KINDS
 from granite.mrds.contacts.contact_set import ContactSet, Label
-from granite.mrds.contacts.events import Event, Status, What
+from granite.mrds.contacts.events import Event, EventKind, Status
 from granite.mrds.contacts.friction import JammedError, static_friction
 from granite.mrds.contacts.impact import Strike, strike
 from granite.mrds.contacts.reachable import at_rest, moving, named, reachable
+from granite.mrds.contacts.system import System
 from granite.mrds.contacts.watch import Watch
 from granite.mrds.kernel import Array
-from granite.mrds.system import System
+from granite.mrds.tolerances import (
+    FRICTION_ROUNDING,
+    INITIAL_SLIP,
+    PULLING_FORCE,
+    SAME_SPEED,
+    SIMULTANEOUS_GAP,
+    TOUCHING_GAP,
+)
 
-#: status changes in one call of `settle`; in the second half of them nothing bounces any more
+#: most status changes in one call of `settle`; in the second half of them all restitutions are zero
 MOST_CHANGES = 32
-#: a stop approaches if it is faster than this [m/s], and pulls if it holds back more than this [N]
-APPROACHING, PULLING = 1e-9, 1e-9
-#: a contact that gives way begins to slip at this speed, so that its friction has a direction [m/s]
-NUDGE = 1e-9
 
 
 class _State(NamedTuple):
     q: Array
     u: Array
     events: tuple[Event, ...]
-    left: float  #: how far back the next event may be [s]
+    left: float  #: the earliest time of the next event, counted back from the end of the step [s]
 
 
 class Switching:
-    """The contacts of a system over time. It begins with the first commanded set closed and all stops open."""
+    """The contact set of a system over time. It begins with the first commanded set closed and all stops open.
+
+    Parameters
+    ----------
+    system
+        Modules and contacts.
+    commanded
+        The sets of grips that commands may close.
+    rest_speed
+        A stop that would bounce more slowly stays closed [m/s].
+    reach
+        A grip closes if its gap is smaller [m, rad].
+    """
 
     def __init__(
         self,
@@ -50,8 +67,6 @@ class Switching:
         rest_speed: float = 1e-3,
         reach: float = 1e-2,
     ) -> None:
-        """A stop that would bounce slower than `rest_speed` [m/s] stays; a grip takes hold of what is closer than
-        `reach` [m, rad]."""
         self._system, self._commanded = system, tuple(commanded)
         self._rest_speed, self._reach = rest_speed, reach
         self._stops = {c.name for c in system.contacts.values() if KINDS[c.kind].one_sided}
@@ -72,13 +87,13 @@ class Switching:
         return tuple(self._set(status) for status in self._reachable)
 
     def prepare(self) -> None:
-        """Compile all of them now, so that nothing is left to the loop."""
+        """Compile all of them now, so that nothing is compiled in the loop."""
         for contact_set in self.sets():
             contact_set.prepare(steps=bool(self._watch.contacts))
         self._watch.prepare()
 
     def entered(self, q: ArrayLike) -> dict[str, float]:
-        """The stops that are open although their sides are in each other, and how far [m]."""
+        """The open stops whose sides penetrate each other, and the depth [m]."""
         if not self._stops:
             return {}
         pose = np.asarray(q, dtype=float)
@@ -86,7 +101,25 @@ class Switching:
         return {n: -gap[n] for n in sorted(self._stops) if self.status[n] is Status.OPEN and gap[n] < 0}
 
     def command(self, closed: Iterable[str], q: ArrayLike, u: ArrayLike) -> tuple[Array, Array, tuple[Event, ...]]:
-        """Close these grips and open the others. The pose is put where all of them fit, the velocity follows."""
+        """Close these grips and open the others. The pose is projected onto their constraints, then the velocity jumps.
+
+        Parameters
+        ----------
+        closed
+            Names of the grips to close: one of the commanded sets.
+        q, u
+            (n_q), (n_u) state.
+
+        Returns
+        -------
+        tuple[Array, Array, tuple[Event, ...]]
+            q and u after, and the events. Nothing changes where a grip misses.
+
+        Raises
+        ------
+        InputError
+            Where the set is none of the commanded ones.
+        """
         wanted = frozenset(closed)
         if wanted not in self._commanded:
             raise InputError(f"command closes {named(wanted)}, expected one of the sets this run was prepared for")
@@ -101,9 +134,9 @@ class Switching:
         gap = gaps.errors(pose, speed)[0]
         missed = [c.name for c in new if np.abs(gap[gaps.rows[c.name]]).max(initial=0.0) > self._reach]
         if missed:
-            return pose, speed, tuple(Event(name, What.MISSES, np.zeros(0), 0.0) for name in missed)
+            return pose, speed, tuple(Event(name, EventKind.MISSES, np.zeros(0), 0.0) for name in missed)
         gone = [c.name for c in grips if self.status[c.name] is not trial[c.name]]
-        events = tuple(Event(name, What.LETS_GO, np.zeros(0), 0.0) for name in gone)
+        events = tuple(Event(name, EventKind.LETS_GO, np.zeros(0), 0.0) for name in gone)
         self.status = trial
         if not new:
             return pose, speed, events
@@ -114,15 +147,27 @@ class Switching:
     def settle(
         self, q: ArrayLike, u: ArrayLike, force: ArrayLike, h: float = 0.0
     ) -> tuple[Array, Array, tuple[Event, ...]]:
-        """The state after a step, with the contacts as they then are.
+        """The state after a step and its contact events.
 
-        With the length `h` of that step [s], a stop is struck when it touched: the motion is taken back to that time
-        and made again from there. Without, it is struck where it is found.
+        Parameters
+        ----------
+        q, u
+            (n_q), (n_u) state at the end of the step.
+        force
+            (n_u) generalised force [N, N m].
+        h
+            Length of the step [s]: the motion is taken back to the time of an impact and integrated again from there.
+            With zero, the impact happens at the end of the step.
+
+        Returns
+        -------
+        tuple[Array, Array, tuple[Event, ...]]
+            q and u, and the events in their order.
         """
         state, push = _State(np.array(q, dtype=float), np.array(u, dtype=float), (), h), np.asarray(force, dtype=float)
         for n in range(MOST_CHANGES):
             after = self._touched(state, push, bounces=2 * n < MOST_CHANGES)
-            after = after or self._stopped(state, push, h) or self._gave_way(state, push)
+            after = after or self._stopped(state, push, h) or self._released(state, push)
             if after is None:
                 break
             state = after
@@ -130,14 +175,14 @@ class Switching:
         return state.q, state.u, state.events
 
     def _touched(self, state: _State, force: Array, bounces: bool) -> _State | None:
-        """Strike the stops that touched first, when they did."""
+        """Impact of the stops that touched first, at the time when they did."""
         back = self._approaching(state.q, state.u, 0.0)
         if not back:
             return None
         first = max(back, key=lambda name: back[name])
-        q, u, ago = self._taken_back(state, force, first, min(back[first], state.left))
+        q, u, ago = self._at_touch(state, force, first, min(back[first], state.left))
         slip = self._watch(q, u)[1]
-        together = self._approaching(q, u, 1e-9)
+        together = self._approaching(q, u, SIMULTANEOUS_GAP)
         restitution = {}
         for name in together:
             e = self._system.contacts[name].parameters.get("restitution", 0.0) if bounces else 0.0
@@ -149,15 +194,15 @@ class Switching:
         return struck._replace(q=q, u=u)
 
     def _approaching(self, q: Array, u: Array, within: float) -> dict[str, float]:
-        """Open stops that are not farther away than this [m] and come closer; how long ago they touched [s]."""
+        """Open stops that approach and are closer than this [m]; how long ago they touched [s]."""
         gap, slip = self._watch(q, u)
         return {
             name: gap[name] / slip[name][0]
             for name in sorted(self._stops)
-            if self.status[name] is Status.OPEN and gap[name] < within and slip[name][0] < -APPROACHING
+            if self.status[name] is Status.OPEN and gap[name] < within and slip[name][0] < -SAME_SPEED
         }
 
-    def _taken_back(self, state: _State, force: Array, name: str, ago: float) -> tuple[Array, Array, float]:
+    def _at_touch(self, state: _State, force: Array, name: str, ago: float) -> tuple[Array, Array, float]:
         """The state when the stop touched, by Newton's method in time, and how long ago that was."""
         q, u = state.q, state.u
         for _ in range(8):
@@ -165,13 +210,13 @@ class Switching:
                 return state.q, state.u, 0.0
             q, u = self._moved(state.q, state.u, force, -ago)
             gap, slip = self._watch(q, u)
-            if abs(gap[name]) < 1e-13 or slip[name][0] >= 0:
+            if abs(gap[name]) < TOUCHING_GAP or slip[name][0] >= 0:
                 break
             ago = min(ago + gap[name] / slip[name][0], state.left)
         return q, u, ago
 
     def _strike(self, state: _State, restitution: Mapping[str, float]) -> _State:
-        """Close contacts by an impulse. Stops without a part in it open first, stuck contacts that cannot bear it slip.
+        """Close contacts by an impulse. Stops without a part in it open first, and overloaded stuck contacts slip.
 
         A stop that is left out and still approaches is struck next.
         """
@@ -184,14 +229,14 @@ class Switching:
             closing = {name: e for name, e in closing.items() if name not in done.idle}
             if done.idle:
                 self.status |= dict.fromkeys(lifted, Status.OPEN)
-                events += [Event(name, What.LIFTS, np.zeros(0), 0.0) for name in lifted]
+                events += [Event(name, EventKind.LIFTS, np.zeros(0), 0.0) for name in lifted]
             elif weak is not None:
                 self.status[weak] = Status.SLIPPING
-                events.append(Event(weak, What.SLIPS, np.zeros(0), 0.0))
+                events.append(Event(weak, EventKind.SLIPS, np.zeros(0), 0.0))
             else:
                 break
         for name, e in closing.items():
-            what = What.BOUNCES if e > 0 else What.TOUCHES if name in self._stops else What.TAKES_HOLD
+            what = EventKind.BOUNCES if e > 0 else EventKind.TOUCHES if name in self._stops else EventKind.TAKES_HOLD
             events.append(Event(name, what, done.impulse[name], done.energy_lost[name]))
             if e == 0:
                 self.status[name] = (at_rest if name in done.sticks else moving)(contacts[name])
@@ -200,14 +245,14 @@ class Switching:
         return after
 
     def _overloaded(self, done: Strike) -> str | None:
-        """A contact stuck before that cannot bear the impulse."""
+        """A contact that was stuck and whose static friction is exceeded by the impulse."""
         stuck = (name for name in done.impulse if self.status[name] is Status.STUCK)
         return next((name for name in stuck if not self._holds(name, done.impulse[name])), None)
 
     def _stopped(self, state: _State, force: Array, h: float) -> _State | None:
-        """Stick where a slip has turned round, or would in the next step, if static friction can hold it.
+        """Stick where a slip has reversed, or would in the next step, if static friction can hold it.
 
-        Else it is at rest for a moment, and goes the other way.
+        Else the contact is at rest for an instant, and slips in the other direction.
         """
         slip, ahead = self._watch(state.q, state.u)[1], self._slip_ahead(state, force, h)
         for name, status in self.status.items():
@@ -216,7 +261,7 @@ class Switching:
             v, before = slip[name][1:], self._direction.get(name, slip[name][1:])
             if v @ before > 0 and ahead[name][1:] @ v > 0:
                 continue
-            stuck, active = self._stuck(state, (name,), What.STICKS), self._set(self.status | {name: Status.STUCK})
+            stuck, active = self._stuck(state, (name,), EventKind.STICKS), self._set(self.status | {name: Status.STUCK})
             try:
                 held = active.accelerate(stuck.q, stuck.u, force).force[active.rows[name]]
             except JammedError:
@@ -230,47 +275,47 @@ class Switching:
         return None
 
     def _slip_ahead(self, state: _State, force: Array, h: float) -> dict[str, Array]:
-        """The velocities of what slips a step later, by Euler's method: friction that turns round within a step of
-        Runge and Kutta would hold it in the air, neither sticking nor slipping."""
+        """Slip velocities one step later, by Euler's method: friction that reverses within a Runge-Kutta step would
+        average out, and the contact would neither stick nor slip."""
         if Status.SLIPPING not in self.status.values():
             return {}
         try:
             u_dot = self.active.accelerate(state.q, state.u, force).acceleration
         except JammedError:
             return self._watch(state.q, state.u)[1]
-        return self._watch(self.active.carried(state.q, h * state.u), state.u + h * u_dot)[1]
+        return self._watch(self.active.displaced(state.q, h * state.u), state.u + h * u_dot)[1]
 
-    def _gave_way(self, state: _State, force: Array) -> _State | None:
-        """Open the stop that pulls most, else let slip the contact that is most overloaded."""
+    def _released(self, state: _State, force: Array) -> _State | None:
+        """Open the stop that pulls most, else let the first overloaded stuck contact slip."""
         active = self.active
         try:
             motion = active.accelerate(state.q, state.u, force)
         except JammedError as jam:
-            stuck = self._stuck(state, jam.contacts, What.JAMS)
+            stuck = self._stuck(state, jam.contacts, EventKind.JAMS)
             self.status.update(dict.fromkeys(jam.contacts, Status.STUCK))
             return stuck
         held = {name: motion.force[rows] for name, rows in active.rows.items()}
-        pull = {name: -held[name][0] for name in held if name in self._stops and held[name][0] < -PULLING}
+        pull = {name: -held[name][0] for name in held if name in self._stops and held[name][0] < -PULLING_FORCE}
         if pull:
             name = max(pull, key=lambda n: pull[n])
             self.status[name] = Status.OPEN
-            return state._replace(events=(*state.events, Event(name, What.LIFTS, np.zeros(0), 0.0)))
+            return state._replace(events=(*state.events, Event(name, EventKind.LIFTS, np.zeros(0), 0.0)))
         for name in held:
             if self.status[name] is Status.STUCK and not self._holds(name, held[name]):
                 return self._begin_to_slip(state, name, held[name])
         return None
 
     def _begin_to_slip(self, state: _State, name: str, held: Array) -> _State:
-        """Give the slip its direction: against the force that could not hold it."""
+        """Start to slip, in the direction opposite to the force that exceeded static friction."""
         direction, active = _unit(-held[1:], -held[1:]), self.active
         y = np.zeros(active.n_held)
-        y[active.rows[name]] = [0.0, *(NUDGE * direction)]
+        y[active.rows[name]] = [0.0, *(INITIAL_SLIP * direction)]
         u = state.u + active.correct(state.q, y)[0]
         self.status[name], self._direction[name] = Status.SLIPPING, direction
-        return state._replace(u=u, events=(*state.events, Event(name, What.SLIPS, np.zeros(0), 0.0)))
+        return state._replace(u=u, events=(*state.events, Event(name, EventKind.SLIPS, np.zeros(0), 0.0)))
 
-    def _stuck(self, state: _State, names: Sequence[str], what: What) -> _State:
-        """The state with these slips stopped by an impulse."""
+    def _stuck(self, state: _State, names: Sequence[str], what: EventKind) -> _State:
+        """The state with these slips ended by an impulse."""
         active = self._set(self.status | dict.fromkeys(names, Status.STUCK))
         slip, y = active.errors(state.q, state.u)[1], np.zeros(active.n_held)
         for name in names:
@@ -284,13 +329,13 @@ class Switching:
         return state._replace(u=state.u + change, events=(*state.events, *events))
 
     def _holds(self, name: str, force: Array) -> bool:
-        """Whether static friction bears a force or impulse, normal first."""
+        """Whether static friction holds a force or impulse, given with the normal first."""
         pressed = max(force[0], 0.0) if name in self._stops else abs(force[0])
-        bears = static_friction(self._system.contacts[name]) * pressed
-        return bool(np.linalg.norm(force[1:]) <= bears * (1 + 1e-9) + PULLING)
+        limit = static_friction(self._system.contacts[name]) * pressed
+        return bool(np.linalg.norm(force[1:]) <= limit * (1 + FRICTION_ROUNDING) + PULLING_FORCE)
 
     def _moved(self, q: Array, u: Array, force: Array, h: float) -> tuple[Array, Array]:
-        """The motion over a time that may be negative; none where a contact jams, which is seen to afterwards."""
+        """The motion over a time that may be negative; none where a contact jams, which `_released` resolves."""
         if h == 0:
             return q, u
         try:
@@ -299,7 +344,7 @@ class Switching:
             return q, u
 
     def _remember(self, state: _State) -> None:
-        """Which way every contact slips, to see when it turns round."""
+        """Store the direction of every slip, to find when it reverses."""
         slipping = [name for name, status in self.status.items() if status is Status.SLIPPING]
         if slipping:
             slip = self._watch(state.q, state.u)[1]
@@ -315,7 +360,7 @@ class Switching:
 
 
 def _unit(vector: Array, instead: Array) -> Array:
-    """A vector at unit length; where it has none, the other one at that."""
+    """A vector at unit length; the other one where it is zero."""
     for v in (vector, instead):
         length = float(np.linalg.norm(v))
         if length > 0:

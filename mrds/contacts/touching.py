@@ -1,8 +1,8 @@
 """A sphere about the origin of P that touches the y-z plane of E from the side of positive x, or a point that does.
 
-The x axis of E is the normal: it points from E to P, so that a pressing force on P is positive. The point of the
-sphere that touches moves with v + w x (-radius x), and while it sticks it stands still, which is rolling. Only the
-distance is a condition on the pose: a contact sticks wherever it came to rest.
+The x axis of E is the normal: it points from E to P, so that a pressing force on P is positive. The contact point of
+the sphere moves with v + w x (-radius x), which is zero while it sticks (rolling). Only the distance constrains the
+pose: a contact sticks wherever it came to rest.
 """
 
 import casadi as ca
@@ -10,8 +10,8 @@ import numpy as np
 
 from granite.mrds.contacts.kind import VX, VY, VZ, WX, WY, WZ, Kind, Modes, Parameter, Parameters, Relative
 
-FRICTION = "the coefficient of friction while it slips"
-STATIC_FRICTION = Parameter("the coefficient of friction while it sticks", least=0.0, required=False)
+FRICTION = "the coefficient of kinetic friction"
+STATIC_FRICTION = Parameter("the coefficient of static friction", least=0.0, required=False)
 RADIUS = "radius_m"
 
 
@@ -25,7 +25,7 @@ def touching(name: str, parameters: dict[str, Parameter], one_sided: bool) -> Ki
         held=("x", "y", "z"),
         parameters=parameters,
         holonomic=(0,),
-        rubbing=(1, 2),
+        friction_modes=(1, 2),
         one_sided=one_sided,
     )
 

@@ -12,7 +12,7 @@ from granite.mrds.symbols import vector
 def _modes(relative: Relative, given: Parameters) -> Modes:
     zero, z = ca.SX(3, 1), vector([0, 0, 1])
     own = relative.R[:, 0]
-    # The direction that is held stands upright on both axes; linear motion is held altogether.
+    # The constrained rotation is orthogonal to both axes; all translations are constrained.
     held = ca.cross(z, own)
     free = ca.horzcat(ca.vertcat(zero, z), ca.vertcat(zero, own))
     translations = ca.vertcat(ca.SX.eye(3), ca.SX(3, 3))

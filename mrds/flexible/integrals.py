@@ -5,7 +5,7 @@ Every material point of the axis is at r(x) = sum_a phi_a(x) r_a, where the r_a 
     phi = 1, x, s_i(x), S_ij(x) = integral from 0 to x of s_i' s_j'  (i <= j)
 
 (the S_ij carry the foreshortening, Bonaventura 2002, eq. 129). So the kinetic energy needs nothing of the link but the
-integrals of rho phi_a phi_b: it is exact, with no term cut off, and no mass point is summed over at run time.
+integrals of rho phi_a phi_b: it is exact, without truncation, and there is no sum over mass points at run time.
 """
 
 from __future__ import annotations
@@ -19,11 +19,10 @@ from scipy.linalg import block_diag, eigh
 from granite.config.modules import Flexible
 from granite.mrds.flexible.shapes import Shape, bending_shapes, twisting_shapes
 from granite.mrds.kernel import Array
+from granite.mrds.tolerances import INTEGRAL_ROUNDING
 
 #: Gauss points: the fastest integrand has four times the waves of the sixth mode
 _X, _W = np.polynomial.legendre.leggauss(80)
-#: integrals that should vanish come out this large against what they are made of
-_ROUNDING = 1e-13
 
 
 @dataclass(frozen=True)
@@ -44,12 +43,12 @@ class AtSection:
     phi: Array
     slope: Array  #: s_i'
     twist: Array  #: twisting shapes
-    turn: Array  #: integral from 0 to x of s_i'' s_j': bending in both planes turns the section about its axis
+    turn: Array  #: integral from 0 to x of s_i'' s_j': bending in both planes rotates the section about its axis
 
 
 @cache
 def integrals(link: Flexible) -> Integrals:
-    """All numbers of the link that do not depend on a place along it."""
+    """All numbers of the link that do not depend on a position along it."""
     shapes, twisting = bending_shapes(link), twisting_shapes(link)
     x, w = _gauss(link.length_m)
     tip = np.array([link.length_m])
@@ -71,13 +70,13 @@ def integrals(link: Flexible) -> Integrals:
 @cache
 def at_section(link: Flexible, x: float) -> AtSection:
     """The numbers of the cross-section at x."""
-    shapes, place = bending_shapes(link), np.array([x])
+    shapes, section = bending_shapes(link), np.array([x])
     ξ, w = _gauss(x)
     first, second = (np.array([s(ξ, d) for s in shapes]).reshape(len(shapes), len(ξ)) for d in (1, 2))
     return AtSection(
-        _fields(shapes, place)[:, 0],
-        np.array([s(place, 1)[0] for s in shapes]),
-        np.array([s(place)[0] for s in twisting_shapes(link)]),
+        _fields(shapes, section)[:, 0],
+        np.array([s(section, 1)[0] for s in shapes]),
+        np.array([s(section)[0] for s in twisting_shapes(link)]),
         (second * w) @ first.T,
     )
 
@@ -100,7 +99,7 @@ def _gauss(end: float | Array) -> tuple[Array, Array]:
 
 
 def _damping(link: Flexible, K: Array, M: Array) -> Array:
-    """The material's, or that which damps each mode of the link by itself, M a" + D a' + K a = 0, in the same ratio."""
+    """Material damping, or the damping with the same ratio for each mode of the free link, M a" + D a' + K a = 0."""
     if link.damping_ratio == 0 or not len(K):
         return link.material_damping_s * K
     square, V = eigh(K, M)  # V^T M V = 1
@@ -111,5 +110,5 @@ def _damping(link: Flexible, K: Array, M: Array) -> Array:
 def _clean(matrix: Array) -> Array:
     """The matrix, exactly symmetric, with plain zeros where orthogonal shapes left rounding errors."""
     size = np.sqrt(np.diag(matrix))
-    cleaned: Array = np.where(np.abs(matrix) > _ROUNDING * np.outer(size, size), (matrix + matrix.T) / 2, 0.0)
+    cleaned: Array = np.where(np.abs(matrix) > INTEGRAL_ROUNDING * np.outer(size, size), (matrix + matrix.T) / 2, 0.0)
     return cleaned

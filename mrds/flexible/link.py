@@ -18,7 +18,7 @@ from granite.mrds.symbols import rotation, vector
 
 
 class Section(NamedTuple):
-    """A cross-section seen from the base of its link."""
+    """A cross-section relative to the base of its link."""
 
     p_BS: ca.SX
     R_BS: ca.SX
@@ -48,7 +48,7 @@ class Link:
         self.strain_energy = 0.5 * ca.dot(q, ca.sparsify(ca.DM(numbers.stiffness)) @ q)
 
     def twisting(self, amplitudes: ca.SX) -> ca.SX:
-        """Those of all amplitudes, or of something that goes with them, that twist the link."""
+        """The twisting part of a vector over all amplitudes."""
         return ca.vertsplit(amplitudes, self._to)[2]
 
     def section(self, x: float) -> Section:
@@ -61,7 +61,7 @@ class Link:
         if turn.size:
             c = c - ca.dot(self._y, ca.DM(turn) @ self._z)
         rate_a, rate_b, rate_c = (self._rate(angle) for angle in (a, b, c))
-        Rz, Ry, Rx = (_turned(axis, angle) for axis, angle in (((0, 0, 1), a), ((0, -1, 0), b), ((1, 0, 0), c)))
+        Rz, Ry, Rx = (_rotation(axis, angle) for axis, angle in (((0, 0, 1), a), ((0, -1, 0), b), ((1, 0, 0), c)))
         w_BS = Rx.T @ (Ry.T @ vector([0, 0, rate_a]) + vector([0, -rate_b])) + vector([rate_c])
         phi = ca.DM(at.phi)
         return Section(self.fields @ phi, Rz @ Ry @ Rx, self.field_rates @ phi, w_BS)
@@ -79,5 +79,5 @@ def _sum(weights: np.ndarray, amplitudes: ca.SX) -> ca.SX:
     return ca.dot(ca.DM(weights), amplitudes) if amplitudes.numel() else ca.SX(1, 1)
 
 
-def _turned(axis: tuple[float, float, float], angle: ca.SX) -> ca.SX:
+def _rotation(axis: tuple[float, float, float], angle: ca.SX) -> ca.SX:
     return rotation(axis, angle) if angle.nnz() else ca.SX.eye(3)

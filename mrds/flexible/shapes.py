@@ -1,7 +1,7 @@
 """Shapes of the modes of a uniform beam, base at x = 0, tip at x = L.
 
-All of them leave the base where it is and unturned. Eigenfunctions whose base may turn (pinned) have that turn taken
-away, s(x) - s'(0) x: with the rotation of the link they span what they did before.
+All of them are clamped at the base. Eigenfunctions of a pinned base have their slope there subtracted, s(x) - s'(0) x:
+together with the rotation of the link they span the same space.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Shape:
 
 
 def bending_shapes(link: Flexible) -> tuple[Shape, ...]:
-    """One shape for each mode of the plane that has more of them."""
+    """One shape for each mode, as many as the bending plane with more modes has."""
     n, L = max(link.modes_y, link.modes_z), link.length_m
     if link.shapes == "polynomial":
         return tuple(
@@ -64,7 +64,7 @@ def bending_shapes(link: Flexible) -> tuple[Shape, ...]:
 
 
 def twisting_shapes(link: Flexible) -> tuple[Shape, ...]:
-    """Eigenfunctions of twist, held at the base and free at the tip; the integral of s^2 is L."""
+    """Eigenfunctions of twist, fixed at the base and free at the tip; the integral of s^2 is L."""
     n, L = link.modes_x, link.length_m
     return tuple(Shape((k - 0.5) * math.pi / L, L, sin=math.sqrt(2)) for k in range(1, n + 1))
 
@@ -87,20 +87,20 @@ def _clamped_clamped(mode: int, L: float) -> Shape:
 
 
 def _pinned_free(mode: int, L: float) -> Shape:
-    """sin bx + (sin B / sinh B) sinh bx, tan B = tanh B, made so that the integral of s^2 is L; then unturned."""
+    """sin bx + (sin B / sinh B) sinh bx, tan B = tanh B, scaled so that the integral of s^2 is L; then clamped."""
     B = _root(lambda z: math.sin(z) - math.cos(z) * math.tanh(z), mode)
     grow = math.sin(B) / (1 - math.exp(-2 * B))
     # The integral is L/2 (1 - (sin B / sinh B)^2).
     size = math.sqrt(2 / (1 - (math.sin(B) / math.sinh(B)) ** 2))
-    return _unturned(Shape(B / L, L, sin=1.0, grow=grow, fade=-grow * math.exp(-B)).scaled(size))
+    return _clamped(Shape(B / L, L, sin=1.0, grow=grow, fade=-grow * math.exp(-B)).scaled(size))
 
 
 def _pinned_pinned(mode: int, L: float) -> Shape:
-    """sin bx with B = mode times pi, made so that the integral of s^2 is L; then unturned."""
-    return _unturned(Shape(mode * math.pi / L, L, sin=math.sqrt(2)))
+    """sin bx with B = mode times pi, scaled so that the integral of s^2 is L; then clamped."""
+    return _clamped(Shape(mode * math.pi / L, L, sin=math.sqrt(2)))
 
 
-def _unturned(shape: Shape) -> Shape:
+def _clamped(shape: Shape) -> Shape:
     return replace(shape, power=(0.0, -float(shape(np.zeros(1), 1)[0])))
 
 

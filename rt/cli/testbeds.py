@@ -52,7 +52,7 @@ def modes(
     as_json: AsJson = False,
 ) -> None:
     """Small motions about the start of a testbed, all forces at zero: how they swing and how they die out."""
-    from granite.rt.modes import modes_of
+    from granite.mrds.initial_modes import initial_modes
     from granite.rt.preparing import preparing
     from granite.rt.report.modes import modes_table
     from granite.rt.report.table import put
@@ -60,7 +60,7 @@ def modes(
     testbed = load(bed, overrides or ())
     names = None if closed is None else [name for name in closed.split(",") if name not in ("", "none")]
     with named(bed, testbed), preparing(not as_json and err.is_terminal):
-        found = modes_of(testbed, names)
+        found = initial_modes(testbed, names)
     if as_json:
         print_json(found.as_json())
     else:

@@ -38,7 +38,7 @@ class Scene:
         self.surfaces: dict[int, int] = {
             i: self._along_surface(bed.contacts[i].first)
             for i in self.contacts
-            if KINDS[bed.contacts[i].kind].rubbing and bed.planar
+            if KINDS[bed.contacts[i].kind].friction_modes and bed.planar
         }
 
     @property

@@ -12,6 +12,7 @@ from granite.config.devices.device import Device
 from granite.config.errors import shown
 from granite.config.modules import Module
 from granite.config.parts import PartTable
+from granite.config.start import initial_motion
 from granite.config.testbed import Testbed
 from granite.mrds.contacts import KINDS
 from granite.mrds.contacts.kind import known
@@ -84,12 +85,12 @@ def _freedoms(bed: Testbed) -> Iterator[tuple[str, ...]]:
     columns = _law_columns(bed)
     tuned = {name for column in columns.values() for name in column}
     rates = [u for u in bed.velocities if u.key in initial or (u.name in tuned and u.name not in shown)]
+    q, u = initial_motion(bed)
+    starts = dict(zip((*bed.positions, *bed.velocities), (*q.tolist(), *u.tolist()), strict=True))
     for c in (*bed.positions, *rates):
-        # An unturned quaternion is (1, 0, 0, 0): its first is the one coordinate that does not start at zero by itself.
-        start = initial.get(c.key, 1.0 if c.unit == "1" and c.name.endswith("_qw") else 0.0)
         hidden = c in rates and c.name in shown
         numbers = (None if hidden else column.get(c.name) for column in columns.values())
-        yield c.name, c.unit, f"{start:g}", *("-" if number is None else f"{number:g}" for number in numbers)
+        yield c.name, c.unit, f"{starts[c]:g}", *("-" if number is None else f"{number:g}" for number in numbers)
 
 
 def _law_columns(bed: Testbed) -> Mapping[str, Mapping[str, float]]:

@@ -13,8 +13,8 @@ from granite.config.devices.thrusters import Thrusters
 from granite.config.records import Reference, State
 from granite.controllers.laws.computed_torque import ComputedTorque
 from granite.controllers.model import ControlModel
-from granite.mrds.model import Model
 from tests.controllers.two_vehicles import two_vehicles
+from tests.mrds.model import Model
 
 
 @cache

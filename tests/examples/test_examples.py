@@ -12,7 +12,7 @@ SAYS = {
     "simulate": "1000 ticks",
     "metrics": "the same from disk: True",
     "own_law": "replays to the bit: True",
-    "own_behaviour": "x from 0.7",
+    "own_behaviour": "x from 0.",
     "own_device": "gyro against truth: 1.",
     "own_driver": "ended: completed",
     "sweep": "stiffness 1.44 1/s2, seed 2",

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from granite.config.base import spatial
 from granite.config.modules import Body, Module
-from granite.mrds.model import Model
+from tests.mrds.model import Model
 from tests.peers.random_trees import rotation_of_joint
 
 Array = NDArray[np.float64]

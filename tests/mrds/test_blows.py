@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 
 from granite.config.contacts import Contact, Side
 from granite.config.modules import Body, Module, Point
-from granite.mrds.contacts.events import Status, What
+from granite.mrds.contacts.events import EventKind, Status
 from granite.mrds.contacts.friction import static_friction
-from granite.mrds.contacts.switching import APPROACHING, Switching
+from granite.mrds.contacts.switching import Switching
 from granite.mrds.system import System
+from granite.mrds.tolerances import SAME_SPEED
 from tests.mrds.random_systems import Array, Referee, plain_body
 
 #: so deep are all stops at the start: they touch [m]
@@ -68,7 +69,7 @@ def heap(seed: int, grounded: bool) -> tuple[System, Array, Array]:
 
 def struck(
     points: list[tuple[float, float]], angles: list[float], surfaces: list[dict[str, float]], u: list[float]
-) -> tuple[Switching, float, Array, list[What]]:
+) -> tuple[Switching, float, Array, list[EventKind]]:
     """A body of 2 kg that touches the ground in several points at once, each with its normal at an angle: the contacts
     afterwards, the part of its energy that is left, the velocities along the normals, and the events."""
     contacts = []
@@ -82,7 +83,7 @@ def struck(
     q, after, events = switching.settle(np.zeros(3), u, np.zeros(3))
     left = referee.energy(q, after) / referee.energy(np.zeros(3), np.array(u))
     leaving = np.array([velocity[0] for velocity in switching._watch(q, after)[1].values()])
-    return switching, left, leaving, [event.what for event in events]
+    return switching, left, leaving, [event.kind for event in events]
 
 
 def test_friction_that_presses_a_stop_which_would_pull_without_it_makes_no_energy():
@@ -91,7 +92,7 @@ def test_friction_that_presses_a_stop_which_would_pull_without_it_makes_no_energ
     surfaces = [{"restitution": 0.76, "friction": 0.83}, {"restitution": 0.02}]
     _, left, leaving, _ = struck([(0.156, -0.42), (0.175, -0.146)], [1.757, 1.611], surfaces, [0.396, -0.676, -2.729])
     assert left < 1.0
-    assert leaving.min() >= -APPROACHING
+    assert leaving.min() >= -SAME_SPEED
 
 
 def test_of_three_feet_in_a_line_the_lively_one_sends_back_the_others():
@@ -99,7 +100,7 @@ def test_of_three_feet_in_a_line_the_lively_one_sends_back_the_others():
     surfaces = [{"restitution": e} for e in (0.0, 0.8, 0.0)]
     feet = [(-0.2, 0.0), (0.0, 0.0), (0.2, 0.0)]
     switching, left, leaving, events = struck(feet, [np.pi / 2] * 3, surfaces, [0.0, -1.0, 0.0])
-    assert events == [What.BOUNCES]
+    assert events == [EventKind.BOUNCES]
     np.testing.assert_allclose(leaving, 0.8)
     assert left == pytest.approx(0.64)
     assert set(switching.status.values()) == {Status.OPEN}
@@ -127,7 +128,7 @@ def test_a_blow_on_several_stops_makes_no_energy_pulls_nowhere_and_lets_nothing_
     assert lost >= -1e-9 * before
     assert sum(e.energy_lost for e in events) == pytest.approx(lost, abs=1e-7 * before)
     for event in events:
-        if event.what in (What.BOUNCES, What.TOUCHES):
+        if event.kind in (EventKind.BOUNCES, EventKind.TOUCHES):
             pressed, rubbed = event.impulse[0], np.linalg.norm(event.impulse[1:])
             assert pressed >= -1e-11
             assert rubbed <= static_friction(system.contacts[event.contact]) * pressed * (1 + 1e-9) + 1e-11
@@ -136,6 +137,6 @@ def test_a_blow_on_several_stops_makes_no_energy_pulls_nowhere_and_lets_nothing_
         if status is not Status.OPEN:
             assert abs(slip[name][0]) < 1e-8
         elif gap[name] < 0:
-            assert slip[name][0] >= -APPROACHING
+            assert slip[name][0] >= -SAME_SPEED
     if not grounded:
         np.testing.assert_allclose(referee.momentum(q_after, after), momentum, atol=1e-9)

@@ -6,7 +6,6 @@ import os
 import shutil
 import subprocess
 import sys
-import tracemalloc
 from pathlib import Path
 
 import casadi as ca
@@ -16,7 +15,7 @@ import pytest
 from granite.mrds import compilation
 from granite.mrds.compilation import CompilationError, cache_directory, compile_functions, find_compiler, mode
 from granite.mrds.kernel import Array, Kernel
-from granite.mrds.model import functions
+from tests.mrds.model import functions
 from tests.peers.random_trees import random_module
 
 needs_compiler = pytest.mark.skipif(find_compiler() is None, reason="no C compiler here")
@@ -41,7 +40,7 @@ def swing(name: str = "swing") -> ca.Function:
 def swung(kernel: Kernel) -> bool:
     """Whether the kernel computes what `swing` says."""
     x, y = np.array([0.1, 0.2, 0.3]), np.array([1.0, -2.0, 0.5])
-    first, root, outer = kernel(x, y)
+    first, root, outer = kernel.split(kernel.run((x, y)))
     expected = np.sin(x) * y / (2 + np.cos(x)), np.sqrt(1 + y @ y), np.outer(np.sin(x), y)
     return all(np.allclose(a, b, atol=1e-15) for a, b in zip((first, root[0], outer), expected, strict=True))
 
@@ -69,9 +68,8 @@ def test_compiled_and_interpreted_functions_give_the_same_bits(dimension: str, m
     assert compiled.keys() == interpreted.keys()
     for name, kernel in compiled.items():
         for scale in (1.0, 1.0, 1.0, 10.0, 1e4) * 20:
-            arguments = [scale * rng.normal(size=slot.shape) for slot in kernel.inputs]
-            here, there = kernel(*arguments), interpreted[name](*arguments)
-            assert [bits(a) for a in here] == [bits(b) for b in there], name
+            arguments = [scale * rng.normal(size=argument.size) for argument in kernel.inputs]
+            assert bits(kernel.run(arguments)) == bits(interpreted[name].run(arguments)), name
 
 
 def test_without_a_compiler_functions_still_run(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,53 +85,6 @@ def test_a_machine_without_a_compiler_falls_back(monkeypatch: pytest.MonkeyPatch
     assert swung(make())
 
 
-# --- kernels
-
-
-@pytest.mark.parametrize("compiler", ["0", "1"])
-def test_a_call_allocates_nothing(compiler: str, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GRANITE_NO_COMPILER", compiler)
-    kernel = make()
-    x, y = np.ones(3), np.ones(3)
-    first = kernel(x, y)
-    tracemalloc.start()
-    try:
-        for _ in range(10):
-            kernel(x, y)
-        before, _ = tracemalloc.get_traced_memory()
-        for _ in range(1000):
-            outputs = kernel(x, y)
-        after, _ = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert after - before < 100
-    assert all(a is b for a, b in zip(outputs, first, strict=True))
-
-
-@pytest.mark.parametrize("n", [1, 2, 3, 4])
-def test_a_kernel_takes_exactly_its_arguments(n: int) -> None:
-    symbols = [ca.SX.sym(f"x{i}", 2) for i in range(n)]
-    kernel = Kernel(ca.Function("total", symbols, [sum(symbols[1:], symbols[0])]))
-    assert kernel(*([1.0, 2.0] for _ in range(n)))[0].tolist() == [n, 2.0 * n]
-    for wrong in (n - 1, n + 1):
-        with pytest.raises((TypeError, ValueError)):
-            kernel(*([1.0, 2.0] for _ in range(wrong)))
-    with pytest.raises(ValueError):
-        kernel(*([1.0, 2.0, 3.0] for _ in range(n)))
-
-
-def test_a_call_outlives_its_kernel() -> None:
-    call = Kernel(swing()).call
-    x, y = np.array([0.1, 0.2, 0.3]), np.array([1.0, -2.0, 0.5])
-    assert call(x, y)[0] == pytest.approx(np.sin(x) * y / (2 + np.cos(x)))
-
-
-def test_kernels_of_one_name_do_not_disturb_each_other(cache: Path) -> None:
-    x = ca.SX.sym("x", 1)
-    double, triple = (compile_functions(f"f{k}", [ca.Function("f", [x], [k * x])])["f"] for k in (2, 3))
-    assert (double([1.0])[0][0], triple([1.0])[0][0], double([2.0])[0][0]) == (2.0, 3.0, 4.0)
-
-
 # --- the cache
 
 
@@ -147,14 +98,14 @@ def test_a_library_is_compiled_once_and_then_read(cache: Path, monkeypatch: pyte
 
 
 @needs_compiler
-def test_what_is_compiled_is_told_and_what_is_read_is_not(cache: Path) -> None:
-    told: list[str] = []
-    with compilation.told(told.append):
+def test_the_callback_gets_what_is_compiled_and_not_what_is_read(cache: Path) -> None:
+    compiled: list[str] = []
+    with compilation.on_compile(compiled.append):
         make("first")
         make("first")
         make("second")
     make("third")
-    assert told == ["first", "second"]
+    assert compiled == ["first", "second"]
 
 
 @needs_compiler
@@ -226,13 +177,14 @@ def test_the_cache_follows_the_environment(monkeypatch: pytest.MonkeyPatch) -> N
 
 COMPILE_ALL = """
 import sys
+import numpy as np
 from granite.mrds.compilation import compile_functions
-from granite.mrds.model import functions
+from tests.mrds.model import functions
 from tests.peers.random_trees import random_module
 print("ready", flush=True)
 sys.stdin.read(1)
 kernels = compile_functions("tree", functions(random_module(801, "planar", "floating", 1)))
-print(kernels["mass_matrix"]([0.1] * 4)[0].tobytes().hex())
+print(kernels["mass_matrix"].run((np.full(4, 0.1),)).tobytes().hex())
 """
 
 

@@ -5,7 +5,7 @@ import pytest
 from pydantic import ValidationError
 from scipy.spatial.transform import Rotation
 
-from granite.config.contacts import AngularMotion, Contact, Forcing, LinearMotion, Moment, Motion, Push, Side
+from granite.config.contacts import AngularMotion, Contact, Forcing, LinearMotion, Moment, PrescribedMotion, Push, Side
 from granite.config.errors import InputError
 from granite.mrds.system import System
 from tests.mrds.random_systems import plain_body
@@ -18,7 +18,7 @@ def _interpreted(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("GRANITE_NO_COMPILER", "1")
 
 
-def moved(dimension: str, motion: Motion, kind: str = "rigid_grasp", force: Forcing = Forcing()) -> System:  # noqa: B008
+def moved(dimension: str, motion: PrescribedMotion, kind: str = "rigid_grasp", force: Forcing = Forcing()) -> System:  # noqa: B008
     """A body held by a place on the ground that is turned by 0.5 about z, and by 0.3 about x in space."""
     body = plain_body("body", dimension, {"hand": (0.1, 0.2)}, (0.0, 0.0))
     ground = Side(position_m=(0.4, -0.1), rotation_rad=(0.3 if dimension == "spatial" else 0.0, 0.0, 0.5))
@@ -47,7 +47,7 @@ def followed(system: System, h: float, steps: int, cure: dict[str, object]) -> t
     if system.n_q > system.n_u:
         q[3] = 1.0
     start, worst = closed.drive(0.0), 0.0
-    q, u = closed.project(q, np.zeros(system.n_u), start.velocity, start.place)
+    q, u = closed.project(q, np.zeros(system.n_u), start.velocity, start.displacement)
     for k in range(steps):
         drive = closed.drive(h * (k + np.array([0, 0.5, 1])))
         q, u = closed.rk4(
@@ -57,17 +57,17 @@ def followed(system: System, h: float, steps: int, cure: dict[str, object]) -> t
             h,
             velocity=drive.velocity,
             prescribed=drive.prescribed,
-            place=drive.place,
+            displacement=drive.displacement,
             **cure,
         )  # type: ignore[arg-type]
-        gap, _ = closed.errors(q, u, drive.velocity[:, 2], drive.place[:, 2])
+        gap, _ = closed.errors(q, u, drive.velocity[:, 2], drive.displacement[:, 2])
         worst = max(worst, float(np.abs(gap).max()))
     return q, worst
 
 
 @pytest.mark.parametrize(("cure", "tolerance"), [(CURES[0], 1e-11), (CURES[1], 1e-5)])
 def test_a_body_in_the_plane_follows_a_hand_that_shakes_and_turns_on_and_on(cure, tolerance):
-    system = moved("planar", Motion(x=SHAKEN, rz=TURNED))
+    system = moved("planar", PrescribedMotion(x=SHAKEN, rz=TURNED))
     h, steps = 5e-3, 400
     q, gap = followed(system, h, steps, cure)
     assert gap < tolerance
@@ -81,7 +81,7 @@ def test_a_body_in_the_plane_follows_a_hand_that_shakes_and_turns_on_and_on(cure
 
 @pytest.mark.parametrize("axis", ["rx", "ry", "rz"])
 def test_a_body_in_space_follows_a_hand_that_turns_about_an_axis_of_e(axis: str):
-    system = moved("spatial", Motion.model_validate({"y": SHAKEN, axis: TURNED}))
+    system = moved("spatial", PrescribedMotion.model_validate({"y": SHAKEN, axis: TURNED}))
     h, steps = 5e-3, 300
     q, gap = followed(system, h, steps, CURES[0])
     assert gap < 1e-9
@@ -93,19 +93,19 @@ def test_a_body_in_space_follows_a_hand_that_turns_about_an_axis_of_e(axis: str)
 
 
 def test_the_rates_are_those_of_the_place():
-    closed = moved("planar", Motion(x=SHAKEN, rz=TURNED)).contact_set()
+    closed = moved("planar", PrescribedMotion(x=SHAKEN, rz=TURNED)).contact_set()
     h = 1e-4
     before, now, after = (closed.drive(0.7 + s * h) for s in (-1, 0, 1))
-    np.testing.assert_allclose(now.place, [place(0.7), 0, angle(0.7)])
-    np.testing.assert_allclose(now.velocity, (after.place - before.place) / (2 * h), rtol=1e-6)
+    np.testing.assert_allclose(now.displacement, [place(0.7), 0, angle(0.7)])
+    np.testing.assert_allclose(now.velocity, (after.displacement - before.displacement) / (2 * h), rtol=1e-6)
     np.testing.assert_allclose(now.prescribed, (after.velocity - before.velocity) / (2 * h), rtol=1e-6)
     columns = closed.drive([0.7 - h, 0.7, 0.7 + h])
-    np.testing.assert_array_equal(columns.place[:, 1], now.place)
+    np.testing.assert_array_equal(columns.displacement[:, 1], now.displacement)
 
 
 def test_a_slide_is_pushed_along_what_is_free():
     push = Push(amplitude_n=3.0, period_s=0.5, offset_n=1.0)
-    system = moved("planar", Motion(), "x_slide", Forcing(x=push))
+    system = moved("planar", PrescribedMotion(), "x_slide", Forcing(x=push))
     closed = system.contact_set()
     q, u = closed.project(np.zeros(3), np.zeros(3))
     drive = closed.drive(0.1)
@@ -117,12 +117,12 @@ def test_a_slide_is_pushed_along_what_is_free():
 @pytest.mark.parametrize(
     ("kind", "motion", "force", "words"),
     [
-        ("x_slide", Motion(x=SHAKEN), Forcing(), "motion.x, expected one of y, rz"),
-        ("x_slide", Motion(), Forcing(y=Push(offset_n=1.0)), "force.y, expected x"),
-        ("revolute", Motion(rz=TURNED), Forcing(), "motion.rz, expected one of x, y"),
-        ("revolute", Motion(), Forcing(x=Push(offset_n=1.0)), "force.x, expected rz"),
-        ("rigid_grasp", Motion(z=SHAKEN), Forcing(), "motion.z, expected one of x, y, rz"),
-        ("edge", Motion(x=SHAKEN), Forcing(), "motion, expected none of edge, which may slip"),
+        ("x_slide", PrescribedMotion(x=SHAKEN), Forcing(), "motion.x, expected one of y, rz"),
+        ("x_slide", PrescribedMotion(), Forcing(y=Push(offset_n=1.0)), "force.y, expected x"),
+        ("revolute", PrescribedMotion(rz=TURNED), Forcing(), "motion.rz, expected one of x, y"),
+        ("revolute", PrescribedMotion(), Forcing(x=Push(offset_n=1.0)), "force.x, expected rz"),
+        ("rigid_grasp", PrescribedMotion(z=SHAKEN), Forcing(), "motion.z, expected one of x, y, rz"),
+        ("edge", PrescribedMotion(x=SHAKEN), Forcing(), "motion, expected none of edge, which may slip"),
     ],
 )
 def test_a_drive_along_the_wrong_direction_is_refused(kind, motion, force, words):
@@ -133,7 +133,7 @@ def test_a_drive_along_the_wrong_direction_is_refused(kind, motion, force, words
 
 def test_turning_is_refused_where_another_rotation_is_free():
     with pytest.raises(InputError, match=r"motion.rx, expected a kind that holds every rotation, not revolute"):
-        moved("spatial", Motion(rx=TURNED), "revolute")
+        moved("spatial", PrescribedMotion(rx=TURNED), "revolute")
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_turning_is_refused_where_another_rotation_is_free():
         (LinearMotion, {"offset_m": 0.1, "period_s": 1.0}, "expected none where there is no amplitude"),
         (AngularMotion, {"amplitude_rad": 0.1, "period_s": 0.0}, "greater than 0"),
         (Moment, {"speed_rad_s": 0.1}, "Extra inputs"),
-        (Motion, {"rx": {"speed_rad_s": 1.0}, "rz": {"speed_rad_s": 1.0}}, "rz: expected one of rx, ry, rz"),
+        (PrescribedMotion, {"rx": {"speed_rad_s": 1.0}, "rz": {"speed_rad_s": 1.0}}, "rz: expected one of rx, ry, rz"),
     ],
 )
 def test_a_profile_that_cannot_be_is_refused(table, content, words):

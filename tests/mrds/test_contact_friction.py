@@ -10,7 +10,7 @@ from granite.config.contacts import Contact, Side
 from granite.config.errors import InputError
 from granite.config.modules import Body, Module, Point
 from granite.mrds.contacts.contact_set import _least_norm
-from granite.mrds.contacts.friction import JammedError, Rub, magnitudes, magnitudes_by_trial
+from granite.mrds.contacts.friction import JammedError, SlidingContact, magnitudes, magnitudes_by_trial
 from granite.mrds.system import System
 from tests.mrds.random_systems import Referee, plain_body, random_module, random_states
 
@@ -122,12 +122,12 @@ def test_friction_is_mu_n_against_the_slip_whatever_it_does_to_the_motion(seed: 
     residual = M @ motion.acceleration + h - force - sticks.constraint_matrix(q).T @ rubbed
     np.testing.assert_allclose(residual, 0, atol=1e-9 * (1 + np.abs(h).max()))
     # The numbers' way, which dependent constraints take, is the same.
-    by_numbers = slides._rubbed(*_columns(slides, q, u, force))
+    by_numbers = slides._with_friction(*_columns(slides, q, u, force))
     np.testing.assert_allclose(by_numbers.acceleration, motion.acceleration, atol=1e-8 * scale)
 
 
 def _columns(contact_set, q, u, force):
-    return _least_norm(*contact_set._dense.call(q, u, force, *contact_set._nothing))
+    return _least_norm(*contact_set._dense_terms((q, u, force), contact_set._driven_by((None,) * 5)))
 
 
 def rod(friction: float, kind: str = "edge") -> System:
@@ -162,7 +162,7 @@ def test_a_rod_jams_above_four_thirds_and_says_so_by_name():
     assert refusal.value.contacts == ("floor",)
     with pytest.raises(JammedError):
         above.rk4(q, u, nothing, 1e-3)
-    assert above._kernels["driven_at"].call(q, u, nothing, *above._nothing)[2][0] == -1
+    assert above._kernels["driven"].run((*above._state(q, u, nothing), *above._driven_by((None,) * 5)))[-1] == -1
     # The other way round the ground yields to it.
     q, u = rod_state(1.0)
     assert 0 < above.accelerate(q, u, nothing).force[0] < G
@@ -183,7 +183,7 @@ def test_signs_of_several_slots_are_found_together(seed: int):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(1, 5))
     rubbing = [
-        Rub(f"c{i}", float(rng.uniform(0.1, 1)), bool(rng.random() < 0.3), i, slice(i, i + 1), ca.SX(1))
+        SlidingContact(f"c{i}", float(rng.uniform(0.1, 1)), bool(rng.random() < 0.3), i, slice(i, i + 1), ca.SX(1))
         for i in range(n)
     ]
     a, B = rng.normal(size=n), rng.normal(size=(n, n)) * 0.5
@@ -203,7 +203,7 @@ def test_signs_of_several_slots_are_found_together(seed: int):
     ("parameters", "words"),
     [
         ({}, "parameters.friction is missing"),
-        ({"friction": -0.1}, "friction = -0.1, expected the coefficient of friction while it slips, at least 0"),
+        ({"friction": -0.1}, "friction = -0.1, expected the coefficient of kinetic friction, at least 0"),
         ({"friction": 0.5, "static_friction": 0.4}, "static_friction = 0.4, expected at least friction = 0.5"),
         ({"friction": 0.5, "restitution": 0.4}, "parameters.restitution: unknown"),
     ],

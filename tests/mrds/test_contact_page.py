@@ -11,7 +11,7 @@ from granite.config import testbed
 from granite.config.contacts import Contact, Side
 from granite.config.errors import InputError
 from granite.mrds.contacts import KINDS
-from granite.mrds.contacts.events import What
+from granite.mrds.contacts.events import EventKind
 from granite.mrds.contacts.kind import Kind, known
 from granite.mrds.system import System
 from granite.rt.run import simulate_in_memory
@@ -29,8 +29,8 @@ def in_the_plane(kind: Kind) -> str:
     try:
         kind.n_held(dict.fromkeys(kind.parameters, 1.0), planar=True)
     except InputError:
-        return "none"
-    return ", ".join(known(kind.held, planar=True)) or "-"
+        return "not available"
+    return ", ".join(known(kind.held, planar=True)) or "nothing held"
 
 
 def test_the_table_lists_every_kind_with_what_it_holds_and_asks_for():
@@ -48,7 +48,7 @@ def test_the_table_lists_every_kind_with_what_it_holds_and_asks_for():
 
 
 def test_every_event_is_explained():
-    assert [what for what in What if f"| `{what.value}` |" not in PAGE] == []
+    assert [what for what in EventKind if f"| `{what.value}` |" not in PAGE] == []
 
 
 def test_the_example_of_a_kind_works(monkeypatch: pytest.MonkeyPatch):

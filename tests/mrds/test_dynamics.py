@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from granite.config.base import spatial
 from granite.config.modules import Module
 from granite.mrds.dynamics import Dynamics
-from granite.mrds.model import Model
 from granite.mrds.tree import Tree
+from tests.mrds.model import Model
 from tests.peers.interpreted import interpreted
 from tests.peers.random_trees import State, has_quaternion, random_module, random_state
 

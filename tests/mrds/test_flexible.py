@@ -22,7 +22,6 @@ from granite.config.testbed import Testbed as Bed
 from granite.mrds.dynamics import Dynamics
 from granite.mrds.flexible.integrals import at_section, integrals
 from granite.mrds.flexible.shapes import bending_shapes
-from granite.mrds.model import Model
 from granite.mrds.system import System
 from granite.mrds.tree import Tree
 from tests.mrds.flexible_arms import (
@@ -37,6 +36,7 @@ from tests.mrds.flexible_arms import (
     spatial_robot,
     stiffness,
 )
+from tests.mrds.model import Model
 from tests.peers.interpreted import interpreted
 
 PLANAR = planar_arm([flexible(1.0, 2), flexible(0.5, 3, tip_mass_kg=0.5)], gravity_m_s2=[1.0, -2.0])

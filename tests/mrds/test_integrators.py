@@ -8,7 +8,7 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from granite.mrds.integrators import improved_euler_step, rk4_step
+from tests.mrds.model import improved_euler_step, rk4_step
 from tests.peers.interpreted import interpreted
 from tests.peers.random_trees import Array, has_quaternion, random_module, random_state
 

@@ -154,7 +154,7 @@ def test_the_same_grasp_twice_is_linearised_like_once_and_shares_no_definite_for
     for one, other in zip(found[:4], expected[:4], strict=True):
         assert_close(one, other, 1e-9)
     assert_close(found.T, expected.T, 1e-9)
-    with pytest.raises(InputError, match="output 'tip0_x_n': others can hold in its place"):
+    with pytest.raises(InputError, match="output 'tip0_x_n': other constraints can take its place"):
         linearise(doubled, q, u, 0 * u, outputs=["tip0_x_n"])
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from granite.config.contacts import Contact, Side
 from granite.config.errors import InputError
-from granite.mrds.contacts.events import Event, Status, What
+from granite.mrds.contacts.events import Event, EventKind, Status
 from granite.mrds.contacts.switching import Switching
 from granite.mrds.system import System
 from tests.mrds.random_systems import Referee, plain_body
@@ -81,11 +81,11 @@ def test_a_ball_bounces_to_e_squared_of_its_height_each_time_and_comes_to_rest(r
     h = 2e-3
     last = np.sqrt(2 / G) * (1 + restitution) / (1 - restitution)
     path, speeds, happened = run(switching, q, u, int(last / h) + 20, h)
-    impulses = [e.impulse[0] for _, e in happened if e.what is What.BOUNCES]
+    impulses = [e.impulse[0] for _, e in happened if e.kind is EventKind.BOUNCES]
     # Speeds at the floor: v = sqrt(2 g) e^n, impulse (1 + e) m v.
     n = np.arange(len(impulses))
     np.testing.assert_allclose(impulses, (1 + restitution) * 2.0 * np.sqrt(2 * G) * restitution**n, rtol=1e-6)
-    assert happened[-1][1].what is What.TOUCHES
+    assert happened[-1][1].kind is EventKind.TOUCHES
     assert switching.status["floor"] is Status.CLOSED
     assert happened[-1][0] * h == pytest.approx(last, abs=3 * h)
     np.testing.assert_allclose(path[-1], [0, radius.get("radius_m", 0.0), 0], atol=1e-12)
@@ -116,8 +116,8 @@ def test_a_block_sticks_on_a_slope_below_the_angle_of_friction_and_slides_above(
             assert np.abs(speeds[2:]).max() < 1e-12
             assert np.abs(path[-1][:2]).max() < 1e-3
         # What falls on a slope slips already when it touches.
-        expected = [What.TOUCHES] if kind == "edge" else [What.SLIPS] if slides else []
-        assert [e.what for _, e in happened] == expected
+        expected = [EventKind.TOUCHES] if kind == "edge" else [EventKind.SLIPS] if slides else []
+        assert [e.kind for _, e in happened] == expected
 
 
 def test_a_block_thrown_up_a_slope_turns_round_or_stays():
@@ -130,7 +130,7 @@ def test_a_block_thrown_up_a_slope_turns_round_or_stays():
         tangent = np.array([-np.cos(slope), -np.sin(slope)])
         u[:2] = -2.0 * tangent
         q, u, events = switching.command({"slope"}, q, u)
-        assert [e.what for e in events] == [What.TAKES_HOLD]
+        assert [e.kind for e in events] == [EventKind.TAKES_HOLD]
         assert switching.status["slope"] is Status.SLIPPING
         h = 1e-3
         path, speeds, happened = run(switching, q, u, 1000, h)
@@ -139,7 +139,7 @@ def test_a_block_thrown_up_a_slope_turns_round_or_stays():
         highest = -(path[:, :2] @ tangent).min()
         assert highest == pytest.approx(2.0**2 / (2 * up), abs=2e-5)
         if ends is Status.STUCK:
-            assert [e.what for _, e in happened] == [What.STICKS]
+            assert [e.kind for _, e in happened] == [EventKind.STICKS]
             assert np.abs(speeds[-1]).max() < 1e-12
         else:
             assert speeds[-1][:2] @ tangent == pytest.approx(down * (1.0 - 2.0 / up), abs=3 * up * h)
@@ -158,8 +158,8 @@ def test_a_block_dragged_by_a_spring_sticks_and_slips():
         return np.array([k * (drive * step * h - q[0]), 0.0, 0.0])
 
     path, _, happened = run(switching, q, u, 4500, h, pull)
-    slips = [s for s, e in happened if e.what is What.SLIPS]
-    sticks = [s for s, e in happened if e.what is What.STICKS]
+    slips = [s for s, e in happened if e.kind is EventKind.SLIPS]
+    sticks = [s for s, e in happened if e.kind is EventKind.STICKS]
     weight = 2.0 * G
     assert slips[0] * h == pytest.approx(mu_s * weight / (k * drive), abs=3 * h)
     w, a = np.sqrt(k / 2.0), (mu_s - mu) * weight / k
@@ -187,13 +187,13 @@ def test_taking_hold_keeps_momentum_and_says_what_energy_it_took_and_letting_go_
     referee = Referee(pair, pair.contact_set([]))
     held_q, held_u, events = switching.command({"grip"}, q, u)
     (event,) = events
-    assert event.what is What.TAKES_HOLD
+    assert event.kind is EventKind.TAKES_HOLD
     np.testing.assert_allclose(referee.momentum(held_q, held_u), referee.momentum(q, u), atol=1e-12)
     assert event.energy_lost == pytest.approx(referee.energy(q, u) - referee.energy(held_q, held_u), rel=1e-12)
     assert event.energy_lost > 0.1
     assert np.abs(switching.active.errors(held_q, held_u)[1]).max() < 1e-12
     free_q, free_u, events = switching.command((), held_q, held_u)
-    assert [e.what for e in events] == [What.LETS_GO]
+    assert [e.kind for e in events] == [EventKind.LETS_GO]
     np.testing.assert_array_equal(free_u, held_u)
     np.testing.assert_array_equal(free_q, held_q)
     assert switching.active.label.closed == ()
@@ -204,7 +204,7 @@ def test_a_grip_too_far_away_misses_and_nothing_changes(pair):
     q, u = np.tile([0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0], 2), np.ones(12)
     q[7] = 0.03
     there_q, there_u, events = switching.command({"grip"}, q, u)
-    assert [(e.contact, e.what) for e in events] == [("grip", What.MISSES)]
+    assert [(e.contact, e.kind) for e in events] == [("grip", EventKind.MISSES)]
     np.testing.assert_array_equal(there_q, q)
     np.testing.assert_array_equal(there_u, u)
     assert switching.status["grip"] is Status.OPEN
@@ -219,7 +219,7 @@ def test_a_stop_lifts_as_soon_as_it_would_pull():
     q, u = start(system)
     h = 1e-3
     path, speeds, happened = run(switching, q, u, 100, h, lambda k, q: np.array([0.0, 0.5 * k, 0.0]))
-    assert [e.what for _, e in happened] == [What.TOUCHES, What.LIFTS]
+    assert [e.kind for _, e in happened] == [EventKind.TOUCHES, EventKind.LIFTS]
     assert happened[-1][0] == int(np.ceil(2 * G / 0.5))
     assert np.abs(path[happened[0][0] + 1 : 40, 1]).max() < 1e-12
     assert speeds[-1][1] > 0
@@ -246,7 +246,7 @@ def test_a_blow_sends_the_normal_back_stays_in_the_cone_and_makes_no_energy(spin
     if mu == 0:
         assert len(blow.impulse) == 1
         return
-    bounces = blow.what is What.BOUNCES
+    bounces = blow.kind is EventKind.BOUNCES
     assert slip[0] == pytest.approx(-e * before[0] if bounces else 0.0, abs=1e-9)
     assert abs(blow.impulse[1]) <= mu * blow.impulse[0] * (1 + 1e-9)
     if not bounces and abs(blow.impulse[1]) < mu * blow.impulse[0] * (1 - 1e-9):
@@ -289,7 +289,7 @@ def test_a_rod_that_jams_is_stopped_at_once_and_it_has_a_name():
     switching.status["floor"] = Status.SLIPPING
     before = energy(system, q, u)
     q, u, events = switching.settle(q, u, np.zeros(3))
-    assert [(e.contact, e.what) for e in events] == [("floor", What.JAMS)]
+    assert [(e.contact, e.kind) for e in events] == [("floor", EventKind.JAMS)]
     assert switching.status["floor"] is Status.STUCK
     assert np.abs(switching.active.errors(q, u)[1]).max() < 1e-12
     assert events[0].energy_lost == pytest.approx(before - energy(system, q, u), rel=1e-9)

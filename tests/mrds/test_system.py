@@ -12,10 +12,10 @@ from granite.config.contacts import Contact, Side
 from granite.config.errors import InputError
 from granite.config.modules import Module
 from granite.mrds.contacts import KINDS
-from granite.mrds.contacts.contact_set import DEPENDENT
 from granite.mrds.contacts.kind import Relative
-from granite.mrds.model import Model
 from granite.mrds.system import System
+from granite.mrds.tolerances import DEPENDENT_SINE
+from tests.mrds.model import Model
 from tests.mrds.random_systems import (
     PARAMETERS,
     PLANAR,
@@ -64,7 +64,7 @@ def _checked(referee: Referee, q: Array, u: Array, force: Array) -> float:
     acceleration, held = referee.solve(q, u, force)
     scale = 1 + np.abs(acceleration).max()
     if np.linalg.matrix_rank(A, tol=1e-9) < closed.n_held:
-        assert motion.independence <= DEPENDENT
+        assert motion.independence <= DEPENDENT_SINE
         if np.abs(A @ acceleration + bias).max() < 1e-9 * scale:  # else they contradict: no acceleration meets them all
             np.testing.assert_allclose(motion.acceleration, acceleration, rtol=0, atol=1e-9 * scale)
         return motion.independence
@@ -103,7 +103,7 @@ def test_any_system_moves_as_one_dense_kkt_solve_says_and_acts_as_much_as_it_rea
     [(2, "planar", False), (3, "planar", True), (4, "spatial", False)],
 )
 def test_contacts_that_hold_too_much_are_told_and_obey_newton(seed: int, dimension: str, flexible: bool):
-    assert independences(random_system(seed, dimension, flexible), [seed])[0] <= DEPENDENT
+    assert independences(random_system(seed, dimension, flexible), [seed])[0] <= DEPENDENT_SINE
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
@@ -159,8 +159,8 @@ def test_dependent_constraints_are_solved_by_least_norm_and_said():
     system = System([a, b], [grasp("one"), grasp("two")])
     q, u, force = random_states(system, 3)
     once, twice = system.contact_set(["one"]).accelerate(q, u, force), system.contact_set().accelerate(q, u, force)
-    assert once.independence > DEPENDENT
-    assert twice.independence <= DEPENDENT
+    assert once.independence > DEPENDENT_SINE
+    assert twice.independence <= DEPENDENT_SINE
     np.testing.assert_allclose(twice.acceleration, once.acceleration, atol=1e-8 * np.abs(once.acceleration).max())
     np.testing.assert_allclose(twice.force, np.tile(once.force / 2, 2), atol=1e-8 * np.abs(once.force).max())
 
@@ -302,13 +302,16 @@ def test_a_step_is_the_four_stages_written_out(grasp):
     rng = np.random.default_rng(4)
     force, excited = rng.normal(size=len(u)), rng.normal(size=(closed.n_held, 3))
     stepped = closed.rk4(q, u, force, 1e-2, prescribed=excited, velocity=0.1 * excited, feedback=(3.0, 2.0))
-    drive = [np.zeros((closed.n_free, 3)), 0.1 * excited, excited, np.array([3.0, 2.0]), 0 * excited]
-    by_hand = closed._rk4_by_stages(q, u, force, 1e-2, drive, False)
+    drive, nowhere = (
+        [np.zeros((3, closed.n_free)), 0.1 * excited.T.copy(), excited.T.copy()],
+        np.zeros((3, closed.n_held)),
+    )
+    by_hand = closed._rk4_by_svd((q, u, force), 1e-2, drive, np.array([3.0, 2.0]), nowhere, False)
     for one, other in zip(stepped, by_hand, strict=True):
         np.testing.assert_allclose(one, other, atol=1e-12)
     np.testing.assert_allclose(np.linalg.norm(stepped[0][-4:]), 1, atol=1e-14)
     # What was given once is not remembered, and one column serves all stages.
-    free = closed._rk4_by_stages(q, u, force, 1e-2, [0 * d for d in drive], False)
+    free = closed._rk4_by_svd((q, u, force), 1e-2, [0 * d for d in drive], np.zeros(2), nowhere, False)
     np.testing.assert_allclose(closed.rk4(q, u, force, 1e-2)[1], free[1], atol=1e-12)
     held, repeated = (closed.rk4(q, u, force, 1e-2, prescribed=x) for x in (excited[:, 0], excited[:, [0, 0, 0]]))
     np.testing.assert_array_equal(held[1], repeated[1])
@@ -321,7 +324,7 @@ def test_a_projected_step_of_dependent_constraints_holds_too():
     closed = System(list(system.modules.values()), [*system.contacts.values(), twice]).contact_set()
     once = system.contact_set()
     q, u = once.project(q, 0.3 * u)
-    assert closed.accelerate(q, u, 0 * u).independence <= DEPENDENT
+    assert closed.accelerate(q, u, 0 * u).independence <= DEPENDENT_SINE
     stepped, expected = (x.rk4(q, u, 0 * u, 1e-3, project=True) for x in (closed, once))
     np.testing.assert_allclose(stepped[0], expected[0], atol=1e-10)
     np.testing.assert_allclose(stepped[1], expected[1], atol=1e-8)
@@ -360,7 +363,7 @@ def test_the_compiled_functions_are_the_interpreted_ones_to_the_bit(monkeypatch:
 def test_modules_that_differ_only_in_name_and_place_share_one_function():
     system, _, _ = closed_chains(6, 3, "hard_point", seed=3)  # of two shapes
     code = ca.CodeGenerator("shared.c")
-    code.add(system.contact_set().assembly.accelerate())
+    code.add(system.contact_set().assembly.accelerate)
     assert code.dump().count("leaf_module:(") == 2
 
 

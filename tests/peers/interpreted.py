@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from granite.config.modules import Module
-from granite.mrds.model import Model
+from tests.mrds.model import Model
 
 
 @functools.cache

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from granite.mrds import dynamics, frames, masses, tree
-from granite.mrds.model import Model
 from granite.mrds.symbols import crossed, rate_of_quaternion, rotation
+from tests.mrds.model import Model
 from tests.peers.comparison import disagreement
 from tests.peers.pinocchio_twin import PinocchioTwin
 from tests.peers.random_trees import random_module, random_state

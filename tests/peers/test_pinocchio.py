@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from granite.config.modules import Module
-from granite.mrds.model import Model
+from tests.mrds.model import Model
 from tests.peers.comparison import disagreement
 from tests.peers.interpreted import interpreted
 from tests.peers.pinocchio_twin import PinocchioTwin

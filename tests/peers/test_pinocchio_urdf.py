@@ -10,7 +10,7 @@ import pytest
 
 from granite.config.modules import Module
 from granite.config.urdf import read_urdf
-from granite.mrds.model import Model
+from tests.mrds.model import Model
 from tests.peers.comparison import disagreement
 from tests.peers.interpreted import interpreted
 from tests.peers.random_trees import Array, State, random_state

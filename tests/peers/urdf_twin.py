@@ -11,7 +11,7 @@ import pinocchio as pin
 from granite.config.base import spatial
 from granite.config.coordinates import velocities
 from granite.config.modules import Module
-from granite.mrds.model import PointMotion
+from tests.mrds.model import PointMotion
 from tests.peers.pinocchio_twin import PinocchioTwin
 from tests.peers.random_trees import Array, rotation_of_joint
 

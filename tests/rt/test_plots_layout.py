@@ -11,10 +11,10 @@ from jointed_beds import bar_between_arms
 
 from granite.config.errors import InputError
 from granite.config.loader import load
+from granite.config.start import initial_motion
 from granite.rt.log import Log
 from granite.rt.plots import page
 from granite.rt.plots.look import STYLE
-from granite.sim.equations import initial_motion
 
 
 @pytest.fixture(scope="module")

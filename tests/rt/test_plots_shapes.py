@@ -12,10 +12,10 @@ from matplotlib.colors import to_rgba
 from matplotlib.patches import Circle, Polygon
 
 from granite.config.loader import from_json, load, to_json
+from granite.config.start import initial_motion
 from granite.rt.log import Log
 from granite.rt.plots.look import HULL_LAST, INK, STOP, TIP
 from granite.rt.plots.scene import Scene
-from granite.sim.equations import initial_motion
 
 SQUARE = [[0.2, -0.1], [0.2, 0.1], [-0.2, 0.1], [-0.2, -0.1]]
 

@@ -10,10 +10,10 @@ from matplotlib.colors import to_rgba
 from matplotlib.patches import Circle, Polygon, Rectangle
 
 from granite.config.loader import load, presets
+from granite.config.start import initial_motion
 from granite.rt.plots.look import CONTACT, HULL_LAST, INK
 from granite.rt.plots.projection import FROM_ABOVE, most_telling
 from granite.rt.plots.scene import Scene
-from granite.sim.equations import initial_motion
 
 #: heading of the arms; the bar lies between their tips
 BAR_AT_REST = [math.pi / 2, math.pi / 2, 0.5, 0.5, 0.0]

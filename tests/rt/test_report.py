@@ -239,7 +239,12 @@ def test_what_contacts_bore_and_what_happened_to_them_is_shown(summary: dict):
 
 def test_an_audit_says_what_did_not_hold(summary: dict):
     checks = {
-        "energy": {"unit": "of the energy that went about", "largest": 2e-9, "limit": 1e-8, "held": True},
+        "energy": {
+            "unit": "relative to the largest kinetic energy or work",
+            "largest": 2e-9,
+            "limit": 1e-8,
+            "held": True,
+        },
         "gap": {"unit": "m, rad", "largest": 1e-3, "limit": 1e-6, "held": False},
     }
     tables = list(run_tables({**summary, "audit": {"held": False, "checks": checks}}))

@@ -239,14 +239,17 @@ def test_too_many_modes_for_the_step_are_refused_with_the_limit() -> None:
     assert np.isfinite(log.rows[:, log.channels.place("/truth", "q")]).all()
 
 
-@pytest.mark.parametrize("cure", ["projection", "feedback", "off"])
-def test_a_loop_stays_closed(cure: str) -> None:
+@pytest.mark.parametrize("method", ["projection", "baumgarte", "none"])
+def test_a_loop_stays_closed(method: str) -> None:
     log = simulate_in_memory(
-        load("mrds-6a", [f"simulation.drift.cure={cure}", "simulation.audit=true", "loop.duration_s=5"])
+        load(
+            "mrds-6a",
+            [f"simulation.constraint_stabilisation.method={method}", "simulation.audit=true", "loop.duration_s=5"],
+        )
     )
     result = verdict(log)
     assert result["held"]
-    assert result["checks"]["gap"]["largest"] < {"projection": 1e-14, "feedback": 1e-10, "off": 1e-9}[cure]
+    assert result["checks"]["gap"]["largest"] < {"projection": 1e-14, "baumgarte": 1e-10, "none": 1e-9}[method]
 
 
 def test_an_audit_notices_energy_from_nowhere() -> None:

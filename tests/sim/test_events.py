@@ -10,8 +10,8 @@ import pytest
 from granite.config.errors import InputError
 from granite.config.loader import load
 from granite.config.records import Array, Frame, Status
-from granite.mrds.model import Model
 from granite.sim.lab import Lab
+from tests.mrds.model import Model
 
 PERIOD = 0.005
 LEVEL = ("simulation.table.ideal=true", "simulation.initial={shoulder_rad=0.4, elbow_rad=0.9}")

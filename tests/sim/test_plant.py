@@ -7,9 +7,9 @@ from scipy.integrate import solve_ivp
 from granite.config.errors import InputError
 from granite.config.loader import load
 from granite.config.modules import Body, Module
-from granite.mrds.model import Model
 from granite.sim.lab import Lab
 from granite.sim.plant import Plant
+from tests.mrds.model import Model
 
 MOVING = [
     "simulation.initial.base_x_m_s=0.1",

@@ -10,8 +10,8 @@ from granite.config.devices.motors import Motors
 from granite.config.errors import InputError
 from granite.config.loader import from_json, load, plant_of, to_json
 from granite.controllers.model import ControlModel
-from granite.mrds.model import Model
 from granite.sim.lab import Lab
+from tests.mrds.model import Model
 
 LEVEL = ("simulation.table.ideal=true", "simulation.initial={}")
 HEAVY = "simulation.plant.modules.vehicle.bodies.base.mass_kg=100.0"

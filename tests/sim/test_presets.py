@@ -16,11 +16,11 @@ from granite.config.loader import load, presets
 from granite.config.records import Array
 from granite.controllers.behaviours.holds import Holds
 from granite.mrds.energy import Energy
-from granite.mrds.model import Model
 from granite.rt.audit import AuditVerdict
 from granite.rt.run import simulate_in_memory
 from granite.sim.lab import Lab
 from granite.sim.plant import Plant
+from tests.mrds.model import Model
 
 if TYPE_CHECKING:  # pytest takes a class of this name for a test
     from granite.config.testbed import Testbed
@@ -117,7 +117,7 @@ def run(bed: Testbed, duration: float) -> Run:
         plant.advance((tick + 1) * period)
         work.append(work[-1] + float(torque @ (plant.q[joints] - before)))
         if tick % looks == 0:
-            gap.append(plant.feel().gap)
+            gap.append(plant.contact_loads().gap)
     balance.append(measured.balance(plant.q, plant.u))
     stirred = max(b.kinetic + b.strain for b in balance)
     return Run(np.array([b.energy for b in balance]), np.array(work), stirred, max(gap))
@@ -236,7 +236,7 @@ def test_energy_is_the_work_of_motors_and_driven_contacts(bed: str) -> None:
     energy, power, gap = [], [], []
     for k in range(401):
         plant.advance(k * step)
-        felt = plant.feel()
+        felt = plant.contact_loads()
         energy.append(measured.balance(plant.q, plant.u).energy)
         power.append(contact_power(testbed, models, plant, felt.wrench))
         gap.append(felt.gap)
@@ -307,7 +307,7 @@ def test_the_leaping_vehicle_lets_go_flies_and_takes_hold(bed: str) -> None:
             closed[t] = plant.contacts.closed.tolist()
             energy[t] = model.kinetic_energy(plant.q, plant.u)
             momentum[t] = model.momentum(plant.q, plant.u).copy()
-            assert plant.feel().gap < 1e-9
+            assert plant.contact_loads().gap < 1e-9
     assert closed[1] == [1, 0]
     assert closed[5] == closed[12] == [0, 0]
     assert closed[14] == closed[18] == [0, 1]

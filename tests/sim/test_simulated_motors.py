@@ -1,8 +1,8 @@
 import numpy as np
 
 from granite.config.loader import load
-from granite.mrds.model import Model
 from granite.sim.lab import Lab
+from tests.mrds.model import Model
 
 
 def lab_with_motors(bed):
@@ -42,7 +42,7 @@ def test_a_wrong_gain_shows_in_the_motion_and_not_in_the_frame():
     level = ["simulation.table.ideal=true", "simulation.initial={}"]
     plain, weak = (
         lab_with_motors(load("free-flyer", overrides=[*level, *more]))
-        for more in ([], ["devices.motors.units.simulated.gain={shoulder=0.5, elbow=0.5}"])
+        for more in ([], ["devices.motors.simulated.gain={shoulder=0.5, elbow=0.5}"])
     )
     for plant, motors in (plain, weak):
         frame = motors.write(0.0, np.array([0.4, -0.2]))

@@ -110,17 +110,17 @@ class Machine:
     def run(self, q: Array, duration: float, h: float = 1e-3, u: Array | None = None) -> Path:
         """From rest, unless u is given, by classical Runge and Kutta with the torques at the times of its stages."""
         kernels = compile_functions("machine", [self._step(), self._outputs()])
-        step, outputs = kernels["step"].call, kernels["outputs"].call
+        step, outputs, length = kernels["step"].run, kernels["outputs"].run, np.array(h)
         x = np.concatenate([q, np.zeros(self.n) if u is None else u])
         steps = round(duration / h)
         states, shown = np.empty((steps + 1, 2 * self.n)), []
         for k in range(steps + 1):
             states[k] = x
-            shown.append(np.concatenate(outputs(x)))
+            shown.append(outputs((x,)))
             if not np.abs(x).max() < 1e6:
                 steps = k
                 break
-            x = step(k * h, x, h)[0].copy()
+            x = step((np.array(k * h), x, length))
         rows, links = np.array(shown), sum(m.angles.numel() for m in self._modules)
         states = states[: steps + 1]
         angles, gap, tip = np.split(rows, [links, rows.shape[1] - 2], axis=1)

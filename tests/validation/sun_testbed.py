@@ -21,9 +21,9 @@ from granite.config.coordinates import velocities
 from granite.config.modules import Module
 from granite.mrds.contacts.contact_set import ContactSet
 from granite.mrds.kernel import Array
-from granite.mrds.model import Model
 from granite.mrds.system import System
 from tests.mrds.flexible_arms import stiffness
+from tests.mrds.model import Model
 from tests.peers.interpreted import interpreted
 
 LENGTH, HEIGHT, THICKNESS, DENSITY, YOUNG = 0.5, 0.0508, 0.00635, 2710.0, 68.95e9

@@ -10,8 +10,8 @@ from scipy.linalg import eigh
 from scipy.special import ellipk
 
 from granite.config.modules import Module
-from granite.mrds.model import Model
 from tests.mrds.flexible_arms import GROUND, Array, planar_arm, stiffness
+from tests.mrds.model import Model
 from tests.peers.interpreted import interpreted
 from tests.validation.claims import Claims
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from granite.mrds.kernel import Array
-from granite.mrds.model import Model
+from tests.mrds.model import Model
 from tests.peers.interpreted import interpreted
 from tests.validation.claims import Claims
 from tests.validation.mackay_flx import (

@@ -14,8 +14,8 @@ import pytest
 
 from granite.config.modules import Module
 from granite.mrds.kernel import Array
-from granite.mrds.model import Model, functions
 from tests.mrds.flexible_arms import GROUND, stiffness
+from tests.mrds.model import Model, functions
 from tests.peers.interpreted import interpreted
 from tests.validation.claims import Claims
 from tests.validation.mackay_flx import (

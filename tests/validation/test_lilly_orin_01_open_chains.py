@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from granite.mrds.operational import base_pose, leaf_functions
+from granite.mrds.contacts.operational import base_pose, leaf_functions
 from tests.mrds.random_systems import closed_chains
 from tests.validation.claims import Claims
 from tests.validation.lilly_chain import SpatialChain
@@ -25,9 +25,9 @@ def against_dense(n: int) -> dict[str, tuple[float, float]]:
         H, J, h = chain.dense()
         Omega, expected = np.linalg.solve(H, J.T), np.linalg.solve(H, force - h)
         acceleration, by_recursion, Lambda = chain.articulated(force)
-        outputs, X = leaf.shows(q=q, u=u, force=force, base=base_pose(module)), chain.to_world()
-        opened = np.array(leaf.moves(outputs["kept"], np.zeros(6)))
-        Psi = np.array(leaf.moves(outputs["kept"], np.eye(6))) - opened
+        outputs, X = leaf.eliminate(q=q, u=u, force=force, base=base_pose(module)), chain.to_world()
+        opened = np.array(leaf.back_substitute(outputs["factors"], np.zeros(6)))
+        Psi = np.array(leaf.back_substitute(outputs["factors"], np.eye(6))) - opened
         shown = np.array(outputs["inverse_inertia"])
         size = max(1.0, np.abs(J @ Omega).max())
         for name, at_tip, found_open in (

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from granite.mrds.model import Model
+from tests.mrds.model import Model
 from tests.mrds.random_systems import Array, Referee, closed_chains, split
 from tests.peers.interpreted import interpreted
 from tests.validation.claims import Claims

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from granite.mrds.model import Model
+from tests.mrds.model import Model
 from tests.mrds.random_systems import Referee, closed_chains, split
 from tests.peers.interpreted import interpreted
 from tests.validation.claims import Claims

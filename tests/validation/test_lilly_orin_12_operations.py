@@ -14,8 +14,8 @@ import pytest
 
 from granite.config.contacts import Contact, Side
 from granite.config.modules import Point
+from granite.mrds.contacts.operational import base_pose, leaf_functions
 from granite.mrds.kernel import Array
-from granite.mrds.operational import base_pose, leaf_functions
 from granite.mrds.system import System
 from tests.mrds.random_systems import closed_chains
 from tests.validation.claims import Claims
@@ -52,7 +52,7 @@ def span(function: ca.Function) -> int:
 
 def step(system: System) -> ca.Function:
     """(q, u, force) -> accelerations and contact forces, down to single operations."""
-    return system.contact_set().assembly.accelerate().expand()
+    return system.contact_set().assembly.accelerate.expand()
 
 
 @cache
@@ -142,7 +142,7 @@ def test_l13_a_chain_that_is_one_module_is_not_linear_and_yet_cheaper(claims: Cl
 @cache
 def leaf(n: int) -> ca.Function:
     chain = closed_chains(1, n, "hard_point", seed=36)[0].modules["chain0"]
-    return leaf_functions(chain, (chain.points[0],), planar=False).shows
+    return leaf_functions(chain, (chain.points[0],), planar=False).eliminate
 
 
 # --- L14

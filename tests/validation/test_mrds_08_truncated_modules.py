@@ -10,8 +10,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from granite.mrds.model import Model
 from tests.mrds.flexible_arms import Array, flexible, planar_arm
+from tests.mrds.model import Model
 from tests.peers.interpreted import interpreted
 from tests.validation import bonaventura_systems, bonaventura_truncated
 from tests.validation.bonaventura_machine import Equations

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from granite.mrds.compilation import compile_functions
+from granite.mrds.contacts.operational import base_pose, leaf_functions
 from granite.mrds.kernel import Array, Kernel
-from granite.mrds.operational import base_pose, leaf_functions
 from tests.mrds.random_systems import split
 from tests.validation.bonaventura_systems import Series
 from tests.validation.claims import Claims
@@ -32,13 +32,13 @@ def robot() -> Series:
 
 
 def kernels(robot: Series) -> dict[str, tuple[Kernel, Kernel]]:
-    """What each module shows and how it moves, compiled by itself."""
+    """Elimination and back-substitution of each module, compiled by itself."""
     made, contacts = {}, robot.system.contacts.values()
     for name, module in robot.system.modules.items():
         used = {side.point for c in contacts for side in (c.first, c.second) if side.module == name}
         leaf = leaf_functions(module, tuple(p for p in module.points if p.name in used), True)
         found = compile_functions(name, leaf)
-        made[name] = found[leaf.shows.name()], found[leaf.moves.name()]
+        made[name] = found[leaf.eliminate.name()], found[leaf.back_substitute.name()]
     return made
 
 
@@ -50,9 +50,9 @@ def modular_level(
 
     def level(name: str) -> dict[str, Array]:
         base = np.array(base_pose(robot.system.modules[name])).ravel()
-        shows = made[name][0]
-        outputs = shows(q[name], u[name], force[name], base)
-        return {what: value.copy() for what, value in zip(shows.function.name_out(), outputs, strict=True)}
+        eliminate = made[name][0]
+        outputs = eliminate.split(eliminate.run((q[name], u[name], force[name], base)))
+        return dict(zip(eliminate.function.name_out(), outputs, strict=True))
 
     with ThreadPoolExecutor(workers) as pool:
         return list(pool.map(level, robot.system.modules))
@@ -65,9 +65,9 @@ def joined(levels: Levels, made: dict[str, tuple[Kernel, Kernel]]) -> Array:
         rows = slice(2 * i, 2 * i + 2)
         C[i][rows, -3:-1], C[i + 1][rows, :2] = -np.eye(2), np.eye(2)
     B = sum(c @ x["inverse_inertia"] @ c.T for c, x in zip(C, levels, strict=True))
-    F = np.linalg.solve(B, -sum(c @ x["open"] for c, x in zip(C, levels, strict=True)))
+    F = np.linalg.solve(B, -sum(c @ x["free_acceleration"] for c, x in zip(C, levels, strict=True)))
     parts = zip(C, levels, made.values(), strict=True)
-    return np.concatenate([moves(x["kept"], c.T @ F)[0] for c, x, (_, moves) in parts])
+    return np.concatenate([back.run((x["factors"], c.T @ F)) for c, x, (_, back) in parts])
 
 
 def test_mrds31_modules_in_two_threads_are_modules_in_one(

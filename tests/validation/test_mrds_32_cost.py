@@ -14,7 +14,7 @@ import pytest
 
 from granite.config.contacts import Contact
 from granite.config.modules import Body, Joint, Module, Point
-from granite.mrds.operational import leaf_functions
+from granite.mrds.contacts.operational import leaf_functions
 from granite.mrds.system import System
 from tests.mrds.random_systems import Referee
 from tests.validation.bonaventura_systems import revolute
@@ -46,7 +46,7 @@ def series(modules: int) -> tuple[list[Module], tuple[Contact, ...]]:
 def operations(modules: int) -> int:
     """Of one evaluation of all accelerations and contact forces."""
     arms, contacts = series(modules)
-    return int(System(arms, contacts).contact_set().assembly.accelerate().expand().n_instructions())
+    return int(System(arms, contacts).contact_set().assembly.accelerate.expand().n_instructions())
 
 
 def test_mrds32_cost_is_linear_along_a_series_of_modules(claims: Claims) -> None:
@@ -73,7 +73,7 @@ def test_mrds32_contacts_meet_in_the_matrix_only_where_they_share_a_module(
 
 
 def test_mrds32_cost_within_a_module_grows_slower_than_dense_products(claims: Claims) -> None:
-    counts = {n: leaf_functions(arm(n), arm(n).points[1:], True).shows.n_instructions() for n in (4, 8, 16, 32)}
+    counts = {n: leaf_functions(arm(n), arm(n).points[1:], True).eliminate.n_instructions() for n in (4, 8, 16, 32)}
     for n in (4, 8, 16):
         what = f"growth exponent of the operations of one module, {n} to {2 * n} joints (recursions: 1, dense: 3)"
         claims.below("MRDS 32", what, 2.3, np.log2(counts[2 * n] / counts[n]))

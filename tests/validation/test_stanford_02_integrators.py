@@ -10,7 +10,7 @@ import pytest
 
 from granite.config.loader import load
 from granite.mrds.kernel import Array
-from granite.mrds.model import Model
+from tests.mrds.model import Model
 from tests.validation.claims import Claims
 
 MODEL = Model(load("free-flyer/printed-inertias").modules[0])

@@ -16,7 +16,7 @@ import sympy as sp
 
 from granite.config.modules import Body, Joint, Module
 from granite.mrds.kernel import Array
-from granite.mrds.model import Model
+from tests.mrds.model import Model
 from tests.peers.interpreted import interpreted
 from tests.validation.claims import Claims
 from tests.validation.leap import Leap

@@ -18,8 +18,8 @@ from scipy.optimize import brentq
 from granite.config.contacts import Contact, Side
 from granite.mrds.contacts.contact_set import ContactSet, Impulse
 from granite.mrds.kernel import Array
-from granite.mrds.model import Model
 from granite.mrds.system import System
+from tests.mrds.model import Model
 from tests.peers.interpreted import interpreted
 from tests.validation.claims import Claims
 from tests.validation.leap import OURS, mine, order

@@ -1,4 +1,4 @@
-"""The modes of a testbed about its start: what `granite modes` shows."""
+"""Modes of a testbed about its start, as `granite modes` shows them."""
 
 from __future__ import annotations
 
@@ -8,25 +8,23 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from granite.config.coordinates import Coordinate
+from granite.config.start import initial_motion
 from granite.config.testbed import Testbed
 from granite.mrds.modes import Mode, modes
+from granite.mrds.start import consistent_start
 from granite.mrds.system import System
-from granite.sim.equations import initial_motion
-from granite.sim.start import fitting_start
-
-#: accelerations below this are rounding, in units of SI
-_AT_REST = 1e-6
+from granite.mrds.tolerances import EQUILIBRIUM
 
 
-class Start(NamedTuple):
-    """Small motions about the pose at the start, and how it accelerates when it is let go there at rest."""
+class InitialModes(NamedTuple):
+    """Modes about the pose of the start, and the accelerations from rest there."""
 
     modes: tuple[Mode, ...]
-    acceleration: dict[Coordinate, float]  #: of every coordinate that does not stay where it is
+    acceleration: dict[Coordinate, float]  #: of every coordinate that is not in equilibrium
 
     @property
     def complaint(self) -> str | None:
-        """One sentence where the pose is no equilibrium: the greatest acceleration in each unit."""
+        """A message where the pose is no equilibrium: the largest acceleration in each unit."""
         greatest: dict[str, str] = {}
         for (name, unit), value in sorted(self.acceleration.items(), key=lambda part: -abs(part[1])):
             greatest.setdefault(unit, f"{name} by {value:.3g} {unit}")
@@ -53,14 +51,32 @@ class Start(NamedTuple):
         }
 
 
-def modes_of(bed: Testbed, closed: Sequence[str] | None = None) -> Start:
-    """Modes about the pose at the start, at rest, with these contacts closed; those of the start if none are named."""
+def initial_modes(bed: Testbed, closed: Sequence[str] | None = None) -> InitialModes:
+    """Modes about the pose of the start, at rest and without forces.
+
+    Parameters
+    ----------
+    bed
+        The testbed.
+    closed
+        Names of the closed contacts; those of the start if not given.
+
+    Returns
+    -------
+    InitialModes
+        Modes, and accelerations where the pose is no equilibrium.
+
+    Raises
+    ------
+    InputError
+        Where the start does not satisfy the contacts.
+    """
     held = System(bed.modules, bed.contacts).contact_set(bed.contact_sets[0] if closed is None else closed)
-    q, u = fitting_start(bed, held, *initial_motion(bed))
+    q, u = consistent_start(bed, held, *initial_motion(bed))
     still = np.zeros(len(u))
     acceleration = zip(bed.velocities, held.accelerate(q, still, still).acceleration.tolist(), strict=True)
-    moving = {Coordinate(c.name, f"{c.unit}^2"): value for c, value in acceleration if abs(value) > _AT_REST}
-    return Start(modes(held, q, u=still), moving)
+    moving = {Coordinate(c.name, f"{c.unit}^2"): value for c, value in acceleration if abs(value) > EQUILIBRIUM}
+    return InitialModes(modes(held, q, u=still), moving)
 
 
 def _parts(value: complex) -> list[float]:

@@ -1,22 +1,19 @@
-"""The model of one module as numbers: every quantity a controller or an analysis asks for, from compiled functions.
-
-Arrays that come back are overwritten by the next call of the same method: copy what is to be kept.
-"""
+"""One module in numbers, from compiled functions: what the tests and benchmarks compare with peers and formulas."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cached_property
 from typing import NamedTuple
 
 import casadi as ca
+import numpy as np
 from numpy.typing import ArrayLike
 
 from granite.config.coordinates import positions, velocities
 from granite.config.modules import Module
 from granite.mrds.compilation import compile_functions
 from granite.mrds.dynamics import Dynamics
-from granite.mrds.integrators import improved_euler_step, rk4_step
+from granite.mrds.integrators import rk4
 from granite.mrds.kernel import Array, Kernel
 from granite.mrds.tree import Tree
 
@@ -45,48 +42,48 @@ class Model:
 
     def mass_matrix(self, q: ArrayLike) -> Array:
         """M(q) (n_u, n_u)."""
-        return self._call["mass_matrix"](q)[0].reshape(self.n_u, self.n_u)
+        return self._call("mass_matrix", q)[0].reshape(self.n_u, self.n_u)
 
     def bias(self, q: ArrayLike, u: ArrayLike) -> Array:
         """Velocity and gravity terms h(q, u)."""
-        return self._call["bias"](q, u)[0]
+        return self._call("bias", q, u)[0]
 
     def gravity_force(self, q: ArrayLike) -> Array:
         """The part of h that gravity makes."""
-        return self._call["gravity_force"](q)[0]
+        return self._call("gravity_force", q)[0]
 
     def forward_dynamics(self, q: ArrayLike, u: ArrayLike, force: ArrayLike) -> Array:
         """u' under a generalised force."""
-        return self._call["forward_dynamics"](q, u, force)[0]
+        return self._call("forward_dynamics", q, u, force)[0]
 
     def inverse_dynamics(self, q: ArrayLike, u: ArrayLike, acceleration: ArrayLike) -> Array:
         """The generalised force that gives u'."""
-        return self._call["inverse_dynamics"](q, u, acceleration)[0]
+        return self._call("inverse_dynamics", q, u, acceleration)[0]
 
     def position_rate(self, q: ArrayLike, u: ArrayLike) -> Array:
         """q' = N(q) u."""
-        return self._call["position_rate"](q, u)[0]
+        return self._call("position_rate", q, u)[0]
 
     def kinetic_energy(self, q: ArrayLike, u: ArrayLike) -> float:
         """Kinetic energy [J]."""
-        return float(self._call["kinetic_energy"](q, u)[0][0])
+        return float(self._call("kinetic_energy", q, u)[0][0])
 
     def potential_energy(self, q: ArrayLike) -> float:
         """Potential energy of gravity, zero at the world origin, and of strain [J]."""
-        return float(self._call["potential_energy"](q)[0][0])
+        return float(self._call("potential_energy", q)[0][0])
 
     def momentum(self, q: ArrayLike, u: ArrayLike) -> Array:
         """Linear [N s] and angular momentum about the world origin [N m s]."""
-        return self._call["momentum"](q, u)[0]
+        return self._call("momentum", q, u)[0]
 
     def centre_of_mass(self, q: ArrayLike, u: ArrayLike) -> tuple[Array, Array]:
         """Position [m] and velocity [m/s] of the mass centre."""
-        position, velocity = self._call["centre_of_mass"](q, u)
+        position, velocity = self._call("centre_of_mass", q, u)
         return position, velocity
 
     def point(self, name: str, q: ArrayLike, u: ArrayLike) -> PointMotion:
         """Motion of a named point."""
-        position, rotation, twist, jacobian, drift = self._call[f"point_{name}"](q, u)
+        position, rotation, twist, jacobian, drift = self._call(f"point_{name}", q, u)
         return PointMotion(position, rotation, twist, jacobian.reshape(6, self.n_u), drift)
 
     def rk4(self, q: ArrayLike, u: ArrayLike, force: ArrayLike, h: float) -> tuple[Array, Array]:
@@ -98,19 +95,26 @@ class Model:
         return self._stepped("improved_euler", q, u, force, h)
 
     def _stepped(self, how: str, q: ArrayLike, u: ArrayLike, force: ArrayLike, h: float) -> tuple[Array, Array]:
-        kernel = self._kernels[how]
-        x, p, step = kernel.inputs
-        x[: self.n_q], x[self.n_q :], p[:], step[:] = q, u, force, h
-        after = kernel.evaluate()[0]
+        (after,) = self._call(how, np.concatenate([q, u]), force, h)
         return after[: self.n_q], after[self.n_q :]
+
+    def kernel(self, name: str) -> Kernel:
+        """One of the compiled functions, for callers that measure it."""
+        return self._kernels[name]
 
     @cached_property
     def _kernels(self) -> dict[str, Kernel]:
         return compile_functions(self.module.name, functions(self.module))
 
-    @cached_property
-    def _call(self) -> dict[str, Callable[..., tuple[Array, ...]]]:
-        return {name: kernel.call for name, kernel in self._kernels.items()}
+    def _call(self, name: str, *arguments: ArrayLike) -> tuple[Array, ...]:
+        return called(self._kernels[name], *arguments)
+
+
+def called(kernel: Kernel, *arguments: ArrayLike) -> tuple[Array, ...]:
+    """The results of a kernel for arguments of any kind, each spread to the size of its input."""
+    shapes = [argument.shape for argument in kernel.inputs]
+    given = (np.broadcast_to(np.asarray(x, dtype=float), shape) for x, shape in zip(arguments, shapes, strict=True))
+    return kernel.split(kernel.run([x.tobytes(order="F") for x in given]))
 
 
 def functions(module: Module) -> list[ca.Function]:
@@ -139,3 +143,25 @@ def functions(module: Module) -> list[ca.Function]:
     rhs = ca.Function("rhs", [x, force], [ca.vertcat(tree.q_dot, dynamics.forward(force))])
     project = ca.Function("project", [x], [ca.vertcat(tree.projected(), u)])
     return [*made, rk4_step("rk4", rhs, project), improved_euler_step("improved_euler", rhs, project)]
+
+
+def rk4_step(name: str, rhs: ca.Function, project: ca.Function | None = None) -> ca.Function:
+    """(x, p, h) -> x after h, p held over the step; `project` puts x back on its constraints."""
+    x, p, h = _arguments(rhs)
+    return _step(name, x, p, h, rk4(lambda at, _: rhs(at, p), x, h), project)
+
+
+def improved_euler_step(name: str, rhs: ca.Function, project: ca.Function | None = None) -> ca.Function:
+    """The same by improved Euler (Heun), second order (Stanford report, 4.4.3)."""
+    x, p, h = _arguments(rhs)
+    k1 = rhs(x, p)
+    k2 = rhs(x + h * k1, p)
+    return _step(name, x, p, h, x + h / 2 * (k1 + k2), project)
+
+
+def _arguments(rhs: ca.Function) -> tuple[ca.MX, ca.MX, ca.MX]:
+    return ca.MX.sym("x", rhs.size1_in(0)), ca.MX.sym("p", rhs.size1_in(1)), ca.MX.sym("h")
+
+
+def _step(name: str, x: ca.MX, p: ca.MX, h: ca.MX, after: ca.MX, project: ca.Function | None) -> ca.Function:
+    return ca.Function(name, [x, p, h], [after if project is None else project(after)], ["x", "p", "h"], ["after"])

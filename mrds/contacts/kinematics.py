@@ -1,8 +1,8 @@
-"""A contact between two points that move: their relative motion, and what the directions that hold make of it.
+"""Kinematics of one contact: relative motion of its two points along its constrained and free modes.
 
 With G_E, G_P the maps from the twists of the two points to the relative twist of P against E (Bonaventura 2002, eq. 97
-and 98), a contact is four small matrices: C = psi_c^T G and U = psi_u^T G for each side. They take twists to the
-constrained and free velocities, and their transposes take forces to wrenches on the points: virtual power, so contacts
+and 98), a contact is four small matrices: C = psi_c^T G and U = psi_u^T G for each side. They map twists to the
+constrained and free velocities, and their transposes map forces to wrenches on the points (virtual power), so contacts
 between modules, within one and with the ground need no rules of their own.
 """
 
@@ -17,11 +17,11 @@ from granite.mrds.symbols import rotation
 
 
 @dataclass(frozen=True)
-class Place:
-    """A point that moves, in world axes; the ground is one that does not."""
+class ContactPoint:
+    """A side of a contact, in world axes: a point of a module, or of the ground."""
 
     module: str | None
-    row: int  #: where its twist begins in those of the module
+    row: int  #: first row of its twist among those of the module
     position: ca.SX
     axes: ca.SX
     twist: ca.SX  #: (6)
@@ -29,31 +29,33 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Joint:
-    """A contact in numbers to come; n_c rows each, n_u columns of the free modes."""
+class ContactKinematics:
+    """A contact in symbols: n_held constrained modes, n_free free modes."""
 
-    sides: tuple[Place, Place]  #: E, P
-    C: tuple[ca.SX, ca.SX]  #: turn psi_c^T G of both sides
+    sides: tuple[ContactPoint, ContactPoint]  #: E, P
+    C: tuple[ca.SX, ca.SX]  #: rotation psi_c^T G of both sides
     U: tuple[ca.SX, ca.SX]  #: psi_u^T G of both sides
-    turn: ca.SX  #: a rotation of the constrained modes that leaves C with few entries
+    rotation: ca.SX  #: rotates the constrained modes into axes in which C is sparse
     velocity: ca.SX  #: psi_c^T x'_rel
     free_velocity: ca.SX  #: psi_u^T x'_rel
-    acceleration: ca.SX  #: turn (psi_c^T x''_rel + psi_c'^T x'_rel), with the accelerations that the places have
-    gap: ca.SX  #: what is missing to the pose that is to be, zero where a mode binds velocity only
+    acceleration: ca.SX  #: rotation (psi_c^T x''_rel + psi_c'^T x'_rel), with the accelerations of the points
+    gap: ca.SX  #: position error along each constrained mode, zero where a mode constrains velocity only
 
     @property
     def n_held(self) -> int:
-        """How many directions hold."""
+        """Number of constrained modes."""
         return int(self.C[0].shape[0])
 
     @property
     def n_free(self) -> int:
-        """How many directions are free."""
+        """Number of free modes."""
         return int(self.U[0].shape[0])
 
 
-def join(kind: Kind, parameters: Parameters, E: Place, P: Place, planar: bool, moved: dict[str, ca.SX]) -> Joint:
-    """The contact of P against E, which is to be moved so far along some directions."""
+def contact_kinematics(
+    kind: Kind, parameters: Parameters, E: ContactPoint, P: ContactPoint, planar: bool, moved: dict[str, ca.SX]
+) -> ContactKinematics:
+    """The contact of P against E, with prescribed displacements along the directions `moved`."""
     rows = PLANAR if planar else list(range(6))
     rho, w_E = P.position - E.position, E.twist[3:]
     v, w = P.twist[:3] - E.twist[:3] - ca.cross(w_E, rho), P.twist[3:] - w_E
@@ -63,26 +65,26 @@ def join(kind: Kind, parameters: Parameters, E: Place, P: Place, planar: bool, m
     alpha = P.acceleration[3:] - E.acceleration[3:] - ca.cross(w_E, w)
     to_E = ca.diagcat(E.axes.T, E.axes.T)
     twist, pose = to_E @ ca.vertcat(v, w), Relative(E.axes.T @ rho, E.axes.T @ P.axes)
-    bases, moving = _bases(kind, parameters, pose, twist, rows)
+    bases, basis_rate = _bases(kind, parameters, pose, twist, rows)
     psi_c, psi_u = (ca.sparsify(psi.T @ to_E[rows, rows]) for psi in (bases.psi_c, bases.psi_u))
-    turned, turn = _turned(bases.psi_c, psi_c, to_E[rows, rows])
+    rotated, rotation_c = _rotated(bases.psi_c, psi_c, to_E[rows, rows])
     zero, one = ca.SX(3, 3), ca.SX.eye(3)
     G_E = ca.vertcat(ca.horzcat(-one, ca.skew(rho)), ca.horzcat(zero, -one))[rows, rows]
     G_P = ca.diagcat(one, one)[rows, rows]
-    return Joint(
+    return ContactKinematics(
         sides=(E, P),
-        C=(ca.sparsify(turned @ G_E), ca.sparsify(turned @ G_P)),
+        C=(ca.sparsify(rotated @ G_E), ca.sparsify(rotated @ G_P)),
         U=(ca.sparsify(psi_u @ G_E), ca.sparsify(psi_u @ G_P)),
-        turn=turn,
+        rotation=rotation_c,
         velocity=bases.psi_c.T @ twist[rows],
         free_velocity=bases.psi_u.T @ twist[rows],
-        acceleration=turned @ ca.vertcat(a, alpha)[rows] + turn @ moving,
+        acceleration=rotated @ ca.vertcat(a, alpha)[rows] + rotation_c @ basis_rate,
         gap=_gap(kind, parameters, pose, moved, planar) if moved else bases.gap,
     )
 
 
 def _gap(kind: Kind, parameters: Parameters, pose: Relative, moved: dict[str, ca.SX], planar: bool) -> ca.SX:
-    """The gap of a pose that is to be at r_d, R_d: that of r - r_d, R R_d^T, of rate x'_c less what it is to be."""
+    """The gap against a prescribed pose r_d, R_d: that of r - r_d, R R_d^T, whose rate is x'_c less the prescribed."""
     at = [moved.get(name, ca.SX(0)) for name in DIRECTIONS]
     R_d = ca.SX.eye(3)
     for i, axis in enumerate(((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))):
@@ -91,32 +93,32 @@ def _gap(kind: Kind, parameters: Parameters, pose: Relative, moved: dict[str, ca
     return kind.bases(Relative(pose.r - ca.vertcat(*at[:3]), pose.R @ R_d.T), parameters, planar).gap
 
 
-def _turned(psi_c: ca.SX, in_world: ca.SX, to_E: ca.SX) -> tuple[ca.SX, ca.SX]:
-    """The constrained modes in world axes, turned so that those of a block held altogether are the world's own axes.
+def _rotated(psi_c: ca.SX, in_world: ca.SX, to_E: ca.SX) -> tuple[ca.SX, ca.SX]:
+    """The constrained modes in world axes, with those of a fully constrained block rotated to the world's own axes.
 
-    A force that holds in all directions needs no axes of its own, and products with ones and zeros cost nothing.
+    A force that is constrained in all directions needs no axes of its own, and products with ones and zeros are free.
     """
-    turned, turn = ca.SX(in_world), ca.SX.eye(in_world.shape[0])
+    rotated, rotation_c = ca.SX(in_world), ca.SX.eye(in_world.shape[0])
     d = to_E.shape[0]
     for block in ([0, 1, 2], [3, 4, 5]) if d == 6 else ([0, 1], [2]):
         unit = ca.SX.eye(d)[:, block]
         columns = [j for b in range(len(block)) for j in range(psi_c.shape[1]) if ca.is_equal(psi_c[:, j], unit[:, b])]
         if len(columns) == len(block):
-            turned[columns, :] = unit.T
-            turn[columns, columns] = to_E[block, block].T
-    return ca.sparsify(turned), ca.sparsify(turn)
+            rotated[columns, :] = unit.T
+            rotation_c[columns, columns] = to_E[block, block].T
+    return ca.sparsify(rotated), ca.sparsify(rotation_c)
 
 
 def _bases(kind: Kind, parameters: Parameters, pose: Relative, twist: ca.SX, rows: list[int]) -> tuple[Bases, ca.SX]:
-    """The dual basis at a relative pose, and psi_c'^T x'_rel: the modes move with the pose, r' = v and R' = w x R."""
+    """The dual basis at a relative pose, and psi_c'^T x'_rel: the modes depend on the pose, r' = v and R' = w x R."""
     at = Relative(ca.SX.sym("r", 3), ca.SX.sym("R", 3, 3))
     rate, x = ca.SX.sym("rate", 12), ca.SX.sym("x", len(rows))
     bases = kind.bases(at, parameters, len(rows) == 3)
-    moving = ca.jtimes(ca.densify(bases.psi_c.T @ x), ca.vertcat(at.r, ca.vec(at.R)), rate)
+    basis_rate = ca.jtimes(ca.densify(bases.psi_c.T @ x), ca.vertcat(at.r, ca.vec(at.R)), rate)
     pose_rate = ca.vertcat(twist[:3], ca.vec(ca.skew(twist[3:]) @ pose.R))
-    psi_u, psi_c, gap, moving = ca.substitute(
-        [bases.psi_u, bases.psi_c, ca.densify(bases.gap), moving],
+    psi_u, psi_c, gap, basis_rate = ca.substitute(
+        [bases.psi_u, bases.psi_c, ca.densify(bases.gap), basis_rate],
         [at.r, at.R, x, rate],
-        [ca.densify(known) for known in (pose.r, pose.R, twist[rows], pose_rate)],
+        [ca.densify(value) for value in (pose.r, pose.R, twist[rows], pose_rate)],
     )
-    return Bases(ca.sparsify(psi_u), ca.sparsify(psi_c), gap), ca.sparsify(moving)
+    return Bases(ca.sparsify(psi_u), ca.sparsify(psi_c), gap), ca.sparsify(basis_rate)

@@ -1,0 +1,89 @@
+"""Consistent initial conditions: a start that satisfies the contacts that are closed then."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from granite.config.coordinates import amplitudes, positions
+from granite.config.errors import InputError
+from granite.config.records import Array
+from granite.config.testbed import Testbed
+from granite.mrds.contacts.contact_set import ContactSet
+from granite.mrds.contacts.possible import refuse_contradiction, refuse_impossible
+from granite.mrds.flexible.integrals import at_section
+from granite.mrds.tolerances import LARGEST_DEFLECTION, TYPED_ERROR
+
+
+def consistent_start(bed: Testbed, contacts: ContactSet | None, q: Array, u: Array) -> tuple[Array, Array]:
+    """The start projected onto the constraints.
+
+    Parameters
+    ----------
+    bed
+        The testbed; `simulation.fit_start` allows a start that is moved by more than decimals.
+    contacts
+        The contacts that are closed at the start, if any.
+    q, u
+        (n_q), (n_u) configured start.
+
+    Returns
+    -------
+    tuple[Array, Array]
+        q and u.
+
+    Raises
+    ------
+    InputError
+        Where the start does not satisfy the contacts and may not be moved, where no pose near it does, or where a link
+        would be bent beyond the beam model.
+    """
+    if contacts is None or not contacts.contacts:
+        return q, u
+    worst, size, unit = _worst(contacts, q, u)
+    drive = contacts.drive(0.0)
+    try:
+        pose = refuse_impossible(contacts, q)
+        q_start, u_start = contacts.project(pose, u, drive.velocity, drive.displacement)
+        refuse_contradiction(contacts, q_start, u_start)
+    except InputError as refusal:
+        raise InputError(f"{bed.name}: simulation.initial: {refusal}") from None
+    if size > TYPED_ERROR and not bed.simulation.fit_start:
+        raise InputError(
+            f"{bed.name}: simulation.initial leaves contact '{worst}' off by {size:.3g} {unit}, expected a start that "
+            "fits it, or simulation.fit_start = true to begin at the nearest one"
+        )
+    _refuse_large_deflection(bed, q_start)
+    return q_start, u_start
+
+
+def _refuse_large_deflection(bed: Testbed, q: Array) -> None:
+    """Raise where the projection has bent a link beyond the small-deflection beam model."""
+    ends = np.cumsum([len(positions(module)) for module in bed.modules])
+    for module, end in zip(bed.modules, ends, strict=True):
+        at = int(end) - len(amplitudes(module))
+        for body in module.in_tree_order():
+            if (link := body.flexible) is None:
+                continue
+            shapes, largest = at_section(link, link.length_m).phi[2:], LARGEST_DEFLECTION * link.length_m
+            for modes in (link.modes_y, link.modes_z):
+                deflection = abs(float(shapes[:modes] @ q[at : at + modes]))
+                at += modes
+                if deflection > largest:
+                    raise InputError(
+                        f"{bed.name}: simulation.initial fits the contacts only with {body.name} of module "
+                        f"{module.name} bent by {deflection:.3g} m, expected a pose that bends it by less than "
+                        f"{largest:.3g} m"
+                    )
+            at += link.modes_x
+
+
+def _worst(contacts: ContactSet, q: Array, u: Array) -> tuple[str, float, str]:
+    """The contact with the largest error, this error, and its unit."""
+    found, drive = ("", 0.0, ""), contacts.drive(0.0)
+    both = contacts.errors(q, u, drive.velocity, drive.displacement)
+    for errors, unit in zip(both, ("m or rad", "m/s or rad/s"), strict=True):
+        for name, rows in contacts.rows.items():
+            size = float(np.abs(errors[rows]).max(initial=0.0))
+            if size > found[1]:
+                found = (name, size, unit)
+    return found
