@@ -70,6 +70,10 @@ class LogError(InputError):
     """A log can't be written or read; the sentence names it."""
 
 
+class CompilationError(GraniteError):
+    """The compiler rejected generated code; its message is included."""
+
+
 class PlantLostError(GraniteError):
     """The simulated plant has left what its model can describe; the message says how."""
 

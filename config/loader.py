@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
@@ -21,6 +22,7 @@ from granite.config.complaints import complaint
 from granite.config.coordinates import Coordinate
 from granite.config.errors import InputError, expected_one_of, shown
 from granite.config.parts import FAMILIES, absolute
+from granite.config.paths import missing_part
 from granite.config.robots import fill_modules
 from granite.config.testbed import Testbed
 
@@ -48,12 +50,17 @@ class Preset(NamedTuple):
 def presets() -> list[Preset]:
     """The testbeds that come with Granite."""
     found = []
-    for name in _preset_names():
-        content = _read(_PRESETS / f"{name}.toml", name)
-        variants = _take_variants(content, name)
+    for name, content, variants in stored_presets():
         titles = [(variant, changed.get("title", content["title"])) for variant, changed in variants.items()]
         found.append(Preset(name, content["title"], titles))
     return found
+
+
+def stored_presets() -> Iterator[tuple[str, dict[str, Any], dict[str, dict[str, Any]]]]:
+    """Name, unchecked content and variants of each testbed that comes with Granite."""
+    for name in _preset_names():
+        content = _read(_PRESETS / f"{name}.toml", name)
+        yield name, content, _take_variants(content, name)
 
 
 def load(bed: str | Path, overrides: Sequence[str] | Mapping[str, Any] = ()) -> Testbed:
@@ -146,8 +153,20 @@ def _locate(bed: str) -> tuple[Path, str | None]:
     if name not in known and Path(bed).is_file():
         _refuse(bed, "not a testbed, expected a preset or a file whose name ends in .toml")
     if name not in known:
-        _refuse(bed or "BED", f"no preset '{name}', {expected_one_of(name, known)}, or a path to a .toml file")
+        _refuse_unknown_name(bed, name, known)
     return _PRESETS / f"{name}.toml", variant if slash else None
+
+
+def _refuse_unknown_name(bed: str, name: str, known: Sequence[str]) -> NoReturn:
+    """What is neither a preset nor a file: the guess first, for the list of all presets is long."""
+    guess = get_close_matches(name, known, n=1)
+    others = f"one of {len(known)}: granite list"
+    if Path(f"{bed}.toml").is_file():
+        raise InputError(f"no preset '{name}'", file=bed, expected=f"'{bed}.toml', for there is such a file")
+    if bed.startswith((".", "/", "~")):
+        raise InputError("not a preset", file=bed, expected="a path to a file whose name ends in .toml")
+    expected = f"'{guess[0]}' (or {others})" if guess else f"a preset ({others}) or a path to a .toml file"
+    raise InputError(f"no preset '{name}'", file=bed or "BED", expected=expected)
 
 
 def _preset_names() -> list[str]:
@@ -156,11 +175,11 @@ def _preset_names() -> list[str]:
 
 def _read(path: Path, bed: str) -> dict[str, Any]:
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")  # some editors put a byte-order mark in front
     except UnicodeDecodeError:
         _refuse(bed, "not text in UTF-8, expected a TOML file")
-    except FileNotFoundError:
-        _refuse(bed, f"no such file, expected a TOML file or a preset ({', '.join(_preset_names())})")
+    except (FileNotFoundError, NotADirectoryError):
+        raise InputError(missing_part(path), file=bed, expected="a TOML file, or a preset (granite list)") from None
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         _refuse(bed, f"not readable ({reason}), expected a TOML file")

@@ -33,7 +33,7 @@ Kind = TypeVar("Kind", bound=Device)
 class Loop(Table):
     """The fixed-rate loop and what it asks of the operating system."""
 
-    period_s: Positive
+    period_s: Positive = 0.005
     duration_s: Positive
     #: after a late tick: drop the missed ones, run them at once, or end the run safely
     overrun: Literal["skip", "catch_up", "stop"] = "skip"
@@ -65,6 +65,8 @@ class Testbed(Table):
 
     name: str
     title: str
+    #: what it is for: a platform to fly, an example to learn from, or a published system to check the model against
+    use: Literal["platform", "example", "validation"] = "example"
     #: where it is from, and which of its numbers are ours
     note: str = ""
     seed: Annotated[int, Field(ge=0)] = 1

@@ -30,14 +30,11 @@ from typing import Any
 import casadi as ca
 
 import granite
+from granite.config.errors import CompilationError as CompilationError
 from granite.mrds.kernel import Kernel
 
 #: generated code is one straight line: -O1 runs as fast as -O3 and compiles in less than half the time
 FLAGS = ("-O1", "-march=native", "-ffp-contract=off", "-fno-math-errno", "-fPIC", "-shared")
-
-
-class CompilationError(Exception):
-    """The compiler rejected generated code; its message is included."""
 
 
 def compile_functions(name: str, functions: Iterable[ca.Function]) -> dict[str, Kernel]:

@@ -22,6 +22,7 @@ from mcap.writer import MCAP0_MAGIC
 from granite.config.errors import InputError
 from granite.config.loader import from_json
 from granite.config.parts import BUILT_IN
+from granite.config.paths import missing_part
 from granite.config.records import Array
 from granite.config.testbed import Testbed
 from granite.rt.channels import Channels, read_layout
@@ -38,7 +39,7 @@ from granite.rt.mcap_file import (
 )
 
 #: what a record that was cut or spoilt can raise
-_BROKEN = (McapError, ValueError, KeyError, struct.error, zstandard.ZstdError, OverflowError, MemoryError)
+BROKEN = (McapError, ValueError, KeyError, struct.error, zstandard.ZstdError, OverflowError, MemoryError)
 #: a record in a chunk: opcode, length, and of a message the channel; then sequence, two times and the data
 _RECORD = struct.Struct("<BQH")
 _BODY = 9
@@ -122,7 +123,8 @@ def read_log(path: Path | str) -> Log:
         with open(path, "rb") as file:
             content = _read(file, path)
     except OSError as error:
-        raise InputError(f"log '{path}' can't be read: {error.strerror}") from error
+        reason = error.strerror if Path(path).parent.is_dir() else missing_part(Path(path))
+        raise InputError(f"log '{path}' can't be read: {reason}") from error
     if content.info is None:
         if content.complete:
             raise InputError(f"log '{path}' is an MCAP file, but not one that Granite wrote")
@@ -226,7 +228,7 @@ def _read(file: IO[bytes], path: Path | str) -> _Content:
         raise InputError(f"'{path}' is not an MCAP file: expected a log that Granite wrote")
     file.seek(0)
     content = _Content()
-    with contextlib.suppress(*_BROKEN):  # what follows can't be read, and `complete` stays False
+    with contextlib.suppress(*BROKEN):  # what follows can't be read, and `complete` stays False
         for record in _Reader(file, emit_chunks=True, validate_crcs=True).records:
             content.add(record)
         content.complete = True

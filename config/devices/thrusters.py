@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from pydantic import Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from granite.config.base import Direction, Name, NotNegative, Positive, Table, Vector, refuse_out_of_plane, refuse_twice
 from granite.config.coordinates import Coordinate
@@ -27,10 +27,14 @@ class Valve(Table):
 class Thruster(Table):
     """A cold-gas nozzle: `direction` is the force on the body, not the jet."""
 
+    # In a file the thrust may be left out where the device has one for all.
+    model_config = ConfigDict(json_schema_extra={"required": ["name", "position_m", "direction"]})
+
     name: Name
     position_m: Vector
     direction: Direction
     thrust_n: Positive
+    #: gives no thrust, and the controller knows
     failed: bool = False
 
 
@@ -53,9 +57,23 @@ class Thrusters(Device):
     module: Name | None = None
     valve: Valve = Valve()
     specific_impulse_s: Positive = 60.0
+    #: of the units that do not say their own
+    thrust_n: Positive | None = None
     units: tuple[Thruster, ...] = Field(min_length=1)
     #: how the simulated ones differ from this data sheet
     simulated: ThrusterErrors = ThrusterErrors()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _units_have_a_thrust(cls, content: Any) -> Any:
+        """Hand the common thrust to the units; from then on each has its own."""
+        common = content.get("thrust_n") if isinstance(content, dict) else None
+        units = content.get("units") if isinstance(content, dict) else None
+        if common is None or not isinstance(units, list | tuple) or not all(isinstance(unit, dict) for unit in units):
+            return content
+        if units and all("thrust_n" in unit for unit in units):
+            raise InputError(key="thrust_n", value=common, expected="none, for every unit has its own")
+        return {**content, "thrust_n": None, "units": [{"thrust_n": common, **unit} for unit in units]}
 
     @model_validator(mode="after")
     def _names_differ(self) -> Thrusters:

@@ -29,7 +29,8 @@ class Vision(Device):
 
     #: may be left out where one module floats
     module: Name | None = None
-    body: Name
+    #: the root body of that module, which it is where none is named
+    body: Name | None = None
     rate_hz: Positive = 60.0
     latency_s: NotNegative = 0.03
     position_noise_m: NotNegative = 5e-4
@@ -43,22 +44,22 @@ class Vision(Device):
 
     def signals(self, bed: Testbed) -> tuple[Coordinate, ...]:
         """x, y and heading."""
-        root = bed.layout.name(self.seen(bed), self.body)
+        root = bed.layout.name(self.seen(bed), self.seen(bed).root.name)
         return Coordinate(f"{root}_x", "m"), Coordinate(f"{root}_y", "m"), Coordinate(f"{root}_heading", "rad")
 
     def check(self, bed: Testbed) -> None:
         """It sees the root of a planar module that floats."""
         module = self.seen(bed)
-        if self.body != module.root.name:
+        if self.body not in (None, module.root.name):
             raise InputError(key="body", value=self.body, expected=f"the root body '{module.root.name}'")
         if module.dimension != "planar":
             raise InputError(
-                f"module '{module.name}' is {module.dimension}", key="body", value=self.body, expected="a planar one"
+                f"it sees a {module.dimension} module", key="module", value=module.name, expected="a planar one"
             )
 
     def describe(self, bed: Testbed) -> list[str]:
         """What it sees, how often, how late and how well."""
         return [
-            f"{bed.layout.name(self.seen(bed), self.body)} at {self.rate_hz:g} Hz, {self.latency_s * 1e3:g} ms late, "
-            f"noise {self.position_noise_m:g} m, {self.heading_noise_rad:g} rad"
+            f"{bed.layout.name(self.seen(bed), self.seen(bed).root.name)} at {self.rate_hz:g} Hz, "
+            f"{self.latency_s * 1e3:g} ms late, noise {self.position_noise_m:g} m, {self.heading_noise_rad:g} rad"
         ]

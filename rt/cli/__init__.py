@@ -1,4 +1,4 @@
-"""The command line: `granite list | show | sim | replay | plot | modes | doctor`.
+"""The command line: `granite list | show | new | sim | replay | plot | runs | compare | modes | schema | doctor`.
 
 What a person typed wrongly is answered with one sentence, never with a traceback, and leaves no file.
 """

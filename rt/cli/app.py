@@ -10,11 +10,13 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from granite.config.errors import InputError, expected_one_of
-from granite.mrds.compilation import CompilationError
+from granite.config.errors import CompilationError, InputError, expected_one_of
 from granite.rt.cli.endings import BAD_INPUT, DONE, EXIT_CODES, FAULT, STOPPED, end
 from granite.rt.cli.logs import plot, replay
 from granite.rt.cli.machine import doctor
+from granite.rt.cli.new import new
+from granite.rt.cli.runs import compare, runs
+from granite.rt.cli.schema import schema
 from granite.rt.cli.screen import out
 from granite.rt.cli.simulation import sim
 from granite.rt.cli.testbeds import list_beds, modes, show
@@ -22,6 +24,15 @@ from granite.rt.cli.testbeds import list_beds, modes, show
 #: what Typer makes of Ctrl-C
 _INTERRUPTED = 130
 _START = "Start with: granite sim free-flyer"
+#: commands of the design that are still to be written, and what to use until then
+_TO_COME = {
+    "run": "granite sim BED --realtime, with simulated devices",
+    "rehearse": "granite sim BED --realtime, with simulated devices",
+    "tune": "granite sim BED --set KEY=VALUE, then granite compare",
+    "console": "granite sim BED --set KEY=VALUE before the run",
+    "calibrate": "the values of the data sheets in the testbed",
+    "identify": "the values of the data sheets in the testbed",
+}
 
 
 class _Commands(TyperGroup):
@@ -30,6 +41,9 @@ class _Commands(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The command that the first argument names."""
         known = self.list_commands(ctx)
+        if args[0] in _TO_COME:
+            instead = _TO_COME[args[0]]
+            raise InputError(f"'granite {args[0]}' is not there yet, use {instead}")
         if args[0] not in known:
             raise InputError(f"no command '{args[0]}', {expected_one_of(args[0], known)}")
         return super().resolve_command(ctx, args)
@@ -47,10 +61,14 @@ app = typer.Typer(
 )
 app.command("list", short_help="The testbeds that come with Granite")(list_beds)
 app.command(short_help="What a testbed is")(show)
+app.command(short_help="Write a testbed of your own from a few answers")(new)
 app.command(short_help="Run a testbed on the simulated plant", epilog=EXIT_CODES)(sim)
 app.command(short_help="Run a log again and compare every bit", epilog=EXIT_CODES)(replay)
 app.command(short_help="Draw a log")(plot)
+app.command(short_help="The logs in a folder, the newest last")(runs)
+app.command(short_help="Runs side by side")(compare)
 app.command(short_help="Frequencies, damping and shapes of a testbed")(modes)
+app.command(short_help="The JSON Schema of a testbed, for editors")(schema)
 app.command(short_help="What this machine allows")(doctor)
 
 

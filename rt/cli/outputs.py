@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from granite.config.errors import InputError
+from granite.config.paths import missing_part
 
 
 def refuse_output(what: str, path: Path, suffixes: Sequence[str], overwrite: bool) -> None:
@@ -20,7 +21,7 @@ def refuse_output(what: str, path: Path, suffixes: Sequence[str], overwrite: boo
     if path.is_dir():
         raise InputError(f"{what} '{path}' is a directory: expected a file")
     if not path.parent.is_dir():
-        raise InputError(f"{what} '{path}' can't be written: there is no directory '{path.parent}'")
+        raise InputError(f"{what} '{path}' can't be written: {missing_part(path)}")
     if path.exists() and not overwrite:
         raise InputError(f"{what} '{path}' exists: expected a new name, or --overwrite")
 

@@ -6,20 +6,23 @@ from typing import Annotated
 
 import typer
 
-from granite.config.loader import file_of, load, presets
+from granite.config.loader import file_of, load
 from granite.rt.cli.arguments import AsJson, Bed, Overrides, named
 from granite.rt.cli.screen import err, out, print_json
 
 
 def list_beds(as_json: AsJson = False) -> None:
-    """The testbeds that come with Granite, and their variants."""
+    """The testbeds that come with Granite: those to fly first; a variant is typed as BED/VARIANT."""
+    from granite.config.catalogue import catalogue
+    from granite.rt.report.beds import beds_json, beds_tables
     from granite.rt.report.table import put
-    from granite.rt.report.testbed import beds_table
 
+    groups = catalogue()
     if as_json:
-        print_json([{"bed": name, "title": title, "variants": dict(variants)} for name, title, variants in presets()])
+        print_json(beds_json(groups))
     else:
-        put(out, [beds_table(presets())])
+        put(out, beds_tables(groups))
+        out.print("Run one: granite sim free-flyer, or a variant: granite sim free-flyer/ideal", soft_wrap=True)
 
 
 def show(bed: Bed, overrides: Overrides = None, as_json: AsJson = False) -> None:

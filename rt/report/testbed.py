@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 from rich.table import Table
 
@@ -18,15 +18,6 @@ from granite.mrds.contacts import kind_of
 from granite.mrds.contacts.kind import known
 from granite.mrds.system import System
 from granite.rt.report.table import table, vector
-
-
-def beds_table(beds: Sequence[tuple[str, str, Sequence[tuple[str, str]]]]) -> Table:
-    """Presets and variants."""
-    rows = []
-    for name, title, variants in beds:
-        rows.append((name, title))
-        rows += [(f"{name}/{variant}", text) for variant, text in variants]
-    return table("Testbeds", ("bed", "what it is"), rows, sentences=1)
 
 
 def bed_tables(bed: Testbed) -> Iterator[Table]:

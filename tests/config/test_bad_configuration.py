@@ -559,7 +559,8 @@ def test_a_file_that_is_not_text_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    assert "no such file, expected a TOML file or a preset" in complaint_about(str(tmp_path / "bed.toml"))
+    path = tmp_path / "bed.toml"
+    assert f"no such file '{path}', expected a TOML file, or a preset" in complaint_about(str(path))
 
 
 def test_a_folder_is_not_readable_as_a_file(tmp_path: Path) -> None:
@@ -580,11 +581,9 @@ def test_a_key_with_a_line_break_does_not_break_the_sentence(tmp_path: Path) -> 
     assert "two lines = 1: unknown key" in complaint_about(str(file))
 
 
-def test_an_unknown_preset_is_told_the_known_ones() -> None:
-    sentence = complaint_about("free-flier")
-    assert "expected one of " in sentence
-    assert all(preset.name in sentence for preset in presets())
-    assert "(did you mean 'free-flyer'?)" in sentence
+def test_an_unknown_preset_is_told_the_one_that_was_meant_and_where_the_others_are() -> None:
+    assert f"expected 'free-flyer' (or one of {len(presets())}: granite list)" in complaint_about("free-flier")
+    assert f"expected a preset (one of {len(presets())}: granite list)" in complaint_about("something-else")
 
 
 def test_an_unknown_variant_is_told_the_known_ones() -> None:

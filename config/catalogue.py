@@ -1,0 +1,88 @@
+"""What comes with Granite, for `granite list`: each preset with what it controls, its links and its space.
+
+Read from the files as they stand, unchecked: a list must come at once.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from granite.config import changes
+from granite.config.loader import stored_presets
+
+#: what a newcomer should meet first; the others follow by name
+_FIRST = ("free-flyer", "atmos", "spot", "astrobee")
+
+
+class Traits(NamedTuple):
+    """What can be said of a testbed in a few words."""
+
+    title: str
+    #: whether thrusters push a floating base, and how many joints have motors, under a controller
+    base: bool
+    joints: int
+    flexible: bool
+    spatial: bool
+
+    @property
+    def controls(self) -> str:
+        """What is controlled; empty for an open-loop system."""
+        joints = f"{self.joints} joint{'s' if self.joints > 1 else ''}" if self.joints else ""
+        return ", ".join(part for part in ("base" if self.base else "", joints) if part)
+
+
+class Listed(NamedTuple):
+    """A preset and its variants."""
+
+    name: str
+    use: str
+    traits: Traits
+    variants: dict[str, Traits]
+
+    @property
+    def group(self) -> str:
+        """Under which heading it stands."""
+        if self.use == "validation":
+            return "Validation systems"
+        return "Controlled testbeds" if self.traits.controls else "Open-loop systems"
+
+
+def catalogue() -> dict[str, list[Listed]]:
+    """The presets by group: platforms first, what a newcomer should meet first before the others."""
+    found = [
+        Listed(
+            name,
+            content.get("use", "example"),
+            _traits(content),
+            {variant: _traits(_changed(content, change)) for variant, change in variants.items()},
+        )
+        for name, content, variants in stored_presets()
+    ]
+    order = {name: i for i, name in enumerate(_FIRST)}
+    found.sort(key=lambda listed: (listed.use != "platform", order.get(listed.name, len(order)), listed.name))
+    groups: dict[str, list[Listed]] = {"Controlled testbeds": [], "Open-loop systems": [], "Validation systems": []}
+    for listed in found:
+        groups[listed.group].append(listed)
+    return {title: listed for title, listed in groups.items() if listed}
+
+
+def _changed(content: dict[str, Any], change: dict[str, Any]) -> dict[str, Any]:
+    tree = copy.deepcopy(content)
+    for path, value in changes.leaves(change):
+        changes.assign(tree, path, value)
+    return tree
+
+
+def _traits(content: Mapping[str, Any]) -> Traits:
+    modules: list[dict[str, Any]] = content["modules"]
+    controlled = "controller" in content
+    devices = {name: (table.get("kind", name), table) for name, table in content.get("devices", {}).items()}
+    return Traits(
+        content["title"],
+        controlled and any(kind == "thrusters" for kind, _ in devices.values()),
+        sum(len(table["units"]) for kind, table in devices.values() if kind == "motors") if controlled else 0,
+        any(body.get("flexible") for module in modules for body in module.get("bodies", ())),
+        any(module.get("dimension") == "spatial" for module in modules),
+    )

@@ -1,0 +1,39 @@
+"""What the source says of the fields of a table: the `#:` comments above or beside them."""
+
+from __future__ import annotations
+
+import inspect
+import re
+
+from granite.config.base import Table
+
+_COMMENT = re.compile(r"\s*#: ?(.*)")
+_FIELD = re.compile(r" {4}(\w+): [^#]*(?:#: ?(.*))?")
+
+
+def field_comments(table: type[Table]) -> dict[str, str]:
+    """The comment of each field that has one, also of fields that the table inherits."""
+    found: dict[str, str] = {}
+    for cls in reversed(table.__mro__):
+        if issubclass(cls, Table):
+            found |= _own_comments(cls)
+    return found
+
+
+def _own_comments(table: type[Table]) -> dict[str, str]:
+    try:
+        lines = inspect.getsource(table).splitlines()
+    except (OSError, TypeError):  # made at run time, or its file is gone
+        return {}
+    indent = len(lines[0]) - len(lines[0].lstrip())
+    found: dict[str, str] = {}
+    above: list[str] = []
+    for line in (line[indent:] for line in lines):
+        if comment := _COMMENT.fullmatch(line):
+            above.append(comment[1])
+            continue
+        if field := _FIELD.match(line):
+            text = " ".join([*above, field[2] or ""]).strip()
+            found |= {field[1]: text} if text else {}
+        above = []
+    return found

@@ -1,0 +1,1 @@
+"""A first testbed from a few answers: what `granite new` asks, plans and writes."""

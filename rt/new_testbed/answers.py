@@ -1,0 +1,135 @@
+"""What a person says of a new robot: the questions, how an answer is read, and what all of them amount to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, cast
+
+from granite.config.errors import InputError
+
+#: so many links fit into a short file: on a floating base, which has thrusters besides, and on a fixed one
+MOST_LINKS = {"floating": 3, "fixed": 6}
+LAYOUTS = (8, 12)
+
+
+@dataclass(frozen=True)
+class Link:
+    """A rod with a motor at its inner end."""
+
+    length_m: float
+    mass_kg: float
+    torque_n_m: float
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What is known of a new robot; of one from a URDF only what that does not say."""
+
+    base: Literal["floating", "fixed"]
+    mass_kg: float = 1.0
+    size_m: float = 0.0
+    thrusters: int = 0
+    thrust_n: float = 0.0
+    links: tuple[Link, ...] = ()
+    #: of joints whose URDF has no effort
+    torque_n_m: float = 1.0
+    table_m: tuple[float, float] = (0.0, 0.0)
+
+
+@dataclass(frozen=True)
+class Question:
+    """Something to ask: the option that answers it beforehand, the usual answer, and how an answer is read."""
+
+    option: str
+    text: str
+    usual: str
+    read: Callable[[str], Any]
+
+    def answer(self, typed: str) -> Any:
+        """What the typed text says; `InputError` with the option and what was expected."""
+        try:
+            return self.read(typed.strip())
+        except InputError as refusal:
+            raise InputError(refusal.problem, key=self.option, value=typed, expected=refusal.expected) from None
+
+
+Ask = Callable[[Question], Any]
+
+
+def collect(ask: Ask, from_urdf: bool = False) -> Answers:
+    """Ask for everything that matters to this robot."""
+    base = cast(
+        Literal["floating", "fixed"], ask(Question("--base", "Base, floating or fixed", "floating", _word(MOST_LINKS)))
+    )
+    floating = base == "floating"
+    found: dict[str, Any] = {}
+    if floating and not from_urdf:
+        found["mass_kg"] = ask(Question("--mass", "Mass of the base without arm [kg]", "18", _number(0.1, 1e4)))
+    if floating:
+        found["size_m"] = ask(Question("--size", "Side of the square base [m]", "0.4", _number(0.02, 10.0)))
+        found["thrusters"] = ask(Question("--thrusters", "Thrusters, 8 or 12", "8", _whole(LAYOUTS)))
+        found["thrust_n"] = ask(Question("--thrust", "Thrust of each [N]", "1.5", _number(1e-4, 1e3)))
+    if from_urdf:
+        text = "Torque limit of motors without an effort in the URDF [N m]"
+        found["torque_n_m"] = ask(Question("--torque", text, "1", _number(1e-4, 1e4)))
+    else:
+        found["links"] = _links(ask, 0 if floating else 1, MOST_LINKS[base])
+    if floating:
+        found["table_m"] = ask(Question("--table", "Table, x and y [m]", "3, 3", _numbers(2, 0.1, 100.0)))
+    return Answers(base, **found)
+
+
+def _links(ask: Ask, least: int, most: int) -> tuple[Link, ...]:
+    choices = range(least, most + 1)
+    n = ask(Question("--links", f"Links of the arm, {least} to {most}", "0" if least == 0 else "2", _whole(choices)))
+    if n == 0:
+        return ()
+    each = "one number for all or one each"
+    lengths = ask(Question("--link-length", f"Length of the links [m], {each}", "0.3", _numbers(n, 0.01, 10.0)))
+    masses = ask(Question("--link-mass", f"Mass of the links [kg], {each}", "1", _numbers(n, 1e-3, 1e3)))
+    torques = ask(Question("--torque", f"Torque limit of their motors [N m], {each}", "1", _numbers(n, 1e-4, 1e4)))
+    return tuple(Link(*values) for values in zip(lengths, masses, torques, strict=True))
+
+
+def _word(choices: Mapping[str, Any]) -> Callable[[str], str]:
+    def read(typed: str) -> str:
+        if typed not in choices:
+            raise InputError(expected=" or ".join(choices))
+        return typed
+
+    return read
+
+
+def _whole(choices: tuple[int, ...] | range) -> Callable[[str], int]:
+    def read(typed: str) -> int:
+        if typed not in map(str, choices):
+            span = isinstance(choices, range)
+            raise InputError(expected=f"{choices[0]} to {choices[-1]}" if span else " or ".join(map(str, choices)))
+        return int(typed)
+
+    return read
+
+
+def _number(least: float, greatest: float) -> Callable[[str], float]:
+    def read(typed: str) -> float:
+        return float(_numbers(1, least, greatest)(typed)[0])
+
+    return read
+
+
+def _numbers(n: int, least: float, greatest: float) -> Callable[[str], tuple[float, ...]]:
+    """So many numbers with commas between them, or one for all."""
+
+    def read(typed: str) -> tuple[float, ...]:
+        several = "a number" if n == 1 else f"one number or {n} with commas between them, each"
+        try:
+            values = tuple(float(part) for part in typed.split(","))
+        except ValueError:
+            values = ()
+        values = values * n if len(values) == 1 else values
+        if len(values) != n or not all(least <= value <= greatest for value in values):
+            raise InputError(expected=f"{several} from {least:g} to {greatest:g}")
+        return values
+
+    return read
