@@ -43,9 +43,9 @@ if TYPE_CHECKING:
     from granite.rt.api import simulate as simulate
     from granite.rt.devices import build_devices as build_devices
     from granite.rt.environment import Environment as Environment
-    from granite.rt.log import Log as Log
-    from granite.rt.log import read_log as read_log
-    from granite.rt.replay import replay as replay
+    from granite.rt.logs.log import Log as Log
+    from granite.rt.logs.log import read_log as read_log
+    from granite.rt.logs.replay import replay as replay
     from granite.rt.run import Run as Run
 
 _HOME = {
@@ -60,7 +60,7 @@ _HOME = {
     "Frame": "config.records",
     "GraniteError": "config.errors",
     "InputError": "config.errors",
-    "Log": "rt.log",
+    "Log": "rt.logs.log",
     "PartTable": "config.parts",
     "Reference": "config.records",
     "Run": "rt.run",
@@ -77,8 +77,8 @@ _HOME = {
     "modes": "mrds.modes",
     "plot": "rt.api",
     "presets": "config.loader",
-    "read_log": "rt.log",
-    "replay": "rt.replay",
+    "read_log": "rt.logs.log",
+    "replay": "rt.logs.replay",
     "simulate": "rt.api",
     "start_of": "mrds.start",
 }

@@ -29,7 +29,6 @@ from typing import Any
 
 import casadi as ca
 
-import granite
 from granite.config.errors import CompilationError as CompilationError
 from granite.mrds.kernel import Kernel
 
@@ -174,7 +173,7 @@ def _digest(content: Iterable[str], compiler: str) -> str:
 def _own_code() -> str:
     """Hash of the source of every package of Granite: what is written in symbols follows from it."""
     digest = hashlib.sha256()
-    root = Path(granite.__file__).parent
+    root = Path(__file__).parents[1]  # the package: its folders are beside this one
     for folder, _, files in sorted(os.walk(root, followlinks=True)):
         for file in sorted(files):
             if file.endswith(".py"):

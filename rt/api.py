@@ -10,8 +10,8 @@ from granite.config.errors import InputError
 from granite.config.loader import load
 from granite.config.testbed import Testbed
 from granite.rt import run as runs
-from granite.rt.log import Log, read_log
-from granite.rt.summary import Summary
+from granite.rt.logs.log import Log, read_log
+from granite.rt.logs.summary import Summary
 
 
 def simulate(

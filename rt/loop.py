@@ -19,9 +19,9 @@ from granite.config.errors import PlantLostError
 from granite.config.records import STEPS, Command, Frame, Sample, Timing, Truth, Verdict
 from granite.config.testbed import Testbed
 from granite.controllers.stack import Stack
-from granite.rt.channels import Channels
 from granite.rt.clock import Clock
 from granite.rt.guard import Guard
+from granite.rt.logs.channels import Channels
 from granite.rt.reasons import Reason
 
 _LAPS = Struct(f"{len(STEPS)}d").pack

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from granite.config.records import Array
-from granite.rt.channels import Channels
+from granite.rt.logs.channels import Channels
 
 
 class Memory:

@@ -20,8 +20,8 @@ from typing import Any, NamedTuple
 from granite.config.errors import LogError
 from granite.config.loader import to_json
 from granite.config.testbed import Testbed
-from granite.rt.channels import Channels
 from granite.rt.limits import subjects
+from granite.rt.logs.channels import Channels
 from granite.rt.ring import Ring
 
 #: how long a loop without a deadline sleeps when the ring is full [s]

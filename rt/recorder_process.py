@@ -24,11 +24,11 @@ from granite.config.loader import from_json
 from granite.config.parts import DEVICES
 from granite.config.records import Array
 from granite.config.testbed import Testbed
-from granite.rt.channels import Channels, read_layout
-from granite.rt.events import Events
-from granite.rt.mcap_file import McapFile
+from granite.rt.logs.channels import Channels, read_layout
+from granite.rt.logs.events import Events
+from granite.rt.logs.mcap_file import McapFile
+from granite.rt.logs.summary import Summary
 from granite.rt.ring import Ring
-from granite.rt.summary import Summary
 
 #: how often the rows are flushed to the file [s]: so much is lost if this process is killed
 FLUSH_PERIOD = 1.0

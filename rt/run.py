@@ -18,19 +18,19 @@ from granite.config.testbed import Testbed
 from granite.controllers.stack import Stack, build_stack
 from granite.drivers.device_set import DeviceSet
 from granite.mrds import compilation
-from granite.rt.channels import Channels
 from granite.rt.clock import Clock, RealClock, VirtualClock
 from granite.rt.devices import build_devices
 from granite.rt.guard import Guard
 from granite.rt.limits import sentence, subjects
-from granite.rt.log import Log
+from granite.rt.logs.channels import Channels
+from granite.rt.logs.log import Log
+from granite.rt.logs.summary import Summary
 from granite.rt.loop import Loop, Outcome, RowSink
 from granite.rt.memory import Memory
 from granite.rt.preparing import preparing
 from granite.rt.realtime import real_time
 from granite.rt.reasons import Reason
 from granite.rt.recorder import Recorder
-from granite.rt.summary import Summary
 from granite.sim.lab import Lab
 
 

@@ -16,9 +16,9 @@ from granite.rt.cli.screen import err, out, print_json
 
 def replay(log: LogFile, as_json: AsJson = False) -> None:
     """Run the recorded inputs through the same controllers and compare every output bit for bit."""
-    from granite.rt.log import read_log
+    from granite.rt.logs.log import read_log
+    from granite.rt.logs.replay import replay as run_again
     from granite.rt.recorder_process import finite
-    from granite.rt.replay import replay as run_again
     from granite.rt.report.replay import replay_lines
 
     recorded = read_log(log)
@@ -55,7 +55,7 @@ def plot(
     overwrite: Overwrite = False,
 ) -> None:
     """Draw a log: the modules and their contacts, and over time what this testbed has to show."""
-    from granite.rt.log import read_log
+    from granite.rt.logs.log import read_log
     from granite.rt.plots import SUFFIXES, plot_log
 
     recorded = read_log(log)

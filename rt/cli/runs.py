@@ -19,7 +19,7 @@ def runs(
     as_json: AsJson = False,
 ) -> None:
     """The logs in a folder, the newest last: testbed, changes, when, how long, how it ended and the final error."""
-    from granite.rt.overview import Overview, read_overview
+    from granite.rt.logs.overview import Overview, read_overview
     from granite.rt.report.runs import runs_json, runs_lines
 
     folder = folder or Path("runs")
@@ -51,8 +51,8 @@ def compare(
     as_json: AsJson = False,
 ) -> None:
     """Runs side by side: what differs in the testbeds, tracking errors, propellant, torques, how they ended."""
-    from granite.rt.comparison import compare as compare_logs
-    from granite.rt.log import read_log
+    from granite.rt.logs.comparison import compare as compare_logs
+    from granite.rt.logs.log import read_log
     from granite.rt.plots.figure_file import SUFFIXES
     from granite.rt.recorder_process import finite
     from granite.rt.report.comparison import comparison_tables

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 
 from granite.config.errors import InputError
 from granite.config.records import Array
-from granite.rt.log import Log
+from granite.rt.logs.log import Log
 from granite.rt.plots.figure_file import write_figure
 from granite.rt.plots.look import DPI, SOFT, colours, words
 from granite.rt.plots.run import Run

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import SubFigure
 from matplotlib.lines import Line2D
 
-from granite.rt.contact_changes import OUT_OF_REACH
+from granite.rt.logs.contact_changes import OUT_OF_REACH
 from granite.rt.plots.look import CONTACT, SOFT, STOP, WARNING, words
 from granite.rt.plots.run import Run
 

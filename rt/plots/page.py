@@ -9,7 +9,7 @@ from matplotlib.figure import Figure, SubFigure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from granite.config.errors import InputError, expected_one_of
-from granite.rt.log import Log
+from granite.rt.logs.log import Log
 from granite.rt.plots.events import mark_events
 from granite.rt.plots.layout import COLUMNS, HEAD_IN, ViewLayout, column_width, lay_out_page, lay_out_view
 from granite.rt.plots.look import DPI, SIZE_IN

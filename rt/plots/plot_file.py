@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from granite.rt.log import Log
+from granite.rt.logs.log import Log
 from granite.rt.plots import page
 from granite.rt.plots.figure_file import SUFFIXES as SUFFIXES
 from granite.rt.plots.figure_file import write_figure

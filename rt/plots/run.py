@@ -16,8 +16,8 @@ from granite.config.modules import Module
 from granite.config.records import Array
 from granite.config.testbed import Testbed
 from granite.controllers.thrusters.geometry import thruster_matrix
-from granite.rt.contact_changes import ContactChanges
-from granite.rt.log import Log
+from granite.rt.logs.contact_changes import ContactChanges
+from granite.rt.logs.log import Log
 
 #: a number beyond this is a fault, and must not blow up the axes
 _LARGEST = 1e6

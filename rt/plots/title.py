@@ -7,7 +7,7 @@ import json
 import numpy as np
 from matplotlib.figure import Figure
 
-from granite.rt.log import Log
+from granite.rt.logs.log import Log
 from granite.rt.plots.look import SOFT, STOP
 from granite.rt.plots.run import Run
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from granite.rt.replay import Replay
+from granite.rt.logs.replay import Replay
 
 
 def replay_lines(result: Replay, complete: bool) -> Iterator[str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from textwrap import fill
 from typing import Any
 
-from granite.rt.overview import Overview, final_error
+from granite.rt.logs.overview import Overview, final_error
 
 #: a log that can't be read, and why
 Unreadable = tuple[Path, str]

@@ -6,7 +6,7 @@ import pytest
 
 from granite.config.loader import load
 from granite.rt.api import plot, simulate
-from granite.rt.log import Log
+from granite.rt.logs.log import Log
 
 HERE = Path(__file__).parent
 ROBOTS = sorted(path.stem for path in HERE.glob("*.toml"))

@@ -18,7 +18,7 @@ from granite.config.records import (
     Verdict,
 )
 from granite.config.testbed import Testbed
-from granite.rt.channels import Channels
+from granite.rt.logs.channels import Channels
 
 #: numbers that come back changed if anything but their bits is copied
 AWKWARD = (np.nan, -0.0, np.inf, -np.inf, 5e-324, 1 / 3, np.nextafter(1.0, 2.0))

@@ -20,13 +20,13 @@ from granite.config import loader
 from granite.config.errors import InputError
 from granite.config.loader import load, to_json
 from granite.controllers.estimation.kalman import KalmanEstimator
-from granite.rt import mcap_file
 from granite.rt.cli import main
 from granite.rt.cli.endings import BAD_INPUT, DIFFERS, DONE, FAULT, STOPPED
 from granite.rt.cli.outputs import new_log
-from granite.rt.log import read_log
-from granite.rt.mcap_file import McapFile
-from granite.rt.replay import COMPARED
+from granite.rt.logs import mcap_file
+from granite.rt.logs.log import read_log
+from granite.rt.logs.mcap_file import McapFile
+from granite.rt.logs.replay import COMPARED
 from granite.rt.run import simulate
 
 PRESET = (Path(loader.__file__).parent / "testbeds" / "free-flyer.toml").read_text()

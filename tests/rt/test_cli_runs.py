@@ -12,8 +12,8 @@ import pytest
 from granite.config.errors import InputError
 from granite.config.loader import load
 from granite.rt.api import metrics
-from granite.rt.log import read_log
-from granite.rt.overview import final_error, read_overview
+from granite.rt.logs.log import read_log
+from granite.rt.logs.overview import final_error, read_overview
 from granite.rt.plots.comparison import build_comparison
 from granite.rt.report.runs import runs_lines
 from granite.rt.run import simulate

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from granite.rt.contact_changes import OUT_OF_REACH, Change, ContactChanges
-from granite.rt.contact_summary import ContactSummary
+from granite.rt.logs.contact_changes import OUT_OF_REACH, Change, ContactChanges
+from granite.rt.logs.contact_summary import ContactSummary
 from tests.rt.drawn_pages import told
 from tests.rt.jointed_beds import bar_between_arms
 

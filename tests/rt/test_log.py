@@ -11,12 +11,12 @@ from recorded_ticks import bits, make_tick
 
 from granite.config.errors import InputError
 from granite.config.loader import file_of, from_json, load, to_json
-from granite.rt import mcap_file
-from granite.rt.channels import Channels
-from granite.rt.log import read_log
-from granite.rt.mcap_file import McapFile
+from granite.rt.logs import mcap_file
+from granite.rt.logs.channels import Channels
+from granite.rt.logs.log import read_log
+from granite.rt.logs.mcap_file import McapFile
+from granite.rt.logs.replay import changed_sources, replay
 from granite.rt.plots import plot_log
-from granite.rt.replay import changed_sources, replay
 from granite.rt.run import simulate
 
 BED = load("free-flyer")

@@ -9,7 +9,7 @@ from matplotlib.colors import to_rgba
 from matplotlib.patches import Circle, Polygon
 
 from granite.config.loader import from_json, load, to_json
-from granite.rt.log import Log
+from granite.rt.logs.log import Log
 from granite.rt.plots.look import HULL_FIRST, HULL_LAST, PLUME, STOP
 from granite.rt.plots.scene import Scene
 

@@ -13,7 +13,7 @@ from matplotlib.image import imread
 
 from granite.config.errors import InputError
 from granite.config.loader import load
-from granite.rt.log import Log
+from granite.rt.logs.log import Log
 from granite.rt.plots import SUFFIXES, page, plot_log
 from granite.rt.plots.look import DPI
 

@@ -12,7 +12,7 @@ from jointed_beds import bar_between_arms
 from granite.config.errors import InputError
 from granite.config.loader import load
 from granite.config.start import initial_motion
-from granite.rt.log import Log
+from granite.rt.logs.log import Log
 from granite.rt.plots import page
 from granite.rt.plots.look import STYLE
 

@@ -11,7 +11,7 @@ from matplotlib.colors import to_rgba
 
 from granite.config.audit import audit_values
 from granite.config.loader import load
-from granite.rt.audit import ENERGY_LIMIT, GAP_LIMIT
+from granite.rt.logs.audit import ENERGY_LIMIT, GAP_LIMIT
 from granite.rt.plots.look import COLOURS, CONTACT, colours
 
 TICKS = 30

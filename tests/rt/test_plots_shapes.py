@@ -13,7 +13,7 @@ from matplotlib.patches import Circle, Polygon
 
 from granite.config.loader import from_json, load, to_json
 from granite.config.start import initial_motion
-from granite.rt.log import Log
+from granite.rt.logs.log import Log
 from granite.rt.plots.look import HULL_LAST, INK, STOP, TIP
 from granite.rt.plots.scene import Scene
 

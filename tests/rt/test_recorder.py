@@ -16,9 +16,9 @@ from recorded_ticks import bits, make_tick
 
 from granite.config.errors import InputError
 from granite.config.loader import load
-from granite.rt.channels import Channels
 from granite.rt.limits import subjects
-from granite.rt.log import read_log
+from granite.rt.logs.channels import Channels
+from granite.rt.logs.log import read_log
 from granite.rt.reasons import Reason
 from granite.rt.recorder import Recorder
 

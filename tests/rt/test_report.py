@@ -10,7 +10,7 @@ from rich.console import Console
 from granite.config.errors import InputError
 from granite.config.loader import load, presets
 from granite.rt.doctor import Finding
-from granite.rt.replay import Difference, Replay
+from granite.rt.logs.replay import Difference, Replay
 from granite.rt.report.machine import doctor_table
 from granite.rt.report.replay import replay_lines
 from granite.rt.report.run import run_tables

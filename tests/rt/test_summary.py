@@ -8,10 +8,10 @@ import pytest
 
 from granite.config.loader import load
 from granite.config.records import STEPS
-from granite.rt.channels import Channels
+from granite.rt.logs.channels import Channels
+from granite.rt.logs.summary import EDGES, Summary
 from granite.rt.reasons import Reason
 from granite.rt.recorder_process import finite
-from granite.rt.summary import EDGES, Summary
 
 BED = load("free-flyer")
 CHANNELS = Channels.of(BED)

@@ -11,9 +11,9 @@ from granite.config import testbed
 from granite.config.errors import InputError
 from granite.config.loader import load
 from granite.mrds.energy import Energy
-from granite.rt.audit import AuditVerdict
-from granite.rt.contact_changes import ContactChanges
-from granite.rt.log import Log
+from granite.rt.logs.audit import AuditVerdict
+from granite.rt.logs.contact_changes import ContactChanges
+from granite.rt.logs.log import Log
 from granite.rt.run import simulate_in_memory
 from granite.sim.plant import Plant
 

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import LogLocator, NullLocator
 
 from granite.config.records import Array
-from granite.rt.audit import ENERGY_LIMIT, GAP_LIMIT, SLIP_LIMIT
+from granite.rt.logs.audit import ENERGY_LIMIT, GAP_LIMIT, SLIP_LIMIT
 from granite.rt.plots.look import SOFT, colours
 from granite.rt.plots.panels.legend import Entry, add_legend
 from granite.rt.plots.panels.panel import Panel

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from granite.config.records import Array
-from granite.rt.contact_summary import SQUEEZE_UNIT
+from granite.rt.logs.contact_summary import SQUEEZE_UNIT
 from granite.rt.plots.look import colours, words
 from granite.rt.plots.panels.panel import Line, Panel, coloured, lines
 from granite.rt.plots.run import Run

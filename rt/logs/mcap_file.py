@@ -18,7 +18,7 @@ from foxglove import Channel, Context, Schema
 from foxglove.mcap import MCAPWriteOptions
 
 from granite.config.records import Array
-from granite.rt.channels import Channels, Topic
+from granite.rt.logs.channels import Channels, Topic
 
 #: raised with every change that an older reader would misread
 FORMAT = "3"

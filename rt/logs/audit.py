@@ -12,7 +12,7 @@ from granite.config.base import spatial
 from granite.config.contacts import GROUND
 from granite.config.records import Array
 from granite.config.testbed import Testbed
-from granite.rt.channels import Channels
+from granite.rt.logs.channels import Channels
 
 #: largest errors of energy and momentum, relative to the largest kinetic energy or work
 ENERGY_LIMIT = 1e-8

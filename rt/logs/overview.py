@@ -12,8 +12,8 @@ from mcap.records import Chunk, Metadata
 from mcap.stream_reader import StreamReader
 
 from granite.config.errors import InputError
-from granite.rt.log import BROKEN, read_log
-from granite.rt.mcap_file import FORMAT, METADATA, SUMMARY
+from granite.rt.logs.log import BROKEN, read_log
+from granite.rt.logs.mcap_file import FORMAT, METADATA, SUMMARY
 
 
 class Overview(NamedTuple):

@@ -10,7 +10,7 @@ from typing import Any
 from granite.config.changes import label
 from granite.config.errors import InputError
 from granite.rt.api import metrics
-from granite.rt.log import Log
+from granite.rt.logs.log import Log
 
 #: keys that only say what a testbed is called
 _NAMES = ("name", "title", "note", "use")

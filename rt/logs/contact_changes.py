@@ -9,7 +9,7 @@ import numpy as np
 
 from granite.config.records import Array
 from granite.config.testbed import Testbed
-from granite.rt.channels import Channels
+from granite.rt.logs.channels import Channels
 
 OUT_OF_REACH = "out of reach"
 #: by the status of a contact

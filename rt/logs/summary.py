@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from granite.config.devices.thrusters import Thrusters
 from granite.config.records import STEPS, Array
 from granite.config.testbed import Testbed
-from granite.rt.audit import AuditVerdict
-from granite.rt.channels import Channels
-from granite.rt.contact_summary import ContactSummary
+from granite.rt.logs.audit import AuditVerdict
+from granite.rt.logs.channels import Channels
+from granite.rt.logs.contact_summary import ContactSummary
 from granite.rt.reasons import Reason
 
 #: bins of the time histograms: 20 a decade from 0.1 us to 10 s

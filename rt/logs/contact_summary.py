@@ -8,8 +8,8 @@ import numpy as np
 
 from granite.config.records import Array
 from granite.config.testbed import Testbed
-from granite.rt.channels import Channels
-from granite.rt.contact_changes import ContactChanges
+from granite.rt.logs.channels import Channels
+from granite.rt.logs.contact_changes import ContactChanges
 
 #: one number for forces and moments together: a moment counts as the forces that make it on a lever of a metre
 SQUEEZE_UNIT = "N, N m/m"

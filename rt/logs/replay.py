@@ -12,10 +12,10 @@ from granite.config.loader import from_json, to_json
 from granite.config.parts import fingerprint
 from granite.config.records import Array, Command, Frame, Sample, Tick
 from granite.controllers.stack import build_stack
-from granite.rt.channels import Channels
 from granite.rt.clock import VirtualClock
 from granite.rt.guard import Guard
-from granite.rt.log import Log
+from granite.rt.logs.channels import Channels
+from granite.rt.logs.log import Log
 from granite.rt.loop import Loop
 
 #: what the tick computes; samples and what was applied come from outside, truth and timing are not its own

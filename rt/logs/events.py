@@ -10,9 +10,9 @@ import numpy as np
 from granite.config.coordinates import Coordinate
 from granite.config.records import Array
 from granite.config.testbed import Testbed
-from granite.rt.channels import Channels
-from granite.rt.contact_changes import OUT_OF_REACH, ContactChanges
 from granite.rt.limits import sentence
+from granite.rt.logs.channels import Channels
+from granite.rt.logs.contact_changes import OUT_OF_REACH, ContactChanges
 from granite.rt.reasons import Reason
 
 

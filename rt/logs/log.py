@@ -25,8 +25,8 @@ from granite.config.parts import BUILT_IN
 from granite.config.paths import missing_part
 from granite.config.records import Array
 from granite.config.testbed import Testbed
-from granite.rt.channels import Channels, read_layout
-from granite.rt.mcap_file import (
+from granite.rt.logs.channels import Channels, read_layout
+from granite.rt.logs.mcap_file import (
     CDR_HEADER,
     CHANNELS,
     EVENTS,
