@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import casadi as ca
 
-from granite.mrds.flexible.link import Link
+from granite.mrds.flexible.link import FlexibleLink
 from granite.mrds.frames import BodyFrame, FrameAccelerations, Wrench
 from granite.mrds.symbols import crossed, moment_of_inertia, rotated_inertia, symmetric_product
 
@@ -100,7 +100,7 @@ class BeamMass(BodyMass):
     `inertia` is the rotary inertia of the cross-sections about the axis: with the frame, and with the rates of twist.
     """
 
-    link: Link = field(kw_only=True)
+    link: FlexibleLink = field(kw_only=True)
 
     @property
     def v_C(self) -> ca.SX:

@@ -17,7 +17,7 @@ import numpy as np
 from granite.config.base import spatial
 from granite.config.coordinates import amplitudes, positions, velocities
 from granite.config.modules import Body, Joint, Module
-from granite.mrds.flexible.link import Link
+from granite.mrds.flexible.link import FlexibleLink
 from granite.mrds.frames import BodyFrame, FrameAccelerations, PointFrame, at_point
 from granite.mrds.masses import BeamMass, BodyMass
 from granite.mrds.symbols import rate_of_quaternion, rotation, rotation_of_angles, rotation_of_quaternion, vector
@@ -140,7 +140,7 @@ class Tree:
         rotating = BodyFrame(translating, R, zero, tuple(range(d, n)), u[d:n], ca.SX(3, n - d), S_w, zero, zero)
         return origin, rotating, q_dot
 
-    def _links(self, module: Module) -> tuple[dict[str, Link], dict[str, tuple[int, ...]]]:
+    def _links(self, module: Module) -> tuple[dict[str, FlexibleLink], dict[str, tuple[int, ...]]]:
         """The flexible links by name, and the indices of their modal rates, which are the last velocities."""
         links, columns, first = {}, {}, len(self.velocities) - len(amplitudes(module))
         for body in module.in_tree_order():
@@ -148,7 +148,7 @@ class Tree:
                 n = flexible.modes_y + flexible.modes_z + flexible.modes_x
                 own = tuple(range(first, first + n))
                 ahead = len(self.positions) - len(self.velocities)
-                links[body.name] = Link(flexible, self.q[[ahead + i for i in own], 0], self.u[list(own), 0])
+                links[body.name] = FlexibleLink(flexible, self.q[[ahead + i for i in own], 0], self.u[list(own), 0])
                 columns[body.name] = own
                 first += n
         return links, columns
@@ -201,7 +201,7 @@ def _child(parent: BodyFrame, r: ca.SX, joint: Joint, q: ca.SX, u: ca.SX, index:
     return BodyFrame(parent, R_PJ, r + R_PJ @ (axis * q), (index,), u, axis, zero, zero, zero)
 
 
-def _section(frame: BodyFrame, link: Link, x: float, own: tuple[int, ...]) -> BodyFrame:
+def _section(frame: BodyFrame, link: FlexibleLink, x: float, own: tuple[int, ...]) -> BodyFrame:
     """The frame of a cross-section of a flexible link, which moves with the modal amplitudes of the link."""
     p_BS, R_BS, v_BS, w_BS = link.section(x)
     (S_v, c_v), (S_w, c_w) = (

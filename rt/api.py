@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from granite.config.errors import InputError
 from granite.config.loader import load
 from granite.config.testbed import Testbed
 from granite.rt import run as runs
 from granite.rt.logs.log import Log, read_log
+from granite.rt.logs.run_summary import Metrics
 from granite.rt.logs.summary import Summary
 
 
@@ -56,7 +56,7 @@ def simulate(
     return read_log(log)
 
 
-def metrics(log: Log) -> dict[str, Any]:
+def metrics(log: Log) -> Metrics:
     """What a run amounted to: tracking errors, propellant, torques, contacts; the same for every way of running."""
     summary = Summary(log.bed, log.channels)
     summary.update(log.rows)

@@ -22,6 +22,7 @@ from granite.config.loader import to_json
 from granite.config.testbed import Testbed
 from granite.rt.limits import subjects
 from granite.rt.logs.channels import Channels
+from granite.rt.logs.run_summary import Ending, RunSummary
 from granite.rt.ring import Ring
 
 #: how long a loop without a deadline sleeps when the ring is full [s]
@@ -36,7 +37,7 @@ class Recorded(NamedTuple):
     rows: int  #: written
     lost: int  #: not written: the ring was full, or the recorder was gone
     failure: str | None  #: why the log is not whole, if it is not
-    summary: dict[str, Any]  #: of the run, as it stands in the log
+    summary: RunSummary  #: of the run, as it stands in the log
 
 
 class Recorder:
@@ -119,13 +120,13 @@ class Recorder:
         """Whether the process still runs; asks the operating system, so not in the tick."""
         return self._process.poll() is None
 
-    def close(self, told: Mapping[str, Any]) -> Recorded:
+    def close(self, ending: Ending) -> Recorded:
         """Write what is left, close the log, and say what became of the rows.
 
-        `told` is how the run ended, with keys `ended` and `text` at least; it becomes part of the summary.
+        `ending` is how the run ended; it becomes part of the summary.
         """
         self._ring.finish()
-        self._say(told)
+        self._say(ending)
         answer: dict[str, Any] = {}
         try:
             self._process.wait(_CLOSE_LIMIT)
@@ -134,7 +135,12 @@ class Recorder:
         except subprocess.TimeoutExpired:
             failure = f"the recorder did not finish in {_CLOSE_LIMIT:.0f} s"
         rows, put = self._ring.taken_count, self._ring.put_count
-        recorded = Recorded(rows, self._ring.lost + put - rows, failure, answer.get("summary", dict(told)))
+        recorded = Recorded(
+            rows,
+            self._ring.lost + put - rows,
+            failure,
+            answer.get("summary", {"ticks": 0, **ending, "log_failure": None}),
+        )
         self._let_go()
         return recorded
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import importlib.metadata
 import json
+import math
 import time
 import traceback
 from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import Any
 
 from granite.config.parts import sources
 from granite.config.testbed import Testbed
@@ -24,6 +24,7 @@ from granite.rt.guard import Guard
 from granite.rt.limits import sentence, subjects
 from granite.rt.logs.channels import Channels
 from granite.rt.logs.log import Log
+from granite.rt.logs.run_summary import Ending, RedundantContacts, RunSummary
 from granite.rt.logs.summary import Summary
 from granite.rt.loop import Loop, Outcome, RowSink
 from granite.rt.memory import Memory
@@ -82,7 +83,7 @@ class Run:
         overwrite: bool = False,
         progress: bool = False,
         changes: Sequence[str] = (),
-    ) -> dict[str, Any]:
+    ) -> RunSummary:
         """Run into a log.
 
         Parameters
@@ -100,7 +101,7 @@ class Run:
 
         Returns
         -------
-        dict
+        RunSummary
             The summary of the run, as it stands in the log.
 
         Raises
@@ -120,7 +121,7 @@ class Run:
             overwrite=overwrite,
             progress=progress,
         )
-        ending: dict[str, Any] = {"ended": "fault", "text": Reason.FAULT.text}
+        ending: Ending = {"ended": "fault", "text": Reason.FAULT.text}
         try:
             with real_time(bed.loop, enabled=realtime) as granted:
                 clock = RealClock(bed.loop.spin_s) if realtime else VirtualClock()
@@ -134,8 +135,7 @@ class Run:
                 "model": compilation.mode(),
                 "log": str(log),
                 **self.ending(outcome),
-                "overruns": outcome.overruns,
-                "redundant": self.lab.redundant() if self.lab else [],
+                "redundant": self._redundant(),
                 "wall_s": took,
                 "real_time_factor": outcome.ticks * bed.loop.period_s / took,
                 "asked_of_the_system": granted,
@@ -144,12 +144,22 @@ class Run:
             recorded = recorder.close(ending)
         if outcome.fault is not None and not isinstance(outcome.fault, Exception):
             raise outcome.fault  # the interpreter is asked to go; the log is closed and the actuators rest
-        return {**ending, **recorded.summary, "rows_lost": recorded.lost, "log_failure": recorded.failure}
+        return {**recorded.summary, "rows_lost": recorded.lost, "log_failure": recorded.failure}
 
-    def ending(self, outcome: Outcome) -> dict[str, Any]:
+    def _redundant(self) -> list[RedundantContacts]:
+        return [
+            {
+                "contacts": list(held.contacts),
+                "directions": list(held.directions),
+                "condition": held.condition if math.isfinite(held.condition) else None,
+            }
+            for held in (self.lab.redundant() if self.lab else [])
+        ]
+
+    def ending(self, outcome: Outcome) -> Ending:
         """How the run ended, in words."""
         completed = outcome.reason is Reason.PASSED
-        words: dict[str, Any] = {
+        words: Ending = {
             "ended": "completed" if completed else outcome.reason.name.lower(),
             "text": "the run went to its end" if completed else outcome.reason.text,
             "ended_at_s": outcome.t,
@@ -172,7 +182,7 @@ def simulate(
     overwrite: bool = False,
     progress: bool = False,
     changes: Sequence[str] = (),
-) -> dict[str, Any]:
+) -> RunSummary:
     """Run the testbed on the simulated plant into a log; the summary of the run. See `Run.record`."""
     with preparing(progress):
         run = Run(bed)
@@ -188,7 +198,8 @@ def simulate_in_memory(bed: Testbed) -> Log:
         raise outcome.fault
     summary = Summary(bed, run.channels)
     summary.update(memory.rows)
-    found = {**summary.result(), **run.ending(outcome), "bed": bed.name, "seed": bed.seed}
+    ending: Ending = {**run.ending(outcome), "bed": bed.name, "seed": bed.seed}
+    found: RunSummary = {**summary.result(), **ending, "log_failure": None}
     return Log(bed, describe(bed, False), run.channels, memory.rows, (), found, True)
 
 

@@ -11,7 +11,7 @@ from granite.config.records import Array
 from granite.config.testbed import Testbed
 from granite.mrds.contacts import kind_of
 from granite.mrds.contacts.contact_set import ContactSet, Label
-from granite.mrds.contacts.events import Event, EventKind, Status
+from granite.mrds.contacts.events import ContactStatus, Event, EventKind
 from granite.mrds.contacts.friction import has_friction
 from granite.mrds.contacts.switching import Switching
 from granite.mrds.energy import Energy
@@ -19,7 +19,7 @@ from granite.mrds.system import System
 from granite.sim.constrained_plant import ConstrainedPlant
 
 #: code of the status of a contact in the log; 3: commanded to close, but out of reach
-_CODES = {Status.OPEN: 0.0, Status.CLOSED: 1.0, Status.STUCK: 1.0, Status.SLIPPING: 2.0}
+_CODES = {ContactStatus.OPEN: 0.0, ContactStatus.CLOSED: 1.0, ContactStatus.STUCK: 1.0, ContactStatus.SLIPPING: 2.0}
 _REACHING = 3.0
 
 

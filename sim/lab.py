@@ -13,7 +13,7 @@ from granite.config.errors import InputError
 from granite.config.loader import plant_of
 from granite.config.records import NOTHING, Array, Truth
 from granite.config.testbed import Testbed
-from granite.mrds.contacts.possible import redundancy
+from granite.mrds.contacts.possible import Redundancy, redundancy
 from granite.sim import KINDS
 from granite.sim.audit import Audit
 from granite.sim.events import TimedEvents
@@ -79,14 +79,9 @@ class Lab:
         loads = self._contacts() if self._tells_more else ()
         return Truth(plant.t, *plant.snapshot(), *loads)
 
-    def redundant(self) -> list[dict[str, Any]]:
+    def redundant(self) -> list[Redundancy]:
         """What contacts held more than once so far: their forces were not unique, and the smallest were taken."""
-        found = []
-        for contacts, q in self.plant.dependent.values():
-            held = redundancy(contacts, q)
-            condition = held.condition if np.isfinite(held.condition) else None
-            found.append({"contacts": held.contacts, "directions": held.directions, "condition": condition})
-        return found
+        return [redundancy(contacts, q) for contacts, q in self.plant.dependent.values()]
 
     def _contacts(self) -> tuple[Array, ...]:
         """The part of the truth that only testbeds with contacts or an audit have."""

@@ -9,7 +9,7 @@ import numpy as np
 from granite.config.errors import InputError
 from granite.config.inertia import fault_of, noise
 from granite.config.rotations import rotation
-from granite.config.urdf.parts import NOMINAL, Body, Joint, Link, Mass
+from granite.config.urdf.parts import NOMINAL, Body, Joint, Mass, UrdfLink
 
 #: inertia below this is numerical noise whatever the mass [kg m^2]
 _LEAST = 1e-18
@@ -55,7 +55,7 @@ def _root(links: Iterable[str], joints: list[Joint]) -> str:
     return roots[0]
 
 
-def lump(body: Body, links: dict[str, Link]) -> None:
+def lump(body: Body, links: dict[str, UrdfLink]) -> None:
     """Give a body the masses and the shapes of its link and of all links fixed to it."""
     own = links[body.link]
     held = [(links[link], R, p) for link, R, p in body.frames]

@@ -16,7 +16,7 @@ from granite.config.errors import InputError, expected_one_of, shown
 from granite.config.joints import RESISTANCE
 from granite.config.rotations import Array, rotation
 from granite.config.urdf.elements import needed, number, numbers, only, origin, read_xml
-from granite.config.urdf.parts import NOTHING, Joint, Link, Mass
+from granite.config.urdf.parts import NOTHING, Joint, Mass, UrdfLink
 from granite.config.urdf.shapes import shapes_of
 from granite.config.urdf.skipped import listed, skipped
 
@@ -36,7 +36,7 @@ LIMITS = {
 }
 
 
-def parse(path: Path) -> tuple[dict[str, Link], list[Joint], list[str]]:
+def parse(path: Path) -> tuple[dict[str, UrdfLink], list[Joint], list[str]]:
     """The links by name, the joints, and notes on what was skipped."""
     robot = read_xml(path)
     if robot.tag != "robot":
@@ -49,7 +49,7 @@ def parse(path: Path) -> tuple[dict[str, Link], list[Joint], list[str]]:
     links = {}
     for element in link_elements:
         shapes, others = shapes_of(element)
-        links[link_name[element.attrib["name"]]] = Link(_mass(element), shapes)
+        links[link_name[element.attrib["name"]]] = UrdfLink(_mass(element), shapes)
         not_drawn += others
     joints = [_joint(element, joint_name, link_name) for element in joint_elements]
     notes = [f"skipped, for it does not move the robot: {listed(not_read)}"] if not_read else []

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from granite.config.rotations import Array, Triple, angles, rotation
-from granite.config.urdf.shapes import Shape
+from granite.config.urdf.shapes import VisualShape
 
 
 class Mass(NamedTuple):
@@ -29,11 +29,11 @@ NOTHING = Mass(0.0, np.zeros(3), np.zeros((3, 3)))
 NOMINAL = Mass(1.0, np.zeros(3), np.eye(3))
 
 
-class Link(NamedTuple):
+class UrdfLink(NamedTuple):
     """A link: its mass, and what it looks like."""
 
     mass: Mass
-    shapes: list[Shape]
+    shapes: list[VisualShape]
 
 
 class Joint(NamedTuple):
@@ -64,7 +64,7 @@ class Body:
     joint: Joint | None = None
     frames: list[tuple[str, Array, Array]] = field(default_factory=list)
     mass: Mass = NOTHING
-    shapes: list[Shape] = field(default_factory=list)
+    shapes: list[VisualShape] = field(default_factory=list)
 
 
 def triple(vector: Array) -> Triple:

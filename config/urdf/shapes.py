@@ -18,18 +18,18 @@ _CORNERS = 24  #: of a circle
 _CIRCLE = [(math.cos(a), math.sin(a)) for a in np.arange(_CORNERS) * (2 * math.pi / _CORNERS)]
 
 
-class Shape(NamedTuple):
+class VisualShape(NamedTuple):
     """The convex hull of balls of one radius about some points."""
 
     points: Array  #: (n, 3) [m]
     radius: float  #: [m]
 
-    def seen_from(self, R: Array, p: Array) -> Shape:
+    def seen_from(self, R: Array, p: Array) -> VisualShape:
         """The same shape in the frame in which its own has the axes R and the origin p."""
-        return Shape(self.points @ R.T + p, self.radius)
+        return VisualShape(self.points @ R.T + p, self.radius)
 
 
-def shapes_of(link: Element) -> tuple[list[Shape], Counter[str]]:
+def shapes_of(link: Element) -> tuple[list[VisualShape], Counter[str]]:
     """The shapes of a link's visuals in its axes, and the tags of those that are not drawn: meshes, and odd ones."""
     shapes, not_drawn = [], Counter[str]()
     for visual in link.findall("visual"):
@@ -44,21 +44,21 @@ def shapes_of(link: Element) -> tuple[list[Shape], Counter[str]]:
     return shapes, not_drawn
 
 
-def _shape(geometry: Element, kind: str) -> Shape:
+def _shape(geometry: Element, kind: str) -> VisualShape:
     element = needed("visual", geometry, kind)
     if kind == "box":
         corners = np.array(np.meshgrid(*[(-0.5, 0.5)] * 3)).reshape(3, -1).T
-        return Shape(corners * numbers("visual", element, "size", 3), 0.0)
+        return VisualShape(corners * numbers("visual", element, "size", 3), 0.0)
     if kind == "sphere":
-        return Shape(np.zeros((1, 3)), abs(number("visual", element, "radius")))
+        return VisualShape(np.zeros((1, 3)), abs(number("visual", element, "radius")))
     if kind == "cylinder":
         radius, length = (number("visual", element, key) for key in ("radius", "length"))
         ends = [(x, y, z) for x, y in _CIRCLE for z in (-0.5, 0.5)]
-        return Shape(np.array(ends) * (radius, radius, length), 0.0)
+        return VisualShape(np.array(ends) * (radius, radius, length), 0.0)
     raise InputError(f"<{kind}> is not drawn, expected a box, a cylinder or a sphere")
 
 
-def outline(shapes: Sequence[Shape]) -> list[list[float]]:
+def outline(shapes: Sequence[VisualShape]) -> list[list[float]]:
     """The corners of the convex hull of the shapes as seen along z, counterclockwise; none if it has no area."""
     seen: set[tuple[float, float]] = set()
     for points, radius in shapes:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from granite.mrds.kernel import Array
 
 
-class Status(Enum):
+class ContactStatus(Enum):
     """State of a contact."""
 
     OPEN = "open"

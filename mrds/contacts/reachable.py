@@ -9,24 +9,24 @@ from collections.abc import Iterable, Sequence
 from granite.config.contacts import Contact
 from granite.config.errors import InputError, expected_one_of
 from granite.mrds.contacts import kind_of
-from granite.mrds.contacts.events import Status
+from granite.mrds.contacts.events import ContactStatus
 from granite.mrds.contacts.friction import has_friction
 
 #: contact sets that one run may reach: each is compiled before the run
 MOST_SETS = 64
 
 
-def at_rest(contact: Contact) -> Status:
+def at_rest(contact: Contact) -> ContactStatus:
     """Status of a closed contact at rest."""
-    return Status.STUCK if has_friction(contact) else Status.CLOSED
+    return ContactStatus.STUCK if has_friction(contact) else ContactStatus.CLOSED
 
 
-def moving(contact: Contact) -> Status:
+def moving(contact: Contact) -> ContactStatus:
     """Status of a closed contact that moves along its surface, if it can."""
-    return Status.SLIPPING if has_friction(contact) else Status.CLOSED
+    return ContactStatus.SLIPPING if has_friction(contact) else ContactStatus.CLOSED
 
 
-def reachable(contacts: dict[str, Contact], commanded: Sequence[frozenset[str]]) -> list[dict[str, Status]]:
+def reachable(contacts: dict[str, Contact], commanded: Sequence[frozenset[str]]) -> list[dict[str, ContactStatus]]:
     """The status of all contacts, in every combination; `InputError` where these are too many to compile."""
     _check(contacts, commanded)
     choices = [{name: _choices(contact, name in closed) for name, contact in contacts.items()} for closed in commanded]
@@ -45,11 +45,11 @@ def named(names: Iterable[str]) -> str:
     return ", ".join(f"'{name}'" for name in sorted(names)) or "nothing"
 
 
-def _choices(contact: Contact, closed: bool) -> tuple[Status, ...]:
+def _choices(contact: Contact, closed: bool) -> tuple[ContactStatus, ...]:
     ways = tuple(dict.fromkeys((at_rest(contact), moving(contact))))
     if kind_of(contact.kind).one_sided:
-        return (Status.OPEN, *ways)
-    return ways if closed else (Status.OPEN,)
+        return (ContactStatus.OPEN, *ways)
+    return ways if closed else (ContactStatus.OPEN,)
 
 
 def _check(contacts: dict[str, Contact], commanded: Sequence[frozenset[str]]) -> None:

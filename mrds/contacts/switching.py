@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from granite.config.errors import InputError
 from granite.mrds.contacts import kind_of
 from granite.mrds.contacts.contact_set import ContactSet, Label
-from granite.mrds.contacts.events import Event, EventKind, Status
+from granite.mrds.contacts.events import ContactStatus, Event, EventKind
 from granite.mrds.contacts.friction import JammedError, static_friction
 from granite.mrds.contacts.impact import Strike, strike
 from granite.mrds.contacts.reachable import at_rest, moving, named, reachable
@@ -74,7 +74,7 @@ class Switching:
         self._reachable = reachable(system.contacts, self._commanded)
         self._sets: dict[Label, ContactSet] = {}
         first = self._commanded[0]
-        self.status = {c.name: at_rest(c) if c.name in first else Status.OPEN for c in system.contacts.values()}
+        self.status = {c.name: at_rest(c) if c.name in first else ContactStatus.OPEN for c in system.contacts.values()}
         self._direction: dict[str, Array] = {}
 
     @property
@@ -98,7 +98,7 @@ class Switching:
             return {}
         pose = np.asarray(q, dtype=float)
         gap = self._watch(pose, np.zeros(self._system.n_u))[0]
-        return {n: -gap[n] for n in sorted(self._stops) if self.status[n] is Status.OPEN and gap[n] < 0}
+        return {n: -gap[n] for n in sorted(self._stops) if self.status[n] is ContactStatus.OPEN and gap[n] < 0}
 
     def command(self, closed: Iterable[str], q: ArrayLike, u: ArrayLike) -> tuple[Array, Array, tuple[Event, ...]]:
         """Close these grips and open the others. The pose is projected onto their constraints, then the velocity jumps.
@@ -125,11 +125,11 @@ class Switching:
             raise InputError(f"command closes {named(wanted)}, expected one of the sets this run was prepared for")
         pose, speed = np.array(q, dtype=float), np.array(u, dtype=float)
         grips = [c for c in self._system.contacts.values() if c.name not in self._stops]
-        new = [c for c in grips if c.name in wanted and self.status[c.name] is Status.OPEN]
+        new = [c for c in grips if c.name in wanted and self.status[c.name] is ContactStatus.OPEN]
         trial = dict(self.status)
         for contact in grips:
             if contact.name not in wanted:
-                trial[contact.name] = Status.OPEN
+                trial[contact.name] = ContactStatus.OPEN
         gaps = self._set({**trial, **{c.name: at_rest(c) for c in new}})
         gap = gaps.errors(pose, speed)[0]
         missed = [c.name for c in new if np.abs(gap[gaps.rows[c.name]]).max(initial=0.0) > self._reach]
@@ -199,7 +199,7 @@ class Switching:
         return {
             name: gap[name] / slip[name][0]
             for name in sorted(self._stops)
-            if self.status[name] is Status.OPEN and gap[name] < within and slip[name][0] < -SAME_SPEED
+            if self.status[name] is ContactStatus.OPEN and gap[name] < within and slip[name][0] < -SAME_SPEED
         }
 
     def _at_touch(self, state: _State, force: Array, name: str, ago: float) -> tuple[Array, Array, float]:
@@ -228,10 +228,10 @@ class Switching:
             lifted, weak = [name for name in done.idle if name not in closing], self._overloaded(done)
             closing = {name: e for name, e in closing.items() if name not in done.idle}
             if done.idle:
-                self.status |= dict.fromkeys(lifted, Status.OPEN)
+                self.status |= dict.fromkeys(lifted, ContactStatus.OPEN)
                 events += [Event(name, EventKind.LIFTS, np.zeros(0), 0.0) for name in lifted]
             elif weak is not None:
-                self.status[weak] = Status.SLIPPING
+                self.status[weak] = ContactStatus.SLIPPING
                 events.append(Event(weak, EventKind.SLIPS, np.zeros(0), 0.0))
             else:
                 break
@@ -246,7 +246,7 @@ class Switching:
 
     def _overloaded(self, done: Strike) -> str | None:
         """A contact that was stuck and whose static friction is exceeded by the impulse."""
-        stuck = (name for name in done.impulse if self.status[name] is Status.STUCK)
+        stuck = (name for name in done.impulse if self.status[name] is ContactStatus.STUCK)
         return next((name for name in stuck if not self._holds(name, done.impulse[name])), None)
 
     def _stopped(self, state: _State, force: Array, h: float) -> _State | None:
@@ -256,28 +256,31 @@ class Switching:
         """
         slip, ahead = self._watch(state.q, state.u)[1], self._slip_ahead(state, force, h)
         for name, status in self.status.items():
-            if status is not Status.SLIPPING:
+            if status is not ContactStatus.SLIPPING:
                 continue
             v, before = slip[name][1:], self._direction.get(name, slip[name][1:])
             if v @ before > 0 and ahead[name][1:] @ v > 0:
                 continue
-            stuck, active = self._stuck(state, (name,), EventKind.STICKS), self._set(self.status | {name: Status.STUCK})
+            stuck, active = (
+                self._stuck(state, (name,), EventKind.STICKS),
+                self._set(self.status | {name: ContactStatus.STUCK}),
+            )
             try:
                 held = active.accelerate(stuck.q, stuck.u, force).force[active.rows[name]]
             except JammedError:
                 continue
             if self._holds(name, held):
-                self.status[name] = Status.STUCK
+                self.status[name] = ContactStatus.STUCK
                 return stuck
             if v @ held[1:] > 0:
-                self.status[name] = Status.STUCK
+                self.status[name] = ContactStatus.STUCK
                 return self._begin_to_slip(stuck, name, held)
         return None
 
     def _slip_ahead(self, state: _State, force: Array, h: float) -> dict[str, Array]:
         """Slip velocities one step later, by Euler's method: friction that reverses within a Runge-Kutta step would
         average out, and the contact would neither stick nor slip."""
-        if Status.SLIPPING not in self.status.values():
+        if ContactStatus.SLIPPING not in self.status.values():
             return {}
         try:
             u_dot = self.active.accelerate(state.q, state.u, force).acceleration
@@ -292,16 +295,16 @@ class Switching:
             motion = active.accelerate(state.q, state.u, force)
         except JammedError as jam:
             stuck = self._stuck(state, jam.contacts, EventKind.JAMS)
-            self.status.update(dict.fromkeys(jam.contacts, Status.STUCK))
+            self.status.update(dict.fromkeys(jam.contacts, ContactStatus.STUCK))
             return stuck
         held = {name: motion.force[rows] for name, rows in active.rows.items()}
         pull = {name: -held[name][0] for name in held if name in self._stops and held[name][0] < -PULLING_FORCE}
         if pull:
             name = max(pull, key=lambda n: pull[n])
-            self.status[name] = Status.OPEN
+            self.status[name] = ContactStatus.OPEN
             return state._replace(events=(*state.events, Event(name, EventKind.LIFTS, np.zeros(0), 0.0)))
         for name in held:
-            if self.status[name] is Status.STUCK and not self._holds(name, held[name]):
+            if self.status[name] is ContactStatus.STUCK and not self._holds(name, held[name]):
                 return self._begin_to_slip(state, name, held[name])
         return None
 
@@ -311,12 +314,12 @@ class Switching:
         y = np.zeros(active.n_held)
         y[active.rows[name]] = [0.0, *(INITIAL_SLIP * direction)]
         u = state.u + active.correct(state.q, y)[0]
-        self.status[name], self._direction[name] = Status.SLIPPING, direction
+        self.status[name], self._direction[name] = ContactStatus.SLIPPING, direction
         return state._replace(u=u, events=(*state.events, Event(name, EventKind.SLIPS, np.zeros(0), 0.0)))
 
     def _stuck(self, state: _State, names: Sequence[str], what: EventKind) -> _State:
         """The state with these slips ended by an impulse."""
-        active = self._set(self.status | dict.fromkeys(names, Status.STUCK))
+        active = self._set(self.status | dict.fromkeys(names, ContactStatus.STUCK))
         slip, y = active.errors(state.q, state.u)[1], np.zeros(active.n_held)
         for name in names:
             y[active.rows[name]] = -slip[active.rows[name]]
@@ -345,15 +348,15 @@ class Switching:
 
     def _remember(self, state: _State) -> None:
         """Store the direction of every slip, to find when it reverses."""
-        slipping = [name for name, status in self.status.items() if status is Status.SLIPPING]
+        slipping = [name for name, status in self.status.items() if status is ContactStatus.SLIPPING]
         if slipping:
             slip = self._watch(state.q, state.u)[1]
             for name in slipping:
                 self._direction[name] = _unit(slip[name][1:], self._direction.get(name, np.zeros(len(slip[name]) - 1)))
 
-    def _set(self, status: Mapping[str, Status]) -> ContactSet:
-        closed = tuple(name for name, s in status.items() if s is not Status.OPEN)
-        label = Label(closed, frozenset(name for name, s in status.items() if s is Status.SLIPPING))
+    def _set(self, status: Mapping[str, ContactStatus]) -> ContactSet:
+        closed = tuple(name for name, s in status.items() if s is not ContactStatus.OPEN)
+        label = Label(closed, frozenset(name for name, s in status.items() if s is ContactStatus.SLIPPING))
         if label not in self._sets:
             self._sets[label] = self._system.contact_set(*label)
         return self._sets[label]

@@ -26,7 +26,7 @@ class Section(NamedTuple):
     w_BS: ca.SX  #: angular velocity, in the axes of the section
 
 
-class Link:
+class FlexibleLink:
     """A flexible link with its amplitudes `q` (along y, along z, twist) and their rates `u`."""
 
     def __init__(self, link: Flexible, q: ca.SX, u: ca.SX) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from granite.config.contacts import GROUND
 from granite.config.records import Array
 from granite.config.testbed import Testbed
 from granite.rt.logs.channels import Channels
+from granite.rt.logs.run_summary import AuditCheck, AuditSummary
 
 #: largest errors of energy and momentum, relative to the largest kinetic energy or work
 ENERGY_LIMIT = 1e-8
@@ -48,14 +48,14 @@ class AuditVerdict:
         self._least = np.minimum(self._least, audit.min(axis=0))
         self._most = np.maximum(self._most, audit.max(axis=0))
 
-    def result(self) -> dict[str, Any] | None:
+    def result(self) -> AuditSummary | None:
         """Each check with what it found; None where nothing was audited."""
         if self._first is None:
             return None
         checks = dict(self._checks())
         return {"held": all(c["held"] for name, c in checks.items() if name != "condition"), "checks": checks}
 
-    def _checks(self) -> Iterator[tuple[str, dict[str, Any]]]:
+    def _checks(self) -> Iterator[tuple[str, AuditCheck]]:
         if self._broken:
             yield "finite", _check("rows that are not", self._broken, 0)
         at, size = self._at, np.maximum(np.abs(self._least), np.abs(self._most))
@@ -89,5 +89,5 @@ class AuditVerdict:
         return not (grounded or falls or bed.thrusters) and bed.simulation.table.ideal
 
 
-def _check(unit: str, largest: float, limit: float) -> dict[str, Any]:
+def _check(unit: str, largest: float, limit: float) -> AuditCheck:
     return {"unit": unit, "largest": float(largest), "limit": limit, "held": bool(largest <= limit)}

@@ -41,7 +41,8 @@ def compare(logs: Mapping[str, Log]) -> dict[str, Any]:
 
 
 def _run(log: Log) -> dict[str, Any]:
-    summary = log.summary or {"ended": "cut", "text": "the log ends before the run did", **metrics(log)}
+    cut = {"ended": "cut", "text": "the log ends before the run did"}
+    summary: Mapping[str, Any] = {**log.summary} if log.summary else {**cut, **metrics(log)}
     mode = log.info.get("mode", "virtual")
     run = {
         "bed": log.bed.name,

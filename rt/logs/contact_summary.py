@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from granite.config.records import Array
 from granite.config.testbed import Testbed
 from granite.rt.logs.channels import Channels
 from granite.rt.logs.contact_changes import ContactChanges
+from granite.rt.logs.run_summary import ContactChange, Metrics
 
 #: one number for forces and moments together: a moment counts as the forces that make it on a lever of a metre
 SQUEEZE_UNIT = "N, N m/m"
@@ -25,7 +24,7 @@ class ContactSummary:
         self._force, self._moment, self._closed = np.zeros(n), np.zeros(n), np.zeros(n)
         self._squeeze = np.zeros(len(bed.squeezed))
         self._changes = ContactChanges(bed, channels)
-        self._events: list[dict[str, Any]] = []
+        self._events: list[ContactChange] = []
 
     def update(self, rows: Array) -> None:
         """Take in rows that follow those before."""
@@ -48,24 +47,22 @@ class ContactSummary:
                 }
             )
 
-    def result(self) -> dict[str, Any]:
-        """By name; nothing where there are no contacts."""
+    def add_to(self, found: Metrics) -> None:
+        """Loads, squeezes and changes by name; nothing where there are no contacts."""
         if not self._bed.contacts:
-            return {}
+            return
         period = self._bed.loop.period_s
         borne = zip(self._bed.contacts, self._force, self._moment, self._closed, strict=True)
-        return {
-            "contacts": {
-                contact.name: {
-                    "force": {"unit": "N", "max": float(force)},
-                    "moment": {"unit": "N m", "max": float(moment)},
-                    "closed_s": float(ticks) * period,
-                }
-                for contact, force, moment, ticks in borne
-            },
-            "squeeze": {
-                name: {"unit": SQUEEZE_UNIT, "max": float(size)}
-                for name, size in zip(self._bed.squeezed, self._squeeze, strict=True)
-            },
-            "switching": self._events,
+        found["contacts"] = {
+            contact.name: {
+                "force": {"unit": "N", "max": float(force)},
+                "moment": {"unit": "N m", "max": float(moment)},
+                "closed_s": float(ticks) * period,
+            }
+            for contact, force, moment, ticks in borne
         }
+        found["squeeze"] = {
+            name: {"unit": SQUEEZE_UNIT, "max": float(size)}
+            for name, size in zip(self._bed.squeezed, self._squeeze, strict=True)
+        }
+        found["switching"] = self._events

@@ -37,6 +37,7 @@ from granite.rt.logs.mcap_file import (
     TESTBED,
     fingerprint,
 )
+from granite.rt.logs.run_summary import RunSummary
 
 #: what a record that was cut or spoilt can raise
 BROKEN = (McapError, ValueError, KeyError, struct.error, zstandard.ZstdError, OverflowError, MemoryError)
@@ -58,7 +59,7 @@ class Log:
     rows: Array
     events: tuple[dict[str, Any], ...]
     #: the loop's own summary; None if it did not live to give one
-    summary: dict[str, Any] | None
+    summary: RunSummary | None
     #: False if the file was cut or spoilt: rows then end before the run did
     complete: bool
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +14,7 @@ from granite.config.testbed import Testbed
 from granite.rt.logs.audit import AuditVerdict
 from granite.rt.logs.channels import Channels
 from granite.rt.logs.contact_summary import ContactSummary
+from granite.rt.logs.run_summary import Metrics, Propellant, StepTimes, TrackingError
 from granite.rt.reasons import Reason
 
 #: bins of the time histograms: 20 a decade from 0.1 us to 10 s
@@ -42,7 +42,7 @@ class Histogram:
         i = int(np.searchsorted(np.cumsum(self.counts), wanted))
         return min(float(EDGES[i]), self.largest) if i < len(EDGES) else self.largest
 
-    def result(self) -> dict[str, Any]:
+    def result(self) -> StepTimes:
         """Percentiles in microseconds, and the counts by the upper edge of their bin."""
         filled = np.flatnonzero(self.counts)
         upper = [float(EDGES[i]) if i < len(EDGES) else float("inf") for i in filled]
@@ -75,6 +75,9 @@ class Summary:
         self._applied = [i for i, c in columns if c.unit != "1"]
         self._signals = [c for _, c in columns if c.unit != "1"]
         self._opening = _columns(channels, bed.devices_of(Thrusters))
+        #: coordinates with a reference: known objects have none
+        own = (bed.known.q[module.name] for module in bed.controlled)
+        self._controlled = {i for part in own for i in range(part.start, part.stop)}
         #: where the coordinates that the controller knows stand among those of all modules
         self._among_all = [bed.positions.index(c) for c in bed.known.positions]
         self._steps, self._delay = at("/timing", "steps"), at("/timing", "delay")
@@ -124,7 +127,7 @@ class Summary:
         self._histograms["tick"].add(rows[:, self._steps].sum(axis=1))
         self._histograms["wake_up"].add(rows[:, self._delay])
 
-    def result(self) -> dict[str, Any]:
+    def result(self) -> Metrics:
         """Everything by name, with units beside the numbers or in the keys."""
         if self._last is None:
             return {"ticks": 0}
@@ -139,7 +142,7 @@ class Summary:
         lost, overruns = (int(last[i]) for i in self._counters)
         peaks = zip(bed.known.positions, self._estimate_peak, strict=True)
         estimated = peaks if truth and self._n_ready else ()
-        return {
+        found: Metrics = {
             "ticks": self._n,
             "duration_s": (int(last[self._tick]) + 1) * bed.loop.period_s,
             "measured_against": "truth" if truth else "estimate",
@@ -150,8 +153,6 @@ class Summary:
                 for c, peak in zip(self._signals, self._applied_peak, strict=True)
             },
             "propellant": self._propellant(),
-            **self._contacts.result(),
-            **({"audit": audit} if (audit := self._audit.result()) else {}),
             "guard": {Reason(code).name.lower(): n for code, n in sorted(self._reasons.items())},
             "overruns": overruns,
             "rows_lost": lost,
@@ -159,8 +160,12 @@ class Summary:
             "final_state": {c.name: {"value": float(x), "unit": c.unit} for c, x in zip(positions, q, strict=True)},
             "final_rate": {c.name: {"value": float(x), "unit": c.unit} for c, x in zip(velocities, u, strict=True)},
         }
+        self._contacts.add_to(found)
+        if audit := self._audit.result():
+            found["audit"] = audit
+        return found
 
-    def _tracking(self) -> dict[str, Any]:
+    def _tracking(self) -> dict[str, TrackingError]:
         peak, rms, settled = (np.full(len(self._peak), np.nan) for _ in range(3))  # no error where nothing was tracked
         if self._n_ready:
             peak, rms = self._peak, np.sqrt(self._square / self._n_ready)
@@ -175,9 +180,10 @@ class Summary:
                 "max_in_last_5_s": float(settled[i]),
             }
             for i, c in enumerate(self._bed.known.positions)
+            if i in self._controlled
         }
 
-    def _propellant(self) -> dict[str, Any]:
+    def _propellant(self) -> Propellant:
         devices = self._bed.devices_of(Thrusters).values()
         exhaust = np.array([d.specific_impulse_s * STANDARD_GRAVITY for d in devices for _ in d.units])
         return {

@@ -14,7 +14,7 @@ LAYOUTS = (8, 12)
 
 
 @dataclass(frozen=True)
-class Link:
+class LinkAnswer:
     """A rod with a motor at its inner end."""
 
     length_m: float
@@ -31,7 +31,7 @@ class Answers:
     size_m: float = 0.0
     thrusters: int = 0
     thrust_n: float = 0.0
-    links: tuple[Link, ...] = ()
+    links: tuple[LinkAnswer, ...] = ()
     #: of joints whose URDF has no effort
     torque_n_m: float = 1.0
     table_m: tuple[float, float] = (0.0, 0.0)
@@ -80,7 +80,7 @@ def collect(ask: Ask, from_urdf: bool = False) -> Answers:
     return Answers(base, **found)
 
 
-def _links(ask: Ask, least: int, most: int) -> tuple[Link, ...]:
+def _links(ask: Ask, least: int, most: int) -> tuple[LinkAnswer, ...]:
     choices = range(least, most + 1)
     n = ask(Question("--links", f"Links of the arm, {least} to {most}", "0" if least == 0 else "2", _whole(choices)))
     if n == 0:
@@ -89,7 +89,7 @@ def _links(ask: Ask, least: int, most: int) -> tuple[Link, ...]:
     lengths = ask(Question("--link-length", f"Length of the links [m], {each}", "0.3", _numbers(n, 0.01, 10.0)))
     masses = ask(Question("--link-mass", f"Mass of the links [kg], {each}", "1", _numbers(n, 1e-3, 1e3)))
     torques = ask(Question("--torque", f"Torque limit of their motors [N m], {each}", "1", _numbers(n, 1e-4, 1e4)))
-    return tuple(Link(*values) for values in zip(lengths, masses, torques, strict=True))
+    return tuple(LinkAnswer(*values) for values in zip(lengths, masses, torques, strict=True))
 
 
 def _word(choices: Mapping[str, Any]) -> Callable[[str], str]:

@@ -17,7 +17,7 @@ from granite.config.records import Array
 from granite.rt.logs.log import Log
 from granite.rt.plots.figure_file import write_figure
 from granite.rt.plots.look import DPI, SOFT, colours, words
-from granite.rt.plots.run import Run
+from granite.rt.plots.run import PlottedRun
 
 #: the width of a column of axes, the height of one, and what the legend takes [in]
 _WIDTH_IN, _HEIGHT_IN, _LINE_IN, _HEAD_IN = 7.5, 1.25, 0.22, 0.5
@@ -81,7 +81,7 @@ def _draw(axes: Axes, key: tuple[str, str], runs: Mapping[str, _Errors]) -> None
 
 def _errors(log: Log) -> _Errors:
     """Of what the controller moves: not of known objects, which have no reference, nor of quaternions."""
-    run = Run(log)
+    run = PlottedRun(log)
     if run.bed.controller is None:
         return _Errors(run.t, {})
     known = run.bed.known

@@ -10,7 +10,7 @@ from matplotlib.lines import Line2D
 
 from granite.rt.logs.contact_changes import OUT_OF_REACH
 from granite.rt.plots.look import CONTACT, SOFT, STOP, WARNING, words
-from granite.rt.plots.run import Run
+from granite.rt.plots.run import PlottedRun
 
 #: of what happened to contacts; what is not named here is soft
 _COLOURS = {"closed": CONTACT, "sticks": CONTACT, "slips": WARNING, OUT_OF_REACH: STOP}
@@ -21,7 +21,7 @@ _TOLD = 6
 Times = dict[tuple[str, str], list[float]]
 
 
-def mark_events(figure: SubFigure, column: Sequence[Axes], run: Run) -> None:
+def mark_events(figure: SubFigure, column: Sequence[Axes], run: PlottedRun) -> None:
     """What the loop told, and what happened to the contacts; each named once, however often it happened."""
     handles = []
     for (name, colour), when in {**_told(run), **_changes(run)}.items():
@@ -33,7 +33,7 @@ def mark_events(figure: SubFigure, column: Sequence[Axes], run: Run) -> None:
         figure.legend(handles=handles, loc="outside upper left", ncols=2, labelcolor="linecolor")
 
 
-def _told(run: Run) -> Times:
+def _told(run: PlottedRun) -> Times:
     """Without what happened to the contacts, which is told by itself."""
     times: Times = {}
     changes = {words(f"{change.contact} {change.what}") for change in run.changes}
@@ -44,7 +44,7 @@ def _told(run: Run) -> Times:
     return times
 
 
-def _changes(run: Run) -> Times:
+def _changes(run: PlottedRun) -> Times:
     """By contact, or for all of them together where that would be too many names."""
     by_contact: Times = {}
     by_what: Times = {}

@@ -14,7 +14,7 @@ from granite.rt.plots.events import mark_events
 from granite.rt.plots.layout import COLUMNS, HEAD_IN, ViewLayout, column_width, lay_out_page, lay_out_view
 from granite.rt.plots.look import DPI, SIZE_IN
 from granite.rt.plots.panels.panel import Panel
-from granite.rt.plots.run import Run
+from granite.rt.plots.run import PlottedRun
 from granite.rt.plots.time_panels import draw_time_panels, time_panels
 from granite.rt.plots.title import write_title
 from granite.rt.plots.view import View, known
@@ -29,7 +29,7 @@ def build_page(log: Log, parts: Sequence[str] = ()) -> Figure:
 
     `InputError` where this run has no such part.
     """
-    run = Run(log)
+    run = PlottedRun(log)
     panels = _chosen(run, parts)
     view = View(run, ticks) if len(ticks := known(run.q)) else None
     room = lay_out_view(view, column_width(alone=not panels)) if not parts or _VIEW in parts else None
@@ -53,7 +53,7 @@ def build_page(log: Log, parts: Sequence[str] = ()) -> Figure:
     return figure
 
 
-def _chosen(run: Run, parts: Sequence[str]) -> list[Panel]:
+def _chosen(run: PlottedRun, parts: Sequence[str]) -> list[Panel]:
     """The panels that are named, or all; `InputError` where this run has nothing of that name."""
     by_kind = time_panels(run)
     for part in parts:

@@ -31,7 +31,7 @@ class ModuleMotion(NamedTuple):
     q: Array  #: one row per tick
 
 
-class Run:
+class PlottedRun:
     """Time series of a log, one row per tick."""
 
     def __init__(self, log: Log) -> None:

@@ -18,10 +18,10 @@ from granite.rt.plots.panels.torques import torque_panels
 from granite.rt.plots.panels.tracking import tracking_panels
 from granite.rt.plots.panels.valves import valve_panels
 from granite.rt.plots.panels.wrench import wrench_panels
-from granite.rt.plots.run import Run
+from granite.rt.plots.run import PlottedRun
 
 #: every kind of panel by the name under which it is asked for, from top to bottom
-_KINDS: dict[str, Callable[[Run], list[Panel]]] = {
+_KINDS: dict[str, Callable[[PlottedRun], list[Panel]]] = {
     "tracking": tracking_panels,
     "motion": motion_panels,
     "bending": bending_panels,
@@ -35,13 +35,13 @@ _KINDS: dict[str, Callable[[Run], list[Panel]]] = {
 }
 
 
-def time_panels(run: Run) -> dict[str, list[Panel]]:
+def time_panels(run: PlottedRun) -> dict[str, list[Panel]]:
     """Those panels that this run has something to show in, by their kind."""
     found = {name: kind(run) for name, kind in _KINDS.items()}
     return {name: panels for name, panels in found.items() if panels}
 
 
-def draw_time_panels(figure: SubFigure, run: Run, panels: Sequence[Panel]) -> list[Axes]:
+def draw_time_panels(figure: SubFigure, run: PlottedRun, panels: Sequence[Panel]) -> list[Axes]:
     """One below the other, with one axis of time."""
     if not panels:
         return []

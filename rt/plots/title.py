@@ -9,13 +9,13 @@ from matplotlib.figure import Figure
 
 from granite.rt.logs.log import Log
 from granite.rt.plots.look import SOFT, STOP
-from granite.rt.plots.run import Run
+from granite.rt.plots.run import PlottedRun
 
 #: letters that fit into the second line, and letters of one change
 _LINE, _CHANGE = 150, 60
 
 
-def write_title(figure: Figure, log: Log, run: Run) -> None:
+def write_title(figure: Figure, log: Log, run: PlottedRun) -> None:
     """Its name and number of the seed, how long it ran, what an error is, how long a tick took, what was changed."""
     bed = log.bed
     facts = [bed.name, f"seed {bed.seed}", f"{run.end - float(run.t[0]):.4g} s"]
@@ -31,7 +31,7 @@ def write_title(figure: Figure, log: Log, run: Run) -> None:
         figure.text(0.985, title, "the log is cut: the run went on", fontsize=11, color=STOP, va="center", ha="right")
 
 
-def _tick_time(run: Run) -> str:
+def _tick_time(run: PlottedRun) -> str:
     taken = 1e3 * run.tick_time[np.isfinite(run.tick_time)]
     median, late = np.percentile(taken, (50, 99))
     return f"tick of {1e3 * run.bed.loop.period_s:.3g} ms, taking {median:.2g} ms (99 %: {late:.2g} ms)"

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from granite.config.records import Array
 from granite.rt.plots.projection import FROM_ABOVE, Projection, most_telling
-from granite.rt.plots.run import Run
+from granite.rt.plots.run import PlottedRun
 from granite.rt.plots.scene import Scene
 
 Indices = npt.NDArray[np.intp]
@@ -27,7 +27,7 @@ ROOM = 0.07
 class View:
     """A scene at the instants at which it is known."""
 
-    def __init__(self, run: Run, ticks: Indices) -> None:
+    def __init__(self, run: PlottedRun, ticks: Indices) -> None:
         self.run, self.ticks = run, ticks
         scene = self.scene = Scene(run.bed, run.modules)
         #: x, y, z of every place at every tick

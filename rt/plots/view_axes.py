@@ -15,7 +15,7 @@ from granite.rt.plots.look import GRANITE, HULL_FIRST, HULL_LAST, INK, PLUME, SO
 from granite.rt.plots.paths import draw_paths, draw_reference
 from granite.rt.plots.pose import Ink, draw_pose, draw_square_stand, draw_stand, failed_key
 from granite.rt.plots.projection import FROM_ABOVE
-from granite.rt.plots.run import Run
+from granite.rt.plots.run import PlottedRun
 from granite.rt.plots.time_labels import write_times
 from granite.rt.plots.view import Indices, Sight, View, sights
 
@@ -126,7 +126,7 @@ def _draw_stands(axes: Axes, sight: Sight) -> None:
             axes.update_datalim([(x, y + up * 8.0 * thickness)])
 
 
-def _impulses(run: Run, ticks: Indices) -> Array:
+def _impulses(run: PlottedRun, ticks: Indices) -> Array:
     """What every thruster gave around each of the ticks, the most as 1."""
     nearest = np.searchsorted((ticks[:-1] + ticks[1:]) / 2, np.arange(len(run.t)))
     impulse = np.zeros((len(ticks), len(run.thrusters)))

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from rich.table import Table
 from rich.text import Text
 
+from granite.rt.logs.run_summary import AuditSummary, RedundantContacts, RunSummary
 from granite.rt.report.table import number, table
 
 #: of what happened to contacts, so much is told
 _CHANGES = 20
 
 
-def run_tables(summary: dict[str, Any]) -> Iterator[Table]:
+def run_tables(summary: RunSummary) -> Iterator[Table]:
     """The summary of a run."""
     if summary.get("tracking_error"):
         estimated = summary["estimation_error"]
@@ -42,7 +42,7 @@ def run_tables(summary: dict[str, Any]) -> Iterator[Table]:
     yield table("Run", ("what", "value"), _outcome(summary), sentences=1)
 
 
-def _outcome(summary: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def _outcome(summary: RunSummary) -> Iterator[tuple[str, str]]:
     yield "ended", f"{summary['ended']}: {summary['text']}"
     if "duration_s" not in summary:
         return
@@ -62,14 +62,14 @@ def _outcome(summary: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield "model", summary["model"]
 
 
-def _redundant(held: dict[str, Any]) -> str:
+def _redundant(held: RedundantContacts) -> str:
     """One sentence on contacts whose forces are not unique."""
     condition = "infinite" if held["condition"] is None else f"{held['condition']:.1e}"
     what = f"contacts {', '.join(held['contacts'])} hold {', '.join(held['directions'])} more than once"
     return f"{what}: forces are the smallest that do (condition {condition})"
 
 
-def _contact_tables(summary: dict[str, Any]) -> Iterator[Table]:
+def _contact_tables(summary: RunSummary) -> Iterator[Table]:
     """What the contacts bore, and what happened to them."""
     if contacts := summary.get("contacts"):
         rows = [
@@ -83,14 +83,14 @@ def _contact_tables(summary: dict[str, Any]) -> Iterator[Table]:
     if switching := summary.get("switching"):
         rows = []
         for change in switching[:_CHANGES]:
-            impulse, lost = (number(change[key], ".3g") for key in ("impulse", "energy_lost_j"))
+            impulse, lost = number(change["impulse"], ".3g"), number(change["energy_lost_j"], ".3g")
             rows.append((f"{change['t_s']:.6g}", change["contact"], change["what"], impulse, lost))
         title, n = "What happened to the contacts", len(switching)
         title += f", the first {_CHANGES} of {n} times" if n > _CHANGES else ""
         yield table(title, ("time [s]", "contact", "what", "impulse [N s]", "energy lost [J]"), rows)
 
 
-def _audit_table(audit: dict[str, Any]) -> Table:
+def _audit_table(audit: AuditSummary) -> Table:
     rows = []
     for name, check in audit["checks"].items():
         held = Text("yes", "green") if check["held"] else Text("NO", "red")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from granite.config.contacts import Contact, Side
 from granite.config.modules import Body, Module, Point
-from granite.mrds.contacts.events import EventKind, Status
+from granite.mrds.contacts.events import ContactStatus, EventKind
 from granite.mrds.contacts.friction import static_friction
 from granite.mrds.contacts.switching import Switching
 from granite.mrds.system import System
@@ -103,7 +103,7 @@ def test_of_three_feet_in_a_line_the_lively_one_sends_back_the_others():
     assert events == [EventKind.BOUNCES]
     np.testing.assert_allclose(leaving, 0.8)
     assert left == pytest.approx(0.64)
-    assert set(switching.status.values()) == {Status.OPEN}
+    assert set(switching.status.values()) == {ContactStatus.OPEN}
 
 
 def test_what_stays_but_is_set_in_motion_by_a_bounce_elsewhere_slips():
@@ -112,7 +112,7 @@ def test_what_stays_but_is_set_in_motion_by_a_bounce_elsewhere_slips():
     switching, left, leaving, events = struck([(0.0, 0.0), (0.0, 0.0)], [np.pi / 2, np.pi], surfaces, [1.0, -3.0, 0.0])
     assert sorted(event.value for event in events) == ["bounces", "touches"]
     np.testing.assert_allclose(leaving, [0.0, 0.9], atol=1e-9)
-    assert switching.status["stop0"] is Status.SLIPPING
+    assert switching.status["stop0"] is ContactStatus.SLIPPING
     assert left == pytest.approx(0.81 / 10)
 
 
@@ -134,7 +134,7 @@ def test_a_blow_on_several_stops_makes_no_energy_pulls_nowhere_and_lets_nothing_
             assert rubbed <= static_friction(system.contacts[event.contact]) * pressed * (1 + 1e-9) + 1e-11
     gap, slip = switching._watch(q_after, after)
     for name, status in switching.status.items():
-        if status is not Status.OPEN:
+        if status is not ContactStatus.OPEN:
             assert abs(slip[name][0]) < 1e-8
         elif gap[name] < 0:
             assert slip[name][0] >= -SAME_SPEED

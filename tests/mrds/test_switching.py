@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from granite.config.contacts import Contact, Side
 from granite.config.errors import InputError
-from granite.mrds.contacts.events import Event, EventKind, Status
+from granite.mrds.contacts.events import ContactStatus, Event, EventKind
 from granite.mrds.contacts.switching import Switching
 from granite.mrds.system import System
 from tests.mrds.random_systems import Referee, plain_body
@@ -86,7 +86,7 @@ def test_a_ball_bounces_to_e_squared_of_its_height_each_time_and_comes_to_rest(r
     n = np.arange(len(impulses))
     np.testing.assert_allclose(impulses, (1 + restitution) * 2.0 * np.sqrt(2 * G) * restitution**n, rtol=1e-6)
     assert happened[-1][1].kind is EventKind.TOUCHES
-    assert switching.status["floor"] is Status.CLOSED
+    assert switching.status["floor"] is ContactStatus.CLOSED
     assert happened[-1][0] * h == pytest.approx(last, abs=3 * h)
     np.testing.assert_allclose(path[-1], [0, radius.get("radius_m", 0.0), 0], atol=1e-12)
     np.testing.assert_allclose(speeds[-1], 0, atol=1e-12)
@@ -106,7 +106,7 @@ def test_a_block_sticks_on_a_slope_below_the_angle_of_friction_and_slides_above(
         q, u = start(system)
         h, steps = 5e-3, 100
         path, speeds, happened = run(switching, q, u, steps, h)
-        assert switching.status["slope"] is (Status.SLIPPING if slides else Status.STUCK)
+        assert switching.status["slope"] is (ContactStatus.SLIPPING if slides else ContactStatus.STUCK)
         tangent = np.array([-np.cos(slope), -np.sin(slope)])
         if slides:
             a, begun = G * (np.sin(slope) - friction * np.cos(slope)), happened[-1][0] + 1
@@ -121,7 +121,7 @@ def test_a_block_sticks_on_a_slope_below_the_angle_of_friction_and_slides_above(
 
 
 def test_a_block_thrown_up_a_slope_turns_round_or_stays():
-    for friction, ends in ((0.2, Status.SLIPPING), (0.7, Status.STUCK)):
+    for friction, ends in ((0.2, ContactStatus.SLIPPING), (0.7, ContactStatus.STUCK)):
         slope = 0.4
         ground = Side(rotation_rad=(0.0, 0.0, np.pi / 2 + slope))
         system = on_floor(stop("slope", ground=ground, kind="sliding", friction=friction))
@@ -131,14 +131,14 @@ def test_a_block_thrown_up_a_slope_turns_round_or_stays():
         u[:2] = -2.0 * tangent
         q, u, events = switching.command({"slope"}, q, u)
         assert [e.kind for e in events] == [EventKind.TAKES_HOLD]
-        assert switching.status["slope"] is Status.SLIPPING
+        assert switching.status["slope"] is ContactStatus.SLIPPING
         h = 1e-3
         path, speeds, happened = run(switching, q, u, 1000, h)
         assert switching.status["slope"] is ends
         up, down = (G * (np.sin(slope) + way * friction * np.cos(slope)) for way in (1, -1))
         highest = -(path[:, :2] @ tangent).min()
         assert highest == pytest.approx(2.0**2 / (2 * up), abs=2e-5)
-        if ends is Status.STUCK:
+        if ends is ContactStatus.STUCK:
             assert [e.kind for _, e in happened] == [EventKind.STICKS]
             assert np.abs(speeds[-1]).max() < 1e-12
         else:
@@ -207,7 +207,7 @@ def test_a_grip_too_far_away_misses_and_nothing_changes(pair):
     assert [(e.contact, e.kind) for e in events] == [("grip", EventKind.MISSES)]
     np.testing.assert_array_equal(there_q, q)
     np.testing.assert_array_equal(there_u, u)
-    assert switching.status["grip"] is Status.OPEN
+    assert switching.status["grip"] is ContactStatus.OPEN
     q[7] = 0.01
     there_q, there_u, _ = switching.command({"grip"}, q, u)
     assert np.abs(switching.active.errors(there_q, there_u)[0]).max() < 1e-12
@@ -261,7 +261,7 @@ def test_a_box_lands_flat_on_both_its_feet_at_once_and_stays():
     switching = Switching(system, [frozenset()])
     q, u = start(system, 0.2)
     path, speeds, happened = run(switching, q, u, 800, 1e-3)
-    assert set(switching.status.values()) == {Status.STUCK}
+    assert set(switching.status.values()) == {ContactStatus.STUCK}
     np.testing.assert_allclose(path[-1], 0, atol=1e-9)
     np.testing.assert_allclose(speeds[-1], 0, atol=1e-9)
     by_contact = [[e.impulse for _, e in happened if e.contact == name] for name in ("left", "right")]
@@ -276,7 +276,7 @@ def test_a_ball_that_rattles_in_a_wedge_does_not_hang_and_loses_what_the_events_
     q[0] = 0.1
     before = energy(system, q, u)
     path, speeds, happened = run(switching, q, u, 1500, 5e-3)
-    assert set(switching.status.values()) == {Status.CLOSED}
+    assert set(switching.status.values()) == {ContactStatus.CLOSED}
     np.testing.assert_allclose(path[-1][:2], 0, atol=1e-9)
     lost = sum(e.energy_lost for _, e in happened)
     assert lost == pytest.approx(before - energy(system, path[-1], speeds[-1]), rel=1e-6)
@@ -286,11 +286,11 @@ def test_a_rod_that_jams_is_stopped_at_once_and_it_has_a_name():
     system = rod(2.0)
     switching = Switching(system, [frozenset()])
     q, u = (np.array(x) for x in rod_state(-1.0))
-    switching.status["floor"] = Status.SLIPPING
+    switching.status["floor"] = ContactStatus.SLIPPING
     before = energy(system, q, u)
     q, u, events = switching.settle(q, u, np.zeros(3))
     assert [(e.contact, e.kind) for e in events] == [("floor", EventKind.JAMS)]
-    assert switching.status["floor"] is Status.STUCK
+    assert switching.status["floor"] is ContactStatus.STUCK
     assert np.abs(switching.active.errors(q, u)[1]).max() < 1e-12
     assert events[0].energy_lost == pytest.approx(before - energy(system, q, u), rel=1e-9)
     assert events[0].energy_lost > 0

@@ -370,7 +370,7 @@ def test_modules_that_differ_only_in_name_and_place_share_one_function():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"kind": "glue"}, "kind = 'glue'"),
+        ({"kind": "glue"}, 'kind = "glue"'),
         ({"first": Side(module="c", point="point0")}, "first.module = 'c'"),
         ({"second": Side(module="b", point="nose")}, "second.point = 'nose'"),
         ({"kind": "screw"}, "pitch_m_rad is missing"),

@@ -11,7 +11,7 @@ from granite.rt.logs.audit import ENERGY_LIMIT, GAP_LIMIT, SLIP_LIMIT
 from granite.rt.plots.look import SOFT, colours
 from granite.rt.plots.panels.legend import Entry, add_legend
 from granite.rt.plots.panels.panel import Panel
-from granite.rt.plots.run import Run
+from granite.rt.plots.run import PlottedRun
 
 #: what is smaller is drawn here: a logarithm has no zero
 _FLOOR = 1e-17
@@ -19,7 +19,7 @@ _FLOOR = 1e-17
 _ABOVE = 30.0
 
 
-def audit_panels(run: Run) -> list[Panel]:
+def audit_panels(run: PlottedRun) -> list[Panel]:
     """Energy that no work accounts for, relative to the largest kinetic energy or work; gaps and slips of contacts.
 
     Each with its limit, dotted.
@@ -51,7 +51,7 @@ def audit_panels(run: Run) -> list[Panel]:
     return [Panel(draw, height=1.5)]
 
 
-def _unpaid(run: Run) -> Array:
+def _unpaid(run: PlottedRun) -> Array:
     unpaid = run.audit["energy"] - run.audit["work"]
     about = max(np.nanmax(np.abs(run.audit[name])) for name in ("kinetic_energy", "work"))
     part: Array = unpaid - unpaid[np.flatnonzero(np.isfinite(unpaid))[0]]

@@ -10,10 +10,10 @@ from granite.config.records import Array
 from granite.mrds.flexible.shapes import Shape, bending_shapes, twisting_shapes
 from granite.rt.plots.look import words
 from granite.rt.plots.panels.panel import Panel, coloured, lines
-from granite.rt.plots.run import Run
+from granite.rt.plots.run import PlottedRun
 
 
-def bending_panels(run: Run) -> list[Panel]:
+def bending_panels(run: PlottedRun) -> list[Panel]:
     """Deflection along y and z against the tangent at the base, in millimetres; twist, in thousandths of a radian."""
     deflection: dict[str, Array] = {}
     twist: dict[str, Array] = {}

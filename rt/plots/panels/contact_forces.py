@@ -8,13 +8,13 @@ from granite.config.records import Array
 from granite.rt.logs.contact_summary import SQUEEZE_UNIT
 from granite.rt.plots.look import colours, words
 from granite.rt.plots.panels.panel import Line, Panel, coloured, lines
-from granite.rt.plots.run import Run
+from granite.rt.plots.run import PlottedRun
 
 #: forces and moments below this are rounding [N, N m]
 _NOTHING = 1e-9
 
 
-def contact_force_panels(run: Run) -> list[Panel]:
+def contact_force_panels(run: PlottedRun) -> list[Panel]:
     """Sizes, not directions; panels of moments, in the colours of the forces, and of squeezes where there are any."""
     if not run.bed.contacts or not np.isfinite(run.force).any():
         return []
@@ -27,7 +27,7 @@ def contact_force_panels(run: Run) -> list[Panel]:
     return panels
 
 
-def _by_contact(run: Run, sizes: Array) -> dict[str, Line]:
+def _by_contact(run: PlottedRun, sizes: Array) -> dict[str, Line]:
     contacts = run.bed.contacts
     series = zip(contacts, sizes.T, colours(len(contacts)), strict=True)
     return {words(contact.name): Line(size, colour) for contact, size, colour in series}

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 
 from granite.rt.plots.look import CONTACT, PALE, STAND, WARNING, words
 from granite.rt.plots.panels.panel import Panel
-from granite.rt.plots.run import Run
+from granite.rt.plots.run import PlottedRun
 
 #: of a contact that is closed, slips, or is told to close but out of reach
 _COLOURS = {1.0: CONTACT, 2.0: WARNING, 3.0: STAND}
@@ -15,7 +15,7 @@ _COLOURS = {1.0: CONTACT, 2.0: WARNING, 3.0: STAND}
 _LANE = 0.2
 
 
-def contact_state_panels(run: Run) -> list[Panel]:
+def contact_state_panels(run: PlottedRun) -> list[Panel]:
     """A lane for each contact, filled while it is closed or should be, in colours that tell these apart."""
     names = [words(contact.name) for contact in run.bed.contacts]
 

@@ -7,7 +7,7 @@ import numpy as np
 from granite.config.records import Array
 from granite.rt.plots.look import colours, words
 from granite.rt.plots.panels.panel import Line, Panel, coloured, is_something, lines
-from granite.rt.plots.run import ModuleMotion, Run
+from granite.rt.plots.run import ModuleMotion, PlottedRun
 
 #: of more floating modules than this, only the last one's place is shown: what the others hold or carry
 _FLOATING = 4
@@ -18,7 +18,7 @@ _TURNS = 4 * np.pi
 _SPINNING = "spinning\njoint [rad]"
 
 
-def motion_panels(run: Run) -> list[Panel]:
+def motion_panels(run: PlottedRun) -> list[Panel]:
     """One for each kind and unit."""
     if run.bed.controller is not None:
         return []
@@ -34,7 +34,7 @@ def motion_panels(run: Run) -> list[Panel]:
     ]
 
 
-def _places(run: Run, floating: list[ModuleMotion]) -> dict[str, dict[str, Line]]:
+def _places(run: PlottedRun, floating: list[ModuleMotion]) -> dict[str, dict[str, Line]]:
     positions: dict[str, Array] = {}
     for motion in floating:
         axes = "xy" if motion.module.dimension == "planar" else "xyz"
@@ -61,7 +61,7 @@ def _turn(motion: ModuleMotion) -> Array:
     return 2 * np.arccos(half)
 
 
-def _joints(run: Run) -> dict[str, dict[str, Line]]:
+def _joints(run: PlottedRun) -> dict[str, dict[str, Line]]:
     """In the colours of their torques."""
     of_joint = dict(zip(run.bed.joints, colours(len(run.bed.joints)), strict=True))
     groups: dict[str, dict[str, Line]] = {}

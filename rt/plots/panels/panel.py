@@ -12,7 +12,7 @@ from matplotlib.lines import Line2D
 from granite.config.records import Array
 from granite.rt.plots.look import SOFT, colours
 from granite.rt.plots.panels.legend import Entry, add_legend, joined, legend_rows
-from granite.rt.plots.run import Run
+from granite.rt.plots.run import PlottedRun
 
 #: a panel shows at least this part of the largest value
 _CALM = 1e-3
@@ -41,7 +41,7 @@ class Line(NamedTuple):
 
 
 def lines(
-    run: Run, label: str, named: Mapping[str, Line], zero: bool = False, width: float = 1.3, alone: bool = False
+    run: PlottedRun, label: str, named: Mapping[str, Line], zero: bool = False, width: float = 1.3, alone: bool = False
 ) -> Panel:
     """A panel of series by name, with a line at zero if wanted; a single name is written only if `alone`.
 

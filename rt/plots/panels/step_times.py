@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from granite.config.records import STEPS
 from granite.rt.plots.look import COLOURS
 from granite.rt.plots.panels.panel import Panel
-from granite.rt.plots.run import Run
+from granite.rt.plots.run import PlottedRun
 
 #: stretches of time over which the median of a step's time is taken, and ticks in one of them at least
 _MEDIANS, _TICKS = 150, 10
@@ -16,7 +16,7 @@ _MEDIANS, _TICKS = 150, 10
 _RARE = 2.0
 
 
-def step_time_panels(run: Run) -> list[Panel]:
+def step_time_panels(run: PlottedRun) -> list[Panel]:
     """One step on the other: the median over stretches of the run; none where no clock paced the loop."""
     if not run.is_realtime:
         return []

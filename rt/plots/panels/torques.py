@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from granite.rt.plots.look import colours, words
 from granite.rt.plots.panels.panel import Line, Panel, is_something, lines
-from granite.rt.plots.run import Run
+from granite.rt.plots.run import PlottedRun
 
 
-def torque_panels(run: Run) -> list[Panel]:
+def torque_panels(run: PlottedRun) -> list[Panel]:
     """In the colours of the joints."""
     of_joint = dict(zip(run.bed.joints, colours(len(run.bed.joints)), strict=True))
     driven = zip(run.bed.motors, run.torque.T, strict=True)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from granite.rt.plots.look import colours, words
 from granite.rt.plots.panels.panel import Line, Panel, lines
-from granite.rt.plots.run import Run
+from granite.rt.plots.run import PlottedRun
 
 
-def tracking_panels(run: Run) -> list[Panel]:
+def tracking_panels(run: PlottedRun) -> list[Panel]:
     """One for each kind and unit, in thousandths of the unit."""
     if run.bed.controller is None:
         return []
@@ -26,7 +26,7 @@ def tracking_panels(run: Run) -> list[Panel]:
     return [lines(run, label, group, zero=True) for label, group in groups.items()]
 
 
-def _short(run: Run, name: str) -> str:
+def _short(run: PlottedRun, name: str) -> str:
     """A coordinate of the only controlled module without the name of its root body."""
     module = run.bed.controlled[0]
     root = run.bed.known.name(module, module.root.name)

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 
 from granite.rt.plots.look import PALE, PLUME, SOFT, STOP, words
 from granite.rt.plots.panels.panel import Panel
-from granite.rt.plots.run import Run
+from granite.rt.plots.run import PlottedRun
 
 #: stretches of time over which a valve is averaged; finer than the page can show
 _STRETCHES = 6000
@@ -15,7 +15,7 @@ _STRETCHES = 6000
 _LANE, _LEAST = 0.2, 1.0
 
 
-def valve_panels(run: Run) -> list[Panel]:
+def valve_panels(run: PlottedRun) -> list[Panel]:
     """A lane for each thruster, filled as far as its valve is open; hatched where the thruster has failed."""
 
     def draw(axes: Axes) -> None:

@@ -11,7 +11,7 @@ from granite.config.records import Array
 from granite.rt.plots.look import SOFT, colours, words
 from granite.rt.plots.panels.legend import Entry, add_legend
 from granite.rt.plots.panels.panel import Panel
-from granite.rt.plots.run import Run
+from granite.rt.plots.run import PlottedRun
 
 #: stretches of time over which both are averaged: valves only open and close, so one tick says little
 _STRETCHES = 150
@@ -20,7 +20,7 @@ _FORCES = {3: ("fx", "fy"), 6: ("fx", "fy", "fz")}
 _TORQUES = {3: ("mz",), 6: ("mx", "my", "mz")}
 
 
-def wrench_panels(run: Run) -> list[Panel]:
+def wrench_panels(run: PlottedRun) -> list[Panel]:
     """Force and torque in the axes of the base, each the mean over short stretches; dashed, what was demanded."""
     panels = []
     for module, wrench in run.wrenches.items():
@@ -33,7 +33,7 @@ def wrench_panels(run: Run) -> list[Panel]:
     return panels
 
 
-def _panel(run: Run, label: str, names: tuple[str, ...], wrench: tuple[Array, Array], rows: slice) -> Panel:
+def _panel(run: PlottedRun, label: str, names: tuple[str, ...], wrench: tuple[Array, Array], rows: slice) -> Panel:
     demanded_all, delivered_all = (whole[:, rows] for whole in wrench)
     starts = np.arange(0, len(run.t), -(-len(run.t) // _STRETCHES), dtype=np.intp)
     edges = np.append(run.t[starts], run.end)

@@ -1,0 +1,138 @@
+"""The summary of a run as it stands in its log, in `granite sim --json` and in Python: names, units and types.
+
+It is made once, by whoever has the rows: the recorder, or a run in memory. A number that is not finite is null.
+"""
+
+from __future__ import annotations
+
+from typing import NotRequired, TypedDict
+
+
+class TrackingError(TypedDict):
+    """Of a controlled coordinate, against the truth or the estimate."""
+
+    unit: str
+    max: float
+    rms: float
+    max_in_last_5_s: float
+
+
+class Largest(TypedDict):
+    """The largest size of something."""
+
+    unit: str
+    max: float
+
+
+class FinalValue(TypedDict):
+    """A coordinate or velocity at the end."""
+
+    value: float
+    unit: str
+
+
+class Propellant(TypedDict):
+    """What the thrusters gave."""
+
+    impulse_n_s: float
+    mass_g: float
+    pulses: int
+    by_thruster_n_s: dict[str, float]
+
+
+class StepTimes(TypedDict):
+    """Of a step of the tick; percentiles are right to 12 %."""
+
+    median_us: float
+    p99_us: float
+    max_us: float
+    histogram: dict[str, int]  #: counts by the upper edge of their bin [us]
+
+
+class ContactLoadsSummary(TypedDict):
+    """What a contact bore."""
+
+    force: Largest
+    moment: Largest
+    closed_s: float
+
+
+class ContactChange(TypedDict):
+    """Something that happened to a contact: it opened, closed, slips, sticks, was struck, or is out of reach."""
+
+    t_s: float
+    contact: str
+    what: str
+    impulse: float
+    energy_lost_j: float | None
+
+
+class AuditCheck(TypedDict):
+    """One check of an audited run."""
+
+    unit: str
+    largest: float
+    limit: float
+    held: bool
+
+
+class AuditSummary(TypedDict):
+    """Whether energy, momentum and contacts held."""
+
+    held: bool
+    checks: dict[str, AuditCheck]
+
+
+class RedundantContacts(TypedDict):
+    """Contacts that held some directions more than once: their forces were not unique, and the smallest were taken."""
+
+    contacts: list[str]
+    directions: list[str]
+    condition: float | None
+
+
+class Metrics(TypedDict):
+    """What a run amounted to, from its rows alone; of a run without rows there are only the ticks."""
+
+    ticks: int
+    duration_s: NotRequired[float]
+    measured_against: NotRequired[str]
+    tracking_error: NotRequired[dict[str, TrackingError]]
+    estimation_error: NotRequired[dict[str, Largest]]
+    applied: NotRequired[dict[str, Largest]]
+    propellant: NotRequired[Propellant]
+    contacts: NotRequired[dict[str, ContactLoadsSummary]]
+    squeeze: NotRequired[dict[str, Largest]]
+    switching: NotRequired[list[ContactChange]]
+    audit: NotRequired[AuditSummary]
+    guard: NotRequired[dict[str, int]]
+    overruns: NotRequired[int]
+    rows_lost: NotRequired[int]
+    timing: NotRequired[dict[str, StepTimes]]
+    final_state: NotRequired[dict[str, FinalValue]]
+    final_rate: NotRequired[dict[str, FinalValue]]
+
+
+class Ending(TypedDict):
+    """How a run ended, and what it ran on."""
+
+    ended: str
+    text: str
+    ended_at_s: NotRequired[float]
+    fault: NotRequired[str]
+    traceback: NotRequired[str]
+    bed: NotRequired[str]
+    seed: NotRequired[int]
+    mode: NotRequired[str]
+    model: NotRequired[str]
+    log: NotRequired[str]
+    redundant: NotRequired[list[RedundantContacts]]
+    wall_s: NotRequired[float]
+    real_time_factor: NotRequired[float]
+    asked_of_the_system: NotRequired[dict[str, str]]
+
+
+class RunSummary(Metrics, Ending):
+    """Both together, and what became of the log."""
+
+    log_failure: NotRequired[str | None]
