@@ -3,6 +3,7 @@
 In a testbed's file: [devices.motors] driver = { kind = "own_driver.py:SocketMotors", port = 5005 }
 """
 
+import contextlib
 import socket
 import struct
 import threading
@@ -48,10 +49,11 @@ class SocketMotors:
 def board(server: socket.socket, received: list[bytes]) -> None:
     """The other end: limits each torque to 0.5 N m and says what it applied."""
     connection, _ = server.accept()
-    while data := connection.recv(4096):
-        received.append(data)
-        torques = struct.unpack(f"{len(data) // 8}d", data)
-        connection.send(struct.pack(f"{len(torques)}d", *(max(-0.5, min(0.5, tau)) for tau in torques)))
+    with contextlib.suppress(ConnectionError):  # the driver has let go
+        while data := connection.recv(4096):
+            received.append(data)
+            torques = struct.unpack(f"{len(data) // 8}d", data)
+            connection.send(struct.pack(f"{len(torques)}d", *(max(-0.5, min(0.5, tau)) for tau in torques)))
 
 
 if __name__ == "__main__":

@@ -7,15 +7,17 @@ import pytest
 from jointed_beds import bar_between_arms, box_in_space, free_flyer_and_bar
 from rich.console import Console
 
+from granite.config.catalogue import catalogue
 from granite.config.errors import InputError
 from granite.config.loader import load, presets
 from granite.rt.doctor import Finding
 from granite.rt.logs.replay import Difference, Replay
+from granite.rt.report.beds import beds_tables
 from granite.rt.report.machine import doctor_table
 from granite.rt.report.replay import replay_lines
 from granite.rt.report.run import run_tables
 from granite.rt.report.table import put
-from granite.rt.report.testbed import bed_tables, beds_table
+from granite.rt.report.testbed import bed_tables
 from granite.rt.run import simulate_in_memory
 
 WIDTHS = [40, 60, 80, 200]
@@ -72,14 +74,14 @@ def test_a_bed_is_shown_with_whole_names_and_units(width: int):
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_every_bed_that_can_be_run_is_listed_as_it_is_typed(width: int):
-    shown = words(printed([beds_table(presets())], width))
+    shown = words(printed([*beds_tables(catalogue())], width))
     for name, _, variants in presets():
         assert name in shown
-        assert {f"{name}/{variant}" for variant, _ in variants} <= set(shown)
+        assert {variant for variant, _ in variants} <= set(shown)
 
 
 def test_a_table_that_fits_is_as_wide_as_the_terminal_at_most(summary: dict):
-    tables = [*run_tables(summary), *bed_tables(BED), beds_table(presets())]
+    tables = [*run_tables(summary), *bed_tables(BED), *beds_tables(catalogue())]
     for width in (60, 80, 120):
         assert max(map(len, printed(tables, width).splitlines())) <= width
 
