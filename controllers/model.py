@@ -1,7 +1,8 @@
 """The one model that estimator, law and allocation share: M(q) u' + h(q, u) = F of the modules the controller knows.
 
 Controlled modules come first, known objects after them; `layout` says where each stands. Expressions are in the
-symbols q and u of all of them.
+symbols q and u of all of them, each module by itself. Contacts that stay closed join them in `acceleration`, where the
+contact set of `mrds` finds the constraint forces (Schur complement of the modules' inertias).
 """
 
 from __future__ import annotations
@@ -12,13 +13,17 @@ from functools import cached_property
 import casadi as ca
 import numpy as np
 
+from granite.config.contacts import GROUND, Contact
 from granite.config.devices.thrusters import Thrusters
 from granite.config.modules import Module
 from granite.config.records import Array
 from granite.config.testbed import Testbed
 from granite.controllers.thrusters.geometry import available_thrust, thruster_matrix
 from granite.mrds.compilation import compile_once
+from granite.mrds.contacts import kind_of
+from granite.mrds.contacts.friction import has_friction
 from granite.mrds.dynamics import Dynamics, force_on_root, solve, wrench_on_root
+from granite.mrds.system import System
 from granite.mrds.tree import Tree
 
 
@@ -36,6 +41,10 @@ class ControlModel:
         Where the coordinates of each module stand in q and u.
     driven
         Of each motor, the index of its joint in u.
+    closed
+        The contacts that this model knows: those between its modules and to the ground that are closed all the time.
+    ignored
+        Other contacts of its modules: they open and close, have friction, or join modules that it does not know.
     active, passive
         Velocities that an actuator acts on, and the others: joints without a motor, modes of flexible links, bases
         without thrusters, objects.
@@ -47,6 +56,10 @@ class ControlModel:
         self.driven = [self.layout.joint_u(motor.joint) for motor in bed.motors]
         pushed = {thrusters.pushed(bed).name for thrusters in bed.devices_of(Thrusters).values()}
         roots = [i for name in sorted(pushed) for i in self._indices(self.layout.root_u(bed.module(name)))]
+        known = {GROUND, *self.layout.q}
+        own = [c for c in bed.contacts if {c.first.module, c.second.module} & set(self.layout.q)]
+        self.closed = [c for c in own if {c.first.module, c.second.module} <= known and _stays_closed(bed, c)]
+        self.ignored = [c for c in own if c not in self.closed]
         self.active = sorted({*self.driven, *roots})
         self.passive = [i for i in range(self.n) if i not in self.active]
 
@@ -118,6 +131,18 @@ class ControlModel:
         parts = [dynamics.forward(force[self.layout.u[name]]) for name, dynamics in self._dynamics.items()]
         return ca.vertcat(*parts)
 
+    @cached_property
+    def acceleration(self) -> ca.Function:
+        """(q, u, torque of each motor, thrust of each thruster) -> u', with the closed contacts in force."""
+        torque, thrust = ca.SX.sym("tau", len(self.driven)), ca.SX.sym("thrust", len(self.bed.thrusters))
+        force = self.torque_force(torque) + self.thrust_force(thrust)
+        if not self.closed:
+            return ca.Function("acceleration", [self.q, self.u, torque, thrust], [self.forward(force)])
+        acting = ca.Function("acting", [self.q, self.u, torque, thrust], [force])
+        joined = System(self.layout.modules, self.closed).contact_set().assembly
+        given = [ca.MX.sym(acting.name_in(i), acting.size1_in(i)) for i in range(4)]
+        return ca.Function("acceleration", given, [joined.accelerate(*given[:2], acting(*given))[0]])
+
     def complete(self, acceleration: ca.SX, force: ca.SX) -> ca.SX:
         """The acceleration with its passive part as the active part and this force on the passive one make it.
 
@@ -171,3 +196,9 @@ class ControlModel:
     @staticmethod
     def _indices(part: slice) -> range:
         return range(part.start, part.stop)
+
+
+def _stays_closed(bed: Testbed, contact: Contact) -> bool:
+    """Whether a contact is closed all the time, by itself and without slipping, and not moved from outside."""
+    driven = contact.motion.profiles or contact.force.profiles
+    return not (bed.holds or driven or kind_of(contact.kind).one_sided or has_friction(contact))

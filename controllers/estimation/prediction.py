@@ -9,6 +9,7 @@ also gets its measurement update here.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -45,16 +46,23 @@ def prediction(model: ControlModel, joints: Joints, poses: Mapping[str, PoseFilt
     `numbers` are 1 for each joint sensor whose frame is new, else 0; then the age of each pose. Covariances are those
     of the pose filters. `motions` are pose, velocity and acceleration of each root with a pose, as filters keep them.
     """
+    update = _update(model, joints, poses)
+    acceleration, n = model.acceleration, model.n
+    # Without contacts everything is one expression; with them the contact set is a function of its own.
+    symbol: Any = ca.SX if acceleration.is_a("SXFunction") else ca.MX
+    x, _, measured, numbers, covariances = (symbol.sym(update.name_in(i), update.size1_in(i)) for i in range(5))
+    torque, opening = symbol.sym("tau", len(model.driven)), symbol.sym("opening", len(model.bed.thrusters))
+    a = acceleration(x[:n], x[n : 2 * n], torque, ca.DM(model.available) * opening)
+    given = [x, torque, opening, measured, numbers, covariances]
+    return ca.Function("prediction", given, update.call([x, a, measured, numbers, covariances]))
+
+
+def _update(model: ControlModel, joints: Joints, poses: Mapping[str, PoseFilter]) -> ca.Function:
+    """(x, acceleration, frames of the joint sensors, numbers, covariances) -> the results of `prediction`."""
     n, period = model.n, model.bed.loop.period_s
     x = ca.SX.sym("x", n_states(model, [sensors for sensors, _ in joints.values()]))
-    torque = ca.SX.sym("tau", len(model.driven))
-    opening = ca.SX.sym("opening", len(model.bed.thrusters))
-    measured = ca.SX.sym("measured", sum(2 * len(sensors.joints) for sensors, _ in joints.values()))
+    a, measured = ca.SX.sym("a", n), ca.SX.sym("measured", sum(2 * len(s.joints) for s, _ in joints.values()))
     numbers, covariances = ca.SX.sym("numbers", len(joints) + len(poses)), ca.SX.sym("P", 9 * len(poses))
-
-    force = model.torque_force(torque) + model.thrust_force(ca.DM(model.available) * opening)
-    acceleration = model.forward(force)
-    a = ca.substitute(acceleration, ca.vertcat(model.q, model.u), x[: 2 * n])
 
     after, deviation = ca.SX(x), ca.SX(np.full(n, np.nan))
     for i in range(n):
@@ -78,5 +86,4 @@ def prediction(model: ControlModel, joints: Joints, poses: Mapping[str, PoseFilt
         at = pose.root
         motions = ca.vertcat(motions, after[at], after[n + at.start : n + at.stop], a[at])
         deviation[at] = pose.deviation_function(covariances[9 * k : 9 * k + 9], numbers[len(joints) + k])
-    given = [x, torque, opening, measured, numbers, covariances]
-    return ca.Function("prediction", given, [after, deviation, motions])
+    return ca.Function("update", [x, a, measured, numbers, covariances], [after, deviation, motions])

@@ -14,15 +14,12 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import daqp
 import numpy as np
 
 from granite.config.parts import PartTable
 from granite.config.records import Array
+from granite.controllers.quadratic_program import EQUALITY, OUT_OF_REACH, QuadraticProgram, SolveError
 from granite.controllers.thrusters.contract import ThrusterSet
-
-#: DAQP's mark for an equality
-_EQUAL = 5
 
 
 class LeastPropellant:
@@ -31,32 +28,51 @@ class LeastPropellant:
     is_on_off: ClassVar[bool] = False
 
     def __init__(self, options: PartTable, thrusters: ThrusterSet) -> None:
-        matrix, available, weight = thrusters[:3]
+        # Failed thrusters are left out: variables that are fixed may overdetermine the equalities.
+        self._usable = np.flatnonzero(thrusters.available)
+        self._all = len(thrusters.available)
+        matrix, available, weight = (
+            thrusters.matrix[:, self._usable],
+            thrusters.available[self._usable],
+            thrusters.weight,
+        )
         m, n = matrix.shape
-        self._n, self._matrix, self._available = n, matrix, available
+        self._matrix, self._available = np.ascontiguousarray(matrix), available
         self._nothing = np.zeros(n)
         self._cost = np.ones(n)
-        self._smoothness = 1e-4 / max(float(available.max()), 1e-9) * np.eye(n)
-        self._sense = np.array([0] * n + [_EQUAL] * m, dtype=np.int32)
-        self._lower, self._upper = np.zeros(n + m), np.zeros(n + m)
-        self._upper[:n] = available
+        self._smoothness = 1e-4 / float(available.max(initial=1e-9)) * np.eye(n)
+        self._sense = np.array([0] * n + [EQUALITY] * m, dtype=np.int32)
         weighted = weight[:, None] * matrix
         square = weighted.T @ weighted
-        self._nearness = square + 1e-9 * float(square.max()) * np.eye(n)
+        self._nearness = square + 1e-9 * float(square.max(initial=1e-9)) * np.eye(n)
         self._pull = -weighted.T * weight
         self._no_rows, self._no_sense = np.zeros((0, n)), np.zeros(n, dtype=np.int32)
 
+    def build_problem(self, wrench: Array) -> QuadraticProgram:
+        """The programme whose solution is the thrust of least propellant, where the wrench is in reach."""
+        upper, lower = np.concatenate([self._available, wrench]), np.concatenate([self._nothing, wrench])
+        return QuadraticProgram(self._smoothness, self._cost, self._matrix, upper, lower, self._sense)
+
+    def build_nearest(self, wrench: Array) -> QuadraticProgram:
+        """The programme whose solution gives the nearest wrench in reach."""
+        pull = self._pull @ wrench
+        return QuadraticProgram(self._nearness, pull, self._no_rows, self._available, self._nothing, self._no_sense)
+
     def share(self, wrench: Array) -> Array:
-        """The thrust of each thruster [N] for this wrench on the root body."""
-        self._lower[self._n :] = wrench
-        self._upper[self._n :] = wrench
-        thrust: Array
-        thrust, _, flag, _ = daqp.solve(
-            self._smoothness, self._cost, self._matrix, self._upper, self._lower, self._sense
-        )
-        if flag < 1:
-            pull = self._pull @ wrench
-            thrust, _, _, _ = daqp.solve(
-                self._nearness, pull, self._no_rows, self._available, self._nothing, self._no_sense
-            )
-        return np.fmin(np.fmax(thrust, self._nothing), self._available)
+        """The thrust of each thruster [N] for this wrench on the root body.
+
+        Raises
+        ------
+        SolveError
+            Where the solver fails otherwise than by a wrench that is out of reach.
+        """
+        thrust = np.zeros(self._all)
+        if not len(self._usable):
+            return thrust
+        solution = self.build_problem(wrench).solve()
+        if solution.flag in OUT_OF_REACH:
+            solution = self.build_nearest(wrench).solve()
+        if not solution.found:
+            raise SolveError("sharing of a wrench among thrusters", solution)
+        thrust[self._usable] = np.minimum(np.maximum(solution.x, self._nothing), self._available)
+        return thrust

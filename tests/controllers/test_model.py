@@ -10,9 +10,13 @@ import numpy as np
 import pytest
 
 from granite.config.devices.thrusters import Thrusters
+from granite.config.loader import load
 from granite.config.records import Reference, State
 from granite.controllers.laws.computed_torque import ComputedTorque
 from granite.controllers.model import ControlModel
+from granite.mrds.start import start_of
+from granite.mrds.system import System
+from granite.rt.run import simulate_in_memory
 from tests.controllers.two_vehicles import two_vehicles
 from tests.mrds.model import Model
 
@@ -142,3 +146,50 @@ def test_the_wrench_on_a_root_is_in_its_own_axes() -> None:
             c, s = np.cos(q[root][2]), np.sin(q[root][2])
             fx, fy, mz = force[root]
             np.testing.assert_allclose(own, [c * fx + s * fy, c * fy - s * fx, mz], atol=1e-12)
+
+
+HELD = {
+    "controller": {"modules": ["left", "right"], "objects": ["object"]},
+    "behaviour": {},
+    "devices.joint_sensors": {"joints": ["left_shoulder", "left_elbow", "right_shoulder", "right_elbow"]},
+    "devices.vision": {"module": "object", "body": "body"},
+}
+
+
+def test_arms_that_hold_an_object_accelerate_as_the_closed_chain_does() -> None:
+    bed = load("fixed-dual-arm", HELD)
+    model = ControlModel(bed)
+    assert [contact.name for contact in model.closed] == ["left_grip", "right_grip"]
+    assert model.ignored == []
+    contacts = System(bed.modules, bed.contacts).contact_set()
+    q, u = start_of(bed, contacts)
+    rng = np.random.default_rng(3)
+    for _ in range(5):
+        torque = rng.standard_normal(4)
+        q, u = contacts.project(q + 0.02 * rng.standard_normal(len(q)), u + 0.1 * rng.standard_normal(len(u)))
+        force = np.zeros(model.n)
+        force[model.driven] = torque
+        expected = contacts.accelerate(q, u, force).acceleration
+        found = np.array(model.acceleration(q, u, torque, np.zeros(0))).ravel()
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
+    alone = ControlModel(bed.with_changes({"contacts": []}))
+    assert np.abs(np.array(alone.acceleration(q, u, torque, np.zeros(0))).ravel() - expected).max() > 0.1
+
+
+def test_contacts_that_open_and_close_are_not_part_of_the_model() -> None:
+    switched = {**HELD, "behaviour": {"holds": [{"from_s": 0.0, "closed": ["left_grip", "right_grip"]}]}}
+    model = ControlModel(load("fixed-dual-arm", switched))
+    assert model.closed == []
+    assert [contact.name for contact in model.ignored] == ["left_grip", "right_grip"]
+
+
+def test_an_object_held_by_two_arms_is_estimated_through_the_closed_chain() -> None:
+    """The arms are pushed by hand, so that everything moves; the pose of the object comes late and with noise."""
+    push = {"kind": "push", "at_s": 0.5, "duration_s": 0.3, "body": "body", "force_n": [0.4, 0.2]}
+    bed = load("fixed-dual-arm", {**HELD, "simulation.events": [push], "loop.duration_s": 2.0,
+                                  "safety.tracking_error_rad": 3.0, "safety.tracking_error_m": 1.0})  # fmt: skip
+    log = simulate_in_memory(bed)
+    assert log.summary is not None
+    assert log.summary["ended"] == "completed", log.summary["text"]
+    assert log.summary["estimation_error"]["object_body_x"]["max"] < 3e-3
+    assert np.ptp(log["/truth"].object_body_x_m) > 2e-3

@@ -1,0 +1,90 @@
+"""A small dense quadratic programme and its solution by DAQP: min 1/2 x'Hx + f'x, lower <= (x, A x) <= upper.
+
+The solution judges itself: its status, and the residuals of the conditions of optimality. A solve that fails raises an
+error that carries the problem and the solver's status.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import daqp
+import numpy as np
+from numpy.typing import NDArray
+
+from granite.config.errors import GraniteError
+from granite.config.records import Array
+
+#: DAQP's mark for an equality
+EQUALITY = 5
+#: DAQP's exit flags
+STATUS = {
+    2: "optimal, with softened constraints",
+    1: "optimal",
+    -1: "infeasible",
+    -2: "cycling",
+    -3: "unbounded",
+    -4: "iteration limit",
+    -5: "not convex",
+    -6: "overdetermined initial active set",
+}
+INFEASIBLE = -1
+#: flags of equalities that no point within the bounds fulfils: contradicting ones, or more of them than variables
+OUT_OF_REACH = (INFEASIBLE, -6)
+
+
+class QuadraticProgram(NamedTuple):
+    """The bounds of the variables come first in `lower`, `upper` and `sense`, then those of the rows of A."""
+
+    H: Array
+    f: Array
+    A: Array
+    upper: Array
+    lower: Array
+    sense: NDArray[np.int32]
+
+    def solve(self) -> Solution:
+        """The solution, whatever its status."""
+        x, _, flag, info = daqp.solve(self.H, self.f, self.A, self.upper, self.lower, self.sense)
+        return Solution(self, np.asarray(x), int(flag), np.asarray(info["lam"]))
+
+
+class Solution(NamedTuple):
+    """What the solver found."""
+
+    problem: QuadraticProgram
+    x: Array
+    flag: int  #: DAQP's exit flag
+    multipliers: Array
+
+    @property
+    def found(self) -> bool:
+        """Whether it is an optimum."""
+        return self.flag > 0 and bool(np.isfinite(self.x).all())
+
+    @property
+    def status(self) -> str:
+        """The flag in words."""
+        return STATUS.get(self.flag, f"flag {self.flag}")
+
+    @property
+    def primal_residual(self) -> float:
+        """The largest violation of a bound."""
+        p = self.problem
+        values = np.concatenate([self.x, p.A @ self.x])
+        return float(np.maximum(values - p.upper, p.lower - values).max(initial=0.0))
+
+    @property
+    def dual_residual(self) -> float:
+        """The largest entry of the gradient of the Lagrangian."""
+        p, n = self.problem, len(self.x)
+        gradient = p.H @ self.x + p.f + self.multipliers[:n] + p.A.T @ self.multipliers[n:]
+        return float(np.abs(gradient).max(initial=0.0))
+
+
+class SolveError(GraniteError):
+    """A quadratic programme that should have a solution has none: `solution` has the problem and the status."""
+
+    def __init__(self, what: str, solution: Solution) -> None:
+        super().__init__(f"{what}: the solver says '{solution.status}'")
+        self.solution = solution
