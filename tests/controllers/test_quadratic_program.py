@@ -38,10 +38,8 @@ def test_residuals_see_what_is_no_optimum() -> None:
 
 def test_contradicting_bounds_are_infeasible() -> None:
     problem = random_problem(np.random.default_rng(3))
-    out_of_reach = problem._replace(
-        lower=problem.lower + [0.0] * 6 + [100.0] * 3, upper=problem.upper + [0.0] * 6 + [100.0] * 3
-    )
-    solution = out_of_reach.solve()
+    far = np.array([0.0] * 6 + [100.0] * 3)
+    solution = problem._replace(lower=problem.lower + far, upper=problem.upper + far).solve()
     assert (solution.flag, solution.status, solution.found) == (INFEASIBLE, "infeasible", False)
 
 
