@@ -70,7 +70,7 @@ def refuse_contradiction(contact_set: ContactSet, q: ArrayLike, u: ArrayLike) ->
         names, worst = _names(contact_set), int(np.argmax(slip))
         apart = {names[i].split(".")[0] for i in np.flatnonzero(slip > CONTRADICTORY_SLIP)}
         raise InputError(
-            f"contacts {named(apart)} cannot move as they are told: {slip[worst]:.3g} {_unit(names[worst])}/s remains "
+            f"contacts {named(apart)} cannot follow their motions: {slip[worst]:.3g} {_unit(names[worst])}/s remains "
             f"along {names[worst]}, expected motions that fit each other"
         )
 

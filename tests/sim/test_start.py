@@ -66,7 +66,7 @@ def test_contacts_that_are_moved_against_each_other_are_refused_by_name() -> Non
     apart = two_bars(0.8, motion={"x": {"speed_m_s": 0.1}})
     pull, content = apart.contacts[0].model_dump(), apart.model_dump()
     content["contacts"] = [pull, {**pull, "name": "other", "motion": {"x": {"speed_m_s": -0.1}}}]
-    with pytest.raises(InputError, match=r"contacts 'other', 'pull' cannot move as they are told: 0.1 m/s remains"):
+    with pytest.raises(InputError, match=r"contacts 'other', 'pull' cannot follow their motions: 0.1 m/s remains"):
         Plant(testbed.Testbed.model_validate(content))
 
 
