@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from math import inf
+from struct import Struct
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -10,13 +12,14 @@ import numpy as np
 from granite.config.controller import Allocation
 from granite.config.devices.thrusters import Thrusters
 from granite.config.errors import InputError
-from granite.config.parts import build
+from granite.config.parts import build, sources
 from granite.config.records import Array
 from granite.controllers.thrusters.contract import Modulation, Sharing, ThrusterSet
 from granite.controllers.thrusters.geometry import Dimension, available_thrust, thruster_matrix, wrench_weight
-from granite.mrds.compilation import compile_functions
+from granite.mrds.compilation import compile_once
 
 _KEY = "controller.allocation.modulation"
+_TIME = Struct("d").pack
 
 
 class Allocator:
@@ -35,17 +38,26 @@ class Allocator:
 
 
 class CompiledAllocator:
-    """The same in one compiled call, for sharing and modulation that are expressions without memory."""
+    """The same in one compiled call, for sharing and modulation that have a form in symbols."""
 
-    def __init__(self, wrench: ca.SX, opening: ca.SX, throttles: bool) -> None:
-        within = ca.if_else(ca.sumsqr(wrench) < inf, opening, 0.0)
-        function = ca.Function("allocation", [wrench], [within])
-        self._run = compile_functions("allocation", [function])["allocation"].run
-        self.throttles = throttles
+    def __init__(self, sharing: Any, modulation: Any, key: str, n_wrench: int) -> None:
+        self._memory: Array = modulation.memory
+        self._n, self.throttles = len(self._memory), getattr(modulation, "throttles", False)
+
+        def write() -> list[ca.Function]:
+            memory, t, wrench = ca.SX.sym("memory", self._n), ca.SX.sym("t"), ca.SX.sym("wrench", n_wrench)
+            after, opening = modulation.expression(memory, t, sharing.expression(wrench))
+            finite = ca.sumsqr(wrench) < inf
+            results = [ca.if_else(finite, after, memory), ca.if_else(finite, opening, 0.0)]
+            return [ca.Function("allocation", [memory, t, wrench], results)]
+
+        self._run = compile_once("allocation", key, write)["allocation"].run
 
     def allocate(self, t: float, wrench: Array) -> Array:
         """The opening of each valve from t to the next call; all closed where the wrench is not finite."""
-        return self._run((wrench,))
+        found = self._run((self._memory, _TIME(t), wrench))
+        self._memory = found[: self._n]
+        return found[self._n :]
 
 
 def build_allocator(
@@ -62,9 +74,10 @@ def build_allocator(
     sharing: Sharing = build("sharing", allocation.sharing, thrusters)
     modulation: Modulation = build("modulation", allocation.modulation, thrusters)
     _refuse_misfits(allocation, sharing, modulation, device)
-    opening = _expression(sharing, modulation, wrench := ca.SX.sym("wrench", len(thrusters.weight)))
-    if opening is not None:
-        return CompiledAllocator(wrench, opening, getattr(modulation, "throttles", False))
+    if _has_expression(sharing, thrusters) and hasattr(modulation, "expression"):
+        tables = device.model_dump_json(), allocation.model_dump_json()
+        key = repr((*tables, sources(allocation), dimension, period_s))
+        return CompiledAllocator(sharing, modulation, key, len(thrusters.weight))
     return Allocator(sharing, modulation, len(device.units))
 
 
@@ -78,10 +91,7 @@ def _refuse_misfits(allocation: Allocation, sharing: Sharing, modulation: Modula
         raise InputError(key=_KEY, value=kind, expected=expected)
 
 
-def _expression(sharing: Sharing, modulation: Modulation, wrench: ca.SX) -> ca.SX | None:
-    """The openings in symbols; none where the sharing or the modulation has no such form."""
-    share, modulate = getattr(sharing, "expression", None), getattr(modulation, "expression", None)
-    if share is None or modulate is None:
-        return None
-    thrust = share(wrench)
-    return None if thrust is None else modulate(thrust)
+def _has_expression(sharing: Sharing, thrusters: ThrusterSet) -> bool:
+    """Whether the sharing has a form in symbols; it may have none for thrusters that need a search."""
+    expression: Any = getattr(sharing, "expression", None)
+    return expression is not None and expression(ca.SX.sym("wrench", len(thrusters.weight))) is not None

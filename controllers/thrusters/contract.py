@@ -1,7 +1,10 @@
 """The two questions of thruster allocation: who shares the wrench, and when does each valve open.
 
-A failed thruster is one whose available thrust is zero: no method gives it work, and the others share it. A sharing
-method and a modulation that both have an `expression`, the same rule in symbols, are compiled into one function.
+A failed thruster is one whose available thrust is zero: no method gives it work, and the others share it.
+
+Both may have a second form in symbols beside the first, with the same operations in the same order: a sharing method
+`expression(wrench) -> thrust`, a modulation `memory`, the numbers that it starts with, and
+`expression(memory, t, thrust) -> (memory, opening)`. Where both have one, they are compiled into one function.
 """
 
 from __future__ import annotations

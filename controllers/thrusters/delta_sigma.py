@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from typing import ClassVar
 
+import casadi as ca
 import numpy as np
 
 from granite.config.parts import PartTable
@@ -45,6 +46,22 @@ class DeltaSigma:
             worth_it = self._worth_a_tick if valve.opening else self._worth_a_pulse
             valve.opening = 1.0 if due >= worth_it else 0.0
         return np.array([valve.opening for valve in self._valves])
+
+    @property
+    def memory(self) -> Array:
+        """Time of the last call; then of every valve the error [s], the wanted part of full thrust, and the opening."""
+        return np.zeros(1 + 3 * len(self._valves))
+
+    def expression(self, memory: ca.SX, t: ca.SX, wanted_thrust: ca.SX) -> tuple[ca.SX, ca.SX]:
+        """The same in symbols."""
+        n, pulse = len(self._valves), self._pulse
+        last, error, wanted, opening = ca.vertsplit(memory, [0, 1, 1 + n, 1 + 2 * n, 1 + 3 * n])
+        error += (wanted - opening) * (t - last)
+        error = ca.if_else(error > pulse, pulse, ca.if_else(error < -pulse, -pulse, error))
+        wanted = wanted_thrust * ca.DM([valve.per_newton for valve in self._valves])
+        due = error + wanted * self._tick
+        opening = due >= ca.if_else(opening, self._worth_a_tick, self._worth_a_pulse)
+        return ca.vertcat(t, error, wanted, opening), opening
 
 
 class _Accumulator:

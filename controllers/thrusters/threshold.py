@@ -37,6 +37,11 @@ class Threshold:
         """The opening of each valve, 0 or 1."""
         return (wanted_thrust > self._level).astype(np.float64)
 
-    def expression(self, wanted_thrust: ca.SX) -> ca.SX:
-        """The same for a symbolic thrust."""
-        return wanted_thrust > self._level
+    @property
+    def memory(self) -> Array:
+        """It has none."""
+        return np.zeros(0)
+
+    def expression(self, memory: ca.SX, t: ca.SX, wanted_thrust: ca.SX) -> tuple[ca.SX, ca.SX]:
+        """The same in symbols."""
+        return memory, wanted_thrust > self._level
