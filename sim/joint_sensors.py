@@ -31,6 +31,7 @@ class SimulatedJointSensors(SimulatedDevice):
         first, after = first_sensed(plant.bed, sensors), len(sensed_joints(plant.bed))
         #: where its angles and rates stand among those of all sensed joints
         self._angles, self._rates = slice(first, first + n), slice(after + first, after + first + n)
+        self._is_alone = n == after
         interval = sensors.ticks(plant.bed.loop.period_s) * plant.bed.loop.period_s
         self._interval, self._due = (1 - _ROUNDING) * interval, 0.0
         self._frame = no_frame(2 * n)
@@ -40,7 +41,8 @@ class SimulatedJointSensors(SimulatedDevice):
         self._plant.advance(t)
         if t >= self._due:
             joints = self._plant.joints
-            values = self._measure((joints[self._angles], joints[self._rates], next(self._errors)))
+            own = (joints,) if self._is_alone else (joints[self._angles], joints[self._rates])
+            values = self._measure((*own, next(self._errors)))
             self._frame = Frame(t, self._frame.number + 1, _OK, values)
             self._due = t + self._interval
         return self._frame

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+from math import isfinite, nan
 from struct import Struct
 
 import casadi as ca
@@ -90,9 +90,11 @@ class KalmanEstimator:
             ages.append(t - frame.t)
         for joint in self._joints:
             frame = frames[joint.sensor]
-            if frame.number > joint.number and _finite(frame.values):
-                joint.take(frame, self._x)
-            if not joint.number:
+            if frame.number > joint.number and isfinite(sum(frame.values.tolist())):
+                if not joint.number:
+                    joint.begin(frame, self._x)
+                joint.number, joint.taken = frame.number, frame.t
+            elif not joint.number:
                 ready = False
             ages[joint.sensor] = t - joint.taken
         for sensor, pose in self._poses:
@@ -135,7 +137,7 @@ class KalmanEstimator:
             at += 9
 
     def _take_pose(self, pose: PoseFilter, t: float, frame: Frame) -> None:
-        if not _finite(frame.values) or frame.t > t:
+        if frame.t > t or not isfinite(sum(frame.values.tolist())):  # a sum is finite only if all its parts are
             return  # the guard sees the sample too and names it
         if pose.started:
             corrected = pose.correct(frame.t, frame.values, self._x, self._deviation)
@@ -152,23 +154,16 @@ class _JointReading:
         """`first` is where the states of its rate filters begin in x, `n_extra` for each known joint."""
         self.sensor = sensor  #: its place among the sensors
         self.number = 0  #: of the newest frame used
-        self.taken = math.nan  #: its time [s]
+        self.taken = nan  #: its time [s]
         self._places, self._angles = [j for j, _ in known], [i for _, i in known]
         self._rates = [n + i for i in self._angles]
         self._extra, self._n_extra = slice(first, first + n_extra * len(known)), n_extra
 
-    def take(self, frame: Frame, x: Array) -> None:
-        """Note the frame; begin at the first one, the rate filters settled."""
-        if self.number == 0:
-            angles, rates = (values[self._places] for values in np.split(frame.values, 2))
-            x[self._angles], x[self._rates] = angles, rates
-            x[self._extra] = np.repeat(rates, self._n_extra)
-        self.number, self.taken = frame.number, frame.t
-
-
-def _finite(values: Array) -> bool:
-    """A sum is finite only if all its parts are."""
-    return math.isfinite(sum(values.tolist()))
+    def begin(self, frame: Frame, x: Array) -> None:
+        """Start x at the first frame, the rate filters settled."""
+        angles, rates = np.split(frame.values, 2)
+        x[self._angles], x[self._rates] = angles[self._places], rates[self._places]
+        x[self._extra] = np.repeat(rates[self._places], self._n_extra)
 
 
 def _joint_sensors(model: ControlModel) -> dict[str, JointSensors]:
