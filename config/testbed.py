@@ -30,7 +30,7 @@ GRIPS = "grips"
 Kind = TypeVar("Kind", bound=Device)
 
 
-class Loop(Table):
+class LoopTable(Table):
     """The fixed-rate loop and what it asks of the operating system."""
 
     period_s: Positive = 0.005
@@ -47,7 +47,7 @@ class Loop(Table):
     spin_s: NotNegative = 0.0
 
     @model_validator(mode="after")
-    def _has_a_tick(self) -> Loop:
+    def _has_a_tick(self) -> LoopTable:
         if self.duration_s < self.period_s:
             expected = f"at least period_s = {self.period_s}"
             raise InputError(key="duration_s", value=self.duration_s, expected=expected)
@@ -70,7 +70,7 @@ class Testbed(Table):
     #: where it is from, and which of its numbers are ours
     note: str = ""
     seed: Annotated[int, Field(ge=0)] = 1
-    loop: Loop
+    loop: LoopTable
     modules: tuple[Module, ...] = Field(min_length=1)
     contacts: tuple[Contact, ...] = ()
     #: by name; a device that names no kind is of the kind that it is called

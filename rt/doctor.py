@@ -18,7 +18,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from granite.config.records import Array
-from granite.config.testbed import Loop
+from granite.config.testbed import LoopTable
 from granite.mrds.compilation import FLAGS, cache_directory, find_compiler, mode
 from granite.rt.clock import RealClock
 from granite.rt.realtime import LATENCY_FILE, real_time
@@ -26,7 +26,7 @@ from granite.rt.realtime import LATENCY_FILE, real_time
 Status = Literal["ok", "limited", "missing"]
 
 #: of the loop, for trying out; nothing is asked for unless a check does
-_ASK_NOTHING = Loop(
+_ASK_NOTHING = LoopTable(
     period_s=1e-3, duration_s=0.5, priority=0, lock_memory=False, hold_cpu_awake=False, freeze_garbage=False
 )
 _PRIORITY = 80

@@ -13,7 +13,7 @@ import struct
 from collections.abc import Iterator
 from pathlib import Path
 
-from granite.config.testbed import Loop
+from granite.config.testbed import LoopTable
 
 _LIBC = ctypes.CDLL(None, use_errno=True)
 _MCL_CURRENT, _MCL_FUTURE = 1, 2
@@ -21,7 +21,7 @@ LATENCY_FILE = Path("/dev/cpu_dma_latency")
 
 
 @contextlib.contextmanager
-def real_time(loop: Loop, enabled: bool = True) -> Iterator[dict[str, str]]:
+def real_time(loop: LoopTable, enabled: bool = True) -> Iterator[dict[str, str]]:
     """Ask for everything the configuration wants; the answers by name. On the way out all is given back."""
     report: dict[str, str] = {}
     with contextlib.ExitStack() as undo:

@@ -8,8 +8,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("config", "controllers", "drivers", "mrds", "rt", "sim")
-#: names that two classes of different packages still share: a URDF file's own, a table and what it configures
-SHARED = {"Body", "Joint", "Loop"}
 
 
 def class_names() -> dict[str, list[str]]:
@@ -23,7 +21,7 @@ def class_names() -> dict[str, list[str]]:
 
 
 def test_no_two_classes_have_the_same_name() -> None:
-    twice = {name: files for name, files in class_names().items() if len(files) > 1 and name not in SHARED}
+    twice = {name: files for name, files in class_names().items() if len(files) > 1}
     assert not twice
 
 

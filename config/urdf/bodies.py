@@ -9,18 +9,18 @@ import numpy as np
 from granite.config.errors import InputError
 from granite.config.inertia import fault_of, noise
 from granite.config.rotations import rotation
-from granite.config.urdf.parts import NOMINAL, Body, Joint, Mass, UrdfLink
+from granite.config.urdf.parts import NOMINAL, Mass, UrdfBody, UrdfJoint, UrdfLink
 
 #: inertia below this is numerical noise whatever the mass [kg m^2]
 _LEAST = 1e-18
 
 
-def build_bodies(links: Iterable[str], joints: list[Joint]) -> list[Body]:
+def build_bodies(links: Iterable[str], joints: list[UrdfJoint]) -> list[UrdfBody]:
     """The bodies, each after the one that carries it, with their joints moved to where they sit on that body."""
-    leaving: dict[str, list[Joint]] = {link: [] for link in links}
+    leaving: dict[str, list[UrdfJoint]] = {link: [] for link in links}
     for joint in joints:
         leaving[joint.parent].append(joint)
-    bodies, seen = [Body(_root(leaving, joints))], set()
+    bodies, seen = [UrdfBody(_root(leaving, joints))], set()
     for body in bodies:
         frames = [(body.link, np.eye(3), np.zeros(3))]
         for link, R, p in frames:
@@ -30,7 +30,7 @@ def build_bodies(links: Iterable[str], joints: list[Joint]) -> list[Body]:
                 if joint.kind == "fixed":
                     frames.append((joint.child, rotation(moved.rpy), np.array(moved.origin)))
                 else:
-                    bodies.append(Body(joint.child, moved))
+                    bodies.append(UrdfBody(joint.child, moved))
         body.frames = frames[1:]
     loose = sorted(leaving.keys() - seen)
     if loose:
@@ -38,7 +38,7 @@ def build_bodies(links: Iterable[str], joints: list[Joint]) -> list[Body]:
     return bodies
 
 
-def _root(links: Iterable[str], joints: list[Joint]) -> str:
+def _root(links: Iterable[str], joints: list[UrdfJoint]) -> str:
     carrier: dict[str, str] = {}
     for joint in joints:
         if joint.child in carrier:
@@ -55,7 +55,7 @@ def _root(links: Iterable[str], joints: list[Joint]) -> str:
     return roots[0]
 
 
-def lump(body: Body, links: dict[str, UrdfLink]) -> None:
+def lump(body: UrdfBody, links: dict[str, UrdfLink]) -> None:
     """Give a body the masses and the shapes of its link and of all links fixed to it."""
     own = links[body.link]
     held = [(links[link], R, p) for link, R, p in body.frames]
@@ -77,7 +77,7 @@ def _sum(parts: Sequence[Mass]) -> Mass:
     return Mass(mass, com, inertia)
 
 
-def check_mass(body: Body, base: str) -> list[str]:
+def check_mass(body: UrdfBody, base: str) -> list[str]:
     """Refuse a mass that no body has, or on a fixed base, where it acts on nothing, replace it; a note says so."""
     mass, com, inertia = body.mass
     if np.abs(inertia).max() <= max(noise(mass), _LEAST):

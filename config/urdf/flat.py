@@ -8,13 +8,13 @@ import numpy as np
 
 from granite.config.errors import InputError, shown
 from granite.config.rotations import Array, rotation
-from granite.config.urdf.parts import Body, Joint, triple
+from granite.config.urdf.parts import UrdfBody, UrdfJoint, triple
 
 #: how far an axis may lean out of its plane [rad]: files say 1.5708 for a quarter turn, and that adds up
 _LEAN = 1e-4
 
 
-def laid_flat(bodies: list[Body]) -> list[Body]:
+def laid_flat(bodies: list[UrdfBody]) -> list[UrdfBody]:
     """The bodies with axes that lie in the root's plane, so that z can be left out.
 
     With all turns about the root's z and all slides along its plane, every frame stays at its height. The x axis of a
@@ -36,11 +36,11 @@ def laid_flat(bodies: list[Body]) -> list[Body]:
         frames = [(name, rotation((0.0, 0.0, _heading(A @ R))), A @ p) for name, R, p in body.frames]
         still = np.zeros(3)
         shapes = [shape.seen_from(A, still) for shape in body.shapes]
-        flat.append(Body(link, joint, frames, body.mass.seen_from(A, still), shapes))
+        flat.append(UrdfBody(link, joint, frames, body.mass.seen_from(A, still), shapes))
     return flat
 
 
-def _refuse_out_of_plane(joint: Joint, axis: Array) -> None:
+def _refuse_out_of_plane(joint: UrdfJoint, axis: Array) -> None:
     where = f"joint '{joint.name}': its axis is {shown(np.round(axis, 6).tolist())} in the root's axes"
     along_z = float(axis[2])
     if joint.kind == "prismatic":

@@ -16,7 +16,7 @@ from granite.config.errors import InputError, expected_one_of, shown
 from granite.config.joints import RESISTANCE
 from granite.config.rotations import Array, rotation
 from granite.config.urdf.elements import needed, number, numbers, only, origin, read_xml
-from granite.config.urdf.parts import NOTHING, Joint, Mass, UrdfLink
+from granite.config.urdf.parts import NOTHING, Mass, UrdfJoint, UrdfLink
 from granite.config.urdf.shapes import shapes_of
 from granite.config.urdf.skipped import listed, skipped
 
@@ -36,7 +36,7 @@ LIMITS = {
 }
 
 
-def parse(path: Path) -> tuple[dict[str, UrdfLink], list[Joint], list[str]]:
+def parse(path: Path) -> tuple[dict[str, UrdfLink], list[UrdfJoint], list[str]]:
     """The links by name, the joints, and notes on what was skipped."""
     robot = read_xml(path)
     if robot.tag != "robot":
@@ -94,7 +94,7 @@ def _mass(link: Element) -> Mass:
     return Mass(mass, np.zeros(3), tensor).seen_from(rotation(rpy), np.array(com))
 
 
-def _joint(element: Element, joint_name: dict[str, str], link_name: dict[str, str]) -> Joint:
+def _joint(element: Element, joint_name: dict[str, str], link_name: dict[str, str]) -> UrdfJoint:
     name, kind = element.attrib["name"], element.get("type", "")
     where = f"joint '{name}'"
     if kind != "fixed" and kind not in MOVING:
@@ -103,9 +103,9 @@ def _joint(element: Element, joint_name: dict[str, str], link_name: dict[str, st
     parent, child = (_end(where, element, tag, link_name) for tag in ("parent", "child"))
     place, rpy = origin(where, element)
     if kind == "fixed":
-        return Joint(joint_name[name], "fixed", parent, child, place, rpy, np.zeros(3), {}, {})
+        return UrdfJoint(joint_name[name], "fixed", parent, child, place, rpy, np.zeros(3), {}, {})
     axis, limits, resistance = _axis(where, element), _limits(where, element, kind), _resistance(where, element, kind)
-    return Joint(joint_name[name], MOVING[kind], parent, child, place, rpy, axis, limits, resistance)
+    return UrdfJoint(joint_name[name], MOVING[kind], parent, child, place, rpy, axis, limits, resistance)
 
 
 def _end(where: str, joint: Element, tag: str, link_name: dict[str, str]) -> str:

@@ -36,7 +36,7 @@ class UrdfLink(NamedTuple):
     shapes: list[VisualShape]
 
 
-class Joint(NamedTuple):
+class UrdfJoint(NamedTuple):
     """A joint from one link to another."""
 
     name: str
@@ -49,7 +49,7 @@ class Joint(NamedTuple):
     limits: dict[str, float]
     resistance: dict[str, float]  #: damping and friction, by the keys of a testbed
 
-    def carried_by(self, body: str, R: Array, p: Array) -> Joint:
+    def carried_by(self, body: str, R: Array, p: Array) -> UrdfJoint:
         """The same joint from the body to which its parent link is fixed with the axes R at p."""
         # Where nothing turns, the angles of the file stand as they are, to the last bit.
         rpy = self.rpy if np.array_equal(R, np.eye(3)) else angles(R @ rotation(self.rpy))
@@ -57,11 +57,11 @@ class Joint(NamedTuple):
 
 
 @dataclass
-class Body:
+class UrdfBody:
     """A link that the ground or a moving joint carries, with the frames (R, p) of all links fixed to it."""
 
     link: str
-    joint: Joint | None = None
+    joint: UrdfJoint | None = None
     frames: list[tuple[str, Array, Array]] = field(default_factory=list)
     mass: Mass = NOTHING
     shapes: list[VisualShape] = field(default_factory=list)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, TypedDict
 
 from granite.config.rotations import angles
-from granite.config.urdf.parts import Body, Joint
+from granite.config.urdf.parts import UrdfBody, UrdfJoint
 from granite.config.urdf.shapes import outline
 
 
@@ -23,7 +23,7 @@ class Robot(TypedDict):
     notes: list[str]
 
 
-def tables_of(bodies: list[Body], dimension: str, notes: list[str]) -> Robot:
+def tables_of(bodies: list[UrdfBody], dimension: str, notes: list[str]) -> Robot:
     """The bodies as a testbed's file would have them."""
     robot = Robot(bodies=[], joints=[], points=[], limits={}, notes=notes)
     planar = dimension == "planar"
@@ -41,7 +41,7 @@ def tables_of(bodies: list[Body], dimension: str, notes: list[str]) -> Robot:
     return robot
 
 
-def _table_of_body(body: Body, planar: bool) -> dict[str, Any]:
+def _table_of_body(body: UrdfBody, planar: bool) -> dict[str, Any]:
     mass, com, inertia = body.mass
     (xx, xy, xz), (_, yy, yz), (_, _, zz) = inertia.tolist()
     table = {
@@ -54,7 +54,7 @@ def _table_of_body(body: Body, planar: bool) -> dict[str, Any]:
     return table | ({"outline_m": corners} if corners else {})
 
 
-def _table_of_joint(joint: Joint, planar: bool) -> dict[str, Any]:
+def _table_of_joint(joint: UrdfJoint, planar: bool) -> dict[str, Any]:
     axis = joint.axis.tolist()
     if planar:
         axis = axis[:2] if joint.kind == "prismatic" else [0.0, 0.0, 1.0]

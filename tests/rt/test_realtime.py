@@ -6,15 +6,15 @@ import os
 
 import pytest
 
-from granite.config.testbed import Loop
+from granite.config.testbed import LoopTable
 from granite.rt.realtime import real_time
 from granite.rt.recorder_process import _stand_back
 
 
-def loop(cpu: int | None) -> Loop:
+def loop(cpu: int | None) -> LoopTable:
     """One that asks for nothing but a processor."""
     nothing = {"priority": 0, "lock_memory": False, "hold_cpu_awake": False, "freeze_garbage": False}
-    return Loop(period_s=0.005, duration_s=1.0, cpu=cpu, **nothing)
+    return LoopTable(period_s=0.005, duration_s=1.0, cpu=cpu, **nothing)
 
 
 @pytest.fixture
