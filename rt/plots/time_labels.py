@@ -43,7 +43,10 @@ def write_times(axes: Axes, sight: Sight, inch: float) -> None:
         x, y = place
         axes.text(x, y, label, color=colour, size=_SIZE, weight="bold", ha="center", va="center", zorder=22, bbox=box)
         if np.linalg.norm(place - anchors[i]) > 1.8 * view.clearance:
-            axes.plot(*np.transpose((anchors[i], place)), color=SOFT, lw=0.8, zorder=21.5)
+            to_anchor = anchors[i] - place
+            # The line ends at the box of the text, not in it.
+            edge = place + to_anchor * np.min(half / np.maximum(np.abs(to_anchor), np.finfo(float).tiny))
+            axes.plot(*np.transpose((anchors[i], edge)), color=SOFT, lw=0.8, zorder=21.5)
         corners = np.array([place - half, place + half])
         axes.update_datalim(corners)
         busy = np.vstack((busy, _grid(corners)))
