@@ -373,7 +373,7 @@ def test_a_fault_inside_ends_a_run_with_code_1_and_leaves_its_traceback_in_the_l
     monkeypatch.setattr(KalmanEstimator, "estimate", broken)
     said = granite("sim", "free-flyer", "--out", "a.mcap")
     sentence = assert_one_sentence(said, FAULT)
-    assert "fault inside, RuntimeError: no more estimates" in sentence
+    assert "internal fault, RuntimeError: no more estimates" in sentence
     assert "traceback is in /summary of log 'a.mcap'" in sentence
     log = read_log("a.mcap")
     assert log.complete

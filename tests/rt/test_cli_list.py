@@ -77,7 +77,7 @@ def test_a_file_whose_suffix_was_left_out_is_the_guess(granite, tmp_path):
 
 @pytest.mark.parametrize("word", ["run", "rehearse", "tune", "console"])
 def test_a_command_of_the_future_is_not_there_yet(granite, word):
-    assert f"'granite {word}' is not there yet" in sentence_of(granite(word, "atmos"))
+    assert f"'granite {word}' does not exist yet" in sentence_of(granite(word, "atmos"))
 
 
 MISSING = {

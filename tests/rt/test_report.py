@@ -131,8 +131,8 @@ def test_a_replay_says_where_it_differs_where_it_ended_and_that_the_log_is_cut()
     ]
     assert list(replay_lines(Replay(100, 1000, None, None), True)) == ["identical to the bit: 100 ticks, 1000 values"]
     assert "after tick 99" in list(replay_lines(Replay(100, 1000, None, 99), True))[1]
-    assert "is cut" in list(replay_lines(Replay(100, 1000, None, None), False))[1]
-    assert "is cut" in list(replay_lines(Replay(151, 1510, found, None), False))[1]
+    assert "is truncated" in list(replay_lines(Replay(100, 1000, None, None), False))[1]
+    assert "is truncated" in list(replay_lines(Replay(151, 1510, found, None), False))[1]
     assert list(replay_lines(Replay(0, 0, None, -1), True)) == [
         "nothing replayed: the first rows of the run are missing in the log"
     ]
