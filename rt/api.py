@@ -51,7 +51,7 @@ def simulate(
     if log is None and not realtime:
         return runs.simulate_in_memory(whole)
     if log is None:
-        raise InputError.missing("log", "a file, for a run in real time is recorded by another process")
+        raise InputError.missing("log", "a file, because a run in real time is recorded by another process")
     runs.simulate(whole, Path(log), realtime=realtime, overwrite=overwrite, changes=changes)
     return read_log(log)
 

@@ -1,7 +1,7 @@
 """The allocate step: a demanded generalised force becomes motor torques and valve states.
 
-Motors act on their joints, thrusters on the root bodies. On/off thrusters never deliver exactly the demanded wrench, and
-the difference would disturb the arm. So the torques are solved again for the thrust f that the valves will deliver, keeping
+Motors act on their joints, thrusters on the root bodies. On/off thrusters never deliver the exact demand, and the
+difference would disturb the arm. So the torques are solved again for the thrust f that the valves will deliver, keeping
 the demanded joint accelerations g (ours; the Stanford report of 1987 stops at the plain law): with b the coordinates
 without a motor,
 

@@ -207,9 +207,9 @@ def _refuse_missing_sensors(model: ControlModel) -> None:
             continue
         if module.dimension != "planar":
             raise InputError(
-                f"'{module.name}' floats in space", key="controller", expected="a planar base, for vision is planar"
+                f"'{module.name}' floats in space", key="controller", expected="a planar base, because vision is planar"
             )
         if module.name not in seen:
-            raise InputError.missing("devices.vision", f"a pose of '{module.root.name}', for its base floats")
+            raise InputError.missing("devices.vision", f"a pose of '{module.root.name}', because its base floats")
         if seen.count(module.name) > 1:
             raise InputError(f"{seen.count(module.name)} poses of '{module.name}'", key="devices", expected="one")

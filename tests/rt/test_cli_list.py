@@ -83,7 +83,7 @@ def test_a_command_of_the_future_is_not_there_yet(granite, word):
 MISSING = {
     "folder of a bed": (("sim", "no/where/my.toml"), "no directory 'no'"),
     "file of a variant": (("sim", "my.toml/heavy"), "no such file 'my.toml'"),
-    "file as a folder": (("sim", "text/my.toml"), "no directory 'text', for that is a file"),
+    "file as a folder": (("sim", "text/my.toml"), "no directory 'text', because that is a file"),
     "folder of a log": (("plot", "no/a.mcap"), "no directory 'no'"),
     "folder of an output": (("sim", "atmos", "--out", "no/way/a.mcap"), "no directory 'no'"),
 }
