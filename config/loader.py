@@ -27,7 +27,7 @@ from granite.config.robots import fill_modules
 from granite.config.testbed import Testbed
 
 _PRESETS = Path(__file__).parent / "testbeds"
-#: keys of a module that name a file or another module to read
+#: keys of a module that determine how its URDF or the other module is read
 _READING = ("urdf", "urdf_motors", "like", "dimension", "base")
 
 

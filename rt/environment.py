@@ -105,6 +105,11 @@ class Environment:
             Force at the mass centre, in world axes [N].
         moment_n_m
             Moment about z [N m].
+
+        Raises
+        ------
+        InputError
+            Where the body is not pushable.
         """
         assert self.run.lab is not None
         self.run.lab.push(body, force_n, moment_n_m)

@@ -1,7 +1,7 @@
 """The loop: one tick after another at a fixed rate, and a safe command on every way out.
 
 The same tick runs in virtual time, in real time and from a log; only clock, devices and recorder differ.
-A tick is periodic with absolute deadlines; commands are held until the next tick (zero-order hold). A tick that ends
+Ticks are periodic with absolute deadlines; commands are held until the next tick (zero-order hold). A tick that ends
 after the next deadline is an overrun, handled by `loop.overrun`: skip, catch_up or stop.
 """
 
@@ -32,9 +32,14 @@ _LAPS = Struct(f"{len(STEPS)}d").pack
 class LoopDevices(Protocol):
     """The devices of the tick: a `DeviceSet`, or those of a log."""
 
-    def read(self, t: float) -> Sample: ...  # noqa: D102
-    def write(self, t: float, command: Command) -> tuple[Frame, ...]: ...  # noqa: D102
-    def stop(self, t: float) -> None: ...  # noqa: D102
+    def read(self, t: float) -> Sample:
+        """The newest frames by time t [s]."""
+
+    def write(self, t: float, command: Command) -> tuple[Frame, ...]:
+        """Send the command; returns the applied frame of each actuator."""
+
+    def stop(self, t: float) -> None:
+        """Bring every actuator to its safe state."""
 
 
 class RowSink(Protocol):

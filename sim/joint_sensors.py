@@ -56,8 +56,8 @@ def _measurement(sensors: JointSensors) -> ca.Function:
     # Written so that NaN stays NaN.
     within = ca.if_else(angles < lowest, lowest, ca.if_else(angles > highest, highest, angles))
     converted = ca.vertcat(within - ca.remainder(within, quantum), rates)
-    shown = ca.vertcat(angle, rate) if sensors.simulated.perfect else converted
-    return ca.Function("measurement", [angle, rate, error], [shown])
+    measured = ca.vertcat(angle, rate) if sensors.simulated.perfect else converted
+    return ca.Function("measurement", [angle, rate, error], [measured])
 
 
 def _errors(rng: np.random.Generator, sensors: JointSensors) -> Iterator[Array]:

@@ -1,4 +1,4 @@
-"""Pulse-width modulation: one pulse per pulse period, as long as the wanted part of the period.
+"""Pulse-width modulation: one pulse per pulse period; the pulse width is the wanted part of the period.
 
 The pulse is a whole number of ticks and never shorter than the valve can make. The on-time that is left
 over, or too short for a pulse, is carried over to the next period, so that the average thrust is the wanted one.

@@ -185,14 +185,14 @@ class Channels:
     ) -> bytes:
         """The records of a tick as a row. Called in the tick, so fast: bytes that occur twice are packed once."""
         applied_before, bytes_before = self._applied
-        asked, done = _command(command), _frames_of(applied)
-        allowed = asked if verdict.command is command else _command(verdict.command)
+        commanded, done = _command(command), _frames_of(applied)
+        allowed = commanded if verdict.command is command else _command(verdict.command)
         self._applied = applied, done
         pieces: list[Any] = [_1(sample.t), _frames_of(sample.frames)]
         pieces.append(bytes_before if sample.applied is applied_before else _frames_of(sample.applied))
         pieces += (_2(state.t, state.ready), state.q, state.u, state.deviation, state.ages)
         pieces += (_1(reference.t), reference.q, reference.u, reference.a, _1(reference.done), *reference.direct)
-        pieces += (_1(demand.t), demand.acceleration, demand.force, demand.wrench, asked, _1(verdict.t), allowed)
+        pieces += (_1(demand.t), demand.acceleration, demand.force, demand.wrench, commanded, _1(verdict.t), allowed)
         pieces.append(_5(verdict.reason, verdict.subject, verdict.value, verdict.limit, verdict.stop))
         truth = truth or self._no_truth
         pieces += (done, _1(truth.t), *truth[1 : self._end_of_truth])

@@ -33,7 +33,7 @@ class Base(NamedTuple):
 
 
 def shape_of_base(module: Module, places: Places, thrusters: Sequence[Thruster]) -> Base:
-    """Shape of the root body of a module; a module without joints is an object, and its points are its corners."""
+    """Shape of the root body of a module; one without joints and thrusters is an object, its points are its corners."""
     root = module.root
     held = list(dict.fromkeys(spatial(p.position_m) for p in module.points if p.body == root.name))
     mounted = [spatial(j.origin_m) for j in module.joints if j.parent == root.name]

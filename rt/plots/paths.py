@@ -37,10 +37,10 @@ def draw_paths(axes: Axes, sight: Sight) -> list[Artist]:
 def draw_reference(axes: Axes, sight: Sight) -> list[Artist]:
     """The path of the reference, and its pose at the end; none without a controller."""
     view, scene = sight.view, sight.view.scene
-    asked = _reference(view)
-    if not len(asked):
+    reference = _reference(view)
+    if not len(reference):
         return []
-    points = sight.projection(scene.places.at(asked))
+    points = sight.projection(scene.places.at(reference))
     x, y = points[:, scene.main.followed].T
     (path,) = axes.plot(x, y, color=INK, lw=1.5, ls=(0, (4, 2)), zorder=21, label="reference")
     return [path, draw_ghost(axes, scene.main, points[-1], view.thickness, 18.0)]

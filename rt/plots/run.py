@@ -54,7 +54,7 @@ class PlottedRun:
         self.end = float(self.t[-1]) + bed.loop.period_s
         ready = series("/state", "ready")[:, None] == 1.0
         truth, estimate = series("/truth", "q"), series("/state", "q")
-        #: modules whose motion is drawn; without truth only those that the controller estimates
+        #: source of the drawn motion; the estimate covers only the modules that the controller knows
         self.measure = "estimate" if bed.controller and np.isnan(truth).all() else "truth"
         self.modules = bed.modules if self.measure == "truth" else bed.known.modules
         self.q = truth if self.measure == "truth" else np.where(ready, estimate, np.nan)

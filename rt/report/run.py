@@ -79,7 +79,7 @@ def _contact_tables(summary: RunSummary) -> Iterator[Table]:
         yield table("Contacts", ("contact", "largest force [N]", "largest moment [N m]", "closed for [s]"), rows)
     if squeeze := summary.get("squeeze"):
         rows = [(name, number(size["max"], ".4g"), size["unit"]) for name, size in squeeze.items()]
-        yield table("Squeeze", ("module", "largest", "in"), rows)
+        yield table("Internal force (squeeze)", ("module", "largest", "in"), rows)
     if switching := summary.get("switching"):
         rows = []
         for change in switching[:_CHANGES]:

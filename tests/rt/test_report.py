@@ -231,7 +231,7 @@ def test_what_contacts_bore_and_what_happened_to_them_is_shown(summary: dict):
     felt = {"contacts": contacts, "squeeze": {"bar": {"unit": "N, N m/m", "max": 4.0}}, "switching": [change]}
     tables = list(run_tables({**summary, **felt}))
     assert row(tables, "Contacts", "grip") == ["grip", "12.5", "-", "3"]
-    assert row(tables, "Squeeze", "bar") == ["bar", "4", "N,", "N", "m/m"]
+    assert row(tables, "Internal force (squeeze)", "bar") == ["bar", "4", "N,", "N", "m/m"]
     assert row(tables, "Changes of contacts", "1.25") == ["1.25", "grip", "closed", "0.5", "0.03"]
     often = {**felt, "switching": [change] * 500}
     text = printed(run_tables({**summary, **often}))

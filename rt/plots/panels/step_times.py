@@ -12,7 +12,7 @@ from granite.rt.plots.run import PlottedRun
 
 #: number of intervals over which the median of a step's time is taken, and least number of ticks in each
 _MEDIANS, _TICKS = 150, 10
-#: the axis ends at this multiple of the 90th percentile
+#: the axis ends at this multiple of the 90th percentile at most
 _RARE = 2.0
 
 
