@@ -65,7 +65,7 @@ def examine() -> list[Finding]:
     ]
 
 
-#: status, what was found, advice
+#: status, finding, advice
 _Answer = tuple[Status, str, str]
 
 

@@ -125,7 +125,7 @@ def _axis(where: str, joint: Element) -> Array:
 
 
 def _limits(where: str, joint: Element, kind: str) -> dict[str, float]:
-    """The limits that the file sets; zeros are what exporters write for none, and so is infinity."""
+    """The limits that the file sets; zero and infinity, which exporters write for none, count as none."""
     limit = only(where, joint, "limit")
     if limit is None:
         return {}

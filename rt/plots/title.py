@@ -1,4 +1,4 @@
-"""The two lines at the top of a page: what was run, and how."""
+"""The two lines at the top of a page: testbed and facts of the run."""
 
 from __future__ import annotations
 
