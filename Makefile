@@ -12,7 +12,7 @@ endef
 
 venv: .venv/ready
 
-# What it takes to run Granite.
+# Requirements to run Granite.
 .venv/ready: pyproject.toml requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "make: $(PYTHON) is older than 3.11; set PYTHON=python3.11"; exit 2; }
 	@$(PYTHON) -m venv .venv
@@ -20,12 +20,12 @@ venv: .venv/ready
 	$(call install,Granite,--no-deps --editable .)
 	@touch $@
 
-# What it takes to test and to measure it as well: referees and tools.
+# Requirements of tests and benchmarks as well: other engines and tools.
 .venv/ready-dev: .venv/ready requirements-dev.lock
 	$(call install,tools for tests and benchmarks,--requirement requirements-dev.lock)
 	@touch $@
 
-# What it takes to build the documentation site.
+# Requirements of the documentation site.
 .venv/ready-docs: .venv/ready requirements-docs.lock
 	$(call install,tools for the documentation,--requirement requirements-docs.lock)
 	@touch $@
@@ -45,7 +45,7 @@ test: .venv/ready-dev
 test-all: .venv/ready-dev
 	$(PYTEST) -m ''
 
-# Runs every acceptance test and writes what it claims into the page.
+# Runs every acceptance test and writes the table of its claims into the page.
 validation: .venv/ready-dev
 	$(BIN)/python -m pytest tests/validation -m '' --validation-table docs/validation.md
 

@@ -1,1 +1,1 @@
-"""What is fast, against whom, in one run: `make bench`."""
+"""Benchmarks, compared with other engines in the same run: `make bench`."""

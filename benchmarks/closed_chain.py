@@ -2,7 +2,7 @@
 
 The arms stand on the ground, or on one base that floats, and turn about axes of all directions, so that no engine can
 profit from coordinate axes.
-Pinocchio and we hold the object rigidly; MuJoCo's welds are springs by design, with its own settings.
+Pinocchio and Granite hold the object rigidly; MuJoCo's welds are springs by design, with its own settings.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def _beside_others(what: str, system: System, q, u) -> Iterator[Result]:
         number=300,
     )
     yield from _results(f"RK4 step, {what}", steps, 0.5, "at most half")
-    # The goal is that of the plain step, whose gap is already far below the peer's.
+    # No goal of its own: already the gap of the plain step is far below the peer's.
     yield from _results(f"RK4 step and projection, {what}", projected)
     yield from _drift(what, closed, welded, q, u)
 
@@ -216,7 +216,7 @@ class _Welded:
         self._pairs = [[f"{s.module}_{s.point}" for s in (c.first, c.second)] for c in system.contacts.values()]
 
     def arranged(self, q, u, force) -> tuple[Any, Any, Any]:
-        """The same in the order that MuJoCo keeps: depth first."""
+        """The same in MuJoCo's order: depth first."""
         return q[self._orders[0]], u[self._orders[1]], force[self._orders[1]]
 
     def _order(self, at, size: int, names: list[str]) -> list[int]:
@@ -238,7 +238,7 @@ class _Welded:
         mujoco.mj_step(self.model, self.data)
 
     def fall(self, q, u, steps: int) -> float:
-        """The greatest distance between two sites of a weld in the end."""
+        """The largest distance between two sites of a weld at the end."""
         self._set(q, u, np.zeros(len(u)))
         for _ in range(steps):
             mujoco.mj_step(self.model, self.data)

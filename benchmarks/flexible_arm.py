@@ -19,7 +19,7 @@ def measure() -> Iterator[Result]:
     compiled, interpreted = Model(module), Model(module)
     q, u, force = np.random.default_rng(0).normal(size=(3, compiled.n_u)) * 0.1
     expected = compiled.forward_dynamics(q, u, force).copy()
-    os.environ["GRANITE_NO_COMPILER"] = "1"  # looked at when a function is first asked for
+    os.environ["GRANITE_NO_COMPILER"] = "1"  # read when a function is compiled
     try:
         np.testing.assert_array_equal(interpreted.forward_dynamics(q, u, force), expected)
     finally:

@@ -39,7 +39,7 @@ class Result:
 
 
 def side_by_side(calls: dict[str, Callable[[], object]], number: int = 2000, rounds: int = 25) -> dict[str, float]:
-    """Median time of a call [s] of each, measured in turns so that a busy moment of the machine hits all alike."""
+    """Median time of a call [s] of each, measured in turns so that load on the machine affects all alike."""
     times: dict[str, list[float]] = {name: [] for name in calls}
     for _ in range(rounds):
         for name, call in calls.items():

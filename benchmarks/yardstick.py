@@ -1,4 +1,4 @@
-"""How fast this machine is at this moment: one small NumPy operation, which a tick has dozens of."""
+"""Speed of this machine at this moment: one small NumPy operation, of which a tick has dozens."""
 
 from __future__ import annotations
 

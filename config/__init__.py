@@ -1,1 +1,1 @@
-"""What a testbed is: typed schema, loader, presets, and the records that cross the steps of the tick."""
+"""The configuration of a testbed: typed schema, loader, presets, and the records that pass between steps of a tick."""

@@ -1,4 +1,4 @@
-"""What an audited simulation records of itself beside the motion."""
+"""Signals of an audited simulation beside the motion."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def audit_values(bed: Testbed) -> tuple[Coordinate, ...]:
         Coordinate("kinetic_energy", "J"),
         #: kinetic, of gravity and of strain
         Coordinate("energy", "J"),
-        #: done on the modules by motors, thrusters, table and driven contacts, less what damping and catches took
+        #: done on the modules by motors, thrusters, table and driven contacts, less damping and closing losses
         Coordinate("work", "J"),
         *(Coordinate(f"momentum_{axis}", "N s") for axis in "xyz"),
         *(Coordinate(f"angular_momentum_{axis}", "N m s") for axis in "xyz"),

@@ -1,4 +1,4 @@
-"""Common ground of all configuration tables: frozen, no unknown keys, small vector types."""
+"""Base class of all configuration tables: frozen, no unknown keys, small vector types."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Table(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _lists_become_tuples(cls, content: Any) -> Any:
-        # A file can only say "list"; the schema says "tuple", and literally so.
+        # TOML has lists; the schema has tuples, and types are checked literally.
         if not isinstance(content, dict):
             return content
         return {key: tuple(value) if isinstance(value, list) else value for key, value in content.items()}
@@ -56,7 +56,7 @@ def spatial(vector: tuple[float, ...]) -> tuple[float, float, float]:
 
 
 def refuse_out_of_plane(key: str, vector: tuple[float, ...]) -> None:
-    """Raise where a vector of a planar module has a z: it would silently do nothing."""
+    """Raise where a vector of a planar module has a z: it would be ignored."""
     if spatial(vector)[2] != 0:
         raise InputError(key=key, value=list(vector), expected="z = 0 (or no z) in a planar module")
 
@@ -65,4 +65,4 @@ def refuse_twice(key: str, what: str, names: Sequence[str]) -> None:
     """Raise where a name occurs twice."""
     for i, name in enumerate(names):
         if name in names[:i]:
-            raise InputError(f"{what} '{name}' is there twice", key=key, expected="it once")
+            raise InputError(f"{what} '{name}' occurs twice", key=key, expected="it once")

@@ -1,4 +1,4 @@
-"""What every behaviour has: contacts that it closes over time, and torques where there is no controller."""
+"""Options of every behaviour: contacts to close over time, and torques where there is no controller."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Behaviour(PartTable):
         for i, hold in enumerate(self.holds):
             key, value = f"holds.{i}.from_s", hold.from_s
             if i == 0 and value != 0:
-                raise InputError(key=key, value=value, expected="0, for the run begins with it")
+                raise InputError(key=key, value=value, expected="0, because the run begins with it")
             if i > 0 and value <= self.holds[i - 1].from_s:
                 before = self.holds[i - 1].from_s
                 raise InputError(key=key, value=value, expected=f"more than {before}, when the last began")
@@ -55,7 +55,7 @@ class Behaviour(PartTable):
 
 
 class OpaqueBehaviour(Behaviour):
-    """A behaviour as it stands in a log."""
+    """A behaviour as recorded in a log."""
 
     model_config = ConfigDict(extra="allow")
 

@@ -1,6 +1,6 @@
-"""What comes with Granite, for `granite list`: each preset with what it controls, its links and its space.
+"""The presets for `granite list`: each with its controlled parts, its links and its dimension.
 
-Read from the files as they stand, unchecked: a list must come at once.
+Read from the files without checks, so that the list is fast.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 from granite.config import changes
 from granite.config.loader import stored_presets
 
-#: what a newcomer should meet first; the others follow by name
+#: presets for a first run; the others follow by name
 _FIRST = ("free-flyer", "atmos", "spot", "astrobee")
 
 
 class Traits(NamedTuple):
-    """What can be said of a testbed in a few words."""
+    """Short description of a testbed."""
 
     title: str
     #: whether thrusters push a floating base, and how many joints have motors, under a controller
@@ -28,7 +28,7 @@ class Traits(NamedTuple):
 
     @property
     def controls(self) -> str:
-        """What is controlled; empty for an open-loop system."""
+        """The controlled parts; empty for an open-loop system."""
         joints = f"{self.joints} joint{'s' if self.joints > 1 else ''}" if self.joints else ""
         return ", ".join(part for part in ("base" if self.base else "", joints) if part)
 
@@ -43,14 +43,14 @@ class Listed(NamedTuple):
 
     @property
     def group(self) -> str:
-        """Under which heading it stands."""
+        """Its group in `granite list`."""
         if self.use == "validation":
             return "Validation systems"
         return "Controlled testbeds" if self.traits.controls else "Open-loop systems"
 
 
 def catalogue() -> dict[str, list[Listed]]:
-    """The presets by group: platforms first, what a newcomer should meet first before the others."""
+    """The presets by group: platforms first, and those for a first run before the others."""
     found = [
         Listed(
             name,

@@ -17,7 +17,7 @@ PART_KEYS = ("estimator", "behaviour", "law", "sharing", "modulation", "driver")
 
 
 def parse(override: str) -> tuple[list[str], Any]:
-    """The path and the value of `key.path=value`; what is not TOML is plain text, and `none` is no value."""
+    """The path and the value of `key.path=value`; a value that is not TOML is plain text, and `none` is no value."""
     key, equals, text = override.partition("=")
     path = key.strip().split(".")
     if not equals or not all(path):
@@ -35,7 +35,7 @@ def leaves(changes: dict[str, Any], above: tuple[str, ...] = ()) -> Iterator[tup
 
 
 def assign(tree: dict[str, Any], path: Sequence[str], value: Any) -> None:
-    """Set what the path leads to; tables on the way that are not there are made."""
+    """Set the value at the path; missing tables on the path are created."""
     here: Any = tree
     for depth, element in enumerate(path[:-1]):
         key = _key(here, element, path[:depth])
@@ -83,5 +83,5 @@ def _value(text: str) -> Any:
         parsed = tomllib.loads(f"value = {text}")
     except (ValueError, RecursionError):
         return text
-    # A line break inside the text would smuggle in a second key.
+    # A line break inside the text could add a second key.
     return parsed["value"] if len(parsed) == 1 else text

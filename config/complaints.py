@@ -1,4 +1,4 @@
-"""A configuration that fails its check, as an error with key, value and what was expected."""
+"""A configuration that fails its check, as an error with key, value and expectation."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from granite.config.testbed import Testbed
 #: the family of the parts below a key
 _FAMILY_OF_KEY = {**{family: family for family in FAMILIES}, "devices": "device"}
 
-#: what to expect, by the checker's kind of error
+#: expectation, by the checker's kind of error
 _EXPECTED = {
     "float_type": "a number",
     "finite_number": "a finite number",
@@ -41,15 +41,15 @@ _EXPECTED = {
     "model_type": "a table",
 }
 
-#: the units at the end of a key, ours and those a person may think of: mass_kg, mass_g, torque_limit_nm
+#: the units at the end of a key, ours and others that a user may type: mass_kg, mass_g, torque_limit_nm
 _UNITS = re.compile(
     r"(_(1|k?g|lbs?|[cmk]?m|[cm]?m2|in|ft|[mu]?s|s2|sec|min|h|m?rad|deg|degrees|rev|rpm|[mk]?n|nm|k?hz|per|rthz))+$"
 )
 
 
 def complaint(failure: ValidationError, content: Any) -> InputError:
-    """The first thing that is wrong with the content, and how many more there are."""
-    # A list whose only element is bad counts as too short as well; that is no second mistake.
+    """The first error in the content, and the number of further ones."""
+    # A list whose only element is bad counts as too short as well; that is not a second error.
     errors = [e for e in failure.errors(include_url=False) if not (e["type"] == "too_short" and e["input"])]
     # A misspelt key is named before the one it leaves missing: it is the cause.
     unknown = [e for e in errors if e["type"] == "extra_forbidden"]
@@ -85,7 +85,7 @@ def _error(error: ErrorDetails, content: Any) -> InputError:
 
 
 def _dotted(location: Sequence[str | int], content: Any) -> str:
-    """The key as a person would address it: list elements by their name."""
+    """The key as a user types it: list elements by their name."""
     words = []
     for element in location:
         words.append(label(content, element) if isinstance(element, int) else element)
@@ -101,7 +101,7 @@ def _expected(error: ErrorDetails) -> str:
 
 
 def _expected_of_field(location: Sequence[str | int], content: Any) -> str:
-    """What a missing key should hold: what its field says to a thing it can't be."""
+    """Expectation of a missing key: that of its field for an impossible value."""
     field = _table_at(location[:-1], content).model_fields.get(str(location[-1]))
     if field is None:  # an element of a list of fixed length, and all of these hold numbers
         return "a number"
@@ -117,7 +117,7 @@ def _expected_key(error: ErrorDetails, content: Any) -> str:
     keys = _fields(error, content)
     same = _in_another_unit(error, keys)
     if same:
-        return f"{' or '.join(same)}, for the unit is a part of the key"
+        return f"{' or '.join(same)}, because the unit is a part of the key"
     return one_of(str(error["loc"][-1]), keys)
 
 
@@ -133,7 +133,7 @@ def _fields(error: ErrorDetails, content: Any) -> list[str]:
 
 
 def _table_at(location: Sequence[str | int], content: Any) -> type[Table]:
-    """The kind of table that stands at a location: that of the schema, or of the part that the content names there."""
+    """The class of the table at a location: that of the schema, or of the part that the content names there."""
     table: type[Table] = Testbed
     family = None
     for element in location:

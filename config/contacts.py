@@ -10,7 +10,7 @@ GROUND = "ground"
 
 
 class Side(Table):
-    """A named point of a module, or a place on the ground."""
+    """A named point of a module, or a point on the ground."""
 
     module: Name = GROUND
     #: of the module
@@ -21,7 +21,7 @@ class Side(Table):
 
     @property
     def grounded(self) -> bool:
-        """Whether it is a place on the ground."""
+        """Whether it is a point on the ground."""
         return self.module == GROUND
 
     @model_validator(mode="after")
@@ -32,7 +32,7 @@ class Side(Table):
             raise ValueError(f"point is missing, expected a point of module '{self.module}'")
         for key, given in (("position_m", self.position_m), ("rotation_rad", self.rotation_rad)):
             if not self.grounded and any(given):
-                raise ValueError(f"{key} = {list(given)}: expected none, for point '{self.point}' says where it is")
+                raise ValueError(f"{key} = {list(given)}: expected none, because point '{self.point}' has its own")
         return self
 
 
@@ -58,7 +58,7 @@ class Profile(Table):
 
 
 class LinearMotion(Profile):
-    """A prescribed place along a direction."""
+    """A prescribed displacement along a direction."""
 
     amplitude_m: float = 0.0
     offset_m: float = 0.0
@@ -108,7 +108,7 @@ class Moment(Profile):
 
 
 class PrescribedMotion(Table):
-    """How P moves against E along directions in which the contact holds, in the axes of E."""
+    """Prescribed motion of P relative to E along held directions, in the axes of E."""
 
     x: LinearMotion | None = None
     y: LinearMotion | None = None
@@ -132,7 +132,7 @@ class PrescribedMotion(Table):
 
 
 class Forcing(Table):
-    """What pushes P against E along directions in which the contact is free, in the axes of E."""
+    """Forces on P by E along free directions, in the axes of E."""
 
     x: Push | None = None
     y: Push | None = None
@@ -155,7 +155,7 @@ class Contact(Table):
     kind: str
     first: Side
     second: Side
-    #: what the kind asks for, such as the pitch of a screw
+    #: parameters of the kind, such as the pitch of a screw
     parameters: dict[str, float] = {}  # noqa: RUF012
     motion: PrescribedMotion = PrescribedMotion()
     force: Forcing = Forcing()

@@ -1,4 +1,4 @@
-"""The controller's part of a testbed: what it controls, its parts, and the limits of the guard."""
+"""The controller's part of a testbed: controlled modules, its parts, and the limits of the guard."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ class Allocation(Table):
 
     #: how the wrench is shared among the thrusters
     sharing: SharingPart = part("pseudo_inverse")
-    #: how a wanted thrust becomes the state of an on/off valve
+    #: from a wanted thrust to the state of an on/off valve
     modulation: ModulationPart = part("delta_sigma")
-    #: what one newton metre counts in newtons when wrenches are compared
+    #: weight of one newton metre in newtons when wrenches are compared
     torque_weight_1_m: Positive = 8.0
 
 
@@ -25,12 +25,12 @@ class Controller(Table):
 
     #: which modules it controls; none named: all that have actuators
     modules: tuple[Name, ...] = ()
-    #: modules that it knows, but has no actuators on: their poses are estimated
+    #: modules without actuators whose poses it estimates
     objects: tuple[Name, ...] = ()
     estimator: EstimatorPart = part("kalman")
     law: LawPart = part("computed_torque")
     allocation: Allocation = Field(default_factory=Allocation)
-    #: solve the joint torques again for the wrench the valves will really deliver
+    #: solve the joint torques again for the wrench that the valves will deliver
     resolve_delivered: bool = True
 
     @model_validator(mode="after")
@@ -41,7 +41,7 @@ class Controller(Table):
 
 
 class JointLimit(Table):
-    """Where and how fast a joint may go."""
+    """Limits of angle and rate of a joint."""
 
     joint: Name
     lower_rad: float
@@ -65,9 +65,9 @@ class Safety(Table):
     joints: tuple[JointLimit, ...] = ()
     tracking_error_m: Positive = 0.3
     tracking_error_rad: Positive = 0.6
-    #: age of the newest frame of a sensor, by the device's name; the usual one of its kind where it is not named
+    #: age of the newest frame of a sensor, by the device's name; default: that of its kind
     age_s: dict[Name, Positive] = Field(default_factory=dict)
-    #: how long the sensors may take to report for the first time
+    #: time limit for the first frame of every sensor
     start_up_s: Positive = 2.0
 
     @model_validator(mode="after")

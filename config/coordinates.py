@@ -1,4 +1,4 @@
-"""Names and units of the coordinates of a module or of several, in the order the model keeps them."""
+"""Names and units of the coordinates of a module or of several, in the order of the model."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from granite.config.modules import Module
 
 
 class Coordinate(NamedTuple):
-    """One entry of q or u: what it is and in what unit."""
+    """One entry of q or u: name and unit."""
 
     name: str
     unit: str
 
     @property
     def key(self) -> str:
-        """The name with its unit, as a person types it: `shoulder_rad`, `base_x_m_s`."""
+        """The name with its unit, as a user types it: `shoulder_rad`, `base_x_m_s`."""
         return f"{self.name}_{key_of_unit(self.unit)}" if self.unit != "1" else self.name
 
 
 def key_of_unit(unit: str) -> str:
-    """A unit as it stands in a key: `m/s` becomes `m_s`, `N m` becomes `n_m`."""
+    """A unit as a part of a key: `m/s` becomes `m_s`, `N m` becomes `n_m`."""
     return unit.replace("/", "_").replace("^", "").replace(" ", "_").lower()
 
 
@@ -54,14 +54,14 @@ def velocities(module: Module) -> tuple[Coordinate, ...]:
 
 
 def n_root_positions(module: Module) -> int:
-    """How many coordinates the pose of the root has: none where the base is fixed."""
+    """Number of coordinates of the root's pose: 0 where the base is fixed."""
     if module.base == "fixed":
         return 0
     return 3 if module.dimension == "planar" else 7
 
 
 def n_root_velocities(module: Module) -> int:
-    """How many velocities the root has: none where the base is fixed."""
+    """Number of velocities of the root: 0 where the base is fixed."""
     if module.base == "fixed":
         return 0
     return 3 if module.dimension == "planar" else 6

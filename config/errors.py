@@ -17,20 +17,20 @@ class GraniteError(Exception):
 
 
 class InputError(GraniteError, ValueError):
-    """Something a person typed, or a file they gave, is not usable.
+    """Bad input: a typed value or a file can't be used.
 
     Attributes
     ----------
     file : str
-        Testbed, log or file as the person named it; empty where that is not known yet.
+        Testbed, log or file as the user named it; empty where that is not known yet.
     key : str
         Dotted key inside the file.
     value : object
         The value found there; `given` says whether there is one.
     problem : str
-        What is wrong with it, without what was expected.
+        The error, without the expectation.
     expected : str
-        What would have been right.
+        A description of valid values.
 
     `str(error)` is one sentence of all of them. It is a `ValueError`, so that a validator of the configuration may
     raise it with a key inside its own table.
@@ -46,11 +46,11 @@ class InputError(GraniteError, ValueError):
 
     @classmethod
     def missing(cls, key: str, expected: str) -> InputError:
-        """A key that is not there."""
+        """A missing key."""
         return cls(_MISSING, key=key, expected=expected)
 
     def within(self, key: str = "", file: str = "") -> InputError:
-        """The same error seen from outside: its key below another one, in a file that has a name."""
+        """The same error with its key below another one, and with the name of the file."""
         keys = ".".join(part for part in (key, self.key) if part)
         value = self.value if self.given else _NOT_GIVEN
         return type(self)(self.problem, file=file or self.file, key=keys, value=value, expected=self.expected)
@@ -62,7 +62,7 @@ class InputError(GraniteError, ValueError):
             text += f"{', ' if text else ''}expected {self.expected}"
         if head:
             text = f"{head}{' ' if self.problem == _MISSING else ': '}{text}"
-        # One sentence on one line, whatever line breaks the input brought along.
+        # One sentence on one line, without line breaks of the input.
         return " ".join((f"{self.file}: {text}" if self.file else text).split())
 
 
@@ -75,14 +75,14 @@ class CompilationError(GraniteError):
 
 
 class PlantLostError(GraniteError):
-    """The simulated plant has left what its model can describe; the message says how."""
+    """The simulated plant left the range of its model; the message has the cause."""
 
 
 def one_of(word: str, known: Iterable[str]) -> str:
-    """The choices as what was expected, with the one that was probably meant."""
+    """The choices as an expectation, with the one that was probably meant."""
     choices = list(known)
     if not choices:
-        return "none, for there is none to choose"
+        return "none, because there is none to choose"
     close = get_close_matches(word, choices, n=1)
     hint = f" (did you mean '{close[0]}'?)" if close else ""
     return f"{'one of ' if len(choices) > 1 else ''}{', '.join(choices)}{hint}"
@@ -94,7 +94,7 @@ def expected_one_of(word: str, known: Iterable[str]) -> str:
 
 
 def shown(value: object) -> str:
-    """A value as a person would type it, cut where it gets long."""
+    """A value as a user types it, shortened where it is long."""
     if value is None:
         return "none"
     # JSON quotes text and spells true as TOML does, but not inf, nan and dates, which TOML has as Python has.

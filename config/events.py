@@ -9,14 +9,14 @@ from pydantic import SerializeAsAny, WrapValidator, model_validator
 from granite.config.base import Name, NotNegative, Positive, Table, Vector
 from granite.config.errors import InputError, one_of
 
-#: what can go wrong with a device
+#: faults of a device
 SENSOR_FAULTS = ("silent", "frozen", "not_finite", "offset")
 ACTUATOR_FAULTS = ("silent", "refuses")
 UNIT_FAULTS = ("dead", "stuck_open")
 
 
 class TimedEvent(Table):
-    """Something that happens from `at_s` on."""
+    """An event that takes effect from `at_s` on."""
 
     kind: str
     at_s: NotNegative
@@ -33,7 +33,7 @@ class PushEvent(TimedEvent):
 
 
 class PayloadEvent(TimedEvent):
-    """A body gets heavier by something that moves along with it already: its velocity does not change."""
+    """A payload is added to a body; the velocity does not change."""
 
     module: Name | None = None
     body: Name
@@ -44,11 +44,11 @@ class PayloadEvent(TimedEvent):
 
 
 class FaultEvent(TimedEvent):
-    """A device goes wrong, or one unit of it; for ever, unless there is a duration.
+    """A fault of a device, or of one unit of it; permanent, unless there is a duration.
 
     Sensors: `silent` gives no new frame, `frozen` repeats its values with new numbers, `not_finite` gives NaN, `offset`
-    adds `value` to the signal `unit`. Actuators: `silent` applies nothing new, `refuses` goes to rest; the status of
-    their frames shows both. A thruster `unit`: `dead` or `stuck_open`, which no frame shows.
+    adds `value` to the signal `unit`. Actuators: `silent` applies nothing new, `refuses` stops; the status of
+    their frames reports both. A thruster `unit`: `dead` or `stuck_open`, which no frame reports.
     """
 
     device: Name

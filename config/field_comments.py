@@ -1,4 +1,4 @@
-"""What the source says of the fields of a table: the `#:` comments above or beside them."""
+"""Descriptions of the fields of a table: the `#:` comments above or beside them in the source."""
 
 from __future__ import annotations
 

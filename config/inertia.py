@@ -1,4 +1,4 @@
-"""Mass and inertia that a rigid body can have."""
+"""Physically possible mass and inertia of a rigid body."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from granite.config.rotations import Array
 SpatialInertia = tuple[float, float, float, float, float, float]
 #: radius of gyration below which a moment of inertia is numerical noise [m]
 NOISE_M = 1e-6
-#: how far rounded digits may break the triangle inequality, relative to the greatest moment
+#: tolerance of the triangle inequality for rounded digits, relative to the largest moment
 ROUNDED = 0.01
 
 
@@ -35,7 +35,7 @@ def tensor_of(inertia: float | SpatialInertia) -> Array:
 
 
 def noise(mass: float) -> float:
-    """Moments of inertia of this mass up to here are numerical noise [kg m^2]."""
+    """Moments of inertia of this mass up to this value are numerical noise [kg m^2]."""
     return mass * NOISE_M**2
 
 

@@ -1,4 +1,4 @@
-"""A joint of a module: where it is, how it moves, and what resists its motion."""
+"""A joint of a module: frame, motion and resistance."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Joint(Table):
     origin_m: Vector = (0.0, 0.0)
     #: roll, pitch, yaw of the joint frame in the parent's frame (R = Rz Ry Rx); planar modules use yaw only
     rotation_rad: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    #: in the joint frame; a planar revolute joint turns about z and has no other choice
+    #: in the joint frame; a planar revolute joint always turns about z
     axis: Direction = (0.0, 0.0, 1.0)
     #: of a revolute joint: damping [N m s/rad], friction, and the rate v0 below which the friction fades out
     damping_n_m_s: NotNegative = 0.0
@@ -44,7 +44,7 @@ class Joint(Table):
     def _resists_in_its_own_units(self) -> Joint:
         other = "prismatic" if self.kind == "revolute" else "revolute"
         for key, wrong in zip(RESISTANCE[self.kind], RESISTANCE[other], strict=True):
-            # What is stored has all keys, those of the other kind as they are by default.
+            # A stored testbed has all keys, those of the other kind with their defaults.
             if getattr(self, wrong) != type(self).model_fields[wrong].default:
                 raise ValueError(f"{wrong} = {getattr(self, wrong)}: expected {key} for a {self.kind} joint")
         return self

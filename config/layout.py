@@ -1,4 +1,4 @@
-"""Where the coordinates of each module stand in a vector of several modules' coordinates, by the module's name."""
+"""Indices of the coordinates of each module in a vector of several modules' coordinates, by the module's name."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Layout:
     Parameters
     ----------
     modules
-        In the order in which their coordinates stand.
+        In the order of their coordinates.
     prefixed
         Whether names begin with that of the module: they do where a testbed has several.
     """
@@ -36,7 +36,7 @@ class Layout:
         self.positions, self.velocities, self.joints = tuple(positions), tuple(velocities), tuple(joints)
 
     def name(self, module: Module, part: str) -> str:
-        """How a part of a module is called in this layout."""
+        """Name of a part of a module in this layout."""
         return f"{module.name}_{part}" if self._prefixed else part
 
     def joint_q(self, joint: str) -> int:
@@ -52,12 +52,12 @@ class Layout:
         return next(m for m in self.modules for c in coordinates.joints(m) if self.name(m, c.name) == joint)
 
     def root_q(self, module: Module) -> slice:
-        """Where the pose of a floating root stands in q; empty for a fixed one."""
+        """Indices of the pose of a floating root in q; empty for a fixed one."""
         start = self.q[module.name].start
         return slice(start, start + coordinates.n_root_positions(module))
 
     def root_u(self, module: Module) -> slice:
-        """Where the velocity of a floating root stands in u; empty for a fixed one."""
+        """Indices of the velocity of a floating root in u; empty for a fixed one."""
         start = self.u[module.name].start
         return slice(start, start + coordinates.n_root_velocities(module))
 

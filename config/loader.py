@@ -1,9 +1,9 @@
 """From a preset's name or a file to a checked testbed.
 
-A bed is named `free-flyer` (a preset), `free-flyer/ideal` (one of its variants), `path/to/bed.toml` (a file
+A testbed is named `free-flyer` (a preset), `free-flyer/ideal` (one of its variants), `path/to/bed.toml` (a file
 of the same form) or `path/to/bed.toml/ideal`. A variant is a table `[variants.NAME]` of changes to the rest.
 A module with the key `urdf` gets its bodies from that file here, and one with `like` those of another module, so
-that a testbed is whole wherever it goes.
+that a loaded testbed is self-contained.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from granite.config.robots import fill_modules
 from granite.config.testbed import Testbed
 
 _PRESETS = Path(__file__).parent / "testbeds"
-#: keys of a module that say what is read, and how
+#: keys of a module that determine how its URDF or the other module is read
 _READING = ("urdf", "urdf_motors", "like", "dimension", "base")
 
 
 class _Change(NamedTuple):
-    """A value for a key, and how to begin the complaint about it."""
+    """A value for a key, and the start of an error message about it."""
 
     blame: str
     path: Sequence[str]
@@ -77,7 +77,7 @@ def load(bed: str | Path, overrides: Sequence[str] | Mapping[str, Any] = ()) -> 
     Raises
     ------
     InputError
-        Where there is no such testbed, or something in it is wrong.
+        Where there is no such testbed, or it has an error.
 
     Examples
     --------
@@ -92,7 +92,7 @@ def load(bed: str | Path, overrides: Sequence[str] | Mapping[str, Any] = ()) -> 
     asked = _changes_of_variant(content, variant, variants, bed) if variant is not None else []
     asked += [_change_of_override(override, bed) for override in overrides]
     source = " ".join([f"{bed} with", *(f"--set {override}" for override in overrides)]) if overrides else bed
-    # A change to which robot is read, and how, comes before the changes to what was read.
+    # Changes of the file to read come before changes of its content.
     _apply(content, [change for change in asked if _is_about_reading(change.path)])
     fill_modules(content, path.parent, source)
     _apply(content, [change for change in asked if not _is_about_reading(change.path)])
@@ -117,7 +117,7 @@ def changed(bed: Testbed, changes_by_key: Mapping[str, Any]) -> Testbed:
 
 
 def file_of(bed: str) -> Path:
-    """Where the testbed of that name stands."""
+    """The file of the testbed of that name."""
     return _locate(bed)[0]
 
 
@@ -125,7 +125,7 @@ def from_json(text: str, source: str = "stored configuration", *, looked_up: str
     """The testbed that `to_json` wrote; `source` says in errors where the text is from.
 
     A log is read without the code of a user's own parts: `looked_up` is `parts.BUILT_IN`, or `parts.DEVICES` where the
-    controllers' options do not matter. Other parts are taken as they stand; such a testbed can't be run.
+    controllers' options do not matter. Other parts are kept unchecked; such a testbed can't be run.
     """
     try:
         content = json.loads(text)
@@ -135,12 +135,12 @@ def from_json(text: str, source: str = "stored configuration", *, looked_up: str
 
 
 def to_json(bed: Testbed) -> str:
-    """The whole testbed, as it goes into a log."""
+    """The whole testbed, as recorded in a log."""
     return bed.model_dump_json()
 
 
 def _locate(bed: str) -> tuple[Path, str | None]:
-    """The file of a bed, and the variant asked for."""
+    """The file of a testbed, and the variant."""
     if bed.endswith(".toml"):
         return Path(bed), None
     file, in_file, variant = bed.rpartition(".toml/")
@@ -158,11 +158,11 @@ def _locate(bed: str) -> tuple[Path, str | None]:
 
 
 def _refuse_unknown_name(bed: str, name: str, known: Sequence[str]) -> NoReturn:
-    """What is neither a preset nor a file: the guess first, for the list of all presets is long."""
+    """Neither a preset nor a file: the likely one first, because the list of all presets is long."""
     guess = get_close_matches(name, known, n=1)
     others = f"one of {len(known)}: granite list"
     if Path(f"{bed}.toml").is_file():
-        raise InputError(f"no preset '{name}'", file=bed, expected=f"'{bed}.toml', for there is such a file")
+        raise InputError(f"no preset '{name}'", file=bed, expected=f"'{bed}.toml', because there is such a file")
     if bed.startswith((".", "/", "~")):
         raise InputError("not a preset", file=bed, expected="a path to a file whose name ends in .toml")
     expected = f"'{guess[0]}' (or {others})" if guess else f"a preset ({others}) or a path to a .toml file"
@@ -186,7 +186,7 @@ def _read(path: Path, bed: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except (ValueError, RecursionError) as error:
-        # The parser gives line and column, except for what is still open when the text ends.
+        # The parser gives line and column, except for a bracket that is not closed at the end of the text.
         reason = str(error).replace("end of document", f"line {len(text.splitlines())}, the end")
         _refuse(bed, f"not valid TOML, {reason}")
 
@@ -233,7 +233,7 @@ def _is_about_reading(path: Sequence[str]) -> bool:
 
 
 def plant_of(bed: Testbed) -> Testbed:
-    """The testbed as the plant is: with the changes of `simulation.plant`.
+    """The testbed of the plant: with the changes of `simulation.plant`.
 
     Raises
     ------

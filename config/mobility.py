@@ -1,4 +1,4 @@
-"""Whether every motion of a module moves a mass: where one does not, the mass matrix is singular."""
+"""Check that every motion of a module moves a mass: otherwise the mass matrix is singular."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from granite.config.rotations import Array, about_axis, rotation
 if TYPE_CHECKING:
     from granite.config.modules import Body, Module
 
-#: least eigenvalue of a mass matrix with a diagonal of ones that is not rounding
+#: smallest eigenvalue of a mass matrix scaled to a diagonal of ones that is not a rounding error
 _SINGULAR = 1e-12
 #: of the whole mass: radius of gyration below which a joint moves nothing [m]
 _NOTHING_M = 1e-7
@@ -42,7 +42,7 @@ def massless_motion(module: Module) -> tuple[str, ...]:
 
 
 def is_solid(body: Body) -> bool:
-    """Whether it resists every motion by itself. A flexible link does: its own table sees to that."""
+    """Whether it resists every motion by itself. A flexible link does: its own table checks that."""
     moments = np.linalg.eigvalsh(tensor_of(body.inertia_kg_m2))
     least = moments[-1] if isinstance(body.inertia_kg_m2, float) else moments[0]
     return body.flexible is not None or bool(body.mass_kg > 0 and least > noise(body.mass_kg))
@@ -57,7 +57,7 @@ def _n_base(module: Module) -> int:
 
 
 class _Frame(NamedTuple):
-    """Axes R of a body, and how the velocities move its origin and turn it: v = J_v u, w = J_w u, in world axes."""
+    """Axes R of a body, and the Jacobians of its origin and rotation: v = J_v u, w = J_w u, in world axes."""
 
     R: Array
     J_v: Array

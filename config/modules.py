@@ -32,14 +32,14 @@ Outline = Annotated[
 Modes = Annotated[int, Field(ge=0, le=6)]
 Polynomials = Annotated[tuple[tuple[float, ...], ...], BeforeValidator(_inner_lists_become_tuples)]
 
-#: keys of a flexible link that bending in the plane has no use for, and those that bending in space needs instead
+#: keys of a flexible link that a planar module does not use, and those that a spatial one needs instead
 _SPATIAL_KEYS = ("eiy_n_m2", "eiz_n_m2", "gj_n_m2", "polar_inertia_kg_m", "modes_z", "modes_x")
 
 
 class Flexible(Table):
-    """What makes a body a flexible link: a uniform beam along its x axis from its origin, bent in assumed modes.
+    """A flexible link: a uniform beam along the body's x axis from its origin, deflected in assumed modes.
 
-    All shapes leave the base where it is and unturned, so the body's frame is the beam's base.
+    All shapes have zero deflection and slope at the base, so the body's frame is the beam's base.
     """
 
     length_m: Positive
@@ -52,7 +52,7 @@ class Flexible(Table):
     #: torsional stiffness, and moment of inertia about the beam's own axis per length
     gj_n_m2: Positive | None = None
     polar_inertia_kg_m: NotNegative = 0.0
-    #: how many modes deflect it along y and along z, and how many twist it about x
+    #: number of modes of deflection along y and along z, and of twist about x
     modes_y: Modes
     modes_z: Modes = 0
     modes_x: Modes = 0
@@ -68,7 +68,7 @@ class Flexible(Table):
 
     @property
     def mass_kg(self) -> float:
-        """Of the beam and what sits at its tip."""
+        """Of the beam and the mass at its tip."""
         return self.line_density_kg_m * self.length_m + self.tip_mass_kg
 
     @model_validator(mode="after")
@@ -102,7 +102,7 @@ class Flexible(Table):
         return self
 
     def refuse_other_dimension(self, key: str, planar: bool) -> None:
-        """Raise where a stiffness is missing, or something is given that the dimension has no use for."""
+        """Raise where a stiffness is missing, or a key is given that the dimension does not use."""
         dimension = "planar" if planar else "spatial"
         for unwanted in _SPATIAL_KEYS if planar else ("ei_n_m2",):
             if getattr(self, unwanted):
@@ -116,8 +116,8 @@ class Flexible(Table):
 class Body(Table):
     """A rigid body, or a flexible link with a rigid hub at its base.
 
-    The frame of a body sits at the joint that carries it (root: anywhere), its mass at `com_m`. Places on it are given
-    where they are while it is unbent: those on a flexible link ride on the cross-section at their x, or on the nearest
+    The frame of a body is at the joint that carries it (root: anywhere), its mass at `com_m`. Points on it are given on
+    the undeformed body: those on a flexible link move with the cross-section at their x, or with the nearest
     end. Mass, its centre and inertia are then the hub's, and there is no hub where they are left out.
     """
 
@@ -141,10 +141,10 @@ class Body(Table):
     @field_validator("inertia_kg_m2")
     @classmethod
     def _is_possible(cls, inertia: float | SpatialInertia, info: ValidationInfo) -> float | SpatialInertia:
-        # A mass or a link that was refused itself is not in the data; nothing is said of the inertia.
+        # A mass or a link that was refused itself is not in the data; then the inertia is not checked.
         mass, link = info.data.get("mass_kg", 1.0), info.data.get("flexible", "refused") is not None
         if mass == 0 and not link and np.any(inertia):
-            raise ValueError("expected 0, for the body has no mass")
+            raise ValueError("expected 0, because the body has no mass")
         if fault := fault_of(mass, inertia):
             raise ValueError(fault)
         return inertia
@@ -165,9 +165,9 @@ class Module(Table):
 
     name: Name
     dimension: Literal["planar", "spatial"]
-    #: what the root body stands on: the ground, or nothing
+    #: whether the root body is fixed to the ground or floats
     base: Literal["fixed", "floating"]
-    #: where a fixed base stands: position, then roll, pitch, yaw (R = Rz Ry Rx)
+    #: pose of a fixed base: position, then roll, pitch, yaw (R = Rz Ry Rx)
     placement_m: Vector = (0.0, 0.0)
     placement_rad: tuple[float, float, float] = (0.0, 0.0, 0.0)
     gravity_m_s2: Vector = (0.0, 0.0)
@@ -223,7 +223,7 @@ class Module(Table):
             if body.flexible:
                 key = f"bodies.{body.name}.flexible"
                 body.flexible.refuse_other_dimension(key, planar)
-                # A beam is a line: about its own axis nothing resists turning but its hub or its polar inertia.
+                # A beam is a line: about its own axis it has no inertia but that of its hub or its polar inertia.
                 if not planar and not body.flexible.polar_inertia_kg_m and not np.any(body.inertia_kg_m2):
                     raise ValueError(
                         f"{key}.polar_inertia_kg_m = {body.flexible.polar_inertia_kg_m}: "

@@ -6,7 +6,7 @@ A part is a class, and a testbed names it by `kind`:
     kind = "my_lab.py:SlidingMode"    a class in a Python file; the path is relative to the testbed's file
     kind = "sliding_mode"             an entry point of an installed package, in the group `granite.law` of its family
 
-The other keys of its table are those of the class's `Options`, which stands beside the code that it configures. A part
+The other keys of its table are those of the class's `Options`, beside the code that it configures. A part
 without options may be named by its kind alone: `law = "my_lab.py:SlidingMode"`.
 """
 
@@ -36,22 +36,22 @@ class PartTable(Table):
     kind: str
 
     def columns(self, bed: Any) -> Mapping[str, Mapping[str, float]]:
-        """Numbers by coordinate, by the title of their column: shown beside the coordinates by `granite show`."""
+        """Numbers by coordinate, by the title of their column: `granite show` prints them beside the coordinates."""
         return {}
 
 
 class OpaquePart(PartTable):
-    """The table of a part as it stands in a log: its code is not needed to read it, and may not be at hand."""
+    """The table of a part as recorded in a log: read without its code, which may not be available."""
 
     model_config = ConfigDict(extra="allow")
 
 
 class Family(NamedTuple):
-    """Parts that can stand in for each other."""
+    """Parts that can replace each other."""
 
     module: str
-    registry: str  #: the module's dictionary of kinds, each an object or the place of one as "module:name"
-    verbs: tuple[str, ...]  #: what every part of the family can do
+    registry: str  #: the module's dictionary of kinds, each an object or the path of one as "module:name"
+    verbs: tuple[str, ...]  #: methods of every part of the family
 
 
 FAMILIES = {
@@ -97,7 +97,7 @@ def find(family: str, kind: str) -> Any:
             part = _loaded(part)
     for verb in FAMILIES[family].verbs:
         if not callable(getattr(part, verb, None)):
-            raise InputError(f"no {family}, for it has no method `{verb}`", key="kind", value=kind)
+            raise InputError(f"no {family}, because it has no method `{verb}`", key="kind", value=kind)
     return part
 
 
@@ -114,7 +114,7 @@ def options_of(part: Any) -> type[PartTable]:
         return part
     options = getattr(part, "Options", PartTable)
     if not (isinstance(options, type) and issubclass(options, PartTable)):
-        raise InputError("its `Options` are no table of a part", key="kind", expected="a subclass of PartTable")
+        raise InputError("its `Options` are not a table of a part", key="kind", expected="a subclass of PartTable")
     return options
 
 
@@ -133,7 +133,7 @@ def _validated(family: str) -> WrapValidator:
         if family in USUAL and isinstance(content, dict):
             content = {"kind": USUAL[family], **content}
         if not isinstance(content, dict) or not isinstance(content.get("kind"), str):
-            return handler(content)  # which says what was expected
+            return handler(content)  # raises with the expectation
         if looked_up := (info.context or {}).get("looked_up"):
             return _opaque(family, content, looked_up).model_validate(content, context=info.context)
         return options_of(find(family, content["kind"])).model_validate(content, context=info.context)
@@ -142,7 +142,7 @@ def _validated(family: str) -> WrapValidator:
 
 
 def _opaque(family: str, content: dict[str, Any], looked_up: str) -> type[PartTable]:
-    """The class that reads a part of a log: that of the part if its code may be looked up, else as it stands."""
+    """The class that reads a part of a log: that of the part if its code may be looked up, else an opaque one."""
     kind = content["kind"]
     if family == "device" or looked_up == BUILT_IN:
         module, name, _ = FAMILIES[family]
@@ -182,14 +182,14 @@ def parts_in(table: BaseModel) -> Iterator[PartTable]:
 
 
 def sources(table: BaseModel) -> dict[str, str]:
-    """SHA-256 of every file that a part of a testbed comes from, by path: it goes into the log."""
+    """SHA-256 of every file that a part of a testbed comes from, by path, for the log."""
     kinds = [*(part.kind for part in parts_in(table)), *(contact.kind for contact in getattr(table, "contacts", ()))]
     files = {kind.rpartition(_IN_FILE)[0] + ".py" for kind in kinds if _IN_FILE in kind}
     return {file: fingerprint(file) for file in sorted(files)}
 
 
 def fingerprint(file: str) -> str:
-    """SHA-256 of a file; empty where it is not there."""
+    """SHA-256 of a file; empty where it does not exist."""
     try:
         return hashlib.sha256(Path(file).read_bytes()).hexdigest()
     except OSError:

@@ -1,4 +1,4 @@
-"""Paths that lead nowhere: which part of one is missing."""
+"""Paths that do not exist: which part of one is missing."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from pathlib import Path
 
 
 def missing_part(path: Path) -> str:
-    """What is missing of a path, in words: the first directory that is not there, or the file itself."""
+    """The missing part of a path, as text: the first missing directory, or the file itself."""
     for directory in reversed(path.parents):
         if not directory.is_dir():
-            return f"no directory '{directory}'" + (", for that is a file" if directory.exists() else "")
+            return f"no directory '{directory}'" + (", because that is a file" if directory.exists() else "")
     return f"no such file '{path}'"

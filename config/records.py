@@ -1,9 +1,9 @@
-"""The records that cross the steps of the tick.
+"""The records that pass between the steps of the tick.
 
-Each is immutable and carries the time it speaks of [s since the start of the run]. The arrays in a record belong to it:
-a step that gets one reads, never writes. Sizes follow from the testbed: n_q and n_u coordinates and velocities of the
+Each is immutable and has the time it refers to [s since the start of the run]. The arrays in a record belong to it:
+a step reads them and never writes. Sizes follow from the testbed: n_q and n_u coordinates and velocities of the
 modules that the controller knows, n_t thrusters. Frames, ages and set points stand in the order of `bed.sensors` and
-`bed.actuators`; what they hold is named by `Device.signals`.
+`bed.actuators`; `Device.signals` names their values.
 """
 
 from __future__ import annotations
@@ -16,36 +16,36 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-#: of what a testbed does not have
+#: values of a part that a testbed does not have
 NOTHING: Array = np.zeros(0)
 NOTHING.setflags(write=False)
 
 
-#: the steps of the tick, in turn
+#: the steps of the tick, in order
 STEPS = ("read", "estimate", "decide", "control", "allocate", "guard", "write", "record")
 
 
 class Status(IntEnum):
-    """How a device is, as its frame tells."""
+    """Status of a device, reported by its frame."""
 
     OK = 0
-    NO_FRAME = 1  #: nothing has come yet
+    NO_FRAME = 1  #: no frame has arrived yet
     SILENT = 2  #: the device does not answer
-    REFUSED = 3  #: it answers that it did not do what it was commanded
-    BROKEN = 4  #: it answers that it is broken
+    REFUSED = 3  #: it reports that it did not apply its set point
+    BROKEN = 4  #: it reports that it is broken
 
 
 class Frame(NamedTuple):
-    """What a sensor measured, or an actuator applied."""
+    """One measurement of a sensor, or the applied set point of an actuator."""
 
-    t: float  #: when [s], not when it arrived
+    t: float  #: time of the measurement or application [s], not of its arrival
     number: int  #: frames so far; the same number is the same frame, 0 is none yet
     status: int  #: a code of `Status`
     values: Array
 
 
 class Sample(NamedTuple):
-    """What was measured, and what the actuators applied since the last tick."""
+    """Newest frames of the sensors, and of the actuators since the last tick."""
 
     t: float
     frames: tuple[Frame, ...]  #: of each sensor, the newest
@@ -64,18 +64,18 @@ class State(NamedTuple):
 
 
 class Reference(NamedTuple):
-    """Where the modules should be now, and what actuators beside motors and thrusters should do."""
+    """Desired motion of the modules, and set points of actuators other than motors and thrusters."""
 
     t: float
     q: Array  #: (n_q)
     u: Array  #: (n_u)
     a: Array  #: (n_u)
-    done: bool  #: the behaviour has come to its end
+    done: bool  #: the behaviour is finished
     direct: tuple[Array, ...] = ()  #: set points of `bed.direct_actuators`
 
 
 class Demand(NamedTuple):
-    """What the law asks for."""
+    """Output of the law."""
 
     t: float
     acceleration: Array  #: (n_u)
@@ -84,7 +84,7 @@ class Demand(NamedTuple):
 
 
 class Command(NamedTuple):
-    """What goes out, and the thrust that it will really deliver on average until the next tick."""
+    """Set points of the actuators, held until the next tick (zero-order hold), and the expected mean thrust."""
 
     t: float
     setpoints: tuple[Array, ...]  #: of each actuator
@@ -92,7 +92,7 @@ class Command(NamedTuple):
 
 
 class Truth(NamedTuple):
-    """What the simulated plant really does; all NaN where there is none."""
+    """True state of the simulated plant; all NaN where there is none."""
 
     t: float
     q: Array  #: coordinates of all modules
@@ -103,32 +103,32 @@ class Truth(NamedTuple):
         NOTHING  #: (n_c) each contact: 0 open, 1 closed, 2 closed and slipping, 3 commanded but out of reach
     )
     wrench: Array = NOTHING  #: (n_c d) of each contact, by its first side on its second, in world axes
-    squeeze: Array = NOTHING  #: of each module between contacts: size of the internal force [N, N m/m]
-    caught: Array = NOTHING  #: (n_c) size of the impulses of taking hold so far [N s, N m s]
-    lost: Array = NOTHING  #: (1) energy that taking hold took so far [J]; nothing without contacts
-    audit: Array = NOTHING  #: what `granite.config.audit` names, or nothing
+    squeeze: Array = NOTHING  #: of each module between contacts: norm of the internal force [N, N m/m]
+    caught: Array = NOTHING  #: (n_c) sum of the norms of closing impulses so far [N s, N m s]
+    lost: Array = NOTHING  #: (1) energy lost by closing so far [J]; empty without contacts
+    audit: Array = NOTHING  #: values of `granite.config.audit`, or empty
 
 
 class Verdict(NamedTuple):
-    """The command that may go out, and why it is what it is."""
+    """The command after the guard's check, and its reason."""
 
     t: float
     command: Command
     reason: int  #: a code of `granite.rt.reasons.Reason`
-    subject: int  #: what it is about: its place in `granite.rt.limits.subjects`
-    value: float  #: what was found there; NaN where there is no number
-    limit: float  #: what it was held against; NaN where there is none
+    subject: int  #: of the reason: its index in `granite.rt.limits.subjects`
+    value: float  #: of the subject; NaN where there is no number
+    limit: float  #: that the value broke; NaN where there is none
     stop: bool  #: the run must end now
 
 
 class Timing(NamedTuple):
-    """When a tick ran, how long its steps took, and what went wrong so far."""
+    """Time of a tick, durations of its steps, and rows lost and overruns so far."""
 
     tick: int
     scheduled: float  #: when the tick was due [s since the start of the run]
-    delay: float  #: how much later it began [s]
+    delay: float  #: of its start behind that [s]
     steps: Array  #: (8) duration of each of `STEPS` [s]; that of `record` is of the tick before
-    lost: int  #: rows that found the ring full
+    lost: int  #: rows lost because the ring was full
     overruns: int
 
 

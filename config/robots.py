@@ -1,6 +1,6 @@
 """Modules that a testbed does not write out: read from a URDF file, or like another module.
 
-What a URDF says of limits becomes limits of the guard and motors, where the testbed has none of its own.
+Limits in a URDF become limits of the guard and motors, where the testbed has none of its own.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from granite.config import changes
 from granite.config.errors import InputError, one_of
 from granite.config.urdf import Robot, read_urdf
 
-#: where a module has the limits of its URDF while it is loaded
+#: temporary key of a module for the limits of its URDF while it is loaded
 _LIMITS = "limits of the urdf"
 
 
@@ -40,7 +40,7 @@ def _read_robots(content: dict[str, Any], folder: Path, source: str) -> None:
             module[_LIMITS] = robot["limits"]
             for part, read in (("bodies", robot["bodies"]), ("joints", robot["joints"]), ("points", robot["points"])):
                 own = module.get(part, [])
-                # What is no list stays as it is, to be refused with all else that is wrong.
+                # A value that is not a list is kept, to be refused with all other errors.
                 module[part] = read + own if isinstance(own, list) else own
             if robot["notes"] and isinstance(note := content.get("note", ""), str):
                 content["note"] = f"{note}\n{Path(file).name}: {'; '.join(robot['notes'])}.".lstrip()
@@ -64,7 +64,7 @@ def _read_robot(module: dict[str, Any], key: str, folder: Path, source: str) -> 
 
 
 def _copy_modules(content: dict[str, Any], source: str) -> None:
-    """Give each module that is like one before it everything of that one which it does not have itself."""
+    """Copy to each module with `like` all keys of the earlier module that it does not have itself."""
     modules = content.get("modules")
     known: dict[str, dict[str, Any]] = {}
     for i, module in enumerate(modules if isinstance(modules, list) else []):
@@ -134,5 +134,5 @@ def _add_motors(content: dict[str, Any], limits: dict[str, dict[str, float]]) ->
 
 
 def _values(tables: Any, key: str) -> list[Any]:
-    """What the tables of a list have under a key."""
+    """The values of a key in the tables of a list."""
     return [table.get(key) for table in tables if isinstance(table, dict)] if isinstance(tables, list) else []

@@ -26,8 +26,8 @@ def rotation(rpy: Triple) -> Array:
 def angles(R: Array) -> Triple:
     """Roll, pitch, yaw of a rotation.
 
-    Roll is what is left when yaw is taken away, so that R comes back to the last digits even where the pitch is a
-    quarter turn and roll and yaw are not known one by one.
+    Roll is computed after removing yaw, so that R is reproduced to the last digits even where the pitch is a
+    quarter turn and roll and yaw are not unique.
     """
     yaw = math.atan2(R[1, 0], R[0, 0])
     c, s = math.cos(yaw), math.sin(yaw)

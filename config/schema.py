@@ -1,8 +1,8 @@
 """The JSON Schema of a testbed's file, for editors: all tables, and every kind of part with its options.
 
-It says what a TOML file may hold, and so a little more than the tables themselves: a module may name a URDF or another
+It describes a TOML file, which allows a little more than the tables themselves: a module may name a URDF or another
 module, a part may be named by its kind alone, there are variants, and there is no null. Draft 7, which editors of TOML
-know. What takes more than one key to check is left to the loader.
+know. Conditions on more than one key are checked by the loader.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def _contact(contact: Schema) -> Schema:
 
 
 def _as_in_a_file(schema: Schema) -> None:
-    """What a file may have that the loader resolves, and what it may leave out."""
+    """Keys of a file that the loader resolves, and keys that it may leave out."""
     definitions = schema["definitions"]
     schema["properties"]["variants"] = {
         "description": "changes to the rest of the file, by the name of the variant",
@@ -121,7 +121,7 @@ def _as_in_a_file(schema: Schema) -> None:
     devices = schema["properties"]["devices"]
     pattern = next(iter(devices.pop("patternProperties")))
     devices["propertyNames"] = {"pattern": pattern}
-    # A device that names no kind is of the kind that it is called.
+    # The kind of a device is its name, where none is given.
     devices["properties"] = {}
     for kind in registry("device"):
         named = definitions[f"device_{kind}"]
@@ -132,7 +132,7 @@ def _as_in_a_file(schema: Schema) -> None:
 
 
 def _tidied(node: Any, key: str = "") -> Any:
-    """Without null, which TOML has not; parts as their families; tuples and references as draft 7 has them."""
+    """Without null, which TOML does not have; parts as their families; tuples and references as draft 7 has them."""
     if isinstance(node, list):
         return [_tidied(inner, key) for inner in node if inner != {"type": "null"}]
     if not isinstance(node, dict):
@@ -143,7 +143,7 @@ def _tidied(node: Any, key: str = "") -> Any:
         if name != "default" or inner is not None
     }
     if str(found.get("$ref", "")).endswith("PartTable"):
-        found["$ref"] = f"{_REF}{key}"  # the field of a part is called as its family
+        found["$ref"] = f"{_REF}{key}"  # the field of a part has the name of its family
     if "prefixItems" in found:
         found["items"] = found.pop("prefixItems")
     if len(found.get("anyOf", ())) == 1:

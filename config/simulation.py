@@ -46,15 +46,15 @@ class Simulation(Table):
     """The plant behind the simulated devices."""
 
     physics_step_s: Positive = 0.001
-    #: by coordinate key; what is not named starts at zero
+    #: by coordinate key; others start at zero
     initial: dict[str, float] = Field(default_factory=dict)
     #: where the start does not fit the contacts that are closed: move it to the nearest pose that does, or refuse it
     fit_start: bool = False
     constraint_stabilisation: ConstraintStabilisation = ConstraintStabilisation()
-    #: record energy, momentum, gaps and condition, and say in the summary whether they held
+    #: record energy, momentum, gaps and condition, and check them against their limits in the summary
     audit: bool = False
     table: GraniteTable = GraniteTable()
-    #: what the plant differs in from what the controllers believe: changes of keys of the testbed, as in a variant
+    #: differences of the plant from the controllers' model: changes of keys of the testbed, as in a variant
     plant: dict[str, Any] = Field(default_factory=dict)
-    #: what happens at given times
+    #: timed events
     events: tuple[EventTable, ...] = ()

@@ -31,11 +31,11 @@ Kind = TypeVar("Kind", bound=Device)
 
 
 class LoopTable(Table):
-    """The fixed-rate loop and what it asks of the operating system."""
+    """The fixed-rate loop and its requests to the operating system."""
 
     period_s: Positive = 0.005
     duration_s: Positive
-    #: after a late tick: drop the missed ones, run them at once, or end the run safely
+    #: after an overrun: drop the missed ticks, run them at once, or end the run safely
     overrun: Literal["skip", "catch_up", "stop"] = "skip"
     #: SCHED_FIFO priority, 0 for none
     priority: Annotated[int, Field(ge=0, le=99)] = 80
@@ -61,19 +61,19 @@ class Recording(Table):
 
 
 class Testbed(Table):
-    """What a testbed is. The whole of it goes into every log."""
+    """The whole configuration of a testbed, recorded in every log."""
 
     name: str
     title: str
-    #: what it is for: a platform to fly, an example to learn from, or a published system to check the model against
+    #: purpose: a known platform, an example, or a published system for validation
     use: Literal["platform", "example", "validation"] = "example"
-    #: where it is from, and which of its numbers are ours
+    #: sources of its numbers, and which are ours
     note: str = ""
     seed: Annotated[int, Field(ge=0)] = 1
     loop: LoopTable
     modules: tuple[Module, ...] = Field(min_length=1)
     contacts: tuple[Contact, ...] = ()
-    #: by name; a device that names no kind is of the kind that it is called
+    #: by name; the kind of a device is its name, where none is given
     devices: dict[Name, DevicePart] = Field(default_factory=dict)
     #: none: torques over time, or free motion
     controller: Controller | None = None
@@ -83,17 +83,17 @@ class Testbed(Table):
     recording: Recording = Recording()
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
-        """A copy with other values; what was found out about the old ones is not taken along."""
+        """A copy with other values; cached properties are not copied."""
         copied = super().model_copy(update=update, deep=deep)
         for name in vars(copied).keys() - type(self).model_fields.keys():
             del copied.__dict__[name]
         return copied
 
-    # What it has
+    # Content
 
     @cached_property
     def layout(self) -> Layout:
-        """Where the coordinates of each module stand among those of all."""
+        """Indices of the coordinates of each module among those of all."""
         return Layout(self.modules, len(self.modules) > 1)
 
     @cached_property
@@ -196,12 +196,12 @@ class Testbed(Table):
 
     @property
     def is_opaque(self) -> bool:
-        """Whether it is from a log and has parts whose code is not looked at: it was checked before its run."""
+        """Whether it is from a log and has parts whose code is not loaded: it was checked before its run."""
         return any(isinstance(part, OpaquePart | OpaqueBehaviour) for part in parts_in(self))
 
     @cached_property
     def fingerprint(self) -> str:
-        """Hash of everything that its compiled functions follow from: not of titles, seeds and durations."""
+        """Hash of everything that its compiled functions depend on: not of titles, seeds and durations."""
         left_out = {"name", "title", "note", "seed", "recording", "loop"}
         content = [self.model_dump_json(exclude=left_out), str(self.loop.period_s), json.dumps(sources(self))]
         return hashlib.sha256("\0".join(content).encode()).hexdigest()
@@ -233,7 +233,7 @@ class Testbed(Table):
 
     @property
     def squeezed(self) -> tuple[str, ...]:
-        """Modules that others hold at several places, whose forces may work against each other."""
+        """Modules with contacts at several points, which may have an internal force."""
         sides = [{contact.first.module, contact.second.module} for contact in self.contacts]
         held = [name for both in sides if len(both) > 1 for name in both]
         return tuple(module.name for module in self.modules if held.count(module.name) > 1)
@@ -249,13 +249,13 @@ class Testbed(Table):
     @model_validator(mode="before")
     @classmethod
     def _devices_have_a_kind(cls, content: Any) -> Any:
-        """A device that names no kind is of the kind that it is called; grips are there where contacts are switched."""
+        """The kind of a device is its name, where none is given; grips are added where contacts are switched."""
         if not isinstance(content, dict) or not isinstance(content.get("devices", {}), dict):
             return content
         devices = {
             name: {"kind": name, **table} if isinstance(table, dict) else table
             for name, table in content.get("devices", {}).items()
-            if table is not None  # taken away by an override
+            if table is not None  # removed by an override
         }
         behaviour = content.get("behaviour")
         holds = behaviour.get("holds") if isinstance(behaviour, dict) else getattr(behaviour, "holds", None)
@@ -270,7 +270,7 @@ class Testbed(Table):
         for module in self.modules:
             if not coordinates.velocities(module):
                 raise InputError(
-                    "nothing of the module can move",
+                    "no part of the module can move",
                     key=f"modules.{module.name}.base", value="fixed", expected="'floating' or a joint",
                 )  # fmt: skip
         first, *others = self.modules
@@ -322,7 +322,7 @@ class Testbed(Table):
                     raise refusal.within(f"devices.{name}") from None
             else:
                 key, expected = f"devices.{name}.kind", "a subclass of Device"
-                raise InputError("no table of a device", key=key, value=device.kind, expected=expected)
+                raise InputError("not a table of a device", key=key, value=device.kind, expected=expected)
         refuse_twice("devices", "a motor on joint", [motor.joint for motor in self.motors])
         for name in self.safety.age_s:
             if name not in self.sensors:
@@ -359,7 +359,7 @@ class Testbed(Table):
                     raise _not_controlled(f"devices.{name}.units.{i}.joint", motor.joint, self.known.joints)
         if self.torques:
             given = f"given for {', '.join(self.torques)}"
-            raise InputError(given, key="behaviour.torques", expected="none beside a controller, which decides")
+            raise InputError(given, key="behaviour.torques", expected="none beside a controller")
         law = self.controller.law
         check = getattr(find("law", law.kind), "check", None)
         if check is not None:
@@ -370,14 +370,14 @@ class Testbed(Table):
         return self
 
     def _without_a_controller(self) -> Testbed:
-        """Refuse what only a controller could use."""
+        """Refuse keys that need a controller."""
         for key, given in (
             ("devices.thrusters", self.thrusters),
             ("behaviour.waypoints", getattr(self.behaviour, "waypoints", ())),
             ("safety.joints", self.safety.joints),
         ):
             if given:
-                raise InputError.missing("controller", f"a table, for {key} needs one")
+                raise InputError.missing("controller", f"a table, because {key} needs one")
         driven = [motor.joint for motor in self.motors]
         for joint in self.torques:
             if joint not in driven:

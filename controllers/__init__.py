@@ -1,1 +1,1 @@
-"""Estimation, behaviours, laws, distribution, thrusters and trajectories: pure, time is an argument."""
+"""Estimation, behaviours, laws, distribution, thrusters and trajectories; no I/O, time is an argument."""

@@ -33,12 +33,12 @@ class ControlModel:
     Parameters
     ----------
     bed
-        The testbed as the controller believes it to be.
+        The testbed as the controller knows it.
 
     Attributes
     ----------
     layout
-        Where the coordinates of each module stand in q and u.
+        Indices of the coordinates of each module in q and u.
     driven
         Of each motor, the index of its joint in u.
     closed
@@ -63,7 +63,7 @@ class ControlModel:
         self.active = sorted({*self.driven, *roots})
         self.passive = [i for i in range(self.n) if i not in self.active]
 
-    # In symbols, where they are asked for: a model that is compiled already needs none of it.
+    # Symbolic expressions, made at first use: a model in the cache needs none of them.
 
     @cached_property
     def _trees(self) -> dict[str, Tree]:
@@ -144,7 +144,7 @@ class ControlModel:
         return ca.Function("acceleration", given, [joined.accelerate(*given[:2], acting(*given))[0]])
 
     def complete(self, acceleration: ca.SX, force: ca.SX) -> ca.SX:
-        """The acceleration with its passive part as the active part and this force on the passive one make it.
+        """The acceleration with its passive part computed from the active part and the force on the passive velocities.
 
         M_pp a_p = F_p - h_p - M_pa a_a
         """
@@ -179,7 +179,7 @@ class ControlModel:
         return ca.vertcat(ca.SX(0, 1), *own)
 
     def wrench_slice(self, module: Module) -> slice:
-        """Where the wrench on the root of a module stands among these."""
+        """Indices of the wrench on the root of a module among these."""
         size, at = 3 if module.dimension == "planar" else 6, 0
         for other in self.floating:
             if other.name == module.name:
@@ -189,7 +189,7 @@ class ControlModel:
 
     @cached_property
     def available(self) -> Array:
-        """The thrust of each thruster when its valve is open [N], as the controller believes."""
+        """The thrust of each thruster when its valve is open [N], by its data sheet."""
         parts = [available_thrust(device) for device in self.bed.devices_of(Thrusters).values()]
         return np.concatenate([np.zeros(0), *parts])
 

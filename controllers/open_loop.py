@@ -11,7 +11,7 @@ from granite.controllers.behaviours.holds import Holds
 
 
 class NoEstimate:
-    """Of a testbed without a controller nothing is estimated, and no sensor has to be waited for."""
+    """Without a controller nothing is estimated, and no sensor is waited for."""
 
     def estimate(self, sample: Sample) -> State:
         """An empty state."""
@@ -46,7 +46,7 @@ class TorqueProfiles:
         self._direct = list(bed.direct_actuators)
 
     def allocate(self, state: State, reference: Reference, demand: Demand) -> Command:
-        """The torque of the middle of the period: held until the next tick, it does the same work to second order."""
+        """The torque at the middle of the period: under zero-order hold it does the same work to second order."""
         middle = state.t + self._half
         setpoints: list[Array] = []
         for name, device in self._bed.actuators.items():

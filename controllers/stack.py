@@ -1,4 +1,8 @@
-"""The controllers of a testbed, wired: what stands between a sample and a command."""
+"""The controllers of a testbed: the steps of the tick from a sample to a command.
+
+Each contract is one method. It is called once in each tick, does not block and reads no clock; time is in the records.
+Equal inputs give equal outputs, bit for bit.
+"""
 
 from __future__ import annotations
 
@@ -14,27 +18,31 @@ from granite.controllers.open_loop import HoldsOnly, NoDemand, NoEstimate, Torqu
 
 
 class Estimates(Protocol):
-    """What was measured becomes a state."""
+    """The contract of an estimator."""
 
-    def estimate(self, sample: Sample) -> State: ...  # noqa: D102
+    def estimate(self, sample: Sample) -> State:
+        """The estimate at the time of the sample; `ready` once it has everything that it needs."""
 
 
 class Decides(Protocol):
-    """A state becomes a reference."""
+    """The contract of a behaviour."""
 
-    def decide(self, state: State) -> Reference: ...  # noqa: D102
+    def decide(self, state: State) -> Reference:
+        """The reference at the time of the state, and the set points of grips."""
 
 
 class Controls(Protocol):
-    """State and reference become a demand."""
+    """The contract of a control law."""
 
-    def control(self, state: State, reference: Reference) -> Demand: ...  # noqa: D102
+    def control(self, state: State, reference: Reference) -> Demand:
+        """Demanded accelerations, the generalised force for them, and its part on each floating root."""
 
 
 class Allocates(Protocol):
-    """A demand becomes a command."""
+    """The contract of the allocation."""
 
-    def allocate(self, state: State, reference: Reference, demand: Demand) -> Command: ...  # noqa: D102
+    def allocate(self, state: State, reference: Reference, demand: Demand) -> Command:
+        """A set point for each actuator, and the thrust expected until the next tick."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +56,12 @@ class Stack:
 
 
 def build_stack(bed: Testbed) -> Stack:
-    """Fresh controllers in their starting state, everything compiled.
+    """Build the controllers of a testbed, compiled and in their initial state.
+
+    Parameters
+    ----------
+    bed
+        The testbed; without a controller it gets the steps of `open_loop`.
 
     Raises
     ------

@@ -1,9 +1,10 @@
-"""What every device driver does, real or simulated: few verbs, time passed in, errors inside the loop as values.
+"""The contract of a device driver, real or simulated: few methods, time as an argument, errors in the loop as values.
 
-`open` and `close` stand outside the loop and may raise. `read`, `write` and `stop` run inside it: they never block,
-never raise for what a device does, and never read a clock. A sensor that has nothing new returns its last frame again,
-with the same number. An actuator returns a frame of what it applied; one that is silent or refuses says so by the
-frame's status, and the guard ends the run.
+`open` and `close` are called outside the loop and may raise. `read`, `write` and `stop` run inside it: they never
+block, never raise for an error of the device, and never read a clock. A sensor without a new measurement returns its
+last frame again, with the same number. An actuator returns a frame with the applied values; if it is silent or
+refuses, the frame's status says so, and the guard ends the run. A real actuator needs a watchdog that stops it when the
+host is silent.
 """
 
 from __future__ import annotations
@@ -17,26 +18,50 @@ class Sensor(Protocol):
     """A device that measures."""
 
     def open(self) -> None:
-        """Take hold of the device; raise if it is not there."""
+        """Open the device; raise if that fails."""
 
     def read(self, t: float) -> Frame:
-        """The newest frame that has arrived by time t."""
+        """The newest frame that has arrived by time t.
+
+        Parameters
+        ----------
+        t
+            Time of the tick [s since the start of the run].
+
+        Returns
+        -------
+        Frame
+            With the time of the measurement, not of its arrival; number 0 before the first one.
+        """
 
     def close(self) -> None:
-        """Let go of the device."""
+        """Close the device."""
 
 
 class Actuator(Protocol):
     """A device that acts."""
 
     def open(self) -> None:
-        """Take hold of the device; raise if it is not there."""
+        """Open the device; raise if that fails."""
 
     def write(self, t: float, setpoint: Array) -> Frame:
-        """Send the set point; return what was really applied."""
+        """Send the set point, which the device holds until the next one (zero-order hold).
+
+        Parameters
+        ----------
+        t
+            Time of the tick [s since the start of the run].
+        setpoint
+            One value for each signal of the device, in its units.
+
+        Returns
+        -------
+        Frame
+            The applied values, which may differ from the set point.
+        """
 
     def stop(self, t: float) -> None:
         """Go to the safe state at once: motors at zero, valves closed, grips as they are. Must work in every state."""
 
     def close(self) -> None:
-        """Let go of the device."""
+        """Close the device."""

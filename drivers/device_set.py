@@ -1,4 +1,4 @@
-"""All devices of a testbed behind two verbs: read gives a `Sample`, write takes a `Command`."""
+"""All devices of a testbed behind two methods: read returns a `Sample`, write takes a `Command`."""
 
 from __future__ import annotations
 
@@ -37,19 +37,19 @@ class DeviceSet:
         self._writes = [(actuator.write, (self._sizes[name],)) for name, actuator in self._actuators.items()]
 
     def open(self) -> None:
-        """Take hold of every device; if one fails, let go of those already held."""
+        """Open every device; if one fails, close those already open."""
         held: list[Sensor | Actuator] = []
         try:
             for device in self._all():
                 device.open()
                 held.append(device)
         except BaseException:
-            with contextlib.suppress(Exception):  # why one can't be opened matters more
+            with contextlib.suppress(Exception):  # the error of the one that failed to open is raised
                 _each(device.close for device in reversed(held))
             raise
 
     def read(self, t: float) -> Sample:
-        """What was measured by time t, and what the actuators applied since the last tick."""
+        """Newest frames of the sensors by time t, and those of the actuators since the last tick."""
         frames: list[Frame] = []
         for read, shape in self._reads:
             frame = read(t)
@@ -60,7 +60,7 @@ class DeviceSet:
         return Sample(t, tuple(frames), self._applied)
 
     def write(self, t: float, command: Command) -> tuple[Frame, ...]:
-        """Send the command; what was applied comes back, and again with the next sample."""
+        """Send the command; returns the applied frames, which are in the next sample too."""
         frames: list[Frame] = []
         for (write, shape), setpoint in zip(self._writes, command.setpoints, strict=True):
             frame = write(t, setpoint)
@@ -76,25 +76,25 @@ class DeviceSet:
         _each(partial(actuator.stop, t) for actuator in self._actuators.values())
 
     def close(self) -> None:
-        """Let go of every device, even if another one fails."""
+        """Close every device, even if another one fails."""
         _each(device.close for device in self._all())
 
     def _all(self) -> list[Sensor | Actuator]:
         return [*self._sensors.values(), *self._actuators.values()]
 
     def _refuse(self, name: str, values: Array) -> NoReturn:
-        """Rows are made of the bytes of these arrays: other types or sizes would shift what follows."""
+        """Rows are made of the bytes of these arrays: other types or sizes would shift all later values."""
         given = f"{values.dtype} of shape {values.shape}"
         raise TypeError(f"device '{name}' gave {given}, expected float64 of shape ({self._sizes[name]},)")
 
 
 def _each(calls: Iterable[Callable[[], None]]) -> None:
-    """Make every call, whatever another one raises; the first that was raised is raised at the end."""
+    """Make every call, whatever another one raises; the first exception is raised at the end."""
     failure: BaseException | None = None
     for call in calls:
         try:
             call()
-        except BaseException as error:  # a broken device must not keep the next one held or running
+        except BaseException as error:  # a broken device must not leave the next one open or running
             failure = failure or error
     if failure is not None:
         raise failure

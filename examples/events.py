@@ -1,4 +1,4 @@
-"""What goes wrong: a plant that differs from the model, a push, a dead thruster that nobody reports, a blind camera."""
+"""Faults: a plant that differs from the model, a push, a failed thruster that no frame reports, a vision drop-out."""
 
 import granite
 

@@ -1,4 +1,4 @@
-"""A behaviour of your own: the base goes around a circle while its heading and its arm stay."""
+"""A behaviour of your own: the base moves along a circle while its heading and its arm stay."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ import granite
 
 
 class Circle:
-    """Begins where the robot is when the state becomes ready, and speeds up smoothly."""
+    """Starts at the pose of the robot when the state becomes ready, and accelerates smoothly."""
 
     class Options(granite.Behaviour):
         radius_m: float = 0.3

@@ -14,7 +14,7 @@ import granite
 
 
 class SocketMotors:
-    """Sends torques as doubles, and gets back what the board applied. It never blocks: a late answer is the old one."""
+    """Sends torques as doubles, and receives the applied ones. It never blocks: no answer repeats the last one."""
 
     class Options(granite.PartTable):
         port: int
@@ -33,7 +33,7 @@ class SocketMotors:
             self.applied = np.frombuffer(self.socket.recv(4096)[-8 * self.n :])
             self.answered = t
         except BlockingIOError:
-            pass  # the answer is on its way
+            pass  # no answer yet
         silent = t - self.answered > 0.02
         self.number += 1
         status = granite.Status.SILENT if silent else granite.Status.OK
@@ -47,9 +47,9 @@ class SocketMotors:
 
 
 def board(server: socket.socket, received: list[bytes]) -> None:
-    """The other end: limits each torque to 0.5 N m and says what it applied."""
+    """The other end: limits each torque to 0.5 N m and answers with the applied one."""
     connection, _ = server.accept()
-    with contextlib.suppress(ConnectionError):  # the driver has let go
+    with contextlib.suppress(ConnectionError):  # the driver has closed the connection
         while data := connection.recv(4096):
             received.append(data)
             torques = struct.unpack(f"{len(data) // 8}d", data)

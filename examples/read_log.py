@@ -1,4 +1,4 @@
-"""Record a run, read the log back, replay it, and hand it to pandas."""
+"""Record a run, read the log back, replay it, and convert it to pandas."""
 
 import granite
 

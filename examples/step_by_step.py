@@ -1,4 +1,4 @@
-"""Step by step: `reset` and `step` over the same tick, with commands of one's own, and a push in mid-run."""
+"""Step by step: `reset` and `step` over the same tick, with set points of the caller, and a push during the run."""
 
 import numpy as np
 

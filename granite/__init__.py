@@ -1,7 +1,7 @@
 """Granite: real-time hardware-in-the-loop control of air-bearing robots.
 
-The public API. What is listed in `__all__` stays; everything else may move. Names are imported when they are first
-used, so that `import granite` is quick.
+The public API: names in `__all__` are stable, everything else may change. Names are imported when they are first
+used, so that `import granite` is fast.
 
 >>> import granite
 >>> bed = granite.load("free-flyer", {"loop.duration_s": 1.0})

@@ -31,11 +31,11 @@ def simulate(
     log
         The MCAP file to record into; None: keep the rows in memory, in virtual time.
     realtime
-        Keep pace with the clock on the wall.
+        Keep pace with wall-clock time.
     overwrite
         Replace the file if it exists.
     changes
-        What was changed, in words: it goes into the log.
+        Changes of the testbed, as text for the log's metadata.
 
     Returns
     -------
@@ -51,20 +51,40 @@ def simulate(
     if log is None and not realtime:
         return runs.simulate_in_memory(whole)
     if log is None:
-        raise InputError.missing("log", "a file, for a run in real time is recorded by another process")
+        raise InputError.missing("log", "a file, because a run in real time is recorded by another process")
     runs.simulate(whole, Path(log), realtime=realtime, overwrite=overwrite, changes=changes)
     return read_log(log)
 
 
 def metrics(log: Log) -> Metrics:
-    """What a run amounted to: tracking errors, propellant, torques, contacts; the same for every way of running."""
+    """Metrics of a run: tracking errors, propellant, torques, contacts; the same from a file and from memory."""
     summary = Summary(log.bed, log.channels)
     summary.update(log.rows)
     return summary.result()
 
 
 def plot(log: Log | Path | str, path: Path | str, *, overwrite: bool = False) -> Path:
-    """Draw a run into a file whose suffix says how: .png, .svg or .pdf."""
+    """Plot a run into a file.
+
+    Parameters
+    ----------
+    log
+        A log, or its file.
+    path
+        The plot; its suffix is the format: .png, .svg or .pdf.
+    overwrite
+        Replace the file if it exists.
+
+    Returns
+    -------
+    Path
+        The plot.
+
+    Raises
+    ------
+    InputError
+        Where the log can't be read or the plot can't be written.
+    """
     from granite.rt.plots import plot_log
 
     plot_log(log if isinstance(log, Log) else read_log(log), Path(path), overwrite=overwrite)

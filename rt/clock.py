@@ -1,4 +1,4 @@
-"""Two clocks with one contract: virtual time, which is where it is told to be, and real time with absolute deadlines.
+"""Two clocks with one contract: virtual time, which jumps to each deadline, and real time with absolute deadlines.
 
 Times are seconds since `start`. Only the loop holds a clock.
 """
@@ -12,7 +12,7 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """What the loop asks of time."""
+    """The loop's source of time."""
 
     def start(self) -> None:
         """Now is zero."""
@@ -25,7 +25,7 @@ class Clock(Protocol):
 
 
 class VirtualClock:
-    """Time that costs nothing: every deadline is met exactly, as fast as the machine goes."""
+    """Simulated time: every deadline is met exactly, as fast as the machine runs."""
 
     def __init__(self) -> None:
         self._now = 0.0
@@ -53,7 +53,7 @@ _LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 class RealClock:
-    """The monotonic clock. Sleeps to an absolute deadline, so that no error adds up, and may spin the last stretch."""
+    """The monotonic clock. Sleeps to an absolute deadline, so that no error accumulates; may busy-wait the end."""
 
     def __init__(self, spin: float = 0.0) -> None:
         self._spin_ns = round(spin * 1e9)
@@ -67,7 +67,7 @@ class RealClock:
         self._zero_ns = time.monotonic_ns()
 
     def wait_until(self, deadline: float) -> float:
-        """Sleep to the deadline; a signal's handler runs and the sleep goes on."""
+        """Sleep to the deadline; a signal's handler runs and the sleep continues."""
         deadline_ns = self._zero_ns + round(deadline * 1e9)
         wake_ns = deadline_ns - self._spin_ns
         if time.monotonic_ns() < wake_ns:

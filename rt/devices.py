@@ -45,5 +45,5 @@ def build_devices(bed: Testbed, simulate: Collection[str] | None = None) -> tupl
 def _driver(bed: Testbed, name: str, device: Device) -> Any:
     """The driver of a real device: `Driver(options, name, bed)`."""
     if device.driver is None:
-        raise InputError.missing(f"devices.{name}.driver", "the driver of the real device, or that it is simulated")
+        raise InputError.missing(f"devices.{name}.driver", "the driver of the real device, or its name in `simulate`")
     return build("driver", device.driver, name, bed)

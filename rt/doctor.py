@@ -1,6 +1,6 @@
-"""What this machine allows, and what to do about what it does not: compiler, priority, memory, timer, ports, space.
+"""Checks of this machine, with advice: compiler, priority, memory lock, timer, serial ports, disk space.
 
-The system is asked for exactly what the loop asks for, by the same code, and everything is given back at once.
+Each check requests from the operating system what the loop requests, by the same code, and releases it at once.
 """
 
 from __future__ import annotations
@@ -25,30 +25,30 @@ from granite.rt.realtime import LATENCY_FILE, real_time
 
 Status = Literal["ok", "limited", "missing"]
 
-#: of the loop, for trying out; nothing is asked for unless a check does
+#: a loop that requests nothing from the system; each check adds its own request
 _ASK_NOTHING = LoopTable(
     period_s=1e-3, duration_s=0.5, priority=0, lock_memory=False, hold_cpu_awake=False, freeze_garbage=False
 )
 _PRIORITY = 80
-#: a compiler that takes longer for an empty function is of no use, and neither is a doctor [s]
+#: time limit of each program that is called [s]
 _PATIENCE = 1.0
-#: wake-ups later than this at the 99th percentile eat a tenth of a period at 1 kHz [s]
+#: wake-ups later than this at the 99th percentile take a tenth of a period at 1 kHz [s]
 _LATE = 100e-6
 _CAP_IPC_LOCK = 14  #: bit of the capability that lifts the limit on locked memory
 _DISK_BYTES = 1e9
 
 
 class Finding(NamedTuple):
-    """One thing about this machine."""
+    """Result of one check."""
 
     name: str
     status: Status
     found: str
-    advice: str  #: what to do about it; empty if nothing need be done
+    advice: str  #: empty if nothing need be done
 
 
 def examine() -> list[Finding]:
-    """Everything that matters to a run, in a second or two; it changes nothing and never raises."""
+    """All checks, in a second or two; nothing is changed and nothing is raised."""
     return [
         _safely("python", _python),
         _safely("compiler", _compiler),
@@ -65,16 +65,16 @@ def examine() -> list[Finding]:
     ]
 
 
-#: status, what was found, advice
+#: status, finding, advice
 _Answer = tuple[Status, str, str]
 
 
 def _safely(name: str, check: Callable[[], _Answer]) -> Finding:
     try:
         return Finding(name, *check())
-    except Exception as error:  # a machine may be strange in ways no one thought of: that is a finding too
+    except Exception as error:  # an unexpected failure of a check is a finding too
         found = f"could not be examined: {type(error).__name__}: {error}"
-        return Finding(name, "limited", found, "Look into this by hand: the check itself failed.")
+        return Finding(name, "limited", found, "The check itself failed: examine this by hand.")
 
 
 def _python() -> _Answer:
@@ -178,7 +178,7 @@ def _processors() -> _Answer:
         )
     if not isolated:
         last = usable[-1]
-        advice = f"Boot with isolcpus={last} nohz_full={last} and set loop.cpu={last}, to keep others off the loop."
+        advice = f"Boot with isolcpus={last} nohz_full={last} and set loop.cpu={last}: no other process on that core."
         return "limited", f"{found}, none is isolated", advice
     return "ok", f"{found}, isolated: {isolated} (set loop.cpu to one of them)", ""
 
@@ -206,13 +206,13 @@ def _timer() -> _Answer:
     if np.percentile(best, 99) <= _LATE:
         return "ok", found, ""
     if len(in_force) < len(words):
-        return "limited", found, "Follow the advice for priority and cpu latency first: they are for this."
-    advice = "Quieten the machine (load, power saving, the host of a virtual machine), and set loop.spin_s = 0.0002."
+        return "limited", found, "Follow the advice for priority and cpu latency first: they shorten these delays."
+    advice = "Reduce load and power saving (also on the host of a virtual machine), and set loop.spin_s = 0.0002."
     return "limited", found, advice
 
 
 def _wake_ups(n: int = 500, period: float = 1e-3) -> Array:
-    """How late the clock came back from each of n deadlines [s]."""
+    """Wake-up delay after each of n deadlines [s]."""
     clock = RealClock()
     clock.start()
     return np.array([clock.wait_until(i * period) for i in range(1, n + 1)])
@@ -225,7 +225,7 @@ def _percentiles(delays: Array) -> str:
 def _cyclictest() -> _Answer:
     path = shutil.which("cyclictest")
     if path is None:
-        return "missing", "not installed", "Install it to judge the kernel by itself (apt install rt-tests)."
+        return "missing", "not installed", "Install it to measure the kernel alone (apt install rt-tests)."
     return "ok", path, ""
 
 
@@ -242,7 +242,7 @@ def _serial_ports() -> _Answer:
     closed = [port.device for port in ports if not os.access(port.device, os.R_OK | os.W_OK)]
     if closed:
         advice = "Add yourself to the group dialout (sudo usermod -aG dialout $USER) and log in again."
-        return "limited", f"{found}; not yours to open: {', '.join(closed)}", advice
+        return "limited", f"{found}; no permission to open: {', '.join(closed)}", advice
     return "ok", found, ""
 
 
@@ -255,10 +255,10 @@ def _space(place: Path, wanted: float) -> _Answer:
         return (
             "limited",
             f"{found}, but it can't be written",
-            "Write elsewhere, or allow yourself to write there.",
+            "Write elsewhere, or get write permission there.",
         )
     if free < wanted:
-        return "limited", found, f"Make room: expected at least {_amount(wanted)}."
+        return "limited", found, f"Free some space: expected at least {_amount(wanted)}."
     return "ok", found, ""
 
 

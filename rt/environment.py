@@ -1,4 +1,4 @@
-"""A run step by step: the same tick, driven from outside, with commands of one's own where they are wanted."""
+"""A run step by step: the same tick, called from outside, with set points of the caller where given."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from granite.rt.run import Run
 
 
 class Environment:
-    """A simulated testbed that goes on by one tick for each call of `step`.
+    """A simulated testbed that advances by one tick for each call of `step`.
 
     Parameters
     ----------
@@ -44,7 +44,13 @@ class Environment:
         self.reset()
 
     def reset(self, seed: int | None = None) -> Tick:
-        """Begin again, with another seed if one is given; the records of the first tick."""
+        """Start again, with another seed if one is given.
+
+        Returns
+        -------
+        Tick
+            The records of the first tick.
+        """
         if seed is not None:
             self.bed = changed(self.bed, {"seed": seed})
         self.run = Run(self.bed)
@@ -89,13 +95,28 @@ class Environment:
         return self.run.channels.read(np.frombuffer(self._last.row))
 
     def push(self, body: str, force_n: Sequence[float] = (0.0, 0.0), moment_n_m: float = 0.0) -> None:
-        """Push a body from now on, until the next call: a force at its mass centre in world axes, a moment about z."""
+        """Apply a wrench to a body from now on, until the next call.
+
+        Parameters
+        ----------
+        body
+            One of `pushable`.
+        force_n
+            Force at the mass centre, in world axes [N].
+        moment_n_m
+            Moment about z [N m].
+
+        Raises
+        ------
+        InputError
+            Where the body is not pushable.
+        """
         assert self.run.lab is not None
         self.run.lab.push(body, force_n, moment_n_m)
 
     @property
     def reason(self) -> Reason:
-        """Why the last command was what it was."""
+        """The guard's reason for the last command."""
         return Reason(self.run.channels.read(np.frombuffer(self._last.row)).verdict.reason)
 
 

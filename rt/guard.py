@@ -1,8 +1,8 @@
-"""The guard step: no command goes out that was not checked.
+"""The guard step: every command is checked before it is written.
 
 A command passes, is clamped, or is replaced by rest (motors at zero, valves closed, grips as they are) with the name
-of the reason, what it is about, the value found and the limit. The first reason found is the one that counts; they
-stand in the order of what makes the others meaningless.
+of the reason, its subject, the value and the limit. The first reason counts: checks are ordered so that a failed one
+makes those after it meaningless.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ class Guard:
         self._no_thrust = np.zeros(len(bed.thrusters))
 
     def rest(self, t: float, applied: Iterable[Frame]) -> Command:
-        """Motors at zero, valves closed, grips as they are: what is held is not dropped."""
+        """Motors at zero, valves closed, grips as they are: a held object is not dropped."""
         each = zip(self._holds, applied, self._zero, strict=True)
         return Command(t, tuple(frame.values if holds else zero for holds, frame, zero in each), self._no_thrust)
 
     def check(self, sample: Sample, state: State, reference: Reference, command: Command) -> Verdict:
-        """The command that may go out, with its reason."""
+        """The command to write, with its reason."""
         t, applied, arguments = command.t, sample.applied, []
         if not state.ready:
             return self._waiting(t, sample, 0)
@@ -54,7 +54,7 @@ class Guard:
                 return self._waiting(t, sample, i)
             arguments.append(frame.values)
         for i, frame in enumerate(applied, start=len(arguments) + 1):
-            if frame.status > _NO_FRAME:  # which stands before the first set point has gone out
+            if frame.status > _NO_FRAME:  # its status until the first set point was written
                 return self._refused(t, sample, Reason.ACTUATOR_FAULT, i, frame.status, _NAN)
         arguments += (state.ages, state.q, state.u, reference.q, *command.setpoints)
         number = self._limits.first_broken(arguments).item()
@@ -66,7 +66,7 @@ class Guard:
         return self._refused(t, sample, reason, subject, value, limit)
 
     def _waiting(self, t: float, sample: Sample, subject: int) -> Verdict:
-        """Rest until every sensor has reported, but not for longer than the sensors may take."""
+        """Rest until every sensor has reported, at most for safety.start_up_s."""
         if t < self._start_up:
             return self._refused(t, sample, Reason.WAITING_FOR_SENSORS, subject, t, self._start_up)
         return self._refused(t, sample, Reason.SENSORS_NEVER_REPORTED, subject, t, self._start_up)
@@ -75,7 +75,7 @@ class Guard:
         return Verdict(t, self.rest(t, sample.applied), reason, subject, value, limit, reason.stops)
 
     def _clamped(self, command: Command) -> Command:
-        """The command with every set point that may be cut within its bounds."""
+        """The command with its set points clamped to their bounds, where clamping is allowed."""
         pairs = zip(command.setpoints, self._bounds, strict=True)
         return command._replace(
             setpoints=tuple(setpoint if bounds is None else np.clip(setpoint, *bounds) for setpoint, bounds in pairs)

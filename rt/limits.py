@@ -19,7 +19,7 @@ from granite.rt.reasons import Reason
 
 
 class Limit(NamedTuple):
-    """Something that must hold; where it does not, the rest says why."""
+    """A condition that must hold, and the reason if it does not."""
 
     holds: ca.SX
     reason: Reason
@@ -37,7 +37,7 @@ def subjects(bed: Testbed) -> tuple[Coordinate, ...]:
 
 
 def sentence(known: Sequence[Coordinate], verdict: Verdict) -> str:
-    """Why a command was not passed on, in words: the reason, what it is about, the value found and the limit."""
+    """Why a command was changed or the run ended: the reason, its subject, the value and the limit."""
     text = Reason(verdict.reason).text
     if not 0 < verdict.subject < len(known):
         return text
@@ -52,10 +52,10 @@ def sentence(known: Sequence[Coordinate], verdict: Verdict) -> str:
 
 
 class Limits:
-    """The limits of a testbed, in the order in which they count.
+    """The limits of a testbed, in the order of their check.
 
     `first_broken` is (values of the sensors' frames, ages, q, u, q of the reference, set points) -> the number of the
-    first limit that does not hold, from 1 on, or 0; `values` gives the value that each limit is about.
+    first limit that does not hold, from 1 on, or 0; `values` gives the value of each limit's subject.
     """
 
     def __init__(self, bed: Testbed) -> None:
@@ -89,14 +89,14 @@ class Limits:
         self.first_broken, self._values = kernels["first_broken"].run, kernels["limit_values"].run
 
     def broken(self, number: int, arguments: Iterable[Buffer]) -> tuple[Reason, int, float, float]:
-        """Of a limit that does not hold: the reason, the number of its subject, the value found and the limit."""
+        """Of a limit that does not hold: the reason, the number of its subject, the value and the limit."""
         i = number - 1
         limit = self._limits[i]
         return limit.reason, self._subjects[i], float(self._values(arguments)[i]), limit.limit
 
 
 def _measured(bed: Testbed, measured: Mapping[str, ca.SX], ages: ca.SX) -> Iterator[Limit]:
-    """Only a controller looks at sensors: without one they are recorded, whatever they say."""
+    """Only a controller uses sensors: without one, measurements are recorded unchecked."""
     for i, (name, device) in enumerate(bed.sensors.items() if bed.controller else ()):
         own = [Coordinate(f"{name} {c.name}", c.unit) for c in device.signals(bed)]
         yield from _finite(Reason.SAMPLE_NOT_FINITE, own, measured[name])
@@ -145,7 +145,7 @@ def _commanded(bed: Testbed, setpoints: Mapping[str, ca.SX]) -> Iterator[Limit]:
     }
     for name in bed.actuators:
         yield from _finite(Reason.COMMAND_NOT_FINITE, signals[name], setpoints[name])
-    for clamps in (False, True):  # what ends the run comes first
+    for clamps in (False, True):  # limits that end the run come first
         reason = Reason.SETPOINT_CLAMPED if clamps else Reason.SETPOINT_OUT_OF_RANGE
         for name, device in bed.actuators.items():
             if device.clamps is not clamps:

@@ -1,6 +1,8 @@
 """The loop: one tick after another at a fixed rate, and a safe command on every way out.
 
-The same tick runs in virtual time, in real time and from a log; clock, devices and recorder are what differs.
+The same tick runs in virtual time, in real time and from a log; only clock, devices and recorder differ.
+Ticks are periodic with absolute deadlines; commands are held until the next tick (zero-order hold). A tick that ends
+after the next deadline is an overrun, handled by `loop.overrun`: skip, catch_up or stop.
 """
 
 from __future__ import annotations
@@ -28,18 +30,23 @@ _LAPS = Struct(f"{len(STEPS)}d").pack
 
 
 class LoopDevices(Protocol):
-    """What the tick reads and writes: a `DeviceSet`, or the log of one."""
+    """The devices of the tick: a `DeviceSet`, or those of a log."""
 
-    def read(self, t: float) -> Sample: ...  # noqa: D102
-    def write(self, t: float, command: Command) -> tuple[Frame, ...]: ...  # noqa: D102
-    def stop(self, t: float) -> None: ...  # noqa: D102
+    def read(self, t: float) -> Sample:
+        """The newest frames by time t [s]."""
+
+    def write(self, t: float, command: Command) -> tuple[Frame, ...]:
+        """Send the command; returns the applied frame of each actuator."""
+
+    def stop(self, t: float) -> None:
+        """Bring every actuator to its safe state."""
 
 
 class RowSink(Protocol):
-    """Where the row of a tick goes."""
+    """Receives the row of each tick."""
 
     def record(self, row: bytes) -> int:
-        """Take the row; the number of rows lost so far."""
+        """Record the row; returns the number of rows lost so far."""
 
 
 @dataclass
@@ -55,7 +62,15 @@ class Outcome:
 
 
 class Loop:
-    """Everything one run needs."""
+    """The loop of one run.
+
+    Parameters
+    ----------
+    truth
+        State of the simulated plant at a time, for the log.
+    between
+        Advances the simulated plant to the time of the next tick.
+    """
 
     def __init__(
         self,
@@ -69,17 +84,26 @@ class Loop:
         truth: Callable[[float], Truth] | None = None,
         between: Callable[[float], None] | None = None,
     ) -> None:
-        """`truth` tells what a simulated plant does at a time; `between` lets it go on to the next tick."""
         self._bed, self._devices, self._stack, self._guard = bed, devices, stack, guard
         self._clock, self._sink, self._truth, self._between = clock, sink, truth, between
         self._channels = channels
-        self._record_lap = 0.0  # known only after the row is gone: each row has that of the tick before
+        self._record_lap = 0.0  # known only after the row is recorded: each row has that of the tick before
         self._lost = 0
         self._asked_to_stop = False
         self.outcome = Outcome()
 
     def tick(self, k: int, t: float, delay: float) -> Verdict:
-        """One round: read, estimate, decide, control, allocate, guard, write, record."""
+        """One tick: read, estimate, decide, control, allocate, guard, write, record.
+
+        Parameters
+        ----------
+        k
+            Number of the tick.
+        t
+            Its deadline [s].
+        delay
+            Of the wake-up behind the deadline [s].
+        """
         stack = self._stack
         t0 = perf_counter()
         sample = self._devices.read(t)
@@ -105,7 +129,10 @@ class Loop:
         return verdict
 
     def run(self, ticks: int) -> Outcome:
-        """Run that many ticks, or until something ends it; the actuators rest afterwards, whatever happened."""
+        """Run `ticks` ticks, or until the guard, an overrun, a signal or an exception ends the run.
+
+        The actuators are stopped on every exit. Exceptions are not raised: they are `Outcome.fault`.
+        """
         outcome, signals = self.outcome, self._catch_signals()
         try:
             self._clock.start()
@@ -148,12 +175,12 @@ class Loop:
             k += 1
 
     def _catch_signals(self) -> dict[int, Any]:
-        """SIGINT and SIGTERM end the run after the tick that is under way."""
+        """SIGINT and SIGTERM end the run after the current tick."""
 
         def ask(number: int, frame: FrameType | None) -> None:
             self._asked_to_stop = True
 
         try:
             return {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
-        except ValueError:  # not the main thread: whoever runs us there handles signals
+        except ValueError:  # not the main thread: the caller handles signals
             return {}

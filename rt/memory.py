@@ -9,7 +9,7 @@ from granite.rt.logs.channels import Channels
 
 
 class Memory:
-    """Takes the rows of a run of known length."""
+    """Stores the rows of a run of known length."""
 
     def __init__(self, channels: Channels, ticks: int) -> None:
         self._rows = np.zeros((ticks, channels.width))

@@ -1,4 +1,4 @@
-"""What a person sees while the model is written and compiled, which can take longer than the run."""
+"""Status line while the model is written and compiled, which can take longer than the run."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from granite.mrds import compilation
 
 @contextmanager
 def preparing(progress: bool) -> Iterator[None]:
-    """A line that says what is being compiled, gone when all is ready; nothing if it is not wanted."""
+    """Show the function that is being compiled, until all are ready; nothing without `progress`."""
     if not progress:
         yield
         return
     with Console(stderr=True).status("preparing the model") as status:
         found: list[str] = []
 
-        def tell(name: str) -> None:
+        def show(name: str) -> None:
             found.append(name)
-            status.update(f"compiling {name}, the {len(found)}. of what is not in the cache yet")
+            status.update(f"compiling {name} (number {len(found)} not in the cache)")
 
-        with compilation.on_compile(tell):
+        with compilation.on_compile(show):
             yield

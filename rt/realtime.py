@@ -1,6 +1,6 @@
-"""What the loop asks of the operating system: priority, locked memory, one processor, short wake-ups, no collections.
+"""Real-time settings of the process: priority, locked memory, one processor, short wake-ups, no garbage collection.
 
-Each is used where the system allows it; what it does not allow is reported, never fatal and never silent.
+Each is used where the system allows it; a refusal is reported, never fatal and never silent.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LATENCY_FILE = Path("/dev/cpu_dma_latency")
 
 @contextlib.contextmanager
 def real_time(loop: LoopTable, enabled: bool = True) -> Iterator[dict[str, str]]:
-    """Ask for everything the configuration wants; the answers by name. On the way out all is given back."""
+    """Request every configured setting; yields the answers by name. All are restored on exit."""
     report: dict[str, str] = {}
     with contextlib.ExitStack() as undo:
         if enabled:
@@ -74,7 +74,7 @@ def _hold_awake(undo: contextlib.ExitStack) -> None:
 
 
 def _freeze_garbage(undo: contextlib.ExitStack) -> None:
-    """A full collection takes tens of milliseconds; what is there now is set aside, and nothing more is collected."""
+    """A full collection takes tens of milliseconds: existing objects are frozen, and the collector is switched off."""
     gc.collect()
     gc.freeze()
     gc.disable()

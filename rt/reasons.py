@@ -1,4 +1,4 @@
-"""Why a command went out as it did, or why a run ended: one name for each, the same in log, summary and documents."""
+"""Reasons of the guard's verdict and of the end of a run: one name each, the same in log, summary and documents."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import IntEnum
 
 
 class Reason(IntEnum):
-    """Below 10 the run goes on; from 10 on it ends with valves closed and motors at zero."""
+    """Below 10 the run continues; from 10 on it ends with valves closed and motors at zero."""
 
     PASSED = 0
     WAITING_FOR_SENSORS = 1
@@ -44,7 +44,7 @@ class Reason(IntEnum):
 _TEXT = {
     Reason.PASSED: "the command went out unchanged",
     Reason.WAITING_FOR_SENSORS: "a sensor has not reported yet, so the actuators rest",
-    Reason.SETPOINT_CLAMPED: "a set point was beyond the actuator's limit and was cut to it",
+    Reason.SETPOINT_CLAMPED: "a set point was beyond the actuator's limit and was clamped to it",
     Reason.SENSORS_NEVER_REPORTED: "a sensor did not report within safety.start_up_s",
     Reason.SAMPLE_NOT_FINITE: "a measurement was not a finite number",
     Reason.STATE_NOT_FINITE: "the estimate was not a finite number",
@@ -60,7 +60,7 @@ _TEXT = {
     Reason.JOINT_TOO_FAST: "a joint was faster than its rate_rad_s in safety.joints",
     Reason.TRACKING_ERROR: "a coordinate was further from its reference than safety allows",
     Reason.OVERRUN: "a tick missed its deadline and loop.overrun is 'stop'",
-    Reason.OPERATOR_STOP: "the operator asked for it",
+    Reason.OPERATOR_STOP: "the operator stopped the run",
     Reason.FAULT: "an exception was raised inside the loop",
-    Reason.PLANT_LOST: "the simulated plant left what its model can describe",
+    Reason.PLANT_LOST: "the simulated plant left the range of its model",
 }

@@ -1,8 +1,8 @@
 """The loop's handle on the recorder, the process that drains its rows into a log.
 
-The loop puts a row into the ring and goes on. The process takes the rows out and flushes them to the file
-every second. It ends when the loop says so or has died, and only after the last row is in a closed file;
-signals to end it go unheard until then. If the process dies, the loop goes on and counts its rows as lost.
+The loop puts a row into the ring and continues. The process takes the rows out and flushes them to the file
+every second. It ends when the loop has finished or died, and only after the last row is in a closed file;
+signals to end it are ignored until then. If the process dies, the loop continues and counts its rows as lost.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ from granite.rt.ring import Ring
 
 #: how long a loop without a deadline sleeps when the ring is full [s]
 _FULL_PERIOD = 0.0005
-#: how long closing may take before the process is left to itself [s]
+#: time limit of closing; after it the loop no longer waits for the process [s]
 _CLOSE_LIMIT = 60.0
 
 
 class Recorded(NamedTuple):
-    """What became of the rows."""
+    """Result of recording."""
 
     rows: int  #: written
     lost: int  #: not written: the ring was full, or the recorder was gone
-    failure: str | None  #: why the log is not whole, if it is not
-    summary: RunSummary  #: of the run, as it stands in the log
+    failure: str | None  #: why the log is incomplete, if it is
+    summary: RunSummary  #: of the run, as in the log
 
 
 class Recorder:
-    """The loop's end of the recorder: a row goes in, and the loop never waits for the disk."""
+    """The loop's side of the recorder; the loop never waits for the disk."""
 
     def __init__(self, channels: Channels, ring: Ring, process: subprocess.Popen[str], virtual: bool) -> None:
         self.channels = channels
@@ -65,7 +65,7 @@ class Recorder:
         """Create the log and the process that writes it; `InputError` if the log can't be written.
 
         `info` goes into the log's metadata, `start_ns` is the wall time at t = 0, and `progress` draws a bar on
-        standard error. In virtual time there is no deadline: a full ring is waited for.
+        standard error. In virtual time there is no deadline: the loop waits while the ring is full.
         """
         ring = Ring.create(bed.recording.ring_rows, channels.width)
         order = {
@@ -87,19 +87,19 @@ class Recorder:
             stdout=subprocess.PIPE,
             text=True,
             pass_fds=(ring.descriptor,),
-            start_new_session=True,  # Ctrl-C and a closed terminal are for the loop
+            start_new_session=True,  # the loop alone handles Ctrl-C and a closed terminal
         )
         recorder = cls(channels, ring, process, virtual)
-        recorder._say(order)
-        answer = recorder._hear()
+        recorder._send(order)
+        answer = recorder._receive()
         if answer != {"ready": True}:
             process.wait()
-            recorder._let_go()
-            raise LogError(answer.get("failure", f"log '{path}': the recorder ended before it began"))
+            recorder._release()
+            raise LogError(answer.get("failure", f"log '{path}': the recorder ended before it was ready"))
         return recorder
 
     def record(self, row: bytes) -> int:
-        """Hand the row over and say how many rows were lost so far; in the tick, so quick."""
+        """Put the row into the ring; returns the number of rows lost so far. Called in the tick, so fast."""
         if self._may_wait and self._ring.full:
             self._wait_for_space()
         self._ring.put(row)
@@ -107,7 +107,7 @@ class Recorder:
 
     @property
     def lost(self) -> int:
-        """Rows that found the ring full so far."""
+        """Rows lost so far because the ring was full."""
         return self._ring.lost
 
     @property
@@ -121,16 +121,16 @@ class Recorder:
         return self._process.poll() is None
 
     def close(self, ending: Ending) -> Recorded:
-        """Write what is left, close the log, and say what became of the rows.
+        """Write the remaining rows and close the log.
 
         `ending` is how the run ended; it becomes part of the summary.
         """
         self._ring.finish()
-        self._say(ending)
+        self._send(ending)
         answer: dict[str, Any] = {}
         try:
             self._process.wait(_CLOSE_LIMIT)
-            answer = self._hear()
+            answer = self._receive()
             failure = answer.get("failure", f"the recorder ended early, with code {self._process.returncode}")
         except subprocess.TimeoutExpired:
             failure = f"the recorder did not finish in {_CLOSE_LIMIT:.0f} s"
@@ -141,7 +141,7 @@ class Recorder:
             failure,
             answer.get("summary", {"ticks": 0, **ending, "log_failure": None}),
         )
-        self._let_go()
+        self._release()
         return recorded
 
     def _wait_for_space(self) -> None:
@@ -151,18 +151,18 @@ class Recorder:
                 return
             time.sleep(_FULL_PERIOD)
 
-    def _say(self, message: Any) -> None:
+    def _send(self, message: Any) -> None:
         assert self._process.stdin is not None
-        with contextlib.suppress(BrokenPipeError):  # it is gone, and what it did not say tells so
+        with contextlib.suppress(BrokenPipeError):  # the process ended; `_receive` then finds no answer
             self._process.stdin.write(json.dumps(message) + "\n")
             self._process.stdin.flush()
 
-    def _hear(self) -> dict[str, Any]:
+    def _receive(self) -> dict[str, Any]:
         assert self._process.stdout is not None
         answer: dict[str, Any] = json.loads(self._process.stdout.readline() or "{}")
         return answer
 
-    def _let_go(self) -> None:
+    def _release(self) -> None:
         for pipe in (self._process.stdin, self._process.stdout):
             assert pipe is not None
             with contextlib.suppress(BrokenPipeError):

@@ -1,6 +1,6 @@
 """The process behind the recorder: from the ring to the log, until the loop is done or dead.
 
-Its orders come as a line of JSON on standard input, and how the run ended as a second one after the loop has
+Its settings come as a line of JSON on standard input, and the ending of the run as a second one after the loop has
 finished. It answers on standard output: a line when the log is open, and the summary of the run when it is closed.
 """
 
@@ -30,21 +30,21 @@ from granite.rt.logs.mcap_file import McapFile
 from granite.rt.logs.summary import Summary
 from granite.rt.ring import Ring
 
-#: how often the rows are flushed to the file [s]: so much is lost if this process is killed
+#: period of flushing to the file [s]: the rows of that time are lost if this process is killed
 FLUSH_PERIOD = 1.0
 #: how long it sleeps when the ring is empty [s]; the ring must hold the rows of that time
 _IDLE_PERIOD = 0.005
-#: how the run ended if the loop can't say it any more
-LOOP_DIED = {"ended": "loop_died", "text": "the loop's process ended without a word"}
+#: ending of a run whose loop died
+LOOP_DIED = {"ended": "loop_died", "text": "the loop's process ended without a message"}
 
 
 def main() -> None:
-    """Drain the ring that the loop's first line on standard input tells of, until the loop is done."""
-    for ending in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(ending, signal.SIG_IGN)
+    """Drain the ring named in the first line on standard input, until the loop is done."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
     order = json.loads(sys.stdin.readline())
     bed = from_json(order["bed"], looked_up=DEVICES)  # no code of controllers is needed here
-    _stand_back(bed.loop.cpu)
+    _lower_priority(bed.loop.cpu)
     channels = Channels(read_layout(order["layout"]))
     ring = Ring(order["ring"], bed.recording.ring_rows, channels.width)
     path = order["path"]
@@ -64,9 +64,9 @@ def main() -> None:
     try:
         with _progress(bed, order["progress"]) as show:
             drain(ring, file, (file.write, events.look, summary.update, show), lambda: os.getppid() != order["loop"])
-        told = json.loads((sys.stdin.readline() if ring.finished else "") or "null") or LOOP_DIED
-        events.look_back(ring.lost, told["ended"], told["text"])
-        result = finite({**summary.result(), **told})
+        ending = json.loads((sys.stdin.readline() if ring.finished else "") or "null") or LOOP_DIED
+        events.look_back(ring.lost, ending["ended"], ending["text"])
+        result = finite({**summary.result(), **ending})
         file.summary(json.dumps(result))
         file.close()
     except RuntimeError as error:
@@ -79,7 +79,7 @@ def drain(ring: Ring, file: McapFile, readers: Sequence[Callable[[Array], None]]
     """Move rows from the ring to the readers until the loop has finished or died, and the ring is empty."""
     flush_at = time.monotonic() + FLUSH_PERIOD
     while True:
-        last = ring.finished or orphaned()  # asked before taking: what was put until then is taken below
+        last = ring.finished or orphaned()  # read before taking, so that all rows put until then are taken below
         rows = ring.take()
         if len(rows):
             for read in readers:
@@ -95,14 +95,14 @@ def drain(ring: Ring, file: McapFile, readers: Sequence[Callable[[Array], None]]
 
 @contextlib.contextmanager
 def _progress(bed: Testbed, wanted: bool) -> Iterator[Callable[[Array], None]]:
-    """A bar on the terminal, drawn here so that the loop never draws."""
+    """A progress bar on the terminal, drawn here so that the loop never draws."""
     with Progress(console=Console(stderr=True), transient=True, disable=not wanted) as progress:
         task = progress.add_task(bed.name, total=bed.loop.duration_s / bed.loop.period_s)
         yield lambda rows: progress.advance(task, len(rows))
 
 
 def finite(value: Any) -> Any:
-    """The value with null for what JSON has no number for."""
+    """The value with null for NaN and infinity, which JSON does not have."""
     if isinstance(value, Mapping):
         return {key: finite(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
@@ -110,8 +110,8 @@ def finite(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _stand_back(loop_cpu: int | None) -> None:
-    """Run behind everything else and off the loop's core, whatever this process inherited from the loop."""
+def _lower_priority(loop_cpu: int | None) -> None:
+    """Normal scheduling, low priority and off the loop's core, whatever this process inherited from the loop."""
     os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
     os.nice(10)
     if loop_cpu is not None:
@@ -120,7 +120,7 @@ def _stand_back(loop_cpu: int | None) -> None:
 
 
 def _answer(**message: Any) -> None:
-    """A line to the loop; it may be gone."""
+    """Send a line to the loop, which may have ended."""
     with contextlib.suppress(BrokenPipeError):
         os.write(sys.stdout.fileno(), (json.dumps(message) + "\n").encode())
 

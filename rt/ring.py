@@ -1,13 +1,13 @@
-"""A ring of float64 rows in memory shared by two processes: one puts, one takes, neither waits for the other.
+"""A ring of float64 rows in memory shared by two processes: one producer, one consumer, neither waits for the other.
 
 The block begins with four counters, each on its own cache line and written by one side only: rows put, rows
 lost and the closing flag by the producer, rows taken by the consumer. A row is written before the counter
-that announces it, and read before the counter that gives its place back. Python has no memory barrier, and
+that announces it, and read before the counter that frees its slot. Python has no memory barrier, and
 on ARM stores may overtake each other, so a lock released and taken again stands in for one (release, then
 acquire, on one atomic word). The counters are aligned 8-byte words, which the machine loads and stores
 whole.
 
-The memory has no name (memfd): it lives as long as a process holds it, and can't be left behind whoever is
+The memory has no name (memfd): it lives as long as a process holds it, and is freed even if both are
 killed.
 """
 
@@ -43,7 +43,7 @@ class Ring:
         descriptor = os.memfd_create("granite-ring")
         os.ftruncate(descriptor, 8 * (_HEADER + rows * width))
         ring = cls(descriptor, rows, width)
-        ring._rows[:] = 0.0  # have the pages now, not in the first round of the loop
+        ring._rows[:] = 0.0  # allocate the pages now, not in the first ticks of the loop
         return ring
 
     # The producer's side.
@@ -62,14 +62,14 @@ class Ring:
         return True
 
     def finish(self) -> None:
-        """Tell the consumer that no more rows follow."""
+        """Signal the consumer that no more rows follow."""
         self._order()
         self._words[_CLOSED] = 1
 
     # The consumer's side.
 
     def take(self) -> Array:
-        """A copy of the rows that wait, oldest first: all of them, or those up to the end of the block."""
+        """A copy of the waiting rows, oldest first: all of them, or those up to the end of the block."""
         taken, put = self._words[_TAKEN], self._words[_PUT]
         self._order()
         first = taken % self._n
@@ -97,7 +97,7 @@ class Ring:
 
     @property
     def lost(self) -> int:
-        """Rows that found the ring full."""
+        """Rows lost because the ring was full."""
         return self._words[_LOST]
 
     @property
@@ -106,7 +106,7 @@ class Ring:
         return self._words[_CLOSED] == 1
 
     def close(self) -> None:
-        """Let go of the memory."""
+        """Release the memory."""
         self._words.release()
         del self._rows
         self._block.close()
@@ -114,6 +114,6 @@ class Ring:
 
     def _order(self) -> None:
         """Loads and stores before this come before loads and stores after it."""
-        if self._barrier.locked():  # always, unless Ctrl-C struck between the two lines below
+        if self._barrier.locked():  # always, unless Ctrl-C arrived between the two lines below
             self._barrier.release()
         self._barrier.acquire()

@@ -1,6 +1,6 @@
-"""A run: devices, controllers, guard and loop of a testbed put together, and taken apart again whatever happens.
+"""A run: builds devices, controllers, guard and loop of a testbed, and closes the devices on every exit.
 
-Hardware, simulation, rehearsal and replay are one run with other devices.
+Hardware, simulation, rehearsal and replay are the same run with other devices.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Run:
     Raises
     ------
     InputError
-        Where the testbed can't be run like that.
+        Where the testbed can't be run with these devices.
     """
 
     def __init__(self, bed: Testbed, simulate: Collection[str] | None = None) -> None:
@@ -63,12 +63,23 @@ class Run:
         self.ticks = round(bed.loop.duration_s / bed.loop.period_s)
 
     def loop(self, clock: Clock, sink: RowSink) -> Loop:
-        """The loop itself, on open devices."""
+        """The loop; its devices must be open.
+
+        Parameters
+        ----------
+        clock
+            Virtual or real time.
+        sink
+            Receives the row of each tick.
+        """
         truth, between = (self.lab.truth, self.lab.advance) if self.lab else (None, None)
         return Loop(self.bed, self.channels, self.devices, self.stack, self.guard, clock, sink, truth, between)
 
     def execute(self, clock: Clock, sink: RowSink) -> Outcome:
-        """Open the devices, run the loop to its end, close the devices."""
+        """Open the devices, run the loop to its end, close the devices.
+
+        A fault inside the loop is returned as `Outcome.fault`; a device that can't be opened raises.
+        """
         self.devices.open()
         try:
             return self.loop(clock, sink).run(self.ticks)
@@ -84,25 +95,25 @@ class Run:
         progress: bool = False,
         changes: Sequence[str] = (),
     ) -> RunSummary:
-        """Run into a log.
+        """Run and record into a log.
 
         Parameters
         ----------
         log
             The MCAP file to write.
         realtime
-            Keep pace with the clock on the wall; else in virtual time, as fast as the machine goes.
+            Keep pace with wall-clock time; else in virtual time, as fast as the machine runs.
         overwrite
             Replace the log if it exists.
         progress
-            Draw a bar on standard error.
+            Draw a progress bar on standard error.
         changes
-            What was changed in the testbed by `--set` and the like; they go into the log.
+            Changes of the testbed, such as those by `--set`, as text for the log's metadata.
 
         Returns
         -------
         RunSummary
-            The summary of the run, as it stands in the log.
+            The summary of the run, as in the log.
 
         Raises
         ------
@@ -116,7 +127,7 @@ class Run:
             log,
             info=describe(bed, realtime, changes),
             virtual=not realtime,
-            # A virtual run is the same whenever it is made, and so is its log.
+            # A virtual run does not depend on the date, nor does its log.
             start_ns=time.time_ns() if realtime else 0,
             overwrite=overwrite,
             progress=progress,
@@ -143,7 +154,7 @@ class Run:
         finally:
             recorded = recorder.close(ending)
         if outcome.fault is not None and not isinstance(outcome.fault, Exception):
-            raise outcome.fault  # the interpreter is asked to go; the log is closed and the actuators rest
+            raise outcome.fault  # such as SystemExit; the log is closed and the actuators are stopped
         return {**recorded.summary, "rows_lost": recorded.lost, "log_failure": recorded.failure}
 
     def _redundant(self) -> list[RedundantContacts]:
@@ -157,11 +168,11 @@ class Run:
         ]
 
     def ending(self, outcome: Outcome) -> Ending:
-        """How the run ended, in words."""
+        """How the run ended, for summary and log."""
         completed = outcome.reason is Reason.PASSED
         words: Ending = {
             "ended": "completed" if completed else outcome.reason.name.lower(),
-            "text": "the run went to its end" if completed else outcome.reason.text,
+            "text": "the run reached its end" if completed else outcome.reason.text,
             "ended_at_s": outcome.t,
         }
         if outcome.verdict is not None and outcome.verdict.stop:
@@ -204,7 +215,7 @@ def simulate_in_memory(bed: Testbed) -> Log:
 
 
 def describe(bed: Testbed, realtime: bool, changes: Sequence[str] = ()) -> dict[str, str]:
-    """What a log says of its run beside the testbed."""
+    """Metadata of a log beside the testbed."""
     return {
         "granite": importlib.metadata.version("granite-robotics"),
         "bed": bed.name,

@@ -25,7 +25,7 @@ class ContactLoads(NamedTuple):
     """Loads and errors of the contacts of a testbed; zero for open ones."""
 
     wrench: Array  #: (n_c d) by the first side on the second, at it, in world axes
-    squeeze: Array  #: norm of the internal forces on each module between contacts [N, N m/m]
+    squeeze: Array  #: norm of the internal force of each module between contacts [N, N m/m]
     gap: float  #: largest of all [m, rad]
     slip: float  #: largest of all [m/s, rad/s]
     independence: float  #: sine of the smallest angle of a constraint to the others
@@ -136,7 +136,7 @@ class ConstrainedPlant:
         return self.contacts is not None and not steps.independence[0] > ELIMINATION_SINE_SQUARED
 
     def step_by_svd(self, steps: StepKernel) -> None:
-        """The same steps again, with the smallest of all constraint forces by singular values."""
+        """The same steps again, with the constraint forces of least norm by singular values."""
         assert self._svd is not None
         state = steps.before.copy()
         for k, thrust in enumerate(steps.thrust):
@@ -179,7 +179,7 @@ class ConstrainedPlant:
         return ContactLoads(wrench, squeeze, gap, slip, solution.independence)
 
     def _refuse_torn(self, svd: SvdMotion, state: Array) -> None:
-        """Raise where a closed contact has a large gap: its prescribed motion needs more than the modules can do."""
+        """Raise where a closed contact has a large gap: the modules cannot follow its prescribed motion."""
         assert self.contacts is not None
         q, u, extra = svd.parts(state[: self._n])
         drive = svd.drive(extra)

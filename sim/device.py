@@ -1,4 +1,4 @@
-"""What all simulated devices share, and what stands for a device that is not simulated."""
+"""Base class of simulated devices, and a placeholder for a device that is not simulated."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from granite.config.records import Array
 
 
 class SimulatedDevice:
-    """A device without a wire: it is always there, so opening and closing it does nothing."""
+    """A device without hardware: opening and closing it does nothing."""
 
     def open(self) -> None:
-        """Nothing to take hold of."""
+        """Nothing to open."""
 
     def close(self) -> None:
-        """Nothing to let go of."""
+        """Nothing to close."""
 
 
 class AbsentDevice:
-    """Stands on the plant for thrusters or motors that are not simulated: they push nothing there."""
+    """Placeholder on the plant for thrusters or motors that are not simulated: no force."""
 
     def __init__(self, n: int) -> None:
         #: of each motor [N m]

@@ -1,4 +1,4 @@
-"""The equations of the plant: what a physics step does to the modules, the tank and the analogue rate filters."""
+"""The equations of the plant: one physics step of the modules, the tank and the analogue rate filters."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class PlantState(NamedTuple, Generic[Part]):
 
     q: Part  #: coordinates of all modules (n_q)
     u: Part  #: their velocities (n_u)
-    extra: Part  #: what else moves with them: time and work, where they are asked for
+    extra: Part  #: also integrated, where needed: time and work
     left: Part  #: impulse in the tank of each device of thrusters [N s]; NaN: no tank
     used: Part  #: impulse delivered so far (1) [N s]
     pushed: Part  #: sum of the thrusts over the steps, for their mean (n_t) [N]
@@ -43,7 +43,7 @@ def initial_state(bed: Testbed, q: Array, u: Array, n_extra: int) -> PlantState[
 
 
 def stride_function(step: ca.Function, motion: PlantMotion, steps: int) -> ca.Function:
-    """(state, thrust, torque) -> state after so many steps, path, the least independence on the way, and the size.
+    """(state, thrust, torque) -> state after `steps` steps, path, the least independence of all steps, and the size.
 
     Thrust is that of a full tank, one column for each step. Path is [q; u] at the end of each step, one column each;
     size is the sum of squares of the last one, which is finite if all of them are.
@@ -118,7 +118,7 @@ def _droop(bed: Testbed, full: ca.MX, left: ca.MX) -> tuple[ca.MX, ca.MX]:
         first += len(device.units)
         impulse, tank = bed.simulation.physics_step_s * ca.sum1(own), _tank(device)
         if tank is not None:
-            # Thrust is that of a full tank times left/tank, so what is left decays exponentially over the step.
+            # Thrust is that of a full tank times left/tank, so the impulse left decays exponentially over the step.
             given = -left[k] * ca.expm1(-impulse / tank)
             own, impulse = own * (given / ca.fmax(impulse, np.finfo(float).tiny)), given
         thrusts.append(own)
@@ -137,14 +137,14 @@ def sensed_joints(bed: Testbed) -> list[str]:
 
 
 def first_sensed(bed: Testbed, sensors: JointSensors) -> int:
-    """Where the joints of a device begin among them; two devices may sense one joint."""
+    """Index of the first joint of a device among them; two devices may sense one joint."""
     devices = list(bed.devices_of(JointSensors).values())
     place = next(i for i, device in enumerate(devices) if device is sensors)
     return sum(len(device.joints) for device in devices[:place])
 
 
 def _sensed(bed: Testbed) -> tuple[list[int], list[int]]:
-    """Where the sensed joints stand in q, and where in u."""
+    """Indices of the sensed joints in q and in u."""
     joints = sensed_joints(bed)
     return [bed.layout.joint_q(joint) for joint in joints], [bed.layout.joint_u(joint) for joint in joints]
 

@@ -50,7 +50,7 @@ class TimedEvents:
                 self._faults.setdefault(event.device, []).append(_checked(bed, i, event))
 
     def on(self, name: str, device: Any) -> Any:
-        """The device, with the faults that the events of that name bring."""
+        """The device with the faults of its timed events."""
         faults = self._faults.get(name, [])
         if not faults:
             return device
@@ -60,7 +60,7 @@ class TimedEvents:
         return FaultyActuator(device, faults)
 
     def push(self, body: str, force_n: Sequence[float], moment_n_m: float) -> None:
-        """Push a body by hand, beside what the events do."""
+        """Apply a wrench to a body, in addition to the events."""
         names = [name for _, name in self._bodies]
         if body not in names:
             raise InputError("not pushable", key="push", value=body, expected=one_of(body, names))
@@ -69,7 +69,7 @@ class TimedEvents:
         self._by_hand[PUSH * i : PUSH * (i + 1)] = (*spatial(tuple(force_n)), moment_n_m)
 
     def happen(self, t: float) -> None:
-        """Bring the plant to what the events make of it at time t."""
+        """Apply the events of time t to the plant."""
         if self._pushes:
             pushes = self._by_hand.copy()
             for event in self._pushes:
@@ -89,7 +89,7 @@ def _in_force(faults: list[FaultEvent], t: float) -> Iterator[FaultEvent]:
 
 
 class FaultySensor:
-    """A sensor that goes wrong at given times."""
+    """A sensor with faults at given times."""
 
     def __init__(self, sensor: Sensor, faults: list[FaultEvent], signals: list[str]) -> None:
         self._sensor, self._faults, self._signals = sensor, faults, signals
@@ -97,7 +97,7 @@ class FaultySensor:
         self._last: Frame | None = None
 
     def read(self, t: float) -> Frame:
-        """The frame of the sensor, as the faults of now leave it."""
+        """The frame of the sensor, changed by the current faults."""
         frame = self._sensor.read(t)
         for fault in _in_force(self._faults, t):
             if fault.what == "silent":
@@ -116,7 +116,7 @@ class FaultySensor:
 
 
 class FaultyActuator:
-    """An actuator that goes wrong at given times."""
+    """An actuator with faults at given times."""
 
     def __init__(self, actuator: Actuator, faults: list[FaultEvent]) -> None:
         self._actuator, self._faults = actuator, faults
@@ -126,7 +126,7 @@ class FaultyActuator:
         self._last: Frame | None = None
 
     def write(self, t: float, setpoint: Array) -> Frame:
-        """Write as the faults of now allow."""
+        """Write as far as the current faults allow."""
         faults = list(_in_force(self._faults, t))
         units: set[tuple[str, str]] = {(str(fault.unit), fault.what) for fault in faults if fault.what in UNIT_FAULTS}
         if units != self._units:

@@ -1,4 +1,4 @@
-"""What the lab does to the modules: thrust, motor torque, resistance of the joints, slope and drag of the table."""
+"""Forces of the lab on the modules: thrust, motor torque, resistance of the joints, slope and drag of the table."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ def lab_force(bed: Testbed, trees: list[Tree], p: ca.SX) -> ca.SX:
 
 
 def n_thrusters(bed: Testbed) -> int:
-    """How many thrusters there are."""
+    """Number of thrusters."""
     return len(bed.thrusters)
 
 
 def n_held(bed: Testbed) -> int:
-    """How many forces are held over a tick: torques of the motors, and pushes of timed events."""
+    """Number of forces held constant over a tick (zero-order hold): motor torques, and pushes of timed events."""
     return len(bed.motors) + PUSH * len(pushed_bodies(bed))
 
 
@@ -57,7 +57,7 @@ def pushed_bodies(bed: Testbed) -> list[tuple[str, str]]:
 
 
 def module_of_body(bed: Testbed, event: PushEvent | PayloadEvent) -> str:
-    """The module that an event means: the one it names, or the only one with such a body.
+    """The module of an event: the one it names, or the only one with such a body.
 
     Raises
     ------

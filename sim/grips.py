@@ -18,7 +18,7 @@ class SimulatedGrips(SimulatedDevice):
     def __init__(self, grips: Grips, plant: Plant, rng: np.random.Generator) -> None:
         assert plant.contacts is not None
         self._names, self._plant, self._contacts = plant.bed.grips, plant, plant.contacts
-        #: those that no hold names stay as they were at the start
+        #: those that are in no hold keep their status of the start
         self._always = self._contacts.commanded - frozenset(self._names)
         self._number = 0
 
@@ -31,4 +31,4 @@ class SimulatedGrips(SimulatedDevice):
         return Frame(t, self._number, _OK, setpoint)
 
     def stop(self, t: float) -> None:
-        """Nothing: what is held is not dropped."""
+        """Nothing: a held object is not dropped."""

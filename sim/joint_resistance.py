@@ -25,7 +25,7 @@ def resistance(tree: Tree) -> ca.SX:
         if _slope(joint) == 0:
             continue
         (damping, friction, v0), v = joint.resistance, tree.u[rows[joint.name]]
-        # Coulomb's law, made smooth where the velocity changes sign, as the drag of the table is.
+        # Coulomb's law, smoothed where the velocity changes sign, like the drag of the table.
         force[rows[joint.name]] -= damping * v + friction * v / ca.sqrt(v**2 + v0**2)
     return force
 
@@ -59,7 +59,7 @@ def refuse_stiff_joints(bed: Testbed, q: Array) -> None:
 
 
 def _slope(joint: Joint) -> float:
-    """How fast the resistance grows with the rate, at rest."""
+    """Derivative of the resistance by the rate, at rest."""
     damping, friction, v0 = joint.resistance
     return damping + friction / v0
 

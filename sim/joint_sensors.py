@@ -14,7 +14,7 @@ from granite.sim.device import SimulatedDevice
 from granite.sim.equations import first_sensed, sensed_joints
 from granite.sim.plant import Plant
 
-#: of a period: a frame that is due this much later is due now
+#: tolerance of due times, as a part of a period
 _ROUNDING = 1e-6
 
 _OK = int(Status.OK)
@@ -29,7 +29,7 @@ class SimulatedJointSensors(SimulatedDevice):
         self._measure = kernels["measurement"].run
         self._errors = _errors(rng, sensors)
         first, after = first_sensed(plant.bed, sensors), len(sensed_joints(plant.bed))
-        #: where its angles and rates stand among those of all sensed joints
+        #: indices of its angles and rates among those of all sensed joints
         self._angles, self._rates = slice(first, first + n), slice(after + first, after + first + n)
         self._is_alone = n == after
         interval = sensors.ticks(plant.bed.loop.period_s) * plant.bed.loop.period_s
@@ -49,7 +49,7 @@ class SimulatedJointSensors(SimulatedDevice):
 
 
 def _measurement(sensors: JointSensors) -> ca.Function:
-    """(angles, rates behind their filters, errors of both) -> what comes out of the converter."""
+    """(angles, rates behind their filters, errors of both) -> output of the converter."""
     n = len(sensors.joints)
     angle, rate, error = ca.SX.sym("angle", n), ca.SX.sym("rate", n), ca.SX.sym("error", 2 * n)
     angles, rates = ca.vertsplit(ca.vertcat(angle, rate) + error, n)
@@ -58,12 +58,12 @@ def _measurement(sensors: JointSensors) -> ca.Function:
     # Written so that NaN stays NaN.
     within = ca.if_else(angles < lowest, lowest, ca.if_else(angles > highest, highest, angles))
     converted = ca.vertcat(within - ca.remainder(within, quantum), rates)
-    shown = ca.vertcat(angle, rate) if sensors.simulated.perfect else converted
-    return ca.Function("measurement", [angle, rate, error], [shown])
+    measured = ca.vertcat(angle, rate) if sensors.simulated.perfect else converted
+    return ca.Function("measurement", [angle, rate, error], [measured])
 
 
 def _errors(rng: np.random.Generator, sensors: JointSensors) -> Iterator[Array]:
-    """Offset and noise of the angles, then of the rates, for one frame after the other without end."""
+    """Offset and noise of the angles, then of the rates, an endless sequence of frames."""
     n, offsets = len(sensors.joints), sensors.simulated.offset_rad
     offset = np.array([offsets.get(joint, 0.0) for joint in sensors.joints] + n * [0.0])
     noise = np.array(n * [sensors.angle_noise_rad] + n * [sensors.rate_noise_rad_s])

@@ -1,4 +1,4 @@
-"""The simulated lab: the plant, a simulated device for each that is asked for, and timed events."""
+"""The simulated lab: the plant, its simulated devices, and timed events."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from granite.sim.plant import Plant
 
 
 class Lab:
-    """A plant, which may differ from what the controllers believe, and the simulated devices on it.
+    """A plant, which may differ from the controllers' model, and the simulated devices on it.
 
-    Whichever device is asked first at time t lets the plant go on to t.
+    The first device that is called at time t advances the plant to t.
     """
 
     def __init__(self, bed: Testbed) -> None:
@@ -43,7 +43,7 @@ class Lab:
         """
         table = self._bed.devices[name]
         assert isinstance(table, Device)
-        # One stream of random numbers per device, so that none disturbs the draws of another.
+        # One stream of random numbers per device, so that none changes the draws of another.
         seeds = np.random.SeedSequence(self._bed.seed, spawn_key=(list(self._bed.devices).index(name),))
         rng = np.random.default_rng(seeds)
         if hasattr(table, "simulate"):
@@ -58,7 +58,7 @@ class Lab:
         return self._events.on(name, device)
 
     def push(self, body: str, force_n: Sequence[float], moment_n_m: float = 0.0) -> None:
-        """Push a body until the next call: a force at its mass centre in world axes [N], a moment about z [N m].
+        """Apply a wrench until the next call: a force at the mass centre in world axes [N], a moment about z [N m].
 
         Raises
         ------
@@ -68,19 +68,19 @@ class Lab:
         self._events.push(body, force_n, moment_n_m)
 
     def advance(self, t: float) -> None:
-        """Let the plant go on to time t."""
+        """Advance the plant to time t."""
         self._events.happen(self.plant.t)
         self.plant.advance(t)
 
     def truth(self, t: float) -> Truth:
-        """What the plant does at time t."""
+        """True state of the plant at time t."""
         plant = self.plant
-        plant.advance(t)  # where no device has asked for it yet
+        plant.advance(t)  # if no device has advanced it yet
         loads = self._contacts() if self._tells_more else ()
         return Truth(plant.t, *plant.snapshot(), *loads)
 
     def redundant(self) -> list[Redundancy]:
-        """What contacts held more than once so far: their forces were not unique, and the smallest were taken."""
+        """Redundant contacts so far: their forces were not unique, and those of least norm were used."""
         return [redundancy(contacts, q) for contacts, q in self.plant.dependent.values()]
 
     def _contacts(self) -> tuple[Array, ...]:

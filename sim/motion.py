@@ -28,7 +28,7 @@ Column = Any
 
 
 def n_extra(bed: Testbed) -> int:
-    """How many numbers of the state are neither coordinates nor velocities."""
+    """Number of entries of the state that are neither coordinates nor velocities."""
     return sum(is_there for is_there in (is_driven(bed), bed.simulation.audit))
 
 
@@ -199,7 +199,7 @@ class PlantMotion:
         self.n_inputs = n_thrusters(bed) + n_held(bed)
 
     def step(self, x: ca.MX, p: ca.MX, h: float) -> tuple[ca.MX, ca.MX]:
-        """x after h, and the smallest independence of the constraints on the way."""
+        """x after h, and the smallest independence of the constraints in all stages."""
         if self._contacts is None:
             q, u, extra = self.parts(rk4(lambda at, _: self._free_rate(at, p), x, h))
             return ca.vertcat(self._normalised(q), u, extra), ca.MX(1)

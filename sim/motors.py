@@ -1,4 +1,4 @@
-"""Simulated torque motors: a limit, a gain that may be wrong, and the set point held until the next one."""
+"""Simulated torque motors: limit, gain error, and zero-order hold of the set point."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ class SimulatedMotors(SimulatedDevice):
         gains = [motors.simulated.gain.get(motor.joint, 1.0) for motor in motors.units]
         self._gain = None if gains == [1.0] * len(gains) else np.array(gains)
         self._plant, self._number = plant, 0
-        #: torque in force (n) [N m]
+        #: current torque (n) [N m]
         self.torque: Array = np.zeros(len(self._limits))
         plant.attach_motors(motors, self)
 
     def write(self, t: float, setpoint: Array) -> Frame:
-        """Hold these torques from time t on, as far as the motors can; NaN stays NaN."""
+        """Hold these torques from time t on, within the motors' limits; NaN stays NaN."""
         self._plant.advance(t)
         applied = setpoint
         for torque, limit in zip(setpoint.tolist(), self._limits, strict=True):

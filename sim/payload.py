@@ -17,7 +17,7 @@ def with_payload(bed: Testbed, event: PayloadEvent, module: str) -> Testbed:
     Raises
     ------
     InputError
-        Where the body bends, or where contacts or an audit would need the change of energy at that moment.
+        Where the body is flexible, or where contacts or an audit would need the change of energy at that time.
     """
     if bed.contacts or bed.simulation.audit:
         expected = "no contacts and no audit"

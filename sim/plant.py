@@ -1,4 +1,4 @@
-"""The plant: the modules on the granite, joined by contacts, pushed by thrusters and motors, in fixed steps."""
+"""The plant: the modules on the table, joined by contacts, driven by thrusters and motors, in fixed physics steps."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class ThrustSource(Protocol):
     def thrust(self, first: int, last: int) -> Array:
         """Mean thrust of its thrusters with a full tank in the physics steps after `first` up to `last` [N].
 
-        One row for each step, or a single one if they are all the same. Every step is asked for once, in turn.
+        One row for each step, or a single one if they are all the same. Every step is requested once, in order.
         """
 
 
@@ -47,7 +47,7 @@ class TorqueSource(Protocol):
 
 
 class Observer(Protocol):
-    """What must see every step of the motion, not only its state at the ticks."""
+    """Receives every step of the motion, not only the state at the ticks."""
 
     def observe(self, last: int, path: Array) -> None:
         """The true [q; u] at the end of some steps, one row each, up to step `last`; valid during the call only."""
@@ -65,15 +65,15 @@ class Plant:
         self.step_s = bed.simulation.physics_step_s
         self.observers: list[Observer] = []
         self._thrusters, self._motors = list(bed.devices_of(Thrusters).values()), list(bed.devices_of(Motors).values())
-        #: of each device in the order of the testbed, for that is the order of their thrusts and torques
+        #: of each device in the order of the testbed, which is the order of their thrusts and torques
         self.thrust_sources: list[ThrustSource] = [AbsentDevice(len(device.units)) for device in self._thrusters]
         self.torque_sources: list[TorqueSource] = [AbsentDevice(len(device.units)) for device in self._motors]
         #: forces on bodies by timed events, as `forces.pushed_bodies` has them
         self.pushes: Array = np.zeros(n_held(bed) - len(bed.motors))
-        #: if the testbed has any
+        #: None if the testbed has none
         self.contacts = Contacts(bed) if bed.contacts else None
-        # A tick is one call; what does not fill a tick goes step by step, and so does all where contacts change by
-        # themselves: every step has to be looked at.
+        # A tick is one call of compiled code; the rest of an interval is done step by step, and so is everything where
+        # contacts change by themselves, because every step has to be checked.
         watched = self.contacts is not None and self.contacts.watches
         tick = 1 if watched else min(round(bed.loop.period_s / self.step_s), _LONGEST)
         #: every set of contacts that commands and physics can reach, compiled before the run
@@ -94,7 +94,7 @@ class Plant:
         self._shown = parts.q, parts.u, parts.left, parts.pushed
         #: views of the whole state, part by part
         self._state: PlantState[Array] = PlantState(*(self._whole[part] for part in parts))
-        #: the sets in which constraints were found to depend on each other, and the pose where that was first seen
+        #: the contact sets with redundant constraints, and the pose where that was first found
         self.dependent: dict[Label, tuple[ContactSet, Array]] = {}
         self._steps, self._last = 0, self._held.step
         self._averaged = 1.0
@@ -106,7 +106,7 @@ class Plant:
         return self._steps * self.step_s
 
     def snapshot(self) -> tuple[Array, Array, Array, Array]:
-        """q, u, mean thrust since the last advance, and impulse left, which later steps do not change."""
+        """q, u, mean thrust since the last advance, and impulse left; copies, which later steps do not change."""
         whole, (q, u, left, pushed) = self._whole.copy(), self._shown
         thrust = whole[pushed]
         return whole[q], whole[u], thrust if self._averaged == 1.0 else thrust / self._averaged, whole[left]
@@ -146,30 +146,30 @@ class Plant:
 
     @property
     def work(self) -> float:
-        """Work done by the lab so far, less what damping took [J]; of an audited testbed."""
+        """Work done by the lab so far, less the dissipation [J]; of an audited testbed."""
         return float(self._state.extra[-1])
 
     def attach_thrusters(self, table: Thrusters, source: ThrustSource) -> None:
         """Let a simulated device of thrusters act; `table` is its own in the plant's testbed."""
-        self.thrust_sources[_place(self._thrusters, table)] = source
+        self.thrust_sources[_index_of(self._thrusters, table)] = source
 
     def attach_motors(self, table: Motors, source: TorqueSource) -> None:
         """Let a simulated device of motors act; `table` is its own in the plant's testbed."""
-        self.torque_sources[_place(self._motors, table)] = source
+        self.torque_sources[_index_of(self._motors, table)] = source
 
     def contact_loads(self) -> ContactLoads:
         """Loads of the contacts now."""
-        return self._held.contact_loads(self._whole, *self._pushed_by())
+        return self._held.contact_loads(self._whole, *self._inputs_of_last_step())
 
     def advance(self, t: float) -> None:
-        """Go on to the last physics step that is not after t; nothing happens if the plant is there."""
+        """Advance to the last physics step that is not after t; nothing happens if the plant is there already."""
         if t < self._next:
             return
         first, last = self._steps, int(t / self.step_s + SAME_STEP)
         self._state.pushed[:] = 0.0
         while self._steps < last:
             if self.contacts:
-                self._take_hold(self.contacts)
+                self._switch_contacts(self.contacts)
             held = self._held
             self._go(held.tick if last - self._steps >= held.tick.steps else held.step)
         self._averaged = float(last - first)
@@ -180,7 +180,7 @@ class Plant:
         return ConstrainedPlant(bed, None, self._held.tick.steps)
 
     def change(self, held: ConstrainedPlant) -> None:
-        """Go on with other modules; coordinates and velocities stay."""
+        """Continue with other modules; coordinates and velocities stay."""
         self._held = held
 
     def _go(self, stride: StepKernel) -> None:
@@ -206,25 +206,25 @@ class Plant:
         if contacts is not None:
             self.dependent.setdefault(contacts.label, (contacts, self.q))
 
-    def _take_hold(self, contacts: Contacts) -> None:
-        """Take hold and let go as told."""
+    def _switch_contacts(self, contacts: Contacts) -> None:
+        """Close and open contacts as commanded."""
         self._state.q[:], self._state.u[:] = contacts.command(self._state.q, self._state.u)
         self._held = self._sets[contacts.label]
 
     def _settle(self, contacts: Contacts, stride: StepKernel) -> None:
-        """Let stops touch and lift, and what rubs stick and slip."""
+        """Contact events of physics after a step: stops touch and lift, friction sticks and slips."""
         held, n_q = self._held, len(self._state.q)
         q, u = stride.path[0, :n_q], stride.path[0, n_q:]
-        held.settle(stride, *contacts.settle(q, u, held.force(stride.after, *self._pushed_by()), self.step_s))
+        held.settle(stride, *contacts.settle(q, u, held.force(stride.after, *self._inputs_of_last_step()), self.step_s))
         self._held = self._sets[contacts.label]
 
-    def _pushed_by(self) -> tuple[Array, Array]:
+    def _inputs_of_last_step(self) -> tuple[Array, Array]:
         """Thrust with a full tank and torques of the last step."""
         return self._last.thrust[-1], self._last.torque
 
 
-def _place(devices: Sequence[Device], table: Device) -> int:
-    """Of the device among others: two of them may have the same values."""
+def _index_of(devices: Sequence[Device], table: Device) -> int:
+    """Index of the device by identity: two of them may have the same values."""
     return next(i for i, device in enumerate(devices) if device is table)
 
 

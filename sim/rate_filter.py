@@ -13,8 +13,8 @@ from granite.config.records import Array
 class RateFilter:
     """ab s/((s+a)(s+b)), as two first-order stages (Stanford report, section 2.2).
 
-    The first stage follows the angle and lags behind it by lag' = angle' - a lag; the second one smooths what
-    that makes of the rate: rate' = b (a lag - rate). Neither knows the angle itself, only how it turns.
+    The first stage follows the angle and lags behind it by lag' = angle' - a lag; the second one smooths
+    its output: rate' = b (a lag - rate). Neither depends on the angle itself, only on its change.
     """
 
     def __init__(self, a: float, b: float, step_s: float) -> None:
@@ -27,17 +27,17 @@ class RateFilter:
         Over a step the angle turns at a constant rate, so lag and rate follow linear equations with constant
         coefficients: their exact solution is a matrix exponential, with the turn as a third, constant state.
         """
-        from scipy.linalg import expm  # only where the plant is written anew
+        from scipy.linalg import expm  # slow to import; not needed where the plant is in the cache
 
         a, b, h = self._a, self._b, self._step_s
         flow = np.array([[-a * h, 0.0, 1.0], [a * b * h, -b * h, 0.0], [0.0, 0.0, 0.0]])
         return tuple(expm(flow)[:2].tolist())
 
     def steady_lag(self, rate: Array) -> Array:
-        """The lag [rad] when the angle has always moved at this rate [rad/s]: there is no transient then."""
+        """The lag [rad] in the steady state at this rate [rad/s]: without a transient."""
         return rate / self._a
 
     def step(self, lag: Any, rate: Any, turn: Any) -> tuple[Any, Any]:
-        """Lag and filtered rate one step later, when the angle has turned by so much [rad]; numbers or symbols."""
+        """Lag and filtered rate one step later, when the angle has changed by `turn` [rad]; numbers or symbols."""
         (lag_lag, _, lag_turn), (rate_lag, rate_rate, rate_turn) = self._transition
         return lag_lag * lag + lag_turn * turn, rate_lag * lag + rate_rate * rate + rate_turn * turn

@@ -17,7 +17,7 @@ from granite.mrds.tolerances import TYPED_ERROR
 
 
 def refuse_entered(bed: Testbed, entered: dict[str, float]) -> None:
-    """Raise where a body penetrates a stop at the start, by a depth [m]: the first step would throw it out."""
+    """Raise where a body penetrates a stop at the start, by a depth [m]: the first step would eject it."""
     deep = {name: depth for name, depth in entered.items() if depth > TYPED_ERROR}
     if deep:
         name = max(deep, key=lambda stop: deep[stop])

@@ -17,7 +17,7 @@ _OK = int(Status.OK)
 
 
 class SimulatedThrusters(SimulatedDevice):
-    """The thrusters of one device. One that has failed takes its commands like the others, but gives nothing."""
+    """The thrusters of one device. A failed one takes its commands like the others, but gives no thrust."""
 
     def __init__(self, thrusters: Thrusters, plant: Plant, rng: np.random.Generator) -> None:
         self._plant, self._units = plant, [unit.name for unit in thrusters.units]
@@ -33,7 +33,7 @@ class SimulatedThrusters(SimulatedDevice):
         plant.attach_thrusters(thrusters, self)
 
     def write(self, t: float, setpoint: Array) -> Frame:
-        """Switch the valves; the frame has the openings they take."""
+        """Switch the valves; the frame has the openings applied."""
         self._plant.advance(t)
         self._number += 1
         return Frame(t, self._number, _OK, self._valves.command(t, setpoint))
@@ -44,7 +44,7 @@ class SimulatedThrusters(SimulatedDevice):
         self._valves = self._closed_valves()
 
     def set_faults(self, dead: Collection[str], stuck_open: Collection[str]) -> None:
-        """From the next command on these give nothing, or are open all the time; their frames do not show it."""
+        """From the next command on these give no thrust, or are always open; their frames do not report it."""
         self._nominal = self._healthy * [unit not in dead for unit in self._units]
         self._stuck = np.array([unit in stuck_open or unit in self._always_open for unit in self._units])
         self._opening = None
@@ -69,10 +69,10 @@ class ClampedThrottles:
         self._opening: Array = np.zeros(n)
 
     def command(self, t: float, opening: Array) -> Array:
-        """Open as commanded; the openings taken."""
+        """Open as commanded; returns the openings applied."""
         self._opening = np.minimum(np.maximum(opening, 0.0), 1.0)
         return self._opening
 
     def mean_openings(self, first: int, last: int, step_s: float) -> Array:
-        """What was commanded last, in every step."""
+        """The last command, in every step."""
         return self._opening

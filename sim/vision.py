@@ -18,7 +18,7 @@ _OK = int(Status.OK)
 
 
 class Exposure(NamedTuple):
-    """What is known of an exposure before it happens."""
+    """A planned exposure."""
 
     lost: bool
     step: int  #: the physics step in which it happens
@@ -39,7 +39,7 @@ class SimulatedVision(SimulatedDevice):
         self._perfect = vision.simulated.perfect
         self._exposures = exposures(vision, plant.step_s, rng)
         self._next = next(self._exposures)
-        # Arrival, exposure, pose; first in, first out: none overtakes another or comes before its exposure.
+        # Arrival, exposure, pose; first in, first out: none overtakes another or arrives before its exposure.
         self._under_way: deque[tuple[float, float, Array]] = deque()
         self._frame = no_frame(3)
         if not self._perfect:
@@ -47,7 +47,7 @@ class SimulatedVision(SimulatedDevice):
             plant.observers.append(self)
 
     def observe(self, last: int, path: Array) -> None:
-        """Expose in these steps whatever falls into them."""
+        """Make the exposures that fall into these steps."""
         while self._next.step <= last:
             lost, step, t, back, arrival, error = self._next
             self._next = next(self._exposures)
@@ -74,12 +74,12 @@ class SimulatedVision(SimulatedDevice):
 
 
 def exposures(vision: Vision, step_s: float, rng: np.random.Generator) -> Iterator[Exposure]:
-    """One exposure after the other without end; made in blocks, which cost no more than one."""
+    """Endless sequence of exposures; drawn in blocks, which cost no more than one."""
     deviation = np.array([vision.position_noise_m, vision.position_noise_m, vision.heading_noise_rad])
     errors, first, block = vision.simulated, 0, 64
     while True:
         t = np.arange(first, first + block) / vision.rate_hz
-        # Every exposure draws all its numbers, so that no fault changes the draws of another.
+        # Every exposure draws all its numbers, so that switching one fault does not change the draws of another.
         chance, late = rng.random((2, block))
         error = deviation * rng.standard_normal((block, 3))
         lost = chance < errors.dropout_probability

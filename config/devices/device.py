@@ -1,4 +1,4 @@
-"""What every kind of device says of itself: its table is its data sheet, and it names its signals."""
+"""Base class of all kinds of devices: its table is the data sheet, its signals have names and units."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ if TYPE_CHECKING:
 
 
 class Device(PartTable):
-    """The data sheet of a device: what a controller may know of it.
+    """The data sheet of a device, as the controller knows it.
 
-    A kind is a subclass. A user's own kind may bring its simulation along: a method `simulate(plant, rng)` that gives
+    A kind is a subclass. A user's own kind may have its own simulation: a method `simulate(plant, rng)` that returns
     a driver, as the classes of `granite.sim` do for the kinds that come with Granite.
     """
 
     role: ClassVar[Literal["sensor", "actuator"]]
-    #: sensors: the age of a frame beyond which it is stale, where the testbed says nothing of it [s]
+    #: sensors: the age of a frame beyond which it is stale, where the testbed gives none [s]
     usual_age_s: ClassVar[float] = 0.5
-    #: actuators: what is out of bounds is cut to them; else it ends the run
+    #: actuators: a set point out of bounds is clamped; else it ends the run
     clamps: ClassVar[bool] = False
     #: actuators: only the bounds themselves are set points
     binary: ClassVar[bool] = False

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class JointSensorErrors(Table):
-    """`perfect` has no noise, no offset and no converter steps. The rate filter is the sensor's own and stays."""
+    """`perfect` has no noise, no offset and no quantisation. The rate filter is the sensor's own and stays."""
 
     perfect: bool = False
     #: by joint
@@ -52,11 +52,11 @@ class JointSensors(Device):
 
     @property
     def has_rate_filter(self) -> bool:
-        """Whether an analogue filter stands behind the rate."""
+        """Whether the rate comes from an analogue filter."""
         return self.filter_a_rad_s > 0 and self.filter_b_rad_s > 0
 
     def ticks(self, period_s: float) -> int:
-        """How many ticks of the loop there are from one frame to the next."""
+        """Number of ticks of the loop from one frame to the next."""
         return 1 if self.rate_hz is None else max(1, round(1 / (self.rate_hz * period_s)))
 
     def signals(self, bed: Testbed) -> tuple[Coordinate, ...]:
@@ -75,7 +75,7 @@ class JointSensors(Device):
         for joint, offset in self.simulated.offset_rad.items():
             if joint not in self.joints:
                 key, known = f"simulated.offset_rad.{joint}", one_of(joint, self.joints)
-                raise InputError("no joint of these sensors", key=key, value=offset, expected=known)
+                raise InputError("not a joint of these sensors", key=key, value=offset, expected=known)
 
     def describe(self, bed: Testbed) -> list[str]:
         """Joints, noise, converter and filter."""

@@ -23,9 +23,9 @@ class Motor(Table):
 
 
 class MotorErrors(Table):
-    """What the simulated motors do with a set point."""
+    """Errors of the simulated motors."""
 
-    #: torque given for each newton metre that is asked for and reported, by joint; 1 where a joint is not named
+    #: applied torque per commanded (and reported) newton metre, by joint; default 1
     gain: dict[str, NotNegative] = Field(default_factory=dict)
 
 

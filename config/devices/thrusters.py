@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Valve(Table):
-    """How the valves respond: dead time, linear rise and fall, and the shortest pulse they make."""
+    """Response of the valves: dead time, linear rise and fall, and the minimum pulse."""
 
     delay_s: NotNegative = 0.004
     rise_s: NotNegative = 0.003
@@ -34,17 +34,17 @@ class Thruster(Table):
     position_m: Vector
     direction: Direction
     thrust_n: Positive
-    #: gives no thrust, and the controller knows
+    #: no thrust, and the controller knows it
     failed: bool = False
 
 
 class ThrusterErrors(Table):
-    """`ideal` delivers any thrust between zero and nominal, at once, for ever."""
+    """`ideal` delivers any thrust between zero and nominal, without delay or limit of the tank."""
 
     ideal: bool = False
-    #: impulse in the full tank [N s]; thrust is proportional to what is left. None: constant pressure.
+    #: impulse in the full tank [N s]; thrust is proportional to the rest. None: constant pressure.
     tank_n_s: Positive | None = None
-    #: thrusters whose valves stay open whatever they are commanded; the controllers are not told
+    #: thrusters whose valves stay open whatever is commanded; the controllers do not know it
     stuck_open: tuple[Name, ...] = ()
 
 
@@ -57,7 +57,7 @@ class Thrusters(Device):
     module: Name | None = None
     valve: Valve = Valve()
     specific_impulse_s: Positive = 60.0
-    #: of the units that do not say their own
+    #: of the units without their own
     thrust_n: Positive | None = None
     units: tuple[Thruster, ...] = Field(min_length=1)
     #: how the simulated ones differ from this data sheet
@@ -66,13 +66,13 @@ class Thrusters(Device):
     @model_validator(mode="before")
     @classmethod
     def _units_have_a_thrust(cls, content: Any) -> Any:
-        """Hand the common thrust to the units; from then on each has its own."""
+        """Copy the common thrust to the units."""
         common = content.get("thrust_n") if isinstance(content, dict) else None
         units = content.get("units") if isinstance(content, dict) else None
         if common is None or not isinstance(units, list | tuple) or not all(isinstance(unit, dict) for unit in units):
             return content
         if units and all("thrust_n" in unit for unit in units):
-            raise InputError(key="thrust_n", value=common, expected="none, for every unit has its own")
+            raise InputError(key="thrust_n", value=common, expected="none, because every unit has its own")
         return {**content, "thrust_n": None, "units": [{"thrust_n": common, **unit} for unit in units]}
 
     @model_validator(mode="after")
@@ -81,7 +81,7 @@ class Thrusters(Device):
         return self
 
     def pushed(self, bed: Testbed) -> Module:
-        """The module on whose root body they sit."""
+        """The module on whose root body they are mounted."""
         return bed.floating_module(self.module)
 
     def signals(self, bed: Testbed) -> tuple[Coordinate, ...]:
@@ -93,7 +93,7 @@ class Thrusters(Device):
         return ((0.0, 1.0),) * len(self.units)
 
     def check(self, bed: Testbed) -> None:
-        """They sit on a module that floats, and push in its plane where it has one."""
+        """They are mounted on a floating module, and act in its plane if it is planar."""
         own = [unit.name for unit in self.units]
         for i, name in enumerate(self.simulated.stuck_open):
             if name not in own:

@@ -29,7 +29,7 @@ class Vision(Device):
 
     #: may be left out where one module floats
     module: Name | None = None
-    #: the root body of that module, which it is where none is named
+    #: the root body of that module; may be left out
     body: Name | None = None
     rate_hz: Positive = 60.0
     latency_s: NotNegative = 0.03
@@ -39,7 +39,7 @@ class Vision(Device):
     simulated: VisionErrors = VisionErrors()
 
     def seen(self, bed: Testbed) -> Module:
-        """The module whose root it sees."""
+        """The module whose root pose it measures."""
         return bed.floating_module(self.module)
 
     def signals(self, bed: Testbed) -> tuple[Coordinate, ...]:
@@ -48,7 +48,7 @@ class Vision(Device):
         return Coordinate(f"{root}_x", "m"), Coordinate(f"{root}_y", "m"), Coordinate(f"{root}_heading", "rad")
 
     def check(self, bed: Testbed) -> None:
-        """It sees the root of a planar module that floats."""
+        """It measures the root of a floating planar module."""
         module = self.seen(bed)
         if self.body not in (None, module.root.name):
             raise InputError(key="body", value=self.body, expected=f"the root body '{module.root.name}'")
@@ -58,7 +58,7 @@ class Vision(Device):
             )
 
     def describe(self, bed: Testbed) -> list[str]:
-        """What it sees, how often, how late and how well."""
+        """Body, rate, latency and noise."""
         return [
             f"{bed.layout.name(self.seen(bed), self.seen(bed).root.name)} at {self.rate_hz:g} Hz, "
             f"{self.latency_s * 1e3:g} ms late, noise {self.position_noise_m:g} m, {self.heading_noise_rad:g} rad"

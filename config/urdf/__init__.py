@@ -1,8 +1,8 @@
 """A module's bodies, joints and points from a URDF file.
 
-A joint means the same there and here, so its numbers pass unchanged. A link behind a fixed joint is no body of its own:
-its inertia is lumped into the body that carries it, and its frame stays on as a point of its name. What cannot move the
-robot is skipped with a note; what could, and is not read, is refused by name.
+A joint has the same meaning there and here, so its numbers are unchanged. A link behind a fixed joint is not a body:
+its inertia is lumped into the body that carries it, and its frame becomes a point of its name. Elements without
+effect on the motion are skipped with a note; unsupported elements with an effect are refused by name.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["Robot", "read_urdf"]
 def read_urdf(path: Path, dimension: Literal["planar", "spatial"], base: Literal["fixed", "floating"]) -> Robot:
     """The robot in that file, in the plane of its root's x and y where it is planar.
 
-    Whether every joint moves a mass is for the module to check, which may add bodies to those of the file.
+    The module checks that every joint moves a mass, because it may add bodies to those of the file.
     """
     try:
         links, joints, notes = parse(path)

@@ -16,7 +16,7 @@ _LEAST = 1e-18
 
 
 def build_bodies(links: Iterable[str], joints: list[UrdfJoint]) -> list[UrdfBody]:
-    """The bodies, each after the one that carries it, with their joints moved to where they sit on that body."""
+    """The bodies, each after the one that carries it, with their joints expressed in that body."""
     leaving: dict[str, list[UrdfJoint]] = {link: [] for link in links}
     for joint in joints:
         leaving[joint.parent].append(joint)
@@ -78,7 +78,7 @@ def _sum(parts: Sequence[Mass]) -> Mass:
 
 
 def check_mass(body: UrdfBody, base: str) -> list[str]:
-    """Refuse a mass that no body has, or on a fixed base, where it acts on nothing, replace it; a note says so."""
+    """Refuse an impossible mass; on a fixed base, where it has no effect, replace it with a note."""
     mass, com, inertia = body.mass
     if np.abs(inertia).max() <= max(noise(mass), _LEAST):
         inertia = np.zeros((3, 3))
@@ -89,7 +89,9 @@ def check_mass(body: UrdfBody, base: str) -> list[str]:
             body.mass = NOMINAL
         return [f"link '{body.link}': the inertia of the fixed base is not used ({fault})"] if fault else []
     if body.joint is None and mass == 0:
-        raise InputError(f"link '{body.link}': no mass, expected an <inertial> with one, for a floating base moves it")
+        raise InputError(
+            f"link '{body.link}': no mass, expected an <inertial> with one, because a floating base moves it"
+        )
     if fault := _fault(body.mass):
         raise InputError(f"link '{body.link}' with all that is fixed to it: {fault}")
     return []

@@ -10,13 +10,13 @@ from xml.etree.ElementTree import Element
 from granite.config.errors import InputError, shown
 from granite.config.rotations import Triple
 
-#: no robot has a greater number in any unit, and the products of such numbers are still numbers
+#: largest number accepted in any unit; products of such numbers are still finite
 _GREATEST = 1e30
 
 
 class _WithoutDoctype(ElementTree.TreeBuilder):
     def doctype(self, name: str, pubid: str | None, system: str | None) -> None:
-        """Refuse: entities, which can grow without bound, are declared there and nowhere else."""
+        """Refuse: entities, which can expand without bound, are declared there only."""
         raise InputError(f"<!DOCTYPE {name}>: document type and entities are not read, expected plain URDF")
 
 
@@ -43,7 +43,7 @@ def only(where: str, element: Element, tag: str) -> Element | None:
     """The element of that tag in another, if there is one."""
     found = element.findall(tag)
     if len(found) > 1:
-        raise InputError(f"{where}: <{tag}> is there {len(found)} times, expected it once in <{element.tag}>")
+        raise InputError(f"{where}: <{tag}> occurs {len(found)} times, expected it once in <{element.tag}>")
     return found[0] if found else None
 
 

@@ -1,4 +1,4 @@
-"""A robot whose joints keep it in a plane, laid flat."""
+"""A robot whose joints keep it in a plane, with all frames turned into that plane."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from granite.config.errors import InputError, shown
 from granite.config.rotations import Array, rotation
 from granite.config.urdf.parts import UrdfBody, UrdfJoint, triple
 
-#: how far an axis may lean out of its plane [rad]: files say 1.5708 for a quarter turn, and that adds up
+#: tolerance of an axis out of its plane [rad]: files have 1.5708 for a quarter turn, and the errors add up
 _LEAN = 1e-4
 
 
@@ -49,8 +49,8 @@ def _refuse_out_of_plane(joint: UrdfJoint, axis: Array) -> None:
     elif math.hypot(axis[0], axis[1]) > _LEAN:
         raise InputError(f"{where}, expected [0, 0, 1] for a joint that turns in a planar module")
     elif along_z < 0:
-        # Turned round here, its coordinate and limits would change sign, and nobody would see it.
-        raise InputError(f"{where}, expected [0, 0, 1] in a planar module: turn it round in the file")
+        # If it were reversed here, its coordinate and limits would change sign unnoticed.
+        raise InputError(f"{where}, expected [0, 0, 1] in a planar module: reverse it in the file")
 
 
 def _heading(R: Array) -> float:

@@ -25,7 +25,7 @@ MOVING: dict[str, Literal["revolute", "prismatic"]] = {
     "continuous": "revolute",
     "prismatic": "prismatic",
 }
-#: what to write instead of the other kinds
+#: replacements of unsupported kinds
 _INSTEAD = {
     "floating": "base = 'floating' in the module's table and no such joint",
     "planar": "two prismatic joints and a revolute one",
@@ -37,7 +37,7 @@ LIMITS = {
 
 
 def parse(path: Path) -> tuple[dict[str, UrdfLink], list[UrdfJoint], list[str]]:
-    """The links by name, the joints, and notes on what was skipped."""
+    """The links by name, the joints, and notes on skipped elements."""
     robot = read_xml(path)
     if robot.tag != "robot":
         raise InputError(f"<{robot.tag}>: expected <robot> as the outermost element of a URDF")
@@ -52,7 +52,7 @@ def parse(path: Path) -> tuple[dict[str, UrdfLink], list[UrdfJoint], list[str]]:
         links[link_name[element.attrib["name"]]] = UrdfLink(_mass(element), shapes)
         not_drawn += others
     joints = [_joint(element, joint_name, link_name) for element in joint_elements]
-    notes = [f"skipped, for it does not move the robot: {listed(not_read)}"] if not_read else []
+    notes = [f"skipped, without effect on the motion: {listed(not_read)}"] if not_read else []
     notes += [f"not drawn: {listed(not_drawn)}"] if not_drawn else []
     return links, joints, notes
 
@@ -65,13 +65,13 @@ def _names(kind: str, elements: Iterable[Element]) -> dict[str, str]:
         if not name.strip():
             raise InputError(f"<{kind}> number {i + 1}: name is missing, expected one")
         if name in ours:
-            raise InputError(f"{kind} '{name}' is there twice, expected it once")
+            raise InputError(f"{kind} '{name}' occurs twice, expected it once")
         made = re.sub(r"[^a-z0-9_]", "_", name.lower())
         made = made if made[0].isalpha() else f"{kind}_{made}"
         for other, taken in ours.items():
             if made == taken:
                 raise InputError(
-                    f"{kind} '{name}': becomes '{made}' as '{other}' does, for a name has small letters, digits "
+                    f"{kind} '{name}': becomes '{made}' as '{other}' does, because a name has small letters, digits "
                     "and _ only, expected names that differ in these"
                 )
         ours[name] = made
@@ -79,7 +79,7 @@ def _names(kind: str, elements: Iterable[Element]) -> dict[str, str]:
 
 
 def _mass(link: Element) -> Mass:
-    """The mass of a link in its axes; whether a body can have it is seen when links are lumped."""
+    """The mass of a link in its axes; whether it is possible is checked when links are lumped."""
     where = f"link '{link.attrib['name']}'"
     inertial = only(where, link, "inertial")
     if inertial is None:
@@ -125,7 +125,7 @@ def _axis(where: str, joint: Element) -> Array:
 
 
 def _limits(where: str, joint: Element, kind: str) -> dict[str, float]:
-    """The limits that the file sets; zeros are what exporters write for none, and so is infinity."""
+    """The limits that the file sets; zero and infinity, which exporters write for none, count as none."""
     limit = only(where, joint, "limit")
     if limit is None:
         return {}
@@ -161,7 +161,7 @@ def _resistance(where: str, joint: Element, kind: str) -> dict[str, float]:
         if key not in ours and value != 0:
             raise InputError(
                 f"{where}: dynamics {key} = {value:g}: not supported, expected 0 or no such attribute, "
-                "for only damping and friction are"
+                "because only damping and friction are"
             )
         if value < 0:
             raise InputError(f"{where}: dynamics {key} = {value:g}: expected a number of at least 0")

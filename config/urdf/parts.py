@@ -12,7 +12,7 @@ from granite.config.urdf.shapes import VisualShape
 
 
 class Mass(NamedTuple):
-    """Mass, where its centre is, and the inertia tensor about that."""
+    """Mass, mass centre, and the inertia tensor about it."""
 
     mass: float
     com: Array
@@ -25,12 +25,12 @@ class Mass(NamedTuple):
 
 #: of a link that is only a frame
 NOTHING = Mass(0.0, np.zeros(3), np.zeros((3, 3)))
-#: A fixed base never moves, so that its mass acts on nothing; but a body has one, and this is plainly made up.
+#: A fixed base never moves, so its mass has no effect; a body needs one, and this is an arbitrary value.
 NOMINAL = Mass(1.0, np.zeros(3), np.eye(3))
 
 
 class UrdfLink(NamedTuple):
-    """A link: its mass, and what it looks like."""
+    """A link: its mass and its visual shapes."""
 
     mass: Mass
     shapes: list[VisualShape]
@@ -51,7 +51,7 @@ class UrdfJoint(NamedTuple):
 
     def carried_by(self, body: str, R: Array, p: Array) -> UrdfJoint:
         """The same joint from the body to which its parent link is fixed with the axes R at p."""
-        # Where nothing turns, the angles of the file stand as they are, to the last bit.
+        # Without rotation, the angles of the file are kept bit for bit.
         rpy = self.rpy if np.array_equal(R, np.eye(3)) else angles(R @ rotation(self.rpy))
         return self._replace(parent=body, origin=triple(R @ self.origin + p), rpy=rpy)
 

@@ -30,7 +30,7 @@ class VisualShape(NamedTuple):
 
 
 def shapes_of(link: Element) -> tuple[list[VisualShape], Counter[str]]:
-    """The shapes of a link's visuals in its axes, and the tags of those that are not drawn: meshes, and odd ones."""
+    """The shapes of a link's visuals in its axes, and the tags of those not drawn: meshes, and incomplete ones."""
     shapes, not_drawn = [], Counter[str]()
     for visual in link.findall("visual"):
         kind = next((kind.tag for geometry in visual.findall("geometry") for kind in geometry), "visual")
@@ -75,7 +75,7 @@ def _lower_hull(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
     for x, y in points:
         while len(hull) > 1:
             (x0, y0), (x1, y1) = hull[-2:]
-            # Corners that lie on a side but for rounding are none.
+            # Corners that lie on a side within rounding are left out.
             if (x1 - x0) * (y - y0) - (y1 - y0) * (x - x0) > 1e-12 * math.hypot(x1 - x0, y1 - y0) * math.hypot(
                 x - x0, y - y0
             ):

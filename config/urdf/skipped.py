@@ -1,4 +1,4 @@
-"""What is skipped in a URDF file because it can't move the robot, and what is refused because it can."""
+"""Elements of a URDF file that are skipped because they do not affect the motion, or refused because they do."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _READ = {
     "inertial": ("origin", "mass", "inertia"),
     "joint": ("origin", "parent", "child", "axis", "limit", "dynamics"),
 }
-#: extensions of URDF that move the robot
+#: extensions of URDF that affect the motion
 _ACTS = (
     *("mimic", "loop_joint", "rotor_inertia", "gear_ratio"),
     *("ball_constraint", "tendon_constraint", "linear_bushing_rpy", "linear_spring_damper"),
@@ -22,18 +22,16 @@ _ACTS = (
 
 
 def skipped(robot: Element) -> Counter[str]:
-    """How often which element is skipped, by its tag; `InputError` where one would move the robot."""
+    """Number of skipped elements by tag; `InputError` where one would affect the motion."""
     found: Counter[str] = Counter()
     for where, element in _read(robot):
         for child in element:
             namespace, _, tag = child.tag.rpartition("}")
             if "xacro" in namespace:
                 raise InputError(f"{where}: <{tag}> is a part of xacro, expected a file that xacro has expanded")
-            # A fixed joint has no motion that something could change.
+            # A fixed joint has no motion.
             if tag in _ACTS and element.get("type") != "fixed":
-                raise InputError(
-                    f"{where}: <{tag}> is not supported, expected none, for it changes how the robot moves"
-                )
+                raise InputError(f"{where}: <{tag}> is not supported, expected none, because it changes the motion")
             if child.tag not in _READ[element.tag]:
                 found[tag] += 1
     return found

@@ -10,7 +10,7 @@ from granite.config.urdf.shapes import outline
 
 
 class Robot(TypedDict):
-    """What a URDF gives to a module's table, the limits of its joints where it has any, and notes on the reading.
+    """The part of a module's table from a URDF, the limits of its joints where it has any, and notes on the reading.
 
     A limit is `lower_rad`, `upper_rad`, `rate_rad_s` and `torque_n_m` of a revolute joint, `lower_m`, `upper_m`,
     `rate_m_s` and `force_n` of a prismatic one.

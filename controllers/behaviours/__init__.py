@@ -1,3 +1,3 @@
-"""Behaviours, one file each: where the modules should be, and which contacts should be closed."""
+"""Behaviours, one file each: the reference of the modules, and the contacts to close."""
 
 KINDS = {"waypoints": "waypoints:WaypointBehaviour"}

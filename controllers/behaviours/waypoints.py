@@ -1,4 +1,4 @@
-"""The behaviour that goes through waypoints, from where the modules are when the state becomes ready."""
+"""Minimum-jerk motion through waypoints, from the pose of the modules when the state becomes ready."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Waypoint(Table):
 
     duration_s: Positive
     hold_s: NotNegative = 0.0
-    #: by coordinate key, for instance base_x_m or elbow_rad; what is not named stays where it was
+    #: by coordinate key, for instance base_x_m or elbow_rad; others keep their value
     target: dict[str, float]
 
 
@@ -28,7 +28,7 @@ class WaypointBehaviour:
     """Follows the waypoints in turn; without any it holds the pose it starts in and is never done."""
 
     class Options(Behaviour):
-        """The waypoints, beside what every behaviour has."""
+        """The waypoints, beside the options of every behaviour."""
 
         waypoints: tuple[Waypoint, ...] = ()
 
@@ -47,13 +47,13 @@ class WaypointBehaviour:
         )
         self._rest: Array = np.zeros(model.n)
         self._rest.setflags(write=False)
-        compiled(len(keys), mode())  # the path begins in the loop, where nothing may be compiled
+        compiled(len(keys), mode())  # the path is built in the loop, where nothing may be compiled
         self._holds = Holds(bed)
         self._path: WaypointPath | None = None
         self._began = 0.0
 
     def decide(self, state: State) -> Reference:
-        """Where the modules should be now. Until the state is ready, that is where they seem to be."""
+        """The reference at the time of the state. Until the state is ready, the reference is the estimate."""
         if self._path is None:
             if not state.ready:
                 rest = self._rest

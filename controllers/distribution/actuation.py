@@ -1,7 +1,7 @@
 """The allocate step: a demanded generalised force becomes motor torques and valve states.
 
-Motors act on their joints, thrusters on the root bodies. On/off thrusters never deliver what was asked, and what they
-miss would shake the arm. So the torques are solved again for the thrust f that the valves will really deliver, keeping
+Motors act on their joints, thrusters on the root bodies. On/off thrusters never deliver the exact demand, and the
+difference would disturb the arm. So the torques are solved again for the thrust f that the valves will deliver, keeping
 the demanded joint accelerations g (ours; the Stanford report of 1987 stops at the plain law): with b the coordinates
 without a motor,
 
@@ -51,7 +51,7 @@ class Actuation:
         self._deliver = compile_once("delivered", bed.fingerprint, lambda: [_delivered(model)])["delivered"].run
 
     def allocate(self, state: State, reference: Reference, demand: Demand) -> Command:
-        """Set points of all actuators for the demand, and the thrust that will come of it."""
+        """Set points of all actuators for the demand, and the expected thrust."""
         t, direct = state.t, reference.direct or self._direct_rest
         if not state.ready:
             return Command(t, self._ordered([*self._at_rest, *direct]), self._no_thrust)

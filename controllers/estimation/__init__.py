@@ -1,3 +1,3 @@
-"""Estimators, one file each: from what was measured to q and u of the model."""
+"""Estimators, one file each: from measurements to q and u of the model."""
 
 KINDS = {"kalman": "kalman:KalmanEstimator"}

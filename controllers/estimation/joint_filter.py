@@ -5,8 +5,8 @@ two states belong to the measured system:
 
     angle' = rate     rate' = model acceleration + noise     w1' = a (rate - w1)     w2' = b (w1 - w2)
 
-and the sensor shows angle and w2. The joints of a device are alike and sampled at one rate, so one constant Kalman gain
-serves: that of the steady state between two frames.
+and the sensor measures angle and w2. The joints of a device are alike and sampled at one rate, so one constant Kalman
+gain K serves: that of the steady state between two frames.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ from granite.config.records import Array
 
 
 class JointFilter(NamedTuple):
-    """One period of a joint: x becomes F x + G acceleration, then x + K (measured - C x).
+    """One period of a joint: x becomes F x + G acceleration (prediction, zero-order hold), then x + K (measured - C x).
+
+    measured - C x is the innovation, K the Kalman gain.
 
     x is angle and rate, followed by the two states of the rate filter where the sensor has one.
     """
@@ -33,13 +35,13 @@ class JointFilter(NamedTuple):
 
     @property
     def n_extra(self) -> int:
-        """How many states it has beside angle and rate."""
+        """Number of states beside angle and rate."""
         return len(self.F) - 2
 
 
 def joint_filter(sensors: JointSensors, process_noise: float, period: float) -> JointFilter:
     """The steady-state Kalman filter of these sensors; process noise as density [rad/s^2/sqrt(Hz)]."""
-    from scipy.linalg import solve_discrete_are  # only where the estimator is written anew
+    from scipy.linalg import solve_discrete_are  # slow to import; not needed where the estimator is in the cache
 
     A, B, C = _continuous(sensors.filter_a_rad_s, sensors.filter_b_rad_s)
     F, G, Q = _discretised(A, B, process_noise, period)
@@ -62,7 +64,7 @@ def _continuous(a: float, b: float) -> tuple[Array, Array, Array]:
 
 
 def _discretised(A: Array, B: Array, density: float, period: float) -> tuple[Array, Array, Array]:
-    """Transition, input held over the period, and noise covariance over it (Van Loan)."""
+    """Transition, input matrix under zero-order hold, and process noise covariance over the period (Van Loan)."""
     from scipy.linalg import block_diag, expm
 
     n = len(A)

@@ -26,14 +26,14 @@ from granite.mrds.kernel import Buffer
 
 
 class KalmanEstimator:
-    """Predicts with the model under what the actuators applied, corrects with what the sensors measured.
+    """Predicts with the model under the applied commands (zero-order hold); measurement updates from the sensors.
 
     It uses every joint sensor of a joint that the controller knows, and every pose of a root that it knows. Modes of
     flexible links are predicted only.
     """
 
     class Options(PartTable):
-        """Process noise: how wrong the model's acceleration may be (spectral density, one sigma)."""
+        """Process noise: error of the model's acceleration (spectral density, one sigma)."""
 
         translation_m_s2_per_rthz: Positive = 2e-3
         rotation_rad_s2_per_rthz: Positive = 1e-2
@@ -41,7 +41,7 @@ class KalmanEstimator:
 
     def __init__(self, options: Options, model: ControlModel) -> None:
         bed = model.bed
-        _refuse_what_is_not_measured(model)
+        _refuse_missing_sensors(model)
         self._period, self._n = bed.loop.period_s, model.n
         names, actuators = list(bed.sensors), list(bed.actuators)
         self._n_sensors = len(names)
@@ -71,11 +71,11 @@ class KalmanEstimator:
         self._run = compile_once("estimator", bed.fingerprint, write)["prediction"].run
         self._numbers = Struct(f"{len(joints) + len(poses)}d").pack
         self._ages = Struct(f"{self._n_sensors}d").pack
-        # New arrays in every tick, so that the state may show parts of them.
+        # New arrays in every tick, so that the state may hold views of them.
         self._x, self._deviation = np.zeros(self._end_x), np.full(self._n, np.nan)
         self._t, self._started = 0.0, False
 
-    # Loops, not comprehensions, in what follows: each of those is a call, which costs a microsecond in a paced tick.
+    # Loops, not comprehensions, below: each comprehension is a call, which costs a microsecond in a paced tick.
 
     def estimate(self, sample: Sample) -> State:
         """q and u at the time of the sample."""
@@ -109,7 +109,7 @@ class KalmanEstimator:
         return State(t, ready, x[:n], x[n : 2 * n], self._deviation, np.frombuffer(self._ages(*ages)))
 
     def _predict(self, t: float, sample: Sample, updates: bool) -> None:
-        """Carry the estimate one period on, to time t, and let the joints' new frames update it if they are of then."""
+        """Predict over one period, to time t; with `updates`, also the measurement update by joint sensors."""
         applied, frames = sample.applied, sample.frames
         arguments: list[Buffer] = [self._x]
         numbers: list[float] = []
@@ -121,7 +121,7 @@ class KalmanEstimator:
         for joint in self._joints:
             frame = frames[joint.sensor]
             arguments.append(frame.values)
-            # The first frame of a sensor is taken as it is, afterwards.
+            # The first frame of a sensor sets the state instead, after the prediction.
             numbers.append(updates and 0 < joint.number < frame.number)
         for _, pose in self._poses:
             numbers.append(t - pose.exposed)
@@ -148,11 +148,11 @@ class KalmanEstimator:
 
 
 class _JointReading:
-    """What has come from one device of joint sensors so far."""
+    """Newest frame used of one device of joint sensors."""
 
     def __init__(self, sensor: int, known: list[tuple[int, int]], n: int, first: int, n_extra: int) -> None:
-        """`first` is where the states of its rate filters begin in x, `n_extra` for each known joint."""
-        self.sensor = sensor  #: its place among the sensors
+        """`first` is the index in x of the states of its rate filters, `n_extra` for each known joint."""
+        self.sensor = sensor  #: its index among the sensors
         self.number = 0  #: of the newest frame used
         self.taken = nan  #: its time [s]
         self._places, self._angles = [j for j, _ in known], [i for _, i in known]
@@ -173,7 +173,7 @@ def _joint_sensors(model: ControlModel) -> dict[str, JointSensors]:
 
 
 def _pose_filters(options: KalmanEstimator.Options, model: ControlModel, n_x: int) -> dict[str, PoseFilter]:
-    """Of every device that sees a root which the controller knows."""
+    """The filter of every device that measures the pose of a root which the controller knows."""
     bed, found = model.bed, {}
     process = np.array([options.translation_m_s2_per_rthz] * 2 + [options.rotation_rad_s2_per_rthz])
     for name, vision in bed.devices_of(Vision).items():
@@ -185,7 +185,7 @@ def _pose_filters(options: KalmanEstimator.Options, model: ControlModel, n_x: in
     return found
 
 
-def _refuse_what_is_not_measured(model: ControlModel) -> None:
+def _refuse_missing_sensors(model: ControlModel) -> None:
     bed = model.bed
     sensed = [joint for sensors in bed.devices_of(JointSensors).values() for joint in sensors.joints]
     seen = [vision.seen(bed).name for vision in bed.devices_of(Vision).values()]
@@ -202,9 +202,9 @@ def _refuse_what_is_not_measured(model: ControlModel) -> None:
             continue
         if module.dimension != "planar":
             raise InputError(
-                f"'{module.name}' floats in space", key="controller", expected="a planar base, for vision is planar"
+                f"'{module.name}' floats in space", key="controller", expected="a planar base, because vision is planar"
             )
         if module.name not in seen:
-            raise InputError.missing("devices.vision", f"a pose of '{module.root.name}', for its base floats")
+            raise InputError.missing("devices.vision", f"a pose of '{module.root.name}', because its base floats")
         if seen.count(module.name) > 1:
             raise InputError(f"{seen.count(module.name)} poses of '{module.name}'", key="devices", expected="one")

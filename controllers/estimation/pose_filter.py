@@ -24,7 +24,7 @@ import numpy as np
 from granite.config.records import Array
 from granite.mrds.compilation import compile_once
 
-#: how far back a pose may reach [s]
+#: length of the history: largest latency of a pose [s]
 MEMORY_S = 1.0
 #: standard deviation of the velocity before anything is measured [m/s, rad/s]
 FIRST_RATE_DEVIATION = 0.05
@@ -35,7 +35,7 @@ _TIMES = Struct("4d").pack
 class PoseFilter:
     """Kalman filter of x, y and heading with a history of one second.
 
-    The history holds motions: pose (3), velocity (3), and the acceleration (3) of the step that led there.
+    The history holds motions: pose (3), velocity (3), and the acceleration (3) of the step before.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class PoseFilter:
     period
         Of the loop [s].
     root
-        Where the root's coordinates stand among the model's `n` coordinates, and their rates among its velocities.
+        Indices of the root's coordinates among the model's `n` coordinates, and of their rates among its velocities.
     n, n_x
         Coordinates of the model, and numbers in the estimator's state x = [q; u; ...].
     """
@@ -66,7 +66,7 @@ class PoseFilter:
         self._n_x, self._n = n_x, n
         self._keep = int(MEMORY_S / period) + 2
         self._t, self._motion = np.zeros(2 * self._keep), np.zeros((2 * self._keep, 9))
-        #: the same memory, which plain numbers go into and come out of in a third of the time
+        #: views of the same memory as plain numbers, three times as fast to read and write
         self._times: Any
         self._motions: Any
         self._times, self._motions = (array.data.cast("B").cast("d") for array in (self._t, self._motion))
@@ -76,7 +76,7 @@ class PoseFilter:
         self._offsets: list[tuple[int, Array]] = [(0, np.zeros(6))]
         #: number of the newest frame seen
         self.number = 0
-        #: whether a pose has come
+        #: whether a pose has arrived
         self.started = False
         #: exposure time of the newest pose used [s]; NaN before the first
         self.exposed = math.nan
@@ -126,7 +126,7 @@ class PoseFilter:
         k = bisect_right(times, exposed, 0, last + 1) - 1
         if k < 0 or exposed <= self.exposed:
             return None
-        while len(offsets) > 1 and offsets[1][0] <= k:  # poses come in turn: none needs motions before this one
+        while len(offsets) > 1 and offsets[1][0] <= k:  # poses arrive in order: older motions are not needed any more
             del offsets[0]
         before, after = 9 * k, 9 * min(k + 1, last)
         found = self._update(
@@ -140,7 +140,7 @@ class PoseFilter:
         return found[15:end_x], found[end_x:]
 
     def _forget(self) -> int:
-        """Keep the newest half of the history; how much that is."""
+        """Keep the newest half of the history; returns its length."""
         keep = self._keep
         for stored in (self._t, self._motion):
             stored[:keep] = stored[-keep:]
@@ -169,6 +169,7 @@ def _update(process: Array, noise: Array, first: int, n: int, n_x: int) -> ca.Fu
     innovation = pose - (x + d * v + 0.5 * d * d * a)
     innovation[2] = ca.remainder(innovation[2], 2 * math.pi)
     pp, pv, vv = _propagated(covariance, exposed - last, process)
+    # Kalman gain of position and velocity
     g, h = pp / (pp + noise), pv / (pp + noise)
     corrected = ca.vertcat((1 - g) * pp, (1 - g) * pv, vv - h * pv)
     added = ca.vertcat(g * innovation - exposed * (h * innovation), h * innovation)
@@ -182,13 +183,13 @@ def _update(process: Array, noise: Array, first: int, n: int, n_x: int) -> ca.Fu
 
 
 def _offset_at(offset: ca.SX, t: ca.SX) -> ca.SX:
-    """How far an offset has moved pose and velocity at time t."""
+    """Offset of pose and velocity at time t."""
     p, v = ca.vertsplit(offset, 3)
     return ca.vertcat(p + t * v, v)
 
 
 def _propagated(covariance: ca.SX, d: ca.SX, process: Array) -> tuple[ca.SX, ca.SX, ca.SX]:
-    """Phi P Phi^T + Q after d, for each coordinate."""
+    """Predicted covariance Phi P Phi^T + Q after d, for each coordinate."""
     pp, pv, vv = ca.vertsplit(covariance, 3)
     s = ca.DM(process)
     return pp + d * (2 * pv + d * vv) + s * d * d * d / 3, pv + d * vv + s * d * d / 2, vv + s * d

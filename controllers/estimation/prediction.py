@@ -1,4 +1,4 @@
-"""One period of the estimate as one compiled function: the model's acceleration, then every coordinate a period on.
+"""Prediction over one period as one compiled function: the model's acceleration, then every coordinate.
 
     x = [q; u; states of the rate filters]
 
@@ -24,17 +24,17 @@ Joints = Mapping[str, tuple[JointSensors, JointFilter]]
 
 
 def n_states(model: ControlModel, joints: Iterable[JointSensors]) -> int:
-    """How many numbers x has."""
+    """Size of x."""
     return 2 * model.n + sum(n_extra(sensors) * len(known_joints(model, sensors)) for sensors in joints)
 
 
 def n_extra(sensors: JointSensors) -> int:
-    """How many states the filter of a joint has beside angle and rate: those of the sensor's rate filter."""
+    """Number of states of a joint's filter beside angle and rate: those of the sensor's rate filter."""
     return 2 if sensors.has_rate_filter else 0
 
 
 def known_joints(model: ControlModel, sensors: JointSensors) -> list[tuple[int, int]]:
-    """Of each sensed joint that the model has: its place in the device, and its index in u."""
+    """Of each sensed joint that the model has: its index in the device, and its index in u."""
     layout = model.layout
     return [(j, layout.joint_u(name)) for j, name in enumerate(sensors.joints) if name in layout.joints]
 
@@ -44,7 +44,7 @@ def prediction(model: ControlModel, joints: Joints, poses: Mapping[str, PoseFilt
     poses) -> (x a period later, deviation of each coordinate, motions).
 
     `numbers` are 1 for each joint sensor whose frame is new, else 0; then the age of each pose. Covariances are those
-    of the pose filters. `motions` are pose, velocity and acceleration of each root with a pose, as filters keep them.
+    of the pose filters. `motions` are pose, velocity and acceleration of each root with a pose, for their history.
     """
     update = _update(model, joints, poses)
     acceleration, n = model.acceleration, model.n

@@ -31,7 +31,7 @@ _USUAL = {"base": (0.64, 1.6), "joints": (16.0, 8.0)}
 
 
 class Gain(Table):
-    """Feedback of the acceleration demand; what is left out is that of its kind, `base` or `joints`."""
+    """Feedback of the acceleration demand; a gain left out is that of its kind, `base` or `joints`."""
 
     stiffness_1_s2: NotNegative | None = None
     damping_1_s: NotNegative | None = None
@@ -78,14 +78,14 @@ class ComputedTorque:
         gains = np.array(
             [options.gain(n, n in model.layout.joints) if i in active else (0.0, 0.0) for i, n in enumerate(names)]
         ).reshape(-1, 2)
-        #: gains in force, which may be changed between two ticks
+        #: current gains, which may be changed between two ticks
         self.stiffness, self.damping = gains[:, 0].copy(), gains[:, 1].copy()
         kernels = compile_once("computed_torque", model.bed.fingerprint, lambda: [_function(model)])
         self._run = kernels["computed_torque"].run
         self._n = model.n
 
     def control(self, state: State, reference: Reference) -> Demand:
-        """The accelerations and forces that bring the modules to their reference."""
+        """Demanded accelerations and forces from the errors to the reference."""
         n = self._n
         found = self._run((state.q, state.u, reference.q, reference.u, reference.a, self.stiffness, self.damping))
         return Demand(state.t, found[:n], found[n : 2 * n], found[2 * n :])

@@ -1,4 +1,4 @@
-"""From a wrench on a root body to valves: sharing it among the thrusters, and modulating each; one file per kind."""
+"""From a wrench on a root body to valves: sharing among the thrusters, and modulation; one file per kind."""
 
 SHARING = {
     "pseudo_inverse": "pseudo_inverse:PseudoInverse",

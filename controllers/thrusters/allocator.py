@@ -1,4 +1,4 @@
-"""From a wrench on the root body to valves: one way of sharing and one way of modulating, as configured."""
+"""From a wrench on the root body to valves: one sharing method and one modulation, as configured."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class CompiledAllocator:
 def build_allocator(
     device: Thrusters, allocation: Allocation, dimension: Dimension, period_s: float
 ) -> Allocator | CompiledAllocator:
-    """The allocator that the configuration asks for, called every `period_s`."""
+    """The configured allocator, called every `period_s`."""
     thrusters = ThrusterSet(
         thruster_matrix(device, dimension),
         available_thrust(device),
@@ -87,7 +87,7 @@ def _refuse_misfits(allocation: Allocation, sharing: Sharing, modulation: Modula
         why = f"{allocation.sharing.kind} gives open and closed valves already"
         raise InputError(why, key=_KEY, value=kind, expected="'threshold'")
     if getattr(modulation, "throttles", False) and not device.simulated.ideal:
-        expected = "one that opens and closes, for only thrusters with simulated.ideal = true can be throttled"
+        expected = "on/off modulation, because only thrusters with simulated.ideal = true can be throttled"
         raise InputError(key=_KEY, value=kind, expected=expected)
 
 

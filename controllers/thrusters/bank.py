@@ -1,4 +1,4 @@
-"""The thrusters of one device as the controller commands them: wrench in, valves out, and what they will deliver."""
+"""The thrusters of one device as the controller commands them: from wrench to valves, and the expected delivery."""
 
 from __future__ import annotations
 
@@ -21,6 +21,6 @@ class ThrusterBank:
         self.opening: Array
 
     def open(self, t: float, wrenches: Array) -> Array:
-        """Command the valves for the wrench on their module; their mean opening until the next tick."""
+        """Command the valves for the wrench on their module; returns their mean opening until the next tick."""
         self.opening = self._delivery.command(t, self._allocator.allocate(t, wrenches[self._wrench]))
         return self._delivery.mean_opening(t, t + self._period)

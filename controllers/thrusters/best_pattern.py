@@ -29,9 +29,9 @@ class BestPattern:
     is_on_off: ClassVar[bool] = True
 
     class Options(PartTable):
-        """Propellant against precision."""
+        """Weight of propellant against error."""
 
-        #: what one newton of thrust costs when patterns are compared
+        #: cost of one newton of thrust when patterns are compared
         propellant_weight: NotNegative = 0.0
 
     def __init__(self, options: Options, thrusters: ThrusterSet) -> None:

@@ -1,4 +1,4 @@
-"""The two questions of thruster allocation: who shares the wrench, and when does each valve open.
+"""The two steps of thruster allocation: sharing of the wrench, and modulation of each valve.
 
 A failed thruster is one whose available thrust is zero: no method gives it work, and the others share it.
 
@@ -16,23 +16,23 @@ from granite.config.records import Array
 
 
 class ThrusterSet(NamedTuple):
-    """What a sharing method or a modulation knows of its thrusters."""
+    """The thrusters of a sharing method or a modulation."""
 
     matrix: Array  #: wrench on the root body per newton of each thruster, a column each
     available: Array  #: thrust of each with an open valve [N], zero where it has failed
-    weight: Array  #: what each row of a wrench counts when wrenches are compared
+    weight: Array  #: of each row of a wrench when wrenches are compared
     valve: Valve
     period_s: float  #: of the calls
 
 
 class Sharing(Protocol):
-    """How a wrench is shared among the thrusters."""
+    """The contract of a sharing method."""
 
     #: whether every thrust is nominal or zero already
     is_on_off: ClassVar[bool]
 
     def share(self, wrench: Array) -> Array:
-        """The thrust of each thruster [N], from 0 to what is available, for a finite wrench on the root body.
+        """The thrust of each thruster [N], from 0 to `available`, for a finite wrench on the root body.
 
         The wrench is in the axes of the root body about its origin: (fx, fy [N], mz [N m]) planar,
         (fx, fy, fz, mx, my, mz) spatial.
@@ -40,9 +40,9 @@ class Sharing(Protocol):
 
 
 class Modulation(Protocol):
-    """How a wanted thrust becomes the state of a valve."""
+    """The contract of a modulation: from a wanted thrust to the state of a valve."""
 
-    #: whether openings between 0 and 1 are asked for, which only ideal thrusters have
+    #: whether it commands openings between 0 and 1, which only ideal thrusters have
     throttles: ClassVar[bool]
     #: whether it makes pulses over time from a thrust that is not on/off already
     makes_pulses: ClassVar[bool]

@@ -1,4 +1,4 @@
-"""What the valves really do with their commands, as the controllers expect it."""
+"""Response of the valves to their commands, as the controllers predict it."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from granite.mrds.valves import ValveBank
 
 
 class IdealThrottles:
-    """Throttled thrusters are ideal: they deliver at once what they are commanded."""
+    """Ideal throttled thrusters: they deliver the commanded opening at once."""
 
     def __init__(self, n: int) -> None:
         self._opening: Array = np.zeros(n)
 
     def command(self, t: float, opening: Array) -> Array:
-        """Command the throttles; the openings they take."""
+        """Command the throttles; returns the openings applied."""
         self._opening = opening
         return opening
 

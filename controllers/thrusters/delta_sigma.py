@@ -19,7 +19,7 @@ from granite.controllers.thrusters.contract import ThrusterSet
 
 
 class DeltaSigma:
-    """First-order delta-sigma modulation that honours the shortest pulse."""
+    """First-order delta-sigma modulation with the shortest pulse as quantum."""
 
     throttles: ClassVar[bool] = False
     makes_pulses: ClassVar[bool] = True
@@ -28,7 +28,7 @@ class DeltaSigma:
         available, minimum_on_s, period_s = thrusters.available, thrusters.valve.minimum_on_s, thrusters.period_s
         self._tick = period_s
         self._pulse = max(1, math.ceil(minimum_on_s / period_s - 1e-6)) * period_s
-        # A millionth of a tick less, so that rounding never costs a whole one; twice that to stay open.
+        # A millionth of a tick less, so that rounding never delays by a whole tick; twice that to stay open.
         self._worth_a_tick = period_s - 2e-6 * period_s
         self._worth_a_pulse = self._pulse - 1e-6 * period_s
         self._valves = [_Accumulator(thrust) for thrust in available.tolist()]
@@ -39,7 +39,7 @@ class DeltaSigma:
         elapsed, self._last, pulse = t - self._last, t, self._pulse
         for valve, thrust in zip(self._valves, wanted_thrust.tolist(), strict=True):
             error = valve.error + (valve.wanted - valve.opening) * elapsed
-            # Only a long time without a call takes it beyond a pulse: that is not made up for.
+            # The error exceeds a pulse only after a long time without a call: the rest is dropped.
             valve.error = pulse if error > pulse else -pulse if error < -pulse else error
             valve.wanted = thrust * valve.per_newton
             due = valve.error + valve.wanted * self._tick

@@ -1,4 +1,4 @@
-"""What the thrusters of a vehicle can do, from where they sit and where they push."""
+"""Wrenches and limits of the thrusters of a vehicle, from their positions and directions."""
 
 from __future__ import annotations
 
@@ -32,6 +32,6 @@ def available_thrust(thrusters: Thrusters) -> Array:
 
 
 def wrench_weight(dimension: Dimension, torque_weight_1_m: float) -> Array:
-    """What each row of a wrench counts when wrenches are compared: forces 1, torques `torque_weight_1_m`."""
+    """Weight of each row of a wrench when wrenches are compared: forces 1, torques `torque_weight_1_m`."""
     forces, torques = (2, 1) if dimension == "planar" else (3, 3)
     return np.array([1.0] * forces + [torque_weight_1_m] * torques)

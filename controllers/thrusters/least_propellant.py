@@ -1,13 +1,13 @@
 """Sharing with the least propellant: min sum f subject to B f = w, 0 <= f <= available.
 
-Propellant goes with the sum of the thrusts, all nozzles having one specific impulse, so this is a linear
+Propellant is proportional to the sum of the thrusts, all nozzles having one specific impulse, so this is a linear
 programme. A small quadratic term, min sum f + (eps/2) f.f, leaves its optimum in place and picks the one
 with the least squares where there are several (Mangasarian & Meyer, Nonlinear perturbation of linear
 programs, SIAM J. Control Optim. 17, 1979): a strictly convex problem for DAQP's active-set method. Should
-eps be too large for some odd geometry, the propellant exceeds the optimum by the fraction eps/2
+eps be too large for some geometry, the propellant exceeds the optimum by the fraction eps/2
 max(available) = 5e-5 at most.
 
-A wrench out of reach gives the nearest one in reach: min |W (B f - w)|^2, 0 <= f <= available.
+A wrench that is not feasible gives the nearest feasible one: min |W (B f - w)|^2, 0 <= f <= available.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from granite.controllers.thrusters.contract import ThrusterSet
 
 
 class LeastPropellant:
-    """The linear programme's optimum where the wrench is in reach, else the nearest wrench. No memory."""
+    """The linear programme's optimum where the wrench is feasible, else the nearest wrench. No memory."""
 
     is_on_off: ClassVar[bool] = False
 

@@ -1,10 +1,10 @@
 """Sharing by pseudo-inverse of paired thrusters (Stanford report of 1987, section 4.4.4).
 
-Two thrusters that do exactly the opposite of each other form one actuator that pushes both ways; the
-smallest sum of squares over these actuators is the Moore-Penrose inverse, R' = C_RF'^+ F, and a negative R'
-is the work of the partner (Table 4.2). The report pairs by hand; here the pairs are found in the geometry.
+Two thrusters with exactly opposite wrenches form one actuator of both signs; the
+smallest sum of squares over these actuators is the pseudo-inverse (Moore-Penrose), R' = C_RF'^+ F, and a negative R'
+is the thrust of the partner (Table 4.2). The report pairs by hand; here the pairs are found in the geometry.
 
-A thruster without a partner that would have to pull is left out, and the rest is solved again.
+A thruster without a partner whose thrust would be negative is left out, and the rest is solved again.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class PseudoInverse:
         """The signed thrust of each thruster per unit of wrench (n x m); partners have opposite signs."""
         if left_out not in self._inverses:
             signed = [i for i, _ in self.pairs] + [i for i in self.alone if i not in left_out]
-            # The weight matters only where the wrench cannot be met: then it says what is nearest.
+            # The weight matters only where the wrench is not feasible: it defines the nearest one.
             reduced = self._weight[:, None] * self._matrix[:, signed]
             inverse = np.zeros(self._matrix.T.shape)
             inverse[signed] = np.linalg.pinv(reduced) * self._weight

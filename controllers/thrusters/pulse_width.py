@@ -1,7 +1,7 @@
-"""Modulation by pulse width: one pulse per pulse period, as long as the wanted part of the period.
+"""Pulse-width modulation: one pulse per pulse period; the pulse width is the wanted part of the period.
 
-The pulse is a whole number of ticks and never shorter than the valve can make. What a pulse leaves over, or
-what was too short for one, is carried over to the next period, so that the average thrust is the wanted one.
+The pulse is a whole number of ticks and never shorter than the valve can make. The on-time that is left
+over, or too short for a pulse, is carried over to the next period, so that the average thrust is the wanted one.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class PulseWidth:
     makes_pulses: ClassVar[bool] = True
 
     class Options(PartTable):
-        """How often pulses begin."""
+        """Period of the pulses."""
 
         pulse_period_s: Positive = 0.1
 
@@ -44,7 +44,7 @@ class PulseWidth:
         self._minimum_ticks = math.ceil(minimum_on_s / period_s - 1e-6)
         self._pulse_ticks = max(1, self._minimum_ticks, round(pulse_period_s / period_s))
         #: on-time that was wanted and not delivered yet [s]
-        self._owed = np.zeros(n)
+        self._error = np.zeros(n)
         self._open = np.zeros(n)
         self._close_at = np.zeros(n)
         self._next_pulse = -np.inf
@@ -52,13 +52,13 @@ class PulseWidth:
 
     def modulate(self, t: float, wanted_thrust: Array) -> Array:
         """The opening of each valve, 0 or 1."""
-        self._owed -= self._open * (t - self._last)
+        self._error -= self._open * (t - self._last)
         self._last = t
         if t >= self._next_pulse:
             period = self._pulse_ticks * self._tick
-            # Only a long time without a call leaves more than a period overpaid: that is not made up for.
-            self._owed = np.maximum(self._owed, -period) + wanted_thrust * self._per_newton * period
-            ticks = np.minimum(np.floor(self._owed / self._tick + 1e-6), self._pulse_ticks)
+            # The excess is longer than a period only after a long time without a call: the rest is dropped.
+            self._error = np.maximum(self._error, -period) + wanted_thrust * self._per_newton * period
+            ticks = np.minimum(np.floor(self._error / self._tick + 1e-6), self._pulse_ticks)
             ticks[ticks < self._minimum_ticks] = 0.0
             # Half a tick early: the tick that is nearest to the planned moment acts on it.
             self._close_at = t + (ticks - 0.5) * self._tick

@@ -1,6 +1,6 @@
 """Modulation without memory: a valve opens when the wanted thrust exceeds a part of the nominal one.
 
-R' > R_th -> on (Stanford report of 1987, Table 4.2). What is wanted below the threshold is never delivered,
+R' > R_th -> on (Stanford report of 1987, Table 4.2). Thrust below the threshold is never delivered,
 and a demand near it switches at every tick.
 """
 
@@ -24,7 +24,7 @@ class Threshold:
     makes_pulses: ClassVar[bool] = False
 
     class Options(PartTable):
-        """Where it opens."""
+        """The threshold."""
 
         #: of the nominal thrust (Table 4.2's R_th / R)
         threshold: Annotated[float, Field(gt=0, lt=1)] = 0.5

@@ -1,1 +1,1 @@
-"""Paths in time: where the robot should be, how fast, and with what acceleration."""
+"""Trajectories: position, rate and acceleration over time."""

@@ -1,4 +1,4 @@
-"""The fifth-order path from rest to rest that has the least jerk (Stanford report of 1987, section 4.4.4).
+"""Minimum-jerk path: the fifth-order polynomial from rest to rest (Stanford report of 1987, section 4.4.4).
 
 With the amplitude A = end - start and tau = (t - t0) / t_f:
 

@@ -1,6 +1,6 @@
 """The command line: `granite list | show | new | sim | replay | plot | runs | compare | modes | schema | doctor`.
 
-What a person typed wrongly is answered with one sentence, never with a traceback, and leaves no file.
+Bad input ends with one sentence, never with a traceback, and leaves no file.
 """
 
 from granite.rt.cli.app import main as main

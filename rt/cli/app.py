@@ -1,4 +1,4 @@
-"""All commands, and the way in."""
+"""All commands, and the entry point."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from granite.rt.cli.screen import out
 from granite.rt.cli.simulation import sim
 from granite.rt.cli.testbeds import list_beds, modes, show
 
-#: what Typer makes of Ctrl-C
+#: Typer's exit code for Ctrl-C
 _INTERRUPTED = 130
 _START = "Start with: granite sim free-flyer"
-#: commands of the design that are still to be written, and what to use until then
+#: planned commands, and their present alternatives
 _TO_COME = {
     "run": "granite sim BED --realtime, with simulated devices",
     "rehearse": "granite sim BED --realtime, with simulated devices",
@@ -36,14 +36,14 @@ _TO_COME = {
 
 
 class _Commands(TyperGroup):
-    """The commands; an unknown one is refused with the words of the house."""
+    """The commands; an unknown one is an `InputError`."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The command that the first argument names."""
         known = self.list_commands(ctx)
         if args[0] in _TO_COME:
             instead = _TO_COME[args[0]]
-            raise InputError(f"'granite {args[0]}' is not there yet, use {instead}")
+            raise InputError(f"'granite {args[0]}' does not exist yet, use {instead}")
         if args[0] not in known:
             raise InputError(f"no command '{args[0]}', {expected_one_of(args[0], known)}")
         return super().resolve_command(ctx, args)
@@ -56,27 +56,27 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    help="Granite: real-time control of air-bearing robots, on the table and on a simulated one.",
+    help="Granite: real-time control of air-bearing robots, real and simulated.",
     epilog=f"{_START}\n\n{EXIT_CODES}",
 )
 app.command("list", short_help="The testbeds that come with Granite")(list_beds)
-app.command(short_help="What a testbed is")(show)
+app.command(short_help="Describe a testbed")(show)
 app.command(short_help="Write a testbed of your own from a few answers")(new)
 app.command(short_help="Run a testbed on the simulated plant", epilog=EXIT_CODES)(sim)
-app.command(short_help="Run a log again and compare every bit", epilog=EXIT_CODES)(replay)
-app.command(short_help="Draw a log")(plot)
+app.command(short_help="Replay a log and compare every bit", epilog=EXIT_CODES)(replay)
+app.command(short_help="Plot a log")(plot)
 app.command(short_help="The logs in a folder, the newest last")(runs)
 app.command(short_help="Runs side by side")(compare)
 app.command(short_help="Frequencies, damping and shapes of a testbed")(modes)
 app.command(short_help="The JSON Schema of a testbed, for editors")(schema)
-app.command(short_help="What this machine allows")(doctor)
+app.command(short_help="Check this machine for real-time use")(doctor)
 
 
 @app.callback()
 def granite(
     context: typer.Context, version: Annotated[bool, typer.Option("--version", help="print the version")] = False
 ) -> None:
-    """Without a command: say what there is."""
+    """Without a command: print the help."""
     if version:
         out.print(f"granite {importlib.metadata.version('granite-robotics')}")
         raise typer.Exit
@@ -85,8 +85,8 @@ def granite(
 
 
 def main() -> None:
-    """Entry point: one sentence and exit code 2 for whatever a person typed wrongly."""
-    # Until the loop takes over, being told to end is the same as Ctrl-C: what is half done is cleared away.
+    """Entry point: one sentence and exit code 2 for bad input."""
+    # Until the loop sets its own handlers, SIGTERM acts like Ctrl-C: unfinished files are removed.
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         code = app(prog_name="granite", standalone_mode=False)
@@ -108,7 +108,7 @@ def main() -> None:
 
 
 def _usage(error: Any) -> str:
-    """Typer's sentence in the words of the house, and where to read more."""
+    """Typer's message in the form of our own, and where to read more."""
     sentence = error.format_message().rstrip(".")
     command = error.ctx.command_path if getattr(error, "ctx", None) else "granite"
     return f"{sentence[:1].lower()}{sentence[1:]} (see {command} --help)"

@@ -1,4 +1,4 @@
-"""What the commands are told: the arguments they share."""
+"""Arguments that several commands share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a command ends: its exit code, and one sentence if it did not do what was asked."""
+"""How a command ends: its exit code, and one sentence if it failed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Exit codes:
 
 
 def end(sentence: str, code: int) -> NoReturn:
-    """One line, whatever line breaks and control characters the input brought along."""
+    """Print one line, without the line breaks and control characters of the input, and exit."""
     line = " ".join(sentence.split())
     err.print("granite: " + "".join(c if c.isprintable() else "?" for c in line), soft_wrap=True)
     sys.exit(code)

@@ -54,7 +54,7 @@ def plot(
     ] = None,
     overwrite: Overwrite = False,
 ) -> None:
-    """Draw a log: the modules and their contacts, and over time what this testbed has to show."""
+    """Plot a log: the motion of modules and contacts in space, and the signals of this testbed over time."""
     from granite.rt.logs.log import read_log
     from granite.rt.plots import SUFFIXES, plot_log
 

@@ -1,4 +1,4 @@
-"""`granite doctor`: what this machine allows."""
+"""`granite doctor`: checks of this machine."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from granite.rt.cli.screen import out, print_json
 
 
 def doctor(as_json: AsJson = False) -> None:
-    """What this machine allows: compiler, priority, memory lock, timer, serial ports."""
+    """Check this machine for real-time use: compiler, priority, memory lock, timer, serial ports."""
     from granite.rt.doctor import examine
     from granite.rt.report.machine import doctor_table
     from granite.rt.report.table import put

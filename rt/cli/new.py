@@ -38,7 +38,7 @@ def new(
     table: Annotated[str | None, _option("--table", "X,Y", "size of the table in metres, usually 3,3")] = None,
     overwrite: Overwrite = False,
 ) -> None:
-    """Write a testbed that runs at once: asks on a terminal, or takes options, of which every one may be left out."""
+    """Write a testbed that runs at once: asks on a terminal, or takes options, all of them optional."""
     refuse_output("testbed", file, (".toml",), overwrite)
     typed = {
         "--base": base, "--mass": mass, "--size": size, "--thrusters": thrusters, "--thrust": thrust, "--links": links,
@@ -65,12 +65,12 @@ def _write_from_options(file: Path, urdf: Path | None, given: dict[str, str]) ->
     answers = collect(ask, urdf is not None)
     for option, text in given.items():
         if option not in asked:
-            raise InputError("has no use here", key=option, value=text, expected="none, with this base and robot")
+            raise InputError("not used here", key=option, value=text, expected="none, with this base and robot")
     _write(file, urdf, answers)
 
 
 def _write_from_terminal(file: Path, urdf: Path | None) -> None:
-    """Ask, and ask once more for the answer that does not fit the others."""
+    """Ask, and ask again for an answer that contradicts the others."""
     from granite.rt.new_testbed.answers import collect
 
     known: dict[str, Any] = {}
@@ -105,7 +105,7 @@ def _answer(question: Question) -> Any:
 
 
 def _write(file: Path, urdf: Path | None, answers: Answers) -> None:
-    """Plan, write beside the file, check as a testbed, and only then give it its name."""
+    """Plan, write a temporary file beside the target, load it as a check, then rename it."""
     from granite.config.loader import load
     from granite.rt.new_testbed.move import plan
     from granite.rt.new_testbed.robot import built, from_urdf

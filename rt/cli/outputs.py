@@ -1,4 +1,4 @@
-"""The files that commands write: refused before any work is done, or found a name."""
+"""The files that commands write: checked before any work is done, or given a new name."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from granite.config.paths import missing_part
 
 
 def refuse_output(what: str, path: Path, suffixes: Sequence[str], overwrite: bool) -> None:
-    """Before any work is done: a file that can't be written, or that would be lost."""
+    """Check before any work is done; `InputError` for a file that can't be written or would be replaced."""
     if path.suffix.lower() not in suffixes:
         raise InputError(f"{what} '{path}': expected a name that ends in {' or '.join(suffixes)}")
     if not str(path).isprintable():
@@ -28,7 +28,7 @@ def refuse_output(what: str, path: Path, suffixes: Sequence[str], overwrite: boo
 
 @contextlib.contextmanager
 def new_log(bed: str) -> Iterator[Path]:
-    """The first free name in runs/, taken at once so that runs started together don't meet; given back if unused."""
+    """The first free name in runs/, created at once so that parallel runs differ; deleted if unused."""
     folder, stem = Path("runs"), re.sub(r"[^\w.-]+", "-", bed)
     path = None
     try:
@@ -41,7 +41,7 @@ def new_log(bed: str) -> Iterator[Path]:
                 break
     except OSError as error:
         place = path or folder
-        raise InputError(f"log '{place}' can't be written: {error.strerror}, expected a place by --out") from None
+        raise InputError(f"log '{place}' can't be written: {error.strerror}, expected another file by --out") from None
     assert path is not None
     try:
         yield path

@@ -50,7 +50,7 @@ def compare(
     overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
-    """Runs side by side: what differs in the testbeds, tracking errors, propellant, torques, how they ended."""
+    """Runs side by side: differences of the testbeds, tracking errors, propellant, torques, how they ended."""
     from granite.rt.logs.comparison import compare as compare_logs
     from granite.rt.logs.log import read_log
     from granite.rt.plots.figure_file import SUFFIXES

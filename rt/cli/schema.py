@@ -21,7 +21,7 @@ def schema(
     ] = None,
     overwrite: Overwrite = False,
 ) -> None:
-    """The JSON Schema of a testbed: an editor that knows it completes keys, explains them and marks wrong ones."""
+    """The JSON Schema of a testbed: with it an editor completes keys, explains them and marks wrong ones."""
     from granite.config.schema import bed_schema
 
     if file is None:

@@ -1,4 +1,4 @@
-"""Where the command line prints: what it found, and what went wrong."""
+"""Output of the command line: results, and errors."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from rich.console import Console
 
 
 class Screen(Console):
-    """Prints what it is given, and does not mind if nobody reads on, as in `granite list | head -1`."""
+    """Prints text as it is, and ignores a closed pipe, as in `granite list | head -1`."""
 
     def __init__(self, stderr: bool = False) -> None:
         super().__init__(stderr=stderr, highlight=False, markup=False, emoji=False)
 
     def on_broken_pipe(self) -> None:
-        """The rest goes nowhere, also what the interpreter flushes when it ends."""
+        """Discard the rest, also the interpreter's flush at exit."""
         self.quiet = True
         os.dup2(os.open(os.devnull, os.O_WRONLY), self.file.fileno())
 
@@ -25,5 +25,5 @@ out, err = Screen(), Screen(stderr=True)
 
 
 def print_json(value: Any) -> None:
-    """For scripts: nothing else is printed then."""
+    """Print JSON for scripts; nothing else is printed then."""
     out.print(json.dumps(value, indent=2, allow_nan=False), soft_wrap=True)

@@ -20,7 +20,7 @@ from granite.rt.cli.screen import err, out, print_json
 
 def sim(
     bed: Bed,
-    realtime: Annotated[bool, typer.Option("--realtime", help="keep pace with the clock on the wall")] = False,
+    realtime: Annotated[bool, typer.Option("--realtime", help="keep pace with wall-clock time")] = False,
     overrides: Overrides = None,
     duration: Annotated[str | None, typer.Option(metavar="SECONDS", help="how long to run")] = None,
     seed: Annotated[str | None, typer.Option(metavar="N", help="of all randomness of the simulated lab")] = None,
@@ -29,7 +29,7 @@ def sim(
     ] = None,
     overwrite: Overwrite = False,
     audit: Annotated[
-        bool, typer.Option("--audit", help="check energy, momentum and contacts, and say whether they held")
+        bool, typer.Option("--audit", help="check energy, momentum and contacts, against their limits")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -60,15 +60,15 @@ def sim(
     if summary["ended"] == "fault":
         fault = summary.get("fault", summary["text"])
         where = f"the traceback is in /summary of log '{path}'"
-        end(f"the run ended at {summary['ended_at_s']:.3f} s by a fault inside, {fault}: {where}", FAULT)
+        end(f"the run ended at {summary['ended_at_s']:.3f} s by an internal fault, {fault}: {where}", FAULT)
     if summary["log_failure"] is not None:
-        end(f"the run went on, but its log is not whole: {summary['log_failure']}", FAULT)
+        end(f"the run continued, but its log is incomplete: {summary['log_failure']}", FAULT)
     if summary["ended"] != "completed":
         end(f"the run ended at {summary['ended_at_s']:.3f} s by {summary['ended']}: {summary['text']}", STOPPED)
 
 
 def _load(bed: str, overrides: Sequence[str], duration: str | None, seed: str | None) -> Testbed:
-    """The testbed; what is wrong with a short form is told as it was typed."""
+    """The testbed; an error in a short form names the option as it was typed."""
     typed = _short_forms(duration, seed)
     try:
         return load(bed, [*overrides, *typed])

@@ -12,7 +12,7 @@ from granite.rt.cli.screen import err, out, print_json
 
 
 def list_beds(as_json: AsJson = False) -> None:
-    """The testbeds that come with Granite: those to fly first; a variant is typed as BED/VARIANT."""
+    """The testbeds that come with Granite, those for a first run on top; a variant is typed as BED/VARIANT."""
     from granite.config.catalogue import catalogue
     from granite.rt.report.beds import beds_json, beds_tables
     from granite.rt.report.table import put
@@ -26,7 +26,7 @@ def list_beds(as_json: AsJson = False) -> None:
 
 
 def show(bed: Bed, overrides: Overrides = None, as_json: AsJson = False) -> None:
-    """What a testbed is: modules, degrees of freedom, devices, gains, and where it is from."""
+    """Describe a testbed: modules, degrees of freedom, devices, gains, and its source."""
     from granite.rt.report.table import put
     from granite.rt.report.testbed import bed_tables
 
@@ -51,7 +51,7 @@ def modes(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Small motions about the start of a testbed, all forces at zero: how they swing and how they die out."""
+    """Modes of the testbed linearised about its start, all forces at zero: frequencies, damping and shapes."""
     from granite.mrds.initial_modes import initial_modes
     from granite.rt.preparing import preparing
     from granite.rt.report.modes import modes_table

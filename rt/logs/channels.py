@@ -1,8 +1,8 @@
 """The layout of one log row: topics of named float64 values with units, written from records and read back.
 
 A row is flat; each topic is a slice of it, and the values of a topic stand in the order of the record they come from.
-A boolean is 0.0 or 1.0. What devices measure and apply is named by their data sheets; to record one more thing of the
-tick itself, add it to its record, and one line at the same place of the same topic in `_topics`.
+A boolean is 0.0 or 1.0. Signals of devices are named by the devices' own `signals`; to record one more value of the
+tick itself, add it to its record, and one line at the same position of the same topic in `topics_of`.
 
 The layout goes into the log, so that a log is read without the code of a user's own devices.
 """
@@ -104,10 +104,10 @@ class Channels:
         nothing: list[Any] = [math.nan if isinstance(e, Coordinate) else np.full(len(e), math.nan) for e in unknown]
         self._no_truth = Truth(*nothing)
         self._size = 8 * self.width
-        #: entries of the truth that hold something in this testbed
+        #: entries of the truth that have values in this testbed
         filled = [i for i, e in enumerate(unknown) if isinstance(e, Coordinate) or e]
         self._end_of_truth = max(filled) + 1
-        #: what the actuators applied in the last tick, which is in the next sample too
+        #: frames of the actuators of the last tick, which are in the next sample too
         self._applied: tuple[tuple[Frame, ...], bytes] = ((), b"")
         #: how many frames, ages and set points the records have
         values_of = [entry for entry in self.topic("/sample").entries if entry.endswith(".values")]
@@ -117,7 +117,7 @@ class Channels:
 
     @classmethod
     def of(cls, bed: Testbed) -> Channels:
-        """The row of a testbed, from what its devices say of themselves."""
+        """The row of a testbed, with the signals of its devices."""
         channels = cls(topics_of(bed))
         for name, record in (("/state", State), ("/demand", Demand), ("/truth", Truth), ("/timing", Timing)):
             assert tuple(channels.topic(name).entries) == record._fields
@@ -140,7 +140,7 @@ class Channels:
         raise InputError("no such topic", key="topic", value=name, expected=one_of(name, names))
 
     def place(self, topic: str, entry: str) -> int | slice:
-        """Where an entry of a record stands: `rows[:, channels.place("/state", "q")]` is q over time."""
+        """Columns of an entry of a record: `rows[:, channels.place("/state", "q")]` is q over time."""
         return self._places_by_entry[topic, entry]
 
     def has(self, topic: str, entry: str) -> bool:
@@ -148,7 +148,7 @@ class Channels:
         return (topic, entry) in self._places_by_entry
 
     def column(self, topic: str, key: str) -> int:
-        """Where a single value stands: `rows[:, channels.column("/state", "base_x_m")]` is x over time.
+        """Column of a single value: `rows[:, channels.column("/state", "base_x_m")]` is x over time.
 
         Raises
         ------
@@ -183,16 +183,16 @@ class Channels:
         truth: Truth | None,
         timing: Timing,
     ) -> bytes:
-        """The records of a tick as a row; in the tick, so quick: what stands in it twice is made once."""
+        """The records of a tick as a row. Called in the tick, so fast: bytes that occur twice are packed once."""
         applied_before, bytes_before = self._applied
-        asked, done = _command(command), _frames_of(applied)
-        allowed = asked if verdict.command is command else _command(verdict.command)
+        commanded, done = _command(command), _frames_of(applied)
+        allowed = commanded if verdict.command is command else _command(verdict.command)
         self._applied = applied, done
         pieces: list[Any] = [_1(sample.t), _frames_of(sample.frames)]
         pieces.append(bytes_before if sample.applied is applied_before else _frames_of(sample.applied))
         pieces += (_2(state.t, state.ready), state.q, state.u, state.deviation, state.ages)
         pieces += (_1(reference.t), reference.q, reference.u, reference.a, _1(reference.done), *reference.direct)
-        pieces += (_1(demand.t), demand.acceleration, demand.force, demand.wrench, asked, _1(verdict.t), allowed)
+        pieces += (_1(demand.t), demand.acceleration, demand.force, demand.wrench, commanded, _1(verdict.t), allowed)
         pieces.append(_5(verdict.reason, verdict.subject, verdict.value, verdict.limit, verdict.stop))
         truth = truth or self._no_truth
         pieces += (done, _1(truth.t), *truth[1 : self._end_of_truth])

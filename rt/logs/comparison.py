@@ -1,4 +1,4 @@
-"""Runs side by side: what differs in their testbeds, and what came of them."""
+"""Runs side by side: differences of their testbeds, and results."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from granite.config.errors import InputError
 from granite.rt.api import metrics
 from granite.rt.logs.log import Log
 
-#: keys that only say what a testbed is called
+#: keys that only name or describe a testbed
 _NAMES = ("name", "title", "note", "use")
-#: of the summary of a run, what is compared
+#: keys of the summary that are compared
 _COMPARED = ("ended", "text", "duration_s", "tracking_error", "propellant", "torque", "overruns")
 
 
 def compare(logs: Mapping[str, Log]) -> dict[str, Any]:
-    """The runs by letter, and by key of the testbed what differs, with the value of each that has it.
+    """The runs by letter, and by key of the testbed the differences, with the value of each run that has the key.
 
     Parameters
     ----------

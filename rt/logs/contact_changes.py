@@ -1,4 +1,4 @@
-"""What happened to the contacts of a run, found in its rows: taking hold, letting go, slipping, being struck."""
+"""Changes of the contacts of a run, found in its rows: closing, opening, slipping, impacts."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ _WORDS = {0: "opened", 1: "closed", 2: "slips", 3: OUT_OF_REACH}
 
 
 class Change(NamedTuple):
-    """Something that happened to a contact in the period before a tick."""
+    """Change of a contact in the period before a tick."""
 
     t: float
     tick: int
     contact: str
     what: str  #: opened, closed, slips, sticks, struck or out of reach
     impulse: float  #: [N s]
-    #: of all contacts that changed in this period [J]; told once, with the greatest impulse, and none with the others
+    #: of all contacts that changed in this period [J]; given once, with the largest impulse, None with the others
     energy_lost: float | None
 
     @property
     def sentence(self) -> str:
-        """What happened, in words."""
+        """The change as a sentence."""
         if self.what == OUT_OF_REACH:
-            return f"contact {self.contact} is told to close, but what it should hold is out of reach"
+            return f"contact {self.contact} is commanded to close, but its other side is out of reach"
         impulse = f"an impulse of {self.impulse:.3g} N s"
         took = f", by {impulse}" if self.energy_lost is None else f", {impulse} took {self.energy_lost:.3g} J"
         verb = {"opened": "opened", "closed": "closed", "struck": "was struck"}.get(self.what, self.what)
@@ -39,7 +39,7 @@ class Change(NamedTuple):
 
 
 class ContactChanges:
-    """Looks through rows that follow each other."""
+    """Finds changes in successive rows."""
 
     def __init__(self, bed: Testbed, channels: Channels) -> None:
         self._names = [contact.name for contact in bed.contacts]
@@ -71,9 +71,9 @@ class ContactChanges:
 
 
 def _what(was: float, status: float, impulse: float) -> str | None:
-    """What a contact did between two ticks, if anything."""
+    """The change of a contact between two ticks, if any."""
     if status == was:
         return "struck" if impulse > 0 else None
     if (was, status) == (3, 0):
-        return None  # it was told to close and could not: now that it need not, it is as open as before
+        return None  # it was commanded to close and could not; the command is withdrawn, and it is open as before
     return "sticks" if (was, status) == (2, 1) else _WORDS[int(status)]

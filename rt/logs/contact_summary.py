@@ -1,4 +1,4 @@
-"""What the contacts of a run bore, and when they opened and closed."""
+"""Loads of the contacts of a run, and when they opened and closed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from granite.rt.logs.channels import Channels
 from granite.rt.logs.contact_changes import ContactChanges
 from granite.rt.logs.run_summary import ContactChange, Metrics
 
-#: one number for forces and moments together: a moment counts as the forces that make it on a lever of a metre
+#: unit of the internal force: one norm of forces and moments, a moment counts as the force on a lever of 1 m
 SQUEEZE_UNIT = "N, N m/m"
 
 
@@ -27,7 +27,7 @@ class ContactSummary:
         self._events: list[ContactChange] = []
 
     def update(self, rows: Array) -> None:
-        """Take in rows that follow those before."""
+        """Process the next rows."""
         if not self._bed.contacts:
             return
         wrench = np.nan_to_num(rows[:, self._places["wrench"]]).reshape(len(rows), len(self._force), -1)
@@ -48,7 +48,7 @@ class ContactSummary:
             )
 
     def add_to(self, found: Metrics) -> None:
-        """Loads, squeezes and changes by name; nothing where there are no contacts."""
+        """Loads, internal forces and changes by name; nothing where there are no contacts."""
         if not self._bed.contacts:
             return
         period = self._bed.loop.period_s

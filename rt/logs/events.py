@@ -1,4 +1,4 @@
-"""What is worth reading in the rows of a run: a new reason of the guard, lost rows, overruns, contacts that change."""
+"""Events in the rows of a run: a new reason of the guard, lost rows, overruns, contacts that change."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from granite.rt.logs.contact_changes import OUT_OF_REACH, ContactChanges
 from granite.rt.reasons import Reason
 
 
-class Tell(Protocol):
-    """Who hears of events."""
+class EventSink(Protocol):
+    """Receives events."""
 
     def __call__(self, t: float, tick: int, level: str, name: str, text: str) -> None: ...  # noqa: D102
 
 
 class Events:
-    """Looks through the rows as they come."""
+    """Finds events in successive rows."""
 
-    def __init__(self, bed: Testbed, channels: Channels, subjects: Sequence[Coordinate], tell: Tell) -> None:
+    def __init__(self, bed: Testbed, channels: Channels, subjects: Sequence[Coordinate], report: EventSink) -> None:
         self._contacts = ContactChanges(bed, channels)
         self._watched = [
             channels.column("/verdict", "reason"),
@@ -33,43 +33,43 @@ class Events:
             channels.column("/timing", "overruns"),
         ]
         self._channels, self._subjects = channels, subjects
-        self._tell = tell
+        self._report = report
         self._before = np.zeros(3)
         self._last: tuple[float, int] = (0.0, 0)
 
     def look(self, rows: Array) -> None:
-        """Tell of every change in the rows."""
+        """Report every change in the rows."""
         watched = rows[:, self._watched]
         before = np.vstack((self._before, watched[:-1]))
         for i in np.flatnonzero((watched != before).any(axis=1)):
-            self._tell_change(rows[i], before[i].tolist(), watched[i].tolist())
+            self._report_change(rows[i], before[i].tolist(), watched[i].tolist())
         for change in self._contacts.look(rows):
             level = "warning" if change.what == OUT_OF_REACH else "info"
             name = f"{change.contact}_{change.what}".replace(" ", "_")
-            self._tell(change.t, change.tick, level, name, change.sentence)
+            self._report(change.t, change.tick, level, name, change.sentence)
         self._before = watched[-1]
         tick = self._channels.read(rows[-1])
         self._last = tick.sample.t, tick.timing.tick
 
     def look_back(self, lost: int, ended: str, text: str) -> None:
-        """Tell of rows lost after the last one that came through, and of an end that no row could tell of."""
+        """Report rows lost after the last recorded one, and an end of the run that no row shows."""
         if lost > self._before[1]:
-            self._tell(*self._last, "warning", "rows_lost", _rows_lost(lost - int(self._before[1])))
+            self._report(*self._last, "warning", "rows_lost", _rows_lost(lost - int(self._before[1])))
         if ended not in ("completed", Reason(int(self._before[0])).name.lower()):
-            self._tell(*self._last, "error", ended, text)
+            self._report(*self._last, "error", ended, text)
 
-    def _tell_change(self, row: Array, before: list[float], now: list[float]) -> None:
+    def _report_change(self, row: Array, before: list[float], now: list[float]) -> None:
         tick = self._channels.read(row)
         at = tick.sample.t, tick.timing.tick
         reason, lost, overruns = now
         if reason != before[0] and reason != 0:
             why = Reason(int(reason))
             level = "error" if why.stops else "info" if why is Reason.WAITING_FOR_SENSORS else "warning"
-            self._tell(*at, level, why.name.lower(), sentence(self._subjects, tick.verdict))
+            self._report(*at, level, why.name.lower(), sentence(self._subjects, tick.verdict))
         if lost > before[1]:
-            self._tell(*at, "warning", "rows_lost", _rows_lost(int(lost - before[1])))
+            self._report(*at, "warning", "rows_lost", _rows_lost(int(lost - before[1])))
         if overruns > before[2]:
-            self._tell(*at, "warning", "overrun", "the tick ended after the next one was due")
+            self._report(*at, "warning", "overrun", "the tick ended after the next one was due")
 
 
 def _rows_lost(n: int) -> str:

@@ -1,4 +1,4 @@
-"""Reading a log back: the testbed and the rows it was made of, to the bit, also from a file that was cut."""
+"""Reading a log: the testbed and the rows, bit for bit, also from a truncated file."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from granite.rt.logs.mcap_file import (
 )
 from granite.rt.logs.run_summary import RunSummary
 
-#: what a record that was cut or spoilt can raise
+#: exceptions that a truncated or damaged record can raise
 BROKEN = (McapError, ValueError, KeyError, struct.error, zstandard.ZstdError, OverflowError, MemoryError)
 #: a record in a chunk: opcode, length, and of a message the channel; then sequence, two times and the data
 _RECORD = struct.Struct("<BQH")
@@ -52,15 +52,15 @@ class Log:
     """A run as it was recorded."""
 
     bed: Testbed
-    #: the metadata of the run: format, granite, bed, seed, mode, start_ns and what the loop added
+    #: the metadata of the run: format, granite, bed, seed, mode, start_ns and those of `rt.run.describe`
     info: dict[str, str]
     channels: Channels
     #: one row per tick, read only
     rows: Array
     events: tuple[dict[str, Any], ...]
-    #: the loop's own summary; None if it did not live to give one
+    #: the summary of the run; None if the recorder was killed before it wrote one
     summary: RunSummary | None
-    #: False if the file was cut or spoilt: rows then end before the run did
+    #: False if the file is truncated or damaged: rows then end before the run did
     complete: bool
 
     def __getitem__(self, topic: str) -> Signals:
@@ -119,7 +119,23 @@ class Signals:
 
 
 def read_log(path: Path | str) -> Log:
-    """The run in a log; `InputError` if there is none to be had from it."""
+    """Read the log of a run.
+
+    Parameters
+    ----------
+    path
+        An MCAP file that Granite recorded; truncated or damaged ones are read up to the damage.
+
+    Returns
+    -------
+    Log
+        `complete` is False where the file was truncated or damaged.
+
+    Raises
+    ------
+    InputError
+        Where the file can't be read, is of another format, or has no complete tick.
+    """
     try:
         with open(path, "rb") as file:
             content = _read(file, path)
@@ -131,13 +147,15 @@ def read_log(path: Path | str) -> Log:
             raise InputError(f"log '{path}' is an MCAP file, but not one that Granite wrote")
         raise InputError(f"log '{path}' is cut off before its configuration: expected a whole log")
     if (version := content.info.get("format")) != FORMAT:
-        raise InputError(f"log '{path}' has format {version}, expected format {FORMAT}: it is of another Granite")
+        raise InputError(
+            f"log '{path}' has format {version}, expected format {FORMAT}: another version of Granite wrote it"
+        )
     for name, key in FINGERPRINTS.items():
         if name not in content.attachments:
             raise InputError(f"log '{path}' is cut off before its configuration: expected a whole log")
         if fingerprint(content.attachments[name]) != content.info.get(key):
             raise InputError(f"log '{path}' has a damaged configuration: expected the one it was written with")
-    # What a user's own part is named by stays as it is: reading a log runs no code of theirs.
+    # A user's own parts stay as options, by name: reading a log runs none of their code.
     bed = from_json(content.attachments[TESTBED], f"log '{path}'", looked_up=BUILT_IN)
     try:
         channels = Channels(read_layout(json.loads(content.attachments[CHANNELS])))
@@ -162,7 +180,7 @@ def read_log(path: Path | str) -> Log:
 
 
 def _with_controlled(bed: Testbed, channels: Channels) -> Testbed:
-    """The testbed with the names of the modules it controlled: those that have an actuator can't be seen from it."""
+    """The testbed with the names of the modules it controlled: a user's own actuators are not known here."""
     if bed.controller is None or bed.controller.modules:
         return bed
     estimated = {value for entry, value in channels.topic("/state").values if entry == "q"}
@@ -172,7 +190,7 @@ def _with_controlled(bed: Testbed, channels: Channels) -> Testbed:
 
 
 class _Content:
-    """What could be read of a file."""
+    """The readable part of a file."""
 
     def __init__(self) -> None:
         self.info: dict[str, str] | None = None
@@ -185,7 +203,7 @@ class _Content:
         self._by_channel: dict[int, list[bytes]] = {}
 
     def add(self, record: McapRecord) -> None:
-        """Keep what a log is made of."""
+        """Keep a record that belongs to a log."""
         if isinstance(record, Chunk):
             self._add_chunk(record)
         elif isinstance(record, Schema):
@@ -199,7 +217,7 @@ class _Content:
             self.attachments[record.name] = record.data.decode()
 
     def _add_chunk(self, chunk: Chunk) -> None:
-        """Walk the records of a chunk here: the library takes ten times as long for millions of messages."""
+        """Iterate over the records of a chunk here: the library takes ten times as long for millions of messages."""
         stream, size = get_chunk_data_stream(chunk, validate_crc=True)
         data = stream.read(size)
         at = 0
@@ -214,14 +232,14 @@ class _Content:
 
 
 class _Reader(StreamReader):  # type: ignore[misc]
-    """Skips the message indexes: who reads from front to back has no use for them, and they take long."""
+    """Skips the message indexes: sequential reading does not need them, and they are slow to parse."""
 
     def _read_record(self, opcode: int, length: int) -> McapRecord | None:
         return None if opcode == Opcode.MESSAGE_INDEX else super()._read_record(opcode, length)
 
 
 def _read(file: IO[bytes], path: Path | str) -> _Content:
-    """Everything up to the end of the file, or to where it was cut."""
+    """Everything up to the end of the file, or up to the truncation."""
     magic = file.read(len(MCAP0_MAGIC))
     if not magic:
         raise InputError(f"log '{path}' is empty: expected a log that Granite wrote")
@@ -229,7 +247,7 @@ def _read(file: IO[bytes], path: Path | str) -> _Content:
         raise InputError(f"'{path}' is not an MCAP file: expected a log that Granite wrote")
     file.seek(0)
     content = _Content()
-    with contextlib.suppress(*BROKEN):  # what follows can't be read, and `complete` stays False
+    with contextlib.suppress(*BROKEN):  # the rest can't be read, and `complete` stays False
         for record in _Reader(file, emit_chunks=True, validate_crcs=True).records:
             content.add(record)
         content.complete = True

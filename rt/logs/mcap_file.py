@@ -1,9 +1,9 @@
-"""A log as it lies on disk: an MCAP file that viewers open without code of ours.
+"""A log on disk: an MCAP file that viewers open without code of Granite.
 
 Each topic of a row is a message: a ROS 2 message of float64 fields in CDR, which is a header of four bytes
 and then the doubles as they are. The whole testbed goes in as the attachment `testbed.json`, the layout of its rows as
-`channels.json`, what else describes the run as the metadata record `granite`; all stand in front, so that a file that
-was cut still has them. What happened is on `/events` and the run's own summary on `/summary`, both as JSON.
+`channels.json`, other facts about the run as the metadata record `granite`; all stand in front, so that a truncated
+file still has them. Events are on `/events` and the summary of the run on `/summary`, both as JSON.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ class McapFile:
         metadata: Mapping[str, str],
         start_ns: int,
     ) -> None:
-        """Create the file; `OSError` if that can't be, `FileExistsError` if it is there and may not go."""
-        self._context = context = Context()  # the channels end with it
-        # No compression threads: they would spread over all cores, also over that of the loop.
+        """Create the file; `OSError` if that fails, `FileExistsError` if it exists and may not be replaced."""
+        self._context = context = Context()  # the channels live as long as it does
+        # No compression threads: they would use all cores, also the loop's.
         # Level 1: as small as the usual level 3 on such rows, in two thirds of the time.
         options = MCAPWriteOptions(compression_threads=0, compression_level=1)
         self._writer = foxglove.open_mcap(path, allow_overwrite=overwrite, context=context, writer_options=options)
@@ -99,20 +99,20 @@ class McapFile:
         self._last_ns = times[-1]
 
     def event(self, t: float, tick: int, level: str, name: str, text: str) -> None:
-        """Something worth reading happened at time t."""
+        """Write an event at time t."""
         event = {"t_s": t, "tick": tick, "level": level, "name": name, "text": text}
         self._events.log(json.dumps(event).encode(), log_time=self._log_time(t))
 
     def summary(self, summary: str) -> None:
-        """The run's own summary, as JSON, at the time of the last row."""
+        """Write the summary of the run, as JSON, at the time of the last row."""
         self._summary.log(summary.encode(), log_time=self._last_ns)
 
     def flush(self) -> None:
-        """Hand what was written to the operating system; `RuntimeError` if some of it could not be."""
+        """Hand all data to the operating system; `RuntimeError` if some could not be written."""
         self._writer.flush()
 
     def close(self) -> None:
-        """Write the index and close; `RuntimeError` if the file is not whole."""
+        """Write the index and close; `RuntimeError` if the file is incomplete."""
         self._writer.close()
 
     def _log_time(self, t: float) -> int:
@@ -120,7 +120,7 @@ class McapFile:
 
 
 def fingerprint(text: str) -> str:
-    """By which a reader knows that an attachment is whole; the library does not check them."""
+    """Checksum of an attachment; the library does not check them on reading."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 

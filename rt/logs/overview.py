@@ -1,4 +1,4 @@
-"""What a log says of its run at first sight: metadata and summary, found by the index of the file, not its rows."""
+"""Overview of a log: metadata and summary, found by the index of the file, without reading its rows."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from granite.rt.logs.mcap_file import FORMAT, METADATA, SUMMARY
 
 
 class Overview(NamedTuple):
-    """A run in a few words."""
+    """Metadata and summary of a run."""
 
     path: Path
     #: the metadata of the log
     info: dict[str, str]
-    #: the loop's own summary; None where it did not live to give one
+    #: the summary of the run; None where the recorder was killed before it wrote one
     summary: dict[str, Any] | None
-    #: what was changed in the testbed for this run
+    #: changes of the testbed for this run
     changes: list[str]
     when: datetime
 
 
 def read_overview(path: Path) -> Overview:
-    """The run in a log; `InputError` in the words of `read_log` where there is none to be had from it."""
+    """Overview of a log; `InputError` as from `read_log` where it can't be read."""
     try:
         with open(path, "rb") as file:
             found = _indexed(file) or (_first_metadata(file), None)
@@ -39,10 +39,10 @@ def read_overview(path: Path) -> Overview:
         raise InputError(f"log '{path}' can't be read: {error.strerror}") from error
     info, summary = found
     if info is None or info.get("format") != FORMAT:
-        read_log(path)  # which says what is wrong with it
+        read_log(path)  # raises with the reason
         raise InputError(f"log '{path}' has no metadata of Granite")
     try:
-        # A virtual run begins at zero, whenever it is made.
+        # A virtual run has no start time; the file's date stands for it.
         start_s = int(info.get("start_ns", "0")) * 1e-9
         when = datetime.fromtimestamp(start_s or modified).astimezone()
         changes = [str(change) for change in json.loads(info.get("changes", "[]"))]
@@ -61,7 +61,7 @@ def final_error(summary: dict[str, Any] | None) -> dict[str, float]:
 
 
 def _indexed(file: IO[bytes]) -> tuple[dict[str, str] | None, dict[str, Any] | None] | None:
-    """Metadata and summary of a whole file; None where it has no index, for it was cut or is being written."""
+    """Metadata and summary of a whole file; None where it has no index: it is truncated, or still being written."""
     try:
         reader = SeekingReader(file, validate_crcs=True)
         if reader.get_summary() is None:

@@ -18,13 +18,13 @@ from granite.rt.logs.channels import Channels
 from granite.rt.logs.log import Log
 from granite.rt.loop import Loop
 
-#: what the tick computes; samples and what was applied come from outside, truth and timing are not its own
+#: outputs of the tick; samples and applied frames are its inputs, truth and timing are not reproducible
 COMPARED = ("/state", "/reference", "/demand", "/command", "/verdict")
 
 
 @dataclass(frozen=True)
 class Difference:
-    """The first number that came out otherwise."""
+    """The first value that differs."""
 
     tick: int
     t: float
@@ -36,17 +36,35 @@ class Difference:
 
 @dataclass(frozen=True)
 class Replay:
-    """What a replay found."""
+    """Result of a replay."""
 
     ticks: int  #: replayed and compared
     values: int  #: compared
     first: Difference | None
-    gap: int | None  #: tick after which rows are missing in the log, where the replay had to end
-    changed: tuple[str, ...] = ()  #: files of the testbed's own parts that are not what they were in the run
+    gap: int | None  #: tick after which rows are missing in the log; the replay ends there
+    changed: tuple[str, ...] = ()  #: files of the user's own parts that changed since the run
 
 
 def replay(log: Log, progress: Callable[[int], None] | None = None) -> Replay:
-    """Run the log through fresh controllers; stops at the first difference or at the first missing row."""
+    """Run the recorded samples through fresh controllers and compare every output bit for bit.
+
+    Parameters
+    ----------
+    log
+        The recorded run.
+    progress
+        Called with the number of ticks replayed so far.
+
+    Returns
+    -------
+    Replay
+        It ends at the first difference or at the first missing row.
+
+    Raises
+    ------
+    InputError
+        Where the code of a user's own part is missing.
+    """
     rows, gap = _without_gap(log)
     devices, comparison, changed = _LoggedDevices(), _Comparison(log.channels), changed_sources(log)
     bed = from_json(to_json(log.bed), f"log of {log.bed.name}")  # now with the code of all its parts
@@ -69,18 +87,18 @@ def changed_sources(log: Log) -> tuple[str, ...]:
 
 
 def _without_gap(log: Log) -> tuple[Array, int | None]:
-    """The rows up to the first that is missing: the controllers' memory can't cross a gap."""
+    """The rows up to the first missing one: the controllers' state is not known after a gap."""
     lost = log.rows[:, log.channels.column("/timing", "lost")]
     late = np.flatnonzero(lost > 0)
     if not len(late):
         return log.rows, None
-    first = int(late[0])  # a row that knows of a loss is the first one after it
+    first = int(late[0])  # the first row whose count of lost rows increased
     before = log.rows[:first]
     return before, int(before[-1, log.channels.column("/timing", "tick")]) if first else -1
 
 
 class _LoggedDevices:
-    """Devices that say again what they said."""
+    """Devices that repeat the recorded frames."""
 
     now: Tick
 
@@ -95,7 +113,7 @@ class _LoggedDevices:
 
 
 class _Comparison:
-    """Takes rows like a recorder, and holds each against the logged one."""
+    """Takes rows like a recorder, and compares each with the logged one."""
 
     now: Tick
     logged: Array

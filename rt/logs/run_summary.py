@@ -1,6 +1,6 @@
-"""The summary of a run as it stands in its log, in `granite sim --json` and in Python: names, units and types.
+"""The summary of a run, in its log, in `granite sim --json` and in Python: names, units and types.
 
-It is made once, by whoever has the rows: the recorder, or a run in memory. A number that is not finite is null.
+The recorder makes it, or a run in memory. A number that is not finite is null.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class FinalValue(TypedDict):
 
 
 class Propellant(TypedDict):
-    """What the thrusters gave."""
+    """Impulse and propellant of the thrusters."""
 
     impulse_n_s: float
     mass_g: float
@@ -41,7 +41,7 @@ class Propellant(TypedDict):
 
 
 class StepTimes(TypedDict):
-    """Of a step of the tick; percentiles are right to 12 %."""
+    """Durations of a step of the tick; percentiles are accurate to 12 %."""
 
     median_us: float
     p99_us: float
@@ -50,7 +50,7 @@ class StepTimes(TypedDict):
 
 
 class ContactLoadsSummary(TypedDict):
-    """What a contact bore."""
+    """Largest loads of a contact."""
 
     force: Largest
     moment: Largest
@@ -58,7 +58,7 @@ class ContactLoadsSummary(TypedDict):
 
 
 class ContactChange(TypedDict):
-    """Something that happened to a contact: it opened, closed, slips, sticks, was struck, or is out of reach."""
+    """Change of a contact: it opened, closed, slips, sticks, was struck, or is out of reach."""
 
     t_s: float
     contact: str
@@ -77,14 +77,14 @@ class AuditCheck(TypedDict):
 
 
 class AuditSummary(TypedDict):
-    """Whether energy, momentum and contacts held."""
+    """Checks of energy, momentum and contacts against their limits."""
 
     held: bool
     checks: dict[str, AuditCheck]
 
 
 class RedundantContacts(TypedDict):
-    """Contacts that held some directions more than once: their forces were not unique, and the smallest were taken."""
+    """Contacts that constrain some directions more than once: forces not unique, those of least norm were used."""
 
     contacts: list[str]
     directions: list[str]
@@ -92,7 +92,7 @@ class RedundantContacts(TypedDict):
 
 
 class Metrics(TypedDict):
-    """What a run amounted to, from its rows alone; of a run without rows there are only the ticks."""
+    """Metrics of a run, from its rows alone; of a run without rows only the ticks."""
 
     ticks: int
     duration_s: NotRequired[float]
@@ -114,7 +114,7 @@ class Metrics(TypedDict):
 
 
 class Ending(TypedDict):
-    """How a run ended, and what it ran on."""
+    """How a run ended, and its settings."""
 
     ended: str
     text: str
@@ -133,6 +133,6 @@ class Ending(TypedDict):
 
 
 class RunSummary(Metrics, Ending):
-    """Both together, and what became of the log."""
+    """Metrics, ending, and the state of the log."""
 
     log_failure: NotRequired[str | None]

@@ -1,4 +1,4 @@
-"""What a run amounted to, gathered from its rows as they are recorded: by the recorder, never by the loop."""
+"""Metrics of a run, accumulated from its rows as they are recorded: by the recorder, never by the loop."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from granite.rt.reasons import Reason
 
 #: bins of the time histograms: 20 a decade from 0.1 us to 10 s
 EDGES = np.logspace(-7, 1, 161)
-#: the last stretch, in which a move should have settled [s]
+#: length of the last interval, in which a move should have settled [s]
 SETTLED_S = 5.0
 STANDARD_GRAVITY = 9.80665  #: [m/s^2], in the definition of specific impulse
 
 
 class Histogram:
-    """Counts of durations in logarithmic bins; a percentile is right to 12 %, and the largest one exactly."""
+    """Counts of durations in logarithmic bins; a percentile is accurate to 12 %, the largest one exact."""
 
     def __init__(self) -> None:
         self.counts = np.zeros(len(EDGES) + 1, dtype=np.int64)
@@ -55,7 +55,7 @@ class Histogram:
 
 
 class Summary:
-    """Accumulates rows; `result` may be asked at any time."""
+    """Accumulates rows; `result` may be called at any time."""
 
     def __init__(self, bed: Testbed, channels: Channels) -> None:
         self._bed, self._channels = bed, channels
@@ -71,14 +71,14 @@ class Summary:
         self._expected, self._delivered = at("/verdict", "thrust"), at("/truth", "thrust")
         applied = channels.topic("/applied")
         columns = [(i, c) for i, (entry, c) in enumerate(applied.values, applied.start) if entry.endswith(".values")]
-        #: what actuators apply in a unit, such as torques
+        #: actuator signals with a physical unit, such as torques
         self._applied = [i for i, c in columns if c.unit != "1"]
         self._signals = [c for _, c in columns if c.unit != "1"]
         self._opening = _columns(channels, bed.devices_of(Thrusters))
         #: coordinates with a reference: known objects have none
         own = (bed.known.q[module.name] for module in bed.controlled)
         self._controlled = {i for part in own for i in range(part.start, part.stop)}
-        #: where the coordinates that the controller knows stand among those of all modules
+        #: indices of the controller's coordinates among those of all modules
         self._among_all = [bed.positions.index(c) for c in bed.known.positions]
         self._steps, self._delay = at("/timing", "steps"), at("/timing", "delay")
         self._counters = at("/timing", "lost"), at("/timing", "overruns")
@@ -91,13 +91,13 @@ class Summary:
         self._open = np.zeros(n_thrusters, dtype=bool)
         self._reasons: Counter[int] = Counter()
         self._histograms = {name: Histogram() for name in (*STEPS, "tick", "wake_up")}
-        #: time and error of the rows of the last stretch, and perhaps of some before it
+        #: time and error of the rows of the last interval, and perhaps of some before it
         self._tail: deque[tuple[Array, Array]] = deque()
         self._last: Array | None = None
         self._contacts, self._audit = ContactSummary(bed, self._channels), AuditVerdict(bed, self._channels)
 
     def update(self, rows: Array) -> None:
-        """Take in rows that follow those before."""
+        """Process the next rows."""
         if not len(rows):
             return
         self._use_propellant(rows)
@@ -194,7 +194,7 @@ class Summary:
         }
 
     def _settled_from(self) -> float:
-        """When the last stretch began: half a tick early, so that rounding does not decide."""
+        """Start of the last interval, half a tick early so that rounding does not matter [s]."""
         assert self._last is not None
         return float(self._last[self._t]) - SETTLED_S + 0.5 * self._bed.loop.period_s
 
@@ -203,12 +203,12 @@ class Summary:
         return known
 
     def _use_propellant(self, rows: Array) -> None:
-        """Thrust times the time for which it was given: longer than a period where ticks were skipped."""
+        """Thrust times the time until the next tick: longer than a period where ticks were skipped."""
         if not self._impulse.size:
             return
         with_before = rows if self._last is None else np.vstack((self._last, rows))
         interval = np.diff(with_before[:, self._t])
-        # Truth speaks of the interval before the tick, the expectation of the one after it.
+        # The truth is the mean over the interval before the tick, the expected thrust over the one after it.
         delivered, expected = with_before[1:, self._delivered], with_before[:-1, self._expected]
         self._impulse += interval @ np.where(np.isnan(delivered), expected, delivered)
 
@@ -221,6 +221,6 @@ class Summary:
 
 
 def _columns(channels: Channels, devices: Iterable[str]) -> list[int]:
-    """Where the values that these actuators applied stand in a row, device after device."""
+    """Columns of the applied values of these actuators, device after device."""
     places = [channels.place("/applied", f"{name}.values") for name in devices]
     return [i for place in places if isinstance(place, slice) for i in range(place.start, place.stop)]

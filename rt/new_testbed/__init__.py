@@ -1,1 +1,1 @@
-"""A first testbed from a few answers: what `granite new` asks, plans and writes."""
+"""`granite new`: a first testbed from a few answers."""

@@ -1,4 +1,4 @@
-"""What a person says of a new robot: the questions, how an answer is read, and what all of them amount to."""
+"""Questions about a new robot, how an answer is read, and all answers as one record."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Literal, cast
 
 from granite.config.errors import InputError
 
-#: so many links fit into a short file: on a floating base, which has thrusters besides, and on a fixed one
+#: largest number of links, so that the file stays short
 MOST_LINKS = {"floating": 3, "fixed": 6}
 LAYOUTS = (8, 12)
 
@@ -24,7 +24,7 @@ class LinkAnswer:
 
 @dataclass(frozen=True)
 class Answers:
-    """What is known of a new robot; of one from a URDF only what that does not say."""
+    """Data of a new robot; of one from a URDF only those that the URDF lacks."""
 
     base: Literal["floating", "fixed"]
     mass_kg: float = 1.0
@@ -39,7 +39,7 @@ class Answers:
 
 @dataclass(frozen=True)
 class Question:
-    """Something to ask: the option that answers it beforehand, the usual answer, and how an answer is read."""
+    """A question: the option that answers it beforehand, the usual answer, and how an answer is read."""
 
     option: str
     text: str
@@ -47,7 +47,7 @@ class Question:
     read: Callable[[str], Any]
 
     def answer(self, typed: str) -> Any:
-        """What the typed text says; `InputError` with the option and what was expected."""
+        """The value of the typed text; `InputError` with the option and the expected form."""
         try:
             return self.read(typed.strip())
         except InputError as refusal:
@@ -119,7 +119,7 @@ def _number(least: float, greatest: float) -> Callable[[str], float]:
 
 
 def _numbers(n: int, least: float, greatest: float) -> Callable[[str], tuple[float, ...]]:
-    """So many numbers with commas between them, or one for all."""
+    """n numbers with commas between them, or one for all."""
 
     def read(typed: str) -> tuple[float, ...]:
         several = "a number" if n == 1 else f"one number or {n} with commas between them, each"

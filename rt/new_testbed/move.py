@@ -12,11 +12,11 @@ from granite.rt.new_testbed.answers import Answers
 
 #: largest acceleration of a minimum-jerk move of length 1 in time 1
 _PEAK = 10 / math.sqrt(3)
-#: of what the actuators can do, the part that the reference asks for; the rest is for drag and feedback
+#: share of the actuators' limits that the reference uses; the rest is for drag and feedback
 _SHARE = 0.25
-#: the shortest move, the longest one, and the rest after it [s]
+#: the shortest move, the longest one, and the hold after it [s]
 _SHORTEST_S, _LONGEST_S, HOLD_S = 8, 120, 10
-#: a pulse of a stronger thruster moves the base by more than it is to be off [m/s2]
+#: above this acceleration one pulse of a thruster exceeds the tracking error wanted [m/s2]
 _STRONGEST = 0.6
 _TURN_RAD = 0.5
 
@@ -94,7 +94,7 @@ def _turn(limit: Mapping[str, float]) -> tuple[float, float]:
 
 
 def _time(distance: float, acceleration: float) -> float:
-    """Of a minimum-jerk move whose largest acceleration is a share of what there is."""
+    """Duration of a minimum-jerk move whose peak acceleration is a share of the available one [s]."""
     return math.sqrt(_PEAK * distance / (_SHARE * acceleration))
 
 
@@ -113,7 +113,7 @@ def table_margin(answers: Answers) -> float:
 
 
 def _carried(robot: Robot, joint: str | None) -> tuple[float, float, float]:
-    """Mass, reach and moment of inertia of what a joint carries, its arm stretched out; of all without a joint."""
+    """Mass, reach and moment of inertia of the bodies carried by a joint, arm stretched out; without a joint of all."""
     tables = {table["name"]: table for table in robot["joints"]}
     bodies = {table["name"]: table for table in robot["bodies"]}
     first = robot["bodies"][0]["name"] if joint is None else tables[joint]["child"]

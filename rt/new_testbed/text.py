@@ -1,4 +1,4 @@
-"""The file of a new robot: a short testbed with comments, everything else left to its defaults."""
+"""The file of a new robot: a short testbed with comments; all other keys have their defaults."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from granite.rt.new_testbed.robot import thruster_units
 
 #: where comments begin, and how wide a line of several motors or thrusters may be
 _COMMENT, _MOTORS, _THRUSTERS = 40, 100, 140
-#: the usual ones, so that a person sees where they are
+#: the usual gains, written out so that a user finds them
 _GAINS = {
     "floating": ("base = { stiffness_1_s2 = 0.64, damping_1_s = 1.6 }", "0.8 rad/s, critically damped"),
     "fixed": ("joints = { stiffness_1_s2 = 16.0, damping_1_s = 8.0 }", "4 rad/s, critically damped"),

@@ -18,22 +18,22 @@ from granite.rt.plots.shapes import edge_along_x, rounded_hull
 _ROUNDING = 0.15
 #: where the heading mark starts and ends, and half its width, as parts of the way to the edge
 _TAIL, _TIP, _WIDTH = 0.45, 1.0, 0.16
-#: of an object the start, then its length and half its width in roundings of the corners, where it may be held
+#: heading mark of an object: start, then length and half width in radii of the corners
 _OBJECT_TAIL, _OBJECT_LENGTH, _OBJECT_WIDTH = 0.3, 1.0, 0.4
 
 
 class Base(NamedTuple):
-    """A base by the numbers of its places."""
+    """A base by the numbers of its points."""
 
     corners: list[int]  #: one for a disc
-    radius: float  #: how far it goes beyond its corners; 0 where they are its outline [m]
+    radius: float  #: by which it extends beyond its corners; 0 where they are its outline [m]
     reach: float  #: of all of it from its origin, without struts [m]
     struts: list[int]  #: points of the body far outside, to which it must reach
     heading: list[int]  #: corners of a mark along its x axis
 
 
 def shape_of_base(module: Module, places: Places, thrusters: Sequence[Thruster]) -> Base:
-    """Of the root body of a module; what carries nothing is an object to be handled, and its points are its corners."""
+    """Shape of the root body of a module; one without joints and thrusters is an object, its points are its corners."""
     root = module.root
     held = list(dict.fromkeys(spatial(p.position_m) for p in module.points if p.body == root.name))
     mounted = [spatial(j.origin_m) for j in module.joints if j.parent == root.name]
@@ -47,7 +47,7 @@ def shape_of_base(module: Module, places: Places, thrusters: Sequence[Thruster])
         corners, radius = held, _ROUNDING * float(np.ptp(held, axis=0).max())
         edge, handled = edge_along_x(rounded_hull(np.array(corners)[:, :2], radius)), True
     else:
-        # A disc of the body's mass and inertia about z, or as large as what is mounted on it.
+        # A disc of the body's mass and inertia about z, or as large as its mounting points require.
         disc = math.sqrt(2 * float(np.ravel(root.inertia_kg_m2)[:3][-1]) / root.mass_kg)
         corners, radius = [(0.0, 0.0, 0.0)], max([disc, *(math.hypot(*place) for place in mounted or held)])
         struts, edge = [place for place in held if math.hypot(*place) > 1.05 * radius], radius

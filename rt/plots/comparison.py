@@ -19,7 +19,7 @@ from granite.rt.plots.figure_file import write_figure
 from granite.rt.plots.look import DPI, SOFT, colours, words
 from granite.rt.plots.run import PlottedRun
 
-#: the width of a column of axes, the height of one, and what the legend takes [in]
+#: the width of a column of axes, the height of one, and of the legend [in]
 _WIDTH_IN, _HEIGHT_IN, _LINE_IN, _HEAD_IN = 7.5, 1.25, 0.22, 0.5
 #: coordinates that stand in one column, and letters of a line of the legend above it
 _COLUMN, _LETTERS = 6, 100
@@ -33,7 +33,7 @@ class _Errors(NamedTuple):
 
 
 def plot_comparison(logs: Mapping[str, Log], path: Path, overwrite: bool = False) -> None:
-    """Draw the errors of runs, by the names that the legend shows, into a file.
+    """Plot the errors of runs, by their names in the legend, into a file.
 
     Raises
     ------
@@ -80,7 +80,7 @@ def _draw(axes: Axes, key: tuple[str, str], runs: Mapping[str, _Errors]) -> None
 
 
 def _errors(log: Log) -> _Errors:
-    """Of what the controller moves: not of known objects, which have no reference, nor of quaternions."""
+    """Errors of controlled coordinates: not of known objects, which have no reference, nor of quaternions."""
     run = PlottedRun(log)
     if run.bed.controller is None:
         return _Errors(run.t, {})

@@ -18,20 +18,20 @@ from granite.rt.plots.scene import Scene
 Flags = npt.NDArray[np.bool_]
 
 _SIZE = 8.0  #: [points]
-#: so many contacts are called by their names
+#: up to this number contacts are labelled with their names
 _NAMED = 6
 
 
 class Spot(NamedTuple):
-    """A contact in one pose, in the page: where its second side is, and its first."""
+    """A contact in one pose, in axes of the page: positions of its second side and its first."""
 
     place: Array
     first: Array
-    surface: bool  #: whether what it touches is a surface, which is drawn by itself
+    surface: bool  #: whether it touches a surface, which is drawn separately
 
 
 def spots(scene: Scene, points: Array) -> dict[int, Spot]:
-    """Of every contact, by its number; on a surface, the place that is touched or would be."""
+    """Spot of every contact, by its number; on a surface, the nearest point."""
     found = {}
     for i, (first, second) in scene.contacts.items():
         place, surface = points[second], i in scene.surfaces
@@ -54,7 +54,7 @@ def draw_contacts(axes: Axes, there: Mapping[int, Spot], closed: Flags, near: fl
 
 
 def draw_surfaces(axes: Axes, scene: Scene, seen: Array, margin: float) -> list[Line2D]:
-    """Every surface as far as something came along it, and a margin beyond; `seen` is at all ticks."""
+    """Every surface over the range of the motion along it, and a margin beyond; `seen` is at all ticks."""
     handles: list[Line2D] = []
     for i, other in scene.surfaces.items():
         first, second = scene.contacts[i]
@@ -67,9 +67,9 @@ def draw_surfaces(axes: Axes, scene: Scene, seen: Array, margin: float) -> list[
 
 
 def outward(there: Mapping[int, Spot]) -> dict[int, tuple[Array, Array]]:
-    """Place of each contact that has a name, and on which side of it the name stands: away from the middle of them all.
+    """Position of each labelled contact, and the direction of its label: away from the mean of all contacts.
 
-    None has one where they are too many.
+    None is labelled where they are too many.
     """
     if not 0 < len(there) <= _NAMED:
         return {}
@@ -79,7 +79,7 @@ def outward(there: Mapping[int, Spot]) -> dict[int, tuple[Array, Array]]:
 
 
 def name_contacts(axes: Axes, names: Mapping[int, str], there: Mapping[int, Spot]) -> None:
-    """Beside the marks."""
+    """Write the names beside the marks."""
     for i, (place, (x, y)) in outward(there).items():
         axes.annotate(
             words(names[i]), (place[0], place[1]), xytext=(9 * x, 9 * y), textcoords="offset points",
@@ -89,7 +89,7 @@ def name_contacts(axes: Axes, names: Mapping[int, str], there: Mapping[int, Spot
 
 
 def contact_keys(there: Mapping[int, Spot], closed: Flags) -> Iterator[Artist]:
-    """What the marks mean, for those that are there; a row of `closed` for each pose that has them."""
+    """Legend of the marks that occur; a row of `closed` for each pose that has them."""
     if closed[:, list(there)].any():
         yield Line2D([], [], ls="", marker="o", mfc=CONTACT, mec=INK, ms=_SIZE, label="contact")
     if not closed[:, [i for i, spot in there.items() if not spot.surface]].all():

@@ -1,4 +1,4 @@
-"""Lines through all panels where something happened, and above them what happened when."""
+"""Events as lines through all panels, with a legend of names and times above."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from granite.rt.logs.contact_changes import OUT_OF_REACH
 from granite.rt.plots.look import CONTACT, SOFT, STOP, WARNING, words
 from granite.rt.plots.run import PlottedRun
 
-#: of what happened to contacts; what is not named here is soft
+#: by change of a contact; others are SOFT
 _COLOURS = {"closed": CONTACT, "sticks": CONTACT, "slips": WARNING, OUT_OF_REACH: STOP}
-#: so many changes of contacts are told one by one
-_TOLD = 6
+#: up to this number changes of contacts are listed one by one
+_LISTED = 6
 
-#: times by what happened and its colour
+#: times by name and colour of the event
 Times = dict[tuple[str, str], list[float]]
 
 
 def mark_events(figure: SubFigure, column: Sequence[Axes], run: PlottedRun) -> None:
-    """What the loop told, and what happened to the contacts; each named once, however often it happened."""
+    """Recorded events and changes of contacts; each named once, however often it happened."""
     handles = []
-    for (name, colour), when in {**_told(run), **_changes(run)}.items():
+    for (name, colour), when in {**_recorded(run), **_changes(run)}.items():
         for axes in column:
             axes.vlines(when, 0, 1, transform=axes.get_xaxis_transform(), color=colour, lw=1.2, zorder=1.5)
         often = f" ({len(when)} times)" if len(when) > 1 else ""
@@ -33,8 +33,8 @@ def mark_events(figure: SubFigure, column: Sequence[Axes], run: PlottedRun) -> N
         figure.legend(handles=handles, loc="outside upper left", ncols=2, labelcolor="linecolor")
 
 
-def _told(run: PlottedRun) -> Times:
-    """Without what happened to the contacts, which is told by itself."""
+def _recorded(run: PlottedRun) -> Times:
+    """Recorded events without changes of contacts, which are found in the rows."""
     times: Times = {}
     changes = {words(f"{change.contact} {change.what}") for change in run.changes}
     for event in run.events:
@@ -45,11 +45,11 @@ def _told(run: PlottedRun) -> Times:
 
 
 def _changes(run: PlottedRun) -> Times:
-    """By contact, or for all of them together where that would be too many names."""
+    """By contact, or by kind of change where those are too many names."""
     by_contact: Times = {}
     by_what: Times = {}
     for change in run.changes:
         colour = _COLOURS.get(change.what, SOFT)
         by_contact.setdefault((f"{words(change.contact)} {change.what}", colour), []).append(change.t)
         by_what.setdefault((f"contact {change.what}", colour), []).append(change.t)
-    return by_contact if len(by_contact) <= _TOLD else by_what
+    return by_contact if len(by_contact) <= _LISTED else by_what

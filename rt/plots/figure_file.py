@@ -1,4 +1,4 @@
-"""The file of a figure: PNG, SVG or PDF, which appears whole or not at all."""
+"""The file of a figure: PNG, SVG or PDF, written complete or not at all."""
 
 from __future__ import annotations
 

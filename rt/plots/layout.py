@@ -1,4 +1,4 @@
-"""Where the parts of a page go: the view at the top left, panels at the right and, where it saves height, below it."""
+"""Layout of a page: the view at the top left, panels at the right and, where it saves height, below the view."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from typing import NamedTuple
 from granite.rt.plots.look import SIZE_IN
 from granite.rt.plots.view import View
 
-#: of the page, what the title takes, what a panel with its names needs at least, and the time below the last one [in]
+#: heights: of the title, least one of a panel with its names, and of the time axis below the last one [in]
 HEAD_IN, _PANEL_IN, _TIME_IN = 0.9, 1.05, 0.3
-#: of the view, what is written around each projection, and the legend above [in]
+#: margins of the view: labels around each projection, and the legend above [in]
 _AROUND_IN, _LEGEND_IN = (0.8, 0.55), 0.5
 #: a higher view is drawn smaller [in]
 _HIGHEST_IN = 9.0
-#: a panel moves below the view where the page gets lower by this much for it [in]
+#: a panel moves below the view where that makes the page lower by this much [in]
 _WORTH_IN = 0.15
-#: or where a view above nothing would have more height to spare than this [in]; what an empty inch costs in inches
+#: or where more than this height below the view would stay empty [in]; cost of an empty inch in inches
 _SPARE_IN, _EMPTY = 1.5, 0.3
-#: columns of a page against each other, and the page without its edges
+#: ratio of the columns of a page, and the page without its margins
 COLUMNS, _INSIDE = (1.2, 1.0), 0.985
 
 
 class ViewLayout(NamedTuple):
-    """Room for the view on the page."""
+    """Size of the view on the page."""
 
-    inch: float  #: what an inch of it shows [m]
+    inch: float  #: scale: length per inch of the page [m]
     heights: list[float]  #: of its projections [in]
 
     @property
@@ -35,10 +35,10 @@ class ViewLayout(NamedTuple):
 
 
 class PageLayout(NamedTuple):
-    """Room for everything."""
+    """Size of the page and its parts."""
 
     height: float  #: of the page [in]
-    below: int  #: so many panels stand below the view, the last ones
+    below: int  #: number of panels below the view, the last ones
 
 
 def lay_out_view(view: View | None, width: float) -> ViewLayout:
@@ -57,7 +57,7 @@ def column_width(alone: bool) -> float:
 
 
 def lay_out_page(heights: Sequence[float], view_height: float) -> PageLayout:
-    """The lowest page for panels of these heights, on which little room beside the view is left empty."""
+    """The lowest page for panels of these heights that leaves little empty space below the view."""
     inches = [_PANEL_IN * height for height in heights]
 
     def height(below: int) -> float:

@@ -11,7 +11,7 @@ from matplotlib.colors import to_hex
 SIZE_IN = (13.33, 7.5)
 DPI = 130
 
-#: Okabe and Ito's colours, which every kind of colour vision tells apart; grey for black, olive for yellow
+#: Okabe and Ito's colours, distinct for every kind of colour vision; grey for black, olive for yellow
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#E69F00", "#CC79A7", "#56B4E9", "#4D4D4D", "#8C7A00")
 INK, SOFT, PALE = "#22262B", "#5D666F", "#E2E5E8"
 STOP, WARNING = "#B8001F", "#B87700"
@@ -19,7 +19,7 @@ GRANITE, PATH, PLUME = "#DFE0E3", "#0072B2", "#F28C1E"
 HULL_FIRST, HULL_LAST, ARM = "#F3F6F9", "#8FB3D5", "#FFFFFF"
 STAND, CONTACT, TIP = "#C9CDD2", "#00835F", "#56B4E9"
 
-#: behind what is written in the view; an outline around the letters would turn them into shapes
+#: background of text in the view; an outline around the letters would turn them into shapes
 HALO: dict[str, Any] = {"boxstyle": "round,pad=0.12", "fc": (1.0, 1.0, 1.0, 0.75), "ec": "none"}
 
 STYLE: dict[str, Any] = {
@@ -45,7 +45,7 @@ STYLE: dict[str, Any] = {
 
 
 def colours(n: int) -> list[str]:
-    """Of n things: all different, or where they are too many for that, from dark to light."""
+    """Colours of n series: all different, or where they are too many for that, from dark to light."""
     if n <= len(COLOURS):
         return list(COLOURS[:n])
     return [to_hex(colormaps["viridis"](0.92 * i / (n - 1))) for i in range(n)]

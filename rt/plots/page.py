@@ -1,4 +1,4 @@
-"""The page of a run: what happened in space at the left, over time at the right and below."""
+"""The page of a run: motion in space at the left, signals over time at the right and below."""
 
 from __future__ import annotations
 

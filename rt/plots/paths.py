@@ -1,4 +1,4 @@
-"""Paths in the view: of the bases, of the tips of their arms, and the one that was asked for."""
+"""Paths in the view: of the bases, of the tips of their arms, and of the reference."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ def draw_paths(axes: Axes, sight: Sight) -> list[Artist]:
 
 
 def draw_reference(axes: Axes, sight: Sight) -> list[Artist]:
-    """The path that was asked for, and the pose at its end; none without a controller."""
+    """The path of the reference, and its pose at the end; none without a controller."""
     view, scene = sight.view, sight.view.scene
-    asked = _asked(view)
-    if not len(asked):
+    reference = _reference(view)
+    if not len(reference):
         return []
-    points = sight.projection(scene.places.at(asked))
+    points = sight.projection(scene.places.at(reference))
     x, y = points[:, scene.main.followed].T
     (path,) = axes.plot(x, y, color=INK, lw=1.5, ls=(0, (4, 2)), zorder=21, label="reference")
     return [path, draw_ghost(axes, scene.main, points[-1], view.thickness, 18.0)]
 
 
-def _asked(view: View) -> Array:
-    """The reference as q of all modules; others than the robot have none, and do not move the robot's places."""
+def _reference(view: View) -> Array:
+    """The reference as q of all modules; those without one do not affect the robot's points."""
     reference = view.run.reference
     ticks = known(reference)
     q = np.zeros((len(ticks), view.run.q.shape[1]))

@@ -1,4 +1,4 @@
-"""Places on the modules of a testbed by number, and where they are in the world at many instants at once."""
+"""Points on the modules of a testbed by number, and their world positions at many instants at once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from granite.mrds.tree import Tree
 
 
 class Places:
-    """Each place is known by its number, one number for one place: `at(q)[:, number]` is its path."""
+    """Points by number, one number for one point: `at(q)[:, number]` is its path."""
 
     def __init__(self, modules: Sequence[Module]) -> None:
         self._trees = {module.name: Tree(module) for module in modules}
@@ -22,7 +22,7 @@ class Places:
         self._numbers: dict[tuple[str, str, tuple[float, float, float]], int] = {}
 
     def on(self, module: str, body: str, position: Iterable[float] = (0.0, 0.0)) -> int:
-        """A place on a body, given where it is while the body is unbent."""
+        """A point on a body, given by its position on the undeformed body."""
         x, y, z = spatial(tuple(float(part) for part in position))
         key = module, body, (x, y, z)
         if key not in self._numbers:
@@ -30,11 +30,11 @@ class Places:
         return self._numbers[key]
 
     def on_ground(self, position: Iterable[float]) -> int:
-        """A place that stays."""
+        """A point fixed in the world."""
         return self._add(ca.SX(ca.DM(spatial(tuple(position)))))
 
     def at(self, q: Array) -> Array:
-        """x, y and z of every place: (instants, places, 3) [m]; q is that of all modules, one row for each instant."""
+        """x, y and z of every point: (instants, points, 3) [m]; q is that of all modules, one row for each instant."""
         symbols = ca.vertcat(*(tree.q for tree in self._trees.values()))
         seen = ca.Function("seen", [symbols], [ca.densify(ca.vertcat(*self._positions))])
         return np.array(seen(ca.DM(q.T))).T.reshape(len(q), -1, 3)

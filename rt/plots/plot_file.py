@@ -12,7 +12,7 @@ from granite.rt.plots.figure_file import write_figure
 
 
 def plot_log(log: Log, path: Path, overwrite: bool = False, panels: Sequence[str] = ()) -> None:
-    """Draw a run into a file whose suffix says the format: all of it, or the named panels.
+    """Plot a run into a file, whose suffix is the format: all of it, or the named panels.
 
     `InputError` if the file can't be written, or if the run has no such panel.
     """

@@ -1,4 +1,4 @@
-"""One pose of a module on the page: its base, or the ground it stands on, its jets, its arms and its bent beams."""
+"""One pose of a module on the page: its base, or its stand on the ground, jets, arms and deflected beams."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from granite.rt.plots.look import ARM, HULL_FIRST, INK, PLUME, SOFT, STAND, STOP
 from granite.rt.plots.shapes import bar, capsule, rounded_hull, wedge
 from granite.rt.plots.silhouette import Silhouette
 
-#: of the longest plume, of a nozzle and of half a strut's width, in the reach of the base
+#: lengths of the longest plume, of a nozzle and of half a strut's width, relative to the reach of the base
 _PLUME, _NOZZLE, _STRUT = 1.6, 0.14, 0.3
-#: of a beam's line and of its core [points]: a beam is as thin as it is, and seen all the same
+#: line widths of a beam and of its core [points]: visible, however thin the beam is
 _BEAM, _CORE = 4.6, 2.6
 _GHOST = (0, (3, 2))
 _CROSS: dict[str, Any] = {"marker": "x", "color": STOP, "ms": 9.0, "mew": 2.2, "ls": ""}
@@ -42,7 +42,7 @@ class Ink(NamedTuple):
 
 
 def draw_pose(axes: Axes, module: Silhouette, points: Array, impulse: Array, ink: Ink) -> None:
-    """Jets below the base, arms above it; `points` are in the page, `impulse` is of each thruster, the most as 1."""
+    """Jets below the base, arms above it; `points` are in axes of the page, `impulse` of each thruster, largest 1."""
 
     def fill(patch: Patch, colour: str, alpha: float, level: float, line: float = 0.0) -> None:
         patch.set(fc=to_rgba(colour, alpha), ec=ink.edge, lw=line, zorder=ink.order + level)
@@ -65,7 +65,7 @@ def draw_pose(axes: Axes, module: Silhouette, points: Array, impulse: Array, ink
         dark(Polygon(wedge(nozzle, _NOZZLE * jet, 0.5)), 0.2)
         if failed and ink.hull:
             axes.plot(*(nozzle + 0.6 * _NOZZLE * jet), zorder=ink.order + 0.25, **_CROSS)
-    # The colour of a pose is seen in its base; a module without one shows it in its arms.
+    # The colour of a pose is that of its base; a module without one has it in its arms.
     arm = ARM if module.base else ink.hull or ARM
     for patch in arm_patches(module, points, ink.thickness):
         fill(patch, arm, ink.strength, 0.3, 1.2)
@@ -76,7 +76,7 @@ def draw_pose(axes: Axes, module: Silhouette, points: Array, impulse: Array, ink
 
 
 def draw_ghost(axes: Axes, module: Silhouette, points: Array, thickness: float, order: float) -> Patch:
-    """A pose that should have been, dashed; gives the key to it."""
+    """The pose of the reference, dashed; returns its legend key."""
     for patch in (*base_patches(module, points), *arm_patches(module, points, thickness)):
         patch.set(fill=False, ec=INK, lw=1.0, ls=_GHOST, zorder=order)
         axes.add_patch(patch)
@@ -84,17 +84,17 @@ def draw_ghost(axes: Axes, module: Silhouette, points: Array, thickness: float, 
 
 
 def failed_key() -> Line2D:
-    """What the cross on a nozzle means."""
+    """Legend key of the cross on a nozzle."""
     return Line2D([], [], label="failed thruster", **_CROSS)
 
 
 def draw_stand(axes: Axes, outline: Array) -> None:
-    """Something that is bolted to the ground."""
+    """The stand of a fixed base."""
     axes.add_patch(Polygon(outline, fc=STAND, ec=INK, lw=1.2, hatch="/////", zorder=1.6))
 
 
 def draw_square_stand(axes: Axes, place: Array, half: float) -> None:
-    """A stand of which no outline is known."""
+    """A stand without a given outline."""
     x, y = place - half
     axes.add_patch(Rectangle((x, y), 2 * half, 2 * half, fc=STAND, ec=INK, lw=1.2, hatch="/////", zorder=1.6))
 

@@ -1,4 +1,4 @@
-"""How the world is looked at: from above in the plane, from above and from a side in space."""
+"""Projections of the world: from above in the plane, from above and from a side in space."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy as np
 from granite.config.records import Array
 
 AXES = "xyz"
-#: what spreads less, as a part of the largest spread, is flat
+#: a smaller spread, as a part of the largest one, counts as flat
 _FLAT = 0.01
 
 
@@ -21,20 +21,20 @@ class Projection:
 
     @property
     def name(self) -> str:
-        """From where one looks, and along which axis."""
+        """Viewpoint and axis of view."""
         (along,) = {0, 1, 2} - set(self.axes)
         return f"from {'above' if self.is_from_above else 'the side'}, along {AXES[along]}"
 
     def __call__(self, places: Array) -> Array:
-        """Places in the page: the last axis of `places` is x, y, z."""
+        """Points in axes of the page: the last axis of `places` is x, y, z."""
         return places[..., self.axes]
 
 
 FROM_ABOVE = Projection(0, 1)
 
 
-def most_telling(places: Array) -> tuple[Projection, ...]:
-    """From above and from the side on which these places spread most, without one in which all is flat."""
+def best_projections(places: Array) -> tuple[Projection, ...]:
+    """From above and from the side on which these points spread most, without one in which all is flat."""
     x, y, z = spread = np.ptp(places.reshape(-1, 3), axis=0)
     side = Projection(0, 2) if x >= y else Projection(1, 2)
     flat = _FLAT * float(spread.max())

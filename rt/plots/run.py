@@ -1,4 +1,4 @@
-"""The numbers of a log as they are drawn: what was really so where that is known, NaN where nothing is."""
+"""The numbers of a log as they are drawn: truth where recorded, else the estimate; NaN where neither."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from granite.controllers.thrusters.geometry import thruster_matrix
 from granite.rt.logs.contact_changes import ContactChanges
 from granite.rt.logs.log import Log
 
-#: a number beyond this is a fault, and must not blow up the axes
+#: a number beyond this is a fault, and must not scale the axes
 _LARGEST = 1e6
 
 
 class ModuleMotion(NamedTuple):
-    """What one module did."""
+    """Motion of one module."""
 
     module: Module
     coordinates: tuple[Coordinate, ...]
@@ -46,22 +46,22 @@ class PlottedRun:
 
         bed = self.bed = log.bed
         self.events = log.events
-        #: whether times of steps were taken by a clock that paces the loop
+        #: whether the loop ran in real time, so that the times of its steps mean something
         self.is_realtime = log.info.get("mode") == "realtime"
-        #: what ended the run before its time
+        #: reason of an early end of the run
         self.stop = next((str(event["name"]) for event in log.events if event["level"] == "error"), "")
         self.t = series("/timing", "scheduled")
         self.end = float(self.t[-1]) + bed.loop.period_s
         ready = series("/state", "ready")[:, None] == 1.0
         truth, estimate = series("/truth", "q"), series("/state", "q")
-        #: what is drawn as motion; only the robot's is estimated, if it has a controller
+        #: source of the drawn motion; the estimate covers only the modules that the controller knows
         self.measure = "estimate" if bed.controller and np.isnan(truth).all() else "truth"
         self.modules = bed.modules if self.measure == "truth" else bed.known.modules
         self.q = truth if self.measure == "truth" else np.where(ready, estimate, np.nan)
         self.reference = np.where(ready, series("/reference", "q"), np.nan)
         self.torque = joined(f"{name}.values" for name in bed.devices_of(Motors))
         self.opening = np.nan_to_num(joined(f"{name}.values" for name in bed.devices_of(Thrusters)))
-        #: of each contact: 0 open, 1 closed, 2 closed and slipping, 3 told to close but out of reach
+        #: of each contact: 0 open, 1 closed, 2 closed and slipping, 3 commanded to close but out of reach
         self.contact_state = np.nan_to_num(series("/truth", "closed"))
         self.closed = (self.contact_state == 1) | (self.contact_state == 2)
         linear = 2 if bed.planar else 3
@@ -75,17 +75,17 @@ class PlottedRun:
         self.step_times = np.nan_to_num(series("/timing", "steps"))  #: [s]
         self.tick_time = self.step_times.sum(axis=1)  #: [s]
         self.thrusters = bed.thrusters
-        #: where the coordinates with a reference stand in q
+        #: indices in q of the coordinates with a reference
         own = bed.positions if self.measure == "truth" else bed.known.positions
         self.referenced = [own.index(c) for c in bed.known.positions]
         thrust, expected = series("/truth", "thrust"), series("/verdict", "thrust")
-        #: how the delivered wrench is known
+        #: source of the delivered wrench
         self.delivery = "expected" if np.isnan(thrust).all() else "delivered"
         #: demanded and delivered wrench on each root body with thrusters, in its axes [N], [N m], by module
         self.wrenches = _wrenches(bed, series("/demand", "wrench"), expected if np.isnan(thrust).all() else thrust)
 
     def motions(self) -> tuple[ModuleMotion, ...]:
-        """Module by module, what they did."""
+        """Motion of each module."""
         found, at = [], 0
         for module in self.modules:
             own = coordinates.positions(module)
@@ -94,12 +94,12 @@ class PlottedRun:
         return tuple(found)
 
     def name(self, module: Module, part: str) -> str:
-        """What a part of a module is called here: with the module's name where there are several."""
+        """Label of a part of a module: with the module's name where there are several."""
         return f"{module.name} {part}" if len(self.bed.modules) > 1 else part
 
 
 def _wrenches(bed: Testbed, demanded: Array, thrust: Array) -> dict[str, tuple[Array, Array]]:
-    """What was demanded of the thrusters, and what they gave: fx, fy, mz, or in space fx, fy, fz, mx, my, mz."""
+    """Demanded and delivered wrench of the thrusters: fx, fy, mz, or in space fx, fy, fz, mx, my, mz."""
     floating = [module.name for module in bed.known.modules if module.base == "floating"]
     size, first = 3 if bed.planar else 6, 0
     found: dict[str, tuple[Array, Array]] = {}

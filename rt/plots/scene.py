@@ -1,4 +1,4 @@
-"""Everything of a testbed that a plot shows: its modules, and both sides of its contacts."""
+"""Parts of a testbed that are drawn: its modules, and both sides of its contacts."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ class Scene:
             name = device.pushed(bed).name
             on_module[name] = (*on_module.get(name, ()), *device.units)
         self.silhouettes = [Silhouette(m, self.places, on_module.get(m.name, ())) for m in modules]
-        #: whose path matters most: that of the robot, or of what comes at the end
+        #: the module whose path is emphasised: the robot, or the last module
         names = [module.name for module in modules]
         self.main = self.silhouettes[names.index(bed.controlled[0].name) if bed.controlled else -1]
-        #: places of the first and second side of each contact, by its number in the testbed
+        #: points of the first and second side of each contact, by its number in the testbed
         self.contacts: dict[int, tuple[int, int]] = {
             i: (self._side(contact.first), self._side(contact.second))
             for i, contact in enumerate(bed.contacts)
             if self._is_seen(contact)
         }
-        #: of those that touch a surface in the plane, a place on it a metre from the first side
+        #: of those that touch a surface in the plane, a point on it 1 m from the first side
         self.surfaces: dict[int, int] = {
             i: self._along_surface(bed.contacts[i].first)
             for i in self.contacts
@@ -43,7 +43,7 @@ class Scene:
 
     @property
     def drawn(self) -> list[int]:
-        """All places that are seen themselves."""
+        """All points that are drawn."""
         return [*(i for s in self.silhouettes for i in s.drawn), *(i for pair in self.contacts.values() for i in pair)]
 
     def _is_seen(self, contact: Contact) -> bool:

@@ -25,7 +25,7 @@ def capsule(start: Array, end: Array, radius: float) -> Array:
 
 
 def bar(start: Array, end: Array, half_width: float) -> Array:
-    """A bar with square ends; none where both ends are seen at one place."""
+    """A bar with square ends; none where both ends coincide."""
     x, y = end - start
     across = half_width * np.array([-y, x]) / max(math.hypot(x, y), 1e-12)
     return np.array([start + across, end + across, end - across, start - across])
@@ -40,7 +40,7 @@ def rounded_hull(corners: Array, radius: float) -> Array:
 
 
 def edge_along_x(outline: Array) -> float:
-    """How far from the origin the outline is along x; its largest x where the axis does not cross it."""
+    """Distance of the outline from the origin along x; its largest x where the axis does not cross it."""
     start, end = outline, np.roll(outline, -1, axis=0)
     crosses = (start[:, 1] > 0) != (end[:, 1] > 0)
     (x0, y0), (x1, y1) = start[crosses].T, end[crosses].T

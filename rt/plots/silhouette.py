@@ -1,4 +1,4 @@
-"""The parts of one module as a plot shows them, by the numbers of their places."""
+"""The drawn parts of one module, by the numbers of their points."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _SECTIONS = 17
 
 
 class Silhouette:
-    """A base, which floats, stands on the ground or is nothing but its beam; and its arms."""
+    """A base, which floats, stands on the ground or is a beam only; and its arms."""
 
     def __init__(self, module: Module, places: Places, thrusters: Sequence[Thruster] = ()) -> None:
         self._module, self._places, root = module, places, module.root
         self.name = module.name
         self.root = places.on(module.name, root.name)
-        #: where arms stand on the ground, if they do, and the outline of what carries them there, if it is given
+        #: points at which arms are fixed to the ground, if any, and the outline of their stand, if given
         self.stands: list[int] = []
         self.stand_outline: list[int] = []
         self.base: Base | None = None
@@ -40,7 +40,7 @@ class Silhouette:
         #: corners of every part of an arm whose outline is given
         self.outlines: list[list[int]] = []
         self._add_arms()
-        #: each thruster's nozzle, and a place a metre down its jet; whether it has failed
+        #: each thruster's nozzle, and a point 1 m along its jet; whether it has failed
         self.jets: list[tuple[int, int]] = []
         self.failed = [unit.failed for unit in thrusters]
         for unit in thrusters:
@@ -50,7 +50,7 @@ class Silhouette:
 
     @property
     def followed(self) -> int:
-        """The place whose path is drawn: of what has no base that floats, where its last part ends."""
+        """The point whose path is drawn: without a floating base, the end of the last part."""
         return self.root if self.base else self._end
 
     @property
@@ -70,13 +70,13 @@ class Silhouette:
 
     @property
     def heading(self) -> list[int]:
-        """Corners of the mark on a base along x; none where an arm shows how the base is turned."""
+        """Corners of the mark on a base along x; none where an arm shows the heading."""
         has_arm = bool(self.outlines or self.beams) or any(start != end for start, end in self.links)
         return self.base.heading if self.base and not has_arm else []
 
     @property
     def drawn(self) -> list[int]:
-        """All places that are seen themselves."""
+        """All points that are drawn."""
         base = [*self.base.corners, *self.base.struts] if self.base else self.stands
         ends = [end for part in (*self.links, *self.beams, *self.outlines) for end in part]
         return [self.root, *base, *self.stand_outline, *ends, *(nozzle for nozzle, _ in self.jets)]
@@ -104,7 +104,7 @@ class Silhouette:
         return [self._places.on(self._module.name, body.name, (x, 0.0)) for x in along]
 
     def _links(self, body: Body) -> Iterator[tuple[int, int]]:
-        """Of a flexible link, what stands out from its axis."""
+        """Rigid parts of a body; of a flexible link, those off its axis."""
         module, on = self._module, self._places.on
         ends = [joint.origin_m for joint in module.joints if joint.parent == body.name]
         ends += [point.position_m for point in module.points if point.body == body.name]

@@ -1,4 +1,4 @@
-"""Times beside the first and the last pose, where there is room for them."""
+"""Times beside the first and the last pose, where there is space for them."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _RINGS = (1.0, 1.25, 1.5, 1.9, 2.4, 3.0)
 
 
 def write_times(axes: Axes, sight: Sight, inch: float) -> None:
-    """When the main module was at both ends of its path, and why it stopped; `inch` is so many metres.
+    """Times of the main module at both ends of its path, and why it stopped; `inch` is the scale [m].
 
-    A time for which there is no room is left to the legend; why the run stopped is always written.
+    A time without space is only in the legend; why the run stopped is always written.
     """
     view, main = sight.view, sight.view.scene.main
     stop = words(view.run.stop)
@@ -29,7 +29,7 @@ def write_times(axes: Axes, sight: Sight, inch: float) -> None:
     labels = {-1: f"{last:.4g} s\n{stop}".strip()} | ({0: f"{first:.4g} s"} if len(view.poses) > 1 else {})
     anchors = sight.points[[0, -1], main.followed]
     if 0 in labels and np.linalg.norm(anchors[0] - anchors[-1]) < 0.5 * view.clearance:
-        del labels[0]  # both would stand at one place and say nothing of which pose is which
+        del labels[0]  # both would be at one point, and not identify a pose
         labels = labels if stop else {}
     busy = _busy(axes, inch)
     for i, label in labels.items():
@@ -39,7 +39,7 @@ def write_times(axes: Axes, sight: Sight, inch: float) -> None:
         if place is None:
             continue
         colour = STOP if stop and i == -1 else INK
-        box = HALO if stop else None  # what must be written may lie on something
+        box = HALO if stop else None  # text that must be written may cover something
         x, y = place
         axes.text(x, y, label, color=colour, size=_SIZE, weight="bold", ha="center", va="center", zorder=22, bbox=box)
         if np.linalg.norm(place - anchors[i]) > 1.8 * view.clearance:
@@ -53,7 +53,7 @@ def write_times(axes: Axes, sight: Sight, inch: float) -> None:
 
 
 def _place(anchor: Array, clearance: float, half: Array, busy: Array, needed: bool) -> Array | None:
-    """The nearest place around the anchor where a box of this half size covers nothing; of equal ones the freest."""
+    """The nearest position around the anchor where a box of this half size covers nothing; of equal ones the freest."""
     angles = np.linspace(0, 2 * np.pi, 24, endpoint=False)
     direction = np.column_stack((np.cos(angles), np.sin(angles)))
     best, free = anchor, -np.inf
@@ -68,7 +68,7 @@ def _place(anchor: Array, clearance: float, half: Array, busy: Array, needed: bo
 
 
 def _busy(axes: Axes, inch: float) -> Array:
-    """Points on all that is drawn, inside too, without what lies below everything."""
+    """Points on and inside everything drawn, except the background."""
     found = [np.empty((0, 2))]
     for patch in axes.patches:
         if isinstance(patch, Patch) and patch.get_zorder() > 1:

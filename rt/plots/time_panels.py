@@ -1,4 +1,4 @@
-"""What went on over time, one panel below the other."""
+"""Signals over time, one panel below the other."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from granite.rt.plots.panels.valves import valve_panels
 from granite.rt.plots.panels.wrench import wrench_panels
 from granite.rt.plots.run import PlottedRun
 
-#: every kind of panel by the name under which it is asked for, from top to bottom
+#: every kind of panel by its name in `--panels`, from top to bottom
 _KINDS: dict[str, Callable[[PlottedRun], list[Panel]]] = {
     "tracking": tracking_panels,
     "motion": motion_panels,
@@ -36,7 +36,7 @@ _KINDS: dict[str, Callable[[PlottedRun], list[Panel]]] = {
 
 
 def time_panels(run: PlottedRun) -> dict[str, list[Panel]]:
-    """Those panels that this run has something to show in, by their kind."""
+    """The panels for which this run has data, by kind."""
     found = {name: kind(run) for name, kind in _KINDS.items()}
     return {name: panels for name, panels in found.items() if panels}
 

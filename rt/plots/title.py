@@ -1,4 +1,4 @@
-"""The two lines at the top of a page: what was run, and how."""
+"""The two lines at the top of a page: testbed and facts of the run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LINE, _CHANGE = 150, 60
 
 
 def write_title(figure: Figure, log: Log, run: PlottedRun) -> None:
-    """Its name and number of the seed, how long it ran, what an error is, how long a tick took, what was changed."""
+    """Name, seed, duration, definition of the error, duration of a tick, changes."""
     bed = log.bed
     facts = [bed.name, f"seed {bed.seed}", f"{run.end - float(run.t[0]):.4g} s"]
     facts += [f"error = {run.measure} − reference"] if bed.controller else []
@@ -28,7 +28,9 @@ def write_title(figure: Figure, log: Log, run: PlottedRun) -> None:
     figure.text(0.015, title, bed.title, fontsize=min(20.0, 1500 / max(len(bed.title), 1)), weight="bold", va="center")
     figure.text(0.015, line, "  ·  ".join(facts), fontsize=11, color=SOFT, va="center")
     if not log.complete:
-        figure.text(0.985, title, "the log is cut: the run went on", fontsize=11, color=STOP, va="center", ha="right")
+        figure.text(
+            0.985, title, "the log is truncated: the run continued", fontsize=11, color=STOP, va="center", ha="right"
+        )
 
 
 def _tick_time(run: PlottedRun) -> str:
@@ -38,7 +40,7 @@ def _tick_time(run: PlottedRun) -> str:
 
 
 def _shortened(changes: list[str], room: int) -> str:
-    """As many changes as there is room for, each cut in its middle where it is long, and how many more there are."""
+    """As many changes as fit, long ones shortened in the middle, and the number of those left out."""
     half = _CHANGE // 2
     short = [change if len(change) <= _CHANGE else f"{change[:half]}…{change[-half:]}" for change in changes]
     for n in range(len(short), 0, -1):

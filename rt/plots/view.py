@@ -1,4 +1,4 @@
-"""What there is to see of a run in space: when, where, how large, and from which sides."""
+"""The motion of a run in space: instants, positions, scale and projections."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from granite.config.records import Array
-from granite.rt.plots.projection import FROM_ABOVE, Projection, most_telling
+from granite.rt.plots.projection import FROM_ABOVE, Projection, best_projections
 from granite.rt.plots.run import PlottedRun
 from granite.rt.plots.scene import Scene
 
@@ -18,9 +18,9 @@ Indices = npt.NDArray[np.intp]
 _POINTS = 2000
 #: the modules are drawn this often
 _POSES = 5
-#: thickness of a rigid link as a part of the base that carries it, or of all that is seen
+#: thickness of a rigid link as a part of the base that carries it, or of the extent of the view
 _LINK_OF_BASE, _LINK_OF_SCENE = 0.17, 0.012
-#: room for a time beside a module, as a part of all that is seen
+#: space for a time beside a module, as a part of the extent of the view
 ROOM = 0.07
 
 
@@ -30,16 +30,16 @@ class View:
     def __init__(self, run: PlottedRun, ticks: Indices) -> None:
         self.run, self.ticks = run, ticks
         scene = self.scene = Scene(run.bed, run.modules)
-        #: x, y, z of every place at every tick
+        #: x, y, z of every point at every tick
         self.places = scene.places.at(run.q[ticks])
         drawn = self.places[:, scene.drawn]
         planar = run.bed.planar
-        self.projections = (FROM_ABOVE,) if planar else most_telling(drawn)
+        self.projections = (FROM_ABOVE,) if planar else best_projections(drawn)
         self.size = float(np.ptp(drawn.reshape(-1, 3), axis=0).max())
         bases = [s.base.reach for s in scene.silhouettes if s.base and (s.links or s.outlines)]
         self.thickness = _LINK_OF_BASE * bases[0] if bases else _LINK_OF_SCENE * self.size
         main = scene.main
-        #: how far around the main module nothing should be written
+        #: distance around the main module that is kept free of text
         self.clearance = max(main.base.reach if main.base else 0.0, ROOM * self.size)
         #: the first instant, the last, and some between
         self.poses = _poses(drawn, self.size)
@@ -53,7 +53,7 @@ class View:
         return float(run.t[first]), run.end if ends else float(run.t[last])
 
     def extent(self, projection: Projection) -> tuple[float, float]:
-        """Width and height of what is seen, with room for what is written beside it [m]."""
+        """Width and height of the drawing, with space for the text beside it [m]."""
         around = [s.base.reach for s in self.scene.silhouettes if s.base]
         width, height = np.ptp(projection(self.places[:, self.scene.drawn]).reshape(-1, 2), axis=0)
         room = max([*around, 2 * self.thickness]) + 1.5 * ROOM * self.size
@@ -65,7 +65,7 @@ class Sight(NamedTuple):
 
     view: View
     projection: Projection
-    points: Array  #: every place at every tick, in the page (ticks, places, 2)
+    points: Array  #: every point at every tick, in axes of the page (ticks, points, 2)
 
 
 def sights(view: View) -> list[Sight]:

@@ -1,4 +1,4 @@
-"""What happened in space, drawn: all modules on their way, their paths, contacts and jets, along each projection."""
+"""The view of the motion in space: modules, their paths, contacts and jets, in each projection."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from granite.rt.plots.run import PlottedRun
 from granite.rt.plots.time_labels import write_times
 from granite.rt.plots.view import Indices, Sight, View, sights
 
-#: how near the sides of an open contact are when a line joins them, as a part of all that is seen
+#: distance below which a line joins the sides of an open contact, as a part of the extent of the view
 _NEAR = 0.35
 #: keys of the legend that stand in one row
 _KEYS = 4
-#: around all that is drawn, as a part of it
+#: margin around the drawing, as a part of it
 _MARGIN = 0.04
 
 
 def draw_nothing(axes: Axes) -> None:
-    """Where nothing is known."""
+    """Axes of a run without a known motion."""
     axes.set(xlabel=FROM_ABOVE.labels[0], ylabel=FROM_ABOVE.labels[1])
-    axes.text(0.5, 0.5, "where the robot was is not known", transform=axes.transAxes, ha="center", color=SOFT)
+    axes.text(0.5, 0.5, "the motion of the robot is not known", transform=axes.transAxes, ha="center", color=SOFT)
 
 
 def draw_view(column: Sequence[Axes], view: View, inch: float) -> None:
-    """One below the other, an inch so many metres; the modules fill the view, and the table goes on beyond it."""
+    """Projections one below the other to scale `inch` [m]; modules fill the view, the table may extend beyond."""
     handles: list[Artist] = []
     for axes, sight in zip(column, sights(view), strict=True):
         axes.set_aspect("equal", adjustable="datalim")
@@ -100,7 +100,7 @@ def _keys(view: View) -> list[tuple[str, float]]:
 
 
 def _mark_contacts(axes: Axes, sight: Sight) -> list[Artist]:
-    """What they touch and what they are called; the marks themselves belong to the poses."""
+    """Surfaces and names of contacts; the marks themselves belong to the poses."""
     view, run = sight.view, sight.view.run
     last = spots(view.scene, sight.points[-1])
     name_contacts(axes, {i: run.bed.contacts[i].name for i in last}, last)
@@ -109,7 +109,7 @@ def _mark_contacts(axes: Axes, sight: Sight) -> list[Artist]:
 
 
 def _draw_stands(axes: Axes, sight: Sight) -> None:
-    """With the names of their modules where there are several, on the side to which the arm does not go."""
+    """Stands, with the names of their modules where there are several, on the side opposite to the arm."""
     scene, thickness, points = sight.view.scene, sight.view.thickness, sight.points
     for module in scene.silhouettes:
         if module.stand_outline:
@@ -127,7 +127,7 @@ def _draw_stands(axes: Axes, sight: Sight) -> None:
 
 
 def _impulses(run: PlottedRun, ticks: Indices) -> Array:
-    """What every thruster gave around each of the ticks, the most as 1."""
+    """Impulse of every thruster around each of the ticks, relative to the largest."""
     nearest = np.searchsorted((ticks[:-1] + ticks[1:]) / 2, np.arange(len(run.t)))
     impulse = np.zeros((len(ticks), len(run.thrusters)))
     np.add.at(impulse, nearest, run.opening * [unit.thrust_n for unit in run.thrusters])

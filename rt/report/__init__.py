@@ -1,1 +1,1 @@
-"""What Granite tells people: testbeds, runs, replays, modes and what the machine allows."""
+"""Text output for users: testbeds, runs, replays, modes and checks of the machine."""

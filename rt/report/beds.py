@@ -15,7 +15,7 @@ _INDENT = "  "
 
 
 def beds_tables(groups: Mapping[str, Sequence[Listed]]) -> Iterator[Table]:
-    """A table for each group. A column that says the same of all its rows is left out."""
+    """A table for each group. A column that is the same in all rows is left out."""
     for title, beds in groups.items():
         rows = [row for listed in beds for row in _rows(listed)]
         columns = ["bed", "controls", "links", "space", "what it is"]
@@ -70,7 +70,7 @@ def _without_source(title: str) -> str:
 
 
 def _difference(title: str, of_variant: str) -> str:
-    """What the title of a variant says beyond that of its preset: the words after those that both begin with."""
+    """The title of a variant without the words at the start that its preset has too."""
     words, known = _without_source(of_variant).split(), _without_source(title).split()
     same = 0
     while same < min(len(words), len(known)) and words[same].strip(",:") == known[same].strip(",:"):

@@ -10,20 +10,20 @@ from rich.table import Table
 from granite.config.errors import shown
 from granite.rt.report.table import number, table
 
-#: of what differs in the testbeds, so much is told
+#: largest number of differences that are printed
 _DIFFERENCES = 20
 _ABSENT = "-"
 
 
 def comparison_tables(found: dict[str, Any]) -> Iterator[Table]:
-    """Which run is which, what differs, the errors, and what came of each."""
+    """The runs by letter, differences, errors, and results."""
     runs: dict[str, dict[str, Any]] = found["runs"]
     rows = [(letter, ", ".join([run["bed"], *run["changes"]]), run["log"]) for letter, run in runs.items()]
     yield table("Runs", ("run", "testbed and changes", "log"), rows, sentences=2)
     yield _differences(found["differences"], list(runs))
     if coordinates := _keys(runs, "tracking_error"):
         yield _errors(runs, coordinates)
-    yield table("What came of them", ("what", *runs), _outcomes(runs), sentences=len(runs))
+    yield table("Results", ("what", *runs), _outcomes(runs), sentences=len(runs))
     if any("timing" in run for run in runs.values()):
         yield _timing(runs)
 
@@ -40,7 +40,7 @@ def _differences(differences: dict[str, dict[str, Any]], letters: list[str]) -> 
 
 
 def _value(value: Any) -> str:
-    """A value as it is typed; of a table only that it is there."""
+    """A value as it is typed; of a table only that it exists."""
     return "there" if isinstance(value, dict) and value else shown(value)
 
 
@@ -77,7 +77,7 @@ def _timing(runs: dict[str, dict[str, Any]]) -> Table:
     for step in _keys(runs, "timing"):
         times = [run.get("timing", {}).get(step, {}) for run in runs.values()]
         rows.append((step, *(number(of.get(key), ".1f") for of in times for key in ("median_us", "p99_us"))))
-    return table("Time of each step, where time was real", columns, rows)
+    return table("Time of each step, runs in real time", columns, rows)
 
 
 def _keys(runs: dict[str, dict[str, Any]], table_name: str) -> dict[str, Any]:

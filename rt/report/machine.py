@@ -1,4 +1,4 @@
-"""What the machine allows, as a table."""
+"""Checks of the machine, as a table."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from granite.rt.report.table import table
 
 
 def doctor_table(findings: Sequence[Finding]) -> Table:
-    """What the machine allows."""
+    """Each check with its status and advice."""
     colour = {"ok": "green", "limited": "yellow", "missing": "red"}
     rows = [
         (f.name, Text(f.status, colour[f.status]), f"{f.found}\n{f.advice}" if f.advice else f.found) for f in findings

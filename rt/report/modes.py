@@ -10,12 +10,12 @@ from granite.config.testbed import Testbed
 from granite.mrds.modes import Mode
 from granite.rt.report.table import table
 
-#: of a mode, the coordinates that move most, if they move at least this much
+#: smallest component of a mode shape that is printed
 _SHAPE_PARTS, _SHAPE_LEAST = 6, 1e-3
 
 
 def modes_table(bed: Testbed, modes: Sequence[Mode]) -> Table:
-    """Frequencies, damping, and what moves most in each mode."""
+    """Frequencies, damping, and the largest components of each mode shape."""
     rows = []
     for i, mode in enumerate(modes, start=1):
         most = sorted(mode.shape.items(), key=lambda part: -abs(part[1]))[:_SHAPE_PARTS]

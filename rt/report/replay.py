@@ -1,4 +1,4 @@
-"""What a replay found, in sentences."""
+"""Result of a replay, in sentences."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from granite.rt.logs.replay import Replay
 
 
 def replay_lines(result: Replay, complete: bool) -> Iterator[str]:
-    """What a replay found."""
+    """Result of a replay."""
     if result.first is not None:
         d = result.first
         yield (
@@ -22,6 +22,6 @@ def replay_lines(result: Replay, complete: bool) -> Iterator[str]:
         if result.gap is not None:
             yield f"rows are missing in the log after tick {result.gap}: replayed up to there"
     for file in result.changed:
-        yield f"the file {file} is not what it was in the run: differences may come from that"
+        yield f"the file {file} changed since the run: differences may come from that"
     if not complete:
-        yield "the log is cut: it was replayed up to its last whole row"
+        yield "the log is truncated: it was replayed up to its last complete row"

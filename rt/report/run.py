@@ -1,4 +1,4 @@
-"""What came of a run, as tables: its summary for people."""
+"""The summary of a run, as tables."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rich.text import Text
 from granite.rt.logs.run_summary import AuditSummary, RedundantContacts, RunSummary
 from granite.rt.report.table import number, table
 
-#: of what happened to contacts, so much is told
+#: largest number of changes of contacts that are printed
 _CHANGES = 20
 
 
@@ -32,7 +32,7 @@ def run_tables(summary: RunSummary) -> Iterator[Table]:
     yield from _contact_tables(summary)
     if "audit" in summary:
         yield _audit_table(summary["audit"])
-    # In virtual time these only show what else the machine did.
+    # In virtual time these only reflect the load of the machine.
     if summary.get("mode") == "realtime" and "timing" in summary:
         rows = [
             (name, *(f"{times[key]:.1f}" for key in ("median_us", "p99_us", "max_us")))
@@ -65,12 +65,12 @@ def _outcome(summary: RunSummary) -> Iterator[tuple[str, str]]:
 def _redundant(held: RedundantContacts) -> str:
     """One sentence on contacts whose forces are not unique."""
     condition = "infinite" if held["condition"] is None else f"{held['condition']:.1e}"
-    what = f"contacts {', '.join(held['contacts'])} hold {', '.join(held['directions'])} more than once"
-    return f"{what}: forces are the smallest that do (condition {condition})"
+    what = f"contacts {', '.join(held['contacts'])} hold {', '.join(held['directions'])} redundantly"
+    return f"{what}: forces are those of least norm (condition {condition})"
 
 
 def _contact_tables(summary: RunSummary) -> Iterator[Table]:
-    """What the contacts bore, and what happened to them."""
+    """Loads and changes of the contacts."""
     if contacts := summary.get("contacts"):
         rows = [
             (name, *(number(borne[key]["max"], ".4g") for key in ("force", "moment")), f"{borne['closed_s']:g}")
@@ -79,13 +79,13 @@ def _contact_tables(summary: RunSummary) -> Iterator[Table]:
         yield table("Contacts", ("contact", "largest force [N]", "largest moment [N m]", "closed for [s]"), rows)
     if squeeze := summary.get("squeeze"):
         rows = [(name, number(size["max"], ".4g"), size["unit"]) for name, size in squeeze.items()]
-        yield table("Squeeze", ("module", "largest", "in"), rows)
+        yield table("Internal force (squeeze)", ("module", "largest", "in"), rows)
     if switching := summary.get("switching"):
         rows = []
         for change in switching[:_CHANGES]:
             impulse, lost = number(change["impulse"], ".3g"), number(change["energy_lost_j"], ".3g")
             rows.append((f"{change['t_s']:.6g}", change["contact"], change["what"], impulse, lost))
-        title, n = "What happened to the contacts", len(switching)
+        title, n = "Changes of contacts", len(switching)
         title += f", the first {_CHANGES} of {n} times" if n > _CHANGES else ""
         yield table(title, ("time [s]", "contact", "what", "impulse [N s]", "energy lost [J]"), rows)
 
@@ -95,5 +95,5 @@ def _audit_table(audit: AuditSummary) -> Table:
     for name, check in audit["checks"].items():
         held = Text("yes", "green") if check["held"] else Text("NO", "red")
         rows.append((name, number(check["largest"], ".2e"), f"{check['limit']:g}", held, check["unit"]))
-    title = f"Audit: {'everything held' if audit['held'] else 'something did NOT hold'}"
+    title = f"Audit: {'all checks passed' if audit['held'] else 'a check FAILED'}"
     return table(title, ("check", "largest", "limit", "held", "in"), rows, sentences=1)

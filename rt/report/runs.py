@@ -1,4 +1,4 @@
-"""The logs of a folder, in lines: each run in one, and what it was a run of in the next."""
+"""The logs of a folder, two lines for each run: results, then testbed and changes."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ _GAP = 2
 
 
 def put(console: Console, tables: Iterable[Table]) -> None:
-    """Print tables, each with an empty line after it; the console is too narrow for some, and these get their width."""
+    """Print tables, each with an empty line after it; a table wider than the console keeps its width."""
     for drawn in tables:
         least = sum(column.min_width or 0 for column in drawn.columns) + _GAP * (len(drawn.columns) - 1)
         if least > console.width:
@@ -30,7 +30,7 @@ def put(console: Console, tables: Iterable[Table]) -> None:
 
 
 def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str | Text]], sentences: int = 0) -> Table:
-    """A table of names and numbers; so many of its last columns hold sentences, which may be wrapped."""
+    """A table of names and numbers; the last `sentences` columns hold sentences, which may be wrapped."""
     filled = list(rows)
     drawn = Table(
         title=title, title_justify="left", title_style="bold", header_style="",
@@ -53,7 +53,7 @@ def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str | Text
 
 
 def number(value: float | None, form: str) -> str:
-    """As the form says; null in a summary: there is none, or it was not finite."""
+    """The value in this format; `-` for null: there is none, or it was not finite."""
     return "-" if value is None else format(value, form)
 
 

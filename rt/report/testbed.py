@@ -1,4 +1,4 @@
-"""What a testbed is, as tables."""
+"""Description of a testbed, as tables."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from granite.rt.report.table import table, vector
 
 
 def bed_tables(bed: Testbed) -> Iterator[Table]:
-    """What a testbed is; `InputError` where a contact is of no kind, or not as its kind asks for."""
+    """Modules, contacts, devices and control; `InputError` where a contact is of unknown kind or does not fit it."""
     System(bed.modules, bed.contacts)
     yield table(bed.title, ("body", "mass [kg]", "inertia [kg m2]", "carried by"), _bodies(bed), sentences=1)
     if links := list(_flexible_links(bed)):
@@ -40,7 +40,7 @@ def bed_tables(bed: Testbed) -> Iterator[Table]:
 
 
 def _named(bed: Testbed, module: Module, name: str) -> str:
-    """A part of a module, called as its coordinates are: with the module's name where there are several."""
+    """Name of a part of a module: with the module's name where there are several."""
     return f"{module.name}_{name}" if len(bed.modules) > 1 else name
 
 
@@ -80,7 +80,7 @@ def _flexible_links(bed: Testbed) -> Iterator[tuple[str, ...]]:
 
 
 def _freedoms(bed: Testbed) -> Iterator[tuple[str, ...]]:
-    """Every position; and velocities that start with a value, or have a number of the law that no position shows."""
+    """Every position; and velocities with an initial value, or with a number of the law that no position has."""
     initial, shown = bed.simulation.initial, {q.name for q in bed.positions}
     columns = _law_columns(bed)
     tuned = {name for column in columns.values() for name in column}
@@ -112,7 +112,7 @@ def _side(side: Side) -> str:
 
 def _devices(bed: Testbed) -> Iterator[tuple[str, str, str]]:
     for name, device in bed.devices.items():
-        lines = device.describe(bed) if isinstance(device, Device) else ["its code is not at hand"]
+        lines = device.describe(bed) if isinstance(device, Device) else ["its code is not available"]
         for i, line in enumerate(lines):
             yield (name, device.kind, line) if i == 0 else ("", "", line)
 

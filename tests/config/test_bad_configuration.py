@@ -112,7 +112,7 @@ IN_FILE = {
         "mass_kg = 0.0",
         "modules.vehicle.bodies.base.inertia_kg_m2",
         "= 1.44",
-        "expected 0, for the body has no mass",
+        "expected 0, because the body has no mass",
     ),
     "no inertia": Slip(
         "inertia_kg_m2 = 1.44",
@@ -195,7 +195,7 @@ IN_FILE = {
         'name = "forearm"',
         'name = "upper_arm"',
         "modules.vehicle.bodies",
-        "'upper_arm' is there twice",
+        "'upper_arm' occurs twice",
         "expected it once",
     ),
     "a name with capitals": Slip(
@@ -276,13 +276,13 @@ IN_FILE = {
         "expected z = 0",
     ),
     "a thruster with the name of another": Slip(
-        'name = "r2"', 'name = "r1"', "devices.thrusters.units", "'r1' is there twice", "expected it once"
+        'name = "r2"', 'name = "r1"', "devices.thrusters.units", "'r1' occurs twice", "expected it once"
     ),
     "two motors on one joint": Slip(
         'joint = "elbow", torque',
         'joint = "shoulder", torque',
         "devices.motors.units",
-        "'shoulder' is there twice",
+        "'shoulder' occurs twice",
         "once",
     ),
     "a motor on no joint": Slip(
@@ -296,7 +296,7 @@ IN_FILE = {
         'joints = ["shoulder", "elbow"]',
         'joints = ["elbow", "elbow"]',
         "devices.joint_sensors.joints",
-        "'elbow' is there twice",
+        "'elbow' occurs twice",
         "expected it once",
     ),
     "no sensed joints": Slip(
@@ -397,7 +397,7 @@ IN_FILE = {
         "[controller]",
         '[controller]\nmodules = ["vehicle"]\nobjects = ["vehicle"]',
         "controller.objects",
-        "'vehicle' is there twice",
+        "'vehicle' occurs twice",
         "expected it once",
     ),
     "thrusters on a fixed base": Slip(
@@ -473,7 +473,7 @@ IN_FILE = {
         'joint = "elbow"\nlower',
         'joint = "shoulder"\nlower',
         "safety.joints",
-        "'shoulder' is there twice",
+        "'shoulder' occurs twice",
         "once",
     ),
     "a table inside out": Slip(

@@ -154,7 +154,7 @@ def test_an_option_that_is_out_of_range_is_refused_with_its_whole_key(lab: Path)
 def test_an_unknown_option_is_told_those_of_the_users_class(lab: Path) -> None:
     error = refused(lab, "controller.law.acceleration_g=1")
     assert (error.key, error.problem) == ("controller.law.acceleration_g", "unknown key")
-    assert error.expected.startswith("acceleration_m_s2, for the unit")
+    assert error.expected.startswith("acceleration_m_s2, because the unit")
 
 
 def test_a_law_may_look_at_the_testbed_and_is_heard_with_its_whole_key(lab: Path) -> None:

@@ -56,7 +56,7 @@ def test_events_and_contacts_are_described_as_well():
 
 
 def test_comments_of_the_source_are_the_descriptions():
-    assert field_comments(Safety)["start_up_s"] == "how long the sensors may take to report for the first time"
+    assert field_comments(Safety)["start_up_s"] == "time limit for the first frame of every sensor"
     assert field_comments(Thrusters)["driver"] == "the driver of the real device; without one it can only be simulated"
     safety = SCHEMA["definitions"]["Safety"]["properties"]
     assert safety["start_up_s"]["description"] == field_comments(Safety)["start_up_s"]

@@ -129,7 +129,7 @@ SLIPS = {
     "a loop": Slip(
         '<material name="grey"/>',
         "<loop_joint/>",
-        "robot: <loop_joint> is not supported, expected none, for it changes how the robot moves",
+        "robot: <loop_joint> is not supported, expected none, because it changes the motion",
     ),
     "an element of xacro": Slip(
         '<material name="grey"/>',
@@ -209,9 +209,9 @@ SLIPS = {
         "joint loop, a joint carries every link, expected one link without",
     ),
     "a link twice": Slip(
-        '<link name="world"/>', '<link name="world"/><link name="world"/>', "link 'world' is there twice"
+        '<link name="world"/>', '<link name="world"/><link name="world"/>', "link 'world' occurs twice"
     ),
-    "a joint twice": Slip('name="glue"', 'name="bolt"', "joint 'bolt' is there twice, expected it once"),
+    "a joint twice": Slip('name="glue"', 'name="bolt"', "joint 'bolt' occurs twice, expected it once"),
     "two names that become one": Slip(
         '<link name="world"/>',
         '<link name="World"/><link name="world"/>',
@@ -221,7 +221,7 @@ SLIPS = {
     "two places for one joint": Slip(
         '<axis xyz="0 0 2"/>',
         "<origin/>",
-        "joint 'Shoulder-Pan': <origin> is there 2 times, expected it once in <joint>",
+        "joint 'Shoulder-Pan': <origin> occurs 2 times, expected it once in <joint>",
     ),
     "another kind of file": Slip("robot", "model", "<model>: expected <robot> as the outermost element"),
     "an element left open": Slip('<link name="world"/>', '<link name="world">', "not valid XML, line "),
@@ -242,7 +242,7 @@ def test_what_cannot_move_the_robot_is_skipped_with_a_note(tmp_path: Path) -> No
         tmp_path, text.replace('<axis xyz="0 0 2"/>', '<axis xyz="0 0 2"/><safety_controller k_velocity="9"/>')
     )
     assert robot["notes"] == [
-        "skipped, for it does not move the robot: <anything> (1), <contact> (2), <gazebo> (1), <material> (1), "
+        "skipped, without effect on the motion: <anything> (1), <contact> (2), <gazebo> (1), <material> (1), "
         "<safety_controller> (1), <self_filter> (1), <sensor> (1), <transmission> (1)"
     ]
     assert {k: v for k, v in robot.items() if k != "notes"} == {k: v for k, v in read(tmp_path).items() if k != "notes"}
@@ -301,7 +301,7 @@ OUT_OF_PLANE = {
     "turns about -z": (
         'xyz="0 0 2"',
         'xyz="0 0 -2"',
-        "expected [0, 0, 1] in a planar module: turn it round in the file",
+        "expected [0, 0, 1] in a planar module: reverse it in the file",
     ),
     "slides along z": (
         '<origin xyz="0.3 0 0.02"/>',

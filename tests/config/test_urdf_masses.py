@@ -33,7 +33,7 @@ def test_a_base_without_mass_gets_a_nominal_one_where_it_stands(tmp_path: Path) 
 
 
 def test_a_base_without_mass_is_refused_where_it_floats(tmp_path: Path) -> None:
-    assert "link 'world': no mass, expected an <inertial> with one, for a floating base" in refusal(
+    assert "link 'world': no mass, expected an <inertial> with one, because a floating base" in refusal(
         tmp_path, ARM, base="floating"
     )
 

@@ -79,7 +79,7 @@ def test_an_override_of_the_base_is_heeded_when_the_urdf_is_read(disc: str) -> N
         'ixx="0.15" ixy="0" ixz="0" iyy="0.15" iyz="0" izz="0.2"',
         'ixx="0" ixy="0" ixz="0" iyy="0" iyz="0" izz="0"',
     )
-    with pytest.raises(InputError, match=r"link 'base': no mass, expected .* for a floating base moves it"):
+    with pytest.raises(InputError, match=r"link 'base': no mass, expected .* because a floating base moves it"):
         load(disc)
     standing = ["modules.vehicle.base=fixed", "devices.vision=none", "devices.thrusters=none", "behaviour.waypoints=[]"]
     standing.append("safety.age_s={}")
@@ -185,9 +185,9 @@ def test_limits_and_motors_of_a_controlled_module_have_its_name_where_there_are_
 
 def test_what_was_skipped_stands_in_the_note_of_the_testbed(disc: str) -> None:
     edit(disc, "</robot>", "<gazebo/></robot>")
-    assert load(disc).note == "disc.urdf: skipped, for it does not move the robot: <gazebo> (1)."
+    assert load(disc).note == "disc.urdf: skipped, without effect on the motion: <gazebo> (1)."
     edit(disc, 'name = "disc"\n', 'name = "disc"\nnote = "Ours."\n')
-    assert load(disc).note == "Ours.\ndisc.urdf: skipped, for it does not move the robot: <gazebo> (1)."
+    assert load(disc).note == "Ours.\ndisc.urdf: skipped, without effect on the motion: <gazebo> (1)."
 
 
 IN_TESTBED = {
@@ -205,7 +205,7 @@ IN_TESTBED = {
     "a point of the same name": (
         'urdf = "',
         'points = [{ name = "tip", body = "base", position_m = [0, 0] }]\nurdf = "',
-        "modules.vehicle.points: point 'tip' is there twice, expected it once",
+        "modules.vehicle.points: point 'tip' occurs twice, expected it once",
     ),
     "motors that are neither": (
         'urdf = "',

@@ -373,7 +373,7 @@ def test_a_fault_inside_ends_a_run_with_code_1_and_leaves_its_traceback_in_the_l
     monkeypatch.setattr(KalmanEstimator, "estimate", broken)
     said = granite("sim", "free-flyer", "--out", "a.mcap")
     sentence = assert_one_sentence(said, FAULT)
-    assert "fault inside, RuntimeError: no more estimates" in sentence
+    assert "internal fault, RuntimeError: no more estimates" in sentence
     assert "traceback is in /summary of log 'a.mcap'" in sentence
     log = read_log("a.mcap")
     assert log.complete
@@ -391,7 +391,7 @@ def test_a_fault_in_the_first_tick_is_told_too(granite, monkeypatch):
 
 
 def test_a_log_that_is_not_whole_is_a_fault_even_if_the_run_was_good(granite, monkeypatch):
-    lost = {"ended": "completed", "text": "the run went to its end", "ended_at_s": 1.0, "log_failure": "disk full"}
+    lost = {"ended": "completed", "text": "the run reached its end", "ended_at_s": 1.0, "log_failure": "disk full"}
     monkeypatch.setattr("granite.rt.run.simulate", lambda *_, **__: lost)
     assert "disk full" in assert_one_sentence(granite("sim", "free-flyer"), FAULT)
 
@@ -472,7 +472,7 @@ def test_a_log_that_is_cut_is_replayed_up_to_the_cut(granite, recorded, tmp_path
     compared = sum(topic.stop - topic.start for topic in log.channels.topics if topic.name in COMPARED)
     assert said.out.splitlines() == [
         f"identical to the bit: 200 ticks, {200 * compared} values",
-        "the log is cut: it was replayed up to its last whole row",
+        "the log is truncated: it was replayed up to its last complete row",
     ]
     found = granite("replay", "cut.mcap", "--json").json
     assert (found["complete"], found["identical"], found["ticks"]) == (False, True, 200)
@@ -531,7 +531,7 @@ def test_a_running_loop_is_ended_by_signals_and_leaves_a_whole_log(tmp_path):
             process.kill()
     for number in (signal.SIGINT, signal.SIGTERM):
         ended = said[number]._replace(code=started[number].returncode)
-        assert "operator_stop: the operator asked for it" in assert_one_sentence(ended, STOPPED)
+        assert "operator_stop: the operator stopped the run" in assert_one_sentence(ended, STOPPED)
         assert ended.json["ended"] == "operator_stop"
     assert started[signal.SIGKILL].returncode == -signal.SIGKILL
     ends = {signal.SIGINT: "operator_stop", signal.SIGTERM: "operator_stop", signal.SIGKILL: "loop_died"}

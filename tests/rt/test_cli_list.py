@@ -77,13 +77,13 @@ def test_a_file_whose_suffix_was_left_out_is_the_guess(granite, tmp_path):
 
 @pytest.mark.parametrize("word", ["run", "rehearse", "tune", "console"])
 def test_a_command_of_the_future_is_not_there_yet(granite, word):
-    assert f"'granite {word}' is not there yet" in sentence_of(granite(word, "atmos"))
+    assert f"'granite {word}' does not exist yet" in sentence_of(granite(word, "atmos"))
 
 
 MISSING = {
     "folder of a bed": (("sim", "no/where/my.toml"), "no directory 'no'"),
     "file of a variant": (("sim", "my.toml/heavy"), "no such file 'my.toml'"),
-    "file as a folder": (("sim", "text/my.toml"), "no directory 'text', for that is a file"),
+    "file as a folder": (("sim", "text/my.toml"), "no directory 'text', because that is a file"),
     "folder of a log": (("plot", "no/a.mcap"), "no directory 'no'"),
     "folder of an output": (("sim", "atmos", "--out", "no/way/a.mcap"), "no directory 'no'"),
 }
@@ -105,5 +105,5 @@ def test_a_byte_order_mark_is_no_part_of_a_testbed(tmp_path):
 @pytest.mark.parametrize(("mode", "there"), [("virtual", False), ("realtime", True)])
 def test_the_time_of_each_step_is_told_only_where_time_is_real(mode, there):
     times = {"tick": {"median_us": 1.0, "p99_us": 2.0, "max_us": 3.0}}
-    summary = {"ended": "completed", "text": "the run went to its end", "mode": mode, "timing": times}
+    summary = {"ended": "completed", "text": "the run reached its end", "mode": mode, "timing": times}
     assert any(table.title == "Time of each step" for table in run_tables(summary)) == there

@@ -92,7 +92,7 @@ WRONG = {
     "too many links": (("--links", "7"), ('--links = "7"', "expected 0 to 3")),
     "a fixed base without links": (("--base", "fixed", "--links", "0"), ('--links = "0"', "expected 1 to 6")),
     "lengths of other links": (("--links", "3", "--link-length", "1,2"), ("--link-length", "one number or 3")),
-    "of no use": (("--base", "fixed", "--thrust", "1"), ('--thrust = "1"', "has no use here")),
+    "of no use": (("--base", "fixed", "--thrust", "1"), ('--thrust = "1"', "not used here")),
     "too weak": (("--thrust", "0.001"), ("--thrust = 0.001: too little for 18 kg", "at least")),
     "too strong": (("--thrust", "500"), ("--thrust = 500.0: too much for 18 kg", "at most")),
     "weak motor": (

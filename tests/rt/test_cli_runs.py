@@ -133,7 +133,7 @@ def test_a_comparison_is_json_for_scripts(granite, logs):
 
 def test_step_times_are_compared_where_time_was_real(granite, logs):
     said = granite("compare", logs / "real.mcap", logs / "plain.mcap")
-    assert "Time of each step, where time was real" in said.out
+    assert "Time of each step, runs in real time" in said.out
 
 
 @pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])

@@ -51,7 +51,7 @@ def test_a_grip_out_of_reach_may_close_later() -> None:
         ("slips", 0.0, "contact grip slips"),
         ("sticks", 0.0, "contact grip sticks"),
         ("struck", 0.25, "contact grip was struck, an impulse of 0.25 N s took 0.0125 J"),
-        (OUT_OF_REACH, 0.0, "contact grip is told to close, but what it should hold is out of reach"),
+        (OUT_OF_REACH, 0.0, "contact grip is commanded to close, but its other side is out of reach"),
     ],
 )
 def test_a_change_is_a_sentence(what: str, impulse: float, words: str) -> None:

@@ -181,7 +181,7 @@ REFUSED = {
     "no such file": ('"nothere.py:Camera"', r"devices\.vision\.driver.*no file '.*nothere\.py'"),
     "no such class": ('"lab.py:Camra"', r"devices\.vision\.driver.*no 'Camra'.*did you mean 'Camera'"),
     "no such driver": ('"usb"', r"devices\.vision\.driver.*no such driver"),
-    "not a driver": ('"lab.py:Mute"', r"devices\.vision\.driver.*no driver, for it has no method `open`"),
+    "not a driver": ('"lab.py:Mute"', r"devices\.vision\.driver.*no driver, because it has no method `open`"),
     "unknown option": ('{ kind = "lab.py:Camera", prt = "x" }', r"devices\.vision\.driver\.prt.*did you mean 'port'"),
 }
 

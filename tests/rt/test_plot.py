@@ -140,7 +140,7 @@ def test_a_cut_log_without_truth_shows_the_estimate(flown):
     rows[:, flown.channels.place("/truth", "q")] = np.nan
     seen = texts(drawn(with_rows(flown, rows, complete=False, summary=None)))
     assert "path (estimate)" in seen
-    assert "the log is cut: the run went on" in seen
+    assert "the log is truncated: the run continued" in seen
 
 
 @pytest.mark.parametrize("row", [0, 150], ids=["before the sensors reported", "in flight"])
@@ -155,7 +155,7 @@ def test_numbers_gone_wild_do_not_spoil_the_page(flown):
     for axes in drawn(with_rows(flown, rows)).axes:
         assert np.ptp(axes.get_ylim()) < (1e5 if "us" in axes.get_ylabel() else 100), axes.get_ylabel()
     rows[:, wild] = np.nan
-    assert "where the robot was is not known" in texts(drawn(with_rows(flown, rows)))
+    assert "the motion of the robot is not known" in texts(drawn(with_rows(flown, rows)))
 
 
 def test_the_stop_of_the_guard_is_named_and_lined_through():

@@ -12,7 +12,7 @@ from matplotlib.patches import Circle, Polygon, Rectangle
 from granite.config.loader import load, presets
 from granite.config.start import initial_motion
 from granite.rt.plots.look import CONTACT, HULL_LAST, INK
-from granite.rt.plots.projection import FROM_ABOVE, most_telling
+from granite.rt.plots.projection import FROM_ABOVE, best_projections
 from granite.rt.plots.scene import Scene
 
 #: heading of the arms; the bar lies between their tips
@@ -127,10 +127,10 @@ def test_in_space_the_view_is_from_above_and_from_the_side_with_most_to_see_to_o
 
 def test_what_lies_flat_in_space_is_seen_from_one_side_only():
     square = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [1, 1, 0]], dtype=float)
-    assert most_telling(square) == (FROM_ABOVE,)
-    assert [p.name for p in most_telling(square[:, [0, 2, 1]])] == ["from the side, along y"]
-    assert [p.name for p in most_telling(square[:, [2, 0, 1]])] == ["from the side, along x"]
-    assert len(most_telling(np.vstack((square, [[0.5, 0.5, 0.5]])))) == 2
+    assert best_projections(square) == (FROM_ABOVE,)
+    assert [p.name for p in best_projections(square[:, [0, 2, 1]])] == ["from the side, along y"]
+    assert [p.name for p in best_projections(square[:, [2, 0, 1]])] == ["from the side, along x"]
+    assert len(best_projections(np.vstack((square, [[0.5, 0.5, 0.5]])))) == 2
 
 
 def test_where_only_the_robot_is_measured_only_the_robot_is_drawn():
@@ -163,7 +163,7 @@ def test_every_preset_can_be_drawn_as_it_starts(name):
 def test_where_nothing_is_known_nothing_is_drawn():
     bed = bar_between_arms()
     figure = drawn(told(bed, np.full((3, 5), np.nan), closed=np.nan, wrench=np.nan, squeeze=np.nan))
-    assert "where the robot was is not known" in texts(figure)
+    assert "the motion of the robot is not known" in texts(figure)
 
 
 def test_a_simulated_run_of_joined_flexible_arms_is_drawn():

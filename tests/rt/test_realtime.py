@@ -8,7 +8,7 @@ import pytest
 
 from granite.config.testbed import LoopTable
 from granite.rt.realtime import real_time
-from granite.rt.recorder_process import _stand_back
+from granite.rt.recorder_process import _lower_priority
 
 
 def loop(cpu: int | None) -> LoopTable:
@@ -65,5 +65,5 @@ def test_the_recorder_stays_off_the_loops_processor(
     monkeypatch.setattr(os, "sched_setaffinity", lambda process, processors: asked.append(processors))
     monkeypatch.setattr(os, "sched_setscheduler", lambda *_: None)
     monkeypatch.setattr(os, "nice", lambda _: None)
-    _stand_back(cpu)
+    _lower_priority(cpu)
     assert asked == left

@@ -23,7 +23,7 @@ from granite.rt.reasons import Reason
 from granite.rt.recorder import Recorder
 
 BED = load("free-flyer")
-DONE = {"ended": "completed", "text": "the run went to its end"}
+DONE = {"ended": "completed", "text": "the run reached its end"}
 
 
 @pytest.fixture(autouse=True)

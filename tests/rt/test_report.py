@@ -131,8 +131,8 @@ def test_a_replay_says_where_it_differs_where_it_ended_and_that_the_log_is_cut()
     ]
     assert list(replay_lines(Replay(100, 1000, None, None), True)) == ["identical to the bit: 100 ticks, 1000 values"]
     assert "after tick 99" in list(replay_lines(Replay(100, 1000, None, 99), True))[1]
-    assert "is cut" in list(replay_lines(Replay(100, 1000, None, None), False))[1]
-    assert "is cut" in list(replay_lines(Replay(151, 1510, found, None), False))[1]
+    assert "is truncated" in list(replay_lines(Replay(100, 1000, None, None), False))[1]
+    assert "is truncated" in list(replay_lines(Replay(151, 1510, found, None), False))[1]
     assert list(replay_lines(Replay(0, 0, None, -1), True)) == [
         "nothing replayed: the first rows of the run are missing in the log"
     ]
@@ -231,8 +231,8 @@ def test_what_contacts_bore_and_what_happened_to_them_is_shown(summary: dict):
     felt = {"contacts": contacts, "squeeze": {"bar": {"unit": "N, N m/m", "max": 4.0}}, "switching": [change]}
     tables = list(run_tables({**summary, **felt}))
     assert row(tables, "Contacts", "grip") == ["grip", "12.5", "-", "3"]
-    assert row(tables, "Squeeze", "bar") == ["bar", "4", "N,", "N", "m/m"]
-    assert row(tables, "What happened to the contacts", "1.25") == ["1.25", "grip", "closed", "0.5", "0.03"]
+    assert row(tables, "Internal force (squeeze)", "bar") == ["bar", "4", "N,", "N", "m/m"]
+    assert row(tables, "Changes of contacts", "1.25") == ["1.25", "grip", "closed", "0.5", "0.03"]
     often = {**felt, "switching": [change] * 500}
     text = printed(run_tables({**summary, **often}))
     assert "the first 20 of 500 times" in " ".join(words(text))
@@ -250,11 +250,11 @@ def test_an_audit_says_what_did_not_hold(summary: dict):
         "gap": {"unit": "m, rad", "largest": 1e-3, "limit": 1e-6, "held": False},
     }
     tables = list(run_tables({**summary, "audit": {"held": False, "checks": checks}}))
-    title = "Audit: something did NOT hold"
+    title = "Audit: a check FAILED"
     assert row(tables, title, "gap") == ["gap", "1.00e-03", "1e-06", "NO", "m,", "rad"]
     assert row(tables, title, "energy")[:4] == ["energy", "2.00e-09", "1e-08", "yes"]
     held = {"held": True, "checks": {"energy": checks["energy"]}}
-    assert "Audit: everything held" in titles(run_tables({**summary, "audit": held}))
+    assert "Audit: all checks passed" in titles(run_tables({**summary, "audit": held}))
 
 
 @pytest.mark.parametrize("width", WIDTHS)

@@ -141,5 +141,5 @@ def test_what_is_held_twice_is_told_with_its_condition(tmp_path: Path) -> None:
 def test_a_point_says_where_it_is_and_a_place_beside_it_is_refused() -> None:
     content = two_bars(0.8).model_dump()
     content["contacts"][0]["second"]["position_m"] = [1.0, 0.0]
-    with pytest.raises(ValueError, match="expected none, for point 'tip' says where it is"):
+    with pytest.raises(ValueError, match="expected none, because point 'tip' has its own"):
         testbed.Testbed.model_validate(content)

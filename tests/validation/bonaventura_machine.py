@@ -102,7 +102,7 @@ class Machine:
         #: B^c of eq. 88
         self.B = A @ Psi
         force = ca.solve(self.B, -(A @ open_ + drift)) if holds else ca.SX(0, 1)
-        # Eq. 104 with its sign mended, in the constrained directions.
+        # Eq. 104 with its sign corrected, in the constrained directions.
         force -= gains[0] * (A @ self.u) + gains[1] * gap
         self.acceleration, self.gap = open_ + Psi @ force, gap
         self.slip, self.force = A @ self.u, force

@@ -1,4 +1,4 @@
-"""The flexible modules of Bonaventura 2002, appendix A: linearised consistently, H not symmetric, misprints mended.
+"""The flexible modules of Bonaventura 2002, appendix A: linearised consistently, H not symmetric, misprints corrected.
 
 Kinematics of the tip come on three levels (section 7.3): 1 is of first order; 2 has places of first order and the
 Jacobian of the next one; 3 keeps the foreshortening (eq. 129) everywhere.

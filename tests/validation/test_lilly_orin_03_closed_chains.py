@@ -78,7 +78,7 @@ def test_l07_the_body_feels_a_positive_definite_inertia_no_less_than_its_own(
     pushes = [closed.accelerate(q, u, np.eye(system.n_u)[i]).acceleration[-6:] - rest for i in range(-6, 0)]
     inertia = np.linalg.inv(np.stack(pushes, axis=1))
     alone = interpreted(system.modules["load"]).mass_matrix(q[-7:])
-    what = f"{m} chains of {n} joints, {kind.replace('_', ' ')}: inertia that the body feels"
+    what = f"{m} chains of {n} joints, {kind.replace('_', ' ')}: effective inertia of the body"
     skew = np.abs(inertia - inertia.T).max() / np.abs(inertia).max()
     claims.below("Lilly-Orin L07", f"{what}, asymmetry, relative", 1e-10, skew)
     more = np.linalg.eigvalsh(inertia - alone).min()

@@ -1,4 +1,4 @@
-"""Bonaventura 2002, acceptance test 5: a contact between two points of one module (type B), with its sign mended."""
+"""Bonaventura 2002, acceptance test 5: a contact between two points of one module (type B), with its sign corrected."""
 
 from __future__ import annotations
 

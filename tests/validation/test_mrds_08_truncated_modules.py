@@ -58,7 +58,7 @@ def slope(case: tuple[Equations, Residual, int], rows: slice = slice(None)) -> A
 
 
 @pytest.mark.parametrize("module", [two_link, mobile_link])
-def test_mrds08_mended_equations_differ_from_ours_in_second_order_only(module: Callable, claims: Claims) -> None:
+def test_mrds08_corrected_equations_differ_from_ours_in_second_order_only(module: Callable, claims: Claims) -> None:
     what = f"order of what the printed {module.__name__.replace('_', '-')} module leaves out"
     claims.equal("MRDS 8", what, 2.0, slope(module()), 0.1)
 

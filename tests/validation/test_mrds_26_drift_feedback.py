@@ -90,7 +90,7 @@ def test_mrds28_an_injected_gap_decays_as_the_gains_say_and_stays_without_them(l
     assert kept[-1] > 0.5 * start
 
 
-@pytest.mark.parametrize(("sign", "least", "most"), [(1, 0.0, 1e-12), (-1, 1.0, np.inf)], ids=["mended", "printed"])
+@pytest.mark.parametrize(("sign", "least", "most"), [(1, 0.0, 1e-12), (-1, 1.0, np.inf)], ids=["corrected", "printed"])
 def test_mrds26_the_gains_of_the_thesis_hold_its_own_modules_with_the_other_sign_only(
     sign: int, least: float, most: float, claims: Claims
 ) -> None:
@@ -99,5 +99,5 @@ def test_mrds26_the_gains_of_the_thesis_hold_its_own_modules_with_the_other_sign
     K_v, K_p = GAINS
     machine = Machine(arms, sines(SYSTEM_6A), [Hold((0, "tip"), (1, "tip"))], (sign * K_v, sign * K_p))
     worst = float(np.nanmax(np.abs(machine.run(UPRIGHT, 10.0, 2e-3).gap)))
-    name = "mended" if sign > 0 else "as printed"
+    name = "corrected" if sign > 0 else "as printed"
     claims.between("MRDS 26", f"System 6a, gap in 10 s, sign of eq. 104 {name}", least, most, worst, "m")

@@ -1,6 +1,6 @@
 """Bonaventura 2002, section 6.4: a gap decays as x'' = -B^c (K_v x' + K_p x) says (acceptance test 28).
 
-Feedback on the contact force, F^c - K_v x' - K_p x with eq. 104 mended, moves the gap x through B^c = A H^-1 A^T. In
+Feedback on the contact force, F^c - K_v x' - K_p x with eq. 104 corrected, moves the gap x through B^c = A H^-1 A^T. In
 `mrds` it is an acceleration demanded along the constrained modes. Two flexible arms at rest, tips joined but apart.
 """
 

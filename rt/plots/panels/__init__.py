@@ -1,1 +1,1 @@
-"""Panels over time, one kind per file: each says which panels a run has something to show in."""
+"""Panels over time, one kind per file: each returns the panels for which a run has data."""

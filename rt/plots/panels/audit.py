@@ -13,9 +13,9 @@ from granite.rt.plots.panels.legend import Entry, add_legend
 from granite.rt.plots.panels.panel import Panel
 from granite.rt.plots.run import PlottedRun
 
-#: what is smaller is drawn here: a logarithm has no zero
+#: smaller values are drawn here: a logarithmic axis has no zero
 _FLOOR = 1e-17
-#: of the axis, above the highest limit or error
+#: upper end of the axis, as a multiple of the highest limit or error
 _ABOVE = 30.0
 
 
@@ -26,7 +26,7 @@ def audit_panels(run: PlottedRun) -> list[Panel]:
     """
     if not run.audit or not np.isfinite(run.audit["energy"] - run.audit["work"]).any():
         return []
-    errors = {"energy error": (_unpaid(run), ENERGY_LIMIT)}
+    errors = {"energy error": (_energy_error(run), ENERGY_LIMIT)}
     if run.bed.contacts:
         errors["gap"] = run.audit["gap"], GAP_LIMIT
         errors["slip"] = run.audit["slip"], SLIP_LIMIT
@@ -51,9 +51,9 @@ def audit_panels(run: PlottedRun) -> list[Panel]:
     return [Panel(draw, height=1.5)]
 
 
-def _unpaid(run: PlottedRun) -> Array:
-    unpaid = run.audit["energy"] - run.audit["work"]
+def _energy_error(run: PlottedRun) -> Array:
+    balance = run.audit["energy"] - run.audit["work"]
     about = max(np.nanmax(np.abs(run.audit[name])) for name in ("kinetic_energy", "work"))
-    part: Array = unpaid - unpaid[np.flatnonzero(np.isfinite(unpaid))[0]]
+    part: Array = balance - balance[np.flatnonzero(np.isfinite(balance))[0]]
     part /= max(float(about), float(np.finfo(float).tiny))
     return part

@@ -35,7 +35,7 @@ def bending_panels(run: PlottedRun) -> list[Panel]:
 
 
 def _at_most_bent(link: Flexible, shapes: tuple[Shape, ...], amplitude: Array) -> Array:
-    """At the tip; in the middle of a link whose shapes hold the tip where it is."""
+    """Deflection at the tip; in the middle of a link whose shapes are zero at the tip."""
     place = np.array([0.5 * link.length_m if link.shapes == "clamped_clamped" else link.length_m])
     values: Array = amplitude @ [shape(place)[0] for shape in shapes[: amplitude.shape[1]]]
     return values

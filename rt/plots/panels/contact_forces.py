@@ -1,4 +1,4 @@
-"""What the contacts bore: forces, moments, and how much of them squeezed a module without moving it."""
+"""Loads of the contacts: forces, moments, and the internal force of each module."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NOTHING = 1e-9
 
 
 def contact_force_panels(run: PlottedRun) -> list[Panel]:
-    """Sizes, not directions; panels of moments, in the colours of the forces, and of squeezes where there are any."""
+    """Magnitudes; panels of moments, in the colours of the forces, and of internal forces where there are any."""
     if not run.bed.contacts or not np.isfinite(run.force).any():
         return []
     panels = [lines(run, "contact\n[N]", _by_contact(run, run.force), alone=True)]

@@ -9,14 +9,14 @@ from granite.rt.plots.look import CONTACT, PALE, STAND, WARNING, words
 from granite.rt.plots.panels.panel import Panel
 from granite.rt.plots.run import PlottedRun
 
-#: of a contact that is closed, slips, or is told to close but out of reach
+#: colour of a contact that is closed, slips, or is commanded to close but out of reach
 _COLOURS = {1.0: CONTACT, 2.0: WARNING, 3.0: STAND}
-#: of one lane against a panel
+#: height of one lane relative to a panel
 _LANE = 0.2
 
 
 def contact_state_panels(run: PlottedRun) -> list[Panel]:
-    """A lane for each contact, filled while it is closed or should be, in colours that tell these apart."""
+    """A lane for each contact, filled while it is closed or commanded to close, in different colours."""
     names = [words(contact.name) for contact in run.bed.contacts]
 
     def draw(axes: Axes) -> None:

@@ -9,25 +9,25 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.legend_handler import HandlerTuple
 
-#: letters, with 5 more for each name, that fit into one row: large ones, and small ones
+#: number of letters that fit into one row, with 5 more for each name: large ones, and small ones
 _LARGE, _SMALL = 55, 78
 #: of more names only the first and the last are written
 _NAMES = 12
-#: letters of names that are joined, and of a longer row only the first and the last
+#: longest joined name in letters; of a longer one only the first and the last name are written
 _JOINED = 45
-#: colours that a key of several lines has room for
+#: number of colours in the legend key of several lines
 _SHOWN = 4
 
 
 class Entry(NamedTuple):
-    """A name, and one line or several that lie on each other."""
+    """A name, and one line or several that coincide."""
 
     name: str
     lines: tuple[Artist, ...]
 
 
 def joined(names: Sequence[str], equal: bool) -> str:
-    """One name for lines that lie on each other."""
+    """One name for lines that coincide."""
     sign = " = " if equal else " ≈ "
     title = sign.join(names)
     return title if len(title) <= _JOINED else f"{names[0]}{sign}…{sign}{names[-1]} ({len(names)} lines)"

@@ -1,4 +1,4 @@
-"""How the modules moved, where nobody told them how to: joints, and bases that float."""
+"""Motion of the modules without a reference: joints, and floating bases."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from granite.rt.plots.look import colours, words
 from granite.rt.plots.panels.panel import Line, Panel, coloured, is_something, lines
 from granite.rt.plots.run import ModuleMotion, PlottedRun
 
-#: of more floating modules than this, only the last one's place is shown: what the others hold or carry
+#: of more floating modules than this, only the last one's position is drawn: the object that the others hold or carry
 _FLOATING = 4
-#: more coordinates than this are shown against their start, for places far apart would press their motion flat
+#: more coordinates than this are drawn relative to their start, because distant positions would hide the motion
 _PLACES = 4
 #: a joint that turns further spins [rad]
 _TURNS = 4 * np.pi
@@ -45,7 +45,7 @@ def _places(run: PlottedRun, floating: list[ModuleMotion]) -> dict[str, dict[str
 
 
 def _first(values: Array) -> float:
-    """The first that is known."""
+    """The first finite value."""
     known = values[np.isfinite(values)]
     return float(known[0]) if len(known) else 0.0
 
@@ -68,7 +68,7 @@ def _joints(run: PlottedRun) -> dict[str, dict[str, Line]]:
     series = zip(run.bed.positions, run.q.T, strict=True)
     for coordinate, values in series:
         if coordinate.name in of_joint:
-            # A wheel that goes round and round would press all other joints flat.
+            # A spinning wheel on the same axis would hide the motion of all other joints.
             spins = coordinate.unit == "rad" and np.nanmax(np.abs(values), initial=0.0) > _TURNS
             group = groups.setdefault(_SPINNING if spins else f"joint\n[{coordinate.unit}]", {})
             group[words(coordinate.name)] = Line(values, of_joint[coordinate.name])

@@ -1,4 +1,4 @@
-"""What a panel is, and the one most of them are: lines with names."""
+"""A panel, and its most frequent kind: lines with names."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from granite.rt.plots.look import SOFT, colours
 from granite.rt.plots.panels.legend import Entry, add_legend, joined, legend_rows
 from granite.rt.plots.run import PlottedRun
 
-#: a panel shows at least this part of the largest value
+#: the range of a panel is at least this part of the largest value
 _CALM = 1e-3
 #: and at least this much, in any unit
 _NOTHING = 1e-9
-#: lines nearer than these parts of what the panel shows are equal, or look like one
+#: lines closer than these parts of the panel's range are equal, or look equal
 _EQUAL, _ALIKE = 1e-6, 4e-3
 #: length of a dash, in widths of the line
 _DASH = 5.0
-#: what one more row of a legend needs, as a part of a panel
+#: height of one more row of a legend, as a part of a panel
 _ROW = 0.17
 
 
 class Panel(NamedTuple):
-    """Something to draw, and how high against the others."""
+    """A function that draws, and the height relative to other panels."""
 
     draw: Callable[[Axes], None]
     height: float = 1.0
@@ -45,7 +45,7 @@ def lines(
 ) -> Panel:
     """A panel of series by name, with a line at zero if wanted; a single name is written only if `alone`.
 
-    Lines that lie on each other are dashed so that each is seen in turn, and the legend joins their names.
+    Lines that coincide are dashed in turn so that each is visible, and the legend joins their names.
     """
     groups = lines_on_each_other(named)
 
@@ -66,7 +66,7 @@ def lines(
 
 
 def lines_on_each_other(named: Mapping[str, Line]) -> dict[str, list[str]]:
-    """Names of lines that look like one, by what they are called together: `a = b` if equal, `a ≈ b` if nearly."""
+    """Names of lines that look equal, by their joint name: `a = b` if equal, `a ≈ b` if nearly."""
     every = np.array([line.values for line in named.values()]).reshape(len(named), -1)
     span = max(float(np.nanmax(every, initial=-np.inf) - np.nanmin(every, initial=np.inf)), _NOTHING)
     groups: list[list[str]] = []
@@ -90,7 +90,7 @@ def _distance(a: Array, b: Array) -> float:
 
 
 def _calm(axes: Axes) -> None:
-    """Rounding must not fill a panel: what stays the same is drawn as a level line."""
+    """Rounding errors must not fill a panel: a constant is drawn as a level line."""
     low, high = axes.get_ylim()
     least = max(_CALM * max(abs(low), abs(high)), _NOTHING)
     if high - low < least:
@@ -98,7 +98,7 @@ def _calm(axes: Axes) -> None:
 
 
 def is_something(named: Mapping[str, Line]) -> bool:
-    """Whether any of the series leaves zero: a joint that a contact holds shut is not worth a panel."""
+    """Whether any of the series leaves zero: a joint that a contact keeps at rest needs no panel."""
     return any(np.nanmax(np.abs(line.values), initial=0.0) > _NOTHING for line in named.values())
 
 

@@ -1,4 +1,4 @@
-"""What each step of the tick took."""
+"""Durations of the steps of the tick."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from granite.rt.plots.look import COLOURS
 from granite.rt.plots.panels.panel import Panel
 from granite.rt.plots.run import PlottedRun
 
-#: stretches of time over which the median of a step's time is taken, and ticks in one of them at least
+#: number of intervals over which the median of a step's time is taken, and least number of ticks in each
 _MEDIANS, _TICKS = 150, 10
-#: what takes so many times as long as nine tenths of the run is cut off
+#: the axis ends at this multiple of the 90th percentile at most
 _RARE = 2.0
 
 
 def step_time_panels(run: PlottedRun) -> list[Panel]:
-    """One step on the other: the median over stretches of the run; none where no clock paced the loop."""
+    """Steps stacked: the median over intervals of the run; none in virtual time."""
     if not run.is_realtime:
         return []
 
@@ -26,7 +26,7 @@ def step_time_panels(run: PlottedRun) -> list[Panel]:
         medians = [np.nanmedian(part, axis=0) for part in np.split(1e6 * run.step_times, starts[1:])]
         edges = np.append(run.t[starts], run.end)
         axes.stackplot(edges, np.array([*medians, medians[-1]]).T, colors=COLOURS, labels=STEPS, step="post")
-        # What is rare must not hide what is usual; how late the worst ticks were stands in the title.
+        # Rare peaks must not hide the usual times; the longest ticks are in the title.
         totals = np.sum(medians, axis=1)
         axes.set_ylim(0, min(1.05 * totals.max(), _RARE * float(np.percentile(totals, 90))) or None)
         axes.set_ylabel("steps\n[us]")

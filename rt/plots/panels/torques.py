@@ -1,4 +1,4 @@
-"""What the motors gave."""
+"""Joint torques applied by the motors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far the robot was from its reference, where it has one."""
+"""Tracking error: difference of the robot to its reference."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def tracking_panels(run: PlottedRun) -> list[Panel]:
     groups: dict[str, dict[str, Line]] = {}
     for i, (name, unit) in enumerate(known.positions):
         if unit == "1" or i not in own:
-            continue  # of a quaternion, which tells the eye nothing, or of an object, which has no reference
+            continue  # of a quaternion, which is hard to read, or of an object, which has no reference
         kind = "joint" if name in joints else "position" if unit == "m" else "heading"
         group = groups.setdefault(f"{kind}\nerror [m{unit}]", {})
         # A joint has the colour of its torque, and so one among all joints.

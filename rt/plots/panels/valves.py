@@ -9,9 +9,9 @@ from granite.rt.plots.look import PALE, PLUME, SOFT, STOP, words
 from granite.rt.plots.panels.panel import Panel
 from granite.rt.plots.run import PlottedRun
 
-#: stretches of time over which a valve is averaged; finer than the page can show
+#: number of intervals over which a valve is averaged; finer than the page's resolution
 _STRETCHES = 6000
-#: of one lane against a panel, and of the least panel
+#: height of one lane relative to a panel, and of the smallest panel
 _LANE, _LEAST = 0.2, 1.0
 
 

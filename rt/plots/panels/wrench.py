@@ -13,7 +13,7 @@ from granite.rt.plots.panels.legend import Entry, add_legend
 from granite.rt.plots.panels.panel import Panel
 from granite.rt.plots.run import PlottedRun
 
-#: stretches of time over which both are averaged: valves only open and close, so one tick says little
+#: number of intervals over which both are averaged: valves are on or off, so one tick means little
 _STRETCHES = 150
 _DASHED = (0, (3, 1.5))
 _FORCES = {3: ("fx", "fy"), 6: ("fx", "fy", "fz")}
@@ -21,7 +21,7 @@ _TORQUES = {3: ("mz",), 6: ("mx", "my", "mz")}
 
 
 def wrench_panels(run: PlottedRun) -> list[Panel]:
-    """Force and torque in the axes of the base, each the mean over short stretches; dashed, what was demanded."""
+    """Force and torque in the axes of the base, each the mean over short intervals; the demand is dashed."""
     panels = []
     for module, wrench in run.wrenches.items():
         n = wrench[1].shape[1]
@@ -56,7 +56,7 @@ def _panel(run: PlottedRun, label: str, names: tuple[str, ...], wrench: tuple[Ar
 
 
 def _means(series: Array, starts: npt.NDArray[np.intp]) -> Array:
-    """Of each stretch, without what is not known; one row for each column of the series."""
+    """Mean of each interval, without NaN; one row for each column of the series."""
     known = np.isfinite(series)
     total = np.add.reduceat(np.where(known, series, 0.0), starts)
     count = np.add.reduceat(known.astype(float), starts)
