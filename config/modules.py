@@ -83,12 +83,12 @@ class Flexible(Table):
         given, needed = len(self.polynomials), max(self.modes_y, self.modes_z)
         if self.shapes != "polynomial":
             if given:
-                raise InputError(
-                    f"{given} are given", key="polynomials", expected=f"none with shapes = '{self.shapes}'"
-                )
+                expected = f"none with shapes = '{self.shapes}'"
+                raise InputError(key="polynomials", value=self.polynomials, expected=expected)
             return self
         if given != needed:
-            raise InputError(f"{given} are given", key="polynomials", expected=f"one for each of {needed} modes")
+            problem, expected = f"{given} are given", f"one for each of {needed} modes"
+            raise InputError(problem, key="polynomials", value=self.polynomials, expected=expected)
         degree = max((len(row) for row in self.polynomials), default=0)
         rows = np.array([[*row, *(0.0 for _ in range(degree - len(row)))] for row in self.polynomials])
         if given and np.linalg.matrix_rank(rows) < given:
