@@ -31,13 +31,13 @@ class Table(BaseModel):
 
 def _planar_or_spatial(value: tuple[float, ...]) -> tuple[float, ...]:
     if len(value) not in (2, 3):
-        raise ValueError(f"expected 2 numbers (planar) or 3 (spatial), got {len(value)}")
+        raise InputError(f"{len(value)} numbers", expected="2 (planar) or 3 (spatial)")
     return value
 
 
 def _has_direction(value: tuple[float, ...]) -> tuple[float, ...]:
     if math.hypot(*value) < 1e-9:
-        raise ValueError("expected a direction, got a vector of zero length")
+        raise InputError("a vector of zero length", expected="a direction")
     return value
 
 

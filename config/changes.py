@@ -10,7 +10,7 @@ import tomllib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from granite.config.errors import expected_one_of, shown
+from granite.config.errors import InputError, one_of
 
 #: keys of parts: `law = "pd"` is short for `law = { kind = "pd" }`
 PART_KEYS = ("estimator", "behaviour", "law", "sharing", "modulation", "driver")
@@ -21,7 +21,7 @@ def parse(override: str) -> tuple[list[str], Any]:
     key, equals, text = override.partition("=")
     path = key.strip().split(".")
     if not equals or not all(path):
-        raise ValueError("expected key=value, for instance loop.duration_s=10")
+        raise InputError(expected="key=value, for instance loop.duration_s=10")
     return path, _value(text.strip())
 
 
@@ -67,13 +67,13 @@ def _key(here: Any, element: str, above: Sequence[str]) -> str | int:
         return element
     where = ".".join(above)
     if not isinstance(here, list):
-        raise ValueError(f"{where} = {shown(here)}: not a table, expected one that can hold '{element}'")
+        raise InputError("not a table", key=where, value=here, expected=f"one that can hold '{element}'")
     labels = [label(here, i) for i in range(len(here))]
     indices = [str(i) for i in range(len(here))]
     for names in (labels, indices):
         if element in names:
             return names.index(element)
-    raise ValueError(f"{where} has no '{element}', {expected_one_of(element, labels)}")
+    raise InputError(f"no '{element}'", key=where, expected=one_of(element, labels))
 
 
 def _value(text: str) -> Any:

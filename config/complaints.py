@@ -73,10 +73,8 @@ def _error(error: ErrorDetails, content: Any) -> InputError:
         return InputError("unknown key", key=key, value=value, expected=_expected_key(error, content))
     if kind == "value_error":
         reason = error["ctx"]["error"]
-        if not isinstance(reason, InputError):
-            if isinstance(value, dict | Table):
-                return InputError(f"{key}.{reason}" if key else str(reason))
-            return InputError(str(reason), key=key, value=value)
+        if not isinstance(reason, InputError):  # from the validator of a user's own part
+            reason = InputError(str(reason))
         own = reason.within(key)
         if reason.key or reason.given:
             return own

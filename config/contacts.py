@@ -5,6 +5,7 @@ from __future__ import annotations
 from pydantic import model_validator
 
 from granite.config.base import Name, Positive, Table, Vector
+from granite.config.errors import InputError
 
 GROUND = "ground"
 
@@ -27,12 +28,14 @@ class Side(Table):
     @model_validator(mode="after")
     def _is_one_or_the_other(self) -> Side:
         if self.grounded and self.point is not None:
-            raise ValueError(f"point = '{self.point}': the ground has no points, expected position_m or a module")
+            expected = "position_m or a module"
+            raise InputError("the ground has no points", key="point", value=self.point, expected=expected)
         if not self.grounded and self.point is None:
-            raise ValueError(f"point is missing, expected a point of module '{self.module}'")
+            raise InputError.missing("point", f"a point of module '{self.module}'")
         for key, given in (("position_m", self.position_m), ("rotation_rad", self.rotation_rad)):
             if not self.grounded and any(given):
-                raise ValueError(f"{key} = {list(given)}: expected none, because point '{self.point}' has its own")
+                expected = f"none, for point '{self.point}' says where it is"
+                raise InputError(key=key, value=list(given), expected=expected)
         return self
 
 
@@ -51,9 +54,10 @@ class Profile(Table):
     def _swings_in_a_period(self) -> Profile:
         amplitude = self.terms[0]
         if amplitude and self.period_s is None:
-            raise ValueError(f"period_s is missing, expected a number where the amplitude is {amplitude:g}")
+            raise InputError.missing("period_s", f"a number where the amplitude is {amplitude:g}")
         if not amplitude and (self.period_s is not None or self.phase_rad):
-            raise ValueError("period_s and phase_rad: expected none where there is no amplitude")
+            key = "phase_rad" if self.period_s is None else "period_s"
+            raise InputError(key=key, value=getattr(self, key), expected="none where there is no amplitude")
         return self
 
 
@@ -127,7 +131,7 @@ class PrescribedMotion(Table):
         axes = [name for name in self.profiles if name.startswith("r")]
         if len(axes) > 1:
             # Rates about two axes of E do not add up to two angles.
-            raise ValueError(f"{axes[1]}: expected one of rx, ry, rz, got {' and '.join(axes)}")
+            raise InputError(f"{' and '.join(axes)} are given", key=axes[1], expected="one of rx, ry, rz")
         return self
 
 

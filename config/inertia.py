@@ -7,6 +7,7 @@ from typing import Annotated
 import numpy as np
 from pydantic import ValidationError, ValidatorFunctionWrapHandler, WrapValidator
 
+from granite.config.errors import InputError
 from granite.config.rotations import Array
 
 #: ixx, iyy, izz, ixy, ixz, iyz
@@ -21,7 +22,7 @@ def _one_number_or_six(value: object, check: ValidatorFunctionWrapHandler) -> fl
     try:
         inertia: float | SpatialInertia = check(value)
     except ValidationError:
-        raise ValueError("expected a number, or in a spatial module ixx, iyy, izz, ixy, ixz, iyz") from None
+        raise InputError(expected="a number, or in a spatial module ixx, iyy, izz, ixy, ixz, iyz") from None
     return inertia
 
 
@@ -39,15 +40,15 @@ def noise(mass: float) -> float:
     return mass * NOISE_M**2
 
 
-def fault_of(mass: float, inertia: float | SpatialInertia) -> str | None:
+def fault_of(mass: float, inertia: float | SpatialInertia) -> InputError | None:
     """Why no body has this inertia; None if one can. A point mass and a rod have moments of zero."""
     if isinstance(inertia, float):
-        return "expected a number of at least 0" if inertia < 0 else None
+        return InputError(expected="a number of at least 0") if inertia < 0 else None
     least, middle, greatest = np.linalg.eigvalsh(tensor_of(inertia))
     moments = f"no body has the principal moments {least:.6g}, {middle:.6g} and {greatest:.6g}"
     if least < -max(1e-9 * abs(greatest), noise(mass)):
-        return f"{moments}, expected none below 0"
+        return InputError(moments, expected="none below 0")
     # The integral of x^2 over the mass is (Iyy + Izz - Ixx) / 2, and no real body has a negative one.
     if least + middle < greatest * (1 - ROUNDED) - noise(mass):
-        return f"{moments}, expected none greater than the sum of the other two"
+        return InputError(moments, expected="none greater than the sum of the other two")
     return None

@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import model_validator
 
 from granite.config.base import Direction, Name, NotNegative, Positive, Table, Vector
+from granite.config.errors import InputError
 
 #: keys of the joint's resistance, by kind: damping, Coulomb friction, and the rate below which the friction fades out
 RESISTANCE = {
@@ -46,7 +47,7 @@ class Joint(Table):
         for key, wrong in zip(RESISTANCE[self.kind], RESISTANCE[other], strict=True):
             # A stored testbed has all keys, those of the other kind with their defaults.
             if getattr(self, wrong) != type(self).model_fields[wrong].default:
-                raise ValueError(f"{wrong} = {getattr(self, wrong)}: expected {key} for a {self.kind} joint")
+                raise InputError(key=wrong, value=getattr(self, wrong), expected=f"{key} for a {self.kind} joint")
         return self
 
     @property

@@ -20,7 +20,7 @@ from pydantic import ValidationError
 from granite.config import changes
 from granite.config.complaints import complaint
 from granite.config.coordinates import Coordinate
-from granite.config.errors import InputError, expected_one_of, shown
+from granite.config.errors import InputError, one_of, shown
 from granite.config.parts import FAMILIES, absolute
 from granite.config.paths import missing_part
 from granite.config.robots import fill_modules
@@ -32,11 +32,12 @@ _READING = ("urdf", "urdf_motors", "like", "dimension", "base")
 
 
 class _Change(NamedTuple):
-    """A value for a key, and the start of an error message about it."""
+    """A value for a key, and where it was asked for: the file, and the key of the table of changes in it."""
 
-    blame: str
+    source: str
     path: Sequence[str]
     value: Any
+    table: str = ""
 
 
 class Preset(NamedTuple):
@@ -130,7 +131,8 @@ def from_json(text: str, source: str = "stored configuration", *, looked_up: str
     try:
         content = json.loads(text)
     except (ValueError, RecursionError) as error:
-        _refuse(source, f"{shown(text)} is cut off or damaged, expected JSON: {error}")
+        damaged = f"{shown(text)} is cut off or damaged ({error})"
+        raise InputError(damaged, file=source, expected="JSON") from None
     return _check(content, source, looked_up)
 
 
@@ -149,9 +151,10 @@ def _locate(bed: str) -> tuple[Path, str | None]:
     name, slash, variant = bed.partition("/")
     known = _preset_names()
     if bed.lower().endswith(".urdf"):
-        _refuse(bed, f"a robot, expected a testbed: a .toml file that has it as modules.M.urdf = '{Path(bed).name}'")
+        expected = f"a testbed: a .toml file that has it as modules.M.urdf = '{Path(bed).name}'"
+        raise InputError("a robot", file=bed, expected=expected)
     if name not in known and Path(bed).is_file():
-        _refuse(bed, "not a testbed, expected a preset or a file whose name ends in .toml")
+        raise InputError("not a testbed", file=bed, expected="a preset or a file whose name ends in .toml")
     if name not in known:
         _refuse_unknown_name(bed, name, known)
     return _PRESETS / f"{name}.toml", variant if slash else None
@@ -177,27 +180,28 @@ def _read(path: Path, bed: str) -> dict[str, Any]:
     try:
         text = path.read_text(encoding="utf-8-sig")  # some editors put a byte-order mark in front
     except UnicodeDecodeError:
-        _refuse(bed, "not text in UTF-8, expected a TOML file")
+        raise InputError("not text in UTF-8", file=bed, expected="a TOML file") from None
     except (FileNotFoundError, NotADirectoryError):
         raise InputError(missing_part(path), file=bed, expected="a TOML file, or a preset (granite list)") from None
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
-        _refuse(bed, f"not readable ({reason}), expected a TOML file")
+        raise InputError(f"not readable ({reason})", file=bed, expected="a TOML file") from None
     try:
         return tomllib.loads(text)
     except (ValueError, RecursionError) as error:
         # The parser gives line and column, except for a bracket that is not closed at the end of the text.
         reason = str(error).replace("end of document", f"line {len(text.splitlines())}, the end")
-        _refuse(bed, f"not valid TOML, {reason}")
+        raise InputError(f"not valid TOML, {reason}", file=bed) from None
 
 
 def _take_variants(content: dict[str, Any], bed: str) -> dict[str, dict[str, Any]]:
     variants = content.pop("variants", {})
     if not isinstance(variants, dict):
-        _refuse(bed, f"variants = {shown(variants)}: expected tables of changes, [variants.NAME]")
+        expected = "tables of changes, [variants.NAME]"
+        raise InputError(file=bed, key="variants", value=variants, expected=expected)
     for name, changed in variants.items():
         if not isinstance(changed, dict):
-            _refuse(bed, f"variants.{name} = {shown(changed)}: expected a table of changes")
+            raise InputError(file=bed, key=f"variants.{name}", value=changed, expected="a table of changes")
     return variants
 
 
@@ -205,27 +209,27 @@ def _changes_of_variant(
     content: dict[str, Any], variant: str, variants: dict[str, dict[str, Any]], bed: str
 ) -> list[_Change]:
     if variant not in variants:
-        _refuse(bed, f"no variant '{variant}', {expected_one_of(variant, variants)}")
-    changed, blame = variants[variant], f"{bed}: variants.{variant}"
+        raise InputError(f"no variant '{variant}'", file=bed, expected=one_of(variant, variants))
+    changed, table = variants[variant], f"variants.{variant}"
     name = changed.get("name", content.get("name"))
-    renamed = [_Change(blame, ["name"], f"{name}/{variant}")] if isinstance(name, str) else []
-    return [*(_Change(blame, path, value) for path, value in changes.leaves(changed)), *renamed]
+    renamed = [_Change(bed, ["name"], f"{name}/{variant}", table)] if isinstance(name, str) else []
+    return [*(_Change(bed, path, value, table) for path, value in changes.leaves(changed)), *renamed]
 
 
 def _change_of_override(override: str, bed: str) -> _Change:
-    blame = f"{bed} with --set {override}"
+    source = f"{bed} with --set {override}"
     try:
-        return _Change(blame, *changes.parse(override))
-    except ValueError as error:
-        _refuse(blame, error)
+        return _Change(source, *changes.parse(override))
+    except InputError as refusal:
+        raise refusal.within(file=source) from None
 
 
 def _apply(content: dict[str, Any], asked: Sequence[_Change]) -> None:
-    for blame, path, value in asked:
+    for source, path, value, table in asked:
         try:
             changes.assign(content, path, value)
-        except ValueError as error:
-            _refuse(blame, error)
+        except InputError as refusal:
+            raise refusal.within(table, file=source) from None
 
 
 def _is_about_reading(path: Sequence[str]) -> bool:
@@ -243,12 +247,13 @@ def plant_of(bed: Testbed) -> Testbed:
     if not bed.simulation.plant:
         return bed
     content = json.loads(to_json(bed))
-    source = f"{bed.name}: simulation.plant"
-    _apply(content, [_Change(source, path, value) for path, value in changes.leaves(bed.simulation.plant)])
+    table = "simulation.plant"
+    _apply(content, [_Change(bed.name, path, value, table) for path, value in changes.leaves(bed.simulation.plant)])
     content["simulation"]["plant"] = {}
-    plant = _check(content, source)
+    plant = _check(content, bed.name, table=table)
     if _signals(plant) != _signals(bed):
-        _refuse(source, "the plant has other coordinates or signals, expected the same with other values")
+        other, expected = "the plant has other coordinates or signals", "the same with other values"
+        raise InputError(other, file=bed.name, key=table, expected=expected)
     return plant
 
 
@@ -271,14 +276,8 @@ def _with_absolute_paths(content: Any, folder: Path) -> Any:
     }
 
 
-def _check(content: Any, source: str, looked_up: str | None = None) -> Testbed:
+def _check(content: Any, source: str, looked_up: str | None = None, table: str = "") -> Testbed:
     try:
         return Testbed.model_validate(content, context={"looked_up": looked_up})
     except ValidationError as failure:
-        raise complaint(failure, content).within(file=source) from None
-
-
-def _refuse(source: str, reason: object) -> NoReturn:
-    if isinstance(reason, InputError):
-        raise reason.within(file=source) from None
-    raise InputError(str(reason), file=source) from None
+        raise complaint(failure, content).within(table, file=source) from None

@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 
 from granite.config.base import Name, NotNegative, Positive, Table, Vector, refuse_out_of_plane, refuse_twice
-from granite.config.errors import expected_one_of, shown
+from granite.config.errors import InputError, one_of
 from granite.config.inertia import Inertia, SpatialInertia, fault_of
 from granite.config.joints import Joint as Joint
 from granite.config.mobility import is_solid, massless_motion
@@ -22,7 +22,7 @@ def _inner_lists_become_tuples(value: object) -> object:
 
 def _has_an_area(corners: tuple[tuple[float, float], ...]) -> tuple[tuple[float, float], ...]:
     if 0 < len(corners) < 3:
-        raise ValueError(f"expected at least 3 corners, got {len(corners)}")
+        raise InputError(f"{len(corners)} corners", expected="at least 3")
     return corners
 
 
@@ -74,9 +74,8 @@ class Flexible(Table):
     @model_validator(mode="after")
     def _is_damped_in_one_way(self) -> Flexible:
         if self.damping_ratio > 0 and self.material_damping_s > 0:
-            raise ValueError(
-                f"damping_ratio = {self.damping_ratio}: expected 0 where there is material_damping_s, or the reverse"
-            )
+            expected = "0 where there is material_damping_s, or the reverse"
+            raise InputError(key="damping_ratio", value=self.damping_ratio, expected=expected)
         return self
 
     @model_validator(mode="after")
@@ -84,21 +83,25 @@ class Flexible(Table):
         given, needed = len(self.polynomials), max(self.modes_y, self.modes_z)
         if self.shapes != "polynomial":
             if given:
-                raise ValueError(f"polynomials: expected none with shapes = '{self.shapes}', got {given}")
+                expected = f"none with shapes = '{self.shapes}'"
+                raise InputError(key="polynomials", value=self.polynomials, expected=expected)
             return self
         if given != needed:
-            raise ValueError(f"polynomials: expected one for each of {needed} modes, got {given}")
+            problem, expected = f"{given} are given", f"one for each of {needed} modes"
+            raise InputError(problem, key="polynomials", value=self.polynomials, expected=expected)
         degree = max((len(row) for row in self.polynomials), default=0)
         rows = np.array([[*row, *(0.0 for _ in range(degree - len(row)))] for row in self.polynomials])
         if given and np.linalg.matrix_rank(rows) < given:
-            raise ValueError("polynomials: one is a sum of the others or zero, expected independent ones")
+            dependent = "one is a sum of the others or zero"
+            raise InputError(dependent, key="polynomials", expected="independent ones")
         return self
 
     @model_validator(mode="after")
     def _twists_with_stiffness_and_inertia(self) -> Flexible:
         for key in ("gj_n_m2", "polar_inertia_kg_m"):
             if self.modes_x > 0 and not getattr(self, key):
-                raise ValueError(f"{key}: expected a number greater than 0 where modes_x is {self.modes_x}")
+                expected = f"a number greater than 0 where modes_x is {self.modes_x}"
+                raise InputError(key=key, value=getattr(self, key), expected=expected)
         return self
 
     def refuse_other_dimension(self, key: str, planar: bool) -> None:
@@ -106,11 +109,12 @@ class Flexible(Table):
         dimension = "planar" if planar else "spatial"
         for unwanted in _SPATIAL_KEYS if planar else ("ei_n_m2",):
             if getattr(self, unwanted):
-                raise ValueError(f"{key}.{unwanted} = {getattr(self, unwanted)}: expected none in a {dimension} module")
+                value, expected = getattr(self, unwanted), f"none in a {dimension} module"
+                raise InputError(key=f"{key}.{unwanted}", value=value, expected=expected)
         wanted = {"ei_n_m2": self.modes_y} if planar else {"eiz_n_m2": self.modes_y, "eiy_n_m2": self.modes_z}
         for stiffness, modes in wanted.items():
             if modes and getattr(self, stiffness) is None:
-                raise ValueError(f"{key}.{stiffness} is missing, expected a number in a {dimension} module")
+                raise InputError.missing(f"{key}.{stiffness}", f"a number in a {dimension} module")
 
 
 class Body(Table):
@@ -144,9 +148,9 @@ class Body(Table):
         # A mass or a link that was refused itself is not in the data; then the inertia is not checked.
         mass, link = info.data.get("mass_kg", 1.0), info.data.get("flexible", "refused") is not None
         if mass == 0 and not link and np.any(inertia):
-            raise ValueError("expected 0, because the body has no mass")
+            raise InputError(expected="0, for the body has no mass")
         if fault := fault_of(mass, inertia):
-            raise ValueError(fault)
+            raise fault
         return inertia
 
 
@@ -191,7 +195,7 @@ class Module(Table):
             *((f"points.{p.name}.body", p.body) for p in self.points),
         ):
             if body not in bodies:
-                raise ValueError(f"{key} = '{body}': no such body, {expected_one_of(body, bodies)}")
+                raise InputError("no such body", key=key, value=body, expected=one_of(body, bodies))
         return self
 
     @model_validator(mode="after")
@@ -199,21 +203,20 @@ class Module(Table):
         carrier: dict[str, str] = {}
         for joint in self.joints:
             if joint.child in carrier:
-                raise ValueError(
-                    f"joints.{joint.name}.child = '{joint.child}': joint loop, expected one joint to carry "
-                    f"the body, but '{carrier[joint.child]}' carries it too"
-                )
+                expected = f"one joint to carry the body, but '{carrier[joint.child]}' carries it too"
+                raise InputError("joint loop", key=f"joints.{joint.name}.child", value=joint.child, expected=expected)
             carrier[joint.child] = joint.name
         roots = [b.name for b in self.bodies if b.name not in carrier]
         if not roots:
-            raise ValueError("joints: joint loop, every body is carried by a joint, expected one that is not")
+            loop = "joint loop, every body is carried by a joint"
+            raise InputError(loop, key="joints", expected="one that is not")
         if len(roots) > 1:
-            raise ValueError(f"joints: no joint carries {', '.join(roots)}, expected one such body, the root")
+            several = f"no joint carries {', '.join(roots)}"
+            raise InputError(several, key="joints", expected="one such body, the root")
         loose = {b.name for b in self.bodies} - {b.name for b in self.in_tree_order()}
         if loose:
-            raise ValueError(
-                f"joints: joint loop through {', '.join(sorted(loose))}, expected a tree that starts at '{roots[0]}'"
-            )
+            loop = f"joint loop through {', '.join(sorted(loose))}"
+            raise InputError(loop, key="joints", expected=f"a tree that starts at '{roots[0]}'")
         return self
 
     @model_validator(mode="after")
@@ -225,14 +228,16 @@ class Module(Table):
                 body.flexible.refuse_other_dimension(key, planar)
                 # A beam is a line: about its own axis it has no inertia but that of its hub or its polar inertia.
                 if not planar and not body.flexible.polar_inertia_kg_m and not np.any(body.inertia_kg_m2):
-                    raise ValueError(
-                        f"{key}.polar_inertia_kg_m = {body.flexible.polar_inertia_kg_m}: "
-                        "expected a number greater than 0 for a link without a hub in a spatial module"
+                    raise InputError(
+                        key=f"{key}.polar_inertia_kg_m",
+                        value=body.flexible.polar_inertia_kg_m,
+                        expected="a number greater than 0 for a link without a hub in a spatial module",
                     )
             if planar != isinstance(body.inertia_kg_m2, float) and not (body.flexible and body.inertia_kg_m2 == 0.0):
-                given = f"bodies.{body.name}.inertia_kg_m2 = {shown(body.inertia_kg_m2)}"
+                key = f"bodies.{body.name}.inertia_kg_m2"
                 want = "one number" if planar else "six numbers ixx, iyy, izz, ixy, ixz, iyz"
-                raise ValueError(f"{given}: expected {want} in a {self.dimension} module")
+                expected = f"{want} in a {self.dimension} module"
+                raise InputError(key=key, value=body.inertia_kg_m2, expected=expected)
         if planar:
             self._refuse_vectors_out_of_plane()
             self._refuse_joints_out_of_plane()
@@ -242,13 +247,11 @@ class Module(Table):
     def _every_motion_moves_a_mass(self) -> Module:
         if not is_solid(self.root):
             key = "inertia_kg_m2" if self.root.mass_kg else "mass_kg"
-            given = f"bodies.{self.root.name}.{key} = {shown(getattr(self.root, key))}"
-            raise ValueError(
-                f"{given}: expected {'moments' if self.root.mass_kg else 'a mass'} greater than 0 for the root"
-            )
+            expected = f"{'moments' if self.root.mass_kg else 'a mass'} greater than 0 for the root"
+            raise InputError(key=f"bodies.{self.root.name}.{key}", value=getattr(self.root, key), expected=expected)
         if free := massless_motion(self):
-            names = ", ".join(free)
-            raise ValueError(f"joints: {names} can move without moving a mass, expected mass that resists every motion")
+            loose = f"{', '.join(free)} can move without moving a mass"
+            raise InputError(loose, key="joints", expected="mass that resists every motion")
         return self
 
     def _refuse_vectors_out_of_plane(self) -> None:
@@ -267,11 +270,11 @@ class Module(Table):
             if joint.kind == "prismatic":
                 refuse_out_of_plane(f"{key}.axis", joint.axis)
             elif len(joint.axis) < 3 or joint.axis[:2] != (0.0, 0.0) or joint.axis[2] < 0:
-                raise ValueError(
-                    f"{key}.axis = {shown(joint.axis)}: expected [0, 0, 1] for a revolute joint in the plane"
-                )
+                expected = "[0, 0, 1] for a revolute joint in the plane"
+                raise InputError(key=f"{key}.axis", value=joint.axis, expected=expected)
             if joint.rotation_rad[:2] != (0.0, 0.0):
-                raise ValueError(f"{key}.rotation_rad = {shown(joint.rotation_rad)}: expected [0, 0, yaw] in the plane")
+                expected = "[0, 0, yaw] in the plane"
+                raise InputError(key=f"{key}.rotation_rad", value=joint.rotation_rad, expected=expected)
 
     @property
     def root(self) -> Body:

@@ -60,7 +60,7 @@ def _read_robot(module: dict[str, Any], key: str, folder: Path, source: str) -> 
     try:
         return file, read_urdf(folder / file, dimension, base)
     except InputError as error:
-        raise InputError(str(error), file=source, key=f"{key}.urdf") from None
+        raise InputError(str(error), file=source, key=f"{key}.urdf") from error
 
 
 def _copy_modules(content: dict[str, Any], source: str) -> None:

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from granite.config.coordinates import Coordinate, of_all, velocities
-from granite.config.errors import InputError, expected_one_of
+from granite.config.errors import InputError, one_of
 from granite.mrds.contacts import kind_of
 from granite.mrds.contacts.assembly import Assembly
 from granite.mrds.contacts.contact_set import ContactSet
@@ -223,8 +223,9 @@ class _ConstrainedDynamics:
     def _refuse(self, need: Array, size: float) -> None:
         if np.abs(self._idle @ need).max(initial=0.0) > LINEARISED_RESIDUAL * size:
             raise InputError(
-                f"contacts: {self.nullity} constraints depend on the others at this pose but not near it, "
-                "expected a pose that is not singular"
+                f"{self.nullity} constraints depend on the others at this pose but not near it",
+                key="contacts",
+                expected="a pose that is not singular",
             )
 
 
@@ -291,7 +292,8 @@ class _Names(NamedTuple):
             columns = [np.asarray(column, dtype=float) for column in chosen.values()]
             for coordinate, column in zip(chosen, columns, strict=True):
                 if column.shape != (n_u,):
-                    raise InputError(f"input '{coordinate.name}' has shape {column.shape}, expected ({n_u},)")
+                    key, shape = f"input '{coordinate.name}'", f"has shape {column.shape}"
+                    raise InputError(shape, key=key, expected=f"({n_u},)")
             return tuple(chosen), np.array(columns).reshape(len(columns), n_u).T
         known = [c.name for c in self.velocities]
         rows = list(range(n_u)) if chosen is None else [_index(name, known, "input") for name in chosen]
@@ -303,7 +305,8 @@ class _Names(NamedTuple):
         rows = list(range(first)) if chosen is None else [_index(name, known, "output") for name in chosen]
         for i in rows:
             if i >= first and not held.is_unique(i - first):
-                raise InputError(f"output '{known[i]}': other constraints can take its place, expected a unique force")
+                key, problem = f"output '{known[i]}'", "other constraints can take its place"
+                raise InputError(problem, key=key, expected="a unique force")
         return rows
 
 
@@ -315,7 +318,7 @@ def _force(velocity: Coordinate) -> Coordinate:
 
 def _index(name: str, known: list[str], what: str) -> int:
     if name not in known:
-        raise InputError(f"{what} '{name}', {expected_one_of(name, known)}")
+        raise InputError(key=what, value=name, expected=one_of(name, known))
     return known.index(name)
 
 
@@ -328,5 +331,5 @@ def _refuse_misfit(contact_set: ContactSet, gap: Array, slip: Array) -> None:
         for what, error in (("gap", gap), ("slip", slip)):
             if (worst := np.abs(error[rows]).max(initial=0.0)) > LINEARISATION_ERROR:
                 raise InputError(
-                    f"contact '{name}' has a {what} of {worst:.3g}, expected a state that satisfies its contacts"
+                    f"contact '{name}' has a {what} of {worst:.3g}", expected="a state that satisfies its contacts"
                 )

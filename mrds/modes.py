@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from granite.config.coordinates import velocities
+from granite.config.errors import InputError
 from granite.mrds.contacts.contact_set import ContactSet
 from granite.mrds.kernel import Array
 from granite.mrds.linearisation import StateSpace, linearise
@@ -34,13 +35,13 @@ class StabilityLimit(NamedTuple):
     step: float  #: the longest at which no stable mode grows [s]
     frequency: float  #: of the mode that limits it [Hz]
 
-    def complaint(self, step: float) -> str | None:
-        """One sentence on a step that is too long [s]."""
+    def complaint(self, step: float) -> InputError | None:
+        """What is wrong with a step that is too long [s]."""
         if step <= self.step:
             return None
-        return (
-            f"a step of {step:.4g} s is too long for the mode of {self.frequency:.4g} Hz, "
-            f"expected at most {self.step:.4g} s or fewer modes"
+        return InputError(
+            f"a step of {step:.4g} s is too long for the mode of {self.frequency:.4g} Hz",
+            expected=f"at most {self.step:.4g} s or fewer modes",
         )
 
 

@@ -47,11 +47,13 @@ def consistent_start(bed: Testbed, contacts: ContactSet | None, q: Array, u: Arr
         q_start, u_start = contacts.project(pose, u, drive.velocity, drive.displacement)
         refuse_contradiction(contacts, q_start, u_start)
     except InputError as refusal:
-        raise InputError(f"{bed.name}: simulation.initial: {refusal}") from None
+        raise refusal.within("simulation.initial", file=bed.name) from None
     if size > TYPED_ERROR and not bed.simulation.fit_start:
         raise InputError(
-            f"{bed.name}: simulation.initial leaves contact '{worst}' off by {size:.3g} {unit}, expected a start that "
-            "fits it, or simulation.fit_start = true to begin at the nearest one"
+            f"leaves contact '{worst}' off by {size:.3g} {unit}",
+            file=bed.name,
+            key="simulation.initial",
+            expected="a start that fits it, or simulation.fit_start = true to begin at the nearest one",
         )
     _refuse_large_deflection(bed, q_start)
     return q_start, u_start
@@ -76,9 +78,10 @@ def _refuse_large_deflection(bed: Testbed, q: Array) -> None:
                 at += modes
                 if deflection > largest:
                     raise InputError(
-                        f"{bed.name}: simulation.initial fits the contacts only with {body.name} of module "
-                        f"{module.name} bent by {deflection:.3g} m, expected a pose that bends it by less than "
-                        f"{largest:.3g} m"
+                        f"fits the contacts only with {body.name} of module {module.name} bent by {deflection:.3g} m",
+                        file=bed.name,
+                        key="simulation.initial",
+                        expected=f"a pose that bends it by less than {largest:.3g} m",
                     )
             at += link.modes_x
 

@@ -109,7 +109,6 @@ def _refuse_driven(bed: Testbed, watches: bool, switches: bool) -> None:
             ("force", contact.force.profiles, watches),
         ):
             if profiles and unable:
-                raise InputError(
-                    f"{bed.name}: contacts.{contact.name}.{key}: expected none where contacts "
-                    f"{'open and close by themselves' if watches else 'are switched by behaviour.holds'}"
-                )
+                change = "open and close by themselves" if watches else "are switched by behaviour.holds"
+                where, expected = f"contacts.{contact.name}.{key}", f"none where contacts {change}"
+                raise InputError(file=bed.name, key=where, expected=expected)

@@ -52,9 +52,11 @@ def refuse_stiff_joints(bed: Testbed, q: Array) -> None:
             [joint] = [joint for joint in module.joints if joint.name == name]
             damping, friction, fades = RESISTANCE[joint.kind]
             raise InputError(
-                f"{bed.name}: simulation.physics_step_s = {step}: damping or friction stops joint '{name}' of module "
-                f"'{module.name}' within {1 / rates[-1]:.3g} s, expected at most {_STABLE / rates[-1]:.3g} s, or less "
-                f"{damping} and {friction}, or more {fades}"
+                f"damping or friction stops joint '{name}' of module '{module.name}' within {1 / rates[-1]:.3g} s",
+                file=bed.name,
+                key="simulation.physics_step_s",
+                value=step,
+                expected=f"at most {_STABLE / rates[-1]:.3g} s, or less {damping} and {friction}, or more {fades}",
             )
 
 

@@ -22,8 +22,10 @@ def refuse_entered(bed: Testbed, entered: dict[str, float]) -> None:
     if deep:
         name = max(deep, key=lambda stop: deep[stop])
         raise InputError(
-            f"{bed.name}: simulation.initial begins {deep[name]:.3g} m inside contact '{name}', expected a start "
-            "on its free side"
+            f"begins {deep[name]:.3g} m inside contact '{name}'",
+            file=bed.name,
+            key="simulation.initial",
+            expected="a start on its free side",
         )
 
 
@@ -43,4 +45,10 @@ def refuse_unstable_step(bed: Testbed, sets: Sequence[ContactSet], q: Array) -> 
         if complaint:
             closed = f" while {named(contacts.label.closed)} is closed" if len(sets) > 1 else ""
             step = bed.simulation.physics_step_s
-            raise InputError(f"{bed.name}: simulation.physics_step_s = {step}: {complaint}{closed}")
+            raise InputError(
+                complaint.problem,
+                file=bed.name,
+                key="simulation.physics_step_s",
+                value=step,
+                expected=f"{complaint.expected}{closed}",
+            )

@@ -32,4 +32,4 @@ def read_urdf(path: Path, dimension: Literal["planar", "spatial"], base: Literal
             notes += check_mass(body, base)
         return tables_of(laid_flat(bodies) if dimension == "planar" else bodies, dimension, notes)
     except InputError as reason:
-        raise InputError(" ".join(f"{path}: {reason}".split())) from None
+        raise reason.within(file=str(path)) from None

@@ -34,7 +34,8 @@ def build_bodies(links: Iterable[str], joints: list[UrdfJoint]) -> list[UrdfBody
         body.frames = frames[1:]
     loose = sorted(leaving.keys() - seen)
     if loose:
-        raise InputError(f"joint loop through {', '.join(loose)}, expected a tree that starts at '{bodies[0].link}'")
+        loop = f"joint loop through {', '.join(loose)}"
+        raise InputError(loop, expected=f"a tree that starts at '{bodies[0].link}'")
     return bodies
 
 
@@ -42,16 +43,15 @@ def _root(links: Iterable[str], joints: list[UrdfJoint]) -> str:
     carrier: dict[str, str] = {}
     for joint in joints:
         if joint.child in carrier:
-            raise InputError(
-                f"joint '{joint.name}': child link = '{joint.child}': joint loop, expected one joint to carry the "
-                f"link, but '{carrier[joint.child]}' carries it too"
-            )
+            key = f"joint '{joint.name}': child link"
+            expected = f"one joint to carry the link, but '{carrier[joint.child]}' carries it too"
+            raise InputError("joint loop", key=key, value=joint.child, expected=expected)
         carrier[joint.child] = joint.name
     roots = [link for link in links if link not in carrier]
     if not roots:
-        raise InputError("joint loop, a joint carries every link, expected one link without, the root")
+        raise InputError("joint loop, a joint carries every link", expected="one link without, the root")
     if len(roots) > 1:
-        raise InputError(f"two roots or more, no joint carries {', '.join(roots)}, expected one such link")
+        raise InputError(f"two roots or more, no joint carries {', '.join(roots)}", expected="one such link")
     return roots[0]
 
 
@@ -89,16 +89,15 @@ def check_mass(body: UrdfBody, base: str) -> list[str]:
             body.mass = NOMINAL
         return [f"link '{body.link}': the inertia of the fixed base is not used ({fault})"] if fault else []
     if body.joint is None and mass == 0:
-        raise InputError(
-            f"link '{body.link}': no mass, expected an <inertial> with one, because a floating base moves it"
-        )
+        expected = "an <inertial> with one, for a floating base moves it"
+        raise InputError("no mass", key=f"link '{body.link}'", expected=expected)
     if fault := _fault(body.mass):
-        raise InputError(f"link '{body.link}' with all that is fixed to it: {fault}")
+        raise fault.within(f"link '{body.link}' with all that is fixed to it")
     return []
 
 
-def _fault(mass: Mass) -> str | None:
+def _fault(mass: Mass) -> InputError | None:
     if mass.mass == 0:
-        return "no mass, expected some where there is inertia" if mass.inertia.any() else None
+        return InputError("no mass", expected="some where there is inertia") if mass.inertia.any() else None
     (xx, xy, xz), (_, yy, yz), (_, _, zz) = mass.inertia.tolist()
     return fault_of(mass.mass, (xx, yy, zz, xy, xz, yz))

@@ -7,7 +7,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
-from granite.config.errors import InputError, shown
+from granite.config.errors import InputError
 from granite.config.rotations import Triple
 
 #: largest number accepted in any unit; products of such numbers are still finite
@@ -16,8 +16,9 @@ _GREATEST = 1e30
 
 class _WithoutDoctype(ElementTree.TreeBuilder):
     def doctype(self, name: str, pubid: str | None, system: str | None) -> None:
-        """Refuse: entities, which can expand without bound, are declared there only."""
-        raise InputError(f"<!DOCTYPE {name}>: document type and entities are not read, expected plain URDF")
+        """Refuse: entities, which can grow without bound, are declared there and nowhere else."""
+        problem = "document type and entities are not read"
+        raise InputError(problem, key=f"<!DOCTYPE {name}>", expected="plain URDF")
 
 
 def read_xml(path: Path) -> Element:
@@ -27,15 +28,18 @@ def read_xml(path: Path) -> Element:
         parser.feed(path.read_bytes())
         robot: Element = parser.close()
     except FileNotFoundError:
-        raise InputError("no such file, expected a URDF") from None
+        raise InputError("no such file", expected="a URDF") from None
     except OSError as error:
-        raise InputError(f"not readable ({error.strerror}), expected a URDF") from None
+        raise InputError(f"not readable ({error.strerror})", expected="a URDF") from None
     except ElementTree.ParseError as error:
         line, column = error.position
         reason = str(error).partition(":")[0]
-        raise InputError(f"not valid XML, line {line}, column {column}: {reason}, expected a URDF") from None
+        problem = f"not valid XML, line {line}, column {column}: {reason}"
+        raise InputError(problem, expected="a URDF") from None
+    except InputError:  # of the document type
+        raise
     except (ValueError, LookupError) as error:
-        raise InputError(f"not readable ({error}), expected a URDF") from None
+        raise InputError(f"not readable ({error})", expected="a URDF") from None
     return robot
 
 
@@ -43,7 +47,8 @@ def only(where: str, element: Element, tag: str) -> Element | None:
     """The element of that tag in another, if there is one."""
     found = element.findall(tag)
     if len(found) > 1:
-        raise InputError(f"{where}: <{tag}> occurs {len(found)} times, expected it once in <{element.tag}>")
+        times, expected = f"<{tag}> is there {len(found)} times", f"it once in <{element.tag}>"
+        raise InputError(times, key=where, expected=expected)
     return found[0] if found else None
 
 
@@ -51,7 +56,7 @@ def needed(where: str, element: Element, tag: str) -> Element:
     """The element of that tag in another."""
     found = only(where, element, tag)
     if found is None:
-        raise InputError(f"{where}: <{tag}> is missing, expected one in <{element.tag}>")
+        raise InputError.missing(f"{where}: <{tag}>", f"one in <{element.tag}>")
     return found
 
 
@@ -62,7 +67,8 @@ def origin(where: str, element: Element) -> tuple[Triple, Triple]:
         return (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
     for key in found.attrib:
         if key not in ("xyz", "rpy"):
-            raise InputError(f"{where}: origin {key} = {shown(found.get(key))}: not supported, expected xyz and rpy")
+            value, expected = found.get(key), "xyz and rpy"
+            raise InputError("not supported", key=f"{where}: origin {key}", value=value, expected=expected)
     (x, y, z), (roll, pitch, yaw) = (numbers(where, found, key, 3, [0.0, 0.0, 0.0]) for key in ("xyz", "rpy"))
     return (x, y, z), (roll, pitch, yaw)
 
@@ -78,14 +84,15 @@ def numbers(where: str, element: Element, key: str, count: int, default: list[fl
     text, what = element.get(key), "a finite number" if count == 1 else f"{count} finite numbers"
     if text is None:
         if default is None:
-            raise InputError(f"{where}: {element.tag} {key} is missing, expected {what}")
+            raise InputError.missing(f"{where}: {element.tag} {key}", what)
         return default
     try:
         found = [float(word) for word in text.split()]
     except ValueError:
         found = []
     if len(found) != count or not all(map(math.isfinite, found)):
-        raise InputError(f"{where}: {element.tag} {key} = {shown(text)}: expected {what}")
+        raise InputError(key=f"{where}: {element.tag} {key}", value=text, expected=what)
     if any(abs(value) > _GREATEST for value in found):
-        raise InputError(f"{where}: {element.tag} {key} = {shown(text)}: expected {what} of at most {_GREATEST:g}")
+        expected = f"{what} of at most {_GREATEST:g}"
+        raise InputError(key=f"{where}: {element.tag} {key}", value=text, expected=expected)
     return found

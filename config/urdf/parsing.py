@@ -12,7 +12,7 @@ from xml.etree.ElementTree import Element
 
 import numpy as np
 
-from granite.config.errors import InputError, expected_one_of, shown
+from granite.config.errors import InputError, one_of
 from granite.config.joints import RESISTANCE
 from granite.config.rotations import Array, rotation
 from granite.config.urdf.elements import needed, number, numbers, only, origin, read_xml
@@ -40,10 +40,10 @@ def parse(path: Path) -> tuple[dict[str, UrdfLink], list[UrdfJoint], list[str]]:
     """The links by name, the joints, and notes on skipped elements."""
     robot = read_xml(path)
     if robot.tag != "robot":
-        raise InputError(f"<{robot.tag}>: expected <robot> as the outermost element of a URDF")
+        raise InputError(key=f"<{robot.tag}>", expected="<robot> as the outermost element of a URDF")
     link_elements, joint_elements = robot.findall("link"), robot.findall("joint")
     if not link_elements:
-        raise InputError("<robot>: no link, expected at least one")
+        raise InputError("no link", key="<robot>", expected="at least one")
     link_name, joint_name = _names("link", link_elements), _names("joint", joint_elements)
     not_read, not_drawn = skipped(robot), Counter[str]()
     links = {}
@@ -63,16 +63,17 @@ def _names(kind: str, elements: Iterable[Element]) -> dict[str, str]:
     for i, element in enumerate(elements):
         name = element.get("name", "")
         if not name.strip():
-            raise InputError(f"<{kind}> number {i + 1}: name is missing, expected one")
+            raise InputError.missing(f"<{kind}> number {i + 1}: name", "one")
         if name in ours:
-            raise InputError(f"{kind} '{name}' occurs twice, expected it once")
+            raise InputError(f"{kind} '{name}' is there twice", expected="it once")
         made = re.sub(r"[^a-z0-9_]", "_", name.lower())
         made = made if made[0].isalpha() else f"{kind}_{made}"
         for other, taken in ours.items():
             if made == taken:
                 raise InputError(
-                    f"{kind} '{name}': becomes '{made}' as '{other}' does, because a name has small letters, digits "
-                    "and _ only, expected names that differ in these"
+                    f"becomes '{made}' as '{other}' does, for a name has small letters, digits and _ only",
+                    key=f"{kind} '{name}'",
+                    expected="names that differ in these",
                 )
         ours[name] = made
     return ours
@@ -86,7 +87,7 @@ def _mass(link: Element) -> Mass:
         return NOTHING
     mass = number(where, needed(where, inertial, "mass"), "value")
     if mass < 0:
-        raise InputError(f"{where}: mass value = {mass:g}: expected a number of at least 0")
+        raise InputError(key=f"{where}: mass value", value=mass, expected="a number of at least 0")
     moments = needed(where, inertial, "inertia")
     xx, yy, zz, xy, xz, yz = (number(where, moments, key) for key in ("ixx", "iyy", "izz", "ixy", "ixz", "iyz"))
     com, rpy = origin(where, inertial)
@@ -98,8 +99,8 @@ def _joint(element: Element, joint_name: dict[str, str], link_name: dict[str, st
     name, kind = element.attrib["name"], element.get("type", "")
     where = f"joint '{name}'"
     if kind != "fixed" and kind not in MOVING:
-        expected = f"expected {_INSTEAD[kind]}" if kind in _INSTEAD else expected_one_of(kind, ("fixed", *MOVING))
-        raise InputError(f"{where}: type = {shown(kind or None)}: {expected}")
+        expected = _INSTEAD[kind] if kind in _INSTEAD else one_of(kind, ("fixed", *MOVING))
+        raise InputError(key=f"{where}: type", value=kind or None, expected=expected)
     parent, child = (_end(where, element, tag, link_name) for tag in ("parent", "child"))
     place, rpy = origin(where, element)
     if kind == "fixed":
@@ -111,7 +112,8 @@ def _joint(element: Element, joint_name: dict[str, str], link_name: dict[str, st
 def _end(where: str, joint: Element, tag: str, link_name: dict[str, str]) -> str:
     link = needed(where, joint, tag).get("link", "")
     if link not in link_name:
-        raise InputError(f"{where}: {tag} link = {shown(link)}: no such link, {expected_one_of(link, link_name)}")
+        key, known = f"{where}: {tag} link", one_of(link, link_name)
+        raise InputError("no such link", key=key, value=link, expected=known)
     return link_name[link]
 
 
@@ -120,7 +122,8 @@ def _axis(where: str, joint: Element) -> Array:
     axis = np.array([1.0, 0.0, 0.0] if element is None else numbers(where, element, "xyz", 3))
     length = float(np.linalg.norm(axis))
     if length < 1e-9:
-        raise InputError(f"{where}: axis xyz = {shown(axis.tolist())}: expected a direction, got one of zero length")
+        key, given = f"{where}: axis xyz", axis.tolist()
+        raise InputError("a vector of zero length", key=key, value=given, expected="a direction")
     return axis / length
 
 
@@ -131,10 +134,10 @@ def _limits(where: str, joint: Element, kind: str) -> dict[str, float]:
         return {}
     lower, upper, rate, effort = (_limit(where, limit, key) for key in ("lower", "upper", "velocity", "effort"))
     if lower > upper:
-        raise InputError(f"{where}: limit lower = {lower:g}: expected at most upper = {upper:g}")
+        raise InputError(key=f"{where}: limit lower", value=lower, expected=f"at most upper = {upper:g}")
     for key, value in (("velocity", rate), ("effort", effort)):
         if value < 0:
-            raise InputError(f"{where}: limit {key} = {value:g}: expected a number of at least 0")
+            raise InputError(key=f"{where}: limit {key}", value=value, expected="a number of at least 0")
     lower_key, upper_key, rate_key, effort_key = LIMITS[MOVING[kind]]
     bounded = lower < upper and math.isfinite(upper - lower) and kind != "continuous"
     return (
@@ -159,10 +162,8 @@ def _resistance(where: str, joint: Element, kind: str) -> dict[str, float]:
     found = {key: number(where, dynamics, key) for key in dynamics.attrib}
     for key, value in found.items():
         if key not in ours and value != 0:
-            raise InputError(
-                f"{where}: dynamics {key} = {value:g}: not supported, expected 0 or no such attribute, "
-                "because only damping and friction are"
-            )
+            expected = "0 or no such attribute, for only damping and friction are"
+            raise InputError("not supported", key=f"{where}: dynamics {key}", value=value, expected=expected)
         if value < 0:
-            raise InputError(f"{where}: dynamics {key} = {value:g}: expected a number of at least 0")
+            raise InputError(key=f"{where}: dynamics {key}", value=value, expected="a number of at least 0")
     return {ours[key]: value for key, value in found.items() if value > 0}

@@ -55,7 +55,7 @@ def _shape(geometry: Element, kind: str) -> VisualShape:
         radius, length = (number("visual", element, key) for key in ("radius", "length"))
         ends = [(x, y, z) for x, y in _CIRCLE for z in (-0.5, 0.5)]
         return VisualShape(np.array(ends) * (radius, radius, length), 0.0)
-    raise InputError(f"<{kind}> is not drawn, expected a box, a cylinder or a sphere")
+    raise InputError(f"<{kind}> is not drawn", expected="a box, a cylinder or a sphere")
 
 
 def outline(shapes: Sequence[VisualShape]) -> list[list[float]]:

@@ -28,10 +28,12 @@ def skipped(robot: Element) -> Counter[str]:
         for child in element:
             namespace, _, tag = child.tag.rpartition("}")
             if "xacro" in namespace:
-                raise InputError(f"{where}: <{tag}> is a part of xacro, expected a file that xacro has expanded")
-            # A fixed joint has no motion.
+                xacro = f"<{tag}> is a part of xacro"
+                raise InputError(xacro, key=where, expected="a file that xacro has expanded")
+            # A fixed joint has no motion that something could change.
             if tag in _ACTS and element.get("type") != "fixed":
-                raise InputError(f"{where}: <{tag}> is not supported, expected none, because it changes the motion")
+                expected = "none, for it changes how the robot moves"
+                raise InputError(f"<{tag}> is not supported", key=where, expected=expected)
             if child.tag not in _READ[element.tag]:
                 found[tag] += 1
     return found

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from granite.config.contacts import Contact
 from granite.config.coordinates import positions, velocities
-from granite.config.errors import InputError, expected_one_of
+from granite.config.errors import InputError, one_of
 from granite.config.modules import Module
 from granite.mrds.compilation import compile_functions
 from granite.mrds.contacts.assembly import Assembly, hubs
@@ -204,7 +204,7 @@ class ContactSet:
             Where the restitution is out of its range.
         """
         if not 0 <= restitution <= 1:
-            raise InputError(f"restitution = {restitution:g}, expected a number from 0 to 1")
+            raise InputError(key="restitution", value=restitution, expected="a number from 0 to 1")
         before = np.asarray(u, dtype=float)
         slip = self.errors(q, before)[1]
         change, impulse = self.correct(q, -(1 + restitution) * slip)
@@ -286,7 +286,7 @@ class ContactSet:
             Where there is no such module.
         """
         if module not in self.modules:
-            raise InputError(f"module '{module}', {expected_one_of(module, list(self.modules))}")
+            raise InputError(key="module", value=module, expected=one_of(module, self.modules))
         kernel = self._kernels["grasp_matrices"]
         G = kernel.split(kernel.run(self._state(q)))[list(self.modules).index(module)]
         squeeze, given = np.zeros(self.n_held), np.asarray(force, dtype=float)

@@ -11,7 +11,7 @@ import math
 import casadi as ca
 
 from granite.config.contacts import Contact, Profile
-from granite.config.errors import InputError, expected_one_of
+from granite.config.errors import InputError, one_of
 from granite.mrds.contacts import kind_of
 from granite.mrds.contacts.friction import form
 from granite.mrds.contacts.kind import known
@@ -41,14 +41,15 @@ def check_drive(contact: Contact, planar: bool) -> None:
     for key, profiles, able in (("motion", contact.motion.profiles, held), ("force", contact.force.profiles, free)):
         for name in profiles:
             if name not in able:
-                raise InputError(f"contacts.{contact.name}.{key}.{name}, {expected_one_of(name, able)} of {kind.name}")
+                expected = f"{one_of(name, able)} of {kind.name}"
+                raise InputError(key=f"contacts.{contact.name}.{key}.{name}", expected=expected)
     if contact.motion.profiles and kind.friction_modes:
-        raise InputError(f"contacts.{contact.name}.motion, expected none of {kind.name}, which may slip")
+        expected = f"none of {kind.name}, which may slip"
+        raise InputError(key=f"contacts.{contact.name}.motion", expected=expected)
     turned = next((name for name in contact.motion.profiles if name.startswith("r")), None)
     if turned and any(name.startswith("r") for name in free):
-        raise InputError(
-            f"contacts.{contact.name}.motion.{turned}, expected a kind that holds every rotation, not {kind.name}"
-        )
+        expected = f"a kind that holds every rotation, not {kind.name}"
+        raise InputError(key=f"contacts.{contact.name}.motion.{turned}", expected=expected)
 
 
 def _value(profile: Profile, t: ca.SX) -> ca.SX:

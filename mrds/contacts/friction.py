@@ -16,14 +16,14 @@ import casadi as ca
 import numpy as np
 
 from granite.config.contacts import Contact
-from granite.config.errors import InputError
+from granite.config.errors import GraniteError, InputError
 from granite.mrds.contacts import kind_of
 from granite.mrds.contacts.kind import Kind
 from granite.mrds.kernel import Array
 from granite.mrds.tolerances import FRICTION_ROUNDING, NO_DIVISION_BY_ZERO
 
 
-class JammedError(Exception):
+class JammedError(GraniteError):
     """Sliding contacts whose friction has no unique solution (Painlevé)."""
 
     def __init__(self, contacts: Sequence[str]) -> None:
@@ -71,9 +71,8 @@ def check_friction(contact: Contact) -> None:
     """Refuse static friction below kinetic friction: the contact would slip as soon as it sticks."""
     kinetic, static = kinetic_friction(contact), static_friction(contact)
     if static < kinetic:
-        raise InputError(
-            f"contacts.{contact.name}.parameters.static_friction = {static:g}, expected at least friction = {kinetic:g}"
-        )
+        key, expected = f"contacts.{contact.name}.parameters.static_friction", f"at least friction = {kinetic:g}"
+        raise InputError(key=key, value=static, expected=expected)
 
 
 def direction_of(slip: ca.SX) -> ca.SX:

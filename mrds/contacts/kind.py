@@ -117,15 +117,14 @@ class Kind:
         for name, parameter in self.parameters.items():
             if name not in given:
                 if parameter.required:
-                    raise InputError(f"contacts.{contact}.parameters.{name} is missing, expected {parameter.expected}")
+                    raise InputError.missing(f"contacts.{contact}.parameters.{name}", parameter.expected)
             elif not parameter.least <= given[name] <= parameter.greatest:
-                raise InputError(
-                    f"contacts.{contact}.parameters.{name} = {given[name]:g}, expected {parameter.expected}"
-                )
+                key = f"contacts.{contact}.parameters.{name}"
+                raise InputError(key=key, value=given[name], expected=parameter.expected)
         for name in given:
             if name not in self.parameters:
-                expected = ", ".join(self.parameters) or "none"
-                raise InputError(f"contacts.{contact}.parameters.{name}: unknown, expected {expected} for {self.name}")
+                key, known = f"contacts.{contact}.parameters.{name}", ", ".join(self.parameters) or "none"
+                raise InputError("unknown", key=key, value=given[name], expected=f"{known} for {self.name}")
 
     def n_held(self, given: Parameters, planar: bool) -> int:
         """Number of constrained modes."""
@@ -155,7 +154,7 @@ class Kind:
         held = _meaningful(modes.constrained[rows, :], planar)
         basis = ca.horzcat(*(modes.free[rows, j] for j in free), *(modes.constrained[rows, j] for j in held))
         if basis.shape[0] != basis.shape[1]:
-            raise InputError(f"contact kind {self.name} does not exist in the plane, expected another one")
+            raise InputError(f"contact kind {self.name} does not exist in the plane", expected="another one")
         dual = ca.sparsify(ca.SX(np.linalg.inv(np.array(ca.DM(basis))).T)) if basis.is_constant() else ca.inv(basis).T
         gaps = self.gap(relative, given)
         row_of = {mode: i for i, mode in enumerate(self.holonomic or range(gaps.shape[0]))}

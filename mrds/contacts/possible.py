@@ -58,7 +58,8 @@ def refuse_impossible(contact_set: ContactSet, q: ArrayLike) -> Array:
     shared = [name for name in redundancy(contact_set, pose).contacts if name not in apart]
     raise InputError(
         f"contacts {named({*apart, *shared})} cannot all be closed from this pose: {abs(gap[worst]):.3g} "
-        f"{_unit(names[worst])} remains along {names[worst]}, expected a pose or contacts that fit"
+        f"{_unit(names[worst])} remains along {names[worst]}",
+        expected="a pose or contacts that fit",
     )
 
 
@@ -71,7 +72,8 @@ def refuse_contradiction(contact_set: ContactSet, q: ArrayLike, u: ArrayLike) ->
         apart = {names[i].split(".")[0] for i in np.flatnonzero(slip > CONTRADICTORY_SLIP)}
         raise InputError(
             f"contacts {named(apart)} cannot follow their motions: {slip[worst]:.3g} {_unit(names[worst])}/s remains "
-            f"along {names[worst]}, expected motions that fit each other"
+            f"along {names[worst]}",
+            expected="motions that fit each other",
         )
 
 

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Sequence
 
 from granite.config.contacts import Contact
-from granite.config.errors import InputError, expected_one_of
+from granite.config.errors import InputError, one_of
 from granite.mrds.contacts import kind_of
 from granite.mrds.contacts.events import ContactStatus
 from granite.mrds.contacts.friction import has_friction
@@ -34,8 +34,8 @@ def reachable(contacts: dict[str, Contact], commanded: Sequence[frozenset[str]])
     if count > MOST_SETS:
         many = [name for name in contacts if any(len(choice[name]) > 1 for choice in choices)]
         raise InputError(
-            f"contacts {named(many)} open, stick and slip by themselves in {count} combinations, "
-            f"expected at most {MOST_SETS}"
+            f"contacts {named(many)} open, stick and slip by themselves in {count} combinations",
+            expected=f"at most {MOST_SETS}",
         )
     return [dict(zip(c, combined, strict=True)) for c in choices for combined in itertools.product(*c.values())]
 
@@ -54,13 +54,14 @@ def _choices(contact: Contact, closed: bool) -> tuple[ContactStatus, ...]:
 
 def _check(contacts: dict[str, Contact], commanded: Sequence[frozenset[str]]) -> None:
     if not commanded:
-        raise InputError("commanded contact sets: none is given, expected at least one, and it may be empty")
+        expected = "at least one, and it may be empty"
+        raise InputError("none is given", key="commanded contact sets", expected=expected)
     for name in sorted(frozenset().union(*commanded)):
         if name not in contacts:
-            raise InputError(f"commanded contact set names '{name}', {expected_one_of(name, list(contacts))}")
+            raise InputError(f"commanded contact set names '{name}'", expected=one_of(name, contacts))
         kind = contacts[name].kind
         if kind_of(kind).one_sided:
             raise InputError(
-                f"commanded contact set names '{name}' of kind {kind}, which opens and closes by itself, "
-                "expected grips only"
+                f"commanded contact set names '{name}' of kind {kind}, which opens and closes by itself",
+                expected="grips only",
             )

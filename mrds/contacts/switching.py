@@ -122,7 +122,8 @@ class Switching:
         """
         wanted = frozenset(closed)
         if wanted not in self._commanded:
-            raise InputError(f"command closes {named(wanted)}, expected one of the sets this run was prepared for")
+            expected = "one of the sets this run was prepared for"
+            raise InputError(f"command closes {named(wanted)}", expected=expected)
         pose, speed = np.array(q, dtype=float), np.array(u, dtype=float)
         grips = [c for c in self._system.contacts.values() if c.name not in self._stops]
         new = [c for c in grips if c.name in wanted and self.status[c.name] is ContactStatus.OPEN]

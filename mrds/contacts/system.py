@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from granite.config.contacts import Contact, Side
 from granite.config.coordinates import positions, velocities
-from granite.config.errors import InputError, expected_one_of
+from granite.config.errors import InputError, one_of
 from granite.config.modules import Module
 from granite.mrds.contacts import kind_of
 from granite.mrds.contacts.contact_set import ContactSet
@@ -74,17 +74,17 @@ class System:
         names, slips = list(self.contacts if closed is None else closed), frozenset(slipping)
         for name in names:
             if name not in self.contacts:
-                raise InputError(f"contact set names '{name}', {expected_one_of(name, list(self.contacts))}")
+                raise InputError(f"contact set names '{name}'", expected=one_of(name, self.contacts))
         able = [name for name in names if has_friction(self.contacts[name])]
         for name in sorted(slips):
             if name not in able:
-                raise InputError(f"contact set lets '{name}' slip, {expected_one_of(name, able)}")
+                raise InputError(f"contact set lets '{name}' slip", expected=one_of(name, able))
         return ContactSet(self.modules, tuple(self.contacts[name] for name in names), self.planar, slips)
 
 
 def _check(modules: dict[str, Module], contacts: dict[str, Contact], n_modules: int, n_contacts: int) -> None:
     if len(modules) < n_modules or len(contacts) < n_contacts:
-        raise InputError("modules and contacts: a name is there twice, expected different ones")
+        raise InputError("a name is there twice", key="modules and contacts", expected="different ones")
     for contact in contacts.values():
         try:
             kind = kind_of(contact.kind)
@@ -93,9 +93,10 @@ def _check(modules: dict[str, Module], contacts: dict[str, Contact], n_modules: 
         kind.check(contact.name, contact.parameters)
         check_friction(contact)
         if contact.first.grounded and contact.second.grounded:
-            raise InputError(f"contacts.{contact.name} joins the ground to itself, expected a module on one side")
+            key, expected = f"contacts.{contact.name}", "a module on one side"
+            raise InputError("joins the ground to itself", key=key, expected=expected)
         if contact.first == contact.second:
-            raise InputError(f"contacts.{contact.name} joins a point to itself, expected another one")
+            raise InputError("joins a point to itself", key=f"contacts.{contact.name}", expected="another one")
         for key, side in (("first", contact.first), ("second", contact.second)):
             _check_side(f"contacts.{contact.name}.{key}", side, modules)
 
@@ -104,10 +105,11 @@ def _check_side(where: str, side: Side, modules: dict[str, Module]) -> None:
     if side.grounded:
         return
     if side.module not in modules:
-        raise InputError(f"{where}.module = '{side.module}', {expected_one_of(side.module, [*modules, 'ground'])}")
+        known = one_of(side.module, [*modules, "ground"])
+        raise InputError(key=f"{where}.module", value=side.module, expected=known)
     points = [p.name for p in modules[side.module].points]
     if side.point not in points:
-        raise InputError(f"{where}.point = '{side.point}', {expected_one_of(str(side.point), points)}")
+        raise InputError(key=f"{where}.point", value=side.point, expected=one_of(str(side.point), points))
 
 
 def _check_plane(modules: dict[str, Module], contacts: dict[str, Contact]) -> None:
@@ -120,6 +122,7 @@ def _check_plane(modules: dict[str, Module], contacts: dict[str, Contact]) -> No
                 point = next(p for p in modules[side.module].points if p.name == side.point)
                 turned, position = point.rotation_rad, point.position_m
             if turned[:2] != (0.0, 0.0):
-                raise InputError(f"{where}.rotation_rad = {list(turned)}, expected [0, 0, yaw] in the plane")
+                expected = "[0, 0, yaw] in the plane"
+                raise InputError(key=f"{where}.rotation_rad", value=list(turned), expected=expected)
             if len(position) > 2 and position[2] != 0:
-                raise InputError(f"{where}.position_m = {list(position)}, expected z = 0 in the plane")
+                raise InputError(key=f"{where}.position_m", value=list(position), expected="z = 0 in the plane")

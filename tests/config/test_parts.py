@@ -163,6 +163,14 @@ def test_a_law_may_look_at_the_testbed_and_is_heard_with_its_whole_key(lab: Path
     assert (error.key, error.value, error.expected) == ("controller.law.body", "wheel", "base, upper_arm, forearm")
 
 
+def test_a_plain_error_of_a_users_validator_is_told_with_its_key(lab: Path) -> None:
+    check = "\n        @field_validator('acceleration_m_s2')\n        def _(cls, a): raise ValueError('too fast')\n"
+    option = "acceleration_m_s2: Positive = 0.5"
+    (lab / "laws.py").write_text("from pydantic import field_validator\n" + LAW.replace(option, option + check))
+    error = refused(lab, "controller.law.acceleration_m_s2=2.0")
+    assert (error.key, error.value, error.problem) == ("controller.law.acceleration_m_s2", 2.0, "too fast")
+
+
 def test_a_file_that_is_not_there_is_named(lab: Path) -> None:
     error = refused(lab, "controller.law=lwas.py:Nothing")
     assert error.key == "controller.law.kind"

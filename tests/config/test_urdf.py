@@ -124,7 +124,7 @@ SLIPS = {
     "a spring": Slip(
         'friction="0.0"',
         'spring_stiffness="9"',
-        "joint 'Shoulder-Pan': dynamics spring_stiffness = 9: not supported, expected 0 or no such attribute",
+        "joint 'Shoulder-Pan': dynamics spring_stiffness = 9.0: not supported, expected 0 or no such attribute",
     ),
     "a loop": Slip(
         '<material name="grey"/>',
@@ -145,7 +145,7 @@ SLIPS = {
         "joint 'Shoulder-Pan': origin quat_xyzw = \"0 0 0 1\": not supported, expected xyz and rpy",
     ),
     "a negative mass": Slip(
-        '<mass value="2"/>', '<mass value="-2"/>', "link 'upper': mass value = -2: expected a number of at least 0"
+        '<mass value="2"/>', '<mass value="-2"/>', "link 'upper': mass value = -2.0: expected a number of at least 0"
     ),
     "inertia without mass": Slip(
         '<mass value="2"/>',
@@ -168,7 +168,9 @@ SLIPS = {
         'ixy="0.001"', 'ixy="0.1"', "link 'fore' with all that is fixed to it: no body has the principal moments -0.08"
     ),
     "an axis of zero length": Slip(
-        'xyz="0 0 2"', 'xyz="0 0 0"', "joint 'Shoulder-Pan': axis xyz = [0.0, 0.0, 0.0]: expected a direction"
+        'xyz="0 0 2"',
+        'xyz="0 0 0"',
+        "joint 'Shoulder-Pan': axis xyz = [0.0, 0.0, 0.0]: a vector of zero length, expected a direction",
     ),
     "an axis of two": Slip(
         'xyz="0 0 2"', 'xyz="0 2"', "joint 'Shoulder-Pan': axis xyz = \"0 2\": expected 3 finite numbers"
@@ -182,7 +184,7 @@ SLIPS = {
     "limits the wrong way round": Slip(
         'lower="-1.5"', 'lower="2.5"', "joint 'Shoulder-Pan': limit lower = 2.5: expected at most upper = 2"
     ),
-    "a negative effort": Slip('effort="20"', 'effort="-20"', "joint 'Shoulder-Pan': limit effort = -20: expected"),
+    "a negative effort": Slip('effort="20"', 'effort="-20"', "joint 'Shoulder-Pan': limit effort = -20.0: expected"),
     "a link that is not there": Slip(
         '<parent link="stand"/>',
         '<parent link="stant"/>',
@@ -193,7 +195,7 @@ SLIPS = {
         '<child link="upper"/>', "", "joint 'Shoulder-Pan': <child> is missing, expected one in <joint>"
     ),
     "two joints that carry one link": Slip(
-        '<child link="stand"/>', '<child link="tip"/>', "joint 'glue': child link = 'tip': joint loop"
+        '<child link="stand"/>', '<child link="tip"/>', "joint 'glue': child link = \"tip\": joint loop"
     ),
     "two roots": Slip(
         '<link name="upper">',

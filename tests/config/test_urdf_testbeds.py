@@ -236,7 +236,5 @@ def test_a_mistake_in_an_override_of_the_urdf_is_told_with_the_override(disc: st
         InputError, match=r"with --set modules\.vehicle\.urdf=a\.urdf: modules\.vehicle\.urdf: .*no such"
     ):
         load(disc, ["modules.vehicle.urdf=a.urdf"])
-    with pytest.raises(
-        InputError, match=r"with --set modules\.arm\.urdf=a\.urdf: modules has no 'arm', expected vehicle"
-    ):
+    with pytest.raises(InputError, match=r"with --set modules\.arm\.urdf=a\.urdf: modules: no 'arm', expected vehicle"):
         load(disc, ["modules.arm.urdf=a.urdf"])

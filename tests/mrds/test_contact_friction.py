@@ -203,9 +203,9 @@ def test_signs_of_several_slots_are_found_together(seed: int):
     ("parameters", "words"),
     [
         ({}, "parameters.friction is missing"),
-        ({"friction": -0.1}, "friction = -0.1, expected the coefficient of kinetic friction, at least 0"),
-        ({"friction": 0.5, "static_friction": 0.4}, "static_friction = 0.4, expected at least friction = 0.5"),
-        ({"friction": 0.5, "restitution": 0.4}, "parameters.restitution: unknown"),
+        ({"friction": -0.1}, "friction = -0.1: expected the coefficient of kinetic friction, at least 0"),
+        ({"friction": 0.5, "static_friction": 0.4}, "static_friction = 0.4: expected at least friction = 0.5"),
+        ({"friction": 0.5, "restitution": 0.4}, "parameters.restitution = 0.4: unknown"),
     ],
 )
 def test_friction_that_cannot_be_is_refused(parameters, words):

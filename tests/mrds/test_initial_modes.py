@@ -35,7 +35,7 @@ def test_the_accelerations_of_a_start_that_is_no_equilibrium_are_named() -> None
 
 
 def test_a_start_off_its_contacts_is_refused() -> None:
-    with pytest.raises(InputError, match=r"box: simulation\.initial leaves contact 'grasp' off by"):
+    with pytest.raises(InputError, match=r"box: simulation\.initial: leaves contact 'grasp' off by"):
         initial_modes(box_in_space())
 
 

@@ -225,9 +225,9 @@ def test_what_cannot_be_is_refused_by_name() -> None:
     closed = four_bar("planar").contact_set()
     q, still = at_angle("planar", -1.0), np.zeros(5)
     for given, words in (
-        ({"inputs": ["left_pivto"]}, "input 'left_pivto', expected one of .*did you mean 'left_pivot'"),
-        ({"outputs": ["left_pivot"]}, "output 'left_pivot', expected one of "),
-        ({"inputs": {Coordinate("valve", "1"): np.ones(3)}}, r"input 'valve' has shape \(3,\), expected \(5,\)"),
+        ({"inputs": ["left_pivto"]}, "input = \"left_pivto\": expected one of .*did you mean 'left_pivot'"),
+        ({"outputs": ["left_pivot"]}, 'output = "left_pivot": expected one of '),
+        ({"inputs": {Coordinate("valve", "1"): np.ones(3)}}, r"input 'valve': has shape \(3,\), expected \(5,\)"),
     ):
         with pytest.raises(InputError, match=words):
             linearise(closed, q, still, still, **given)  # type: ignore[arg-type]

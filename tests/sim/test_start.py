@@ -56,7 +56,7 @@ LET_GO = [{"from_s": 0.0, "closed": ["clamp"]}, {"from_s": 0.5, "closed": []}]
 
 
 def test_a_start_inside_a_stop_is_refused_and_one_that_touches_is_not() -> None:
-    with pytest.raises(InputError, match=r"pucks: simulation.initial begins 0.5 m inside contact 'wall'"):
+    with pytest.raises(InputError, match=r"pucks: simulation.initial: begins 0.5 m inside contact 'wall'"):
         Plant(wall(1.4))
     assert Plant(wall(0.9)).q[0] == 0.9
     assert Plant(wall(0.5)).q[0] == 0.5
