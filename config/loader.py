@@ -27,6 +27,8 @@ from granite.config.robots import fill_modules
 from granite.config.testbed import Testbed
 
 _PRESETS = Path(__file__).parent / "testbeds"
+#: tables that the plant may differ in
+_OF_PLANT = ("modules", "contacts", "devices")
 #: keys of a module that determine how its URDF or the other module is read
 _READING = ("urdf", "urdf_motors", "like", "dimension", "base")
 
@@ -88,7 +90,7 @@ def load(bed: str | Path, overrides: Sequence[str] | Mapping[str, Any] = ()) -> 
     if isinstance(overrides, Mapping):
         return changed(load(bed), overrides)
     path, variant = _locate(bed)
-    content = _read(path, bed)
+    content = _with_absolute_paths(_read(path, bed), path.parent)
     variants = _take_variants(content, bed)
     asked = _changes_of_variant(content, variant, variants, bed) if variant is not None else []
     asked += [_change_of_override(override, bed) for override in overrides]
@@ -97,7 +99,8 @@ def load(bed: str | Path, overrides: Sequence[str] | Mapping[str, Any] = ()) -> 
     _apply(content, [change for change in asked if _is_about_reading(change.path)])
     fill_modules(content, path.parent, source)
     _apply(content, [change for change in asked if not _is_about_reading(change.path)])
-    return _check(_with_absolute_paths(content, path.parent), source)
+    # What was typed names files from where it was typed.
+    return _check(_with_absolute_paths(content, Path.cwd()), source)
 
 
 def changed(bed: Testbed, changes_by_key: Mapping[str, Any]) -> Testbed:
@@ -114,7 +117,8 @@ def changed(bed: Testbed, changes_by_key: Mapping[str, Any]) -> Testbed:
     """
     content = json.loads(to_json(bed))
     _apply(content, [_Change(f"{bed.name} with {key}", key.split("."), value) for key, value in changes_by_key.items()])
-    return _check(content, f"{bed.name} with {', '.join(changes_by_key)}" if changes_by_key else bed.name)
+    source = f"{bed.name} with {', '.join(changes_by_key)}" if changes_by_key else bed.name
+    return _check(_with_absolute_paths(content, Path.cwd()), source)
 
 
 def file_of(bed: str) -> Path:
@@ -248,6 +252,10 @@ def plant_of(bed: Testbed) -> Testbed:
         return bed
     content = json.loads(to_json(bed))
     table = "simulation.plant"
+    for path, value in changes.leaves(bed.simulation.plant):
+        if path[0] not in _OF_PLANT and path[:2] != ("simulation", "table"):
+            key, expected = f"{table}.{'.'.join(path)}", f"a key of {', '.join(_OF_PLANT)} or simulation.table"
+            raise InputError("not of the plant", file=bed.name, key=key, value=value, expected=expected)
     _apply(content, [_Change(bed.name, path, value, table) for path, value in changes.leaves(bed.simulation.plant)])
     content["simulation"]["plant"] = {}
     plant = _check(content, bed.name, table=table)
@@ -268,6 +276,10 @@ def _with_absolute_paths(content: Any, folder: Path) -> Any:
         return [_with_absolute_paths(value, folder) for value in content]
     if not isinstance(content, dict):
         return content
+    devices = content.get("devices")
+    if isinstance(devices, dict):
+        named = {name: absolute(kind, folder) for name, kind in devices.items() if isinstance(kind, str)}
+        content = {**content, "devices": {**devices, **named}}
     return {
         key: absolute(value, folder)
         if isinstance(value, str) and (key == "kind" or key in FAMILIES)

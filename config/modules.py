@@ -148,7 +148,7 @@ class Body(Table):
         # A mass or a link that was refused itself is not in the data; then the inertia is not checked.
         mass, link = info.data.get("mass_kg", 1.0), info.data.get("flexible", "refused") is not None
         if mass == 0 and not link and np.any(inertia):
-            raise InputError(expected="0, for the body has no mass")
+            raise InputError(expected="0, because the body has no mass")
         if fault := fault_of(mass, inertia):
             raise fault
         return inertia

@@ -16,6 +16,7 @@ import hashlib
 import importlib.util
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -25,7 +26,7 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, ValidationInfo, WrapValidator
 
 from granite.config.base import Table
-from granite.config.errors import InputError, one_of
+from granite.config.errors import GraniteError, InputError, one_of
 
 _IN_FILE = ".py:"
 
@@ -108,6 +109,11 @@ def registry(family: str) -> dict[str, Any]:
     return {**{point.name: point for point in _installed(family)}, **built_in}
 
 
+def is_built_in(kind: str) -> bool:
+    """Whether a kind comes with Granite."""
+    return any(kind in getattr(import_module(module), name) for module, name, _ in FAMILIES.values())
+
+
 def options_of(part: Any) -> type[PartTable]:
     """The class of a part's table: the part itself if it is one, else its `Options`, or none but the kind."""
     if isinstance(part, type) and issubclass(part, PartTable):
@@ -119,8 +125,29 @@ def options_of(part: Any) -> type[PartTable]:
 
 
 def build(family: str, options: PartTable, *context: Any) -> Any:
-    """The part that the options configure: `Part(options, *context)`."""
-    return find(family, options.kind)(options, *context)
+    """The part that the options configure: `Part(options, *context)`.
+
+    Raises
+    ------
+    InputError
+        Where the part refuses its options, or a user's own part fails to be built.
+    """
+    part = find(family, options.kind)
+    if is_built_in(options.kind):
+        return part(options, *context)
+    with own_code(options.kind):
+        return part(options, *context)
+
+
+@contextmanager
+def own_code(kind: str) -> Iterator[None]:
+    """A context in which a failure of a user's own code is an `InputError` that names it."""
+    try:
+        yield
+    except GraniteError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise InputError(f"it failed with {type(error).__name__}: {error}", key="kind", value=kind) from error
 
 
 def _validated(family: str) -> WrapValidator:
@@ -217,7 +244,7 @@ def _loaded(point: Any) -> Any:
         raise _not_imported(point.name, error) from error
 
 
-def _not_imported(value: str, error: Exception) -> InputError:
+def _not_imported(value: str, error: BaseException) -> InputError:
     return InputError(f"can't be imported: {type(error).__name__}: {error}", key="kind", value=value)
 
 
@@ -243,7 +270,7 @@ def _module(file: str, content: str) -> Any:
     sys.modules[name] = module
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         del sys.modules[name]
         raise _not_imported(file, error) from error
     return module

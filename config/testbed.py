@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 from collections.abc import Mapping
 from functools import cached_property
@@ -23,7 +22,7 @@ from granite.config.devices.thrusters import Thruster, Thrusters
 from granite.config.errors import InputError, one_of
 from granite.config.layout import Layout
 from granite.config.modules import Module
-from granite.config.parts import BehaviourPart, DevicePart, OpaquePart, find, part, parts_in, sources
+from granite.config.parts import BehaviourPart, DevicePart, OpaquePart, find, is_built_in, own_code, part, parts_in
 from granite.config.simulation import Simulation
 
 GRIPS = "grips"
@@ -200,10 +199,16 @@ class Testbed(Table):
         return any(isinstance(part, OpaquePart | OpaqueBehaviour) for part in parts_in(self))
 
     @cached_property
-    def fingerprint(self) -> str:
-        """Hash of everything that its compiled functions depend on: not of titles, seeds and durations."""
+    def fingerprint(self) -> str | None:
+        """Hash of everything that its compiled functions follow from: not of titles, seeds and durations.
+
+        None where a part or a contact kind is a user's own: what its code imports can't be known.
+        """
+        kinds = [*(part.kind for part in parts_in(self)), *(contact.kind for contact in self.contacts)]
+        if not all(map(is_built_in, kinds)):
+            return None
         left_out = {"name", "title", "note", "seed", "recording", "loop"}
-        content = [self.model_dump_json(exclude=left_out), str(self.loop.period_s), json.dumps(sources(self))]
+        content = [self.model_dump_json(exclude=left_out), str(self.loop.period_s)]
         return hashlib.sha256("\0".join(content).encode()).hexdigest()
 
     # Contacts over time
@@ -317,7 +322,9 @@ class Testbed(Table):
         for name, device in self.devices.items():
             if isinstance(device, Device):
                 try:
-                    device.check(self)
+                    with own_code(device.kind):
+                        device.check(self)
+                        _check_signals(device, self)
                 except InputError as refusal:
                     raise refusal.within(f"devices.{name}") from None
             else:
@@ -327,10 +334,6 @@ class Testbed(Table):
         for name in self.safety.age_s:
             if name not in self.sensors:
                 raise InputError("no such sensor", key=f"safety.age_s.{name}", expected=one_of(name, self.sensors))
-        for i, limit in enumerate(self.safety.joints):
-            if limit.joint not in self.joints:
-                key, known = f"safety.joints.{i}.joint", one_of(limit.joint, self.joints)
-                raise InputError("no such joint", key=key, value=limit.joint, expected=known)
         return self
 
     @model_validator(mode="after")
@@ -357,6 +360,11 @@ class Testbed(Table):
             for i, motor in enumerate(motors.units):
                 if self.layout.module_of(motor.joint).name not in controlled:
                     raise _not_controlled(f"devices.{name}.units.{i}.joint", motor.joint, self.known.joints)
+        joints = self.known.joints  # the guard judges the estimate
+        for i, limit in enumerate(self.safety.joints):
+            if limit.joint not in joints:
+                key, known = f"safety.joints.{i}.joint", one_of(limit.joint, joints)
+                raise InputError("no such joint", key=key, value=limit.joint, expected=known)
         if self.torques:
             given = f"given for {', '.join(self.torques)}"
             raise InputError(given, key="behaviour.torques", expected="none beside a controller")
@@ -414,6 +422,20 @@ class Testbed(Table):
     @property
     def _objects(self) -> tuple[Module, ...]:
         return tuple(self.module(name) for name in self.controller.objects) if self.controller else ()
+
+
+def _check_signals(device: Device, bed: Testbed) -> None:
+    """Refuse a device that does not say what it is, or whose bounds are not those of its signals."""
+    if getattr(device, "role", None) not in ("sensor", "actuator"):
+        raise InputError("its role is not named", key="kind", value=device.kind, expected="'sensor' or 'actuator'")
+    signals = device.signals(bed)
+    if not all(isinstance(signal, Coordinate) for signal in signals):
+        raise InputError("its signals are not named", key="kind", value=device.kind, expected="Coordinate(name, unit)")
+    if device.role == "actuator":
+        bounds = device.bounds(bed)
+        if len(bounds) != len(signals) or not all(lower < upper for lower, upper in bounds):
+            expected = f"a lower and a greater upper bound for each of {len(signals)} signals"
+            raise InputError("its bounds do not fit", key="kind", value=device.kind, expected=expected)
 
 
 def _find_contact(contact: Contact) -> None:

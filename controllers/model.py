@@ -178,6 +178,11 @@ class ControlModel:
         own = (wrench_on_root(self._trees[module.name], force[self.layout.u[module.name]]) for module in self.floating)
         return ca.vertcat(ca.SX(0, 1), *own)
 
+    @property
+    def n_wrench(self) -> int:
+        """How many numbers the wrenches on all floating roots have."""
+        return sum(3 if module.dimension == "planar" else 6 for module in self.floating)
+
     def wrench_slice(self, module: Module) -> slice:
         """Indices of the wrench on the root of a module among these."""
         size, at = 3 if module.dimension == "planar" else 6, 0

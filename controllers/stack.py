@@ -6,12 +6,13 @@ Equal inputs give equal outputs, bit for bit.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
-from granite.config.parts import build
+from granite.config.parts import build, is_built_in
 from granite.config.records import Command, Demand, Reference, Sample, State
 from granite.config.testbed import Testbed
+from granite.controllers.checked import checked_behaviour, checked_estimator, checked_law
 from granite.controllers.distribution.actuation import Actuation
 from granite.controllers.model import ControlModel
 from granite.controllers.open_loop import HoldsOnly, NoDemand, NoEstimate, TorqueProfiles
@@ -71,9 +72,19 @@ def build_stack(bed: Testbed) -> Stack:
     if bed.controller is None:
         return Stack(NoEstimate(), HoldsOnly(bed), NoDemand(), TorqueProfiles(bed))
     model = ControlModel(bed)
-    return Stack(
-        build("estimator", bed.control.estimator, model),
-        build("behaviour", bed.behaviour, model),
-        build("law", bed.control.law, model),
+    estimator, behaviour, law = bed.control.estimator, bed.behaviour, bed.control.law
+    stack = Stack(
+        build("estimator", estimator, model),
+        build("behaviour", behaviour, model),
+        build("law", law, model),
         Actuation(model),
     )
+    n_q, n_u = len(model.layout.positions), model.n
+    if not is_built_in(estimator.kind):
+        stack = replace(stack, estimator=checked_estimator(stack.estimator, estimator.kind, n_q, n_u, len(bed.sensors)))
+    if not is_built_in(behaviour.kind):
+        direct = [len(device.signals(bed)) for device in bed.direct_actuators.values()]
+        stack = replace(stack, behaviour=checked_behaviour(stack.behaviour, behaviour.kind, n_q, n_u, direct))
+    if not is_built_in(law.kind):
+        stack = replace(stack, law=checked_law(stack.law, law.kind, n_u, model.n_wrench))
+    return stack

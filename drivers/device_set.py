@@ -9,6 +9,7 @@ from typing import NoReturn
 
 import numpy as np
 
+from granite.config.errors import InputError
 from granite.config.records import Array, Command, Frame, Sample, Status
 from granite.config.testbed import Testbed
 from granite.drivers.contract import Actuator, Sensor
@@ -31,7 +32,10 @@ class DeviceSet:
         self._sensors = {name: sensors[name] for name in bed.sensors}
         self._actuators = {name: actuators[name] for name in bed.actuators}
         self._sizes = {name: len(device.signals(bed)) for name, device in (bed.sensors | bed.actuators).items()}
-        self._applied = tuple(Frame(0.0, 0, Status.NO_FRAME, np.zeros(self._sizes[name])) for name in self._actuators)
+        self._applied = tuple(
+            Frame(0.0, 0, Status.NO_FRAME, np.array(device.initial(bed), dtype=np.float64))
+            for device in bed.actuators.values()
+        )
 
         self._reads = [(sensor.read, (self._sizes[name],)) for name, sensor in self._sensors.items()]
         self._writes = [(actuator.write, (self._sizes[name],)) for name, actuator in self._actuators.items()]
@@ -40,8 +44,13 @@ class DeviceSet:
         """Open every device; if one fails, close those already open."""
         held: list[Sensor | Actuator] = []
         try:
-            for device in self._all():
-                device.open()
+            devices: dict[str, Sensor | Actuator] = {**self._sensors, **self._actuators}
+            for name, device in devices.items():
+                try:
+                    device.open()
+                except (Exception, SystemExit) as error:
+                    why = f"it can't be opened: {type(error).__name__}: {error}"
+                    raise InputError(why, key=f"devices.{name}", expected="the device, ready") from error
                 held.append(device)
         except BaseException:
             with contextlib.suppress(Exception):  # the error of the one that failed to open is raised
@@ -63,6 +72,7 @@ class DeviceSet:
         """Send the command; returns the applied frames, which are in the next sample too."""
         frames: list[Frame] = []
         for (write, shape), setpoint in zip(self._writes, command.setpoints, strict=True):
+            setpoint.setflags(write=False)  # a driver that changes it would change the command that the log has
             frame = write(t, setpoint)
             values = frame.values
             if values.dtype is not _FLOAT64 or values.shape != shape:

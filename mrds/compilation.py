@@ -72,7 +72,7 @@ def compile_functions(name: str, functions: Iterable[ca.Function]) -> dict[str, 
     return {f.name(): Kernel(ca.external(f.name(), str(library))) for f in functions}
 
 
-def compile_once(name: str, key: str, write: Callable[[], Iterable[ca.Function]]) -> dict[str, Kernel]:
+def compile_once(name: str, key: str | None, write: Callable[[], Iterable[ca.Function]]) -> dict[str, Kernel]:
     """The same, but the functions are written in symbols only where the cache does not have them.
 
     Writing a model in symbols takes longer than loading its code. An entry in the cache leads from the key, the code of
@@ -83,12 +83,12 @@ def compile_once(name: str, key: str, write: Callable[[], Iterable[ca.Function]]
     name
         Label of the generated file.
     key
-        Everything that the functions follow from, beside the code of Granite itself.
+        Everything that the functions follow from, beside the code of Granite itself; None where that is not known.
     write
         Writes the functions.
     """
     compiler = find_compiler()
-    if compiler is None:
+    if compiler is None or key is None:
         return compile_functions(name, write())
     digest = _digest((key, _own_code()), compiler)
     entry = cache_directory() / f"{name}-{digest[:24]}.json"

@@ -60,6 +60,7 @@ class Environment:
         self._loop: Loop = self.run.loop(VirtualClock(), self._last)
         self._k = 0
         self.done = False
+        self.run.devices.open()
         return self.step()
 
     def step(self, command: Mapping[str, ArrayLike] | None = None) -> Tick:
@@ -92,6 +93,7 @@ class Environment:
         self.done = verdict.stop or self._k >= self.run.ticks
         if self.done:
             self.run.devices.stop(self._k * period)
+            self.run.devices.close()
         return self.run.channels.read(np.frombuffer(self._last.row))
 
     def push(self, body: str, force_n: Sequence[float] = (0.0, 0.0), moment_n_m: float = 0.0) -> None:

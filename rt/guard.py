@@ -19,7 +19,7 @@ from granite.rt.reasons import Reason
 
 _NAN = math.nan
 # Looking up a member of an enumeration takes longer than the check.
-_PASSED, _BROKEN, _NO_FRAME = Reason.PASSED, int(Status.BROKEN), int(Status.NO_FRAME)
+_PASSED, _OK, _NO_FRAME, _SILENT = Reason.PASSED, int(Status.OK), int(Status.NO_FRAME), int(Status.SILENT)
 
 
 class Guard:
@@ -36,6 +36,8 @@ class Guard:
         self._holds = [device.holds_at_rest for device in bed.actuators.values()]
         self._zero = [np.zeros(len(device.signals(bed))) for device in bed.actuators.values()]
         self._no_thrust = np.zeros(len(bed.thrusters))
+        for constant in (*self._zero, self._no_thrust):
+            constant.setflags(write=False)
 
     def rest(self, t: float, applied: Iterable[Frame]) -> Command:
         """Motors at zero, valves closed, grips as they are: a held object is not dropped."""
@@ -48,13 +50,13 @@ class Guard:
         if not state.ready:
             return self._waiting(t, sample, 0)
         for i, frame in enumerate(sample.frames, start=1):
-            if frame.status == _BROKEN:
+            if not _OK <= frame.status <= _SILENT:  # a silent one is judged by the age of its frame
                 return self._refused(t, sample, Reason.SENSOR_FAULT, i, frame.status, _NAN)
             if not frame.number and self._has_controller:
                 return self._waiting(t, sample, i)
             arguments.append(frame.values)
         for i, frame in enumerate(applied, start=len(arguments) + 1):
-            if frame.status > _NO_FRAME:  # its status until the first set point was written
+            if frame.status != _OK and (frame.status != _NO_FRAME or frame.number):  # none until the first set point
                 return self._refused(t, sample, Reason.ACTUATOR_FAULT, i, frame.status, _NAN)
         arguments += (state.ages, state.q, state.u, reference.q, *command.setpoints)
         number = self._limits.first_broken(arguments).item()

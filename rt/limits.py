@@ -45,7 +45,7 @@ def sentence(known: Sequence[Coordinate], verdict: Verdict) -> str:
     if verdict.reason in (Reason.WAITING_FOR_SENSORS, Reason.SENSORS_NEVER_REPORTED):
         return f"{text}: {name}"
     if verdict.reason in (Reason.SENSOR_FAULT, Reason.ACTUATOR_FAULT):
-        return f"{text}: {name}, status {Status(int(verdict.value)).name}"
+        return f"{text}: {name}, status {_status(int(verdict.value))}"
     unit = "" if unit == "1" else f" {unit}"
     limit = f", limit {verdict.limit:.6g}{unit}" if math.isfinite(verdict.limit) else ""
     return f"{text}: {name} was {verdict.value:.6g}{unit}{limit}"
@@ -101,6 +101,8 @@ def _measured(bed: Testbed, measured: Mapping[str, ca.SX], ages: ca.SX) -> Itera
         own = [Coordinate(f"{name} {c.name}", c.unit) for c in device.signals(bed)]
         yield from _finite(Reason.SAMPLE_NOT_FINITE, own, measured[name])
         yield Limit(ages[i] <= bed.age_limit(name), Reason.SENSOR_STALE, name, ages[i], bed.age_limit(name))
+        ahead = bed.loop.period_s
+        yield Limit(ages[i] >= -ahead, Reason.SENSOR_AHEAD, name, ages[i], -ahead)
 
 
 def _moving(bed: Testbed, q: ca.SX, u: ca.SX, q_ref: ca.SX) -> Iterator[Limit]:
@@ -177,3 +179,7 @@ def _within(value: ca.SX, lower: float, upper: float, reason: Reason, subject: s
 
 def _indices(part: slice) -> range:
     return range(part.start, part.stop)
+
+
+def _status(code: int) -> str:
+    return Status(code).name if code in list(Status) else f"{code}, which is none of a device"

@@ -20,6 +20,7 @@ class Reason(IntEnum):
     SENSOR_STALE = 20
     SENSOR_FAULT = 21
     ACTUATOR_FAULT = 22
+    SENSOR_AHEAD = 23
     TABLE_EDGE = 30
     BASE_TOO_FAST = 31
     JOINT_LIMIT = 32
@@ -54,6 +55,7 @@ _TEXT = {
     Reason.SENSOR_STALE: "the newest frame of a sensor was older than safety.age_s allows",
     Reason.SENSOR_FAULT: "a sensor reported that it is broken",
     Reason.ACTUATOR_FAULT: "an actuator was silent, refused its set point, or reported that it is broken",
+    Reason.SENSOR_AHEAD: "a frame of a sensor has a time in the future",
     Reason.TABLE_EDGE: "a base left the area of safety.table_m",
     Reason.BASE_TOO_FAST: "a base was faster than safety.base_speed_m_s or safety.base_rate_rad_s",
     Reason.JOINT_LIMIT: "a joint was outside its limits in safety.joints",

@@ -10,9 +10,11 @@ import json
 import math
 import time
 import traceback
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
+from granite.config.errors import InputError
 from granite.config.parts import sources
 from granite.config.testbed import Testbed
 from granite.controllers.stack import Stack, build_stack
@@ -61,6 +63,7 @@ class Run:
         self.stack: Stack = build_stack(bed)
         self.guard = Guard(bed)
         self.ticks = round(bed.loop.duration_s / bed.loop.period_s)
+        self._is_used = False
 
     def loop(self, clock: Clock, sink: RowSink) -> Loop:
         """The loop; its devices must be open.
@@ -80,9 +83,18 @@ class Run:
 
         A fault inside the loop is returned as `Outcome.fault`; a device that can't be opened raises.
         """
+        with self._open_devices():
+            return self.loop(clock, sink).run(self.ticks)
+
+    @contextmanager
+    def _open_devices(self) -> Iterator[None]:
+        """Once: controllers and plant are in their initial state only at the first run."""
+        if self._is_used:
+            raise InputError("it has been run", key="run", expected="a new Run, which begins at the start")
+        self._is_used = True
         self.devices.open()
         try:
-            return self.loop(clock, sink).run(self.ticks)
+            yield
         finally:
             self.devices.close()
 
@@ -120,6 +132,10 @@ class Run:
         InputError
             Where the log can't be written.
         """
+        with self._open_devices():
+            return self._record(Path(log), realtime, overwrite, progress, changes)
+
+    def _record(self, log: Path, realtime: bool, overwrite: bool, progress: bool, changes: Sequence[str]) -> RunSummary:
         bed = self.bed
         recorder = Recorder.start(
             bed,
@@ -137,7 +153,7 @@ class Run:
             with real_time(bed.loop, enabled=realtime) as granted:
                 clock = RealClock(bed.loop.spin_s) if realtime else VirtualClock()
                 began = time.perf_counter()
-                outcome = self.execute(clock, recorder)
+                outcome = self.loop(clock, recorder).run(self.ticks)
                 took = time.perf_counter() - began
             ending = {
                 "bed": bed.name,
@@ -153,8 +169,8 @@ class Run:
             }
         finally:
             recorded = recorder.close(ending)
-        if outcome.fault is not None and not isinstance(outcome.fault, Exception):
-            raise outcome.fault  # such as SystemExit; the log is closed and the actuators are stopped
+        if isinstance(outcome.fault, KeyboardInterrupt):
+            raise outcome.fault  # the log is closed and the actuators are stopped
         return {**recorded.summary, "rows_lost": recorded.lost, "log_failure": recorded.failure}
 
     def _redundant(self) -> list[RedundantContacts]:

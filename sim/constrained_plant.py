@@ -118,6 +118,9 @@ class ConstrainedPlant:
         #: indices of the closed contacts among all
         self._closed = [i for i, contact in enumerate(bed.contacts) if contact.name in self.label.closed]
 
+        label = self.label.closed, sorted(self.label.slipping)
+        key = bed.fingerprint and f"{bed.fingerprint} {label} {tick}"
+
         def write() -> list[ca.Function]:
             one = step_function(bed, motion)  # called in the functions of several steps: its code is compiled once
             functions = [stride_function(one, motion, steps) for steps in sorted({1, tick})]
@@ -125,7 +128,7 @@ class ConstrainedPlant:
                 functions += [force_function(bed, motion), lab_function(bed, motion), contacts.assembly.loads]
             return functions
 
-        kernels = compile_once("plant", f"{bed.fingerprint} {self.label} {tick}", write)
+        kernels = compile_once("plant", key, write)
         self.step, self.tick = (StepKernel(kernels[f"plant_{steps}"], steps) for steps in (1, tick))
         self._kernels = kernels
         self._svd = SvdMotion(bed, contacts, kernels) if contacts is not None else None

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from granite.config.base import spatial
+from granite.config.base import refuse_out_of_plane, spatial
 from granite.config.errors import InputError, one_of
 from granite.config.events import (
     ACTUATOR_FAULTS,
@@ -37,6 +37,9 @@ class TimedEvents:
         self._bed, self._plant = bed, plant
         events = bed.simulation.events
         self._pushes = [event for event in events if isinstance(event, PushEvent)]
+        for i, event in enumerate(events if bed.planar else ()):
+            for key in ("force_n", "position_m"):
+                refuse_out_of_plane(f"simulation.events.{i}.{key}", getattr(event, key, (0.0, 0.0)))
         self._bodies = pushed_bodies(bed)
         self._by_hand = np.zeros(len(plant.pushes))
         self._payloads: list[tuple[float, Any]] = []

@@ -11,6 +11,7 @@ import numpy as np
 from granite.config.devices.device import Device
 from granite.config.errors import InputError
 from granite.config.loader import plant_of
+from granite.config.parts import own_code
 from granite.config.records import NOTHING, Array, Truth
 from granite.config.testbed import Testbed
 from granite.mrds.contacts.possible import Redundancy, redundancy
@@ -47,7 +48,8 @@ class Lab:
         seeds = np.random.SeedSequence(self._bed.seed, spawn_key=(list(self._bed.devices).index(name),))
         rng = np.random.default_rng(seeds)
         if hasattr(table, "simulate"):
-            device = table.simulate(self.plant, rng)
+            with own_code(table.kind):
+                device = table.simulate(self.plant, rng)
         elif table.kind in KINDS:
             module, _, simulated = KINDS[table.kind].partition(":")
             device = getattr(import_module(f"granite.sim.{module}"), simulated)(table, self.plant, rng)

@@ -39,6 +39,10 @@ class Device(PartTable):
         """Actuators: least and greatest set point of each signal."""
         raise NotImplementedError
 
+    def initial(self, bed: Testbed) -> tuple[float, ...]:
+        """Actuators: what they apply before the first set point."""
+        return (0.0,) * len(self.signals(bed))
+
     def check(self, bed: Testbed) -> None:
         """Raise an `InputError`, its key inside this table, where the device does not fit the testbed."""
 

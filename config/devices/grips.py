@@ -22,6 +22,10 @@ class Grips(Device):
         """The state of each."""
         return tuple(Coordinate(f"{name}_grip", "1") for name in bed.grips)
 
+    def initial(self, bed: Testbed) -> tuple[float, ...]:
+        """Those of the first hold are closed."""
+        return tuple(float(name in bed.holds[0].closed) for name in bed.grips)
+
     def bounds(self, bed: Testbed) -> tuple[tuple[float, float], ...]:
         """Open or closed."""
         return ((0.0, 1.0),) * len(bed.grips)

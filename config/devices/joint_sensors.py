@@ -68,6 +68,10 @@ class JointSensors(Device):
 
     def check(self, bed: Testbed) -> None:
         """Its joints exist."""
+        period, exact = bed.loop.period_s, 1 / (self.ticks(bed.loop.period_s) * bed.loop.period_s)
+        if self.rate_hz is not None and abs(self.rate_hz - exact) > 1e-2 * exact:
+            whole = f"a whole number of ticks of {period} s between frames, for instance {exact:.6g}"
+            raise InputError(key="rate_hz", value=self.rate_hz, expected=whole)
         for i, joint in enumerate(self.joints):
             if joint not in bed.joints:
                 known = one_of(joint, bed.joints)

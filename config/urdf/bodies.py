@@ -89,7 +89,7 @@ def check_mass(body: UrdfBody, base: str) -> list[str]:
             body.mass = NOMINAL
         return [f"link '{body.link}': the inertia of the fixed base is not used ({fault})"] if fault else []
     if body.joint is None and mass == 0:
-        expected = "an <inertial> with one, for a floating base moves it"
+        expected = "an <inertial> with one, because a floating base moves it"
         raise InputError("no mass", key=f"link '{body.link}'", expected=expected)
     if fault := _fault(body.mass):
         raise fault.within(f"link '{body.link}' with all that is fixed to it")

@@ -47,7 +47,7 @@ def only(where: str, element: Element, tag: str) -> Element | None:
     """The element of that tag in another, if there is one."""
     found = element.findall(tag)
     if len(found) > 1:
-        times, expected = f"<{tag}> is there {len(found)} times", f"it once in <{element.tag}>"
+        times, expected = f"<{tag}> occurs {len(found)} times", f"it once in <{element.tag}>"
         raise InputError(times, key=where, expected=expected)
     return found[0] if found else None
 

@@ -51,7 +51,7 @@ def _refuse_out_of_plane(joint: UrdfJoint, axis: Array) -> None:
         raise InputError(found, key=key, expected="[0, 0, 1] for a joint that turns in a planar module")
     elif along_z < 0:
         # Turned round here, its coordinate and limits would change sign, and nobody would see it.
-        raise InputError(found, key=key, expected="[0, 0, 1] in a planar module: turn it round in the file")
+        raise InputError(found, key=key, expected="[0, 0, 1] in a planar module: reverse it in the file")
 
 
 def _heading(R: Array) -> float:

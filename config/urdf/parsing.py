@@ -65,7 +65,7 @@ def _names(kind: str, elements: Iterable[Element]) -> dict[str, str]:
         if not name.strip():
             raise InputError.missing(f"<{kind}> number {i + 1}: name", "one")
         if name in ours:
-            raise InputError(f"{kind} '{name}' is there twice", expected="it once")
+            raise InputError(f"{kind} '{name}' occurs twice", expected="it once")
         made = re.sub(r"[^a-z0-9_]", "_", name.lower())
         made = made if made[0].isalpha() else f"{kind}_{made}"
         for other, taken in ours.items():

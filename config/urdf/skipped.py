@@ -32,7 +32,7 @@ def skipped(robot: Element) -> Counter[str]:
                 raise InputError(xacro, key=where, expected="a file that xacro has expanded")
             # A fixed joint has no motion that something could change.
             if tag in _ACTS and element.get("type") != "fixed":
-                expected = "none, for it changes how the robot moves"
+                expected = "none, because it changes the motion"
                 raise InputError(f"<{tag}> is not supported", key=where, expected=expected)
             if child.tag not in _READ[element.tag]:
                 found[tag] += 1

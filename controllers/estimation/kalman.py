@@ -63,12 +63,14 @@ class KalmanEstimator:
             for name, device in bed.devices_of(Thrusters).items()
         ]
 
+        key = bed.fingerprint and f"{bed.fingerprint} {options.model_dump_json()}"
+
         def write() -> list[ca.Function]:
             noise = options.joint_rad_s2_per_rthz
             filters = {name: (s, joint_filter(s, noise, self._period)) for name, s in joints.items()}
             return [prediction(model, filters, poses)]
 
-        self._run = compile_once("estimator", bed.fingerprint, write)["prediction"].run
+        self._run = compile_once("estimator", key, write)["prediction"].run
         self._numbers = Struct(f"{len(joints) + len(poses)}d").pack
         self._ages = Struct(f"{self._n_sensors}d").pack
         # New arrays in every tick, so that the state may hold views of them.

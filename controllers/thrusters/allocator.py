@@ -12,8 +12,9 @@ import numpy as np
 from granite.config.controller import Allocation
 from granite.config.devices.thrusters import Thrusters
 from granite.config.errors import InputError
-from granite.config.parts import build, sources
+from granite.config.parts import build, is_built_in
 from granite.config.records import Array
+from granite.controllers.checked import CheckedPart
 from granite.controllers.thrusters.contract import Modulation, Sharing, ThrusterSet
 from granite.controllers.thrusters.geometry import Dimension, available_thrust, thruster_matrix, wrench_weight
 from granite.mrds.compilation import compile_once
@@ -40,7 +41,7 @@ class Allocator:
 class CompiledAllocator:
     """The same in one compiled call, for sharing and modulation that have a form in symbols."""
 
-    def __init__(self, sharing: Any, modulation: Any, key: str, n_wrench: int) -> None:
+    def __init__(self, sharing: Any, modulation: Any, key: str | None, n_wrench: int) -> None:
         self._memory: Array = modulation.memory
         self._n, self.throttles = len(self._memory), getattr(modulation, "throttles", False)
 
@@ -74,9 +75,15 @@ def build_allocator(
     sharing: Sharing = build("sharing", allocation.sharing, thrusters)
     modulation: Modulation = build("modulation", allocation.modulation, thrusters)
     _refuse_misfits(allocation, sharing, modulation, device)
+    size = {"": len(device.units)}
+    if not is_built_in(allocation.sharing.kind):
+        sharing = CheckedPart(sharing, "share", allocation.sharing.kind, None, size)  # type: ignore[assignment]
+    if not is_built_in(allocation.modulation.kind):
+        modulation = CheckedPart(modulation, "modulate", allocation.modulation.kind, None, size)  # type: ignore[assignment]
     if _has_expression(sharing, thrusters) and hasattr(modulation, "expression"):
         tables = device.model_dump_json(), allocation.model_dump_json()
-        key = repr((*tables, sources(allocation), dimension, period_s))
+        known = all(is_built_in(part.kind) for part in (device, allocation.sharing, allocation.modulation))
+        key = repr((*tables, dimension, period_s)) if known else None
         return CompiledAllocator(sharing, modulation, key, len(thrusters.weight))
     return Allocator(sharing, modulation, len(device.units))
 

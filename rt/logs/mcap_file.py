@@ -134,4 +134,6 @@ def _cdr(values: Array) -> list[bytes]:
     doubles = values.astype("<f8")
     n = doubles.shape[1] * 8
     data = doubles.tobytes()
+    if n == 0:  # a testbed without actuators has nothing in /applied
+        return [CDR_HEADER] * len(doubles)
     return [CDR_HEADER + data[at : at + n] for at in range(0, len(data), n)]

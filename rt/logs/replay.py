@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from granite.config.errors import InputError
 from granite.config.loader import from_json, to_json
 from granite.config.parts import fingerprint
 from granite.config.records import Array, Command, Frame, Sample, Tick
@@ -68,6 +69,9 @@ def replay(log: Log, progress: Callable[[int], None] | None = None) -> Replay:
     rows, gap = _without_gap(log)
     devices, comparison, changed = _LoggedDevices(), _Comparison(log.channels), changed_sources(log)
     bed = from_json(to_json(log.bed), f"log of {log.bed.name}")  # now with the code of all its parts
+    if Channels.of(bed).layout() != log.channels.layout():
+        files = ", ".join(changed) or "Granite itself"
+        raise InputError(f"its devices have other signals than in the run, because of {files}", expected="the same")
     loop = Loop(bed, log.channels, devices, build_stack(bed), Guard(bed), VirtualClock(), comparison)
     for i, row in enumerate(rows):
         devices.now = comparison.now = tick = log.channels.read(row)

@@ -67,8 +67,9 @@ class Picky(Bare):
 
 
 @pytest.fixture
-def lab(tmp_path: Path) -> Path:
-    """A folder with a testbed and the law of a user beside it."""
+def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a testbed and the law of a user beside it; what is typed names files from there."""
+    monkeypatch.chdir(tmp_path)
     preset = load("free-flyer")
     text = (Path(parts.__file__).parent / "testbeds" / "free-flyer.toml").read_text()
     assert preset.name in text

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from granite.config.errors import InputError
 from granite.config.loader import load
 from granite.config.records import Command, Frame, Status
 from granite.drivers.device_set import DeviceSet
@@ -66,7 +67,7 @@ def test_every_device_is_opened_and_closed():
 @pytest.mark.parametrize("broken", SIZES)
 def test_if_one_device_can_not_be_opened_those_already_held_are_let_go(broken: str):
     told: list[str] = []
-    with pytest.raises(OSError, match=f"{broken} is gone"):
+    with pytest.raises(InputError, match=f"devices.{broken}: it can't be opened: OSError: {broken} is gone"):
         devices(told, {broken: ("open",)}).open()
     opened = [line.split()[1] for line in told if line.startswith("open ") and line != f"open {broken}"]
     closed = [line.split()[1] for line in told if line.startswith("close ")]
@@ -80,7 +81,7 @@ def test_a_device_that_can_not_be_let_go_does_not_keep_the_others_held(other: st
     fails = {"joint_sensors": ("close",), "thrusters": ("open",) if other == "open" else ()}
     whole = devices(told, fails)
     if other == "open":
-        with pytest.raises(OSError, match="thrusters is gone"):  # why it was not opened, not what followed
+        with pytest.raises(InputError, match="thrusters is gone"):  # why it was not opened, not what followed
             whole.open()
         assert {"close joint_sensors", "close vision", "close motors"} <= set(told)
     else:

@@ -76,6 +76,7 @@ REFUSALS = [
     ({"motors_0": NAN}, Reason.COMMAND_NOT_FINITE, "motors shoulder_torque was nan N m"),
     ({"thrusters_7": NAN}, Reason.COMMAND_NOT_FINITE, "thrusters r8_opening was nan"),
     ({"grips_0": NAN}, Reason.COMMAND_NOT_FINITE, "grips grip_grip was nan"),
+    ({"joint_sensors_age": -1e6}, Reason.SENSOR_AHEAD, "joint_sensors was -1e+06 s, limit -0.005 s"),
     ({"joint_sensors_age": 0.06}, Reason.SENSOR_STALE, "joint_sensors was 0.06 s, limit 0.05 s"),
     ({"joint_sensors_age": NAN}, Reason.SENSOR_STALE, "joint_sensors was nan s, limit 0.05 s"),
     ({"vision_age": 0.51}, Reason.SENSOR_STALE, "vision was 0.51 s, limit 0.5 s"),
@@ -147,13 +148,31 @@ def test_before_the_sensors_report_the_actuators_rest_and_the_run_goes_on(missin
     assert grips.tolist() == [1.0]
 
 
-@pytest.mark.parametrize("status", [Status.SILENT, Status.REFUSED, Status.NO_FRAME], ids=lambda s: s.name)
+@pytest.mark.parametrize("status", [Status.SILENT, Status.NO_FRAME], ids=lambda s: s.name)
 def test_a_sensor_that_is_silent_for_a_moment_ends_no_run_before_its_frame_is_stale(status):
     assert Guard(BED).check(*situation(vision_status=status)).reason is Reason.PASSED
 
 
 def test_an_actuator_that_got_no_set_point_yet_has_no_fault():
-    assert Guard(BED).check(*situation(motors_status=Status.NO_FRAME)).reason is Reason.PASSED
+    case = situation(motors_status=Status.NO_FRAME)
+    before = tuple(frame._replace(number=0) for frame in case[0].applied)
+    assert Guard(BED).check(case[0]._replace(applied=before), *case[1:]).reason is Reason.PASSED
+    assert Guard(BED).check(*case).reason is Reason.ACTUATOR_FAULT  # it had one, and says that it has none
+
+
+@pytest.mark.parametrize("status", [-1, 5, 99, Status.REFUSED])
+def test_a_status_that_no_healthy_device_has_ends_the_run_with_its_name(status):
+    sensor, actuator = (Guard(BED).check(*situation(**{f"{name}_status": status})) for name in ("vision", "motors"))
+    assert (sensor.reason, actuator.reason) == (Reason.SENSOR_FAULT, Reason.ACTUATOR_FAULT)
+    assert "vision" in sentence(subjects(BED), sensor)
+    assert "motors" in sentence(subjects(BED), actuator)
+
+
+def test_the_rest_that_goes_out_can_not_be_changed_by_a_driver():
+    guard = Guard(BED)
+    verdict = guard.check(*situation(joint_sensors_age=1.0))
+    with pytest.raises(ValueError, match="read-only"):
+        verdict.command.setpoints[0][:] = 1.0
 
 
 def test_a_torque_beyond_the_motor_is_clamped_and_named_and_the_valves_stay():

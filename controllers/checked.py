@@ -1,0 +1,85 @@
+"""A user's own part in the tick: it can't change what it is given, and what it gives has the right type and size.
+
+Compiled functions take the bytes of arrays, so that an array of another type would be read as other numbers.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from granite.config.records import Array, Demand, Reference, State
+
+
+class CheckedPart:
+    """Calls the verb of a part and checks the record that it returns.
+
+    Parameters
+    ----------
+    part, verb, kind
+        The part, its method, and what the testbed calls it.
+    record
+        The record that it must return; None: an array.
+    sizes
+        Numbers in each array of the record, or in the array.
+    """
+
+    def __init__(self, part: Any, verb: str, kind: str, record: type | None, sizes: dict[str, int]) -> None:
+        self._part, self._call, self._kind, self._record, self._sizes = part, getattr(part, verb), kind, record, sizes
+        setattr(self, verb, self._checked)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._part, name)
+
+    def _checked(self, *arguments: Any) -> Any:
+        for argument in arguments:
+            for value in argument if isinstance(argument, tuple) else (argument,):
+                if isinstance(value, np.ndarray):
+                    value.setflags(write=False)
+        found = self._call(*arguments)
+        if self._record is None:
+            return self._array("the result", found, self._sizes[""])
+        if not isinstance(found, self._record):
+            raise TypeError(f"'{self._kind}' returned {type(found).__name__}, expected {self._record.__name__}")
+        checked: Any = found
+        return checked._replace(**{n: self._array(n, getattr(found, n), size) for n, size in self._sizes.items()})
+
+    def _array(self, name: str, values: Any, size: int) -> Array:
+        array = np.array(values, dtype=np.float64)
+        if array.shape != (size,):
+            raise TypeError(f"'{self._kind}' gave {name} of shape {array.shape}, expected ({size},)")
+        return array
+
+
+def checked_estimator(part: Any, kind: str, n_q: int, n_u: int, n_sensors: int) -> Any:
+    """An estimator whose states are checked."""
+    return CheckedPart(part, "estimate", kind, State, {"q": n_q, "u": n_u, "deviation": n_u, "ages": n_sensors})
+
+
+def checked_behaviour(part: Any, kind: str, n_q: int, n_u: int, direct: list[int]) -> Any:
+    """A behaviour whose references are checked."""
+    return _DirectSetpoints(CheckedPart(part, "decide", kind, Reference, {"q": n_q, "u": n_u, "a": n_u}), kind, direct)
+
+
+def checked_law(part: Any, kind: str, n_u: int, n_wrench: int) -> Any:
+    """A law whose demands are checked."""
+    return CheckedPart(part, "control", kind, Demand, {"acceleration": n_u, "force": n_u, "wrench": n_wrench})
+
+
+class _DirectSetpoints:
+    """A behaviour whose set points are checked as well."""
+
+    def __init__(self, behaviour: CheckedPart, kind: str, sizes: list[int]) -> None:
+        self._behaviour, self._kind, self._sizes = behaviour, kind, sizes
+
+    def decide(self, state: State) -> Reference:
+        """The reference of the behaviour."""
+        reference: Reference = self._behaviour.decide(state)
+        if not reference.direct:
+            return reference
+        direct = tuple(np.array(values, dtype=np.float64) for values in reference.direct)
+        if [values.shape for values in direct] != [(size,) for size in self._sizes]:
+            given = [values.shape for values in direct]
+            raise TypeError(f"'{self._kind}' gave set points of shapes {given}, expected sizes {self._sizes}")
+        return reference._replace(direct=direct)
