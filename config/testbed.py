@@ -353,6 +353,10 @@ class Testbed(Table):
                 "no module has an actuator", key="controller", expected="motors or thrusters, or controller.modules"
             )
         controlled = [module.name for module in self.controlled]
+        for i, name in enumerate(self.controller.objects):
+            if name in controlled:
+                key = f"controller.objects.{i}"
+                raise InputError("it is controlled", key=key, value=name, expected="a module without actuators")
         for name, device in self.devices_of(Thrusters).items():
             if device.pushed(self).name not in controlled:
                 raise _not_controlled(f"devices.{name}.module", device.pushed(self).name, controlled)

@@ -196,7 +196,7 @@ class Run:
         if outcome.reason is Reason.PLANT_LOST:
             words["text"] += f": {outcome.fault}"
         elif outcome.fault is not None:
-            words["fault"] = f"{type(outcome.fault).__name__}: {outcome.fault}"
+            words["fault"] = f"{type(outcome.fault).__name__}: {outcome.fault}{_raised_at(outcome.fault)}"
             words["traceback"] = "".join(traceback.format_exception(outcome.fault))
         return words
 
@@ -241,3 +241,9 @@ def describe(bed: Testbed, realtime: bool, changes: Sequence[str] = ()) -> dict[
         "changes": json.dumps(list(changes)),
         "sources": json.dumps(sources(bed)),
     }
+
+
+def _raised_at(fault: BaseException) -> str:
+    """File and line that raised; the log has the whole traceback."""
+    frames = traceback.extract_tb(fault.__traceback__)
+    return f" (at {Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""

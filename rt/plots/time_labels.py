@@ -45,7 +45,7 @@ def write_times(axes: Axes, sight: Sight, inch: float) -> None:
         if np.linalg.norm(place - anchors[i]) > 1.8 * view.clearance:
             to_anchor = anchors[i] - place
             # The line ends at the box of the text, not in it.
-            edge = place + to_anchor * np.min(half / np.maximum(np.abs(to_anchor), np.finfo(float).tiny))
+            edge = place + to_anchor * np.min(half / np.maximum(np.abs(to_anchor), 1e-9))
             axes.plot(*np.transpose((anchors[i], edge)), color=SOFT, lw=0.8, zorder=21.5)
         corners = np.array([place - half, place + half])
         axes.update_datalim(corners)
