@@ -34,7 +34,7 @@ class Side(Table):
             raise InputError.missing("point", f"a point of module '{self.module}'")
         for key, given in (("position_m", self.position_m), ("rotation_rad", self.rotation_rad)):
             if not self.grounded and any(given):
-                expected = f"none, for point '{self.point}' says where it is"
+                expected = f"none, because point '{self.point}' has its own"
                 raise InputError(key=key, value=list(given), expected=expected)
         return self
 

@@ -138,7 +138,7 @@ def test_what_is_held_twice_is_told_with_its_condition(tmp_path: Path) -> None:
     assert simulate(two_bars(0.8), tmp_path / "b.mcap")["redundant"] == []
 
 
-def test_a_point_says_where_it_is_and_a_place_beside_it_is_refused() -> None:
+def test_a_position_beside_a_named_point_is_refused() -> None:
     content = two_bars(0.8).model_dump()
     content["contacts"][0]["second"]["position_m"] = [1.0, 0.0]
     with pytest.raises(ValueError, match="expected none, because point 'tip' has its own"):
