@@ -88,11 +88,6 @@ def one_of(word: str, known: Iterable[str]) -> str:
     return f"{'one of ' if len(choices) > 1 else ''}{', '.join(choices)}{hint}"
 
 
-def expected_one_of(word: str, known: Iterable[str]) -> str:
-    """`expected one of ...`, with the one that was probably meant."""
-    return f"expected {one_of(word, known)}"
-
-
 def shown(value: object) -> str:
     """A value as a user types it, shortened where it is long."""
     if value is None:

@@ -22,21 +22,24 @@ class TimedEvent(Table):
     at_s: NotNegative
 
 
-class PushEvent(TimedEvent):
-    """A force on a body of a module at its mass centre, in world axes, and a moment about z."""
+class BodyEvent(TimedEvent):
+    """An event on a body; `module` is needed where several modules have a body of that name."""
 
     module: Name | None = None
     body: Name
+
+
+class PushEvent(BodyEvent):
+    """A force on a body of a module at its mass centre, in world axes, and a moment about z."""
+
     duration_s: Positive
     force_n: Vector = (0.0, 0.0)
     moment_n_m: float = 0.0
 
 
-class PayloadEvent(TimedEvent):
+class PayloadEvent(BodyEvent):
     """A payload is added to a body; the velocity does not change."""
 
-    module: Name | None = None
-    body: Name
     mass_kg: Positive
     position_m: Vector = (0.0, 0.0)
     #: about the payload's own mass centre and the body's z axis

@@ -36,13 +36,12 @@ class DeviceSet:
             Frame(0.0, 0, Status.NO_FRAME, np.array(device.initial(bed), dtype=np.float64))
             for device in bed.actuators.values()
         )
-
         self._reads = [(sensor.read, (self._sizes[name],)) for name, sensor in self._sensors.items()]
         self._writes = [(actuator.write, (self._sizes[name],)) for name, actuator in self._actuators.items()]
 
     def open(self) -> None:
         """Open every device; if one fails, close those already open."""
-        held: list[Sensor | Actuator] = []
+        opened: list[Sensor | Actuator] = []
         try:
             devices: dict[str, Sensor | Actuator] = {**self._sensors, **self._actuators}
             for name, device in devices.items():
@@ -51,10 +50,10 @@ class DeviceSet:
                 except (Exception, SystemExit) as error:
                     why = f"it can't be opened: {type(error).__name__}: {error}"
                     raise InputError(why, key=f"devices.{name}", expected="the device, ready") from error
-                held.append(device)
+                opened.append(device)
         except BaseException:
             with contextlib.suppress(Exception):  # the error of the one that failed to open is raised
-                _each(device.close for device in reversed(held))
+                _each(device.close for device in reversed(opened))
             raise
 
     def read(self, t: float) -> Sample:

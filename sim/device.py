@@ -1,4 +1,4 @@
-"""Base class of simulated devices, and a placeholder for a device that is not simulated."""
+"""Base class of simulated devices, and how the plant sees an actuator that is not simulated."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class SimulatedDevice:
 
 
 class AbsentDevice:
-    """Placeholder on the plant for thrusters or motors that are not simulated: no force."""
+    """Thrusters or motors that are not simulated, as the plant sees them: no force."""
 
     def __init__(self, n: int) -> None:
         #: of each motor [N m]

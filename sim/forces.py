@@ -9,7 +9,7 @@ import casadi as ca
 from granite.config.base import spatial
 from granite.config.devices.thrusters import Thrusters
 from granite.config.errors import InputError, one_of
-from granite.config.events import PayloadEvent, PushEvent
+from granite.config.events import BodyEvent, PushEvent
 from granite.config.testbed import Testbed
 from granite.mrds.symbols import vector
 from granite.mrds.tree import Tree
@@ -56,7 +56,7 @@ def pushed_bodies(bed: Testbed) -> list[tuple[str, str]]:
     return list(dict.fromkeys(found))
 
 
-def module_of_body(bed: Testbed, event: PushEvent | PayloadEvent) -> str:
+def module_of_body(bed: Testbed, event: BodyEvent) -> str:
     """The module of an event: the one it names, or the only one with such a body.
 
     Raises

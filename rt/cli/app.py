@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from granite.config.errors import CompilationError, InputError, expected_one_of
+from granite.config.errors import CompilationError, InputError, one_of
 from granite.rt.cli.endings import BAD_INPUT, DONE, EXIT_CODES, FAULT, STOPPED, end
 from granite.rt.cli.logs import plot, replay
 from granite.rt.cli.machine import doctor
@@ -45,7 +45,7 @@ class _Commands(TyperGroup):
             instead = _TO_COME[args[0]]
             raise InputError(f"'granite {args[0]}' does not exist yet, use {instead}")
         if args[0] not in known:
-            raise InputError(f"no command '{args[0]}', {expected_one_of(args[0], known)}")
+            raise InputError(f"no command '{args[0]}'", expected=one_of(args[0], known))
         return super().resolve_command(ctx, args)
 
 

@@ -143,10 +143,6 @@ class Channels:
         """Columns of an entry of a record: `rows[:, channels.place("/state", "q")]` is q over time."""
         return self._places_by_entry[topic, entry]
 
-    def has(self, topic: str, entry: str) -> bool:
-        """Whether there is such an entry."""
-        return (topic, entry) in self._places_by_entry
-
     def column(self, topic: str, key: str) -> int:
         """Column of a single value: `rows[:, channels.column("/state", "base_x_m")]` is x over time.
 

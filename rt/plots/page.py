@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-from granite.config.errors import InputError, expected_one_of
+from granite.config.errors import InputError, one_of
 from granite.rt.logs.log import Log
 from granite.rt.plots.events import mark_events
 from granite.rt.plots.layout import COLUMNS, HEAD_IN, ViewLayout, column_width, lay_out_page, lay_out_view
@@ -58,7 +58,8 @@ def _chosen(run: PlottedRun, parts: Sequence[str]) -> list[Panel]:
     by_kind = time_panels(run)
     for part in parts:
         if part not in (_VIEW, *by_kind):
-            raise InputError(f"panels: '{part}' is not in this plot, {expected_one_of(part, (_VIEW, *by_kind))}")
+            known = one_of(part, (_VIEW, *by_kind))
+            raise InputError("not in this plot", key="panels", value=part, expected=known)
     return [panel for kind, panels in by_kind.items() if not parts or kind in parts for panel in panels]
 
 

@@ -107,7 +107,7 @@ def test_ideal_thrusters_give_every_acceleration() -> None:
 
 
 def test_the_expected_thrust_is_the_mean_until_the_next_tick() -> None:
-    """A valve that is told to open does nothing for 4 ms, then rises in 3 ms: 1/24 of the first 5 ms."""
+    """A valve that is commanded to open does nothing for 4 ms, then rises in 3 ms: 1/24 of the first 5 ms."""
     controls = pair()
     q = np.zeros(controls.model.n)
     away = q.copy()

@@ -294,7 +294,7 @@ TYPED = {
     "plot of nothing": (("plot", "none.mcap"), ("'none.mcap' can't be read",)),
     "plot of a text": (("plot", "text.mcap"), ("'text.mcap' is not an MCAP file",)),
     "plot as a JPEG": (("plot", "good.mcap", "--out", "a.jpg"), ("plot 'a.jpg'", ".png or .svg or .pdf")),
-    "plot of a panel": (("plot", "good.mcap", "--panels", "valve", "--out", "a.png"), ("'valve' is not", "valves")),
+    "plot of a panel": (("plot", "good.mcap", "--panels", "valve", "--out", "a.png"), ('panels = "valve"', "valves")),
     "plot that exists": (("plot", "good.mcap", "--out", "old.png"), ("plot 'old.png' exists", "--overwrite")),
     "plot beside that exists": (("plot", "good.mcap"), ("plot 'good.png' exists", "--overwrite")),
     "plot in no directory": (("plot", "good.mcap", "--out", "no/a.png"), ("'no/a.png'", "no directory 'no'")),

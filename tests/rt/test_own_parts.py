@@ -91,7 +91,7 @@ class ScaleOnPlant:
 
 
 class Wire:
-    """A driver of motors that no plant knows: it applies what it is told."""
+    """A driver of motors that no plant knows: it applies every set point."""
 
     class Options(granite.PartTable):
         delay_ticks: int = 0
