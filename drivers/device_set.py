@@ -5,16 +5,14 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import NoReturn
 
 import numpy as np
 
 from granite.config.errors import InputError
-from granite.config.records import Array, Command, Frame, Sample, Status
+from granite.config.records import Command, Frame, Sample, Status, new
 from granite.config.testbed import Testbed
+from granite.drivers.checked import checked
 from granite.drivers.contract import Actuator, Sensor
-
-_FLOAT64 = np.dtype(np.float64)
 
 
 class DeviceSet:
@@ -29,15 +27,14 @@ class DeviceSet:
     """
 
     def __init__(self, bed: Testbed, sensors: Mapping[str, Sensor], actuators: Mapping[str, Actuator]) -> None:
-        self._sensors = {name: sensors[name] for name in bed.sensors}
-        self._actuators = {name: actuators[name] for name in bed.actuators}
-        self._sizes = {name: len(device.signals(bed)) for name, device in (bed.sensors | bed.actuators).items()}
+        self._sensors: dict[str, Sensor] = {name: checked(sensors[name], name, bed) for name in bed.sensors}
+        self._actuators: dict[str, Actuator] = {name: checked(actuators[name], name, bed) for name in bed.actuators}
         self._applied = tuple(
             Frame(0.0, 0, Status.NO_FRAME, np.array(device.initial(bed), dtype=np.float64))
             for device in bed.actuators.values()
         )
-        self._reads = [(sensor.read, (self._sizes[name],)) for name, sensor in self._sensors.items()]
-        self._writes = [(actuator.write, (self._sizes[name],)) for name, actuator in self._actuators.items()]
+        self._reads = [sensor.read for sensor in self._sensors.values()]
+        self._writes = [actuator.write for actuator in self._actuators.values()]
 
     def open(self) -> None:
         """Open every device; if one fails, close those already open."""
@@ -58,25 +55,16 @@ class DeviceSet:
 
     def read(self, t: float) -> Sample:
         """Newest frames of the sensors by time t, and those of the actuators since the last tick."""
-        frames: list[Frame] = []
-        for read, shape in self._reads:
-            frame = read(t)
-            values = frame.values
-            if values.dtype is not _FLOAT64 or values.shape != shape:
-                self._refuse(list(self._sensors)[len(frames)], values)
-            frames.append(frame)
-        return Sample(t, tuple(frames), self._applied)
+        frames = []
+        for read in self._reads:
+            frames.append(read(t))
+        return new(Sample, (t, tuple(frames), self._applied))
 
     def write(self, t: float, command: Command) -> tuple[Frame, ...]:
         """Send the command; returns the applied frames, which are in the next sample too."""
-        frames: list[Frame] = []
-        for (write, shape), setpoint in zip(self._writes, command.setpoints, strict=True):
-            setpoint.setflags(write=False)  # a driver that changes it would change the command that the log has
-            frame = write(t, setpoint)
-            values = frame.values
-            if values.dtype is not _FLOAT64 or values.shape != shape:
-                self._refuse(list(self._actuators)[len(frames)], values)
-            frames.append(frame)
+        frames = []
+        for write, setpoint in zip(self._writes, command.setpoints, strict=True):
+            frames.append(write(t, setpoint))
         self._applied = tuple(frames)
         return self._applied
 
@@ -90,11 +78,6 @@ class DeviceSet:
 
     def _all(self) -> list[Sensor | Actuator]:
         return [*self._sensors.values(), *self._actuators.values()]
-
-    def _refuse(self, name: str, values: Array) -> NoReturn:
-        """Rows are made of the bytes of these arrays: other types or sizes would shift all later values."""
-        given = f"{values.dtype} of shape {values.shape}"
-        raise TypeError(f"device '{name}' gave {given}, expected float64 of shape ({self._sizes[name]},)")
 
 
 def _each(calls: Iterable[Callable[[], None]]) -> None:

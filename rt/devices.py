@@ -38,7 +38,6 @@ def build_devices(bed: Testbed, simulate: Collection[str] | None = None) -> tupl
     for name, device in bed.devices.items():
         assert isinstance(device, Device)
         made = lab.device(name) if lab and name in names else _driver(bed, name, device)
-        _refuse_incomplete(name, device, made)
         (sensors if device.role == "sensor" else actuators)[name] = made
     return DeviceSet(bed, sensors, actuators), lab
 
@@ -48,12 +47,3 @@ def _driver(bed: Testbed, name: str, device: Device) -> Any:
     if device.driver is None:
         raise InputError.missing(f"devices.{name}.driver", "the driver of the real device, or its name in `simulate`")
     return build("driver", device.driver, name, bed)
-
-
-def _refuse_incomplete(name: str, device: Device, made: Any) -> None:
-    """Refuse a driver or simulated device that lacks a method of its contract."""
-    verbs = ("open", "read", "close") if device.role == "sensor" else ("open", "write", "stop", "close")
-    for verb in verbs:
-        if not callable(getattr(made, verb, None)):
-            kind = device.driver.kind if device.driver else device.kind
-            raise InputError(f"it has no method `{verb}`", key=f"devices.{name}", value=kind, expected=", ".join(verbs))

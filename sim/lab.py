@@ -14,6 +14,7 @@ from granite.config.loader import plant_of
 from granite.config.parts import own_code
 from granite.config.records import NOTHING, Array, Truth
 from granite.config.testbed import Testbed
+from granite.drivers.checked import checked
 from granite.mrds.contacts.possible import Redundancy, redundancy
 from granite.sim import KINDS
 from granite.sim.audit import Audit
@@ -50,6 +51,7 @@ class Lab:
         if hasattr(table, "simulate"):
             with own_code(table.kind):
                 device = table.simulate(self.plant, rng)
+            device = checked(device, name, self._bed)
         elif table.kind in KINDS:
             module, _, simulated = KINDS[table.kind].partition(":")
             device = getattr(import_module(f"granite.sim.{module}"), simulated)(table, self.plant, rng)

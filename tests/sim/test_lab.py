@@ -109,6 +109,7 @@ def test_a_device_that_gives_other_numbers_than_float64_is_refused():
 
         def __init__(self, device, kind):
             self._device, self._kind = device, kind
+            self.open, self.close, self.stop = device.open, device.close, getattr(device, "stop", None)
 
         def read(self, t):
             frame = self._device.read(t)
@@ -126,14 +127,6 @@ def test_a_device_that_gives_other_numbers_than_float64_is_refused():
     spoilt = DeviceSet(bed, {**made, "vision": Whole(made["vision"], np.float32)}, made)
     with pytest.raises(TypeError, match="'vision' gave float32"):
         spoilt.read(0.0)
-
-
-def test_a_device_that_gives_too_few_numbers_is_refused():
-    bed = load("free-flyer")
-    _, _, made = simulated(bed)
-    swapped = DeviceSet(bed, {**made, "vision": made["joint_sensors"]}, made)
-    with pytest.raises(TypeError, match=r"'vision' gave float64 of shape \(4,\), expected float64 of shape \(3,\)"):
-        swapped.read(0.0)
 
 
 def test_devices_are_the_same_whatever_the_order_and_number_in_which_they_are_made():
