@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from granite.config.records import Command, Frame, Reference, Sample, State, Status, Verdict
+from granite.config.records import Command, Frame, Reference, Sample, State, Status, Verdict, new
 from granite.config.testbed import Testbed
 from granite.rt.limits import Limits
 from granite.rt.reasons import Reason
@@ -61,7 +61,7 @@ class Guard:
         arguments += (state.ages, state.q, state.u, reference.q, *command.setpoints)
         number = self._limits.first_broken(arguments).item()
         if not number:
-            return Verdict(t, command, _PASSED, 0, _NAN, _NAN, False)
+            return new(Verdict, (t, command, _PASSED, 0, _NAN, _NAN, False))
         reason, subject, value, limit = self._limits.broken(int(number), arguments)
         if reason is Reason.SETPOINT_CLAMPED:
             return Verdict(t, self._clamped(command), reason, subject, value, limit, False)

@@ -10,23 +10,18 @@ from __future__ import annotations
 import signal
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from struct import Struct
 from time import perf_counter
 from types import FrameType
 from typing import Any, Protocol
 
-import numpy as np
-
 from granite.config.errors import PlantLostError
-from granite.config.records import STEPS, Command, Frame, Sample, Timing, Truth, Verdict
+from granite.config.records import Command, Frame, Sample, Timing, Truth, Verdict, new
 from granite.config.testbed import Testbed
 from granite.controllers.stack import Stack
 from granite.rt.clock import Clock
 from granite.rt.guard import Guard
 from granite.rt.logs.channels import Channels
 from granite.rt.reasons import Reason
-
-_LAPS = Struct(f"{len(STEPS)}d").pack
 
 
 class LoopDevices(Protocol):
@@ -120,8 +115,8 @@ class Loop:
         t6 = perf_counter()
         applied = self._devices.write(t, verdict.command)
         t7 = perf_counter()
-        laps = _LAPS(t1 - t0, t2 - t1, t3 - t2, t4 - t3, t5 - t4, t6 - t5, t7 - t6, self._record_lap)
-        timing = Timing(k, t, delay, np.frombuffer(laps), self._lost, self.outcome.overruns)
+        laps = t1 - t0, t2 - t1, t3 - t2, t4 - t3, t5 - t4, t6 - t5, t7 - t6, self._record_lap
+        timing = new(Timing, (k, t, delay, laps, self._lost, self.outcome.overruns))
         truth = self._truth(t) if self._truth else None
         row = self._channels.pack(sample, state, reference, demand, command, verdict, applied, truth, timing)
         self._lost = self._sink.record(row)

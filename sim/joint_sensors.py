@@ -8,7 +8,7 @@ import casadi as ca
 import numpy as np
 
 from granite.config.devices.joint_sensors import JointSensors
-from granite.config.records import Array, Frame, Status, no_frame
+from granite.config.records import Array, Frame, Status, new, no_frame
 from granite.mrds.compilation import compile_once
 from granite.sim.device import SimulatedDevice
 from granite.sim.equations import first_sensed, sensed_joints
@@ -43,7 +43,7 @@ class SimulatedJointSensors(SimulatedDevice):
             joints = self._plant.joints
             own = (joints,) if self._is_alone else (joints[self._angles], joints[self._rates])
             values = self._measure((*own, next(self._errors)))
-            self._frame = Frame(t, self._frame.number + 1, _OK, values)
+            self._frame = new(Frame, (t, self._frame.number + 1, _OK, values))
             self._due = t + self._interval
         return self._frame
 

@@ -7,7 +7,7 @@ from collections.abc import Collection
 import numpy as np
 
 from granite.config.devices.thrusters import Thrusters
-from granite.config.records import Array, Frame, Status
+from granite.config.records import Array, Frame, Status, new
 from granite.mrds.valve_response import remembered_changes
 from granite.mrds.valves import ValveBank
 from granite.sim.device import SimulatedDevice
@@ -36,7 +36,7 @@ class SimulatedThrusters(SimulatedDevice):
         """Switch the valves; the frame has the openings applied."""
         self._plant.advance(t)
         self._number += 1
-        return Frame(t, self._number, _OK, self._valves.command(t, setpoint))
+        return new(Frame, (t, self._number, _OK, self._valves.command(t, setpoint)))
 
     def stop(self, t: float) -> None:
         """No thrust from now on: a stop waits neither for the valves' delay nor for their shortest pulse."""

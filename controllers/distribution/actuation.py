@@ -19,7 +19,7 @@ import numpy as np
 from granite.config.devices.motors import Motors
 from granite.config.devices.thrusters import Thrusters
 from granite.config.errors import InputError
-from granite.config.records import Array, Command, Demand, Reference, State
+from granite.config.records import Array, Command, Demand, Reference, State, new
 from granite.config.testbed import Testbed
 from granite.controllers.model import ControlModel
 from granite.controllers.thrusters.bank import ThrusterBank
@@ -43,7 +43,8 @@ class Actuation:
         #: torques, openings and direct set points as they are computed, in the order of the actuators
         computed = [*bed.devices_of(Motors), *bed.devices_of(Thrusters), *bed.direct_actuators]
         order = [computed.index(name) for name in bed.actuators]
-        self._ordered: Callable[[list[Array]], tuple[Array, ...]] = itemgetter(*order) if len(order) > 1 else tuple
+        in_order = order == sorted(order)
+        self._ordered: Callable[[list[Array]], tuple[Array, ...]] = tuple if in_order else itemgetter(*order)
         rest = [np.zeros(len(bed.actuators[name].signals(bed))) for name in computed]
         n_direct = len(bed.direct_actuators)
         self._at_rest, self._direct_rest = rest[: len(rest) - n_direct], rest[len(rest) - n_direct :]
@@ -64,7 +65,7 @@ class Actuation:
         for bank in self._banks:
             computed.append(bank.opening)
         computed += direct
-        return Command(t, self._ordered(computed), found[self._n_motors :])
+        return new(Command, (t, self._ordered(computed), found[self._n_motors :]))
 
 
 def _refuse_a_wrench_twice(bed: Testbed) -> None:

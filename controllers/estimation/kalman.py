@@ -15,7 +15,7 @@ from granite.config.devices.thrusters import Thrusters
 from granite.config.devices.vision import Vision
 from granite.config.errors import InputError
 from granite.config.parts import PartTable, find
-from granite.config.records import Array, Frame, Sample, State
+from granite.config.records import Array, Frame, Sample, State, new
 from granite.controllers.estimation.joint_filter import joint_filter
 from granite.controllers.estimation.pose_filter import PoseFilter
 from granite.controllers.estimation.prediction import known_joints, n_extra, n_states, prediction
@@ -108,7 +108,7 @@ class KalmanEstimator:
                 ready = False
             ages[sensor] = t - pose.exposed
         n, x = self._n, self._x
-        return State(t, ready, x[:n], x[n : 2 * n], self._deviation, np.frombuffer(self._ages(*ages)))
+        return new(State, (t, ready, x[:n], x[n : 2 * n], self._deviation, np.frombuffer(self._ages(*ages))))
 
     def _predict(self, t: float, sample: Sample, updates: bool) -> None:
         """Predict over one period, to time t; with `updates`, also the measurement update by joint sensors."""

@@ -14,7 +14,8 @@ class ThrusterBank:
 
     def __init__(self, device: Thrusters, model: ControlModel) -> None:
         module, allocation, period = device.pushed(model.bed), model.bed.control.allocation, model.bed.loop.period_s
-        self._wrench, self._period = model.wrench_slice(module), period
+        self._part, self._period = model.wrench_slice(module), period
+        self._is_alone = len(model.floating) == 1
         self._allocator = build_allocator(device, allocation, module.dimension, period)
         self._delivery = build_delivery(device, self._allocator.throttles, period)
         #: set point of the tick
@@ -22,5 +23,6 @@ class ThrusterBank:
 
     def open(self, t: float, wrenches: Array) -> Array:
         """Command the valves for the wrench on their module; returns their mean opening until the next tick."""
-        self.opening = self._delivery.command(t, self._allocator.allocate(t, wrenches[self._wrench]))
+        wrench = wrenches if self._is_alone else wrenches[self._part]
+        self.opening = self._delivery.command(t, self._allocator.allocate(t, wrench))
         return self._delivery.mean_opening(t, t + self._period)

@@ -48,6 +48,7 @@ _WRENCH = {
     "spatial": (("fx", "N"), ("fy", "N"), ("fz", "N"), ("mx", "N m"), ("my", "N m"), ("mz", "N m")),
 }
 _1, _2, _3, _5 = (Struct(f"{n}d").pack for n in (1, 2, 3, 5))
+_timing = Struct(f"{5 + len(STEPS)}d").pack
 _ROS_FIELD = re.compile(r"[a-z](_?[a-z0-9])*")
 
 
@@ -182,17 +183,23 @@ class Channels:
         """The records of a tick as a row. Called in the tick, so fast: bytes that occur twice are packed once."""
         applied_before, bytes_before = self._applied
         commanded, done = _command(command), _frames_of(applied)
-        allowed = commanded if verdict.command is command else _command(verdict.command)
         self._applied = applied, done
-        pieces: list[Any] = [_1(sample.t), _frames_of(sample.frames)]
-        pieces.append(bytes_before if sample.applied is applied_before else _frames_of(sample.applied))
-        pieces += (_2(state.t, state.ready), state.q, state.u, state.deviation, state.ages)
-        pieces += (_1(reference.t), reference.q, reference.u, reference.a, _1(reference.done), *reference.direct)
-        pieces += (_1(demand.t), demand.acceleration, demand.force, demand.wrench, commanded, _1(verdict.t), allowed)
-        pieces.append(_5(verdict.reason, verdict.subject, verdict.value, verdict.limit, verdict.stop))
         truth = truth or self._no_truth
-        pieces += (done, _1(truth.t), *truth[1 : self._end_of_truth])
-        pieces += (_3(timing.tick, timing.scheduled, timing.delay), timing.steps, _2(timing.lost, timing.overruns))
+        pieces: tuple[Any, ...] = (
+                _1(sample.t),
+                _frames_of(sample.frames),
+                bytes_before if sample.applied is applied_before else _frames_of(sample.applied),
+                _2(state.t, state.ready), state.q, state.u, state.deviation, state.ages,
+                _1(reference.t), reference.q, reference.u, reference.a, _1(reference.done), *reference.direct,
+                _1(demand.t), demand.acceleration, demand.force, demand.wrench,
+                commanded,
+                _1(verdict.t),
+                commanded if verdict.command is command else _command(verdict.command),
+                _5(verdict.reason, verdict.subject, verdict.value, verdict.limit, verdict.stop),
+                done,
+                _1(truth.t), *truth[1 : self._end_of_truth],
+                _timing(timing.tick, timing.scheduled, timing.delay, *timing.steps, timing.lost, timing.overruns),
+        )  # fmt: skip
         row = b"".join(pieces)
         if len(row) != self._size:
             raise ValueError(f"the records of a tick have {len(row)} bytes, expected {self._size}")
