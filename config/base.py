@@ -18,7 +18,7 @@ class Table(BaseModel):
     with a key inside its own table; the loader puts the table's own key before it.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, strict=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, strict=True, defer_build=True)
 
     @model_validator(mode="before")
     @classmethod

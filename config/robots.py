@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import copy
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from granite.config import changes
 from granite.config.errors import InputError, one_of
-from granite.config.urdf import Robot, read_urdf
+
+if TYPE_CHECKING:
+    from granite.config.urdf import Robot
 
 #: temporary key of a module for the limits of its URDF while it is loaded
 _LIMITS = "limits of the urdf"
@@ -58,6 +60,8 @@ def _read_robot(module: dict[str, Any], key: str, folder: Path, source: str) -> 
     if not isinstance(motors := module.setdefault("urdf_motors", True), bool):
         raise InputError(file=source, key=f"{key}.urdf_motors", value=motors, expected="true or false")
     try:
+        from granite.config.urdf import read_urdf  # most testbeds name no URDF: its XML parser is slow to import
+
         return file, read_urdf(folder / file, dimension, base)
     except InputError as error:
         raise InputError(str(error), file=source, key=f"{key}.urdf") from error
