@@ -14,9 +14,11 @@ from granite.config.modules import Module
 from granite.config.parts import PartTable
 from granite.config.start import initial_motion
 from granite.config.testbed import Testbed
+from granite.controllers.model import ControlModel
 from granite.mrds.contacts import kind_of
 from granite.mrds.contacts.kind import known
 from granite.mrds.system import System
+from granite.rt.report.lab import lab_rows
 from granite.rt.report.table import table, vector
 
 
@@ -37,6 +39,8 @@ def bed_tables(bed: Testbed) -> Iterator[Table]:
     if devices := list(_devices(bed)):
         yield table("Devices", ("device", "kind", "what it is"), devices, sentences=1)
     yield table("Control" if bed.controller else "Behaviour", ("what", "value"), _control(bed), sentences=1)
+    if differences := list(lab_rows(bed)):
+        yield table("Simulated lab", ("what", "value"), differences, sentences=1)
 
 
 def _named(bed: Testbed, module: Module, name: str) -> str:
@@ -125,6 +129,9 @@ def _control(bed: Testbed) -> Iterator[tuple[str, str]]:
             yield "known objects", ", ".join(bed.controller.objects)
         yield "estimator", _part(bed.controller.estimator)
         yield "law", bed.controller.law.kind
+        if ignored := ControlModel(bed).ignored:
+            names = ", ".join(contact.name for contact in ignored)
+            yield "contacts not in the model", f"{names}: their forces are disturbances to the controllers"
     if bed.controller and bed.thrusters:
         yield "thruster sharing", _part(bed.controller.allocation.sharing)
         yield "valve modulation", _part(bed.controller.allocation.modulation)

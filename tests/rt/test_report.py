@@ -201,6 +201,36 @@ def test_torques_over_time_and_holds_are_shown_as_they_are():
     assert "moves freely" in printed(bed_tables(bar_between_arms()))
 
 
+def test_what_the_controllers_do_not_know_of_the_lab_is_shown():
+    bed = load(
+        "free-flyer",
+        [
+            "simulation.plant.modules.vehicle.bodies.base.mass_kg=60",
+            'simulation.events=[{kind="fault", at_s=5.0, device="thrusters", what="dead", unit="r2"}, '
+            '{kind="push", at_s=1.0, body="base", force_n=[0.5, 0.0], duration_s=2.0}]',
+        ],
+    )
+    shown = printed([table for table in bed_tables(bed) if table.title == "Simulated lab"], 200)
+    lines = [" ".join(words(line)) for line in shown.splitlines()[3:]]
+    assert lines[0].startswith("plant modules.vehicle.bodies.base.mass_kg 60, which the controllers do not know")
+    assert lines[1].startswith('from 1 s push, body "base", duration_s 2.0, force_n [0.5, 0.0]')
+    assert lines[2].startswith('from 5 s fault, device "thrusters", what "dead", unit "r2"')
+    assert "Simulated lab" not in titles(bed_tables(load("free-flyer")))
+
+
+def test_contacts_that_the_model_of_the_controllers_lacks_are_named():
+    changes = {
+        "controller": {"modules": ["left", "right"], "objects": ["object"]},
+        "behaviour": {"holds": [{"from_s": 0.0, "closed": ["left_grip", "right_grip"]}]},
+        "devices.joint_sensors": {"joints": ["left_shoulder", "left_elbow", "right_shoulder", "right_elbow"]},
+        "devices.vision": {"module": "object", "body": "body"},
+    }
+    shown = " ".join(words(printed(bed_tables(load("fixed-dual-arm", changes)), 200)))
+    assert "contacts not in the model left_grip, right_grip: their forces are disturbances" in shown
+    always = " ".join(words(printed(bed_tables(load("fixed-dual-arm", {**changes, "behaviour": {}})), 200)))
+    assert "contacts not in the model" not in always
+
+
 def test_a_velocity_at_the_start_is_shown_and_an_unturned_quaternion_is_one():
     bed = box_in_space(simulation={"initial": {"box_body_wz_rad_s": 0.5}})
     tables = list(bed_tables(bed))
