@@ -1,8 +1,9 @@
-"""Minimum-jerk motion through waypoints, from the pose of the modules when the state becomes ready."""
+"""Motion through waypoints, from the pose of the modules when the state becomes ready."""
 
 from __future__ import annotations
 
 import numpy as np
+from pydantic import model_validator
 
 from granite.config.base import NotNegative, Positive, Table
 from granite.config.behaviour import Behaviour
@@ -10,18 +11,30 @@ from granite.config.errors import InputError
 from granite.config.records import Array, Reference, State, new
 from granite.controllers.behaviours.holds import Holds
 from granite.controllers.model import ControlModel
-from granite.controllers.trajectories.minimum_jerk import compiled
+from granite.controllers.trajectories.minimum_jerk import MinimumJerk
+from granite.controllers.trajectories.trapezoidal import Trapezoidal
 from granite.controllers.trajectories.waypoints import Leg, WaypointPath
-from granite.mrds.compilation import mode
 
 
 class Waypoint(Table):
-    """Go to `target` in `duration_s` along a minimum-jerk path, then stay for `hold_s`."""
+    """Go to `target` in `duration_s`, then stay for `hold_s`.
+
+    With `ramp_s`, the velocity is trapezoidal: constant acceleration for that time, coasting, and the same
+    deceleration, which needs less propellant. Without it the path has minimum jerk.
+    """
 
     duration_s: Positive
     hold_s: NotNegative = 0.0
+    ramp_s: Positive | None = None
     #: by coordinate key, for instance base_x_m or elbow_rad; others keep their value
     target: dict[str, float]
+
+    @model_validator(mode="after")
+    def _ramps_fit(self) -> Waypoint:
+        if self.ramp_s is not None and self.ramp_s > self.duration_s / 2:
+            half = f"at most half of duration_s, {self.duration_s / 2:g}"
+            raise InputError(key="ramp_s", value=self.ramp_s, expected=half)
+        return self
 
 
 class WaypointBehaviour:
@@ -39,15 +52,17 @@ class WaypointBehaviour:
                 raise InputError(
                     f"{len(waypoints)} given, but '{module.name}' floats in space",
                     key="behaviour.waypoints",
-                    expected="none: a minimum-jerk path turns planar headings and joints only",
+                    expected="none: a path turns planar headings and joints only",
                 )
         keys = [c.key for c in model.layout.positions]
         self._legs = tuple(
-            Leg(np.array([w.target.get(key, np.nan) for key in keys]), w.duration_s, w.hold_s) for w in waypoints
+            Leg(np.array([w.target.get(key, np.nan) for key in keys]), w.duration_s, w.hold_s, w.ramp_s)
+            for w in waypoints
         )
         self._rest: Array = np.zeros(model.n)
         self._rest.setflags(write=False)
-        compiled(len(keys), mode())  # the path is built in the loop, where nothing may be compiled
+        for segment in (MinimumJerk, Trapezoidal):  # the path is built in the loop, where nothing may be compiled
+            segment.compiled(len(keys))
         self._holds = Holds(bed)
         self._path: WaypointPath | None = None
         self._began = 0.0

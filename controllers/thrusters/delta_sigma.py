@@ -3,6 +3,10 @@
 Each valve integrates the wanted minus the delivered on-time. It opens once this error reaches the shortest pulse that
 it can make, and stays open while the error is at least one tick, which makes that pulse. The error stays between
 zero and a pulse, so that the average thrust is the wanted one, in the shortest pulses that the valve allows.
+
+Noise makes a demand change its sign, and then two opposite thrusters would accumulate an error each and fire against
+each other. With `cancel_opposite`, what both of them lack is taken from both while both are closed: the wrench over
+time is the same, without its propellant.
 """
 
 from __future__ import annotations
@@ -16,6 +20,7 @@ import numpy as np
 from granite.config.parts import PartTable
 from granite.config.records import Array
 from granite.controllers.thrusters.contract import ThrusterSet
+from granite.controllers.thrusters.pseudo_inverse import opposite_pairs
 
 
 class DeltaSigma:
@@ -24,7 +29,12 @@ class DeltaSigma:
     throttles: ClassVar[bool] = False
     makes_pulses: ClassVar[bool] = True
 
-    def __init__(self, options: PartTable, thrusters: ThrusterSet) -> None:
+    class Options(PartTable):
+        """Whether opposite thrusters cancel their errors."""
+
+        cancel_opposite: bool = True
+
+    def __init__(self, options: Options, thrusters: ThrusterSet) -> None:
         available, minimum_on_s, period_s = thrusters.available, thrusters.valve.minimum_on_s, thrusters.period_s
         self._tick = period_s
         self._pulse = max(1, math.ceil(minimum_on_s / period_s - 1e-6)) * period_s
@@ -32,6 +42,9 @@ class DeltaSigma:
         self._worth_a_tick = period_s - 2e-6 * period_s
         self._worth_a_pulse = self._pulse - 1e-6 * period_s
         self._valves = [_Accumulator(thrust) for thrust in available.tolist()]
+        self._pairs: tuple[tuple[int, int], ...] = ()
+        if options.cancel_opposite:
+            self._pairs = opposite_pairs(thrusters.matrix, np.flatnonzero(available).tolist())
         self._last = 0.0
 
     def modulate(self, t: float, wanted_thrust: Array) -> Array:
@@ -42,10 +55,20 @@ class DeltaSigma:
             # The error exceeds a pulse only after a long time without a call: the rest is dropped.
             valve.error = pulse if error > pulse else -pulse if error < -pulse else error
             valve.wanted = thrust * valve.per_newton
+        for i, j in self._pairs:
+            self._cancel(self._valves[i], self._valves[j])
+        for valve in self._valves:
             due = valve.error + valve.wanted * self._tick
             worth_it = self._worth_a_tick if valve.opening else self._worth_a_pulse
             valve.opening = 1.0 if due >= worth_it else 0.0
         return np.array([valve.opening for valve in self._valves])
+
+    def _cancel(self, one: _Accumulator, other: _Accumulator) -> None:
+        """Take the impulse that both lack from both, while both are closed."""
+        lacking = min(one.error * one.thrust, other.error * other.thrust)
+        if lacking > 0.0 and not one.opening and not other.opening:
+            one.error -= lacking * one.per_newton
+            other.error -= lacking * other.per_newton
 
     @property
     def memory(self) -> Array:
@@ -58,7 +81,14 @@ class DeltaSigma:
         last, error, wanted, opening = ca.vertsplit(memory, [0, 1, 1 + n, 1 + 2 * n, 1 + 3 * n])
         error += (wanted - opening) * (t - last)
         error = ca.if_else(error > pulse, pulse, ca.if_else(error < -pulse, -pulse, error))
-        wanted = wanted_thrust * ca.DM([valve.per_newton for valve in self._valves])
+        per_newton = ca.DM([valve.per_newton for valve in self._valves])
+        wanted = wanted_thrust * per_newton
+        for i, j in self._pairs:
+            lacking = ca.fmin(error[i] * self._valves[i].thrust, error[j] * self._valves[j].thrust)
+            closed = ca.logic_not(ca.logic_or(opening[i], opening[j]))
+            cancelled = ca.if_else(ca.logic_and(lacking > 0.0, closed), lacking, 0.0)
+            error[i] -= cancelled * per_newton[i]
+            error[j] -= cancelled * per_newton[j]
         due = error + wanted * self._tick
         opening = due >= ca.if_else(opening, self._worth_a_tick, self._worth_a_pulse)
         return ca.vertcat(t, error, wanted, opening), opening
@@ -67,9 +97,10 @@ class DeltaSigma:
 class _Accumulator:
     """On-time wanted from and delivered by one valve. Plain numbers: for a few valves faster than arrays."""
 
-    __slots__ = ("error", "opening", "per_newton", "wanted")
+    __slots__ = ("error", "opening", "per_newton", "thrust", "wanted")
 
     def __init__(self, thrust: float) -> None:
+        self.thrust = thrust
         self.per_newton = 1.0 / thrust if thrust > 0.0 else 0.0
         #: on-time that was wanted and not delivered yet [s]
         self.error = 0.0

@@ -1,4 +1,4 @@
-"""A path through waypoints: a minimum-jerk segment to each, then a hold.
+"""A path through waypoints: a segment to each, then a hold.
 
 For coordinates whose rate is the derivative of their position (u = q'): planar poses and joints.
 """
@@ -14,6 +14,8 @@ import numpy as np
 
 from granite.config.records import Array
 from granite.controllers.trajectories.minimum_jerk import MinimumJerk
+from granite.controllers.trajectories.segment import Segment
+from granite.controllers.trajectories.trapezoidal import Trapezoidal
 from granite.mrds.tolerances import SAME_TIME_S
 
 
@@ -23,6 +25,13 @@ class Leg(NamedTuple):
     target: Array  #: (n_q), NaN for a coordinate that stays where it was
     duration_s: float
     hold_s: float
+    ramp_s: float | None = None  #: of a trapezoidal velocity; None: minimum jerk
+
+    def segment(self, start: Array, end: Array, t0: float) -> Segment:
+        """The motion of this leg from t0 on."""
+        if self.ramp_s is None:
+            return MinimumJerk(start, end, t0, self.duration_s)
+        return Trapezoidal(start, end, t0, self.duration_s, self.ramp_s)
 
 
 class WaypointPath:
@@ -30,12 +39,12 @@ class WaypointPath:
 
     def __init__(self, start: Array, legs: Sequence[Leg]) -> None:
         self._begins: list[float] = []
-        self._segments: list[MinimumJerk] = []
+        self._segments: list[Segment] = []
         t, here = 0.0, start
         for leg in legs:
             there = np.where(np.isnan(leg.target), here, leg.target)
             self._begins.append(t)
-            self._segments.append(MinimumJerk(here, there, t, leg.duration_s))
+            self._segments.append(leg.segment(here, there, t))
             t, here = t + leg.duration_s + leg.hold_s, there
         if not legs:
             self._begins, self._segments = [0.0], [MinimumJerk(start, start, 0.0, 1.0)]

@@ -80,7 +80,15 @@ def pulse_width(available, pulse_period, minimum_on) -> PulseWidth:
 
 
 def delta_sigma(available, minimum_on) -> DeltaSigma:
-    return DeltaSigma(PartTable(kind="delta_sigma"), thruster_set(available, minimum_on))
+    options = DeltaSigma.Options(kind="delta_sigma", cancel_opposite=False)
+    return DeltaSigma(options, thruster_set(available, minimum_on))
+
+
+def opposite_delta_sigma(minimum_on, cancel_opposite=True) -> DeltaSigma:
+    """Of two thrusters of 0.5 and 2 N that push against each other, and one aside."""
+    options = DeltaSigma.Options(kind="delta_sigma", cancel_opposite=cancel_opposite)
+    matrix = np.array([[1.0, -1.0, 0.0], [0.0, 0.0, 1.0]])
+    return DeltaSigma(options, thruster_set([0.5, 2.0, 1.0], minimum_on, matrix))
 
 
 def allocator(method: str, modulation: str, thrusters: Thrusters, dimension="planar"):
@@ -337,6 +345,27 @@ def test_a_long_silence_is_not_made_up_for(kind, before):
         modulation.modulate(k * TICK, np.array([before]))
     opening = [modulation.modulate(60.0 + k * TICK, np.array([0.5]))[0] for k in range(200)]
     assert np.mean(opening) == pytest.approx(0.5, abs=0.11)
+
+
+@pytest.mark.parametrize("minimum_on", [0.0, 0.007, 0.032])
+def test_opposite_thrusters_do_not_fire_against_each_other(minimum_on):
+    """Both want thrust by turns, as noise makes them: the impulse stays, most of the propellant is saved."""
+    rng, force = np.random.default_rng(3), np.array([0.5, -2.0, 0.0])
+    wanted = np.zeros((4000, 3))
+    for k, push in enumerate(0.05 + 0.2 * rng.standard_normal(4000)):
+        wanted[k, 0 if push > 0 else 1] = abs(push)
+    wanted[:, 2] = 0.1
+    used = []
+    for cancel in (False, True):
+        modulation = opposite_delta_sigma(minimum_on, cancel)
+        opening = np.array([modulation.modulate(k * TICK, wanted[k]) for k in range(4000)])
+        impulse = (opening @ force).sum() * TICK
+        assert impulse == pytest.approx(((wanted[:, 0] - wanted[:, 1]).sum()) * TICK, abs=0.15)
+        assert opening[:, 2].mean() == pytest.approx(0.1, abs=0.01)  # not a partner: it is left alone
+        for column in opening.T:
+            assert all(length * TICK >= minimum_on - 1e-9 for length in on_runs(column))
+        used.append((opening[:, :2] @ np.abs(force[:2])).sum() * TICK)
+    assert used[1] < 0.55 * used[0]
 
 
 @pytest.mark.parametrize("minimum_on", [0.011, 0.012])

@@ -109,3 +109,19 @@ def test_a_floating_body_in_space_can_only_hold(tmp_path):
     with pytest.raises(InputError, match="'satellite' floats in space") as refusal:
         behaviour(Waypoint(duration_s=1.0, target={"base_x_m": 1.0}), model=model)
     assert refusal.value.key == "behaviour.waypoints"
+
+
+def test_with_a_ramp_the_base_accelerates_coasts_and_decelerates():
+    move = behaviour(Waypoint(duration_s=4.0, ramp_s=1.0, target={"base_x_m": 2.5}))
+    move.decide(state(5.0))
+    at = {tau: move.decide(state(5.0 + tau)) for tau in (0.5, 2.0, 2.5, 3.5, 4.0)}
+    assert [at[tau].a[0] for tau in at] == pytest.approx([0.5, 0.0, 0.0, -0.5, 0.0])
+    assert [at[tau].u[0] for tau in at] == pytest.approx([0.25, 0.5, 0.5, 0.25, 0.0])
+    assert [at[tau].q[0] for tau in at] == pytest.approx([1.0625, 1.75, 2.0, 2.4375, 2.5])
+
+
+def test_ramps_longer_than_the_way_are_refused():
+    changes = ["behaviour.waypoints.0.ramp_s=11"]
+    with pytest.raises(InputError, match=r"ramp_s = 11.*expected at most half of duration_s, 10") as refusal:
+        load("free-flyer", changes)
+    assert refusal.value.key == "behaviour.waypoints.0.ramp_s"

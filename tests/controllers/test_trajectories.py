@@ -1,13 +1,14 @@
-"""Minimum-jerk segments and paths through waypoints."""
+"""Segments of both kinds, and paths through waypoints."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from granite.controllers.trajectories.minimum_jerk import MinimumJerk
+from granite.controllers.trajectories.trapezoidal import Trapezoidal
 from granite.controllers.trajectories.waypoints import Leg, WaypointPath
 
 START, END = np.array([1.0, -2.0, 0.5]), np.array([3.0, -2.0, -0.25])
@@ -34,6 +35,24 @@ def test_rate_and_acceleration_are_the_derivatives(t):
     before, now, after = segment.at(t - h), segment.at(t), segment.at(t + h)
     assert now[1] == pytest.approx((after[0] - before[0]) / (2 * h), abs=1e-8)
     assert now[2] == pytest.approx((after[1] - before[1]) / (2 * h), abs=1e-8)
+
+
+@given(t=st.floats(2.01, 5.99), ramp=st.floats(0.2, 2.0))
+def test_a_trapezoidal_velocity_is_the_derivative_of_its_position(t, ramp):
+    segment, h = Trapezoidal(START, END, 2.0, 4.0, ramp), 1e-6
+    assume(all(abs(t - kink) > 2 * h for kink in (2.0 + ramp, 6.0 - ramp)))
+    before, now, after = segment.at(t - h), segment.at(t), segment.at(t + h)
+    assert now[1] == pytest.approx((after[0] - before[0]) / (2 * h), abs=1e-8)
+    assert now[2] == pytest.approx((after[1] - before[1]) / (2 * h), abs=1e-6)
+
+
+@pytest.mark.parametrize("ramp", [0.5, 2.0])
+def test_a_trapezoidal_velocity_costs_the_impulse_of_its_coast(ramp):
+    """Twice the velocity of the coast, which is A / (t_f - t_ramp)."""
+    segment = Trapezoidal(START, END, 0.0, 4.0, ramp)
+    t = np.linspace(0.0, 4.0, 40001)
+    change = np.trapezoid([np.abs(segment.at(x)[2]) for x in t], t, axis=0)
+    assert change == pytest.approx(2 * np.abs(END - START) / (4.0 - ramp), rel=1e-3)
 
 
 def test_the_arguments_may_change_afterwards():
