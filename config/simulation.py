@@ -53,6 +53,8 @@ class Simulation(Table):
     constraint_stabilisation: ConstraintStabilisation = ConstraintStabilisation()
     #: record energy, momentum, gaps and condition, and check them against their limits in the summary
     audit: bool = False
+    #: of a flexible link, relative to its length: a start beyond it is refused, a run beyond it warns
+    largest_deflection: Positive = 0.1
     table: GraniteTable = GraniteTable()
     #: differences of the plant from the controllers' model: changes of keys of the testbed, as in a variant
     plant: dict[str, Any] = Field(default_factory=dict)

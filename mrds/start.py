@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from granite.config.coordinates import amplitudes, positions
 from granite.config.errors import InputError
 from granite.config.records import Array
 from granite.config.start import initial_motion
 from granite.config.testbed import Testbed
 from granite.mrds.contacts.contact_set import ContactSet
 from granite.mrds.contacts.possible import refuse_contradiction, refuse_impossible
-from granite.mrds.flexible.integrals import at_section
-from granite.mrds.tolerances import LARGEST_DEFLECTION, TYPED_ERROR
+from granite.mrds.flexible.deflection import Deflections
+from granite.mrds.tolerances import TYPED_ERROR
 
 
 def consistent_start(bed: Testbed, contacts: ContactSet | None, q: Array, u: Array) -> tuple[Array, Array]:
@@ -66,24 +65,15 @@ def start_of(bed: Testbed, contacts: ContactSet | None = None) -> tuple[Array, A
 
 def _refuse_large_deflection(bed: Testbed, q: Array) -> None:
     """Raise where the projection has bent a link beyond the small-deflection beam model."""
-    ends = np.cumsum([len(positions(module)) for module in bed.modules])
-    for module, end in zip(bed.modules, ends, strict=True):
-        at = int(end) - len(amplitudes(module))
-        for body in module.in_tree_order():
-            if (link := body.flexible) is None:
-                continue
-            shapes, largest = at_section(link, link.length_m).phi[2:], LARGEST_DEFLECTION * link.length_m
-            for modes in (link.modes_y, link.modes_z):
-                deflection = abs(float(shapes[:modes] @ q[at : at + modes]))
-                at += modes
-                if deflection > largest:
-                    raise InputError(
-                        f"fits the contacts only with {body.name} of module {module.name} bent by {deflection:.3g} m",
-                        file=bed.name,
-                        key="simulation.initial",
-                        expected=f"a pose that bends it by less than {largest:.3g} m",
-                    )
-            at += link.modes_x
+    deflections, limit = Deflections(bed), bed.simulation.largest_deflection
+    for link, deflection in zip(deflections.links, deflections(q), strict=True):
+        if deflection > limit:
+            raise InputError(
+                f"fits the contacts only with {link} bent by {deflection:.3g} of its length",
+                file=bed.name,
+                key="simulation.initial",
+                expected=f"a pose that bends it by less than simulation.largest_deflection = {limit:g}",
+            )
 
 
 def _worst(contacts: ContactSet, q: Array, u: Array) -> tuple[str, float, str]:

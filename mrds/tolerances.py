@@ -82,5 +82,3 @@ EQUILIBRIUM = 1e-6
 
 #: relative: integrals of orthogonal shapes below this are rounding error
 INTEGRAL_ROUNDING = 1e-13
-#: deflection relative to the length of a link: beyond it the small-deflection beam model is not valid
-LARGEST_DEFLECTION = 0.3

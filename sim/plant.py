@@ -16,6 +16,7 @@ from granite.config.records import Array
 from granite.config.start import initial_motion
 from granite.config.testbed import Testbed
 from granite.mrds.contacts.contact_set import ContactSet, Label
+from granite.mrds.flexible.deflection import Deflections
 from granite.mrds.start import consistent_start
 from granite.mrds.tolerances import SAME_STEP
 from granite.sim.constrained_plant import FREE, ConstrainedPlant, ContactLoads, StepKernel
@@ -96,6 +97,7 @@ class Plant:
         self._state: PlantState[Array] = PlantState(*(self._whole[part] for part in parts))
         #: the contact sets with redundant constraints, and the pose where that was first found
         self.dependent: dict[Label, tuple[ContactSet, Array]] = {}
+        self._deflections = Deflections(bed)
         self._steps, self._last = 0, self._held.step
         self._averaged = 1.0
         self._next = (1 - SAME_STEP) * self.step_s
@@ -172,6 +174,7 @@ class Plant:
                 self._switch_contacts(self.contacts)
             held = self._held
             self._go(held.tick if last - self._steps >= held.tick.steps else held.step)
+        self._refuse_folded()
         self._averaged = float(last - first)
         self._next = (last + 1 - SAME_STEP) * self.step_s
 
@@ -200,6 +203,15 @@ class Plant:
         self._steps = last
         for observer in self.observers:
             observer.observe(last, stride.path)
+
+    def _refuse_folded(self) -> None:
+        """Raise where a link is bent by more than its length, which no beam can be."""
+        if self._deflections.links:
+            deflection = self._deflections(self._state.q)
+            i = int(np.argmax(deflection))
+            if deflection[i] > 1:
+                link, ratio = self._deflections.links[i], deflection[i]
+                raise PlantLostError(f"flexible link '{link}' is bent by {ratio:.3g} of its length")
 
     def _note_dependent(self) -> None:
         contacts = self._held.contacts

@@ -48,11 +48,13 @@ class AuditVerdict:
         self._least = np.minimum(self._least, audit.min(axis=0))
         self._most = np.maximum(self._most, audit.max(axis=0))
 
-    def result(self) -> AuditSummary | None:
-        """Each check with its result; None where nothing was audited."""
+    def result(self, deflection: AuditCheck | None = None) -> AuditSummary | None:
+        """Each check with its result, and that of the deflection of links; None where nothing was audited."""
         if self._first is None:
             return None
         checks = dict(self._checks())
+        if deflection is not None:
+            checks["deflection"] = deflection
         return {"held": all(c["held"] for name, c in checks.items() if name != "condition"), "checks": checks}
 
     def _checks(self) -> Iterator[tuple[str, AuditCheck]]:

@@ -1,4 +1,4 @@
-"""Events in the rows of a run: a new reason of the guard, lost rows, overruns, contacts that change."""
+"""Events in the rows of a run: a new reason of the guard, lost rows, overruns, contacts that change, bent links."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from granite.config.coordinates import Coordinate
 from granite.config.records import Array
 from granite.config.testbed import Testbed
 from granite.rt.limits import sentence
+from granite.rt.logs.bending import Bending
 from granite.rt.logs.channels import Channels
 from granite.rt.logs.contact_changes import OUT_OF_REACH, ContactChanges
 from granite.rt.reasons import Reason
@@ -26,7 +27,7 @@ class Events:
     """Finds events in successive rows."""
 
     def __init__(self, bed: Testbed, channels: Channels, subjects: Sequence[Coordinate], report: EventSink) -> None:
-        self._contacts = ContactChanges(bed, channels)
+        self._contacts, self._bending = ContactChanges(bed, channels), Bending(bed, channels)
         self._watched = [
             channels.column("/verdict", "reason"),
             channels.column("/timing", "lost"),
@@ -47,6 +48,8 @@ class Events:
             level = "warning" if change.what == OUT_OF_REACH else "info"
             name = f"{change.contact}_{change.what}".replace(" ", "_")
             self._report(change.t, change.tick, level, name, change.sentence)
+        for exceeded in self._bending.update(rows):
+            self._report(exceeded.t, exceeded.tick, "warning", "deflection_beyond_limit", exceeded.sentence)
         self._before = watched[-1]
         tick = self._channels.read(rows[-1])
         self._last = tick.sample.t, tick.timing.tick

@@ -57,6 +57,14 @@ class ContactLoadsSummary(TypedDict):
     closed_s: float
 
 
+class LinkBending(TypedDict):
+    """Deflection of a flexible link relative to its length, and the time beyond the limit."""
+
+    max: float
+    limit: float
+    beyond_s: float
+
+
 class ContactChange(TypedDict):
     """Change of a contact: it opened, closed, slips, sticks, was struck, or is out of reach."""
 
@@ -104,6 +112,7 @@ class Metrics(TypedDict):
     contacts: NotRequired[dict[str, ContactLoadsSummary]]
     squeeze: NotRequired[dict[str, Largest]]
     switching: NotRequired[list[ContactChange]]
+    bending: NotRequired[dict[str, LinkBending]]
     audit: NotRequired[AuditSummary]
     guard: NotRequired[dict[str, int]]
     overruns: NotRequired[int]

@@ -12,6 +12,7 @@ from granite.config.devices.thrusters import Thrusters
 from granite.config.records import STEPS, Array
 from granite.config.testbed import Testbed
 from granite.rt.logs.audit import AuditVerdict
+from granite.rt.logs.bending import Bending
 from granite.rt.logs.channels import Channels
 from granite.rt.logs.contact_summary import ContactSummary
 from granite.rt.logs.run_summary import Metrics, Propellant, StepTimes, TrackingError
@@ -95,6 +96,7 @@ class Summary:
         self._tail: deque[tuple[Array, Array]] = deque()
         self._last: Array | None = None
         self._contacts, self._audit = ContactSummary(bed, self._channels), AuditVerdict(bed, self._channels)
+        self._bending = Bending(bed, channels)
 
     def update(self, rows: Array) -> None:
         """Process the next rows."""
@@ -104,6 +106,7 @@ class Summary:
         self._count_pulses(rows)
         self._contacts.update(rows)
         self._audit.update(rows)
+        self._bending.update(rows)
         self._n += len(rows)
         self._n_true += int(self._has_truth(rows).sum())
         self._last = rows[-1].copy()
@@ -161,7 +164,9 @@ class Summary:
             "final_rate": {c.name: {"value": float(x), "unit": c.unit} for c, x in zip(velocities, u, strict=True)},
         }
         self._contacts.add_to(found)
-        if audit := self._audit.result():
+        if bending := self._bending.result():
+            found["bending"] = bending
+        if audit := self._audit.result(self._bending.check()):
             found["audit"] = audit
         return found
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from rich.table import Table
 from rich.text import Text
 
-from granite.rt.logs.run_summary import AuditSummary, RedundantContacts, RunSummary
+from granite.rt.logs.run_summary import AuditSummary, LinkBending, RedundantContacts, RunSummary
 from granite.rt.report.table import number, table
 
 #: largest number of changes of contacts that are printed
@@ -54,6 +54,9 @@ def _outcome(summary: RunSummary) -> Iterator[tuple[str, str]]:
     yield "guard", ", ".join(f"{name} {n}" for name, n in summary["guard"].items())
     for held in summary.get("redundant", ()):
         yield "redundant", _redundant(held)
+    for link, bent in summary.get("bending", {}).items():
+        if bent["beyond_s"]:
+            yield "bent", _bent(link, bent)
     yield "overruns", str(summary["overruns"])
     yield "rows lost", str(summary["rows_lost"])
     for name, answer in summary["asked_of_the_system"].items():
@@ -67,6 +70,13 @@ def _redundant(held: RedundantContacts) -> str:
     condition = "infinite" if held["condition"] is None else f"{held['condition']:.1e}"
     what = f"contacts {', '.join(held['contacts'])} hold {', '.join(held['directions'])} redundantly"
     return f"{what}: forces are those of least norm (condition {condition})"
+
+
+def _bent(link: str, bent: LinkBending) -> str:
+    return (
+        f"{link} by up to {bent['max']:.3g} of its length, for {bent['beyond_s']:g} s beyond "
+        f"simulation.largest_deflection = {bent['limit']:g}: the beam model is not valid there"
+    )
 
 
 def _contact_tables(summary: RunSummary) -> Iterator[Table]:
