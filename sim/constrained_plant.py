@@ -14,7 +14,7 @@ from granite.mrds.compilation import compile_once
 from granite.mrds.contacts.contact_set import ContactSet, Drive, Label
 from granite.mrds.kernel import Kernel
 from granite.mrds.tolerances import ELIMINATION_SINE_SQUARED, TORN_GAP
-from granite.sim.equations import force_function, lab_function, step_function, stride_function
+from granite.sim.equations import force_function, lab_function, part_function, step_function, stride_function
 from granite.sim.motion import ContactMotion, PlantMotion, is_driven
 
 #: the label of a plant without contacts
@@ -108,7 +108,7 @@ class SvdMotion(ContactMotion):
 class ConstrainedPlant:
     """The plant while these contacts are closed, everything compiled."""
 
-    def __init__(self, bed: Testbed, contacts: ContactSet | None, tick: int) -> None:
+    def __init__(self, bed: Testbed, contacts: ContactSet | None, tick: int, watched: bool = False) -> None:
         self._bed, self.contacts = bed, contacts
         self.label = contacts.label if contacts else FREE
         motion = PlantMotion(bed, contacts)
@@ -122,8 +122,12 @@ class ConstrainedPlant:
         key = bed.fingerprint and f"{bed.fingerprint} {label} {tick}"
 
         def write() -> list[ca.Function]:
-            one = step_function(bed, motion)  # called in the functions of several steps: its code is compiled once
+            # Called in the functions of several steps: their code is compiled once.
+            part = part_function(bed, motion)
+            one = step_function(bed, motion, part)
             functions = [stride_function(one, motion, steps) for steps in sorted({1, tick})]
+            if watched:
+                functions.append(part)
             if contacts is not None:
                 functions += [force_function(bed, motion), lab_function(bed, motion), contacts.assembly.loads]
             return functions
@@ -153,11 +157,27 @@ class ConstrainedPlant:
             steps.path[k] = state[: self._n_x]
         steps.after[:], steps.size[:] = state, state[: self._n_x] @ state[: self._n_x]
 
-    def settle(self, steps: StepKernel, q: Array, u: Array) -> None:
-        """Replace the result of one step, because contacts changed in it: tank and sensors follow the new motion."""
+    def settle(self, steps: StepKernel, q: Array, u: Array, work: float) -> None:
+        """Replace the result of one step, because contacts changed in it: tank and sensors follow the new motion.
+
+        `work` is that of the new motion less that of the old one [J].
+        """
         extra = steps.after[self._n_x : self._n]
+        if self._bed.simulation.audit:
+            extra[-1] += work
         steps.after[:] = self._followed(steps.before, steps.thrust[0], np.concatenate([q, u, extra]))
         steps.path[0] = steps.after[: self._n_x]
+
+    def moved(self, steps: StepKernel, q: Array, u: Array, h: float) -> tuple[Array, Array, float]:
+        """q and u after a part h of one step, which may be negative, under its forces; and their work [J]."""
+        assert self._svd is not None
+        kernel, x = self._kernels["plant_part"], np.concatenate([q, u, np.zeros(self._n - self._n_x)])
+        inputs = steps.before, steps.thrust[0], steps.torque
+        after, independence = kernel.split(kernel.run((*inputs, x, np.array(h))))
+        if not independence[0] > ELIMINATION_SINE_SQUARED:
+            after = self._svd.step(x, inputs, h)
+        q, u, extra = self._svd.parts(after)
+        return q, u, float(extra[-1]) if self._bed.simulation.audit else 0.0
 
     def force(self, state: Array, thrust: Array, torque: Array) -> Array:
         """Generalised force of the lab on all modules (n_u), with this thrust of a full tank and these torques."""

@@ -13,7 +13,7 @@ from granite.mrds.contacts import kind_of
 from granite.mrds.contacts.contact_set import ContactSet, Label
 from granite.mrds.contacts.events import ContactStatus, Event, EventKind
 from granite.mrds.contacts.friction import has_friction
-from granite.mrds.contacts.switching import Switching
+from granite.mrds.contacts.switching import Move, Switching
 from granite.mrds.energy import Energy
 from granite.mrds.system import System
 from granite.sim.constrained_plant import ConstrainedPlant
@@ -74,7 +74,7 @@ class Contacts:
         if self._bed.grips:
             self._energy.prepare()
         for contact_set in self.sets():
-            yield ConstrainedPlant(self._bed, contact_set, tick)
+            yield ConstrainedPlant(self._bed, contact_set, tick, self.watches)
 
     def command(self, q: Array, u: Array) -> tuple[Array, Array]:
         """Close the commanded contacts and open the others; a contact out of reach is tried again at the next step."""
@@ -89,11 +89,12 @@ class Contacts:
         self.lost += drawn
         return q, u
 
-    def settle(self, q: Array, u: Array, force: Array, h: float) -> tuple[Array, Array]:
-        """Contact events after a step of length h under this force of the lab."""
-        q, u, events = self._switching.settle(q, u, force, h)
+    def settle(self, q: Array, u: Array, force: Array, h: float, move: Move) -> tuple[Array, Array, float]:
+        """q and u after the contact events of a step of length h under this force; the change of the work [J]."""
+        before = self._switching.work
+        q, u, events = self._switching.settle(q, u, force, h, move)
         self._note(events)
-        return q, u
+        return q, u, self._switching.work - before
 
     def _note(self, events: tuple[Event, ...]) -> None:
         for event in events:

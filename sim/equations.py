@@ -91,12 +91,23 @@ def lab_function(bed: Testbed, motion: PlantMotion) -> ca.Function:
     return ca.Function("plant_lab", [state, full, x], [ca.vertcat(*after)])
 
 
-def step_function(bed: Testbed, motion: PlantMotion) -> ca.Function:
-    """(state, thrust of each thruster with a full tank, torque of each motor) -> state one step later, independence."""
+def part_function(bed: Testbed, motion: PlantMotion) -> ca.Function:
+    """(state, thrust of each thruster with a full tank, torque of each motor, x, h) -> x after h, independence.
+
+    A part of the step that begins in this state, from any x = [q; u; extra] in it, under the forces of that step; h may
+    be negative.
+    """
     before, (state, full, torque) = _symbols(bed, motion)
     thrust, _ = _droop(bed, full, before.left)
+    x, h = ca.MX.sym("x", motion.n_q + motion.n_u + motion.n_extra), ca.MX.sym("h")
+    return ca.Function("plant_part", [state, full, torque, x, h], motion.step(x, ca.vertcat(thrust, torque), h))
+
+
+def step_function(bed: Testbed, motion: PlantMotion, part: ca.Function) -> ca.Function:
+    """(state, thrust of each thruster with a full tank, torque of each motor) -> state one step later, independence."""
+    before, (state, full, torque) = _symbols(bed, motion)
     x = ca.vertcat(before.q, before.u, before.extra)
-    x, independence = motion.step(x, ca.vertcat(thrust, torque), bed.simulation.physics_step_s)
+    x, independence = part(state, full, torque, x, bed.simulation.physics_step_s)
     after = lab_function(bed, motion)(state, full, x)
     return ca.Function("plant_step", [state, full, torque], [after, independence])
 

@@ -48,7 +48,7 @@ class ContactMotion(ABC):
         if stabilisation.method == "baumgarte":
             self.gains = stabilisation.damping_1_s, stabilisation.stiffness_1_s2
 
-    def step(self, x: Column, p: Any, h: float) -> Column:
+    def step(self, x: Column, p: Any, h: Any) -> Column:
         """x after h by classical Runge-Kutta, quaternions normalised, projected onto the constraints if configured."""
         q, u, extra = self.parts(rk4(lambda at, _: self.rate(at, p), x, h))
         q = self.normalised(q)
@@ -198,7 +198,7 @@ class PlantMotion:
         self.n_extra = n_extra(bed)
         self.n_inputs = n_thrusters(bed) + n_held(bed)
 
-    def step(self, x: ca.MX, p: ca.MX, h: float) -> tuple[ca.MX, ca.MX]:
+    def step(self, x: ca.MX, p: ca.MX, h: ca.MX) -> tuple[ca.MX, ca.MX]:
         """x after h, and the smallest independence of the constraints in all stages."""
         if self._contacts is None:
             q, u, extra = self.parts(rk4(lambda at, _: self._free_rate(at, p), x, h))

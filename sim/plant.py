@@ -227,7 +227,12 @@ class Plant:
         """Contact events of physics after a step: stops touch and lift, friction sticks and slips."""
         held, n_q = self._held, len(self._state.q)
         q, u = stride.path[0, :n_q], stride.path[0, n_q:]
-        held.settle(stride, *contacts.settle(q, u, held.force(stride.after, *self._inputs_of_last_step()), self.step_s))
+        force = held.force(stride.after, *self._inputs_of_last_step())
+
+        def move(active: ContactSet, q: Array, u: Array, h: float) -> tuple[Array, Array, float]:
+            return self._sets[active.label].moved(stride, q, u, h)
+
+        held.settle(stride, *contacts.settle(q, u, force, self.step_s, move))
         self._held = self._sets[contacts.label]
 
     def _inputs_of_last_step(self) -> tuple[Array, Array]:

@@ -8,7 +8,7 @@ event selects another contact set. Opening leaves all velocities as they are; cl
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -37,11 +37,16 @@ from granite.mrds.tolerances import (
 MOST_CHANGES = 32
 
 
+#: (set in force, q, u, h) -> q and u after h, which may be negative, and the work done on the modules [J]
+Move = Callable[[ContactSet, Array, Array, float], tuple[Array, Array, float]]
+
+
 class _State(NamedTuple):
     q: Array
     u: Array
     events: tuple[Event, ...]
     left: float  #: the earliest time of the next event, counted back from the end of the step [s]
+    work: float = 0.0  #: of the motion since the last event, less that of the motion taken back to it [J]
 
 
 class Switching:
@@ -76,6 +81,8 @@ class Switching:
         first = self._commanded[0]
         self.status = {c.name: at_rest(c) if c.name in first else ContactStatus.OPEN for c in system.contacts.values()}
         self._direction: dict[str, Array] = {}
+        #: work in the parts of steps after their events, less that in the parts taken back to them [J]
+        self.work = 0.0
 
     @property
     def active(self) -> ContactSet:
@@ -87,9 +94,9 @@ class Switching:
         return tuple(self._set(status) for status in self._reachable)
 
     def prepare(self) -> None:
-        """Compile all of them now, so that nothing is compiled in the loop."""
+        """Compile all of them now, so that nothing is compiled in the loop: all but the motion, which `settle` gets."""
         for contact_set in self.sets():
-            contact_set.prepare(steps=bool(self._watch.contacts))
+            contact_set.prepare(steps=False)
         self._watch.prepare()
 
     def entered(self, q: ArrayLike) -> dict[str, float]:
@@ -146,7 +153,7 @@ class Switching:
         return state.q, state.u, state.events
 
     def settle(
-        self, q: ArrayLike, u: ArrayLike, force: ArrayLike, h: float = 0.0
+        self, q: ArrayLike, u: ArrayLike, force: ArrayLike, h: float = 0.0, move: Move | None = None
     ) -> tuple[Array, Array, tuple[Event, ...]]:
         """The state after a step and its contact events.
 
@@ -159,6 +166,9 @@ class Switching:
         h
             Length of the step [s]: the motion is taken back to the time of an impact and integrated again from there.
             With zero, the impact happens at the end of the step.
+        move
+            The motion under the forces of that step, whose work is added to `work`; if not given, under the constant
+            `force`, without its work.
 
         Returns
         -------
@@ -166,33 +176,34 @@ class Switching:
             q and u, and the events in their order.
         """
         state, push = _State(np.array(q, dtype=float), np.array(u, dtype=float), (), h), np.asarray(force, dtype=float)
+        move = move or _held(push)
         for n in range(MOST_CHANGES):
-            after = self._touched(state, push, bounces=2 * n < MOST_CHANGES)
+            after = self._touched(state, move, bounces=2 * n < MOST_CHANGES)
             after = after or self._stopped(state, push, h) or self._released(state, push)
             if after is None:
                 break
             state = after
         self._remember(state)
+        self.work += state.work
         return state.q, state.u, state.events
 
-    def _touched(self, state: _State, force: Array, bounces: bool) -> _State | None:
+    def _touched(self, state: _State, move: Move, bounces: bool) -> _State | None:
         """Impact of the stops that touched first, at the time when they did."""
         back = self._approaching(state.q, state.u, 0.0)
         if not back:
             return None
         first = max(back, key=lambda name: back[name])
-        q, u, ago = self._at_touch(state, force, first, min(back[first], state.left))
-        slip = self._watch(q, u)[1]
-        together = self._approaching(q, u, SIMULTANEOUS_GAP)
+        touched = self._at_touch(state, move, first, min(back[first], state.left))
+        slip = self._watch(touched.q, touched.u)[1]
+        together = self._approaching(touched.q, touched.u, SIMULTANEOUS_GAP)
         restitution = {}
         for name in together:
             e = self._system.contacts[name].parameters.get("restitution", 0.0) if bounces else 0.0
             restitution[name] = e if e * -slip[name][0] >= self._rest_speed else 0.0
-        struck = self._strike(_State(q, u, state.events, ago), restitution)
+        struck = self._strike(touched, restitution)
         if any(e == 0.0 for e in restitution.values()):
             struck = struck._replace(q=self.active.project(struck.q, struck.u)[0])
-        q, u = self._moved(struck.q, struck.u, force, ago)
-        return struck._replace(q=q, u=u)
+        return self._moved(struck, move, struck.left)
 
     def _approaching(self, q: Array, u: Array, within: float) -> dict[str, float]:
         """Open stops that approach and are closer than this [m]; how long ago they touched [s]."""
@@ -203,18 +214,18 @@ class Switching:
             if self.status[name] is ContactStatus.OPEN and gap[name] < within and slip[name][0] < -SAME_SPEED
         }
 
-    def _at_touch(self, state: _State, force: Array, name: str, ago: float) -> tuple[Array, Array, float]:
+    def _at_touch(self, state: _State, move: Move, name: str, ago: float) -> _State:
         """The state when the stop touched, by Newton's method in time, and how long ago that was."""
-        q, u = state.q, state.u
+        touched, before = state, ago
         for _ in range(8):
             if ago <= 0:
-                return state.q, state.u, 0.0
-            q, u = self._moved(state.q, state.u, force, -ago)
-            gap, slip = self._watch(q, u)
+                return state._replace(left=0.0)
+            touched, before = self._moved(state, move, -ago), ago
+            gap, slip = self._watch(touched.q, touched.u)
             if abs(gap[name]) < TOUCHING_GAP or slip[name][0] >= 0:
                 break
             ago = min(ago + gap[name] / slip[name][0], state.left)
-        return q, u, ago
+        return touched._replace(left=before)
 
     def _strike(self, state: _State, restitution: Mapping[str, float]) -> _State:
         """Close contacts by an impulse. Stops without a part in it open first, and overloaded stuck contacts slip.
@@ -338,14 +349,15 @@ class Switching:
         limit = static_friction(self._system.contacts[name]) * pressed
         return bool(np.linalg.norm(force[1:]) <= limit * (1 + FRICTION_ROUNDING) + PULLING_FORCE)
 
-    def _moved(self, q: Array, u: Array, force: Array, h: float) -> tuple[Array, Array]:
+    def _moved(self, state: _State, move: Move, h: float) -> _State:
         """The motion over a time that may be negative; none where a contact jams, which `_released` resolves."""
         if h == 0:
-            return q, u
+            return state
         try:
-            return self.active.rk4(q, u, force, h)
+            q, u, work = move(self.active, state.q, state.u, h)
         except JammedError:
-            return q, u
+            return state
+        return state._replace(q=q, u=u, work=state.work + work)
 
     def _remember(self, state: _State) -> None:
         """Store the direction of every slip, to find when it reverses."""
@@ -361,6 +373,15 @@ class Switching:
         if label not in self._sets:
             self._sets[label] = self._system.contact_set(*label)
         return self._sets[label]
+
+
+def _held(force: Array) -> Move:
+    """The motion under a constant generalised force, without an account of its work."""
+
+    def move(active: ContactSet, q: Array, u: Array, h: float) -> tuple[Array, Array, float]:
+        return *active.rk4(q, u, force, h), 0.0
+
+    return move
 
 
 def _unit(vector: Array, instead: Array) -> Array:
