@@ -21,21 +21,13 @@ from granite.mrds.contacts.assembly import Assembly, hubs
 from granite.mrds.contacts.directions import Directions
 from granite.mrds.contacts.drive import drive_function
 from granite.mrds.contacts.friction import magnitudes_by_trial
+from granite.mrds.contacts.solution import ContactSolution, status_of
 from granite.mrds.integrators import rk4
 from granite.mrds.kernel import Array, Kernel
 from granite.mrds.tolerances import DEPENDENT_SINE, ELIMINATION_SINE_SQUARED, NO_LEVER, PROJECTED_GAP
 
 #: gains of Baumgarte stabilisation: none
 NO_FEEDBACK = (0.0, 0.0)
-
-
-class ContactSolution(NamedTuple):
-    """Accelerations and contact forces of a state."""
-
-    acceleration: Array  #: (n_u) u' of all modules [m/s^2, rad/s^2]
-    force: Array  #: (n_held) constraint forces of all contacts, by E on P, in their order [N, N m]
-    #: sine of the smallest angle of a constraint to the others; at most DEPENDENT_SINE: forces are not unique
-    independence: float
 
 
 class Impulse(NamedTuple):
@@ -119,7 +111,8 @@ class ContactSet:
         Returns
         -------
         ContactSolution
-            u', constraint forces, and independence of the constraints.
+            u', constraint forces, independence of the constraints, and whether they determine the forces: at a singular
+            pose and with redundant contacts they do not.
 
         Raises
         ------
@@ -430,7 +423,8 @@ class ContactSet:
         """The solution under a drive, by elimination or by singular values."""
         solution = self._eliminated("driven", (*state, *drive))
         if solution is None:
-            solution = self._with_friction(*_least_norm(*self._dense_terms(state, drive)))
+            _, _, A, y = terms = self._dense_terms(state, drive)
+            solution = self._with_friction(*_least_norm(*terms), A, y)
         return solution
 
     def _dense_terms(self, state: tuple[Array, ...], drive: tuple[Array, ...]) -> tuple[Array, ...]:
@@ -438,14 +432,17 @@ class ContactSet:
         M, f, A, y = self._dense.split(self._dense.run((*state, *drive)))
         return M.reshape(self.n_u, self.n_u), _columns(f), A.reshape(self.n_held, self.n_u), _columns(y)
 
-    def _with_friction(self, accelerations: Array, forces: Array, independence: float) -> ContactSolution:
+    def _with_friction(
+        self, accelerations: Array, forces: Array, independence: float, A: Array, y: Array
+    ) -> ContactSolution:
         """The columns combined: without friction, and each friction by its magnitude."""
-        sliding = self.assembly.level.sliding
-        if not sliding:
-            return ContactSolution(accelerations[:, 0], forces[:, 0], independence)
-        normals = [contact.normal for contact in sliding]
-        part = np.array([1.0, *magnitudes_by_trial(forces[normals, 0], forces[normals, 1:], sliding)])
-        return ContactSolution(accelerations @ part, forces @ part, independence)
+        sliding, part = self.assembly.level.sliding, np.ones(1)
+        if sliding:
+            normals = [contact.normal for contact in sliding]
+            part = np.array([1.0, *magnitudes_by_trial(forces[normals, 0], forces[normals, 1:], sliding)])
+        acceleration = accelerations @ part
+        status = status_of(independence, A, acceleration, y @ part)
+        return ContactSolution(acceleration, forces @ part, independence, status)
 
     def _nearer(self, q: Array, change: Array, gap: Array, displacement: ArrayLike | None) -> tuple[Array, Array]:
         """A step along the change that makes the gaps smaller, halved as often as necessary; else no step."""

@@ -38,7 +38,8 @@ class Directions(NamedTuple):
     def independence(self) -> float:
         """Smallest singular value relative to the largest."""
         enough = len(self.sines) == len(self.unit) and self.sines.max(initial=0.0) > 0
-        return float(self.sines[-1] / self.sines[0]) if enough else float(len(self.unit) == 0)
+        # LAPACK may give -0.0 as the singular value of a zero column.
+        return abs(float(self.sines[-1] / self.sines[0])) if enough else float(len(self.unit) == 0)
 
     def entangled(self) -> Array:
         """Which constraints depend on others, or cannot move at all (n_held)."""

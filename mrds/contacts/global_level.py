@@ -37,7 +37,7 @@ from granite.mrds.contacts.kind import PLANAR, known
 from granite.mrds.contacts.kinematics import ContactKinematics, ContactPoint, contact_kinematics
 from granite.mrds.elimination import eliminate
 from granite.mrds.symbols import rotation_of_angles, vector
-from granite.mrds.tolerances import NO_DIVISION_BY_ZERO
+from granite.mrds.tolerances import IMMOVABLE_ROW, NO_DIVISION_BY_ZERO
 
 
 @dataclass(frozen=True)
@@ -200,9 +200,10 @@ class GlobalLevel:
         mobility = self._mobility(S)
         force, of_hubs = ca.vertsplit(x, [0, self.n_held, x.shape[0]])
         least = ca.SX(1)
+        # Of a constraint that cannot move, pivot and diagonal are rounding error, or zero: fmin would ignore 0 / 0.
+        rounding = IMMOVABLE_ROW**2 * sum(mobility, ca.SX(0)) + NO_DIVISION_BY_ZERO
         for i in range(self.n_held):
-            # Where nothing moves at all, pivot and diagonal are zero, and fmin would ignore 0 / 0.
-            least = ca.fmin(least, -pivots[i] / (mobility[i] + NO_DIVISION_BY_ZERO))
+            least = ca.fmin(least, -pivots[i] / (mobility[i] + rounding))
         return KktSolution(self.rotation.T @ force, of_hubs, least)
 
     def _mobility(self, S: ca.SX) -> list[ca.SX]:

@@ -36,7 +36,7 @@ class System:
     Examples
     --------
     >>> closed = System(bed.modules, bed.contacts).contact_set()
-    >>> acceleration, force, independence = closed.accelerate(q, u, applied)
+    >>> acceleration, force, independence, status = closed.accelerate(q, u, applied)
     """
 
     def __init__(self, modules: Sequence[Module], contacts: Sequence[Contact] = ()) -> None:

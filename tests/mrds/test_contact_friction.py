@@ -127,7 +127,8 @@ def test_friction_is_mu_n_against_the_slip_whatever_it_does_to_the_motion(seed: 
 
 
 def _columns(contact_set, q, u, force):
-    return _least_norm(*contact_set._dense_terms((q, u, force), contact_set._driven_by((None,) * 5)))
+    M, f, A, y = contact_set._dense_terms((q, u, force), contact_set._driven_by((None,) * 5))
+    return *_least_norm(M, f, A, y), A, y
 
 
 def rod(friction: float, kind: str = "edge") -> System:

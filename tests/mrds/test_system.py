@@ -13,6 +13,7 @@ from granite.config.errors import InputError
 from granite.config.modules import Module
 from granite.mrds.contacts import KINDS
 from granite.mrds.contacts.kind import Relative
+from granite.mrds.contacts.solution import SolutionStatus
 from granite.mrds.system import System
 from granite.mrds.tolerances import DEPENDENT_SINE
 from tests.mrds.model import Model
@@ -160,7 +161,9 @@ def test_dependent_constraints_are_solved_by_least_norm_and_said():
     q, u, force = random_states(system, 3)
     once, twice = system.contact_set(["one"]).accelerate(q, u, force), system.contact_set().accelerate(q, u, force)
     assert once.independence > DEPENDENT_SINE
+    assert once.status is SolutionStatus.UNIQUE
     assert twice.independence <= DEPENDENT_SINE
+    assert twice.status is SolutionStatus.NOT_UNIQUE
     np.testing.assert_allclose(twice.acceleration, once.acceleration, atol=1e-8 * np.abs(once.acceleration).max())
     np.testing.assert_allclose(twice.force, np.tile(once.force / 2, 2), atol=1e-8 * np.abs(once.force).max())
 
