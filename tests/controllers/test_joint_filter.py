@@ -12,9 +12,9 @@ PERIOD = 0.005
 A = 100.0
 
 
-def sensors(a: float = A, noise: float = 2e-4) -> JointSensors:
+def sensors(a: float = A, noise: float = 2e-4, bits: int = 16) -> JointSensors:
     return JointSensors(
-        kind="joint_sensors", joints=("shoulder",), angle_noise_rad=noise, range_rad=6.3, converter_bits=16,
+        kind="joint_sensors", joints=("shoulder",), angle_noise_rad=noise, range_rad=6.3, converter_bits=bits,
         filter_a_rad_s=a, filter_b_rad_s=a, rate_noise_rad_s=2e-3,
     )  # fmt: skip
 
@@ -66,3 +66,17 @@ def test_the_deviation_is_below_the_noise_of_one_measurement():
 def test_more_process_noise_means_more_deviation(scale: float):
     ratio = joint_filter(sensors(), 0.2 * scale, PERIOD).deviation / joint_filter(sensors(), 0.2, PERIOD).deviation
     assert (ratio > 1) == (scale > 1)
+
+
+def test_the_steps_of_the_converter_are_noise_of_their_own_variance():
+    """A uniform error of one step has the variance step^2 / 12: a coarse converter is a fine one with that noise."""
+    step = 6.3 / 2**9
+    coarse = joint_filter(sensors(noise=1e-3, bits=9), 0.2, PERIOD)
+    fine = joint_filter(sensors(noise=math.hypot(1e-3, step / math.sqrt(12)), bits=30), 0.2, PERIOD)
+    np.testing.assert_allclose(coarse.K, fine.K, rtol=1e-6)
+    assert coarse.deviation == pytest.approx(fine.deviation, rel=1e-6)
+
+
+@pytest.mark.parametrize(("a", "extra"), [(A, 2), (0.0, 0)])
+def test_the_states_of_the_analogue_filter_are_the_extra_ones(a: float, extra: int):
+    assert joint_filter(sensors(a=a), 0.2, PERIOD).n_extra == extra

@@ -85,3 +85,18 @@ def test_nothing_closed_is_nothing_to_refuse():
     empty = system.contact_set([])
     np.testing.assert_array_equal(refuse_impossible(empty, [0.1, 0.2, 0.3]), [0.1, 0.2, 0.3])
     assert not redundancy(empty, [0.1, 0.2, 0.3]).redundant
+
+
+def test_a_moved_contact_has_to_be_possible_where_its_motion_starts():
+    """A pin that is moved along the bar by 0.2 m at the start: 0.1 m too near, it fits then, and only then."""
+    system = pinned(0.1)
+    right = system.contacts["right_pin"]
+    for at_start, fits in ((0.2, True), (0.0, False)):
+        motion = {"x": {"offset_m": at_start, "speed_m_s": -0.1}}
+        moved = Contact.model_validate({**right.model_dump(), "motion": motion})
+        closed = System(list(system.modules.values()), [system.contacts["left_pin"], moved]).contact_set()
+        if fits:
+            np.testing.assert_allclose(refuse_impossible(closed, [0.2, 0.02, 0.1]), [0.15, 0, 0], atol=1e-9)
+        else:
+            with pytest.raises(InputError, match="cannot all be closed from this pose"):
+                refuse_impossible(closed, [0.2, 0.02, 0.1])

@@ -61,7 +61,7 @@ def test_a_throttled_valve_moves_at_the_same_slope():
 
 
 def test_an_early_close_is_postponed_to_the_end_of_the_shortest_pulse_between_ticks():
-    valves = bank(minimum=0.0105)
+    valves = bank(minimum=0.0103)
     assert valves.command(0.0, OPEN) == 1.0
     taken = [float(valves.command(t, CLOSED)[0]) for t in (0.005, 0.010)]
     assert taken == [1.0, 1.0]
@@ -260,3 +260,22 @@ def test_as_many_changes_are_remembered_as_can_be_on_their_way(throttled, delay,
         assert few.command(k * spacing, wanted) == many.command(k * spacing, wanted)
         t0, t1 = k * spacing, (k + 1) * spacing
         assert few.mean_opening(t0, t1) == many.mean_opening(t0, t1)
+
+
+def test_no_more_changes_are_remembered_than_fit_into_the_dead_time():
+    """By hand: pulses of 2 ms with a dead time of 10.3 ms, commanded every millisecond.
+
+    On or off, the dead time and two spacings (12.3 ms) see seven pulses of two changes. Throttled, twelve commands are
+    on their way, and six postponed closes. One more has acted.
+    """
+    valve = Valve(delay_s=0.0103, rise_s=0.0, minimum_on_s=0.002)
+    assert remembered_changes(valve, 1e-3, throttled=False) == 2 * 7 + 1
+    assert remembered_changes(valve, 1e-3, throttled=True) == 12 + 6 + 1
+    assert remembered_changes(Valve(delay_s=0.0113, rise_s=0.0, minimum_on_s=0.002), 1e-3, throttled=False) == 2 * 7 + 1
+    # Pulses longer than all of that: one at a time, or the twelve commands and one close.
+    long = Valve(delay_s=0.0103, rise_s=0.0, minimum_on_s=0.02)
+    assert remembered_changes(long, 1e-3, throttled=False) == 2 + 1
+    assert remembered_changes(long, 1e-3, throttled=True) == 12 + 1 + 1
+    # Without a shortest pulse every command may be followed by a close of its own, on or off as well.
+    any_length = Valve(delay_s=0.0103, rise_s=0.0, minimum_on_s=0.0)
+    assert remembered_changes(any_length, 1e-3, throttled=False) == 12 + 12 + 1
