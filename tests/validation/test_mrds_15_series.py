@@ -73,7 +73,13 @@ def test_mrds16_a_sliding_tip_is_the_same_for_one_module_and_for_two(claims: Cla
     claims.below("MRDS 16", "System 2c as two modules off one module, ours", 1e-6, apart, "deg")
     for name, closed, path in (("one module", whole, whole_path), ("two modules", cut, cut_path)):
         claims.below("MRDS 16", f"gap at the slide, {name}, ours", 1e-10, worst_gap(closed, path), "m")
-    ends = np.degrees(printed_slide(3)[0].angles[-1])
+    printed = printed_slide(3)[0].angles
+    off = np.degrees(np.abs(printed - cut_path.q[:, [0, 5]])).max(axis=0)
+    for i, expected in enumerate((0.0019, 0.0035)):
+        what = f"System 2c by the printed two-link module off two untruncated ones, link {i + 1}"
+        claims.equal("MRDS 16", what, expected, off[i], 2e-4, "deg")
+        claims.below("MRDS 16", f"the same, link {i + 1}, by its tolerance", 0.01, off[i], "deg")
+    ends = np.degrees(printed[-1])
     claims.equal("MRDS 16", "System 2c, angles at 10 s", [170.868, 118.078], ends, 0.01, "deg")
     claims.equal("MRDS 16", "System 2c, angles at 10 s, ours", [170.868, 118.078], np.degrees(angles[-1]), 0.01, "deg")
 

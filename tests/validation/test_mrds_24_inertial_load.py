@@ -16,7 +16,7 @@ def test_mrds24_all_sets_of_modes_complete_the_run_and_work_becomes_energy(claim
     ends = []
     for n in (1, 2, 3):
         robot = Series((1.0,) * 4, (n,) * 4)
-        path = robot.run(SYSTEM_5C, 13.0, 2e-3)
+        path = robot.run(SYSTEM_5C, 13.0)
         work, name = robot.work(path, SYSTEM_5C), f"{n} mode{'s' * (n > 1)} a link"
         claims.near(
             "MRDS 24", f"System 5c, {name}: energy at 13 s, by the work done", work, robot.energy(path), 1e-5, "J"
