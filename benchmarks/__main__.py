@@ -15,6 +15,7 @@ from benchmarks import (
     first_tick,
     flexible_arm,
     forward_dynamics,
+    many_steps,
     realtime,
     tick,
     virtual_time,
@@ -24,6 +25,7 @@ from benchmarks import (
 ALL = {
     "yardstick": yardstick,
     "forward_dynamics": forward_dynamics,
+    "many_steps": many_steps,
     "flexible_arm": flexible_arm,
     "closed_chain": closed_chain,
     "tick": tick,
