@@ -68,14 +68,14 @@ def _beside_others(what: str, system: System, q, u) -> Iterator[Result]:
     steps = side_by_side(
         {
             "granite": lambda: closed.rk4(q, u, force, STEP),
-            "MuJoCo RK4": lambda: welded.step(q, u, force),
+            "MuJoCo RK4": lambda: welded.step(*arranged),
         },
         number=300,
     )
     projected = side_by_side(
         {
             "granite": lambda: closed.rk4(q, u, force, STEP, project=True),
-            "MuJoCo RK4": lambda: welded.step(q, u, force),
+            "MuJoCo RK4": lambda: welded.step(*arranged),
         },
         number=300,
     )

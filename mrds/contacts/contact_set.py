@@ -332,18 +332,20 @@ class ContactSet:
             As `accelerate`.
         """
         which, state = "rk4_projected" if project else "rk4", self._state(q, u, force)
-        drive = free_force, velocity, prescribed, displacement
+        step, drive = np.array(h, dtype=float), (free_force, velocity, prescribed, displacement)
         undriven = all(x is None for x in drive) and feedback == NO_FEEDBACK
+        if undriven:
+            after = self._stepped(self._steps[which], (*state, step))
+            if after is not None:
+                return after
         *columns, displacements = (
             _three_times(x, n) for x, n in zip(drive, (self.n_free, *[self.n_held] * 3), strict=True)
         )
         gains = np.array(feedback, dtype=float)
-        step = np.array(h, dtype=float)
-        kernel = self._steps[which] if undriven else self._driven_steps[which]
-        arguments = (*state, step) if undriven else (*state, step, *columns, gains, displacements)
-        q_after, u_after, independence = kernel.split(kernel.run(arguments))
-        if independence[0] > ELIMINATION_SINE_SQUARED:
-            return q_after, u_after
+        if not undriven:
+            after = self._stepped(self._driven_steps[which], (*state, step, *columns, gains, displacements))
+            if after is not None:
+                return after
         return self._rk4_by_svd(state, h, columns, gains, displacements, project)
 
     def prepare(self, steps: bool = True) -> None:
@@ -379,6 +381,11 @@ class ContactSet:
         M, A = self.mass_and_constraints(pose)
         change, impulse, _ = _least_norm(M, np.zeros(len(M)), A, wanted)
         return change[:, 0], impulse[:, 0]
+
+    def _stepped(self, kernel: Kernel, arguments: tuple[Array, ...]) -> tuple[Array, Array] | None:
+        """q and u after a compiled step; None where elimination loses digits on the way."""
+        q, u, independence = kernel.split(kernel.run(arguments))
+        return (q, u) if independence[0] > ELIMINATION_SINE_SQUARED else None
 
     def _rk4_by_svd(
         self,
