@@ -45,7 +45,8 @@ def is_solid(body: Body) -> bool:
     """Whether it resists every motion by itself. A flexible link does: its own table checks that."""
     moments = np.linalg.eigvalsh(tensor_of(body.inertia_kg_m2))
     least = moments[-1] if isinstance(body.inertia_kg_m2, float) else moments[0]
-    return body.flexible is not None or bool(body.mass_kg > 0 and least > noise(body.mass_kg))
+    # A body without mass has no moments either, as its own table checks.
+    return body.flexible is not None or bool(least > noise(body.mass_kg))
 
 
 def _mass(body: Body) -> float:
