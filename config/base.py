@@ -45,6 +45,10 @@ Vector = Annotated[tuple[float, ...], AfterValidator(_planar_or_spatial)]
 Direction = Annotated[Vector, AfterValidator(_has_direction)]
 Positive = Annotated[float, Field(gt=0)]
 NotNegative = Annotated[float, Field(ge=0)]
+#: of a device, beyond which it would not be called a delay
+Delay = Annotated[float, Field(ge=0, le=10)]
+#: frames a second
+Rate = Annotated[float, Field(ge=0.1, le=1e5)]
 Probability = Annotated[float, Field(ge=0, le=1)]
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
 

@@ -23,22 +23,25 @@ from granite.config.errors import InputError, one_of
 from granite.config.layout import Layout
 from granite.config.modules import Module
 from granite.config.parts import BehaviourPart, DevicePart, OpaquePart, find, is_built_in, own_code, part, parts_in
+from granite.config.ranges import refuse_extremes
 from granite.config.simulation import Simulation
 
 GRIPS = "grips"
+#: shortest physics step, as a part of the loop's period: each takes about a microsecond
+_FINEST = 1e-4
 Kind = TypeVar("Kind", bound=Device)
 
 
 class LoopTable(Table):
     """The fixed-rate loop and its requests to the operating system."""
 
-    period_s: Positive = 0.005
+    period_s: Annotated[float, Field(ge=1e-5, le=1.0)] = 0.005
     duration_s: Positive
     #: after an overrun: drop the missed ticks, run them at once, or end the run safely
     overrun: Literal["skip", "catch_up", "stop"] = "skip"
     #: SCHED_FIFO priority, 0 for none
     priority: Annotated[int, Field(ge=0, le=99)] = 80
-    cpu: Annotated[int, Field(ge=0)] | None = None
+    cpu: Annotated[int, Field(ge=0, le=4095)] | None = None
     lock_memory: bool = True
     hold_cpu_awake: bool = True
     freeze_garbage: bool = True
@@ -56,7 +59,7 @@ class LoopTable(Table):
 class Recording(Table):
     """The ring between loop and recorder."""
 
-    ring_rows: Annotated[int, Field(ge=16)] = 8192
+    ring_rows: Annotated[int, Field(ge=16, le=100_000)] = 8192
 
 
 class Testbed(Table):
@@ -68,7 +71,7 @@ class Testbed(Table):
     use: Literal["platform", "example", "validation"] = "example"
     #: sources of its numbers, and which are ours
     note: str = ""
-    seed: Annotated[int, Field(ge=0)] = 1
+    seed: Annotated[int, Field(ge=0, lt=2**64)] = 1
     loop: LoopTable
     modules: tuple[Module, ...] = Field(min_length=1)
     contacts: tuple[Contact, ...] = ()
@@ -253,6 +256,13 @@ class Testbed(Table):
 
     @model_validator(mode="before")
     @classmethod
+    def _numbers_are_sensible(cls, content: Any, info: ValidationInfo) -> Any:
+        if not (info.context or {}).get("looked_up"):  # a testbed from a log was checked before its run
+            refuse_extremes(content)
+        return content
+
+    @model_validator(mode="before")
+    @classmethod
     def _devices_have_a_kind(cls, content: Any) -> Any:
         """The kind of a device is its name, where none is given; grips are added where contacts are switched."""
         if not isinstance(content, dict) or not isinstance(content.get("devices", {}), dict):
@@ -414,8 +424,8 @@ class Testbed(Table):
         expected = None
         if step > period * (1 + 1e-9):
             expected = f"at most loop.period_s = {period}"
-        elif step < period * 1e-6:
-            expected = "at least a millionth of the loop's period"
+        elif step < period * _FINEST:
+            expected = f"at least {_FINEST:g} of loop.period_s = {period}"
         elif abs(math.remainder(period, step)) > 1e-9 * period:
             whole = f"{period / math.ceil(period / step):.6g}"
             expected = f"a whole number of steps in loop.period_s = {period}, for instance {whole}"

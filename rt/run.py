@@ -22,6 +22,7 @@ from granite.drivers.device_set import DeviceSet
 from granite.mrds import compilation
 from granite.rt.clock import Clock, RealClock, VirtualClock
 from granite.rt.devices import build_devices
+from granite.rt.failures import raised_at, refused_where_it_fails
 from granite.rt.guard import Guard
 from granite.rt.limits import sentence, subjects
 from granite.rt.logs.channels import Channels
@@ -55,14 +56,15 @@ class Run:
 
     def __init__(self, bed: Testbed, simulate: Collection[str] | None = None) -> None:
         self.bed = bed
-        self.channels = Channels.of(bed)
         self.devices: DeviceSet
         #: the simulated lab, if a device is simulated
         self.lab: Lab | None
-        self.devices, self.lab = build_devices(bed, simulate)
-        self.stack: Stack = build_stack(bed)
-        self.guard = Guard(bed)
-        self.ticks = round(bed.loop.duration_s / bed.loop.period_s)
+        with refused_where_it_fails(bed.name):
+            self.channels = Channels.of(bed)
+            self.devices, self.lab = build_devices(bed, simulate)
+            self.stack: Stack = build_stack(bed)
+            self.guard = Guard(bed)
+            self.ticks = round(bed.loop.duration_s / bed.loop.period_s)
         self._is_used = False
 
     def loop(self, clock: Clock, sink: RowSink) -> Loop:
@@ -196,7 +198,7 @@ class Run:
         if outcome.reason is Reason.PLANT_LOST:
             words["text"] += f": {outcome.fault}"
         elif outcome.fault is not None:
-            words["fault"] = f"{type(outcome.fault).__name__}: {outcome.fault}{_raised_at(outcome.fault)}"
+            words["fault"] = f"{type(outcome.fault).__name__}: {outcome.fault}{raised_at(outcome.fault)}"
             words["traceback"] = "".join(traceback.format_exception(outcome.fault))
         return words
 
@@ -241,9 +243,3 @@ def describe(bed: Testbed, realtime: bool, changes: Sequence[str] = ()) -> dict[
         "changes": json.dumps(list(changes)),
         "sources": json.dumps(sources(bed)),
     }
-
-
-def _raised_at(fault: BaseException) -> str:
-    """File and line that raised; the log has the whole traceback."""
-    frames = traceback.extract_tb(fault.__traceback__)
-    return f" (at {Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""

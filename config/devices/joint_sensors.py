@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from granite.config.base import Name, NotNegative, Positive, Table, refuse_twice
+from granite.config.base import Name, NotNegative, Positive, Rate, Table, refuse_twice
 from granite.config.coordinates import Coordinate
 from granite.config.devices.device import Device
 from granite.config.errors import InputError, one_of
@@ -32,7 +32,7 @@ class JointSensors(Device):
 
     joints: tuple[Name, ...] = Field(min_length=1)
     #: frames a second; none: one at every tick
-    rate_hz: Positive | None = None
+    rate_hz: Rate | None = None
     angle_noise_rad: NotNegative = 2e-4
     #: full range of the converter, centred on zero, and its number of bits
     range_rad: Positive = tau

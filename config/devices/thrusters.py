@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import ConfigDict, Field, model_validator
 
-from granite.config.base import Direction, Name, NotNegative, Positive, Table, Vector, refuse_out_of_plane, refuse_twice
+from granite.config.base import Delay, Direction, Name, Positive, Table, Vector, refuse_out_of_plane, refuse_twice
 from granite.config.coordinates import Coordinate
 from granite.config.devices.device import Device
 from granite.config.errors import InputError, one_of
@@ -15,13 +15,16 @@ from granite.config.modules import Module
 if TYPE_CHECKING:
     from granite.config.testbed import Testbed
 
+#: most commands on their way to a valve: the response is compiled for all of them
+_PENDING = 100
+
 
 class Valve(Table):
     """Response of the valves: dead time, linear rise and fall, and the minimum pulse."""
 
-    delay_s: NotNegative = 0.004
-    rise_s: NotNegative = 0.003
-    minimum_on_s: NotNegative = 0.01
+    delay_s: Delay = 0.004
+    rise_s: Delay = 0.003
+    minimum_on_s: Delay = 0.01
 
 
 class Thruster(Table):
@@ -93,7 +96,10 @@ class Thrusters(Device):
         return ((0.0, 1.0),) * len(self.units)
 
     def check(self, bed: Testbed) -> None:
-        """They are mounted on a floating module, and act in its plane if it is planar."""
+        """They are mounted on a floating module, act in its plane if it is planar, and open within some ticks."""
+        if self.valve.delay_s > _PENDING * bed.loop.period_s:
+            expected = f"at most {_PENDING} times loop.period_s = {bed.loop.period_s}"
+            raise InputError(key="valve.delay_s", value=self.valve.delay_s, expected=expected)
         own = [unit.name for unit in self.units]
         for i, name in enumerate(self.simulated.stuck_open):
             if name not in own:

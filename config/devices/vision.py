@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from granite.config.base import Name, NotNegative, Positive, Probability, Table
+from granite.config.base import Delay, Name, NotNegative, Probability, Rate, Table
 from granite.config.coordinates import Coordinate
 from granite.config.devices.device import Device
 from granite.config.errors import InputError
@@ -18,7 +18,7 @@ class VisionErrors(Table):
     """`perfect` reports the true pose at every tick at once."""
 
     perfect: bool = False
-    latency_jitter_s: NotNegative = 0.0
+    latency_jitter_s: Delay = 0.0
     dropout_probability: Probability = 0.0
 
 
@@ -31,8 +31,8 @@ class Vision(Device):
     module: Name | None = None
     #: the root body of that module; may be left out
     body: Name | None = None
-    rate_hz: Positive = 60.0
-    latency_s: NotNegative = 0.03
+    rate_hz: Rate = 60.0
+    latency_s: Delay = 0.03
     position_noise_m: NotNegative = 5e-4
     heading_noise_rad: NotNegative = 1e-3
     #: how the simulated one differs from this data sheet

@@ -11,12 +11,16 @@ gain K serves: that of the steady state between two frames.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 
 from granite.config.devices.joint_sensors import JointSensors
 from granite.config.records import Array
+
+#: longest step of Van Loan's method, in time constants of the fastest filter
+_VAN_LOAN = 4.0
 
 
 class JointFilter(NamedTuple):
@@ -69,6 +73,13 @@ def _discretised(A: Array, B: Array, density: float, period: float) -> tuple[Arr
 
     n = len(A)
     augmented = expm(np.block([[A, B[:, None]], [np.zeros((1, n + 1))]]) * period)
+    # Van Loan's method needs exp(-A t), which grows: it is used over a part of the period, which is then doubled.
+    doublings = max(0, math.ceil(math.log2(max(abs(A).max() * period, 1.0) / _VAN_LOAN)))
+    part = period / 2**doublings
     noise = density**2 * np.outer(B, B)
-    van_loan = expm((block_diag(-A, A.T) + np.block([[np.zeros((n, n)), noise], [np.zeros((n, 2 * n))]])) * period)
-    return augmented[:n, :n], augmented[:n, n], van_loan[n:, n:].T @ van_loan[:n, n:]
+    van_loan = expm((block_diag(-A, A.T) + np.block([[np.zeros((n, n)), noise], [np.zeros((n, 2 * n))]])) * part)
+    F = van_loan[n:, n:].T
+    Q = F @ van_loan[:n, n:]
+    for _ in range(doublings):
+        F, Q = F @ F, F @ Q @ F.T + Q
+    return augmented[:n, :n], augmented[:n, n], (Q + Q.T) / 2

@@ -11,6 +11,7 @@ import typer
 
 from granite.config.errors import InputError, LogError
 from granite.config.testbed import Testbed
+from granite.rt.failures import refused_where_it_fails
 
 Bed = Annotated[str, typer.Argument(metavar="BED", help="a preset, preset/variant, or a .toml file")]
 LogFile = Annotated[Path, typer.Argument(metavar="LOG", help="a log that Granite recorded")]
@@ -26,9 +27,10 @@ Overwrite = Annotated[bool, typer.Option("--overwrite", help="replace the file i
 
 @contextlib.contextmanager
 def named(bed: str, testbed: Testbed) -> Iterator[None]:
-    """Errors from building the run start with the name that the user typed."""
+    """Errors from building the run are one sentence each, and start with the name that the user typed."""
     try:
-        yield
+        with refused_where_it_fails(bed):
+            yield
     except InputError as error:
         if not isinstance(error, LogError) and error.file in ("", testbed.name):
             raise error.within(file=bed) from None

@@ -80,3 +80,11 @@ def test_the_steps_of_the_converter_are_noise_of_their_own_variance():
 @pytest.mark.parametrize(("a", "extra"), [(A, 2), (0.0, 0)])
 def test_the_states_of_the_analogue_filter_are_the_extra_ones(a: float, extra: int):
     assert joint_filter(sensors(a=a), 0.2, PERIOD).n_extra == extra
+
+
+@pytest.mark.parametrize("period", [0.2, 0.5])
+def test_a_period_of_many_time_constants_of_the_rate_filter_gives_the_gain_of_a_rate_without_lag(period: float):
+    """After twenty or more time constants of 10 ms the filter shows the rate of now, as a sensor without one does."""
+    lagging, direct = joint_filter(sensors(), 0.2, period), joint_filter(sensors(a=0.0), 0.2, period)
+    assert lagging.deviation == pytest.approx(direct.deviation, rel=0.05)
+    assert np.abs(np.linalg.eigvals((np.eye(4) - lagging.K @ lagging.C) @ lagging.F)).max() < 1
