@@ -8,6 +8,8 @@ from difflib import get_close_matches
 from typing import Any
 
 _LONGEST_SHOWN = 80
+#: of a part of a sentence: names and keys come from files, which may be damaged
+_LONGEST_PART = 700
 _NOT_GIVEN: Any = object()
 _MISSING = "is missing"
 
@@ -56,14 +58,17 @@ class InputError(GraniteError, ValueError):
         return type(self)(self.problem, file=file or self.file, key=keys, value=value, expected=self.expected)
 
     def __str__(self) -> str:
-        head = f"{self.key} = {shown(self.value)}" if self.given and self.key else self.key
-        text = self.problem
-        if self.expected:
-            text += f"{', ' if text else ''}expected {self.expected}"
+        file, key, problem, expected = (
+            _cut(t, _LONGEST_PART) for t in (self.file, self.key, self.problem, self.expected)
+        )
+        head = f"{key} = {shown(self.value)}" if self.given and key else key
+        text = problem
+        if expected:
+            text += f"{', ' if text else ''}expected {expected}"
         if head:
             text = f"{head}{' ' if self.problem == _MISSING else ': '}{text}"
         # One sentence on one line, without line breaks of the input.
-        return " ".join((f"{self.file}: {text}" if self.file else text).split())
+        return " ".join((f"{file}: {text}" if file else text).split())
 
 
 class LogError(InputError):
@@ -94,5 +99,12 @@ def shown(value: object) -> str:
         return "none"
     # JSON quotes text and spells true as TOML does, but not inf, nan and dates, which TOML has as Python has.
     quoted = isinstance(value, str | int | list | tuple | dict)
-    text = json.dumps(value, default=str, ensure_ascii=False) if quoted else str(value)
-    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
+    try:
+        text = json.dumps(value, default=str, ensure_ascii=False) if quoted else str(value)
+    except ValueError:  # a whole number of thousands of digits, which Python does not write out
+        text = "a number of thousands of digits"
+    return _cut(text, _LONGEST_SHOWN)
+
+
+def _cut(text: str, longest: int) -> str:
+    return text if len(text) <= longest else f"{text[:longest]}..."

@@ -22,7 +22,7 @@ from granite.config.complaints import complaint
 from granite.config.coordinates import Coordinate
 from granite.config.errors import InputError, one_of, shown
 from granite.config.parts import FAMILIES, absolute
-from granite.config.paths import missing_part
+from granite.config.paths import content_of, missing_part
 from granite.config.robots import fill_modules
 from granite.config.testbed import Testbed
 
@@ -100,7 +100,7 @@ def load(bed: str | Path, overrides: Sequence[str] | Mapping[str, Any] = ()) -> 
     fill_modules(content, path.parent, source)
     _apply(content, [change for change in asked if not _is_about_reading(change.path)])
     # What was typed names files from where it was typed.
-    return _check(_with_absolute_paths(content, Path.cwd()), source)
+    return _check(_with_absolute_paths(content, Path()), source)
 
 
 def changed(bed: Testbed, changes_by_key: Mapping[str, Any]) -> Testbed:
@@ -118,7 +118,7 @@ def changed(bed: Testbed, changes_by_key: Mapping[str, Any]) -> Testbed:
     content = json.loads(to_json(bed))
     _apply(content, [_Change(f"{bed.name} with {key}", key.split("."), value) for key, value in changes_by_key.items()])
     source = f"{bed.name} with {', '.join(changes_by_key)}" if changes_by_key else bed.name
-    return _check(_with_absolute_paths(content, Path.cwd()), source)
+    return _check(_with_absolute_paths(content, Path()), source)
 
 
 def file_of(bed: str) -> Path:
@@ -182,7 +182,9 @@ def _preset_names() -> list[str]:
 
 def _read(path: Path, bed: str) -> dict[str, Any]:
     try:
-        text = path.read_text(encoding="utf-8-sig")  # some editors put a byte-order mark in front
+        text = content_of(path).decode("utf-8-sig")  # some editors put a byte-order mark in front
+    except InputError as refusal:
+        raise refusal.within(file=bed) from None
     except UnicodeDecodeError:
         raise InputError("not text in UTF-8", file=bed, expected="a TOML file") from None
     except (FileNotFoundError, NotADirectoryError):

@@ -175,7 +175,7 @@ class Module(Table):
     placement_m: Vector = (0.0, 0.0)
     placement_rad: tuple[float, float, float] = (0.0, 0.0, 0.0)
     gravity_m_s2: Vector = (0.0, 0.0)
-    bodies: tuple[Body, ...] = Field(min_length=1)
+    bodies: tuple[Body, ...] = Field(min_length=1, max_length=200)
     joints: tuple[Joint, ...] = ()
     points: tuple[Point, ...] = ()
 

@@ -1,8 +1,13 @@
-"""Paths that do not exist: which part of one is missing."""
+"""Files that a user names: their content, and the missing part of a path that does not exist."""
 
 from __future__ import annotations
 
 from pathlib import Path
+
+from granite.config.errors import InputError
+
+#: of a testbed or a robot [bytes]; the largest ones that people write have some 100 000
+_LARGEST = 10_000_000
 
 
 def missing_part(path: Path) -> str:
@@ -11,3 +16,12 @@ def missing_part(path: Path) -> str:
         if not directory.is_dir():
             return f"no directory '{directory}'" + (", because that is a file" if directory.exists() else "")
     return f"no such file '{path}'"
+
+
+def content_of(path: Path) -> bytes:
+    """The content of a file; `OSError` if it can't be read, `InputError` if it is far too large."""
+    with path.open("rb") as file:
+        content = file.read(_LARGEST + 1)
+    if len(content) > _LARGEST:
+        raise InputError(f"larger than {_LARGEST // 10**6} MB", expected="a text that a person wrote")
+    return content

@@ -41,16 +41,18 @@ def _numbers(content: Any, path: Path, unit: str) -> Iterator[tuple[Path, str, f
             yield from _numbers(value, (*path, name), own if own in GREATEST else "" if others else unit)
     elif isinstance(content, list | tuple):
         for i, value in enumerate(content):
-            # A vector is one value to its reader; the tables of a list have names.
-            yield from _numbers(value, (*path, i) if isinstance(value, dict) else path, unit)
+            yield from _numbers(value, (*path, i), unit)
     elif isinstance(content, int | float) and not isinstance(content, bool):
         yield path, unit, content
 
 
 def _dotted(content: Any, path: Path) -> str:
-    """The key as a user types it."""
+    """The key as a user types it; a vector is one value, without the index of its number."""
     words = []
     for step in path:
-        words.append(label(content, step) if isinstance(step, int) else str(step))
-        content = content[step]
+        container, content = content, content[step]
+        if isinstance(container, dict):
+            words.append(str(step))
+        elif isinstance(content, dict) and isinstance(step, int):
+            words.append(label(container, step))
     return ".".join(words)

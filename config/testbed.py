@@ -73,7 +73,7 @@ class Testbed(Table):
     note: str = ""
     seed: Annotated[int, Field(ge=0, lt=2**64)] = 1
     loop: LoopTable
-    modules: tuple[Module, ...] = Field(min_length=1)
+    modules: tuple[Module, ...] = Field(min_length=1, max_length=100)
     contacts: tuple[Contact, ...] = ()
     #: by name; the kind of a device is its name, where none is given
     devices: dict[Name, DevicePart] = Field(default_factory=dict)

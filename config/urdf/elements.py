@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
 from granite.config.errors import InputError
+from granite.config.paths import content_of
 from granite.config.rotations import Triple
 
 #: largest number accepted in any unit; products of such numbers are still finite
@@ -25,7 +26,7 @@ def read_xml(path: Path) -> Element:
     """The outermost element of a file."""
     parser = ElementTree.XMLParser(target=_WithoutDoctype())
     try:
-        parser.feed(path.read_bytes())
+        parser.feed(content_of(path))
         robot: Element = parser.close()
     except FileNotFoundError:
         raise InputError("no such file", expected="a URDF") from None
@@ -36,7 +37,7 @@ def read_xml(path: Path) -> Element:
         reason = str(error).partition(":")[0]
         problem = f"not valid XML, line {line}, column {column}: {reason}"
         raise InputError(problem, expected="a URDF") from None
-    except InputError:  # of the document type
+    except InputError:  # of the document type, or the size
         raise
     except (ValueError, LookupError) as error:
         raise InputError(f"not readable ({error})", expected="a URDF") from None

@@ -60,6 +60,7 @@ def parse(path: Path) -> tuple[dict[str, UrdfLink], list[UrdfJoint], list[str]]:
 def _names(kind: str, elements: Iterable[Element]) -> dict[str, str]:
     """Our names of the links or joints, by theirs."""
     ours: dict[str, str] = {}
+    theirs: dict[str, str] = {}
     for i, element in enumerate(elements):
         name = element.get("name", "")
         if not name.strip():
@@ -68,14 +69,13 @@ def _names(kind: str, elements: Iterable[Element]) -> dict[str, str]:
             raise InputError(f"{kind} '{name}' occurs twice", expected="it once")
         made = re.sub(r"[^a-z0-9_]", "_", name.lower())
         made = made if made[0].isalpha() else f"{kind}_{made}"
-        for other, taken in ours.items():
-            if made == taken:
-                raise InputError(
-                    f"becomes '{made}' as '{other}' does, for a name has small letters, digits and _ only",
-                    key=f"{kind} '{name}'",
-                    expected="names that differ in these",
-                )
-        ours[name] = made
+        if made in theirs:
+            raise InputError(
+                f"becomes '{made}' as '{theirs[made]}' does, for a name has small letters, digits and _ only",
+                key=f"{kind} '{name}'",
+                expected="names that differ in these",
+            )
+        ours[name], theirs[made] = made, name
     return ours
 
 

@@ -1,9 +1,12 @@
 """Numbers beyond what is sensible are refused by key, before they cost hours, memory or a traceback."""
 
+from pathlib import Path
+
 import pytest
 
 from granite.config.errors import InputError
 from granite.config.loader import load
+from granite.config.urdf import read_urdf
 
 EXTREMES = {
     "a period of seconds": ("loop.period_s=5", "loop.period_s = 5: expected a number of at most 1"),
@@ -56,3 +59,42 @@ def test_infinity_and_nan_have_their_own_sentence() -> None:
     for word in ("inf", "nan"):
         with pytest.raises(InputError, match="expected a finite number"):
             load("free-flyer", [f"modules.vehicle.bodies.base.mass_kg={word}"])
+
+
+def test_a_number_in_a_list_of_lists_is_refused_by_its_key() -> None:
+    with pytest.raises(InputError, match=r": modules\.vehicle\.bodies\.base\.outline_m\.0\.x_m = "):
+        load("free-flyer", ["modules.vehicle.bodies.base.outline_m=[[{x_m=1e300}]]"])
+
+
+def test_a_number_of_thousands_of_digits_is_refused() -> None:
+    with pytest.raises(InputError, match="seed = a number of thousands of digits: expected"):
+        load("free-flyer", [f"seed=0x{'f' * 5000}"])
+
+
+def test_the_sentence_about_a_very_long_key_is_cut() -> None:
+    with pytest.raises(InputError) as refusal:
+        load("free-flyer", [f"{'x' * 10_000}=1"])
+    assert len(str(refusal.value)) < 2000
+
+
+def test_a_file_that_no_person_wrote_is_not_read_whole(tmp_path: Path) -> None:
+    endless = tmp_path / "bed.toml"
+    endless.symlink_to("/dev/zero")
+    with pytest.raises(InputError, match=r"bed\.toml: larger than 10 MB, expected a text that a person wrote"):
+        load(endless)
+
+
+def test_a_robot_that_no_person_wrote_is_not_read_whole(tmp_path: Path) -> None:
+    endless = tmp_path / "robot.urdf"
+    endless.symlink_to("/dev/zero")
+    with pytest.raises(InputError, match=r"robot\.urdf: larger than 10 MB"):
+        read_urdf(endless, "spatial", "fixed")
+
+
+def test_more_bodies_than_a_model_can_have_are_refused(tmp_path: Path) -> None:
+    bodies = "".join(f'[[modules.bodies]]\nname="b{i}"\nmass_kg=1\ninertia_kg_m2=1\n' for i in range(201))
+    file = tmp_path / "bed.toml"
+    head = 'name="n"\ntitle="t"\nloop={duration_s=1}\n[[modules]]\nname="m"\ndimension="planar"\nbase="floating"\n'
+    file.write_text(head + bodies)
+    with pytest.raises(InputError, match=r"modules\.m\.bodies = .*: expected a list of at most 200"):
+        load(file)
