@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,6 +11,13 @@ from pathlib import Path
 from granite.config.errors import GraniteError, InputError
 
 _LONGEST = 200
+#: what a user can do about a refusal of the system
+_REMEDIES = {
+    errno.EMFILE: "raise the limit by ulimit -n",
+    errno.EFBIG: "raise the limit by ulimit -f",
+    errno.ENOSPC: "free some space",
+    errno.EDQUOT: "free some space",
+}
 
 
 @contextmanager
@@ -24,10 +32,19 @@ def refused_where_it_fails(bed: str) -> Iterator[None]:
         raise
     except MemoryError as error:
         raise InputError("not enough memory to prepare it", file=bed) from error
+    except OSError as error:
+        raise InputError(f"the system refused it, {system_words(error)}", file=bed) from error
     except Exception as error:
         words = " ".join(str(error).split())[:_LONGEST]
         failure = f"it can't be prepared, {type(error).__name__}: {words}{raised_at(error)}"
         raise InputError(failure, file=bed) from error
+
+
+def system_words(error: OSError) -> str:
+    """What the system said, about which file, and what a user can do about it."""
+    about = f" '{error.filename}'" if error.filename is not None else ""
+    remedy = f" ({_REMEDIES[error.errno]})" if error.errno in _REMEDIES else ""
+    return f"{error.strerror or error}{about}{remedy}"
 
 
 def raised_at(fault: BaseException) -> str:

@@ -13,7 +13,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -82,7 +82,7 @@ class Recorder:
         }
         process = subprocess.Popen(
             [sys.executable, "-P", "-m", "granite.rt.recorder_process"],
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(os.path.abspath(place) for place in sys.path)},
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(_absolute(sys.path))},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -168,3 +168,10 @@ class Recorder:
             with contextlib.suppress(BrokenPipeError):
                 pipe.close()
         self._ring.close()
+
+
+def _absolute(places: Iterable[str]) -> Iterator[str]:
+    """The places as absolute paths, without those below a working directory that was removed."""
+    for place in places:
+        with contextlib.suppress(FileNotFoundError):
+            yield os.path.abspath(place)

@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from granite.config.errors import CompilationError, InputError, one_of
-from granite.rt.cli.endings import BAD_INPUT, DONE, EXIT_CODES, FAULT, STOPPED, end
+from granite.rt.cli.endings import BAD_INPUT, DONE, EXIT_CODES, FAULT, STOPPED, end, end_refused
 from granite.rt.cli.logs import plot, replay
 from granite.rt.cli.machine import doctor
 from granite.rt.cli.new import new
@@ -27,9 +27,15 @@ _START = "Start with: granite sim free-flyer"
 #: planned commands, and their present alternatives
 _TO_COME = {
     "run": "granite sim BED --realtime, with simulated devices",
+    "operate": "granite sim BED --realtime, with simulated devices",
     "rehearse": "granite sim BED --realtime, with simulated devices",
     "tune": "granite sim BED --set KEY=VALUE, then granite compare",
     "console": "granite sim BED --set KEY=VALUE before the run",
+    "optimise": "granite sim BED --set KEY=VALUE, then granite compare",
+    "sweep": "granite.simulate in a Python loop, as in examples/sweep.py",
+    "live": "granite plot LOG after the run",
+    "watch": "granite plot LOG after the run",
+    "export": "granite.read_log in Python, for instance log.to_pandas()",
     "calibrate": "the values of the data sheets in the testbed",
     "identify": "the values of the data sheets in the testbed",
 }
@@ -96,6 +102,8 @@ def main() -> None:
         end(f"{error} (GRANITE_NO_COMPILER=1 runs without a compiler)", FAULT)
     except (typer.Abort, KeyboardInterrupt):
         code = _INTERRUPTED
+    except OSError as error:
+        end_refused(error)
     except Exception as error:
         if not hasattr(error, "format_message"):  # Typer's own errors carry the sentence
             raise

@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 from typing import NoReturn
 
-from granite.rt.cli.screen import err
+from granite.rt.cli.screen import err, out
+from granite.rt.failures import system_words
 
 DONE, FAULT, BAD_INPUT, STOPPED, DIFFERS = 0, 1, 2, 3, 4
 EXIT_CODES = """\b
@@ -20,5 +21,17 @@ Exit codes:
 def end(sentence: str, code: int) -> NoReturn:
     """Print one line, without the line breaks and control characters of the input, and exit."""
     line = " ".join(sentence.split())
-    err.print("granite: " + "".join(c if c.isprintable() else "?" for c in line), soft_wrap=True)
+    try:
+        err.print("granite: " + "".join(c if c.isprintable() else "?" for c in line), soft_wrap=True)
+    except OSError:  # the device behind standard error is full; the code still says how it ended
+        err.discard()
     sys.exit(code)
+
+
+def end_refused(error: OSError) -> NoReturn:
+    """End after the system refused a file, or the output itself."""
+    try:
+        out.file.flush()
+    except OSError:  # the interpreter would try again at its exit
+        out.discard()
+    end(f"the system refused it, {system_words(error)}", FAULT)

@@ -16,6 +16,10 @@ class Screen(Console):
         super().__init__(stderr=stderr, highlight=False, markup=False, emoji=False)
 
     def on_broken_pipe(self) -> None:
+        """The reader has had enough."""
+        self.discard()
+
+    def discard(self) -> None:
         """Discard the rest, also the interpreter's flush at exit."""
         self.quiet = True
         os.dup2(os.open(os.devnull, os.O_WRONLY), self.file.fileno())
