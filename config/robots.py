@@ -77,7 +77,7 @@ def _copy_modules(content: dict[str, Any], source: str) -> None:
         if (model := module.pop("like", None)) is not None:
             key = f"modules.{changes.label(content['modules'], i)}.like"
             if not isinstance(model, str) or model not in known:
-                known_ones = one_of(str(model), known)
+                known_ones = one_of(model if isinstance(model, str) else "", known)
                 raise InputError("no module before it", file=source, key=key, value=model, expected=known_ones)
             module.update({k: copy.deepcopy(v) for k, v in known[model].items() if k not in module})
         if isinstance(name := module.get("name"), str):

@@ -4,11 +4,11 @@ Without a compiler, or with GRANITE_NO_COMPILER=1, the same functions run in Cas
 Contraction to fused multiply-add is switched off, so both ways do the same IEEE operations in the same order:
 a log recorded in one replays to the bit in the other.
 
-The cache lives in GRANITE_CACHE, else in XDG_CACHE_HOME/granite, else in ~/.cache/granite. Its entries are
-named by a hash of source, compiler, flags and processor, and appear by an atomic rename: two processes may
-compile at once, and the later one replaces a file with an equal one. A cache that cannot be written is only
-read; missing entries are then compiled into a directory of this process. Each entry ends with its own checksum,
-because loading a truncated library kills the process: an entry that does not match is compiled again.
+Entries of the cache (`code_cache.py`) are named by a hash of source, compiler, flags and processor, and appear by an
+atomic rename: two processes may compile at once, and the later one replaces a file with an equal one. A cache that
+can't be written is only read; missing entries are then compiled into a directory of this process, and where that is
+full too, the functions run in the virtual machine. Each entry ends with its own checksum, because loading a truncated
+library kills the process: an entry that does not match is compiled again.
 """
 
 from __future__ import annotations
@@ -19,9 +19,6 @@ import hashlib
 import json
 import os
 import platform
-import shutil
-import subprocess
-import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -30,6 +27,10 @@ from typing import Any
 import casadi as ca
 
 from granite.config.errors import CompilationError as CompilationError
+from granite.mrds import code_cache
+from granite.mrds.code_cache import cache_directory as cache_directory
+from granite.mrds.compiler import compile_library, refuse_junk, version_of
+from granite.mrds.compiler import find_compiler as find_compiler
 from granite.mrds.kernel import Kernel
 
 #: generated code is one straight line: -O1 runs as fast as -O3 and compiles in less than half the time
@@ -54,7 +55,7 @@ def compile_functions(name: str, functions: Iterable[ca.Function]) -> dict[str, 
     Raises
     ------
     CompilationError
-        Where the compiler rejects the generated code.
+        Where the compiler rejects the generated code, takes too long or writes no library.
 
     Examples
     --------
@@ -67,9 +68,7 @@ def compile_functions(name: str, functions: Iterable[ca.Function]) -> dict[str, 
     compiler = find_compiler()
     if compiler is None:
         return {f.name(): Kernel(f) for f in functions}
-    source = _generate(name, functions)
-    library = _library(name, source, compiler)
-    return {f.name(): Kernel(ca.external(f.name(), str(library))) for f in functions}
+    return _loaded(functions, _library(name, functions, compiler))
 
 
 def compile_once(name: str, key: str | None, write: Callable[[], Iterable[ca.Function]]) -> dict[str, Kernel]:
@@ -91,21 +90,42 @@ def compile_once(name: str, key: str | None, write: Callable[[], Iterable[ca.Fun
     if compiler is None or key is None:
         return compile_functions(name, write())
     digest = _digest((key, _own_code()), compiler)
-    entry = cache_directory() / f"{name}-{digest[:24]}.json"
+    cache = code_cache.trusted_cache()
+    entry = cache / f"{name}-{digest[:24]}.json" if cache else None
+    if entry and (kept := _kept(entry)):
+        return kept
+    functions = [_dense(f) for f in write()]
+    library = _library(name, functions, compiler)
+    if entry and library and library.parent == entry.parent:
+        with contextlib.suppress(OSError):
+            _put(entry, json.dumps([library.name, [f.name() for f in functions]]))
+    return _loaded(functions, library)
+
+
+def _kept(entry: Path) -> dict[str, Kernel] | None:
+    """The functions that an entry leads to."""
     try:
-        file, names = json.loads(entry.read_text())
-        library = cache_directory() / file
-        if _is_intact(library):
+        file, names = json.loads(code_cache.content_of_entry(entry))
+        library = entry.with_name(file)
+        if code_cache.is_intact(library):
             return {function: Kernel(ca.external(function, str(library))) for function in names}
     except (OSError, ValueError, TypeError):
         pass  # not there yet, or damaged: it is written again
-    functions = [_dense(f) for f in write()]
-    library = _library(name, _generate(name, functions), compiler)
-    if library.parent == cache_directory():
-        with contextlib.suppress(OSError):
-            unfinished = entry.with_suffix(f".{os.getpid()}")
-            unfinished.write_text(json.dumps([library.name, [f.name() for f in functions]]))
-            os.replace(unfinished, entry)
+    return None
+
+
+def _put(entry: Path, text: str) -> None:
+    with code_cache.build_directory(entry) as scratch:
+        unfinished = Path(scratch) / entry.name
+        unfinished.write_text(text)
+        unfinished.chmod(0o600)
+        os.replace(unfinished, entry)
+
+
+def _loaded(functions: list[ca.Function], library: Path | None) -> dict[str, Kernel]:
+    """The functions from a library, or as they are where there is none."""
+    if library is None:
+        return {f.name(): Kernel(f) for f in functions}
     return {f.name(): Kernel(ca.external(f.name(), str(library))) for f in functions}
 
 
@@ -119,33 +139,9 @@ def on_compile(callback: Callable[[str], None]) -> Iterator[None]:
         _CALLBACKS.remove(callback)
 
 
-def find_compiler() -> str | None:
-    """Path of the C compiler (CC, cc, gcc or clang); None where there is none or GRANITE_NO_COMPILER is set."""
-    if os.environ.get("GRANITE_NO_COMPILER", "0") not in ("", "0"):
-        return None
-    return _found_compiler(os.environ.get("CC"), os.environ.get("PATH"))
-
-
-@functools.cache
-def _found_compiler(own: str | None, path: str | None) -> str | None:
-    for candidate in (own, "cc", "gcc", "clang"):
-        found = shutil.which(candidate, path=path) if candidate else None
-        if found:
-            return found
-    return None
-
-
 def mode() -> str:
     """How functions are evaluated on this machine: `compiled` or `virtual machine`."""
     return "virtual machine" if find_compiler() is None else "compiled"
-
-
-def cache_directory() -> Path:
-    """Directory of compiled functions."""
-    own = os.environ.get("GRANITE_CACHE")
-    if own:
-        return Path(own).absolute()
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "granite"
 
 
 def _dense(function: ca.Function) -> ca.Function:
@@ -165,7 +161,7 @@ def _generate(name: str, functions: list[ca.Function]) -> str:
 
 def _digest(content: Iterable[str], compiler: str) -> str:
     """Hash of what compiled code follows from, beside the processor's own: compiler, flags and CasADi."""
-    parts = (*content, _version(compiler), *FLAGS, ca.CasadiMeta.version(), _processor())
+    parts = (*content, version_of(compiler), *FLAGS, ca.CasadiMeta.version(), _processor())
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
@@ -181,51 +177,39 @@ def _own_code() -> str:
     return digest.hexdigest()
 
 
-def _library(name: str, source: str, compiler: str) -> Path:
-    digest = _digest((source,), compiler)
-    file = f"{name}-{digest[:24]}.so"
-    kept = cache_directory() / file
-    if _is_intact(kept):
-        return kept
-    try:
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        return _compile(name, source, compiler, kept)
-    except OSError:
-        own = _private_directory() / file
-        return own if _is_intact(own) else _compile(name, source, compiler, own)
+def _library(name: str, functions: list[ca.Function], compiler: str) -> Path | None:
+    """The library of the functions, from the cache or compiled; None where no disk has room for it."""
+    source = _generate(name, functions)
+    file = f"{name}-{_digest((source,), compiler)[:24]}.so"
+    cache = code_cache.trusted_cache()
+    if cache and code_cache.is_intact(cache / file):
+        return cache / file
+    names = [f.name() for f in functions]
+    for place in (code_cache.open_cache, code_cache.private_directory):
+        with contextlib.suppress(OSError):
+            directory = place()
+            if directory is None:
+                continue
+            library = directory / file
+            return library if code_cache.is_intact(library) else _compile(name, source, compiler, library, names)
+    return None
 
 
-def _compile(name: str, source: str, compiler: str, target: Path) -> Path:
+def _compile(name: str, source: str, compiler: str, target: Path, functions: list[str]) -> Path:
     """Compile beside the target and rename it there, so that no process ever finds a partial library."""
     for callback in _CALLBACKS:
         callback(name)
-    with tempfile.TemporaryDirectory(dir=target.parent, prefix=".building-") as scratch:
+    with code_cache.build_directory(target) as scratch:
         code, library = Path(scratch) / "model.c", Path(scratch) / "model.so"
         code.write_text(source)
-        command = [compiler, *FLAGS, str(code), "-o", str(library), "-lm"]
-        run = subprocess.run(command, capture_output=True, text=True, check=False)
-        if run.returncode != 0:
-            words = run.stderr.strip()[:2000] or f"it ended with code {run.returncode} and no message"
-            raise CompilationError(f"{compiler} could not compile {target.stem}: {words}")
+        compile_library(compiler, FLAGS, code, library, target.stem)
         content = library.read_bytes()
-        library.write_bytes(content + hashlib.sha256(content).digest())  # loaders ignore bytes after the library
+        with library.open("ab") as whole:
+            whole.write(code_cache.checksum(content))  # loaders ignore bytes after the library
+        library.chmod(0o600)
+        refuse_junk(library, functions, compiler, target.stem)
         os.replace(library, target)
     return target
-
-
-def _is_intact(library: Path) -> bool:
-    """Whether the file exists and ends with the checksum of its content."""
-    try:
-        content = library.read_bytes()
-    except OSError:
-        return False
-    return hashlib.sha256(content[:-32]).digest() == content[-32:]
-
-
-@functools.cache
-def _version(compiler: str) -> str:
-    run = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=False)
-    return run.stdout.splitlines()[0] if run.stdout else compiler
 
 
 @functools.cache
@@ -239,13 +223,4 @@ def _processor() -> str:
     return "\n".join(sorted({line for line in lines if line.startswith(wanted)}))
 
 
-@functools.cache
-def _private_directory() -> Path:
-    """A directory of this process, for a cache that cannot be written; deleted when the process ends."""
-    holder = tempfile.TemporaryDirectory(prefix="granite-")
-    _HELD.append(holder)
-    return Path(holder.name)
-
-
 _CALLBACKS: list[Callable[[str], None]] = []
-_HELD: list[tempfile.TemporaryDirectory[str]] = []

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import platform
 import resource
+import shlex
 import shutil
 import subprocess
 import tempfile
@@ -19,6 +20,7 @@ import numpy as np
 
 from granite.config.records import Array
 from granite.config.testbed import LoopTable
+from granite.mrds.code_cache import fault_of
 from granite.mrds.compilation import FLAGS, cache_directory, find_compiler, mode
 from granite.rt.clock import RealClock
 from granite.rt.realtime import LATENCY_FILE, real_time
@@ -92,10 +94,11 @@ def _compiler() -> _Answer:
         advice = "Install a C compiler (apt install gcc), and the model runs some ten times faster."
         return "missing", f"no cc, gcc or clang; {runs}", advice
     with tempfile.TemporaryDirectory(prefix="granite-") as scratch:
+        command = shlex.split(compiler)
         source, library = Path(scratch) / "try.c", Path(scratch) / "try.so"
         source.write_text("double half(double x) { return 0.5 * x; }\n")
-        version = _said_by(compiler, "--version").stdout.partition("\n")[0]
-        run = _said_by(compiler, *FLAGS, str(source), "-o", str(library), "-lm")
+        version = _said_by(*command, "--version").stdout.partition("\n")[0]
+        run = _said_by(*command, *FLAGS, str(source), "-o", str(library), "-lm")
     if run.returncode != 0:
         why = (run.stderr.strip() or f"exit code {run.returncode}").splitlines()[0]
         advice = "Repair the compiler, set CC to another one, or set GRANITE_NO_COMPILER=1."
@@ -112,6 +115,11 @@ def _said_by(*command: str) -> subprocess.CompletedProcess[str]:
 
 def _model_cache() -> _Answer:
     directory = cache_directory()
+    if fault := fault_of(directory):
+        advice = (
+            "Close it to group and others (chmod go-w), or set GRANITE_CACHE to another directory."
+        )
+        return "limited", f"{directory} is not used, {fault}", advice
     there = next(place for place in (directory, *directory.absolute().parents) if place.exists())
     if there.is_dir() and os.access(there, os.W_OK | os.X_OK):
         return "ok", f"{directory} can be written", ""
