@@ -8,26 +8,29 @@ define install
 	@$(BIN)/python -m pip install --disable-pip-version-check $(2) 2> >(grep --invert-match '^WARNING' >&2)
 endef
 
-.PHONY: venv demo test test-all validation check bench docs clean
+# A file that differs from the one that was locked is not installed.
+LOCKED := --require-hashes --requirement
+
+.PHONY: venv demo test test-all validation check bench docs licences lock clean
 
 venv: .venv/ready
 
 # Requirements to run Granite.
-.venv/ready: pyproject.toml requirements.lock
+.venv/ready: pyproject.toml requirements.lock requirements-build.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "make: $(PYTHON) is older than 3.11; set PYTHON=python3.11"; exit 2; }
 	@$(PYTHON) -m venv .venv
-	$(call install,what Granite needs,--requirement requirements.lock)
-	$(call install,Granite,--no-deps --editable .)
+	$(call install,what Granite needs,$(LOCKED) requirements.lock --requirement requirements-build.lock)
+	$(call install,Granite,--no-deps --no-build-isolation --editable .)
 	@touch $@
 
 # Requirements of tests and benchmarks as well: other engines and tools.
 .venv/ready-dev: .venv/ready requirements-dev.lock
-	$(call install,tools for tests and benchmarks,--requirement requirements-dev.lock)
+	$(call install,tools for tests and benchmarks,$(LOCKED) requirements-dev.lock)
 	@touch $@
 
 # Requirements of the documentation site.
 .venv/ready-docs: .venv/ready requirements-docs.lock
-	$(call install,tools for the documentation,--requirement requirements-docs.lock)
+	$(call install,tools for the documentation,$(LOCKED) requirements-docs.lock)
 	@touch $@
 
 demo: venv
@@ -63,6 +66,19 @@ docs: .venv/ready-docs
 	$(BIN)/python -m sphinx --quiet --fresh-env --fail-on-warning --keep-going --conf-dir docs . build/docs
 	@cp build/docs/README.html build/docs/index.html
 	@echo "documentation: $(CURDIR)/build/docs/index.html"
+
+# The page of licences, from the metadata of what is installed.
+licences: .venv/ready-dev .venv/ready-docs
+	$(BIN)/python docs/licences.py
+
+# The exact versions of everything with the hashes of their files, for Python 3.11 and newer on any platform; needs uv.
+COMPILE := uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-annotate \
+	--custom-compile-command 'make lock'
+lock:
+	$(COMPILE) pyproject.toml --output-file requirements.lock
+	$(COMPILE) pyproject.toml --extra dev --constraints requirements.lock --output-file requirements-dev.lock
+	$(COMPILE) pyproject.toml --extra docs --constraints requirements-dev.lock --output-file requirements-docs.lock
+	echo 'setuptools>=77' | $(COMPILE) - --output-file requirements-build.lock
 
 clean:
 	rm -rf .venv runs build *.egg-info

@@ -33,7 +33,7 @@ CONTENTS = {
         "docs/safety",
         "docs/glossary",
     ],
-    "Trust": ["docs/validation", "docs/benchmarks"],
+    "Trust": ["docs/validation", "docs/benchmarks", "docs/licences"],
     "Extend": ["docs/extending", "docs/api", "CONTRIBUTING", "CHANGELOG"],
 }
 

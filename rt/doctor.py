@@ -116,9 +116,7 @@ def _said_by(*command: str) -> subprocess.CompletedProcess[str]:
 def _model_cache() -> _Answer:
     directory = cache_directory()
     if fault := fault_of(directory):
-        advice = (
-            "Close it to group and others (chmod go-w), or set GRANITE_CACHE to another directory."
-        )
+        advice = "Close it to group and others (chmod go-w), or set GRANITE_CACHE to another directory."
         return "limited", f"{directory} is not used, {fault}", advice
     there = next(place for place in (directory, *directory.absolute().parents) if place.exists())
     if there.is_dir() and os.access(there, os.W_OK | os.X_OK):

@@ -1,0 +1,68 @@
+"""Requirements: what runs Granite is used by it, and what is installed is locked with the hashes of its files."""
+
+import ast
+import re
+import tomllib
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+PACKAGES = ("config", "controllers", "drivers", "mrds", "rt", "sim", "granite")
+LOCKS = {
+    "requirements.lock": PROJECT["dependencies"],
+    "requirements-dev.lock": [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["dev"]],
+    "requirements-docs.lock": [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["docs"]],
+    "requirements-build.lock": ["setuptools"],
+}
+
+
+def name_of(requirement: str) -> str:
+    return re.split(r"[<>=!~ ;\[]", requirement, maxsplit=1)[0]
+
+
+def imported() -> set[str]:
+    """The top-level names that Granite imports, anywhere in its files."""
+    names: set[str] = set()
+    for package in PACKAGES:
+        for file in (ROOT / package).rglob("*.py"):
+            for node in ast.walk(ast.parse(file.read_text())):
+                if isinstance(node, ast.Import):
+                    names |= {alias.name.partition(".")[0] for alias in node.names}
+                elif isinstance(node, ast.ImportFrom) and node.module:
+                    names.add(node.module.partition(".")[0])
+    return names
+
+
+def test_every_requirement_is_imported_by_granite() -> None:
+    provided = {distribution.lower() for name in imported() for distribution in packages_distributions().get(name, ())}
+    assert {name_of(requirement) for requirement in PROJECT["dependencies"]} <= provided
+
+
+@pytest.mark.parametrize("lock", LOCKS)
+def test_every_locked_version_has_the_hashes_of_its_files(lock: str) -> None:
+    text = (ROOT / lock).read_text()
+    blocks = [block for block in re.split(r"\n(?=\S)", text) if not block.startswith("#")]
+    for block in blocks:
+        assert re.fullmatch(r"[\w.-]+==\S+( ; [^\\]+)?( \\\n    --hash=sha256:[0-9a-f]{64})+\n?", block), block[:200]
+    locked = {name_of(block) for block in blocks}
+    assert {name_of(requirement) for requirement in LOCKS[lock]} <= locked
+    assert "://" not in text  # files are found by their hash, wherever they come from
+
+
+def test_the_locks_agree() -> None:
+    versions: dict[str, set[str]] = {}
+    for lock in LOCKS:
+        for name, pin in re.findall(r"^([\w.-]+)==([^\\\n]+)", (ROOT / lock).read_text(), re.MULTILINE):
+            if ";" not in pin:  # those with a condition may have several
+                versions.setdefault(name, set()).add(pin.strip())
+    assert {name: pins for name, pins in versions.items() if len(pins) > 1} == {}
+
+
+def test_make_installs_only_what_has_the_locked_hash() -> None:
+    makefile = (ROOT / "Makefile").read_text()
+    assert "LOCKED := --require-hashes --requirement\n" in makefile
+    for lock in ("requirements.lock", "requirements-dev.lock", "requirements-docs.lock"):
+        assert f"$(LOCKED) {lock}" in makefile
