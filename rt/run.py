@@ -10,7 +10,7 @@ import json
 import math
 import time
 import traceback
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -23,6 +23,7 @@ from granite.mrds import compilation
 from granite.rt.clock import Clock, RealClock, VirtualClock
 from granite.rt.devices import build_devices
 from granite.rt.failures import raised_at, refused_where_it_fails
+from granite.rt.forecast import announcement, refuse_too_large_a_log, refuse_too_many_rows
 from granite.rt.guard import Guard
 from granite.rt.limits import sentence, subjects
 from granite.rt.logs.channels import Channels
@@ -134,6 +135,7 @@ class Run:
         InputError
             Where the log can't be written.
         """
+        refuse_too_large_a_log(self.bed, self.channels, self.ticks, Path(log))
         with self._open_devices():
             return self._record(Path(log), realtime, overwrite, progress, changes)
 
@@ -211,16 +213,24 @@ def simulate(
     overwrite: bool = False,
     progress: bool = False,
     changes: Sequence[str] = (),
+    announce: Callable[[str], None] | None = None,
 ) -> RunSummary:
-    """Run the testbed on the simulated plant into a log; the summary of the run. See `Run.record`."""
+    """Run the testbed on the simulated plant into a log; the summary of the run. See `Run.record`.
+
+    `announce` is called with a sentence before a long run starts.
+    """
     with preparing(progress):
         run = Run(bed)
+    refuse_too_large_a_log(bed, run.channels, run.ticks, log)
+    if announce is not None and (sentence_before := announcement(run, realtime)):
+        announce(sentence_before)
     return run.record(log, realtime=realtime, overwrite=overwrite, progress=progress, changes=changes)
 
 
 def simulate_in_memory(bed: Testbed) -> Log:
     """Run the testbed in virtual time and keep its rows; a fault inside is raised."""
     run = Run(bed)
+    refuse_too_many_rows(bed, run.channels, run.ticks)
     memory = Memory(run.channels, run.ticks)
     outcome = run.execute(VirtualClock(), memory)
     if outcome.fault is not None and outcome.reason is Reason.FAULT:

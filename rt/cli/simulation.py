@@ -50,6 +50,7 @@ def sim(
             overwrite=overwrite or log is None,
             progress=not as_json and err.is_terminal,
             changes=[*asked, *_short_forms(duration, seed)],
+            announce=lambda sentence: err.print(f"granite: {sentence}", soft_wrap=True),
         )
     if as_json:
         print_json(summary)
