@@ -1,4 +1,4 @@
-"""What every case of a fuzz target must keep: 20 s, 500 MB, and one sentence in plain words where it is refused."""
+"""What every case of a fuzz target must keep: 20 s of processor time, 500 MB, one plain sentence if it is refused."""
 
 import contextlib
 import re
@@ -24,16 +24,16 @@ def limited() -> Iterator[None]:
     """A context that raises where a case takes too long or too much memory, or warns."""
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    before = signal.signal(signal.SIGALRM, _too_slow)
+    before = signal.signal(signal.SIGPROF, _too_slow)
     resource.setrlimit(resource.RLIMIT_AS, (used + MEGABYTES * 2**20, hard))
-    signal.setitimer(signal.ITIMER_REAL, SECONDS)
+    signal.setitimer(signal.ITIMER_PROF, SECONDS)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
         resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
 
 
