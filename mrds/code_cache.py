@@ -44,7 +44,7 @@ def trusted_cache() -> Path | None:
     fault = fault_of(directory)
     if fault is None:
         return directory
-    _warn(f"the cache '{directory}' is not used, {fault}: each run compiles its model anew (set GRANITE_CACHE)")
+    warn(f"the cache '{directory}' is not used, {fault}: each run compiles its model anew (set GRANITE_CACHE)")
     return None
 
 
@@ -136,7 +136,8 @@ def _delete(left: Path) -> None:
 
 
 @functools.cache
-def _warn(sentence: str) -> None:
+def warn(sentence: str) -> None:
+    """Report once in this process, on standard error unless the user's code handles the log of `granite`."""
     logging.getLogger("granite").warning("granite: %s", sentence)
 
 

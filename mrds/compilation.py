@@ -185,13 +185,17 @@ def _library(name: str, functions: list[ca.Function], compiler: str) -> Path | N
     if cache and code_cache.is_intact(cache / file):
         return cache / file
     names = [f.name() for f in functions]
+    reason = ""
     for place in (code_cache.open_cache, code_cache.private_directory):
-        with contextlib.suppress(OSError):
+        try:
             directory = place()
             if directory is None:
                 continue
             library = directory / file
             return library if code_cache.is_intact(library) else _compile(name, source, compiler, library, names)
+        except OSError as error:
+            reason = error.strerror or str(error)
+    code_cache.warn(f"the model runs in the virtual machine, because no compiled code can be written ({reason})")
     return None
 
 

@@ -22,7 +22,7 @@ STRANGER = 12345
 
 @pytest.fixture(autouse=True)
 def _warn_again() -> None:
-    code_cache._warn.cache_clear()
+    code_cache.warn.cache_clear()
 
 
 def give_away(path: Path) -> None:
@@ -123,13 +123,14 @@ def test_the_usual_directory_made_with_a_lax_umask_is_closed(
 
 
 def test_a_full_disk_falls_back_to_a_directory_of_the_process_and_then_to_the_virtual_machine(
-    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A compiler that meets a full disk says so and fails."""
     full = script(tmp_path, "echo 'fatal error: error writing to model.s: No space left on device' >&2; exit 1")
     monkeypatch.setenv("CC", full)
     assert swung(make())
     assert list(cache.iterdir()) == []
+    assert "because no compiled code can be written (No space left on device)" in caplog.text
 
 
 def test_leftovers_of_killed_builds_go(cache: Path) -> None:
