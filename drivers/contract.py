@@ -1,7 +1,8 @@
 """The contract of a device driver, real or simulated: few methods, time as an argument, errors in the loop as values.
 
 `open` and `close` are called outside the loop and may raise. `read`, `write` and `stop` run inside it: they never
-block, never raise for an error of the device, and never read a clock. A sensor without a new measurement returns its
+block, never raise for an error of the device, and never read a clock. `stop` and `close` may be called by another
+thread while `read` or `write` blocks. A sensor without a new measurement returns its
 last frame again, with the same number. An actuator returns a frame with the applied values; if it is silent or
 refuses, the frame's status says so, and the guard ends the run. A real actuator needs a watchdog that stops it when the
 host is silent.
@@ -60,8 +61,16 @@ class Actuator(Protocol):
             The applied values, which may differ from the set point.
         """
 
-    def stop(self, t: float) -> None:
-        """Go to the safe state at once: motors at zero, valves closed, grips as they are. Must work in every state."""
+    def stop(self, t: float) -> Frame:
+        """Go to the safe state at once: motors at zero, valves closed, grips as they are. Must work in every state.
+
+        It is called again, once per period, until its frame confirms the safe state, for at most `loop.stop_timeout_s`.
+
+        Returns
+        -------
+        Frame
+            The values applied after the stop, as far as the device has reported them.
+        """
 
     def close(self) -> None:
         """Close the device."""

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterable, Mapping
+import time
+from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from granite.config.errors import InputError
 from granite.config.records import Command, Frame, Sample, Status, new
 from granite.config.testbed import Testbed
+from granite.drivers.call_each import call_each, outcome_of
 from granite.drivers.checked import checked
 from granite.drivers.contract import Actuator, Sensor
 
@@ -35,22 +37,21 @@ class DeviceSet:
         )
         self._reads = [sensor.read for sensor in self._sensors.values()]
         self._writes = [actuator.write for actuator in self._actuators.values()]
+        self._loop, self._holding = bed.loop, {name for name, device in bed.actuators.items() if device.holds_at_rest}
 
     def open(self) -> None:
         """Open every device; if one fails, close those already open."""
-        opened: list[Sensor | Actuator] = []
+        opened: dict[str, Sensor | Actuator] = {}
         try:
-            devices: dict[str, Sensor | Actuator] = {**self._sensors, **self._actuators}
-            for name, device in devices.items():
+            for name, device in self._all().items():
                 try:
                     device.open()
                 except (Exception, SystemExit) as error:
                     why = f"it can't be opened: {type(error).__name__}: {error}"
                     raise InputError(why, key=f"devices.{name}", expected="the device, ready") from error
-                opened.append(device)
-        except BaseException:
-            with contextlib.suppress(Exception):  # the error of the one that failed to open is raised
-                _each(device.close for device in reversed(opened))
+                opened[name] = device
+        except BaseException:  # of the one that failed to open; what closing the others gives is less important
+            call_each({name: partial(_closed, opened[name]) for name in reversed(opened)})
             raise
 
     def read(self, t: float) -> Sample:
@@ -68,25 +69,54 @@ class DeviceSet:
         self._applied = tuple(frames)
         return self._applied
 
-    def stop(self, t: float) -> None:
-        """Valves closed, motors at zero, grips as they are: each actuator gets its stop, even if another one fails."""
-        _each(partial(actuator.stop, t) for actuator in self._actuators.values())
+    def stop(self, t: float, paced: bool = False) -> dict[str, str]:
+        """Valves closed, motors at zero, grips as they are: each actuator gets its stop, even if another one fails.
 
-    def close(self) -> None:
-        """Close every device, even if another one fails."""
-        _each(device.close for device in self._all())
+        Parameters
+        ----------
+        t
+            Time of the last tick [s].
+        paced
+            In real time: wait for the frames of the actuators, and for none that blocks.
 
-    def _all(self) -> list[Sensor | Actuator]:
-        return [*self._sensors.values(), *self._actuators.values()]
+        Returns
+        -------
+        dict
+            The actuators that did not confirm their safe state within `loop.stop_timeout_s`, each with the reason.
+        """
+        calls = {name: partial(self._confirm_stop, name, t, paced) for name in self._actuators}
+        return call_each(calls, 2 * self._loop.stop_timeout_s if paced else None)
+
+    def close(self, paced: bool = False) -> dict[str, str]:
+        """Close every device, even if another one fails; those that failed, each with the reason."""
+        calls = {name: partial(_closed, device) for name, device in self._all().items()}
+        return call_each(calls, self._loop.stop_timeout_s if paced else None)
+
+    def _all(self) -> dict[str, Sensor | Actuator]:
+        return {**self._sensors, **self._actuators}
+
+    def _confirm_stop(self, name: str, t: float, paced: bool) -> str:
+        """Stop the actuator until its frame confirms it; why it does not, or nothing."""
+        period, why = self._loop.period_s, ""
+        for i in range(max(1, round(self._loop.stop_timeout_s / period))):
+            why = outcome_of(partial(self._stop_once, name, t + i * period))
+            if not why:
+                break
+            if paced:
+                time.sleep(period)
+        return why
+
+    def _stop_once(self, name: str, t: float) -> str:
+        """Why the frame after a stop does not confirm the safe state, or nothing."""
+        frame: Any = self._actuators[name].stop(t)
+        if not isinstance(frame, Frame):
+            return "its stop returned no frame"
+        if frame.status != Status.OK:
+            return f"status {Status(frame.status).name}"
+        is_safe = np.isfinite(frame.values).all() if name in self._holding else not np.any(frame.values)
+        return "" if is_safe else f"it still applies {np.array2string(np.asarray(frame.values), precision=3)}"
 
 
-def _each(calls: Iterable[Callable[[], None]]) -> None:
-    """Make every call, whatever another one raises; the first exception is raised at the end."""
-    failure: BaseException | None = None
-    for call in calls:
-        try:
-            call()
-        except BaseException as error:  # a broken device must not leave the next one open or running
-            failure = failure or error
-    if failure is not None:
-        raise failure
+def _closed(device: Sensor | Actuator) -> str:
+    device.close()
+    return ""

@@ -29,6 +29,13 @@ class SocketMotors:
 
     def write(self, t, setpoint):
         self.socket.send(setpoint.tobytes())
+        return self.answer(t)
+
+    def stop(self, t):
+        self.socket.send(np.zeros(self.n).tobytes())
+        return self.answer(t)  # the loop stops again until the board answers that it applies zero
+
+    def answer(self, t):
         try:
             self.applied = np.frombuffer(self.socket.recv(4096)[-8 * self.n :])
             self.answered = t
@@ -38,9 +45,6 @@ class SocketMotors:
         self.number += 1
         status = granite.Status.SILENT if silent else granite.Status.OK
         return granite.Frame(t, self.number, status, self.applied)
-
-    def stop(self, t):
-        self.socket.send(np.zeros(self.n).tobytes())
 
     def close(self):
         self.socket.close()

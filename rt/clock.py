@@ -8,11 +8,15 @@ from __future__ import annotations
 import ctypes
 import errno
 import time
+from functools import partial
 from typing import Protocol
 
 
 class Clock(Protocol):
     """The loop's source of time."""
+
+    #: the clock goes on by itself
+    is_real: bool
 
     def start(self) -> None:
         """Now is zero."""
@@ -26,6 +30,8 @@ class Clock(Protocol):
 
 class VirtualClock:
     """Simulated time: every deadline is met exactly, as fast as the machine runs."""
+
+    is_real = False
 
     def __init__(self) -> None:
         self._now = 0.0
@@ -50,34 +56,40 @@ class _TimeSpec(ctypes.Structure):
 
 _TIMER_ABSTIME = 1
 _LIBC = ctypes.CDLL(None, use_errno=True)
+_now_ns = partial(time.clock_gettime_ns, time.CLOCK_BOOTTIME)
 
 
 class RealClock:
-    """The monotonic clock. Sleeps to an absolute deadline, so that no error accumulates; may busy-wait the end."""
+    """The time since boot. Sleeps to an absolute deadline, so that no error accumulates; may busy-wait the end.
+
+    Unlike the monotonic clock it counts while the machine is suspended, so that a loop sees that it is late.
+    """
+
+    is_real = True
 
     def __init__(self, spin: float = 0.0) -> None:
         self._spin_ns = round(spin * 1e9)
         self._zero_ns = 0
         self._spec = _TimeSpec()
         self._sleep = _LIBC.clock_nanosleep
-        self._arguments = (time.CLOCK_MONOTONIC, _TIMER_ABSTIME, ctypes.byref(self._spec), None)
+        self._arguments = (time.CLOCK_BOOTTIME, _TIMER_ABSTIME, ctypes.byref(self._spec), None)
 
     def start(self) -> None:
         """Now is zero."""
-        self._zero_ns = time.monotonic_ns()
+        self._zero_ns = _now_ns()
 
     def wait_until(self, deadline: float) -> float:
         """Sleep to the deadline; a signal's handler runs and the sleep continues."""
         deadline_ns = self._zero_ns + round(deadline * 1e9)
         wake_ns = deadline_ns - self._spin_ns
-        if time.monotonic_ns() < wake_ns:
+        if _now_ns() < wake_ns:
             self._spec.seconds, self._spec.nanoseconds = divmod(wake_ns, 1_000_000_000)
             while self._sleep(*self._arguments) == errno.EINTR:
                 pass
-        while (now := time.monotonic_ns()) < deadline_ns:
+        while (now := _now_ns()) < deadline_ns:
             pass
         return (now - deadline_ns) * 1e-9
 
     def now(self) -> float:
         """Time since the start [s]."""
-        return (time.monotonic_ns() - self._zero_ns) * 1e-9
+        return (_now_ns() - self._zero_ns) * 1e-9

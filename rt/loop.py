@@ -2,17 +2,18 @@
 
 The same tick runs in virtual time, in real time and from a log; only clock, devices and recorder differ.
 Ticks are periodic with absolute deadlines; commands are held until the next tick (zero-order hold). A tick that ends
-after the next deadline is an overrun, handled by `loop.overrun`: skip, catch_up or stop.
+after the next deadline is an overrun, handled by `loop.overrun`: skip, catch_up or stop. Whatever the policy, a command
+later than `loop.longest_lateness_s` is not written, and the run ends.
 """
 
 from __future__ import annotations
 
-import signal
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from time import perf_counter
-from types import FrameType
-from typing import Any, Protocol
+from typing import Protocol
 
 from granite.config.errors import PlantLostError
 from granite.config.records import Command, Frame, Sample, Timing, Truth, Verdict, new
@@ -22,6 +23,8 @@ from granite.rt.clock import Clock
 from granite.rt.guard import Guard
 from granite.rt.logs.channels import Channels
 from granite.rt.reasons import Reason
+from granite.rt.signals import Interrupted, StopSignals
+from granite.rt.watchdog import Watchdog
 
 
 class LoopDevices(Protocol):
@@ -33,8 +36,8 @@ class LoopDevices(Protocol):
     def write(self, t: float, command: Command) -> tuple[Frame, ...]:
         """Send the command; returns the applied frame of each actuator."""
 
-    def stop(self, t: float) -> None:
-        """Bring every actuator to its safe state."""
+    def stop(self, t: float, paced: bool = False) -> Mapping[str, str]:
+        """Bring every actuator to its safe state; those that did not confirm it, each with the reason."""
 
 
 class RowSink(Protocol):
@@ -54,6 +57,15 @@ class Outcome:
     t: float = 0.0
     verdict: Verdict | None = field(default=None, repr=False)
     fault: BaseException | None = field(default=None, repr=False)
+    #: the signal that ended the run, the lateness, or where the loop was blocked
+    detail: str = ""
+    #: actuators that did not confirm their stop, and devices that could not be closed, each with the reason
+    not_stopped: Mapping[str, str] = field(default_factory=dict)
+    not_closed: Mapping[str, str] = field(default_factory=dict)
+
+
+class TooLateError(Exception):
+    """A command would have been written too long after its tick was due."""
 
 
 class Loop:
@@ -65,6 +77,10 @@ class Loop:
         State of the simulated plant at a time, for the log.
     between
         Advances the simulated plant to the time of the next tick.
+    signals
+        Signals that end the run; they are caught by the caller.
+    give_up
+        Called by the watchdog when this loop's thread blocks and can't be interrupted; ends the process.
     """
 
     def __init__(
@@ -78,14 +94,24 @@ class Loop:
         sink: RowSink,
         truth: Callable[[float], Truth] | None = None,
         between: Callable[[float], None] | None = None,
+        signals: StopSignals | None = None,
+        give_up: Callable[[Outcome], None] = lambda outcome: None,
     ) -> None:
         self._bed, self._devices, self._stack, self._guard = bed, devices, stack, guard
         self._clock, self._sink, self._truth, self._between = clock, sink, truth, between
         self._channels = channels
         self._record_lap = 0.0  # known only after the row is recorded: each row has that of the tick before
         self._lost = 0
-        self._asked_to_stop = False
+        self._signals = signals or StopSignals()
+        self._longest_lateness = bed.loop.lateness_limit_s
         self.outcome = Outcome()
+        self._watchdog = Watchdog(
+            bed.loop.watchdog_limit_s,
+            progress=lambda: self.outcome.ticks,
+            stop=self._stop,
+            signals=self._signals,
+            give_up=lambda: give_up(self._ended_by_watchdog()),
+        )
 
     def tick(self, k: int, t: float, delay: float) -> Verdict:
         """One tick: read, estimate, decide, control, allocate, guard, write, record.
@@ -113,6 +139,7 @@ class Loop:
         t5 = perf_counter()
         verdict = self._guard.check(sample, state, reference, command)
         t6 = perf_counter()
+        self._refuse_late(t)
         applied = self._devices.write(t, verdict.command)
         t7 = perf_counter()
         laps = t1 - t0, t2 - t1, t3 - t2, t4 - t3, t5 - t4, t6 - t5, t7 - t6, self._record_lap
@@ -124,25 +151,32 @@ class Loop:
         return verdict
 
     def run(self, ticks: int) -> Outcome:
-        """Run `ticks` ticks, or until the guard, an overrun, a signal or an exception ends the run.
+        """Run `ticks` ticks, or until the guard, lateness, a signal, the watchdog or an exception ends the run.
 
         The actuators are stopped on every exit. Exceptions are not raised: they are `Outcome.fault`.
         """
-        outcome, signals = self.outcome, self._catch_signals()
+        outcome = self.outcome
         try:
-            self._clock.start()
-            self._run(ticks)
+            with self._watchdog if self._clock.is_real else nullcontext(), self._signals.noted():
+                self._clock.start()
+                self._run(ticks)
         except PlantLostError as lost:
             outcome.reason, outcome.fault = Reason.PLANT_LOST, lost
+        except TooLateError as late:
+            outcome.reason, outcome.detail = Reason.TOO_LATE, str(late)
+        except Interrupted:
+            outcome.reason = Reason.OPERATOR_STOP
         except BaseException as fault:
             outcome.reason, outcome.fault = Reason.FAULT, fault
         finally:
-            try:
-                self._devices.stop(outcome.t)
-            except BaseException as fault:
-                outcome.reason, outcome.fault = Reason.FAULT, outcome.fault or fault
-            for number, handler in signals.items():
-                signal.signal(number, handler)
+            self._signals.tolerate(math.inf)
+            self._stop()
+        if self._watchdog.fired_at:
+            self._ended_by_watchdog()
+        elif outcome.reason is Reason.OPERATOR_STOP:
+            outcome.detail = self._signals.first or ""
+        elif outcome.reason is Reason.PASSED and outcome.not_stopped:
+            outcome.reason = Reason.STOP_NOT_CONFIRMED
         return outcome
 
     def _run(self, ticks: int) -> None:
@@ -155,7 +189,7 @@ class Loop:
             outcome.ticks += 1
             if self._between:
                 self._between(outcome.t + period)
-            if verdict.stop or self._asked_to_stop:
+            if verdict.stop or self._signals.first:
                 outcome.verdict = verdict
                 outcome.reason = Reason(verdict.reason) if verdict.stop else Reason.OPERATOR_STOP
                 return
@@ -169,13 +203,17 @@ class Loop:
                     k += late
             k += 1
 
-    def _catch_signals(self) -> dict[int, Any]:
-        """SIGINT and SIGTERM end the run after the current tick."""
+    def _refuse_late(self, t: float) -> None:
+        """Raise before an old command is written: after a pause of the process, or after the watchdog's stop."""
+        late = self._clock.now() - t
+        if late > self._longest_lateness:
+            raise TooLateError(f"{late:.3g} s after its tick was due, limit {self._longest_lateness:g} s")
+        if self._watchdog.fired_at:
+            raise Interrupted
 
-        def ask(number: int, frame: FrameType | None) -> None:
-            self._asked_to_stop = True
+    def _stop(self) -> None:
+        self.outcome.not_stopped = self._devices.stop(self.outcome.t, self._clock.is_real)
 
-        try:
-            return {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
-        except ValueError:  # not the main thread: the caller handles signals
-            return {}
+    def _ended_by_watchdog(self) -> Outcome:
+        self.outcome.reason, self.outcome.detail = Reason.WATCHDOG, f"the loop was at {self._watchdog.fired_at}"
+        return self.outcome

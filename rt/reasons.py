@@ -30,6 +30,9 @@ class Reason(IntEnum):
     OPERATOR_STOP = 41
     FAULT = 42
     PLANT_LOST = 43
+    TOO_LATE = 44
+    WATCHDOG = 45
+    STOP_NOT_CONFIRMED = 46
 
     @property
     def stops(self) -> bool:
@@ -65,4 +68,7 @@ _TEXT = {
     Reason.OPERATOR_STOP: "the operator stopped the run",
     Reason.FAULT: "an exception was raised inside the loop",
     Reason.PLANT_LOST: "the simulated plant left the range of its model",
+    Reason.TOO_LATE: "a command was later than loop.longest_lateness_s and was not written",
+    Reason.WATCHDOG: "no tick ended within loop.watchdog_s",
+    Reason.STOP_NOT_CONFIRMED: "the run reached its end, but an actuator did not confirm its stop",
 }

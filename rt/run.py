@@ -8,11 +8,15 @@ from __future__ import annotations
 import importlib.metadata
 import json
 import math
+import os
+import sys
 import time
 import traceback
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from typing import NoReturn
 
 from granite.config.errors import InputError
 from granite.config.parts import sources
@@ -36,6 +40,7 @@ from granite.rt.preparing import preparing
 from granite.rt.realtime import real_time
 from granite.rt.reasons import Reason
 from granite.rt.recorder import Recorder
+from granite.rt.signals import StopSignals
 from granite.sim.lab import Lab
 
 
@@ -68,38 +73,45 @@ class Run:
             self.ticks = round(bed.loop.duration_s / bed.loop.period_s)
         self._is_used = False
 
-    def loop(self, clock: Clock, sink: RowSink) -> Loop:
-        """The loop; its devices must be open.
-
-        Parameters
-        ----------
-        clock
-            Virtual or real time.
-        sink
-            Receives the row of each tick.
-        """
+    def loop(
+        self,
+        clock: Clock,
+        sink: RowSink,
+        signals: StopSignals | None = None,
+        give_up: Callable[[Outcome], None] = lambda outcome: None,
+    ) -> Loop:
+        """The loop; its devices must be open. See `Loop`."""
         truth, between = (self.lab.truth, self.lab.advance) if self.lab else (None, None)
-        return Loop(self.bed, self.channels, self.devices, self.stack, self.guard, clock, sink, truth, between)
+        parts = self.bed, self.channels, self.devices, self.stack, self.guard
+        return Loop(*parts, clock, sink, truth, between, signals, give_up)
 
     def execute(self, clock: Clock, sink: RowSink) -> Outcome:
         """Open the devices, run the loop to its end, close the devices.
 
-        A fault inside the loop is returned as `Outcome.fault`; a device that can't be opened raises.
+        A fault inside the loop is returned as `Outcome.fault`; a device that can't be opened raises. A signal that
+        ended the run is passed on: after Ctrl-C, KeyboardInterrupt is raised when all is closed.
         """
-        with self._open_devices():
-            return self.loop(clock, sink).run(self.ticks)
+        with StopSignals(clock.is_real) as signals, self._open_devices(clock.is_real, signals) as not_closed:
+            outcome = self.loop(clock, sink, signals, self._give_up).run(self.ticks)
+            outcome.not_closed = not_closed
+        return outcome
 
     @contextmanager
-    def _open_devices(self) -> Iterator[None]:
-        """Once: controllers and plant are in their initial state only at the first run."""
+    def _open_devices(self, paced: bool, signals: StopSignals) -> Iterator[dict[str, str]]:
+        """Open the devices, and close them at the end; yields those that will have failed to close, with the reason.
+
+        Once: controllers and plant are in their initial state only at the first run.
+        """
         if self._is_used:
             raise InputError("it has been run", key="run", expected="a new Run, which begins at the start")
         self._is_used = True
+        not_closed: dict[str, str] = {}
         self.devices.open()
         try:
-            yield
+            yield not_closed
         finally:
-            self.devices.close()
+            signals.tolerate(1)
+            not_closed |= self.devices.close(paced)
 
     def record(
         self,
@@ -109,6 +121,7 @@ class Run:
         overwrite: bool = False,
         progress: bool = False,
         changes: Sequence[str] = (),
+        pass_signals_on: bool = True,
     ) -> RunSummary:
         """Run and record into a log.
 
@@ -124,6 +137,9 @@ class Run:
             Draw a progress bar on standard error.
         changes
             Changes of the testbed, such as those by `--set`, as text for the log's metadata.
+        pass_signals_on
+            Where a signal ended the run, send it to the handler of the caller when all is closed: after Ctrl-C,
+            KeyboardInterrupt is raised. Else the summary alone has it.
 
         Returns
         -------
@@ -136,29 +152,34 @@ class Run:
             Where the log can't be written.
         """
         refuse_too_large_a_log(self.bed, self.channels, self.ticks, Path(log))
-        with self._open_devices():
-            return self._record(Path(log), realtime, overwrite, progress, changes)
+        with StopSignals(realtime, pass_signals_on) as signals:
+            return self._record(Path(log), realtime, overwrite, progress, changes, signals)
 
-    def _record(self, log: Path, realtime: bool, overwrite: bool, progress: bool, changes: Sequence[str]) -> RunSummary:
-        bed = self.bed
-        recorder = Recorder.start(
-            bed,
-            self.channels,
-            log,
-            info=describe(bed, realtime, changes),
-            virtual=not realtime,
-            # A virtual run does not depend on the date, nor does its log.
-            start_ns=time.time_ns() if realtime else 0,
-            overwrite=overwrite,
-            progress=progress,
-        )
+    def _record(
+        self, log: Path, realtime: bool, overwrite: bool, progress: bool, changes: Sequence[str], signals: StopSignals
+    ) -> RunSummary:
+        bed, recorder = self.bed, None
         ending: Ending = {"ended": "fault", "text": Reason.FAULT.text}
         try:
-            with real_time(bed.loop, enabled=realtime) as granted:
+            with self._open_devices(realtime, signals) as not_closed:
+                recorder = Recorder.start(
+                    bed,
+                    self.channels,
+                    log,
+                    info=describe(bed, realtime, changes),
+                    virtual=not realtime,
+                    # A virtual run does not depend on the date, nor does its log.
+                    start_ns=time.time_ns() if realtime else 0,
+                    overwrite=overwrite,
+                    progress=progress,
+                )
                 clock = RealClock(bed.loop.spin_s) if realtime else VirtualClock()
-                began = time.perf_counter()
-                outcome = self.loop(clock, recorder).run(self.ticks)
-                took = time.perf_counter() - began
+                loop = self.loop(clock, recorder, signals, partial(self._give_up, recorder=recorder))
+                with real_time(bed.loop, enabled=realtime) as granted:
+                    began = time.perf_counter()
+                    outcome = loop.run(self.ticks)
+                    took = time.perf_counter() - began
+            outcome.not_closed = not_closed
             ending = {
                 "bed": bed.name,
                 "seed": bed.seed,
@@ -172,10 +193,24 @@ class Run:
                 "asked_of_the_system": granted,
             }
         finally:
-            recorded = recorder.close(ending)
+            if recorder is not None:
+                recorded = recorder.close(ending)
         if isinstance(outcome.fault, KeyboardInterrupt):
             raise outcome.fault  # the log is closed and the actuators are stopped
         return {**recorded.summary, "rows_lost": recorded.lost, "log_failure": recorded.failure}
+
+    def _give_up(self, outcome: Outcome, recorder: Recorder | None = None) -> NoReturn:
+        """Close the log and end the process: the loop's thread blocks and can't be interrupted."""
+        ending = self.ending(outcome)
+        if recorder is not None:
+            recorder.close(ending)
+        print(
+            f"granite: the run ended at {outcome.t:.3f} s by {ending['ended']}: {ending['text']};"
+            " it can't be interrupted, so the process ends",
+            file=sys.stderr,
+            flush=True,
+        )
+        os._exit(1)
 
     def _redundant(self) -> list[RedundantContacts]:
         return [
@@ -197,6 +232,14 @@ class Run:
         }
         if outcome.verdict is not None and outcome.verdict.stop:
             words["text"] = sentence(subjects(self.bed), outcome.verdict)
+        if outcome.detail:
+            words["text"] += f": {outcome.detail}"
+        if outcome.not_stopped:
+            words["not_stopped"] = dict(outcome.not_stopped)
+            words["text"] += f"; stop not confirmed: {_named(outcome.not_stopped)}"
+        if outcome.not_closed:
+            words["not_closed"] = dict(outcome.not_closed)
+            words["text"] += f"; not closed: {_named(outcome.not_closed)}"
         if outcome.reason is Reason.PLANT_LOST:
             words["text"] += f": {outcome.fault}"
         elif outcome.fault is not None:
@@ -214,6 +257,7 @@ def simulate(
     progress: bool = False,
     changes: Sequence[str] = (),
     announce: Callable[[str], None] | None = None,
+    pass_signals_on: bool = True,
 ) -> RunSummary:
     """Run the testbed on the simulated plant into a log; the summary of the run. See `Run.record`.
 
@@ -224,7 +268,14 @@ def simulate(
     refuse_too_large_a_log(bed, run.channels, run.ticks, log)
     if announce is not None and (sentence_before := announcement(run, realtime)):
         announce(sentence_before)
-    return run.record(log, realtime=realtime, overwrite=overwrite, progress=progress, changes=changes)
+    return run.record(
+        log,
+        realtime=realtime,
+        overwrite=overwrite,
+        progress=progress,
+        changes=changes,
+        pass_signals_on=pass_signals_on,
+    )
 
 
 def simulate_in_memory(bed: Testbed) -> Log:
@@ -253,3 +304,7 @@ def describe(bed: Testbed, realtime: bool, changes: Sequence[str] = ()) -> dict[
         "changes": json.dumps(list(changes)),
         "sources": json.dumps(sources(bed)),
     }
+
+
+def _named(devices: Mapping[str, str]) -> str:
+    return ", ".join(f"{name} ({why})" for name, why in devices.items())

@@ -123,7 +123,7 @@ class FaultyActuator:
 
     def __init__(self, actuator: Actuator, faults: list[FaultEvent]) -> None:
         self._actuator, self._faults = actuator, faults
-        self.open, self.close, self.stop = actuator.open, actuator.close, actuator.stop
+        self.open, self.close = actuator.open, actuator.close
         self._set_faults: Any = getattr(actuator, "set_faults", None)
         self._units: set[tuple[str, str]] = set()
         self._last: Frame | None = None
@@ -137,8 +137,7 @@ class FaultyActuator:
             self._set_faults(*([unit for unit, what in units if what == kind] for kind in UNIT_FAULTS))
         number, whole = self._last.number if self._last else 0, [fault.what for fault in faults]
         if "silent" in whole:
-            last = self._last or Frame(0.0, 0, Status.NO_FRAME, np.zeros(len(setpoint)))
-            return last._replace(status=Status.SILENT)
+            return self._silent(len(setpoint))
         if "refuses" in whole:
             self._actuator.stop(t)
             frame = Frame(t, 0, Status.REFUSED, np.zeros(len(setpoint)))
@@ -146,6 +145,16 @@ class FaultyActuator:
             frame = self._actuator.write(t, setpoint)
         self._last = frame._replace(number=number + 1)
         return self._last
+
+    def stop(self, t: float) -> Frame:
+        """Stop; a silent one obeys, but does not confirm it."""
+        frame = self._actuator.stop(t)
+        is_silent = any(fault.what == "silent" for fault in _in_force(self._faults, t))
+        return self._silent(len(frame.values)) if is_silent else frame
+
+    def _silent(self, n: int) -> Frame:
+        """The last frame again."""
+        return (self._last or Frame(0.0, 0, Status.NO_FRAME, np.zeros(n)))._replace(status=Status.SILENT)
 
 
 def _checked(bed: Testbed, i: int, event: FaultEvent | DropOutEvent) -> FaultEvent:

@@ -30,5 +30,8 @@ class SimulatedGrips(SimulatedDevice):
         self._number += 1
         return Frame(t, self._number, _OK, setpoint)
 
-    def stop(self, t: float) -> None:
+    def stop(self, t: float) -> Frame:
         """Nothing: a held object is not dropped."""
+        self._number += 1
+        closed = [float(name in self._contacts.commanded) for name in self._names]
+        return Frame(t, self._number, _OK, np.array(closed))

@@ -36,7 +36,9 @@ class SimulatedMotors(SimulatedDevice):
         self._number += 1
         return new(Frame, (t, self._number, _OK, applied))
 
-    def stop(self, t: float) -> None:
+    def stop(self, t: float) -> Frame:
         """No torque."""
         self._plant.advance(t)
         self.torque = np.zeros(len(self._limits))
+        self._number += 1
+        return Frame(t, self._number, _OK, self.torque)

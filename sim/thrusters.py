@@ -38,10 +38,12 @@ class SimulatedThrusters(SimulatedDevice):
         self._number += 1
         return new(Frame, (t, self._number, _OK, self._valves.command(t, setpoint)))
 
-    def stop(self, t: float) -> None:
+    def stop(self, t: float) -> Frame:
         """No thrust from now on: a stop waits neither for the valves' delay nor for their shortest pulse."""
         self._plant.advance(t)
         self._valves = self._closed_valves()
+        self._number += 1
+        return Frame(t, self._number, _OK, np.zeros(len(self._healthy)))
 
     def set_faults(self, dead: Collection[str], stuck_open: Collection[str]) -> None:
         """From the next command on these give no thrust, or are always open; their frames do not report it."""

@@ -51,6 +51,7 @@ def sim(
             progress=not as_json and err.is_terminal,
             changes=[*asked, *_short_forms(duration, seed)],
             announce=lambda sentence: err.print(f"granite: {sentence}", soft_wrap=True),
+            pass_signals_on=False,
         )
     if as_json:
         print_json(summary)
@@ -64,8 +65,9 @@ def sim(
         end(f"the run ended at {summary['ended_at_s']:.3f} s by an internal fault, {fault}: {where}", FAULT)
     if summary["log_failure"] is not None:
         end(f"the run continued, but its log is incomplete: {summary['log_failure']}", FAULT)
-    if summary["ended"] != "completed":
-        end(f"the run ended at {summary['ended_at_s']:.3f} s by {summary['ended']}: {summary['text']}", STOPPED)
+    if summary["ended"] != "completed" or "not_closed" in summary:
+        code = FAULT if "not_stopped" in summary or "not_closed" in summary else STOPPED
+        end(f"the run ended at {summary['ended_at_s']:.3f} s by {summary['ended']}: {summary['text']}", code)
 
 
 def _load(bed: str, overrides: Sequence[str], duration: str | None, seed: str | None) -> Testbed:

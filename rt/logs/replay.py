@@ -112,8 +112,8 @@ class _LoggedDevices:
     def write(self, t: float, command: Command) -> tuple[Frame, ...]:
         return self.now.applied
 
-    def stop(self, t: float) -> None:
-        pass
+    def stop(self, t: float, paced: bool = False) -> dict[str, str]:
+        return {}
 
 
 class _Comparison:

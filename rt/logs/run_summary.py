@@ -130,6 +130,8 @@ class Ending(TypedDict):
     ended_at_s: NotRequired[float]
     fault: NotRequired[str]
     traceback: NotRequired[str]
+    not_stopped: NotRequired[dict[str, str]]  #: actuators that did not confirm their stop, each with the reason
+    not_closed: NotRequired[dict[str, str]]  #: devices that could not be closed, each with the reason
     bed: NotRequired[str]
     seed: NotRequired[int]
     mode: NotRequired[str]

@@ -217,7 +217,7 @@ class Simulated:
         pass
 
     def stop(self, t):
-        pass
+        return Frame(t, self.number, Status.OK, np.array([0.0]))
 
     def read(self, t):
         self.number += 1

@@ -65,7 +65,7 @@ class Rope:
         pass
 
     def stop(self, t):
-        pass
+        return granite.Frame(t, self.number, granite.Status.OK, np.zeros(1))
 
     def write(self, t, setpoint):
         self.number += 1

@@ -1,0 +1,122 @@
+"""Signals that would end the process: during a run they end the run instead, with a stop and a whole log.
+
+Until the first tick a signal interrupts at once. During the ticks the first one is noted and the tick is finished; a
+second one interrupts the tick, because it may block. While the actuators are stopped, signals are only noted.
+
+Not caught: SIGKILL, which can't be; SIGSEGV, SIGBUS, SIGFPE and SIGILL, because the processor would repeat the
+instruction that raised them; and every signal that the process ignores or has its own handler for. SIGINT and SIGTERM
+are always caught. In real time so is SIGTSTP (Ctrl-Z): a suspended loop would leave the last command in force.
+"""
+
+from __future__ import annotations
+
+import math
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType, TracebackType
+from typing import Any
+
+_UNUSABLE = {signal.SIGKILL, signal.SIGSTOP, signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL}
+#: their default is not to end the process
+_HARMLESS = {signal.SIGCHLD, signal.SIGCONT, signal.SIGURG, signal.SIGWINCH}
+_SUSPENDING = {signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU}
+_ALWAYS = {signal.SIGINT, signal.SIGTERM}
+#: after an interruption the next one is this much later [s]: the first may be on its way out of the tick
+_BETWEEN_INTERRUPTIONS = 0.5
+
+#: every signal that ends a process and that it can catch
+TERMINATING = tuple(sorted(signal.valid_signals() - _UNUSABLE - _HARMLESS - _SUSPENDING))
+
+
+class Interrupted(KeyboardInterrupt):
+    """A signal interrupted what the main thread was doing."""
+
+
+class StopSignals:
+    """Catches the signals between `with` and its end; does nothing outside the main thread.
+
+    Parameters
+    ----------
+    paced
+        The run is in real time.
+    pass_on
+        At the end, send the first signal to the handler that was there before: a script that makes many runs
+        ends as it would have without a run, by KeyboardInterrupt after Ctrl-C.
+    """
+
+    def __init__(self, paced: bool = False, pass_on: bool = True) -> None:
+        self._signals = {*TERMINATING, signal.SIGTSTP} if paced else set(TERMINATING)
+        self._pass_on = pass_on
+        self._before: dict[int, Any] = {}
+        self._count, self._patience = 0, 0.0
+        self._first: int | None = None
+        self._is_from_watchdog, self._interrupted_at = False, -math.inf
+
+    def __enter__(self) -> StopSignals:
+        """Replace the handlers."""
+        if threading.current_thread() is threading.main_thread():
+            for number in self._signals:
+                if number in _ALWAYS or signal.getsignal(number) is signal.SIG_DFL:
+                    self._before[number] = signal.signal(number, self._handle)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        """Put the handlers back."""
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        if self._first is not None and self._pass_on:
+            signal.raise_signal(self._first)
+
+    @property
+    def first(self) -> str | None:
+        """Name of the first signal, if there was one."""
+        return None if self._first is None else name_of(self._first)
+
+    def tolerate(self, n: float) -> None:
+        """From now on, note n signals; the next one raises `Interrupted`."""
+        self._patience = self._count + n
+
+    @contextmanager
+    def noted(self) -> Iterator[None]:
+        """The ticks: the first signal is noted, the second raises; afterwards none does."""
+        self.tolerate(1)
+        try:
+            yield
+        finally:
+            self.tolerate(math.inf)
+
+    def interrupt(self) -> None:
+        """Raise `Interrupted` in the main thread, unless it tolerates all signals; for another thread to call."""
+        if self._before:
+            self._is_from_watchdog = True
+            main = threading.main_thread().ident
+            assert main is not None
+            signal.pthread_kill(main, signal.SIGINT)
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        if self._is_from_watchdog:
+            self._is_from_watchdog = False
+            if math.isfinite(self._patience):
+                self._raise("watchdog")
+            return
+        self._count += 1
+        self._first = self._first or number
+        if self._count > self._patience:
+            self._raise(name_of(number))
+
+    def _raise(self, why: str) -> None:
+        now = time.monotonic()
+        if now - self._interrupted_at > _BETWEEN_INTERRUPTIONS:
+            self._interrupted_at = now
+            raise Interrupted(why)
+
+
+def name_of(number: int) -> str:
+    """As in SIGTERM; real-time signals have numbers only."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

@@ -1,0 +1,148 @@
+"""Every signal that would end the process ends the run instead, by name; a batch of runs ends with it."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from blocking_devices import noted, run_with_driver
+
+import granite
+from granite.config.loader import load
+from granite.rt.clock import RealClock, VirtualClock
+from granite.rt.memory import Memory
+from granite.rt.reasons import Reason
+from granite.rt.run import Run
+from granite.rt.signals import TERMINATING, name_of
+
+UNHANDLED = [number for number in TERMINATING if signal.getsignal(number) is signal.SIG_DFL]
+
+
+@pytest.fixture
+def passed_on():
+    """The signals that reach this process after a run."""
+    found: list[int] = []
+    before = {number: signal.signal(number, lambda n, _: found.append(n)) for number in (signal.SIGINT, signal.SIGTERM)}
+    yield found
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+def signalled(number: int, clock, monkeypatch, at: float = 0.1):
+    """The outcome of a run in which a signal arrives, and its plant."""
+    run = Run(load("free-flyer", ["loop.duration_s=0.5", "loop.longest_lateness_s=30.0", "loop.watchdog_s=30.0"]))
+    read = run.devices.read
+
+    def read_and_signal(t: float):
+        if t == pytest.approx(at):
+            os.kill(os.getpid(), number)
+        return read(t)
+
+    monkeypatch.setattr(run.devices, "read", read_and_signal)
+    return run.execute(clock, Memory(run.channels, run.ticks)), run
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("clock", [VirtualClock, RealClock])
+def test_a_signal_ends_the_run_after_its_tick_and_is_passed_on(number, clock, passed_on, monkeypatch):
+    before = signal.getsignal(number)
+    outcome, run = signalled(number, clock(), monkeypatch)
+    assert outcome.reason is Reason.OPERATOR_STOP
+    assert outcome.t == pytest.approx(0.1)
+    assert run.ending(outcome)["text"] == f"the operator stopped the run: {number.name}"
+    assert not run.lab.plant.torque_sources[0].torque.any()
+    assert passed_on == [number]
+    assert signal.getsignal(number) is before
+
+
+BATCH = """
+import signal, sys, os
+import granite
+for i in range(3):
+    print(i, flush=True)
+    bed = granite.load("free-flyer", ["loop.duration_s=0.5", "loop.priority=0", "loop.longest_lateness_s=30"])
+    run = granite.Run(bed)
+    read = run.devices.read
+    def read_and_signal(t):
+        if t > 0.1:
+            os.kill(os.getpid(), int(sys.argv[1]))
+        return read(t)
+    run.devices.read = read_and_signal
+    run.record(sys.argv[2], realtime=sys.argv[3] == "real")
+"""
+
+
+def batch(number: int, log: Path, mode: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", BATCH, str(int(number)), str(log), mode]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+
+
+def check_batch(number: int, log: Path, mode: str) -> None:
+    done = batch(number, log, mode)
+    assert done.stdout == "0\n", done.stderr  # the batch ended with its first run
+    assert done.returncode == -number
+    recorded = granite.read_log(log)
+    assert recorded.complete
+    assert recorded.summary["ended"] == "operator_stop"
+    assert recorded.summary["text"] == f"the operator stopped the run: {name_of(number)}"
+    assert "not_stopped" not in recorded.summary
+    assert recorded.events[-1]["text"] == recorded.summary["text"]
+
+
+@pytest.mark.parametrize("mode", ["virtual", pytest.param("real", marks=pytest.mark.slow)])
+def test_ctrl_c_in_a_run_ends_the_batch_with_a_whole_log(mode, tmp_path):
+    check_batch(signal.SIGINT, tmp_path / "run.mcap", mode)
+
+
+def test_a_closed_terminal_ends_the_batch_with_a_whole_log(tmp_path):
+    check_batch(signal.SIGHUP, tmp_path / "run.mcap", "real")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", UNHANDLED, ids=name_of)
+def test_every_signal_that_ends_a_process_ends_the_run_with_a_stop_and_a_whole_log(number, tmp_path):
+    check_batch(number, tmp_path / "run.mcap", "virtual")
+
+
+def test_signals_with_a_handler_of_the_user_are_left_to_it(monkeypatch):
+    found: list[int] = []
+    before = signal.signal(signal.SIGUSR1, lambda n, _: found.append(n))
+    try:
+        outcome, _ = signalled(signal.SIGUSR1, VirtualClock(), monkeypatch)
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert outcome.reason is Reason.PASSED
+    assert found == [signal.SIGUSR1]
+
+
+@pytest.mark.slow
+def test_ctrl_z_ends_a_run_in_real_time_because_the_last_command_would_stay_in_force(tmp_path):
+    log = tmp_path / "run.mcap"
+    command = [sys.executable, "-c", BATCH, str(int(signal.SIGTSTP)), str(log), "real"]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        # Passed on after the run: now the process is suspended, with its actuators stopped.
+        os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)
+        recorded = granite.read_log(log)
+        process.kill()
+    assert recorded.summary["text"].endswith("SIGTSTP")
+
+
+@pytest.mark.parametrize("clock", [VirtualClock, RealClock])
+def test_a_second_ctrl_c_stops_although_the_driver_blocks(clock, tmp_path, passed_on):
+    run = run_with_driver(tmp_path, {"watchdog_s": 60.0}, blocks="write", how="signals")
+    outcome = run.execute(clock(), Memory(run.channels, run.ticks))
+    assert outcome.reason is Reason.OPERATOR_STOP
+    assert outcome.detail == "SIGINT"
+    assert [verb for verb, _ in noted(run)][-3:] == ["write", "stop", "close"]
+    assert not outcome.not_stopped
+    assert passed_on == [signal.SIGINT]
+
+
+def test_a_signal_while_devices_are_opened_interrupts_at_once_and_leaves_no_log(tmp_path, passed_on):
+    run = run_with_driver(tmp_path, blocks="open", how="signals")
+    with pytest.raises(KeyboardInterrupt):
+        run.record(tmp_path / "run.mcap", realtime=True)
+    assert not (tmp_path / "run.mcap").exists()
+    assert passed_on == [signal.SIGINT]
