@@ -15,6 +15,7 @@ from benchmarks import (
     first_tick,
     flexible_arm,
     forward_dynamics,
+    kills,
     many_steps,
     realtime,
     tick,
@@ -33,6 +34,7 @@ ALL = {
     "realtime": realtime,
     "first_tick": first_tick,
     "compile_time": compile_time,
+    "kills": kills,
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from granite.config.errors import InputError
@@ -46,14 +47,17 @@ def simulate(
     ------
     InputError
         Where the testbed can't be run, with the sentence that the command line prints.
+    KeyboardInterrupt
+        After Ctrl-C, when the run has ended safely and its log is closed. Other signals are passed on in the same way.
     """
     whole = load(bed) if isinstance(bed, str) else bed
     if log is None and not realtime:
         return runs.simulate_in_memory(whole)
     if log is None:
         raise InputError.missing("log", "a file, because a run in real time is recorded by another process")
-    runs.simulate(whole, Path(log), realtime=realtime, overwrite=overwrite, changes=changes)
-    return read_log(log)
+    summary = runs.simulate(whole, Path(log), realtime=realtime, overwrite=overwrite, changes=changes)
+    found = read_log(log)
+    return found if found.summary is not None else replace(found, summary=summary)  # the recorder was killed
 
 
 def metrics(log: Log) -> Metrics:

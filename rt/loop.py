@@ -138,8 +138,8 @@ class Loop:
         command = stack.actuation.allocate(state, reference, demand)
         t5 = perf_counter()
         verdict = self._guard.check(sample, state, reference, command)
-        t6 = perf_counter()
         self._refuse_late(t)
+        t6 = perf_counter()
         applied = self._devices.write(t, verdict.command)
         t7 = perf_counter()
         laps = t1 - t0, t2 - t1, t3 - t2, t4 - t3, t5 - t4, t6 - t5, t7 - t6, self._record_lap

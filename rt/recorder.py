@@ -1,7 +1,7 @@
 """The loop's handle on the recorder, the process that drains its rows into a log.
 
-The loop puts a row into the ring and continues. The process takes the rows out and flushes them to the file
-every second. It ends when the loop has finished or died, and only after the last row is in a closed file;
+The loop puts a row into the ring and continues. The process takes the rows out and flushes them to the file twice in
+a second. It ends when the loop has finished or died, and only after the last row is in a closed file;
 signals to end it are ignored until then. If the process dies, the loop continues and counts its rows as lost.
 """
 
@@ -24,9 +24,13 @@ from granite.rt.limits import subjects
 from granite.rt.logs.channels import Channels
 from granite.rt.logs.run_summary import Ending, RunSummary
 from granite.rt.ring import Ring
+from granite.rt.signals import name_of
 
-#: how long a loop without a deadline sleeps when the ring is full [s]
+#: how long a loop without a deadline sleeps when too many rows wait [s], and how often at most
 _FULL_PERIOD = 0.0005
+_FULL_SLEEPS = 120_000
+#: rows that may wait in virtual time: they are lost if both processes are killed, and take a part of a second to write
+_WAITING_ROWS = 1024
 #: time limit of closing; after it the loop no longer waits for the process [s]
 _CLOSE_LIMIT = 60.0
 
@@ -47,7 +51,8 @@ class Recorder:
         self.channels = channels
         self._ring = ring
         self._process = process
-        self._may_wait = virtual
+        self._has_begun = False
+        self._most_waiting = min(ring.size, _WAITING_ROWS) if virtual else None
 
     @classmethod
     def start(
@@ -58,14 +63,14 @@ class Recorder:
         *,
         info: Mapping[str, str],
         virtual: bool,
-        start_ns: int = 0,
         overwrite: bool = False,
         progress: bool = False,
     ) -> Recorder:
         """Create the log and the process that writes it; `InputError` if the log can't be written.
 
-        `info` goes into the log's metadata, `start_ns` is the wall time at t = 0, and `progress` draws a bar on
-        standard error. In virtual time there is no deadline: the loop waits while the ring is full.
+        `info` goes into the log's metadata, and `progress` draws a bar on standard error. In virtual time there is no
+        deadline: the loop waits while too many rows wait to be written. The process takes a second to start, so the
+        run begins later, by `begin`.
         """
         ring = Ring.create(bed.recording.ring_rows, channels.width)
         order = {
@@ -74,9 +79,9 @@ class Recorder:
             "bed": to_json(bed),
             "layout": channels.layout(),
             "subjects": subjects(bed),
-            "metadata": {**info, "start_ns": str(start_ns)},
+            "metadata": dict(info),
             "progress": progress,
-            "start_ns": start_ns,
+            "virtual": virtual,
             "ring": ring.descriptor,
             "loop": os.getpid(),
         }
@@ -98,10 +103,15 @@ class Recorder:
             raise LogError(answer.get("failure", f"log '{path}': the recorder ended before it was ready"))
         return recorder
 
+    def begin(self, start_ns: int) -> None:
+        """The run begins now, before its first row; `start_ns` is the wall time at t = 0."""
+        self._has_begun = True
+        self._send({"start_ns": start_ns})
+
     def record(self, row: bytes) -> int:
         """Put the row into the ring; returns the number of rows lost so far. Called in the tick, so fast."""
-        if self._may_wait and self._ring.full:
-            self._wait_for_space()
+        if self._most_waiting is not None and self._ring.waiting >= self._most_waiting:
+            self._wait_for_space(self._most_waiting)
         self._ring.put(row)
         return self._ring.lost
 
@@ -125,13 +135,15 @@ class Recorder:
 
         `ending` is how the run ended; it becomes part of the summary.
         """
+        if not self._has_begun:  # interrupted before the first tick
+            self.begin(0)
         self._ring.finish()
         self._send(ending)
         answer: dict[str, Any] = {}
         try:
             self._process.wait(_CLOSE_LIMIT)
             answer = self._receive()
-            failure = answer.get("failure", f"the recorder ended early, with code {self._process.returncode}")
+            failure = answer.get("failure", f"the recorder {_ended_by(self._process.returncode)}")
         except subprocess.TimeoutExpired:
             failure = f"the recorder did not finish in {_CLOSE_LIMIT:.0f} s"
         rows, put = self._ring.taken_count, self._ring.put_count
@@ -144,12 +156,15 @@ class Recorder:
         self._release()
         return recorded
 
-    def _wait_for_space(self) -> None:
-        while self._ring.full:
+    def _wait_for_space(self, most: int) -> None:
+        """Wait until fewer rows wait; if the process is gone or takes none, never again."""
+        for _ in range(_FULL_SLEEPS):
             if not self.alive:
-                self._may_wait = False
-                return
+                break
             time.sleep(_FULL_PERIOD)
+            if self._ring.waiting < most:
+                return
+        self._most_waiting = None
 
     def _send(self, message: Any) -> None:
         assert self._process.stdin is not None
@@ -175,3 +190,7 @@ def _absolute(places: Iterable[str]) -> Iterator[str]:
     for place in places:
         with contextlib.suppress(FileNotFoundError):
             yield os.path.abspath(place)
+
+
+def _ended_by(code: int) -> str:
+    return f"was killed by {name_of(-code)}" if code < 0 else f"ended early, with code {code}"

@@ -1,7 +1,11 @@
 """The process behind the recorder: from the ring to the log, until the loop is done or dead.
 
-Its settings come as a line of JSON on standard input, and the ending of the run as a second one after the loop has
-finished. It answers on standard output: a line when the log is open, and the summary of the run when it is closed.
+Its settings come as a line of JSON on standard input, the start of the run as a second one, and its ending as a third
+after the loop has finished. It answers on standard output: a line when the log is open, and the summary of the run when
+it is closed.
+
+A row is in the file a second after it was put at the latest, also if this process is killed then: it waits in the ring
+for an idle period or a batch, then for a flush; the rest is for a machine that is busy with others.
 """
 
 from __future__ import annotations
@@ -29,18 +33,23 @@ from granite.rt.logs.events import Events
 from granite.rt.logs.mcap_file import McapFile
 from granite.rt.logs.summary import Summary
 from granite.rt.ring import Ring
+from granite.rt.signals import TERMINATING
+from granite.rt.terminal import Terminal
 
 #: period of flushing to the file [s]: the rows of that time are lost if this process is killed
-FLUSH_PERIOD = 1.0
-#: how long it sleeps when the ring is empty [s]; the ring must hold the rows of that time
-_IDLE_PERIOD = 0.005
+FLUSH_PERIOD = 0.5
+#: how long it sleeps when the ring is empty [s], and in virtual time, where the loop may wait for it; a batch costs ten
+#: times as much as a row, so few large batches keep up where the machine gives this process little time
+_IDLE_PERIOD, _IDLE_PERIOD_VIRTUAL = 0.05, 0.005
+#: largest batch: a flush never waits for more
+_BATCH = 512
 #: ending of a run whose loop died
 LOOP_DIED = {"ended": "loop_died", "text": "the loop's process ended without a message"}
 
 
 def main() -> None:
     """Drain the ring named in the first line on standard input, until the loop is done."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in TERMINATING:
         signal.signal(number, signal.SIG_IGN)
     order = json.loads(sys.stdin.readline())
     bed = from_json(order["bed"], looked_up=DEVICES)  # no code of controllers is needed here
@@ -49,7 +58,7 @@ def main() -> None:
     ring = Ring(order["ring"], bed.recording.ring_rows, channels.width)
     path = order["path"]
     try:
-        file = McapFile(path, order["overwrite"], channels, order["bed"], order["metadata"], order["start_ns"])
+        file = McapFile(path, order["overwrite"], channels, order["bed"], order["metadata"])
     except FileExistsError:
         _answer(failure=f"log '{path}' exists: expected a new name, or --overwrite")
         return
@@ -61,9 +70,12 @@ def main() -> None:
         Events(bed, channels, [Coordinate(*subject) for subject in order["subjects"]], file.event),
         Summary(bed, channels),
     )
+    idle = _IDLE_PERIOD_VIRTUAL if order["virtual"] else min(_IDLE_PERIOD, ring.size * bed.loop.period_s / 4)
     try:
+        file.begin(json.loads(sys.stdin.readline() or '{"start_ns": 0}')["start_ns"])
         with _progress(bed, order["progress"]) as show:
-            drain(ring, file, (file.write, events.look, summary.update, show), lambda: os.getppid() != order["loop"])
+            readers = (file.write, events.look, summary.update, show)
+            drain(ring, file, readers, lambda: os.getppid() != order["loop"], idle)
         ending = json.loads((sys.stdin.readline() if ring.finished else "") or "null") or LOOP_DIED
         events.look_back(ring.lost, ending["ended"], ending["text"])
         result = finite({**summary.result(), **ending})
@@ -75,19 +87,25 @@ def main() -> None:
     _answer(failure=None, summary=result)
 
 
-def drain(ring: Ring, file: McapFile, readers: Sequence[Callable[[Array], None]], orphaned: Callable[[], bool]) -> None:
+def drain(
+    ring: Ring,
+    file: McapFile,
+    readers: Sequence[Callable[[Array], None]],
+    orphaned: Callable[[], bool],
+    idle_s: float,
+) -> None:
     """Move rows from the ring to the readers until the loop has finished or died, and the ring is empty."""
     flush_at = time.monotonic() + FLUSH_PERIOD
     while True:
         last = ring.finished or orphaned()  # read before taking, so that all rows put until then are taken below
-        rows = ring.take()
+        rows = ring.take(_BATCH)
         if len(rows):
             for read in readers:
                 read(rows)
         elif last:
             break
         else:
-            time.sleep(_IDLE_PERIOD)
+            time.sleep(idle_s)
         if time.monotonic() >= flush_at:
             file.flush()
             flush_at = time.monotonic() + FLUSH_PERIOD
@@ -96,7 +114,7 @@ def drain(ring: Ring, file: McapFile, readers: Sequence[Callable[[Array], None]]
 @contextlib.contextmanager
 def _progress(bed: Testbed, wanted: bool) -> Iterator[Callable[[Array], None]]:
     """A progress bar on the terminal, drawn here so that the loop never draws."""
-    with Progress(console=Console(stderr=True), transient=True, disable=not wanted) as progress:
+    with Progress(console=Console(file=Terminal()), transient=True, disable=not wanted) as progress:
         task = progress.add_task(bed.name, total=bed.loop.duration_s / bed.loop.period_s)
         yield lambda rows: progress.advance(task, len(rows))
 

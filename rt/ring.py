@@ -68,12 +68,12 @@ class Ring:
 
     # The consumer's side.
 
-    def take(self) -> Array:
-        """A copy of the waiting rows, oldest first: all of them, or those up to the end of the block."""
+    def take(self, most: int | None = None) -> Array:
+        """A copy of the waiting rows, oldest first: at most so many, and those up to the end of the block."""
         taken, put = self._words[_TAKEN], self._words[_PUT]
         self._order()
-        first = taken % self._n
-        rows = self._rows[first : min(first + put - taken, self._n)].copy()
+        first, waiting = taken % self._n, put - taken
+        rows = self._rows[first : min(first + min(waiting, most or waiting), self._n)].copy()
         self._order()
         self._words[_TAKEN] = taken + len(rows)
         return rows
@@ -81,9 +81,14 @@ class Ring:
     # Both sides.
 
     @property
-    def full(self) -> bool:
-        """Whether the next put would lose its row."""
-        return self._words[_PUT] - self._words[_TAKEN] >= self._n
+    def size(self) -> int:
+        """Rows that it holds."""
+        return self._n
+
+    @property
+    def waiting(self) -> int:
+        """Rows that were put and not taken."""
+        return self._words[_PUT] - self._words[_TAKEN]
 
     @property
     def put_count(self) -> int:

@@ -168,14 +168,14 @@ class Run:
                     log,
                     info=describe(bed, realtime, changes),
                     virtual=not realtime,
-                    # A virtual run does not depend on the date, nor does its log.
-                    start_ns=time.time_ns() if realtime else 0,
                     overwrite=overwrite,
                     progress=progress,
                 )
                 clock = RealClock(bed.loop.spin_s) if realtime else VirtualClock()
                 loop = self.loop(clock, recorder, signals, partial(self._give_up, recorder=recorder))
                 with real_time(bed.loop, enabled=realtime) as granted:
+                    # A virtual run does not depend on the date, nor does its log.
+                    recorder.begin(time.time_ns() if realtime else 0)
                     began = time.perf_counter()
                     outcome = loop.run(self.ticks)
                     took = time.perf_counter() - began

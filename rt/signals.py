@@ -24,6 +24,7 @@ _UNUSABLE = {signal.SIGKILL, signal.SIGSTOP, signal.SIGSEGV, signal.SIGBUS, sign
 _HARMLESS = {signal.SIGCHLD, signal.SIGCONT, signal.SIGURG, signal.SIGWINCH}
 _SUSPENDING = {signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU}
 _ALWAYS = {signal.SIGINT, signal.SIGTERM}
+_ENDS_THE_PROCESS = (signal.SIG_DFL, signal.default_int_handler)
 #: after an interruption the next one is this much later [s]: the first may be on its way out of the tick
 _BETWEEN_INTERRUPTIONS = 0.5
 
@@ -59,7 +60,7 @@ class StopSignals:
         """Replace the handlers."""
         if threading.current_thread() is threading.main_thread():
             for number in self._signals:
-                if number in _ALWAYS or signal.getsignal(number) is signal.SIG_DFL:
+                if number in _ALWAYS or signal.getsignal(number) in _ENDS_THE_PROCESS:
                     self._before[number] = signal.signal(number, self._handle)
         return self
 

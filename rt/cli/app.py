@@ -92,8 +92,12 @@ def granite(
 
 def main() -> None:
     """Entry point: one sentence and exit code 2 for bad input."""
-    # Until the loop sets its own handlers, SIGTERM acts like Ctrl-C: unfinished files are removed.
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    # Until the loop sets its own handlers, these act like Ctrl-C: unfinished files are removed.
+    before = {
+        number: signal.signal(number, signal.default_int_handler)
+        for number in (signal.SIGTERM, signal.SIGHUP)
+        if signal.getsignal(number) is not signal.SIG_IGN  # as by nohup
+    }
     try:
         code = app(prog_name="granite", standalone_mode=False)
     except InputError as error:
@@ -109,7 +113,8 @@ def main() -> None:
             raise
         end(_usage(error), BAD_INPUT)
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
     if code == _INTERRUPTED:
         end("stopped by the operator", STOPPED)
     sys.exit(code or DONE)

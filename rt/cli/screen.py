@@ -10,10 +10,17 @@ from rich.console import Console
 
 
 class Screen(Console):
-    """Prints text as it is, and ignores a closed pipe, as in `granite list | head -1`."""
+    """Prints text as it is, and ignores a closed pipe, as in `granite list | head -1`, and a closed terminal."""
 
     def __init__(self, stderr: bool = False) -> None:
         super().__init__(stderr=stderr, highlight=False, markup=False, emoji=False)
+
+    def print(self, *texts: Any, **how: Any) -> None:
+        """Print, if there is someone to read."""
+        try:
+            super().print(*texts, **how)
+        except OSError:
+            self.on_broken_pipe()
 
     def on_broken_pipe(self) -> None:
         """The reader has had enough."""

@@ -15,6 +15,7 @@ import foxglove
 import numpy as np
 import pytest
 from foxglove import Context
+from unhurried import OPTIONS
 
 from granite.config import loader
 from granite.config.errors import InputError
@@ -174,7 +175,9 @@ def test_the_lists_are_json_for_scripts(granite):
 
 @pytest.mark.parametrize("realtime", [(), ("--realtime",)], ids=["virtual", "realtime"])
 def test_a_run_is_json_for_scripts(granite, realtime):
-    said = granite("sim", "free-flyer", "--duration", "0.3", "--seed", "5", *realtime, "--out", "a.mcap", "--json")
+    said = granite(
+        "sim", "free-flyer", "--duration", "0.3", "--seed", "5", *realtime, *OPTIONS, "--out", "a.mcap", "--json"
+    )
     assert (said.code, said.err) == (0, "")
     run = said.json
     assert (run["bed"], run["seed"], run["log"]) == ("free-flyer", 5, "a.mcap")
@@ -407,7 +410,7 @@ def test_a_bug_while_building_shows_its_traceback_and_leaves_no_log(granite, mon
     assert left_in(tmp_path) == []
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_before_the_loop_ends_with_code_3_and_leaves_nothing(granite, monkeypatch, tmp_path, number):
     if signal.getsignal(number) is signal.SIG_IGN:  # a shell's background job is deaf to Ctrl-C, and so are its tests
         signal.signal(number, signal.default_int_handler)
@@ -507,13 +510,34 @@ def test_a_reader_that_has_seen_enough_is_no_fault():
     assert done.stderr == "0\n"
 
 
+_WHILE_IMPORTING = """
+import os, signal, sys
+from importlib.abc import MetaPathFinder
+from granite.rt.cli import main
+
+class CtrlC(MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        if name == "typer":
+            os.kill(os.getpid(), signal.SIGINT)
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+sys.meta_path.insert(0, CtrlC())
+main()
+"""
+
+
+def test_ctrl_c_while_the_command_is_imported_ends_with_code_3_and_no_traceback():
+    done = subprocess.run([sys.executable, "-c", _WHILE_IMPORTING], capture_output=True, text=True, check=False)
+    assert "operator" in assert_one_sentence(Said(done.returncode, done.stdout, done.stderr), STOPPED)
+
+
 def test_a_running_loop_is_ended_by_signals_and_leaves_a_whole_log(tmp_path):
     signals = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
     env = {**os.environ, "PYTHONPATH": str(Path(mcap_file.__file__).parents[2])}
     logs = {number: tmp_path / f"{number.name}.mcap" for number in signals}
     started = {
         number: subprocess.Popen(
-            [*COMMAND, "sim", "free-flyer", "--realtime", "--json", "--set", "loop.priority=0", "--out", str(log)],
+            [*COMMAND, "sim", "free-flyer", "--realtime", "--json", *OPTIONS, "--out", str(log)],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

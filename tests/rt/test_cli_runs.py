@@ -18,6 +18,7 @@ from granite.rt.plots.comparison import build_comparison
 from granite.rt.report.runs import runs_lines
 from granite.rt.run import simulate
 from tests.rt.command_line import granite, left_in, sentence_of
+from tests.rt.unhurried import UNHURRIED
 
 __all__ = ["granite"]
 
@@ -30,7 +31,7 @@ def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("logs")
     simulate(load("free-flyer", ["loop.duration_s=1.5"]), folder / "plain.mcap")
     simulate(load("free-flyer", STIFFER), folder / "stiffer.mcap", changes=STIFFER)
-    simulate(load("atmos", ["loop.duration_s=0.3"]), folder / "real.mcap", realtime=True)
+    simulate(load("atmos", ["loop.duration_s=0.3", *UNHURRIED]), folder / "real.mcap", realtime=True)
     simulate(load("mrds-1", ["loop.duration_s=0.1"]), folder / "open.mcap")
     simulate(load("free-flyer", ["loop.duration_s=8"]), folder / "cut.mcap")
     whole = (folder / "cut.mcap").read_bytes()

@@ -21,6 +21,7 @@ from granite.rt.logs.channels import Channels
 from granite.rt.logs.log import read_log
 from granite.rt.reasons import Reason
 from granite.rt.recorder import Recorder
+from granite.rt.signals import TERMINATING
 
 BED = load("free-flyer")
 DONE = {"ended": "completed", "text": "the run reached its end"}
@@ -38,8 +39,10 @@ def _fail_instead_of_hanging():
     signal.signal(signal.SIGALRM, before)
 
 
-def start(path, bed=BED, virtual=True, **options):
-    return Recorder.start(bed, Channels.of(bed), path, info={"execution": "compiled"}, virtual=virtual, **options)
+def start(path, bed=BED, virtual=True, start_ns=0, **options):
+    made = Recorder.start(bed, Channels.of(bed), path, info={"execution": "compiled"}, virtual=virtual, **options)
+    made.begin(start_ns)
+    return made
 
 
 def small_ring(rows):
@@ -228,7 +231,7 @@ def test_a_killed_recorder_leaves_what_was_flushed_and_an_unharmed_loop(tmp_path
     assert time.monotonic() - before < 1.0
     assert recorder.lost >= 1000 - 32
     recorded = recorder.close(DONE)
-    assert recorded.failure == "the recorder ended early, with code -9"
+    assert recorded.failure == "the recorder was killed by SIGKILL"
     assert recorded.lost >= 1000
     log = read_log(path)
     assert not log.complete
@@ -244,7 +247,7 @@ def test_signals_to_end_do_not_end_the_recorder_before_the_loop_is_done(tmp_path
     for k in range(50):
         record(recorder, make_tick(BED, k))
         if k == 20:
-            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            for number in TERMINATING:
                 os.kill(recorder.pid, number)
             time.sleep(0.05)
     assert os.getpgid(recorder.pid) != os.getpgid(0)

@@ -1,13 +1,17 @@
 """Every signal that would end the process ends the run instead, by name; a batch of runs ends with it."""
 
 import os
+import pty
+import select
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 from blocking_devices import noted, run_with_driver
+from unhurried import OPTIONS, UNHURRIED
 
 import granite
 from granite.config.loader import load
@@ -32,7 +36,7 @@ def passed_on():
 
 def signalled(number: int, clock, monkeypatch, at: float = 0.1):
     """The outcome of a run in which a signal arrives, and its plant."""
-    run = Run(load("free-flyer", ["loop.duration_s=0.5", "loop.longest_lateness_s=30.0", "loop.watchdog_s=30.0"]))
+    run = Run(load("free-flyer", ["loop.duration_s=0.5", *UNHURRIED]))
     read = run.devices.read
 
     def read_and_signal(t: float):
@@ -62,8 +66,7 @@ import signal, sys, os
 import granite
 for i in range(3):
     print(i, flush=True)
-    bed = granite.load("free-flyer", ["loop.duration_s=0.5", "loop.priority=0", "loop.longest_lateness_s=30"])
-    run = granite.Run(bed)
+    run = granite.Run(granite.load("free-flyer", ["loop.duration_s=0.5", *sys.argv[4:]]))
     read = run.devices.read
     def read_and_signal(t):
         if t > 0.1:
@@ -75,7 +78,7 @@ for i in range(3):
 
 
 def batch(number: int, log: Path, mode: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", BATCH, str(int(number)), str(log), mode]
+    command = [sys.executable, "-c", BATCH, str(int(number)), str(log), mode, *UNHURRIED]
     return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
 
 
@@ -96,8 +99,23 @@ def test_ctrl_c_in_a_run_ends_the_batch_with_a_whole_log(mode, tmp_path):
     check_batch(signal.SIGINT, tmp_path / "run.mcap", mode)
 
 
-def test_a_closed_terminal_ends_the_batch_with_a_whole_log(tmp_path):
-    check_batch(signal.SIGHUP, tmp_path / "run.mcap", "real")
+def test_a_closed_terminal_ends_the_run_with_a_whole_log(tmp_path):
+    """Also where the progress bar is being drawn on it."""
+    log = tmp_path / "run.mcap"
+    command = [sys.executable, "-m", "granite.rt.cli", "sim", "free-flyer", "--realtime", "--out", str(log), *OPTIONS]
+    child, terminal = pty.fork()
+    if child == 0:
+        os.execv(sys.executable, command)
+    deadline = time.monotonic() + 60
+    while not log.exists() or log.stat().st_size < 30_000:
+        assert time.monotonic() < deadline
+        if select.select([terminal], [], [], 0.05)[0]:
+            os.read(terminal, 65536)
+    os.close(terminal)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 3
+    recorded = granite.read_log(log)
+    assert recorded.complete
+    assert recorded.summary["text"] == "the operator stopped the run: SIGHUP"
 
 
 @pytest.mark.slow
@@ -120,7 +138,7 @@ def test_signals_with_a_handler_of_the_user_are_left_to_it(monkeypatch):
 @pytest.mark.slow
 def test_ctrl_z_ends_a_run_in_real_time_because_the_last_command_would_stay_in_force(tmp_path):
     log = tmp_path / "run.mcap"
-    command = [sys.executable, "-c", BATCH, str(int(signal.SIGTSTP)), str(log), "real"]
+    command = [sys.executable, "-c", BATCH, str(int(signal.SIGTSTP)), str(log), "real", *UNHURRIED]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         # Passed on after the run: now the process is suspended, with its actuators stopped.
         os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)
@@ -131,7 +149,7 @@ def test_ctrl_z_ends_a_run_in_real_time_because_the_last_command_would_stay_in_f
 
 @pytest.mark.parametrize("clock", [VirtualClock, RealClock])
 def test_a_second_ctrl_c_stops_although_the_driver_blocks(clock, tmp_path, passed_on):
-    run = run_with_driver(tmp_path, {"watchdog_s": 60.0}, blocks="write", how="signals")
+    run = run_with_driver(tmp_path, blocks="write", how="signals")
     outcome = run.execute(clock(), Memory(run.channels, run.ticks))
     assert outcome.reason is Reason.OPERATOR_STOP
     assert outcome.detail == "SIGINT"

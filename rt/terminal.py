@@ -1,0 +1,27 @@
+"""Standard error as a terminal that may be closed: what can't be written is dropped, and the program goes on."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+
+
+class Terminal(io.TextIOWrapper):
+    """Writes to standard error at once; an error of writing is no error of what is being done."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            os.fdopen(os.dup(2), "wb", buffering=0), encoding="utf-8", errors="replace", write_through=True
+        )
+
+    def write(self, text: str) -> int:
+        """Write, if there is someone to read."""
+        with contextlib.suppress(OSError):
+            super().write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        """Everything is written at once."""
+        with contextlib.suppress(OSError):
+            super().flush()
