@@ -95,8 +95,20 @@ class Recorder:
             start_new_session=True,  # the loop alone handles Ctrl-C and a closed terminal
         )
         recorder = cls(channels, ring, process, virtual)
-        recorder._send(order)
-        answer = recorder._receive()
+        size = os.path.getsize(path) if os.path.exists(path) else None
+        try:
+            recorder._send(order)
+            answer = recorder._receive()
+        except BaseException:  # Ctrl-C while the process starts: neither it nor a log without a tick stays
+            process.kill()
+            process.wait()
+            recorder._release()
+            with contextlib.suppress(FileNotFoundError):
+                if size is None:
+                    os.unlink(path)
+                elif size == 0:
+                    os.truncate(path, 0)
+            raise
         if answer != {"ready": True}:
             process.wait()
             recorder._release()

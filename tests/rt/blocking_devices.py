@@ -70,6 +70,10 @@ class Motors:
                     time.sleep(3600)
                 except BaseException:
                     pass
+        elif self.options.how == "c":
+            mutex = ctypes.create_string_buffer(64)
+            LIBC.pthread_mutex_lock(mutex)
+            LIBC.pthread_mutex_lock(mutex)  # by the same thread: never returns, and no signal ends it
         elif self.options.how == "spin":
             while True:
                 pass

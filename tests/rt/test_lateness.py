@@ -41,6 +41,7 @@ def test_lateness_up_to_the_limit_is_handled_by_the_policy():
     assert outcome.overruns == 1
 
 
+@pytest.mark.slow
 def test_a_loop_that_was_suspended_ends_when_it_continues(tmp_path):
     log = tmp_path / "run.mcap"
     options = ["--realtime", "--json", "--out", str(log), "--set", "loop.priority=0", "--set", "loop.overrun=catch_up"]

@@ -18,6 +18,7 @@ from granite.config.loader import load
 from granite.rt.clock import RealClock, VirtualClock
 from granite.rt.memory import Memory
 from granite.rt.reasons import Reason
+from granite.rt.recorder import Recorder
 from granite.rt.run import Run
 from granite.rt.signals import TERMINATING, name_of
 
@@ -99,6 +100,7 @@ def test_ctrl_c_in_a_run_ends_the_batch_with_a_whole_log(mode, tmp_path):
     check_batch(signal.SIGINT, tmp_path / "run.mcap", mode)
 
 
+@pytest.mark.slow
 def test_a_closed_terminal_ends_the_run_with_a_whole_log(tmp_path):
     """Also where the progress bar is being drawn on it."""
     log = tmp_path / "run.mcap"
@@ -163,4 +165,21 @@ def test_a_signal_while_devices_are_opened_interrupts_at_once_and_leaves_no_log(
     with pytest.raises(KeyboardInterrupt):
         run.record(tmp_path / "run.mcap", realtime=True)
     assert not (tmp_path / "run.mcap").exists()
+    assert passed_on == [signal.SIGINT]
+
+
+def test_a_signal_while_the_recorder_starts_leaves_neither_a_log_nor_a_process(tmp_path, passed_on, monkeypatch):
+    receive, started = Recorder._receive, []
+
+    def interrupted(recorder: Recorder):
+        started.append(recorder)
+        answer = receive(recorder)
+        os.kill(os.getpid(), signal.SIGINT)
+        return answer
+
+    monkeypatch.setattr(Recorder, "_receive", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        Run(load("free-flyer", ["loop.duration_s=0.5"])).record(tmp_path / "run.mcap")
+    assert os.listdir(tmp_path) == []
+    assert not started[0].alive
     assert passed_on == [signal.SIGINT]
