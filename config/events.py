@@ -10,9 +10,15 @@ from granite.config.base import Name, NotNegative, Positive, Table, Vector
 from granite.config.errors import InputError, one_of
 
 #: faults of a device
-SENSOR_FAULTS = ("silent", "frozen", "not_finite", "offset")
-ACTUATOR_FAULTS = ("silent", "refuses")
-UNIT_FAULTS = ("dead", "stuck_open")
+SENSOR_FAULTS = ("silent", "frozen", "not_finite", "offset", "drift", "counter_jump", "time_jump")
+ACTUATOR_FAULTS = ("silent", "refuses", "not_finite", "offset")
+#: faults of a thruster, and of a motor
+THRUSTER_FAULTS = ("dead", "stuck_open")
+MOTOR_FAULTS = ("torque_factor",)
+#: faults that act on one unit or signal
+_OF_A_UNIT = (*THRUSTER_FAULTS, *MOTOR_FAULTS, "offset", "drift")
+#: faults with a value
+_WITH_A_VALUE = ("offset", "drift", "counter_jump", "time_jump", "torque_factor")
 
 
 class TimedEvent(Table):
@@ -49,21 +55,35 @@ class PayloadEvent(BodyEvent):
 class FaultEvent(TimedEvent):
     """A fault of a device, or of one unit of it; permanent, unless there is a duration.
 
-    Sensors: `silent` gives no new frame, `frozen` repeats its values with new numbers, `not_finite` gives NaN, `offset`
-    adds `value` to the signal `unit`. Actuators: `silent` applies nothing new, `refuses` stops; the status of
-    their frames reports both. A thruster `unit`: `dead` or `stuck_open`, which no frame reports.
+    Sensors: `silent` gives no new frame, `frozen` repeats its values (or that of the signal `unit`) with new numbers,
+    `not_finite` gives NaN, `offset` adds `value` to the signal `unit`, `drift` adds `value` a second, `counter_jump`
+    adds `value` to the frame numbers, `time_jump` adds `value` [s] to the time stamps. Actuators: `silent` applies
+    nothing new, `refuses` stops; the status of their frames reports both. `not_finite` and `offset` change what an
+    actuator reports as applied, not what it applies. A thruster `unit`: `dead` or `stuck_open`; a motor `unit`:
+    `torque_factor` times the torque; no frame reports these.
     """
 
     device: Name
-    what: Literal["silent", "frozen", "not_finite", "offset", "refuses", "dead", "stuck_open"]
+    what: Literal[
+        "silent", "frozen", "not_finite", "offset", "drift", "counter_jump", "time_jump",
+        "refuses", "dead", "stuck_open", "torque_factor",
+    ]  # fmt: skip
     unit: str | None = None
-    value: float = 0.0
+    value: float | None = None
     duration_s: Positive | None = None
 
     @model_validator(mode="after")
     def _names_what_it_needs(self) -> FaultEvent:
-        if self.what in (*UNIT_FAULTS, "offset") and self.unit is None:
+        if self.what in _OF_A_UNIT and self.unit is None:
             raise InputError.missing("unit", f"the name of a unit or signal where what = '{self.what}'")
+        if self.what in _WITH_A_VALUE and self.value is None:
+            raise InputError.missing("value", f"a number where what = '{self.what}'")
+        if self.what not in _WITH_A_VALUE and self.value is not None:
+            raise InputError(key="value", value=self.value, expected=f"none where what = '{self.what}'")
+        if self.what == "counter_jump" and self.value != round(self.value or 0.0):
+            raise InputError(key="value", value=self.value, expected="a whole number of frames")
+        if self.unit is not None and self.what not in (*_OF_A_UNIT, "frozen"):
+            raise InputError(key="unit", value=self.unit, expected=f"none where what = '{self.what}'")
         return self
 
 

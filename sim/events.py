@@ -5,26 +5,28 @@ An event takes effect at the first tick that is not before its time.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from granite.config.base import refuse_out_of_plane, spatial
+from granite.config.devices.motors import Motors
+from granite.config.devices.thrusters import Thrusters
 from granite.config.errors import InputError, one_of
 from granite.config.events import (
     ACTUATOR_FAULTS,
+    MOTOR_FAULTS,
     SENSOR_FAULTS,
-    UNIT_FAULTS,
+    THRUSTER_FAULTS,
     DropOutEvent,
     FaultEvent,
     PayloadEvent,
     PushEvent,
 )
-from granite.config.records import Array, Frame, Status, no_frame
 from granite.config.testbed import Testbed
-from granite.drivers.contract import Actuator, Sensor
 from granite.mrds.tolerances import SAME_TIME_S
+from granite.sim.faults import FaultyActuator, FaultySensor
 from granite.sim.forces import PUSH, module_of_body, pushed_bodies
 from granite.sim.payload import with_payload
 from granite.sim.plant import Plant
@@ -57,10 +59,9 @@ class TimedEvents:
         faults = self._faults.get(name, [])
         if not faults:
             return device
-        if name in self._bed.sensors:
-            signals = [c.key for c in self._bed.sensors[name].signals(self._bed)]
-            return FaultySensor(device, faults, signals)
-        return FaultyActuator(device, faults)
+        signals = _units(self._bed, name, of_a_unit=False)
+        faulty = FaultySensor if name in self._bed.sensors else FaultyActuator
+        return faulty(device, faults, signals)
 
     def push(self, body: str, force_n: Sequence[float], moment_n_m: float) -> None:
         """Apply a wrench to a body, in addition to the events."""
@@ -84,79 +85,6 @@ class TimedEvents:
             self._plant.change(self._payloads.pop(0)[1])
 
 
-def _in_force(faults: list[FaultEvent], t: float) -> Iterator[FaultEvent]:
-    for fault in faults:
-        ends = np.inf if fault.duration_s is None else fault.at_s + fault.duration_s
-        if fault.at_s - SAME_TIME_S <= t < ends - SAME_TIME_S:
-            yield fault
-
-
-class FaultySensor:
-    """A sensor with faults at given times."""
-
-    def __init__(self, sensor: Sensor, faults: list[FaultEvent], signals: list[str]) -> None:
-        self._sensor, self._faults, self._signals = sensor, faults, signals
-        self.open, self.close = sensor.open, sensor.close
-        self._last: Frame | None = None
-
-    def read(self, t: float) -> Frame:
-        """The frame of the sensor, changed by the current faults."""
-        frame = self._sensor.read(t)
-        for fault in _in_force(self._faults, t):
-            if fault.what == "silent":
-                return (self._last or no_frame(len(frame.values)))._replace(status=Status.SILENT)
-            if fault.what == "frozen":
-                self._last = self._last or frame
-                return frame._replace(values=self._last.values)
-            if fault.what == "not_finite":
-                frame = frame._replace(values=np.full(len(frame.values), np.nan))
-            elif fault.what == "offset":
-                values = frame.values.copy()
-                values[self._signals.index(str(fault.unit))] += fault.value
-                frame = frame._replace(values=values)
-        self._last = frame
-        return frame
-
-
-class FaultyActuator:
-    """An actuator with faults at given times."""
-
-    def __init__(self, actuator: Actuator, faults: list[FaultEvent]) -> None:
-        self._actuator, self._faults = actuator, faults
-        self.open, self.close = actuator.open, actuator.close
-        self._set_faults: Any = getattr(actuator, "set_faults", None)
-        self._units: set[tuple[str, str]] = set()
-        self._last: Frame | None = None
-
-    def write(self, t: float, setpoint: Array) -> Frame:
-        """Write as far as the current faults allow."""
-        faults = list(_in_force(self._faults, t))
-        units: set[tuple[str, str]] = {(str(fault.unit), fault.what) for fault in faults if fault.what in UNIT_FAULTS}
-        if units != self._units:
-            self._units = units
-            self._set_faults(*([unit for unit, what in units if what == kind] for kind in UNIT_FAULTS))
-        number, whole = self._last.number if self._last else 0, [fault.what for fault in faults]
-        if "silent" in whole:
-            return self._silent(len(setpoint))
-        if "refuses" in whole:
-            self._actuator.stop(t)
-            frame = Frame(t, 0, Status.REFUSED, np.zeros(len(setpoint)))
-        else:
-            frame = self._actuator.write(t, setpoint)
-        self._last = frame._replace(number=number + 1)
-        return self._last
-
-    def stop(self, t: float) -> Frame:
-        """Stop; a silent one obeys, but does not confirm it."""
-        frame = self._actuator.stop(t)
-        is_silent = any(fault.what == "silent" for fault in _in_force(self._faults, t))
-        return self._silent(len(frame.values)) if is_silent else frame
-
-    def _silent(self, n: int) -> Frame:
-        """The last frame again."""
-        return (self._last or Frame(0.0, 0, Status.NO_FRAME, np.zeros(n)))._replace(status=Status.SILENT)
-
-
 def _checked(bed: Testbed, i: int, event: FaultEvent | DropOutEvent) -> FaultEvent:
     """The event as a fault, if the device that it names can have it."""
     key, device = f"simulation.events.{i}", bed.devices.get(event.device)
@@ -168,13 +96,23 @@ def _checked(bed: Testbed, i: int, event: FaultEvent | DropOutEvent) -> FaultEve
         values = fault.model_dump(exclude={"kind"})
         fault = FaultEvent(kind="fault", what="silent", **values)
     is_sensor = event.device in bed.sensors
-    units = [unit.name for unit in getattr(device, "units", ()) if hasattr(unit, "name")]
-    possible = SENSOR_FAULTS if is_sensor else (*ACTUATOR_FAULTS, *(UNIT_FAULTS if units else ()))
+    of_units = THRUSTER_FAULTS if isinstance(device, Thrusters) else MOTOR_FAULTS if isinstance(device, Motors) else ()
+    possible = SENSOR_FAULTS if is_sensor else (*ACTUATOR_FAULTS, *of_units)
     if fault.what not in possible:
         known = one_of(fault.what, possible)
         raise InputError(f"not of '{event.device}'", key=f"{key}.what", value=fault.what, expected=known)
     if fault.unit is not None:
-        signals = [c.key for c in bed.sensors[event.device].signals(bed)] if is_sensor else units
-        if fault.unit not in signals:
-            raise InputError("no such unit", key=f"{key}.unit", value=fault.unit, expected=one_of(fault.unit, signals))
+        units = _units(bed, event.device, fault.what in of_units)
+        if fault.unit not in units:
+            raise InputError("no such unit", key=f"{key}.unit", value=fault.unit, expected=one_of(fault.unit, units))
     return fault
+
+
+def _units(bed: Testbed, name: str, of_a_unit: bool) -> list[str]:
+    """The thrusters or motors of a device, or its signals."""
+    device = bed.devices[name]
+    if of_a_unit and isinstance(device, Thrusters):
+        return [unit.name for unit in device.units]
+    if of_a_unit and isinstance(device, Motors):
+        return [motor.joint for motor in device.units]
+    return [c.key for c in (bed.sensors | bed.actuators)[name].signals(bed)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from granite.config.devices.motors import Motors
@@ -18,8 +20,10 @@ class SimulatedMotors(SimulatedDevice):
     def __init__(self, motors: Motors, plant: Plant, rng: np.random.Generator) -> None:
         self._limits = [motor.torque_limit_n_m for motor in motors.units]
         self._least_limit = min(self._limits)
-        gains = [motors.simulated.gain.get(motor.joint, 1.0) for motor in motors.units]
-        self._gain = None if gains == [1.0] * len(gains) else np.array(gains)
+        self._joints = [motor.joint for motor in motors.units]
+        self._gains = motors.simulated.gain
+        self._gain: Array | None = None
+        self.set_factors({})
         self._plant, self._number = plant, 0
         #: current torque (n) [N m]
         self.torque: Array = np.zeros(len(self._limits))
@@ -35,6 +39,11 @@ class SimulatedMotors(SimulatedDevice):
         self.torque = applied if self._gain is None else applied * self._gain
         self._number += 1
         return new(Frame, (t, self._number, _OK, applied))
+
+    def set_factors(self, factors: Mapping[str, float]) -> None:
+        """From the next set point on these joints get their torque times a factor; their frames do not report it."""
+        gains = [self._gains.get(joint, 1.0) * factors.get(joint, 1.0) for joint in self._joints]
+        self._gain = None if gains == [1.0] * len(gains) else np.array(gains)
 
     def stop(self, t: float) -> Frame:
         """No torque."""

@@ -333,6 +333,67 @@ def test_a_stuck_thruster_of_the_data_sheet_stays_stuck_when_another_recovers() 
 
 
 @pytest.mark.parametrize(
+    ("event", "key", "expected"),
+    [
+        (fault("vision", "drift", value=1), "unit", "the name of a unit or signal"),
+        (fault("vision", "drift", unit="base_x_m"), "value", "a number"),
+        (fault("vision", "counter_jump", value=0.5), "value", "a whole number of frames"),
+        (fault("vision", "frozen", value=1), "value", "none where what = 'frozen'"),
+        (fault("vision", "silent", unit="base_x_m"), "unit", "none where what = 'silent'"),
+    ],
+)
+def test_a_fault_has_the_keys_that_it_needs_and_no_others(event: str, key: str, expected: str) -> None:
+    error = refused(event)
+    assert error.key is not None
+    assert error.key.endswith(key)
+    assert expected in error.expected
+
+
+def test_one_signal_may_freeze_while_the_others_go_on() -> None:
+    found = frames(
+        lab(fault("joint_sensors", "frozen", unit="elbow_angle_rad"), more=MOVING).device("joint_sensors"), 30
+    )
+    values = np.array([frame.values for frame in found])
+    assert len(set(values[9:, 1])) == 1
+    assert all(len(set(values[10:, i])) > 3 for i in (0, 2, 3))
+
+
+def test_a_drift_grows_with_time() -> None:
+    plain = frames(lab(more=MOVING).device("joint_sensors"), 30)
+    more = fault("joint_sensors", "drift", unit="shoulder_rate_rad_s", value=-0.5)
+    drifting = frames(lab(more, more=MOVING).device("joint_sensors"), 30)
+    off = [b.values[2] - a.values[2] for a, b in zip(plain, drifting, strict=True)]
+    np.testing.assert_allclose(off, [-0.5 * PERIOD * max(k - 10, 0) for k in range(30)], atol=1e-12)
+
+
+@pytest.mark.parametrize(("what", "value"), [("counter_jump", -4.0), ("counter_jump", 7.0), ("time_jump", -0.02)])
+def test_counters_and_time_stamps_jump_while_the_fault_lasts(what: str, value: float) -> None:
+    plain = frames(lab().device("joint_sensors"), 30)
+    jumping = frames(lab(fault("joint_sensors", what, value=value)).device("joint_sensors"), 30)
+    expected = [value * (k >= 10) for k in range(30)]
+    counted = what == "counter_jump"
+    off = [b.number - a.number if counted else b.t - a.t for a, b in zip(plain, jumping, strict=True)]
+    np.testing.assert_allclose(off, expected, atol=1e-12)
+
+
+def test_a_motor_gives_a_factor_of_its_torque_and_reports_all_of_it() -> None:
+    simulated = lab(fault("motors", "torque_factor", unit="elbow", value=0.5))
+    motors = simulated.device("motors")
+    assert motors.write(0.0, np.array([0.2, 0.2])).values.tolist() == [0.2, 0.2]
+    assert motors._actuator.torque.tolist() == [0.2, 0.2]
+    assert motors.write(0.05, np.array([0.2, 0.2])).values.tolist() == [0.2, 0.2]
+    assert motors._actuator.torque.tolist() == [0.2, 0.1]
+
+
+def test_an_actuator_may_report_what_it_did_not_apply() -> None:
+    simulated = lab(fault("motors", "offset", unit="elbow_torque_n_m", value=1e6), fault("thrusters", "not_finite"))
+    motors, thrusters = simulated.device("motors"), simulated.device("thrusters")
+    assert motors.write(0.05, np.array([0.2, 0.2])).values.tolist() == [0.2, 1e6 + 0.2]
+    assert motors._actuator.torque.tolist() == [0.2, 0.2]
+    assert np.isnan(thrusters.write(0.05, np.zeros(8)).values).all()
+
+
+@pytest.mark.parametrize(
     ("event", "key", "value", "expected"),
     [
         (fault("camera", "silent"), "device", "camera", "vision"),
@@ -341,7 +402,13 @@ def test_a_stuck_thruster_of_the_data_sheet_stays_stuck_when_another_recovers() 
         (fault("motors", "frozen"), "what", "frozen", "silent, refuses"),
         (fault("motors", "dead", unit="elbow"), "what", "dead", "silent, refuses"),
         (fault("thrusters", "dead", unit="r9"), "unit", "r9", "r1, r2, r3, r4, r5, r6, r7, r8"),
-        (fault("vision", "offset", unit="base_z_m"), "unit", "base_z_m", "base_x_m, base_y_m, base_heading_rad"),
+        (
+            fault("vision", "drift", unit="base_z_m", value=1),
+            "unit",
+            "base_z_m",
+            "base_x_m, base_y_m, base_heading_rad",
+        ),
+        (fault("motors", "torque_factor", unit="wrist", value=2), "unit", "wrist", "shoulder, elbow"),
         ("{kind='drop_out', at_s=0, duration_s=1, device='visoin'}", "device", "visoin", "did you mean 'vision'?"),
     ],
 )
