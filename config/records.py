@@ -65,6 +65,8 @@ class State(NamedTuple):
     u: Array  #: (n_u)
     deviation: Array  #: (n_u) one standard deviation of the position of each coordinate
     ages: Array  #: of each sensor, t minus the time of the newest frame used [s]; NaN before the first
+    innovation: Array = NOTHING  #: of each sensor's signals, newest frame, in standard deviations; NaN where unknown
+    correction: Array = NOTHING  #: (n_u) what measurements added to u at this tick; NaN where unknown
 
 
 class Reference(NamedTuple):

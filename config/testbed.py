@@ -210,6 +210,12 @@ class Testbed(Table):
         return self.safety.age_s.get(sensor, self.sensors[sensor].usual_age_s)
 
     @property
+    def explains_motion(self) -> bool:
+        """Whether the controller's model has all forces on its modules: no contact touches them."""
+        known = {module.name for module in self.known.modules}
+        return not any({contact.first.module, contact.second.module} & known for contact in self.contacts)
+
+    @property
     def control(self) -> Controller:
         """The controller; only where one is configured."""
         assert self.controller is not None

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from granite.config.records import Array, Demand, Reference, State
+from granite.config.records import Array, Demand, Reference, Sample, State
 
 
 class CheckedPart:
@@ -52,9 +52,39 @@ class CheckedPart:
         return array
 
 
-def checked_estimator(part: Any, kind: str, n_q: int, n_u: int, n_sensors: int) -> Any:
+def checked_estimator(part: Any, kind: str, n_q: int, n_u: int, n_sensors: int, n_signals: int) -> Any:
     """An estimator whose states are checked."""
-    return CheckedPart(part, "estimate", kind, State, {"q": n_q, "u": n_u, "deviation": n_u, "ages": n_sensors})
+    sizes = {"q": n_q, "u": n_u, "deviation": n_u, "ages": n_sensors}
+    return CheckedPart(
+        _Consistency(part, n_signals, n_u),
+        "estimate",
+        kind,
+        State,
+        {**sizes, "innovation": n_signals, "correction": n_u},
+    )
+
+
+class _Consistency:
+    """An estimator that may leave out innovations and corrections: then the guard does not judge them."""
+
+    def __init__(self, estimator: Any, n_signals: int, n_u: int) -> None:
+        self._estimator, self._innovation, self._correction = (
+            estimator,
+            np.full(n_signals, np.nan),
+            np.full(n_u, np.nan),
+        )
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._estimator, name)
+
+    def estimate(self, sample: Sample) -> State:
+        """The state of the estimator, with NaN for what it leaves out."""
+        state: State = self._estimator.estimate(sample)
+        if isinstance(state, State) and not len(state.innovation):
+            state = state._replace(innovation=self._innovation)
+        if isinstance(state, State) and not len(state.correction):
+            state = state._replace(correction=self._correction)
+        return state
 
 
 def checked_behaviour(part: Any, kind: str, n_q: int, n_u: int, direct: list[int]) -> Any:

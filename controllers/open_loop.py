@@ -13,10 +13,13 @@ from granite.controllers.behaviours.holds import Holds
 class NoEstimate:
     """Without a controller nothing is estimated, and no sensor is waited for."""
 
+    def __init__(self, bed: Testbed) -> None:
+        self._unknown = np.full(sum(len(device.signals(bed)) for device in bed.sensors.values()), np.nan)
+
     def estimate(self, sample: Sample) -> State:
         """An empty state."""
         ages = np.array([sample.t - frame.t for frame in sample.frames])
-        return State(sample.t, True, NOTHING, NOTHING, NOTHING, ages)
+        return State(sample.t, True, NOTHING, NOTHING, NOTHING, ages, self._unknown)
 
 
 class HoldsOnly:

@@ -70,7 +70,7 @@ def build_stack(bed: Testbed) -> Stack:
         Where a part refuses its options or the testbed.
     """
     if bed.controller is None:
-        return Stack(NoEstimate(), HoldsOnly(bed), NoDemand(), TorqueProfiles(bed))
+        return Stack(NoEstimate(bed), HoldsOnly(bed), NoDemand(), TorqueProfiles(bed))
     model = ControlModel(bed)
     estimator, behaviour, law = bed.control.estimator, bed.behaviour, bed.control.law
     stack = Stack(
@@ -81,7 +81,9 @@ def build_stack(bed: Testbed) -> Stack:
     )
     n_q, n_u = len(model.layout.positions), model.n
     if not is_built_in(estimator.kind):
-        stack = replace(stack, estimator=checked_estimator(stack.estimator, estimator.kind, n_q, n_u, len(bed.sensors)))
+        signals = sum(len(device.signals(bed)) for device in bed.sensors.values())
+        checked = checked_estimator(stack.estimator, estimator.kind, n_q, n_u, len(bed.sensors), signals)
+        stack = replace(stack, estimator=checked)
     if not is_built_in(behaviour.kind):
         direct = [len(device.signals(bed)) for device in bed.direct_actuators.values()]
         stack = replace(stack, behaviour=checked_behaviour(stack.behaviour, behaviour.kind, n_q, n_u, direct))

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from struct import Struct
 
 import numpy as np
 
-from granite.config.records import Command, Frame, Reference, Sample, State, Status, Verdict, new
+from granite.config.records import Array, Command, Demand, Frame, Reference, Sample, State, Status, Verdict, new
 from granite.config.testbed import Testbed
+from granite.mrds.kernel import Buffer
 from granite.rt.limits import Limits
 from granite.rt.reasons import Reason
 
@@ -28,7 +30,11 @@ class Guard:
     def __init__(self, bed: Testbed) -> None:
         self._start_up = bed.safety.start_up_s
         self._limits = Limits(bed)
-        self._has_controller = bed.controller is not None
+        #: what the monitor remembers from tick to tick
+        self._memory: Array = self._limits.memory
+        self._stamps = Struct(f"{1 + 2 * len(bed.sensors)}d").pack
+        #: only a controller uses sensors; once all have reported, a counter of zero has gone back
+        self._waits = bed.controller is not None
         self._bounds = [
             tuple(np.array(device.bounds(bed)).reshape(-1, 2).T) if device.clamps else None
             for device in bed.actuators.values()
@@ -44,27 +50,37 @@ class Guard:
         each = zip(self._holds, applied, self._zero, strict=True)
         return Command(t, tuple(frame.values if holds else zero for holds, frame, zero in each), self._no_thrust)
 
-    def check(self, sample: Sample, state: State, reference: Reference, command: Command) -> Verdict:
+    def check(self, sample: Sample, state: State, reference: Reference, demand: Demand, command: Command) -> Verdict:
         """The command to write, with its reason."""
-        t, applied, arguments = command.t, sample.applied, []
+        t, applied, stamps = command.t, sample.applied, [sample.t]
+        arguments: list[Buffer] = []
         if not state.ready:
             return self._waiting(t, sample, 0)
         for i, frame in enumerate(sample.frames, start=1):
             if not _OK <= frame.status <= _SILENT:  # a silent one is judged by the age of its frame
                 return self._refused(t, sample, Reason.SENSOR_FAULT, i, frame.status, _NAN)
-            if not frame.number and self._has_controller:
+            if not frame.number and self._waits:
                 return self._waiting(t, sample, i)
             arguments.append(frame.values)
-        for i, frame in enumerate(applied, start=len(arguments) + 1):
+            stamps += frame.t, frame.number
+        self._waits = False
+        arguments.append(self._stamps(*stamps))
+        for i, frame in enumerate(applied, start=len(sample.frames) + 1):
             if frame.status != _OK and (frame.status != _NO_FRAME or frame.number):  # none until the first set point
                 return self._refused(t, sample, Reason.ACTUATOR_FAULT, i, frame.status, _NAN)
-        arguments += (state.ages, state.q, state.u, reference.q, *command.setpoints)
-        number = self._limits.first_broken(arguments).item()
+            arguments.append(frame.values)
+        arguments += (state.ages, state.q, state.u, state.innovation, state.correction)
+        arguments += (reference.q, reference.u, reference.a, demand.acceleration, demand.force, demand.wrench)
+        arguments += (*command.setpoints, command.thrust, self._memory)
+        found = self._limits.first_broken(arguments)
+        number, self._memory = found.item(0), found[1:]
         if not number:
             return new(Verdict, (t, command, _PASSED, 0, _NAN, _NAN, False))
         reason, subject, value, limit = self._limits.broken(int(number), arguments)
         if reason is Reason.SETPOINT_CLAMPED:
             return Verdict(t, self._clamped(command), reason, subject, value, limit, False)
+        if reason is Reason.MEASUREMENT_REFUSED:
+            return Verdict(t, command, reason, subject, value, limit, False)
         return self._refused(t, sample, reason, subject, value, limit)
 
     def _waiting(self, t: float, sample: Sample, subject: int) -> Verdict:

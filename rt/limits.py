@@ -5,27 +5,29 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 import casadi as ca
+import numpy as np
 
 from granite.config.coordinates import Coordinate
 from granite.config.devices.device import Device
-from granite.config.records import Status, Verdict
+from granite.config.devices.motors import Motors
+from granite.config.records import Array, Status, Verdict
 from granite.config.testbed import Testbed
+from granite.controllers.model import ControlModel
 from granite.mrds.compilation import compile_once
 from granite.mrds.kernel import Buffer
+from granite.rt.limit import Limit
+from granite.rt.monitor import Monitor, Watched, residuals
 from granite.rt.reasons import Reason
 
+#: by this part of its range an actuator may report more than its bounds
+_REPORTED = 0.01
 
-class Limit(NamedTuple):
-    """A condition that must hold, and the reason if it does not."""
 
-    holds: ca.SX
-    reason: Reason
-    subject: str  #: device, signal or coordinate
-    value: ca.SX
-    limit: float
+#: what a verdict can be about beside the values of a sensor, and of each of its signals, with units
+_STAMPS = {"counter": "frames", "interval": "s"}
+_JUDGED = {"repetition": "frames", "innovation": "sigma", "mean innovation": "sigma"}
 
 
 def subjects(bed: Testbed) -> tuple[Coordinate, ...]:
@@ -33,7 +35,12 @@ def subjects(bed: Testbed) -> tuple[Coordinate, ...]:
     devices = [Coordinate(name, "s") for name in (*bed.sensors, *bed.actuators)]
     signals = [Coordinate(f"{name} {c.name}", c.unit) for name, c in _signals(bed, {**bed.sensors, **bed.actuators})]
     rates = [Coordinate(f"{c.name} rate", c.unit) for c in bed.known.velocities]
-    return (Coordinate("tick", "1"), *devices, *signals, *bed.known.positions, *rates)
+    stamps = [Coordinate(f"{name} {what}", unit) for name in bed.sensors for what, unit in _STAMPS.items()]
+    judged = [Coordinate(f"{name} {c.name} {what}", unit) for name, c in _signals(bed, bed.sensors)
+              for what, unit in _JUDGED.items()]  # fmt: skip
+    steps = [Coordinate(f"{c.name} reference step", c.unit) for c in bed.known.positions]
+    known = (*bed.known.positions, *rates, *_accelerations(bed), *_forces(bed), *_wrenches(bed), *_thrusts(bed))
+    return (Coordinate("tick", "1"), *devices, *signals, *known, *stamps, *judged, *steps, *residuals(bed))
 
 
 def sentence(known: Sequence[Coordinate], verdict: Verdict) -> str:
@@ -54,36 +61,62 @@ def sentence(known: Sequence[Coordinate], verdict: Verdict) -> str:
 class Limits:
     """The limits of a testbed, in the order of their check.
 
-    `first_broken` is (values of the sensors' frames, ages, q, u, q of the reference, set points) -> the number of the
-    first limit that does not hold, from 1 on, or 0; `values` gives the value of each limit's subject.
+    `first_broken` is (values of the sensors' frames, stamps, reported set points, ages, q, u, innovation, correction;
+    q, u and a of the reference; acceleration, force and wrench of the demand; set points, thrust, memory) -> the number
+    of the first limit that does not hold, from 1 on, or 0; and the memory after the tick. `stamps` are the time of the
+    tick, then time and number of each sensor's frame. `values` gives the value of each limit's subject.
     """
 
     def __init__(self, bed: Testbed) -> None:
-        n_q, n_u = len(bed.known.positions), len(bed.known.velocities)
-        measured = {name: ca.SX.sym(name, len(device.signals(bed))) for name, device in bed.sensors.items()}
-        setpoints = {name: ca.SX.sym(name, len(device.signals(bed))) for name, device in bed.actuators.items()}
-        ages = ca.SX.sym("ages", len(measured))
-        q, u, q_ref = (ca.SX.sym(s, n) for s, n in (("q", n_q), ("u", n_u), ("q_ref", n_q)))
+        n_q, n_u, n_sensors = len(bed.known.positions), len(bed.known.velocities), len(bed.sensors)
+        measured, setpoints, applied, innovation = (
+            {name: ca.SX.sym(f"{what}_{name}", len(device.signals(bed))) for name, device in devices.items()}
+            for what, devices in (
+                ("measured", bed.sensors), ("setpoint", bed.actuators), ("applied", bed.actuators),
+                ("innovation", bed.sensors),
+            )
+        )  # fmt: skip
+        stamps, ages = ca.SX.sym("stamps", 1 + 2 * n_sensors), ca.SX.sym("ages", n_sensors)
+        q, q_ref = (ca.SX.sym(name, n_q) for name in ("q", "q_ref"))
+        u, correction, impulse, u_ref, a_ref, a, force = (
+            ca.SX.sym(name, n_u) for name in ("u", "correction", "impulse", "u_ref", "a_ref", "a", "force")
+        )
+        wrench, thrust = ca.SX.sym("wrench", len(_wrenches(bed))), ca.SX.sym("thrust", len(bed.thrusters))
+        seen = Watched(stamps[0], stamps[1::2], stamps[2::2], measured, innovation, impulse, q_ref, u_ref)
+        monitor = Monitor(bed, seen)
         rates = [Coordinate(f"{c.name} rate", c.unit) for c in bed.known.velocities]
         self._limits = [
             *_measured(bed, measured, ages),
+            *_reported(bed, applied),
             *_finite(Reason.STATE_NOT_FINITE, bed.known.positions, q),
             *_finite(Reason.STATE_NOT_FINITE, rates, u),
             *_finite(Reason.REFERENCE_NOT_FINITE, bed.known.positions, q_ref),
+            *_finite(Reason.REFERENCE_NOT_FINITE, rates, u_ref),
+            *_finite(Reason.REFERENCE_NOT_FINITE, _accelerations(bed), a_ref),
+            *_finite(Reason.DEMAND_NOT_FINITE, _accelerations(bed), a),
+            *_finite(Reason.DEMAND_NOT_FINITE, _forces(bed), force),
+            *_finite(Reason.DEMAND_NOT_FINITE, _wrenches(bed), wrench),
+            *monitor.limits,
             *_moving(bed, q, u, q_ref),
-            *_commanded(bed, setpoints),
+            *_finite(Reason.COMMAND_NOT_FINITE, _thrusts(bed), thrust),
+            *_commanded(bed, setpoints, applied),
+            *monitor.refusals,
         ]
         names = [subject.name for subject in subjects(bed)]
         self._subjects = [names.index(limit.subject) for limit in self._limits]
+        #: what `first_broken` gets at the first tick
+        self.memory: Array = np.zeros(monitor.memory.before.numel())
 
         def write() -> list[ca.Function]:
             code = ca.SX(0)
             for i, limit in reversed(list(enumerate(self._limits, start=1))):
                 code = ca.if_else(limit.holds, code, i)
-            given = [ca.vertcat(ca.SX(0, 1), *measured.values()), ages, q, u, q_ref]
-            given.append(ca.vertcat(ca.SX(0, 1), *setpoints.values()))
+            given = [_joined(measured), stamps, _joined(applied), ages, q, u, _joined(innovation), correction]
+            given += [q_ref, u_ref, a_ref, a, force, wrench, _joined(setpoints), thrust, monitor.memory.before]
             values = ca.vertcat(ca.SX(0, 1), *(limit.value for limit in self._limits))
-            return [ca.Function("first_broken", given, [code]), ca.Function("limit_values", given, [values])]
+            momentum = _momentum(bed, q, correction)
+            broken, values = ca.substitute([ca.vertcat(code, monitor.memory.after), values], [impulse], [momentum])
+            return [ca.Function("first_broken", given, [broken]), ca.Function("limit_values", given, [values])]
 
         kernels = compile_once("guard", bed.fingerprint, write)
         self.first_broken, self._values = kernels["first_broken"].run, kernels["limit_values"].run
@@ -93,6 +126,14 @@ class Limits:
         i = number - 1
         limit = self._limits[i]
         return limit.reason, self._subjects[i], float(self._values(arguments)[i]), limit.limit
+
+
+def _momentum(bed: Testbed, q: ca.SX, u: ca.SX) -> ca.SX:
+    """M(q) u."""
+    if bed.controller is None or not bed.explains_motion:
+        return u
+    model = ControlModel(bed)
+    return ca.substitute(model.mass_matrix @ u, model.q, q)
 
 
 def _measured(bed: Testbed, measured: Mapping[str, ca.SX], ages: ca.SX) -> Iterator[Limit]:
@@ -140,13 +181,29 @@ def _moving(bed: Testbed, q: ca.SX, u: ca.SX, q_ref: ca.SX) -> Iterator[Limit]:
                 yield Limit(ca.fabs(error) <= most, Reason.TRACKING_ERROR, c.name, error, most)
 
 
-def _commanded(bed: Testbed, setpoints: Mapping[str, ca.SX]) -> Iterator[Limit]:
+def _reported(bed: Testbed, applied: Mapping[str, ca.SX]) -> Iterator[Limit]:
+    """What the actuators report as applied must be possible."""
+    for name, device in bed.actuators.items():
+        signals = [Coordinate(f"{name} {c.name}", c.unit) for c in device.signals(bed)]
+        yield from _finite(Reason.APPLIED_NOT_FINITE, signals, applied[name])
+        for i, (lower, upper) in enumerate(device.bounds(bed)):
+            room = _REPORTED * (upper - lower)
+            value, subject = applied[name][i], signals[i].name
+            yield from _within(value, lower - room, upper + room, Reason.APPLIED_OUT_OF_RANGE, subject)
+
+
+def _commanded(bed: Testbed, setpoints: Mapping[str, ca.SX], applied: Mapping[str, ca.SX]) -> Iterator[Limit]:
     signals = {
         name: [Coordinate(f"{name} {c.name}", c.unit) for c in device.signals(bed)]
         for name, device in bed.actuators.items()
     }
     for name in bed.actuators:
         yield from _finite(Reason.COMMAND_NOT_FINITE, signals[name], setpoints[name])
+    ratio = bed.safety.monitor.torque_step_ratio
+    for name, motors in bed.devices_of(Motors).items() if ratio else ():
+        for i, motor in enumerate(motors.units):
+            step, most = setpoints[name][i] - applied[name][i], float(ratio or 0.0) * motor.torque_limit_n_m
+            yield Limit(ca.fabs(step) <= most, Reason.TORQUE_STEP, signals[name][i].name, step, most)
     for clamps in (False, True):  # limits that end the run come first
         reason = Reason.SETPOINT_CLAMPED if clamps else Reason.SETPOINT_OUT_OF_RANGE
         for name, device in bed.actuators.items():
@@ -158,6 +215,29 @@ def _commanded(bed: Testbed, setpoints: Mapping[str, ca.SX]) -> Iterator[Limit]:
                     yield Limit(ca.logic_or(value == lower, value == upper), reason, subject, value, upper)
                 else:
                     yield from _within(value, lower, upper, reason, subject)
+
+
+def _accelerations(bed: Testbed) -> list[Coordinate]:
+    return [Coordinate(f"{c.name} acceleration", f"{c.unit}^2") for c in bed.known.velocities]
+
+
+def _forces(bed: Testbed) -> list[Coordinate]:
+    return [Coordinate(c.name.replace(" residual", " force"), c.unit) for c in residuals(bed)]
+
+
+def _wrenches(bed: Testbed) -> list[Coordinate]:
+    """The wrench on each floating root, as the demand has it."""
+    axes = {"N": ("fx", "fy"), "N m": ("mz",)} if bed.planar else {"N": ("fx", "fy", "fz"), "N m": ("mx", "my", "mz")}
+    roots = [bed.known.name(m, m.root.name) for m in bed.known.modules if m.base == "floating"]
+    return [Coordinate(f"{root} wrench {axis}", unit) for root in roots for unit, own in axes.items() for axis in own]
+
+
+def _thrusts(bed: Testbed) -> list[Coordinate]:
+    return [Coordinate(f"{name} thrust", "N") for name in bed.thruster_names]
+
+
+def _joined(parts: Mapping[str, ca.SX]) -> ca.SX:
+    return ca.vertcat(ca.SX(0, 1), *parts.values())
 
 
 def _signals(bed: Testbed, devices: Mapping[str, Device]) -> Iterator[tuple[str, Coordinate]]:

@@ -137,7 +137,7 @@ class Loop:
         t4 = perf_counter()
         command = stack.actuation.allocate(state, reference, demand)
         t5 = perf_counter()
-        verdict = self._guard.check(sample, state, reference, command)
+        verdict = self._guard.check(sample, state, reference, demand, command)
         self._refuse_late(t)
         t6 = perf_counter()
         applied = self._devices.write(t, verdict.command)

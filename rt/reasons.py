@@ -11,21 +11,33 @@ class Reason(IntEnum):
     PASSED = 0
     WAITING_FOR_SENSORS = 1
     SETPOINT_CLAMPED = 2
+    MEASUREMENT_REFUSED = 3
     SENSORS_NEVER_REPORTED = 10
     SAMPLE_NOT_FINITE = 11
     STATE_NOT_FINITE = 12
     COMMAND_NOT_FINITE = 13
     SETPOINT_OUT_OF_RANGE = 14
     REFERENCE_NOT_FINITE = 15
+    DEMAND_NOT_FINITE = 16
+    APPLIED_NOT_FINITE = 17
+    APPLIED_OUT_OF_RANGE = 18
     SENSOR_STALE = 20
     SENSOR_FAULT = 21
     ACTUATOR_FAULT = 22
     SENSOR_AHEAD = 23
+    SENSOR_TIME_BACK = 24
+    SENSOR_COUNTER = 25
+    SENSOR_FROZEN = 26
+    SENSOR_OUTLIERS = 27
+    SENSOR_BIASED = 28
     TABLE_EDGE = 30
     BASE_TOO_FAST = 31
     JOINT_LIMIT = 32
     JOINT_TOO_FAST = 33
     TRACKING_ERROR = 34
+    MOTION_UNEXPLAINED = 35
+    REFERENCE_JUMP = 36
+    TORQUE_STEP = 37
     OVERRUN = 40
     OPERATOR_STOP = 41
     FAULT = 42
@@ -49,21 +61,33 @@ _TEXT = {
     Reason.PASSED: "the command went out unchanged",
     Reason.WAITING_FOR_SENSORS: "a sensor has not reported yet, so the actuators rest",
     Reason.SETPOINT_CLAMPED: "a set point was beyond the actuator's limit and was clamped to it",
+    Reason.MEASUREMENT_REFUSED: "a frame was too far from its prediction and was not used",
     Reason.SENSORS_NEVER_REPORTED: "a sensor did not report within safety.start_up_s",
     Reason.SAMPLE_NOT_FINITE: "a measurement was not a finite number",
     Reason.STATE_NOT_FINITE: "the estimate was not a finite number",
     Reason.COMMAND_NOT_FINITE: "the command was not a finite number",
     Reason.REFERENCE_NOT_FINITE: "the reference was not a finite number",
+    Reason.DEMAND_NOT_FINITE: "the demand was not a finite number",
+    Reason.APPLIED_NOT_FINITE: "an actuator reported a set point that was not a finite number",
+    Reason.APPLIED_OUT_OF_RANGE: "an actuator reported a set point outside its range",
     Reason.SETPOINT_OUT_OF_RANGE: "a set point was outside the range of its actuator",
     Reason.SENSOR_STALE: "the newest frame of a sensor was older than safety.age_s allows",
     Reason.SENSOR_FAULT: "a sensor reported that it is broken",
     Reason.ACTUATOR_FAULT: "an actuator was silent, refused its set point, or reported that it is broken",
     Reason.SENSOR_AHEAD: "a frame of a sensor has a time in the future",
+    Reason.SENSOR_TIME_BACK: "a new frame of a sensor was measured before the last one",
+    Reason.SENSOR_COUNTER: "the frame counter of a sensor went back or jumped",
+    Reason.SENSOR_FROZEN: "a sensor repeated a value in new frames, although its noise must change it",
+    Reason.SENSOR_OUTLIERS: "too many frames of a sensor in a row were too far from their prediction",
+    Reason.SENSOR_BIASED: "frames of a sensor were always on one side of their prediction: drift, or an unknown force",
     Reason.TABLE_EDGE: "a base left the area of safety.table_m",
     Reason.BASE_TOO_FAST: "a base was faster than safety.base_speed_m_s or safety.base_rate_rad_s",
     Reason.JOINT_LIMIT: "a joint was outside its limits in safety.joints",
     Reason.JOINT_TOO_FAST: "a joint was faster than its rate_rad_s in safety.joints",
     Reason.TRACKING_ERROR: "a coordinate was further from its reference than safety allows",
+    Reason.MOTION_UNEXPLAINED: "model and commands do not explain the motion: an actuator, a pose sensor, or a push",
+    Reason.REFERENCE_JUMP: "the reference jumped by more than safety.monitor allows",
+    Reason.TORQUE_STEP: "a torque changed in one tick by more than safety.monitor allows",
     Reason.OVERRUN: "a tick missed its deadline and loop.overrun is 'stop'",
     Reason.OPERATOR_STOP: "the operator stopped the run",
     Reason.FAULT: "an exception was raised inside the loop",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from granite.config.coordinates import Coordinate
@@ -35,6 +36,10 @@ class Device(PartTable):
         """Name and unit of each value of its frames."""
         raise NotImplementedError
 
+    def repeats(self, bed: Testbed) -> tuple[float, ...]:
+        """Sensors: the chance that a signal has the same value in two successive frames; 1 where it is not known."""
+        return (1.0,) * len(self.signals(bed))
+
     def bounds(self, bed: Testbed) -> tuple[tuple[float, float], ...]:
         """Actuators: least and greatest set point of each signal."""
         raise NotImplementedError
@@ -50,3 +55,14 @@ class Device(PartTable):
         """Sentences on the device for `granite show`."""
         values = self.model_dump(exclude={"kind", "driver"}, exclude_none=True)
         return [", ".join(f"{key} {value}" for key, value in values.items()) or self.kind]
+
+
+def repeat_chance(noise: float, step: float | None = None) -> float:
+    """The chance that two measurements with normal noise fall on the same step of a converter.
+
+    Their difference has the density 1/(2 noise sqrt(pi)) at zero. A step that is not known is assumed to be as large as
+    the noise.
+    """
+    if noise <= 0:
+        return 1.0
+    return min(1.0, (noise if step is None else step) / (2 * noise * math.sqrt(math.pi)))

@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 
 from granite.config.base import Name, NotNegative, Positive, Rate, Table, refuse_twice
 from granite.config.coordinates import Coordinate
-from granite.config.devices.device import Device
+from granite.config.devices.device import Device, repeat_chance
 from granite.config.errors import InputError, one_of
 
 if TYPE_CHECKING:
@@ -65,6 +65,13 @@ class JointSensors(Device):
             *(Coordinate(f"{joint}_angle", "rad") for joint in self.joints),
             *(Coordinate(f"{joint}_rate", "rad/s") for joint in self.joints),
         )
+
+    def repeats(self, bed: Testbed) -> tuple[float, ...]:
+        """By the noise and the step of the converter; simulated without noise, any frame may repeat."""
+        if self.simulated.perfect:
+            return super().repeats(bed)
+        angle = repeat_chance(self.angle_noise_rad, self.range_rad / 2**self.converter_bits)
+        return (angle,) * len(self.joints) + (repeat_chance(self.rate_noise_rad_s),) * len(self.joints)
 
     def check(self, bed: Testbed) -> None:
         """Its joints exist."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from granite.config.base import Delay, Name, NotNegative, Probability, Rate, Table
 from granite.config.coordinates import Coordinate
-from granite.config.devices.device import Device
+from granite.config.devices.device import Device, repeat_chance
 from granite.config.errors import InputError
 from granite.config.modules import Module
 
@@ -46,6 +46,13 @@ class Vision(Device):
         """x, y and heading."""
         root = bed.layout.name(self.seen(bed), self.seen(bed).root.name)
         return Coordinate(f"{root}_x", "m"), Coordinate(f"{root}_y", "m"), Coordinate(f"{root}_heading", "rad")
+
+    def repeats(self, bed: Testbed) -> tuple[float, ...]:
+        """By the noise; simulated without noise, any frame may repeat."""
+        if self.simulated.perfect:
+            return super().repeats(bed)
+        position = repeat_chance(self.position_noise_m)
+        return position, position, repeat_chance(self.heading_noise_rad)
 
     def check(self, bed: Testbed) -> None:
         """It measures the root of a floating planar module."""

@@ -5,8 +5,9 @@ two states belong to the measured system:
 
     angle' = rate     rate' = model acceleration + noise     w1' = a (rate - w1)     w2' = b (w1 - w2)
 
-and the sensor measures angle and w2. The joints of a device are alike and sampled at one rate, so one constant Kalman
-gain K serves: that of the steady state between two frames.
+and the sensor measures angle and w2. The joints of a device are alike and sampled together, so one covariance P serves
+all of them. It grows with every period and shrinks with every frame used: the gain is that of the time since the last
+one, however irregular the frames are.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+import casadi as ca
 import numpy as np
 
 from granite.config.devices.joint_sensors import JointSensors
@@ -21,42 +23,67 @@ from granite.config.records import Array
 
 #: longest step of Van Loan's method, in time constants of the fastest filter
 _VAN_LOAN = 4.0
+#: standard deviation of the rate by its first measurement behind a filter, which lags [rad/s]
+FIRST_RATE_DEVIATION = 0.05
+
+
+class Update(NamedTuple):
+    """The measurement update that a covariance allows."""
+
+    K: ca.SX  #: Kalman gain
+    sigma: ca.SX  #: standard deviation of the innovation of angle and rate
+    P: ca.SX  #: covariance after it
 
 
 class JointFilter(NamedTuple):
-    """One period of a joint: x becomes F x + G acceleration (prediction, zero-order hold), then x + K (measured - C x).
+    """One period of a joint: x becomes F x + G acceleration (prediction, zero-order hold), P becomes F P F^T + Q.
 
-    measured - C x is the innovation, K the Kalman gain.
-
-    x is angle and rate, followed by the two states of the rate filter where the sensor has one.
+    Then, with a new frame, x becomes x + K (measured - C x); measured - C x is the innovation. x is angle and rate,
+    followed by the two states of the rate filter where the sensor has one.
     """
 
     F: Array
     G: Array
+    Q: Array
     C: Array
-    K: Array
-    deviation: float  #: one sigma of the angle after a measurement [rad]
+    R: Array
 
     @property
     def n_extra(self) -> int:
         """Number of states beside angle and rate."""
         return len(self.F) - 2
 
+    def predicted(self, P: ca.SX) -> ca.SX:
+        """The covariance a period later."""
+        return ca.DM(self.F) @ P @ ca.DM(self.F).T + ca.DM(self.Q)
+
+    def update(self, P: ca.SX) -> Update:
+        """Gain, standard deviation of the innovation, and covariance after a frame (Joseph form, stays symmetric)."""
+        C, R = ca.DM(self.C), ca.DM(self.R)
+        S = C @ P @ C.T + R
+        K = P @ C.T @ ca.inv(S)
+        rest = ca.DM.eye(len(self.F)) - K @ C
+        after = rest @ P @ rest.T + K @ R @ K.T
+        return Update(K, ca.sqrt(ca.diag(S)), (after + after.T) / 2)
+
+
+def first_covariance(sensors: JointSensors) -> Array:
+    """The covariance with the first frame, column by column."""
+    angle, rate = np.diag(_noise(sensors))
+    unknown = FIRST_RATE_DEVIATION**2
+    return np.diag([angle, unknown, unknown, rate] if sensors.has_rate_filter else [angle, rate]).ravel()
+
 
 def joint_filter(sensors: JointSensors, process_noise: float, period: float) -> JointFilter:
-    """The steady-state Kalman filter of these sensors; process noise as density [rad/s^2/sqrt(Hz)]."""
-    from scipy.linalg import solve_discrete_are  # slow to import; not needed where the estimator is in the cache
-
+    """The Kalman filter of these sensors; process noise as density [rad/s^2/sqrt(Hz)]."""
     A, B, C = _continuous(sensors.filter_a_rad_s, sensors.filter_b_rad_s)
     F, G, Q = _discretised(A, B, process_noise, period)
+    return JointFilter(F, G, Q, C, _noise(sensors))
+
+
+def _noise(sensors: JointSensors) -> Array:
     step = sensors.range_rad / 2**sensors.converter_bits
-    R = np.diag([sensors.angle_noise_rad**2 + step**2 / 12 + 1e-16, sensors.rate_noise_rad_s**2 + 1e-16])
-    F_between, Q_between = F, Q  # from one frame to the next
-    for _ in range(sensors.ticks(period) - 1):
-        F_between, Q_between = F @ F_between, F @ Q_between @ F.T + Q
-    P = solve_discrete_are(F_between.T, C.T, Q_between, R)
-    K = P @ C.T @ np.linalg.inv(C @ P @ C.T + R)
-    return JointFilter(F, G, C, K, float(np.sqrt((P - K @ C @ P)[0, 0])))
+    return np.diag([sensors.angle_noise_rad**2 + step**2 / 12 + 1e-16, sensors.rate_noise_rad_s**2 + 1e-16])
 
 
 def _continuous(a: float, b: float) -> tuple[Array, Array, Array]:
@@ -69,7 +96,7 @@ def _continuous(a: float, b: float) -> tuple[Array, Array, Array]:
 
 def _discretised(A: Array, B: Array, density: float, period: float) -> tuple[Array, Array, Array]:
     """Transition, input matrix under zero-order hold, and process noise covariance over the period (Van Loan)."""
-    from scipy.linalg import block_diag, expm
+    from scipy.linalg import block_diag, expm  # slow to import; not needed where the estimator is in the cache
 
     n = len(A)
     augmented = expm(np.block([[A, B[:, None]], [np.zeros((1, n + 1))]]) * period)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import isfinite, nan
+from math import inf, isfinite, nan
 from struct import Struct
 
 import casadi as ca
@@ -16,9 +16,9 @@ from granite.config.devices.vision import Vision
 from granite.config.errors import InputError
 from granite.config.parts import PartTable, find
 from granite.config.records import Array, Frame, Sample, State, new
-from granite.controllers.estimation.joint_filter import joint_filter
+from granite.controllers.estimation.joint_filter import first_covariance, joint_filter
 from granite.controllers.estimation.pose_filter import PoseFilter
-from granite.controllers.estimation.prediction import known_joints, n_extra, n_states, prediction
+from granite.controllers.estimation.prediction import known_joints, n_covariances, n_extra, n_states, prediction
 from granite.controllers.model import ControlModel
 from granite.controllers.thrusters.delivery import build_delivery
 from granite.mrds.compilation import compile_once
@@ -29,7 +29,9 @@ class KalmanEstimator:
     """Predicts with the model under the applied commands (zero-order hold); measurement updates from the sensors.
 
     It uses every joint sensor of a joint that the controller knows, and every pose of a root that it knows. Modes of
-    flexible links are predicted only.
+    flexible links are predicted only. A frame with an innovation beyond `safety.monitor.gate_sigma` is not used: a
+    single outlier changes nothing, and the guard ends the run where they continue. The gate is open until `settling_s`
+    after the start, because velocities are not known before.
     """
 
     class Options(PartTable):
@@ -45,17 +47,32 @@ class KalmanEstimator:
         self._period, self._n = bed.loop.period_s, model.n
         names, actuators = list(bed.sensors), list(bed.actuators)
         self._n_sensors = len(names)
+        #: where the signals of each sensor stand among those of all
+        signals, at = {}, 0
+        for name, device in bed.sensors.items():
+            signals[name] = slice(at, at + len(device.signals(bed)))
+            at = signals[name].stop
+        self._innovation = np.full(at, np.nan)
         joints = _joint_sensors(model)
         self._joints: list[_JointReading] = []
-        first_extra = 2 * model.n
+        first_extra, first = 2 * model.n, 0
         for name, sensors in joints.items():
-            known = known_joints(model, sensors)
-            self._joints.append(_JointReading(names.index(name), known, model.n, first_extra, n_extra(sensors)))
-            first_extra += n_extra(sensors) * len(known)
+            known, size = known_joints(model, sensors), 2 * len(sensors.joints)
+            reading = _JointReading(names.index(name), known, model.n, first_extra, n_extra(sensors))
+            reading.innovation, reading.signals = slice(first, first + size), signals[name]
+            reading.covariance = first_covariance(sensors)
+            self._joints.append(reading)
+            first_extra, first = first_extra + n_extra(sensors) * len(known), first + size
         self._end_x = n_states(model, joints.values())
         self._end_deviation = self._end_x + self._n
+        self._end_covariances = self._end_deviation + n_covariances(joints.values())
+        self._end_innovations = self._end_covariances + first
         poses = _pose_filters(options, model, self._end_x)
-        self._poses = [(names.index(name), pose) for name, pose in poses.items()]
+        self._poses = [(names.index(name), pose, signals[name]) for name, pose in poses.items()]
+        monitor = bed.safety.monitor
+        #: a contact force that the model does not know would look like an outlier
+        self._gate_sigma = monitor.gate_sigma if bed.explains_motion else inf
+        self._settling, self._gate_from = monitor.settling_s, inf
         self._motors = [actuators.index(name) for name in bed.devices_of(Motors)]
         throttles = getattr(find("modulation", bed.control.allocation.modulation.kind), "throttles", False)
         self._valves = [
@@ -71,10 +88,11 @@ class KalmanEstimator:
             return [prediction(model, filters, poses)]
 
         self._run = compile_once("estimator", key, write)["prediction"].run
-        self._numbers = Struct(f"{len(joints) + len(poses)}d").pack
+        self._numbers = Struct(f"{len(joints) + len(poses) + 1}d").pack
         self._ages = Struct(f"{self._n_sensors}d").pack
         # New arrays in every tick, so that the state may hold views of them.
         self._x, self._deviation = np.zeros(self._end_x), np.full(self._n, np.nan)
+        self._correction = np.zeros(self._n)
         self._t, self._started = 0.0, False
 
     # Loops, not comprehensions, below: each comprehension is a call, which costs a microsecond in a paced tick.
@@ -82,33 +100,40 @@ class KalmanEstimator:
     def estimate(self, sample: Sample) -> State:
         """q and u at the time of the sample."""
         t, frames = sample.t, sample.frames
+        self._gate = self._gate_sigma if t >= self._gate_from else inf
         if self._started:
             skipped = round((t - self._t) / self._period) - 1
             for k in range(skipped, 0, -1):
                 self._predict(t - k * self._period, sample, updates=False)
             self._predict(t, sample, updates=True)
-        self._t, self._started, ready, ages = t, True, True, []
+        self._t, self._started, ready, ages, innovation = t, True, True, [], self._innovation.copy()
         for frame in frames:
             ages.append(t - frame.t)
         for joint in self._joints:
             frame = frames[joint.sensor]
             if frame.number > joint.number and isfinite(sum(frame.values.tolist())):
-                if not joint.number:
+                if joint.number:
+                    innovation[joint.signals] = self._innovations[joint.innovation]
+                else:
                     joint.begin(frame, self._x)
                 joint.number, joint.taken = frame.number, frame.t
             elif not joint.number:
                 ready = False
             ages[joint.sensor] = t - joint.taken
-        for sensor, pose in self._poses:
+        for sensor, pose, signals in self._poses:
             frame = frames[sensor]
             if frame.number > pose.number:
                 pose.number = frame.number
                 self._take_pose(pose, t, frame)
+                innovation[signals] = pose.innovation
             if not pose.started:
                 ready = False
             ages[sensor] = t - pose.exposed
-        n, x = self._n, self._x
-        return new(State, (t, ready, x[:n], x[n : 2 * n], self._deviation, np.frombuffer(self._ages(*ages))))
+        if ready and self._gate_from == inf:
+            self._gate_from = t + self._settling
+        n, x, self._innovation = self._n, self._x, innovation
+        ages_now = np.frombuffer(self._ages(*ages))
+        return new(State, (t, ready, x[:n], x[n : 2 * n], self._deviation, ages_now, innovation, self._correction))
 
     def _predict(self, t: float, sample: Sample, updates: bool) -> None:
         """Predict over one period, to time t; with `updates`, also the measurement update by joint sensors."""
@@ -125,15 +150,23 @@ class KalmanEstimator:
             arguments.append(frame.values)
             # The first frame of a sensor sets the state instead, after the prediction.
             numbers.append(updates and 0 < joint.number < frame.number)
-        for _, pose in self._poses:
+        for _, pose, _ in self._poses:
             numbers.append(t - pose.exposed)
-        arguments.append(self._numbers(*numbers))
-        for _, pose in self._poses:
+        arguments.append(self._numbers(*numbers, self._gate))
+        for joint in self._joints:
+            arguments.append(joint.covariance)
+        for _, pose, _ in self._poses:
             arguments.append(pose.covariance)
         found = self._run(arguments)
         at = self._end_deviation
         self._x, self._deviation = found[: self._end_x], found[self._end_x : at]
-        for _, pose in self._poses:
+        for joint in self._joints:
+            joint.covariance = found[at : at + len(joint.covariance)]
+            at += len(joint.covariance)
+        at = self._end_innovations
+        self._innovations, self._correction = found[self._end_covariances : at], found[at : at + self._n]
+        at += self._n
+        for _, pose, _ in self._poses:
             if pose.started:
                 pose.push(t, found[at : at + 9])
             at += 9
@@ -142,10 +175,13 @@ class KalmanEstimator:
         if frame.t > t or not isfinite(sum(frame.values.tolist())):  # a sum is finite only if all its parts are
             return  # the guard sees the sample too and names it
         if pose.started:
-            corrected = pose.correct(frame.t, frame.values, self._x, self._deviation)
+            corrected = pose.correct(frame.t, frame.values, self._x, self._deviation, self._gate)
         else:
             corrected = pose.start(t, frame.t, frame.values, self._x, self._deviation)
         if corrected is not None:
+            root, n = pose.root, self._n
+            rates = slice(n + root.start, n + root.stop)
+            self._correction[root] = corrected[0][rates] - self._x[rates]
             self._x, self._deviation = corrected
 
 
@@ -157,6 +193,8 @@ class _JointReading:
         self.sensor = sensor  #: its index among the sensors
         self.number = 0  #: of the newest frame used
         self.taken = nan  #: its time [s]
+        self.covariance: Array  #: of its joints' filters, column by column
+        self.innovation = self.signals = slice(0)  #: its innovations in the prediction's results, and in the state
         self._places, self._angles = [j for j, _ in known], [i for _, i in known]
         self._rates = [n + i for i in self._angles]
         self._extra, self._n_extra = slice(first, first + n_extra * len(known)), n_extra

@@ -29,7 +29,7 @@ MEMORY_S = 1.0
 #: standard deviation of the velocity before anything is measured [m/s, rad/s]
 FIRST_RATE_DEVIATION = 0.05
 
-_TIMES = Struct("4d").pack
+_TIMES = Struct("5d").pack
 
 
 class PoseFilter:
@@ -78,6 +78,8 @@ class PoseFilter:
         self.number = 0
         #: whether a pose has arrived
         self.started = False
+        #: of the newest pose after the first, in its standard deviations, whether it was used or not
+        self.innovation: Array = np.full(3, np.nan)
         #: exposure time of the newest pose used [s]; NaN before the first
         self.exposed = math.nan
         #: of position (3), of position with velocity (3), of velocity (3), at the last exposure
@@ -113,14 +115,16 @@ class PoseFilter:
         self._motions[9 * stored : 9 * stored + 9] = motion
         self._stored = stored + 1
 
-    def correct(self, exposed: float, pose: Array, x: Array, deviation: Array) -> tuple[Array, Array] | None:
-        """Measurement update with a delayed pose.
+    def correct(
+        self, exposed: float, pose: Array, x: Array, deviation: Array, gate: float = math.inf
+    ) -> tuple[Array, Array] | None:
+        """Measurement update with a delayed pose, unless its innovation is more standard deviations than the gate.
 
         Returns
         -------
         tuple or None
-            The corrected current state and its standard deviations; None if the pose is not newer than the last one
-            or older than the history.
+            The corrected current state and its standard deviations; None if the pose is beyond the gate, not newer than
+            the last one, or older than the history.
         """
         last, times, motions, offsets = self._stored - 1, self._times, self._motions, self._offsets
         k = bisect_right(times, exposed, 0, last + 1) - 1
@@ -132,12 +136,15 @@ class PoseFilter:
         found = self._update(
             (
                 motions[before : before + 6], motions[after + 6 : after + 9], offsets[0][1], offsets[-1][1],
-                pose, self.covariance, _TIMES(times[k], times[last], exposed, self.exposed), x, deviation,
+                pose, self.covariance, _TIMES(times[k], times[last], exposed, self.exposed, gate), x, deviation,
             )
         )  # fmt: skip
+        self.innovation = found[-4:-1]
+        if not found[-1]:
+            return None
         offsets.append((last + 1, found[:6]))
         self.covariance, self.exposed, end_x = found[6:15], exposed, 15 + self._n_x
-        return found[15:end_x], found[end_x:]
+        return found[15:end_x], found[end_x:-4]
 
     def _forget(self) -> int:
         """Keep the newest half of the history; returns its length."""
@@ -156,14 +163,15 @@ def _deviation(process: Array) -> ca.Function:
 
 def _update(process: Array, noise: Array, first: int, n: int, n_x: int) -> ca.Function:
     """(pose and velocity before the exposure, acceleration until after it, offset in these, offset of now, pose,
-    covariance, [time of the motion before it, of now, of this exposure and of the last], state, deviations)
-    -> offset, covariance at the exposure, state and deviations, all corrected."""
+    covariance, [time of the motion before it, of now, of this exposure and of the last, gate], state, deviations)
+    -> offset, covariance at the exposure, state and deviations, all corrected; innovation in its standard deviations,
+    and whether it is within the gate."""
     before, a, offset_before, offset = (
         ca.SX.sym(s, k) for s, k in (("before", 6), ("a", 3), ("offset_before", 6), ("offset", 6))
     )
-    pose, covariance, times = ca.SX.sym("pose", 3), ca.SX.sym("P", 9), ca.SX.sym("times", 4)
+    pose, covariance, times = ca.SX.sym("pose", 3), ca.SX.sym("P", 9), ca.SX.sym("times", 5)
     state, deviation = ca.SX.sym("x", n_x), ca.SX.sym("deviation", n)
-    t_before, t_now, exposed, last = ca.vertsplit(times)
+    t_before, t_now, exposed, last, gate = ca.vertsplit(times)
     x, v = ca.vertsplit(before + _offset_at(offset - offset_before, t_before), 3)
     d = exposed - t_before
     innovation = pose - (x + d * v + 0.5 * d * d * a)
@@ -178,8 +186,11 @@ def _update(process: Array, noise: Array, first: int, n: int, n_x: int) -> ca.Fu
     state_after[root] = state[root] + _offset_at(added, t_now)
     age = ca.if_else(t_now > exposed, t_now - exposed, 0.0)
     deviation_after[first : first + 3] = ca.sqrt(_propagated(corrected, age, process)[0])
+    sigmas = innovation / ca.sqrt(pp + noise)
+    within = ca.logic_and(ca.logic_and(*(ca.fabs(sigmas[i]) <= gate for i in (0, 1))), ca.fabs(sigmas[2]) <= gate)
     given = [before, a, offset_before, offset, pose, covariance, times, state, deviation]
-    return ca.Function("update", given, [offset + added, corrected, state_after, deviation_after])
+    found = [offset + added, corrected, state_after, deviation_after, sigmas, within]
+    return ca.Function("update", given, found)
 
 
 def _offset_at(offset: ca.SX, t: ca.SX) -> ca.SX:

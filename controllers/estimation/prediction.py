@@ -39,51 +39,71 @@ def known_joints(model: ControlModel, sensors: JointSensors) -> list[tuple[int, 
     return [(j, layout.joint_u(name)) for j, name in enumerate(sensors.joints) if name in layout.joints]
 
 
+def n_covariances(joints: Iterable[JointSensors]) -> int:
+    """Numbers in the covariances of the joint sensors, one matrix for each device."""
+    return sum((2 + n_extra(sensors)) ** 2 for sensors in joints)
+
+
 def prediction(model: ControlModel, joints: Joints, poses: Mapping[str, PoseFilter]) -> ca.Function:
     """(x, torque of each motor, mean opening of each valve, frames of the joint sensors, numbers, covariances of the
-    poses) -> (x a period later, deviation of each coordinate, motions).
+    joints, covariances of the poses) -> (x a period later, deviation of each coordinate, covariances of the joints,
+    innovations of the joint sensors, velocity correction, motions).
 
-    `numbers` are 1 for each joint sensor whose frame is new, else 0; then the age of each pose. Covariances are those
-    of the pose filters. `motions` are pose, velocity and acceleration of each root with a pose, for their history.
+    `numbers` are 1 for each joint sensor whose frame is new, else 0; then the age of each pose; then the gate.
+    Innovations are in their standard deviations, those of unknown joints NaN; a frame with one beyond the gate is not
+    used. `motions` are pose, velocity and acceleration of each root with a pose, for their history.
     """
     update = _update(model, joints, poses)
     acceleration, n = model.acceleration, model.n
     # Without contacts everything is one expression; with them the contact set is a function of its own.
     symbol: Any = ca.SX if acceleration.is_a("SXFunction") else ca.MX
-    x, _, measured, numbers, covariances = (symbol.sym(update.name_in(i), update.size1_in(i)) for i in range(5))
+    x, _, *others = (symbol.sym(update.name_in(i), update.size1_in(i)) for i in range(update.n_in()))
     torque, opening = symbol.sym("tau", len(model.driven)), symbol.sym("opening", len(model.bed.thrusters))
     a = acceleration(x[:n], x[n : 2 * n], torque, ca.DM(model.available) * opening)
-    given = [x, torque, opening, measured, numbers, covariances]
-    return ca.Function("prediction", given, update.call([x, a, measured, numbers, covariances]))
+    return ca.Function("prediction", [x, torque, opening, *others], update.call([x, a, *others]))
 
 
 def _update(model: ControlModel, joints: Joints, poses: Mapping[str, PoseFilter]) -> ca.Function:
     """(x, acceleration, frames of the joint sensors, numbers, covariances) -> the results of `prediction`."""
-    n, period = model.n, model.bed.loop.period_s
-    x = ca.SX.sym("x", n_states(model, [sensors for sensors, _ in joints.values()]))
-    a, measured = ca.SX.sym("a", n), ca.SX.sym("measured", sum(2 * len(s.joints) for s, _ in joints.values()))
-    numbers, covariances = ca.SX.sym("numbers", len(joints) + len(poses)), ca.SX.sym("P", 9 * len(poses))
+    n, period, devices = model.n, model.bed.loop.period_s, [sensors for sensors, _ in joints.values()]
+    x = ca.SX.sym("x", n_states(model, devices))
+    a, measured = ca.SX.sym("a", n), ca.SX.sym("measured", sum(2 * len(sensors.joints) for sensors in devices))
+    numbers = ca.SX.sym("numbers", len(joints) + len(poses) + 1)
+    before, covariances = ca.SX.sym("P_joints", n_covariances(devices)), ca.SX.sym("P", 9 * len(poses))
 
     after, deviation = ca.SX(x), ca.SX(np.full(n, np.nan))
     for i in range(n):
         after[i] = x[i] + period * (x[n + i] + period / 2 * a[i])
         after[n + i] = x[n + i] + period * a[i]
-    first_value, first_extra = 0, 2 * n
+    innovations, correction = ca.SX(np.full(measured.numel(), np.nan)), ca.SX.zeros(n)
+    covariances_after = ca.SX(0, 1)
+    first_value, first_extra, first_covariance = 0, 2 * n, 0
     for k, (sensors, filters) in enumerate(joints.values()):
-        count = len(sensors.joints)
-        for j, i in known_joints(model, sensors):
+        count, size = len(sensors.joints), len(filters.F)
+        stored = before[first_covariance : first_covariance + size * size]
+        P = filters.predicted(ca.reshape(stored, size, size))
+        update, known, usable = filters.update(P), known_joints(model, sensors), numbers[k]
+        found = []
+        for j, i in known:
             own = [i, n + i, *range(first_extra, first_extra + filters.n_extra)]
             predicted = ca.DM(filters.F) @ x[own] + ca.DM(filters.G) * a[i]
-            values = ca.vertcat(measured[first_value + j], measured[first_value + count + j])
-            innovation = values - ca.DM(filters.C) @ predicted
-            usable = ca.logic_and(numbers[k], ca.sumsqr(values) < np.inf)
-            after[own] = predicted + ca.if_else(usable, ca.DM(filters.K) @ innovation, np.zeros(len(own)))
-            deviation[i] = filters.deviation
+            values = [first_value + j, first_value + count + j]
+            innovation = measured[values] - ca.DM(filters.C) @ predicted
+            innovations[values] = innovation / update.sigma
+            for value in values:
+                usable = ca.logic_and(usable, ca.fabs(innovations[value]) <= numbers[-1])
+            found.append((i, own, predicted, innovation))
             first_extra += filters.n_extra
-        first_value += 2 * count
+        P = ca.if_else(usable, update.P, P)
+        for i, own, predicted, innovation in found:
+            added = ca.if_else(usable, update.K @ innovation, np.zeros(size))
+            after[own], correction[i], deviation[i] = predicted + added, added[1], ca.sqrt(P[0, 0])
+        covariances_after = ca.vertcat(covariances_after, ca.vec(P))
+        first_value, first_covariance = first_value + 2 * count, first_covariance + size * size
     motions = ca.SX(0, 1)
     for k, pose in enumerate(poses.values()):
         at = pose.root
         motions = ca.vertcat(motions, after[at], after[n + at.start : n + at.stop], a[at])
         deviation[at] = pose.deviation_function(covariances[9 * k : 9 * k + 9], numbers[len(joints) + k])
-    return ca.Function("update", [x, a, measured, numbers, covariances], [after, deviation, motions])
+    found_now = [after, deviation, covariances_after, innovations, correction, motions]
+    return ca.Function("update", [x, a, measured, numbers, before, covariances], found_now)

@@ -190,6 +190,7 @@ class Channels:
                 _frames_of(sample.frames),
                 bytes_before if sample.applied is applied_before else _frames_of(sample.applied),
                 _2(state.t, state.ready), state.q, state.u, state.deviation, state.ages,
+                state.innovation, state.correction,
                 _1(reference.t), reference.q, reference.u, reference.a, _1(reference.done), *reference.direct,
                 _1(demand.t), demand.acceleration, demand.force, demand.wrench,
                 commanded,
@@ -296,6 +297,12 @@ def topics_of(bed: Testbed) -> dict[str, dict[str, Entry]]:
             "u": u,
             "deviation": deviation,
             "ages": tuple(Coordinate(f"{name}_age", "s") for name in bed.sensors),
+            "innovation": tuple(
+                Coordinate(f"{signal.name}_innovation", "1")
+                for name, device in bed.sensors.items()
+                for signal in _signals(bed, name, device)
+            ),
+            "correction": tuple(Coordinate(f"{c.name}_correction", c.unit) for c in u),
         },
         "/reference": {
             "t": t,

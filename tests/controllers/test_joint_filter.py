@@ -2,8 +2,10 @@
 
 import math
 
+import casadi as ca
 import numpy as np
 import pytest
+from scipy.linalg import solve_discrete_are
 
 from granite.config.devices.joint_sensors import JointSensors
 from granite.controllers.estimation.joint_filter import JointFilter, joint_filter
@@ -19,15 +21,27 @@ def sensors(a: float = A, noise: float = 2e-4, bits: int = 16) -> JointSensors:
     )  # fmt: skip
 
 
+def settled(joint: JointFilter, every: int = 1) -> tuple[np.ndarray, float]:
+    """Kalman gain, and deviation of the angle after a frame, when one has come every so many periods for long."""
+    P = ca.DM(np.diag([1e-6] * len(joint.F)))
+    for _ in range(400):
+        for _ in range(every):
+            P = joint.predicted(P)
+        update = joint.update(P)
+        P = update.P
+    return np.array(update.K), float(P[0, 0]) ** 0.5
+
+
 def run(joint: JointFilter, model_knows: bool, a: float = A):
     """A swinging joint, sampled; the largest errors of angle and rate after the first second."""
     angle, rate, w1, w2 = 0.1, 0.0, 0.0, 0.0
     x = np.array([angle, *[0.0] * (len(joint.F) - 1)])
+    K, _ = settled(joint)
     worst = np.zeros(2)
     h = PERIOD / 50
     for k in range(1200):
         if k > 0:
-            x = x + joint.K @ (np.array([angle, w2 if a else rate]) - joint.C @ x)
+            x = x + K @ (np.array([angle, w2 if a else rate]) - joint.C @ x)
         if k > 200:
             worst = np.maximum(worst, np.abs(x[:2] - (angle, rate)))
         acceleration = 0.5 * math.cos(3 * k * PERIOD)
@@ -59,22 +73,39 @@ def test_a_sensor_without_rate_filter_shows_the_rate_itself():
 
 
 def test_the_deviation_is_below_the_noise_of_one_measurement():
-    assert 0 < joint_filter(sensors(), 0.2, PERIOD).deviation < 2e-4
+    assert 0 < settled(joint_filter(sensors(), 0.2, PERIOD))[1] < 2e-4
 
 
 @pytest.mark.parametrize("scale", [0.1, 10.0])
 def test_more_process_noise_means_more_deviation(scale: float):
-    ratio = joint_filter(sensors(), 0.2 * scale, PERIOD).deviation / joint_filter(sensors(), 0.2, PERIOD).deviation
+    more, usual = (settled(joint_filter(sensors(), noise, PERIOD))[1] for noise in (0.2 * scale, 0.2))
+    ratio = more / usual
     assert (ratio > 1) == (scale > 1)
+
+
+def steady(joint: JointFilter, every: int) -> np.ndarray:
+    """The gain of the algebraic Riccati equation between two frames, an independent formulation."""
+    F, Q = joint.F, joint.Q
+    for _ in range(every - 1):
+        F, Q = joint.F @ F, joint.F @ Q @ joint.F.T + joint.Q
+    P = solve_discrete_are(F.T, joint.C.T, Q, joint.R)
+    return P @ joint.C.T @ np.linalg.inv(joint.C @ P @ joint.C.T + joint.R)
+
+
+@pytest.mark.parametrize("a", [0.0, A])
+@pytest.mark.parametrize("every", [1, 2, 4, 20])
+def test_the_gain_becomes_that_of_the_time_between_frames(a: float, every: int):
+    joint = joint_filter(sensors(a=a), 0.2, PERIOD)
+    np.testing.assert_allclose(settled(joint, every)[0], steady(joint, every), rtol=1e-6, atol=1e-9)
 
 
 def test_the_steps_of_the_converter_are_noise_of_their_own_variance():
     """A uniform error of one step has the variance step^2 / 12: a coarse converter is a fine one with that noise."""
     step = 6.3 / 2**9
-    coarse = joint_filter(sensors(noise=1e-3, bits=9), 0.2, PERIOD)
-    fine = joint_filter(sensors(noise=math.hypot(1e-3, step / math.sqrt(12)), bits=30), 0.2, PERIOD)
-    np.testing.assert_allclose(coarse.K, fine.K, rtol=1e-6)
-    assert coarse.deviation == pytest.approx(fine.deviation, rel=1e-6)
+    coarse = settled(joint_filter(sensors(noise=1e-3, bits=9), 0.2, PERIOD))
+    fine = settled(joint_filter(sensors(noise=math.hypot(1e-3, step / math.sqrt(12)), bits=30), 0.2, PERIOD))
+    np.testing.assert_allclose(coarse[0], fine[0], rtol=1e-6)
+    assert coarse[1] == pytest.approx(fine[1], rel=1e-6)
 
 
 @pytest.mark.parametrize(("a", "extra"), [(A, 2), (0.0, 0)])
@@ -86,5 +117,6 @@ def test_the_states_of_the_analogue_filter_are_the_extra_ones(a: float, extra: i
 def test_a_period_of_many_time_constants_of_the_rate_filter_gives_the_gain_of_a_rate_without_lag(period: float):
     """After twenty or more time constants of 10 ms the filter shows the rate of now, as a sensor without one does."""
     lagging, direct = joint_filter(sensors(), 0.2, period), joint_filter(sensors(a=0.0), 0.2, period)
-    assert lagging.deviation == pytest.approx(direct.deviation, rel=0.05)
-    assert np.abs(np.linalg.eigvals((np.eye(4) - lagging.K @ lagging.C) @ lagging.F)).max() < 1
+    gain, deviation = settled(lagging)
+    assert deviation == pytest.approx(settled(direct)[1], rel=0.05)
+    assert np.abs(np.linalg.eigvals((np.eye(4) - gain @ lagging.C) @ lagging.F)).max() < 1

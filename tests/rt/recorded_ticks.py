@@ -59,7 +59,7 @@ def make_tick(
     truth = [some(len(contacts[entry])) for entry in ("closed", "wrench", "squeeze", "caught", "lost", "audit")]
     return Tick(
         Sample(t, frames(sensors), frames(actuators)),
-        State(t, k % 2 == 0, some(n_q), some(n_u), some(n_u), some(len(sensors))),
+        State(t, k % 2 == 0, some(n_q), some(n_u), some(n_u), some(len(sensors)), some(sum(sensors)), some(n_u)),
         Reference(t, some(n_q), some(n_u), some(n_u), k % 3 == 0, tuple(some(n) for n in direct)),
         Demand(t, some(n_u), some(n_u), some(len(Channels.of(bed).topic("/demand").entries["wrench"]))),
         command(),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from granite.config.loader import load
-from granite.config.records import Command, Frame, Reference, Sample, State, Status
+from granite.config.records import Command, Demand, Frame, Reference, Sample, State, Status
 from granite.rt.guard import Guard
 from granite.rt.limits import sentence, subjects
 from granite.rt.reasons import Reason
@@ -25,6 +25,17 @@ def situation(t=10.0, ready=True, **changes):
     """A healthy tick, with changes by name: `state_q_3=5.0` or `motors_0=nan` set an entry, `vision_age`,
     `vision_number` and `vision_status` what stands beside the values of a device."""
     arrays = {
+        "innovation": np.zeros(7),
+        "correction": np.zeros(5),
+        "reference_u": np.zeros(5),
+        "reference_a": np.zeros(5),
+        "acceleration": np.zeros(5),
+        "force": np.zeros(5),
+        "wrench": np.zeros(3),
+        "thrust": np.ones(8),
+        "applied_motors": np.zeros(2),
+        "applied_thrusters": np.zeros(8),
+        "applied_grips": np.ones(1),
         "joint_sensors": np.array([0.4, 0.9, 0.0, 0.0]),
         "vision": Q[:3].copy(),
         "state_q": Q.copy(),
@@ -34,26 +45,32 @@ def situation(t=10.0, ready=True, **changes):
         "thrusters": np.array([0.0, 1.0] * 4),
         "grips": np.ones(1),
     }
+    times = {"joint_sensors_t": t, "vision_t": t - 0.04}
     ages = {"joint_sensors_age": 0.0, "vision_age": 0.04}
     numbers = {f"{name}_number": 1 for name in DEVICES}
     statuses = {f"{name}_status": Status.OK for name in DEVICES}
     for name, value in changes.items():
-        beside = [table for table in (ages, numbers, statuses) if name in table]
+        beside = [table for table in (times, ages, numbers, statuses) if name in table]
         if beside:
             beside[0][name] = value
         else:
             array, _, i = name.rpartition("_")
             arrays[array][int(i)] = value
-    applied = {"motors": np.zeros(2), "thrusters": np.zeros(8), "grips": np.ones(1)}
     frames = [
-        Frame(t, numbers[f"{name}_number"], statuses[f"{name}_status"], applied.get(name, arrays[name]))
+        Frame(
+            times.get(f"{name}_t", t), numbers[f"{name}_number"], statuses[f"{name}_status"],
+            arrays.get(f"applied_{name}", arrays[name]),
+        )
         for name in DEVICES
-    ]
+    ]  # fmt: skip
+    state = arrays["state_q"], arrays["state_u"], np.zeros(5), np.array(list(ages.values()))
+    reference = arrays["reference_q"], arrays["reference_u"], arrays["reference_a"]
     return (
         Sample(t, tuple(frames[:2]), tuple(frames[2:])),
-        State(t, ready, arrays["state_q"], arrays["state_u"], np.zeros(5), np.array(list(ages.values()))),
-        Reference(t, arrays["reference_q"], np.zeros(5), np.zeros(5), False, (arrays["grips"],)),
-        Command(t, (arrays["motors"], arrays["thrusters"], arrays["grips"]), np.ones(8)),
+        State(t, ready, *state, arrays["innovation"], arrays["correction"]),
+        Reference(t, *reference, False, (arrays["grips"],)),
+        Demand(t, arrays["acceleration"], arrays["force"], arrays["wrench"]),
+        Command(t, (arrays["motors"], arrays["thrusters"], arrays["grips"]), arrays["thrust"]),
     )
 
 
@@ -61,7 +78,7 @@ def test_a_healthy_command_passes_unchanged():
     case = situation()
     verdict = Guard(BED).check(*case)
     assert verdict.reason is Reason.PASSED
-    assert verdict.command is case[3]
+    assert verdict.command is case[4]
     assert not verdict.stop
 
 
@@ -95,12 +112,110 @@ REFUSALS = [
     ({"reference_q_0": 1.31}, Reason.TRACKING_ERROR, "base_x was 0.31 m, limit 0.3 m"),
     ({"reference_q_3": -0.21}, Reason.TRACKING_ERROR, "shoulder was -0.61 rad, limit 0.6 rad"),
     ({"reference_q_2": NAN}, Reason.REFERENCE_NOT_FINITE, "base_heading was nan rad"),
+    ({"reference_u_3": INF}, Reason.REFERENCE_NOT_FINITE, "shoulder rate was inf rad/s"),
+    ({"reference_a_0": NAN}, Reason.REFERENCE_NOT_FINITE, "base_x acceleration was nan m/s^2"),
+    ({"acceleration_1": NAN}, Reason.DEMAND_NOT_FINITE, "base_y acceleration was nan m/s^2"),
+    ({"force_4": INF}, Reason.DEMAND_NOT_FINITE, "elbow force was inf N m"),
+    ({"wrench_2": NAN}, Reason.DEMAND_NOT_FINITE, "base wrench mz was nan N m"),
+    ({"thrust_0": NAN}, Reason.COMMAND_NOT_FINITE, "thrusters_r1 thrust was nan N"),
+    ({"applied_motors_0": NAN}, Reason.APPLIED_NOT_FINITE, "motors shoulder_torque was nan N m"),
+    ({"applied_motors_0": 1e6}, Reason.APPLIED_OUT_OF_RANGE, "motors shoulder_torque was 1e+06 N m, limit 2.04 N m"),
+    ({"applied_thrusters_2": -0.1}, Reason.APPLIED_OUT_OF_RANGE, "thrusters r3_opening was -0.1, limit -0.01"),
+    ({"motors_0": 1.1}, Reason.TORQUE_STEP, "motors shoulder_torque was 1.1 N m, limit 1 N m"),
     ({"thrusters_0": 1.01}, Reason.SETPOINT_OUT_OF_RANGE, "thrusters r1_opening was 1.01, limit 1"),
     ({"thrusters_0": -0.01}, Reason.SETPOINT_OUT_OF_RANGE, "thrusters r1_opening was -0.01, limit 0"),
     ({"grips_0": 0.5}, Reason.SETPOINT_OUT_OF_RANGE, "grips grip_grip was 0.5, limit 1"),
     ({"ready": False, "t": 2.1}, Reason.SENSORS_NEVER_REPORTED, None),
     ({"vision_number": 0, "t": 2.1}, Reason.SENSORS_NEVER_REPORTED, "vision"),
 ]
+
+
+PLAIN = load("free-flyer")
+
+
+def ticks(n, **changes):
+    """Healthy ticks, the changes as functions of the number of the tick; every sensor has a new frame in each.
+
+    Without contacts, whose forces the model would not know.
+    """
+    guard, rng = Guard(PLAIN), np.random.default_rng(1)
+    for k in range(n):
+        usual = {"joint_sensors_number": k + 1, "vision_number": k + 1, "t": 2 + k * 0.005}
+        for name, size in (("joint_sensors", 4), ("vision", 3)):
+            usual |= {f"{name}_{i}": rng.normal() for i in range(size)}
+        made = {name: change(k) for name, change in changes.items()}
+        sample, *others, command = situation(**{**usual, **made})
+        yield guard.check(
+            sample._replace(applied=sample.applied[:2]), *others, command._replace(setpoints=command.setpoints[:2])
+        )
+
+
+#: the first tick after safety.monitor.settling_s
+SETTLED = 401
+#: what goes wrong over several ticks, the reason, and what the sentence says of it
+SUCCESSIONS = [
+    ({"vision_number": lambda k: 9 - k}, Reason.SENSOR_COUNTER, "vision counter was -1 frames, limit 0 frames"),
+    (
+        {"vision_number": lambda k: 9 * (k != 2)},
+        Reason.SENSOR_COUNTER, "vision counter was -9 frames, limit 0 frames",
+    ),
+    (
+        {"joint_sensors_number": lambda k: 5 + k + 200 * (k == 2)},
+        Reason.SENSOR_COUNTER, "joint_sensors counter was 201 frames, limit 100 frames",
+    ),
+    (
+        {"joint_sensors_t": lambda k: 2.0 - 0.5 * (k == 2)},
+        Reason.SENSOR_TIME_BACK, "joint_sensors interval was -0.5 s, limit 0 s",
+    ),
+    (
+        {"joint_sensors_1": lambda k: 0.5},
+        Reason.SENSOR_FROZEN, "joint_sensors elbow_angle repetition was 15 frames, limit 14 frames",
+    ),
+    (
+        {"vision_2": lambda k: 0.5},
+        Reason.SENSOR_FROZEN, "vision base_heading repetition was 23 frames, limit 22 frames",
+    ),
+    (
+        {"innovation_4": lambda k: 6.5 * (k > SETTLED)},
+        Reason.SENSOR_OUTLIERS, "vision base_x innovation was 6.5 sigma, limit 5 sigma",
+    ),
+    (
+        {"innovation_1": lambda k: 2.0 * (k > SETTLED)},
+        Reason.SENSOR_BIASED, "joint_sensors elbow_angle mean innovation was 8",
+    ),
+    ({"correction_1": lambda k: 1e-4 * (k > SETTLED)}, Reason.MOTION_UNEXPLAINED, "base_y residual was 0.35"),
+    (
+        {"reference_q_0": lambda k: 1.0 + 0.06 * (k > 9)},
+        Reason.REFERENCE_JUMP, "base_x reference step was 0.06 m, limit 0.05 m",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("changes", "reason", "about"), SUCCESSIONS, ids=lambda v: getattr(v, "name", ""))
+def test_what_no_healthy_sequence_of_ticks_has_ends_the_run_with_the_name_of_it(changes, reason, about):
+    stopped = next(verdict for verdict in ticks(700, **changes) if verdict.stop)
+    assert stopped.reason is reason
+    assert sentence(subjects(PLAIN), stopped).startswith(f"{reason.text}: {about}")
+    assert not stopped.command.setpoints[0].any()
+
+
+def test_a_single_outlier_is_named_and_the_run_goes_on():
+    verdicts = list(ticks(600, innovation_4=lambda k: 200.0 * (k == 500)))
+    assert not any(verdict.stop for verdict in verdicts)
+    (refused,) = (verdict for verdict in verdicts if verdict.reason != Reason.PASSED)
+    assert refused.reason is Reason.MEASUREMENT_REFUSED
+    assert refused.command.setpoints[0].any()
+    assert sentence(subjects(PLAIN), refused).endswith("vision base_x innovation was 200 sigma, limit 5 sigma")
+
+
+def test_a_reference_that_moves_as_its_velocity_says_does_not_jump():
+    moving = {"reference_q_3": lambda k: 0.4 + 0.11 * k, "reference_u_3": lambda k: 22.0}
+    assert {verdict.reason for verdict in ticks(5, **moving)} == {Reason.PASSED}
+
+
+def test_an_innovation_or_correction_that_is_not_known_is_not_judged():
+    unknown = [f"innovation_{i}" for i in range(7)] + [f"correction_{i}" for i in range(5)]
+    assert {verdict.reason for verdict in ticks(600, **dict.fromkeys(unknown, lambda k: NAN))} == {Reason.PASSED}
 
 
 @pytest.mark.parametrize(
@@ -125,7 +240,8 @@ def test_beyond_a_limit_the_run_ends_at_rest_with_the_name_of_it(changes, reason
 def test_every_reason_the_guard_can_give_is_tested_above():
     go_on = {reason for reason in Reason if not reason.stops}
     by_the_loop = {reason for reason in Reason if reason >= Reason.OVERRUN}
-    assert {reason for _, reason, _ in REFUSALS} == set(Reason) - go_on - by_the_loop
+    need_a_tick_before = {case[1] for case in SUCCESSIONS}
+    assert {reason for _, reason, _ in REFUSALS} | need_a_tick_before == set(Reason) - go_on - by_the_loop
     assert all(reason.text for reason in Reason)
 
 
@@ -176,20 +292,23 @@ def test_the_rest_that_goes_out_can_not_be_changed_by_a_driver():
 
 
 def test_a_torque_beyond_the_motor_is_clamped_and_named_and_the_valves_stay():
-    case = situation(motors_0=-2.5)
+    case = situation(motors_0=-2.5, applied_motors_0=-1.9)
     verdict = Guard(BED).check(*case)
     assert verdict.reason is Reason.SETPOINT_CLAMPED
     assert not verdict.stop
     motors, thrusters, grips = verdict.command.setpoints
     np.testing.assert_array_equal(motors, [-2.0, -0.1])
-    assert thrusters is case[3].setpoints[1]
-    assert grips is case[3].setpoints[2]
+    assert thrusters is case[4].setpoints[1]
+    assert grips is case[4].setpoints[2]
     assert (verdict.value, verdict.limit) == (-2.5, -2.0)
     assert sentence(subjects(BED), verdict).endswith(": motors shoulder_torque was -2.5 N m, limit -2 N m")
 
 
 def test_what_ends_the_run_comes_before_what_is_clamped():
-    assert Guard(BED).check(*situation(motors_0=-2.5, thrusters_0=1.01)).reason is Reason.SETPOINT_OUT_OF_RANGE
+    assert (
+        Guard(BED).check(*situation(motors_0=-2.5, applied_motors_0=-1.9, thrusters_0=1.01)).reason
+        is Reason.SETPOINT_OUT_OF_RANGE
+    )
 
 
 def test_every_subject_has_one_name():

@@ -1,0 +1,40 @@
+"""Limits of the monitor: how far measurements, motion and commands may disagree before the run ends."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from granite.config.base import Name, NotNegative, Positive, Table
+
+
+class Monitor(Table):
+    """Disagreement that no healthy device shows."""
+
+    #: innovation beyond which a frame is not used, in standard deviations
+    gate_sigma: Positive = 5.0
+    #: frames in a row that may be beyond the gate
+    refused_frames: Annotated[int, Field(ge=1)] = 10
+    #: the gate is open for this long after the state is ready, because velocities are not known before
+    settling_s: NotNegative = 2.0
+    #: compare motion with commands (residual force, mean innovation); false where pushes are expected
+    judges_motion: bool = True
+    #: time constant of the mean innovation and of the residual force
+    window_s: Positive = 1.0
+    #: mean innovation of a signal, in standard deviations of the mean
+    mean_innovation_sigma: Positive = 8.0
+    #: mean force on a root that is not explained by the model, as a part of the weakest thruster's, and moment likewise
+    residual_thrust_ratio: Positive = 0.35
+    #: mean torque on a joint that is not explained by the model, as a part of the motor's limit
+    residual_torque_ratio: Positive = 0.02
+    #: the same as numbers, by coordinate, instead of a part of the data sheet
+    residual_n: dict[Name, Positive] = Field(default_factory=dict)
+    residual_n_m: dict[Name, Positive] = Field(default_factory=dict)
+    #: frames that the counter of a sensor may advance between two ticks
+    counter_step: Annotated[int, Field(ge=1)] = 100
+    #: change of the reference between two ticks beyond what its own velocity explains
+    reference_step_m: Positive = 0.05
+    reference_step_rad: Positive = 0.1
+    #: change of a torque between two ticks, as a part of the motor's limit; none: laws that switch may step at will
+    torque_step_ratio: Positive | None = None

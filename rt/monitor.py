@@ -1,0 +1,229 @@
+"""The monitor: limits that need the ticks before, as symbols with an explicit memory.
+
+It compares measurements with their prediction, motion with commands, and each tick with the last one:
+
+- A sensor with noise never repeats a value for long: equal values in new frames are counted.
+- Innovations are normal with zero mean. Frames beyond the gate are counted while they follow each other, and the mean
+  of each signal, m <- m + a (innovation - m) with a = 1 - exp(-dt/window), is judged by its own deviation
+  sqrt(v), v <- (1 - a)^2 v + a^2.
+- What measurements add to the velocities is what the model did not explain. M(q) times that is an impulse; its mean
+  over the window, r <- r exp(-dt/window) + M du/window, is a residual force, as a momentum observer has it.
+- Counters and time stamps go forward, and the reference moves as its own velocity says.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import casadi as ca
+
+from granite.config.coordinates import Coordinate
+from granite.config.devices.motors import Motors
+from granite.config.devices.thrusters import Thrusters
+from granite.config.testbed import Testbed
+from granite.controllers.thrusters.geometry import available_thrust, thruster_matrix
+from granite.rt.limit import Limit
+from granite.rt.reasons import Reason
+
+#: chance that a healthy signal repeats its value as often as the limit of frozen sensors
+_NEVER = 1e-12
+
+
+class Watched(NamedTuple):
+    """What the monitor sees of a tick, as symbols."""
+
+    t: ca.SX
+    times: ca.SX  #: of each sensor's frame
+    numbers: ca.SX
+    measured: dict[str, ca.SX]
+    innovation: dict[str, ca.SX]
+    impulse: ca.SX  #: (n_u) M times the velocity correction
+    q_ref: ca.SX
+    u_ref: ca.SX
+
+
+class Memory:
+    """The numbers that one tick leaves to the next, by name; all are zero at the start."""
+
+    def __init__(self) -> None:
+        self._before: dict[str, ca.SX] = {}
+        self._after: dict[str, ca.SX] = {}
+
+    def recall(self, name: str, n: int = 1) -> ca.SX:
+        """What the last tick kept under this name."""
+        self._before[name] = ca.SX.sym(name, n)
+        return self._before[name]
+
+    def keep(self, name: str, value: ca.SX) -> ca.SX:
+        """Leave the value to the next tick; returns it."""
+        self._after[name] = value
+        return value
+
+    @property
+    def before(self) -> ca.SX:
+        """All numbers as the tick finds them."""
+        return ca.vertcat(ca.SX(0, 1), *self._before.values())
+
+    @property
+    def after(self) -> ca.SX:
+        """All numbers as it leaves them."""
+        return ca.vertcat(ca.SX(0, 1), *(self._after[name] for name in self._before))
+
+
+class Monitor:
+    """The limits of the monitor, in the order of their check; empty without a controller."""
+
+    def __init__(self, bed: Testbed, seen: Watched) -> None:
+        self._bed, self._seen, self.memory = bed, seen, Memory()
+        memory = self.memory
+        self._started = memory.recall("started")
+        memory.keep("started", ca.SX(1))
+        self._dt = self._started * (seen.t - memory.recall("t"))
+        memory.keep("t", seen.t)
+        #: half a tick early, so that rounding does not matter
+        settling = bed.safety.monitor.settling_s - bed.loop.period_s / 2
+        self._settled = memory.keep("since", memory.recall("since") + self._dt) >= settling
+        self._fresh: dict[str, ca.SX] = {}
+        self._intervals: dict[str, ca.SX] = {}
+        self.limits: list[Limit] = []
+        #: frames that were not used; the run continues
+        self.refusals: list[Limit] = []
+        if bed.controller is not None:
+            self.limits += [*self._stamps(), *self._frozen()]
+            if bed.explains_motion:
+                self.limits += self._outliers()
+                if bed.safety.monitor.judges_motion:
+                    self.limits += [*self._residual(), *self._biased()]
+            self.limits += self._reference()
+
+    def _stamps(self) -> Iterator[Limit]:
+        memory, most = self.memory, float(self._bed.safety.monitor.counter_step)
+        for i, name in enumerate(self._bed.sensors):
+            number, t = self._seen.numbers[i], self._seen.times[i]
+            step, interval = number - memory.recall(f"{name} number"), t - memory.recall(f"{name} t")
+            memory.keep(f"{name} number", number)
+            memory.keep(f"{name} t", t)
+            new = self._fresh[name] = step > 0
+            interval = self._intervals[name] = ca.if_else(ca.logic_and(new, self._started), interval, 0.0)
+            yield Limit(step >= 0, Reason.SENSOR_COUNTER, f"{name} counter", step, 0.0)
+            within = ca.logic_or(step <= most, _not(self._started))
+            yield Limit(within, Reason.SENSOR_COUNTER, f"{name} counter", step, most)
+            yield Limit(interval >= 0, Reason.SENSOR_TIME_BACK, f"{name} interval", interval, 0.0)
+
+    def _frozen(self) -> Iterator[Limit]:
+        memory = self.memory
+        for name, device in self._bed.sensors.items():
+            chances = device.repeats(self._bed)
+            for i, (signal, chance) in enumerate(zip(device.signals(self._bed), chances, strict=True)):
+                if chance >= 1:
+                    continue
+                most, subject = _frozen_after(chance), f"{name} {signal.name} repetition"
+                value, n = self._seen.measured[name][i], memory.recall(subject)
+                same = ca.logic_and(value == memory.recall(f"{name} {i}"), self._started)
+                memory.keep(f"{name} {i}", value)
+                count = memory.keep(subject, ca.if_else(self._fresh[name], same * (n + 1), n))
+                yield Limit(count <= most, Reason.SENSOR_FROZEN, subject, count, most)
+
+    def _outliers(self) -> Iterator[Limit]:
+        monitor, memory = self._bed.safety.monitor, self.memory
+        for name, device in self._bed.sensors.items():
+            new, innovation, refused = self._fresh[name], self._seen.innovation[name], ca.SX(0)
+            for i, _ in enumerate(device.signals(self._bed)):
+                refused = ca.logic_or(refused, self._is_outlier(innovation[i]))
+            n = memory.recall(f"{name} refused")
+            count = memory.keep(f"{name} refused", ca.if_else(new, refused * (n + 1), n))
+            for i, signal in enumerate(device.signals(self._bed)):
+                subject, outlier = f"{name} {signal.name} innovation", self._is_outlier(innovation[i])
+                about = subject, innovation[i], monitor.gate_sigma
+                sustained = ca.logic_and(outlier, count > monitor.refused_frames)
+                yield Limit(_not(sustained), Reason.SENSOR_OUTLIERS, *about)
+                self.refusals.append(Limit(_not(ca.logic_and(outlier, new)), Reason.MEASUREMENT_REFUSED, *about))
+
+    def _is_outlier(self, innovation: ca.SX) -> ca.SX:
+        """False for NaN: no innovation is known."""
+        return ca.logic_and(self._settled, ca.fabs(innovation) > self._bed.safety.monitor.gate_sigma)
+
+    def _biased(self) -> Iterator[Limit]:
+        monitor, memory = self._bed.safety.monitor, self.memory
+        for name, device in self._bed.sensors.items():
+            part = 1 - ca.exp(-ca.fmax(self._intervals[name], 0.0) / monitor.window_s)
+            for i, signal in enumerate(device.signals(self._bed)):
+                subject, innovation = f"{name} {signal.name} mean innovation", self._seen.innovation[name][i]
+                # An outlier was not used, and must not count in the mean for a whole window.
+                used = ca.logic_and(self._settled, ca.fabs(innovation) <= monitor.gate_sigma)
+                a, m, v = ca.if_else(used, part, 0.0), memory.recall(subject), memory.recall(f"{subject} variance")
+                mean = memory.keep(subject, m + a * (ca.if_else(used, innovation, 0.0) - m))
+                variance = memory.keep(f"{subject} variance", (1 - a) ** 2 * v + a**2)
+                ratio = ca.if_else(variance > 0, mean / ca.sqrt(variance), 0.0)
+                most = monitor.mean_innovation_sigma
+                yield Limit(ca.fabs(ratio) <= most, Reason.SENSOR_BIASED, subject, ratio, most)
+
+    def _residual(self) -> Iterator[Limit]:
+        window = self._bed.safety.monitor.window_s
+        kept, names = ca.exp(-self._dt / window), residuals(self._bed)
+        for i, most in residual_limits(self._bed).items():
+            impulse = self._seen.impulse[i]
+            added = ca.if_else(ca.logic_and(self._settled, ca.fabs(impulse) < math.inf), impulse, 0.0) / window
+            name = names[i].name
+            force = self.memory.keep(name, kept * self.memory.recall(name) + added)
+            yield Limit(ca.fabs(force) <= most, Reason.MOTION_UNEXPLAINED, name, force, most)
+
+    def _reference(self) -> Iterator[Limit]:
+        known, monitor, period = self._bed.known, self._bed.safety.monitor, self._bed.loop.period_s
+        q, u = self._seen.q_ref, self._seen.u_ref
+        q_before, u_before = self.memory.recall("q_ref", q.numel()), self.memory.recall("u_ref", u.numel())
+        self.memory.keep("q_ref", q)
+        self.memory.keep("u_ref", u)
+        if q.numel() != u.numel():  # an orientation in space is no integral of its velocity
+            return
+        for module in self._bed.controlled:
+            for i in range(known.q[module.name].start, known.q[module.name].stop):
+                c = known.positions[i]
+                if c.unit not in ("m", "rad"):
+                    continue
+                most = monitor.reference_step_m if c.unit == "m" else monitor.reference_step_rad
+                step = q[i] - q_before[i] - self._dt * (u[i] + u_before[i]) / 2
+                longer = most * ca.fmax(self._dt / period, 1.0)
+                holds = ca.logic_or(ca.fabs(step) <= longer, _not(self._started))
+                yield Limit(holds, Reason.REFERENCE_JUMP, f"{c.name} reference step", step, most)
+
+
+def residuals(bed: Testbed) -> tuple[Coordinate, ...]:
+    """Names and units of the residual force of each velocity."""
+    return tuple(
+        Coordinate(f"{c.name} residual", {"m/s": "N", "rad/s": "N m"}.get(c.unit, c.unit)) for c in bed.known.velocities
+    )
+
+
+def residual_limits(bed: Testbed) -> dict[int, float]:
+    """The limit of each velocity that an actuator acts on, by its index."""
+    monitor, known, found = bed.safety.monitor, bed.known, {}
+    for device in bed.devices_of(Motors).values():
+        for motor in device.units:
+            found[known.joint_u(motor.joint)] = monitor.residual_torque_ratio * motor.torque_limit_n_m
+    for thrusters in bed.devices_of(Thrusters).values():
+        module = thrusters.pushed(bed)
+        if module.dimension != "planar":  # its root has other axes than the wrench
+            continue
+        wrenches = abs(thruster_matrix(thrusters, "planar") * available_thrust(thrusters))
+        force = [math.hypot(fx, fy) for fx, fy, _ in wrenches.T if fx or fy]
+        moment = [m for m in wrenches[2] if m > 1e-9]
+        limits = [min(force, default=math.inf)] * 2 + [min(moment, default=math.inf)]
+        for i, limit in zip(range(known.root_u(module).start, known.root_u(module).stop), limits, strict=True):
+            found[i] = monitor.residual_thrust_ratio * limit
+    for i, c in enumerate(known.velocities):
+        for given in (monitor.residual_n, monitor.residual_n_m):
+            if c.name in given:
+                found[i] = given[c.name]
+    return found
+
+
+def _frozen_after(chance: float) -> float:
+    """How often a value may repeat that repeats itself with this chance."""
+    return float(math.ceil(math.log(_NEVER) / math.log(chance)))
+
+
+def _not(condition: ca.SX) -> ca.SX:
+    return ca.logic_not(condition)
