@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from granite.config.errors import InputError
 from granite.config.parts import sources
@@ -31,6 +31,7 @@ from granite.rt.forecast import announcement, refuse_too_large_a_log, refuse_too
 from granite.rt.guard import Guard
 from granite.rt.limits import sentence, subjects
 from granite.rt.logs.channels import Channels
+from granite.rt.logs.events import Events
 from granite.rt.logs.log import Log
 from granite.rt.logs.run_summary import Ending, RedundantContacts, RunSummary
 from granite.rt.logs.summary import Summary
@@ -290,7 +291,21 @@ def simulate_in_memory(bed: Testbed) -> Log:
     summary.update(memory.rows)
     ending: Ending = {**run.ending(outcome), "bed": bed.name, "seed": bed.seed}
     found: RunSummary = {**summary.result(), **ending, "log_failure": None}
-    return Log(bed, describe(bed, False), run.channels, memory.rows, (), found, True)
+    return Log(bed, describe(bed, False), run.channels, memory.rows, _events(run, memory, ending), found, True)
+
+
+def _events(run: Run, memory: Memory, ending: Ending) -> tuple[dict[str, Any], ...]:
+    """The events of a run in memory, as its recorder would write them."""
+    found: list[dict[str, Any]] = []
+
+    def report(t: float, tick: int, level: str, name: str, text: str) -> None:
+        found.append({"t_s": t, "tick": tick, "level": level, "name": name, "text": text})
+
+    events = Events(run.bed, run.channels, subjects(run.bed), report)
+    if len(memory.rows):
+        events.look(memory.rows)
+    events.look_back(0, ending["ended"], ending["text"])
+    return tuple(found)
 
 
 def describe(bed: Testbed, realtime: bool, changes: Sequence[str] = ()) -> dict[str, str]:

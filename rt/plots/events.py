@@ -11,11 +11,15 @@ from matplotlib.lines import Line2D
 from granite.rt.logs.contact_changes import OUT_OF_REACH
 from granite.rt.plots.look import CONTACT, SOFT, STOP, WARNING, words
 from granite.rt.plots.run import PlottedRun
+from granite.rt.reasons import Reason
 
 #: by change of a contact; others are SOFT
 _COLOURS = {"closed": CONTACT, "sticks": CONTACT, "slips": WARNING, OUT_OF_REACH: STOP}
 #: up to this number changes of contacts are listed one by one
 _LISTED = 6
+
+#: size of the letters of a legend with subjects, values and limits
+_DETAILED = 8.5
 
 #: times by name and colour of the event
 Times = dict[tuple[str, str], list[float]]
@@ -23,14 +27,27 @@ Times = dict[tuple[str, str], list[float]]
 
 def mark_events(figure: SubFigure, column: Sequence[Axes], run: PlottedRun) -> None:
     """Recorded events and changes of contacts; each named once, however often it happened."""
-    handles = []
+    handles, details = [], _details(run)
     for (name, colour), when in {**_recorded(run), **_changes(run)}.items():
         for axes in column:
             axes.vlines(when, 0, 1, transform=axes.get_xaxis_transform(), color=colour, lw=1.2, zorder=1.5)
         often = f" ({len(when)} times)" if len(when) > 1 else ""
-        handles.append(Line2D([], [], color=colour, lw=2, label=f"{name} at {when[0]:.4g} s{often}"))
+        label = f"{name} at {when[0]:.4g} s{often}{details.get(name, '')}"
+        handles.append(Line2D([], [], color=colour, lw=2, label=label))
     if handles:
-        figure.legend(handles=handles, loc="outside upper left", ncols=2, labelcolor="linecolor")
+        # A line of subject, value and limit needs the whole width.
+        size, columns = (_DETAILED, 1) if details else (None, 2)
+        figure.legend(handles=handles, loc="outside upper left", ncols=columns, labelcolor="linecolor", fontsize=size)
+
+
+def _details(run: PlottedRun) -> dict[str, str]:
+    """Subject, value and limit of the guard's reasons, by name: those of the first time."""
+    found: dict[str, str] = {}
+    for event in run.events:
+        reason, text = Reason.__members__.get(str(event["name"]).upper()), str(event.get("text", ""))
+        if reason is not None and text.startswith(f"{reason.text}: "):
+            found.setdefault(words(str(event["name"])), f"\n{text.removeprefix(f'{reason.text}: ')}")
+    return found
 
 
 def _recorded(run: PlottedRun) -> Times:

@@ -163,7 +163,13 @@ def test_the_stop_of_the_guard_is_named_and_lined_through():
     assert log.summary is not None
     assert log.summary["ended"] == "tracking_error"
     figure, at = drawn(log), log.summary["ended_at_s"]
-    assert {f"{at:.4g} s\ntracking error", f"tracking error at {at:.4g} s"} <= set(texts(figure))
+    (named,) = (text for text in texts(figure) if text.startswith("tracking error at"))
+    what, about = named.split("\n")
+    assert what == f"tracking error at {at:.4g} s"
+    assert f"tracking_error: {about}" == f"{log.summary['ended']}: {log.summary['text'].rpartition(': ')[2]}"
+    assert "limit 0.001 m" in about
+    assert f"{at:.4g} s\ntracking error" in texts(figure)
+    assert_nothing_is_cut(figure)
     for axes in figure.axes[1:]:
         lines = axes.findobj(lambda a: isinstance(a, LineCollection) and (a.get_color() == to_rgba(STOP)).all())
         assert [segment[0][0] for line in lines for segment in line.get_segments()] == [at]
