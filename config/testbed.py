@@ -20,6 +20,7 @@ from granite.config.devices.device import Device
 from granite.config.devices.motors import Motor, Motors
 from granite.config.devices.thrusters import Thruster, Thrusters
 from granite.config.errors import InputError, one_of
+from granite.config.events import DropOutEvent, FaultEvent
 from granite.config.layout import Layout
 from granite.config.modules import Module
 from granite.config.parts import BehaviourPart, DevicePart, OpaquePart, find, is_built_in, own_code, part, parts_in
@@ -228,7 +229,7 @@ class Testbed(Table):
 
     @cached_property
     def fingerprint(self) -> str | None:
-        """Hash of everything that its compiled functions follow from: not of titles, seeds and durations.
+        """Hash of everything that its compiled functions follow from: not of titles, seeds, durations and faults.
 
         None where a part or a contact kind is a user's own: what its code imports can't be known.
         """
@@ -236,7 +237,9 @@ class Testbed(Table):
         if not all(map(is_built_in, kinds)):
             return None
         left_out = {"name", "title", "note", "seed", "recording", "loop"}
-        content = [self.model_dump_json(exclude=left_out), str(self.loop.period_s)]
+        events = tuple(e for e in self.simulation.events if not isinstance(e, FaultEvent | DropOutEvent))
+        compiled = self.model_copy(update={"simulation": self.simulation.model_copy(update={"events": events})})
+        content = [compiled.model_dump_json(exclude=left_out), str(self.loop.period_s)]
         return hashlib.sha256("\0".join(content).encode()).hexdigest()
 
     # Contacts over time

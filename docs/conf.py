@@ -31,6 +31,7 @@ CONTENTS = {
         "docs/contacts",
         "docs/flexible-links",
         "docs/safety",
+        "docs/faults",
         "docs/glossary",
     ],
     "Trust": ["docs/validation", "docs/benchmarks", "docs/licences"],

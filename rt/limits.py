@@ -86,7 +86,7 @@ class Limits:
         monitor = Monitor(bed, seen)
         rates = [Coordinate(f"{c.name} rate", c.unit) for c in bed.known.velocities]
         self._limits = [
-            *_measured(bed, measured, ages),
+            *_measured(bed, measured, stamps, ages),
             *_reported(bed, applied),
             *_finite(Reason.STATE_NOT_FINITE, bed.known.positions, q),
             *_finite(Reason.STATE_NOT_FINITE, rates, u),
@@ -136,14 +136,14 @@ def _momentum(bed: Testbed, q: ca.SX, u: ca.SX) -> ca.SX:
     return ca.substitute(model.mass_matrix @ u, model.q, q)
 
 
-def _measured(bed: Testbed, measured: Mapping[str, ca.SX], ages: ca.SX) -> Iterator[Limit]:
+def _measured(bed: Testbed, measured: Mapping[str, ca.SX], stamps: ca.SX, ages: ca.SX) -> Iterator[Limit]:
     """Only a controller uses sensors: without one, measurements are recorded unchecked."""
     for i, (name, device) in enumerate(bed.sensors.items() if bed.controller else ()):
         own = [Coordinate(f"{name} {c.name}", c.unit) for c in device.signals(bed)]
         yield from _finite(Reason.SAMPLE_NOT_FINITE, own, measured[name])
+        ahead = stamps[1 + 2 * i] - stamps[0]
+        yield Limit(ahead <= bed.loop.period_s, Reason.SENSOR_AHEAD, name, ahead, bed.loop.period_s)
         yield Limit(ages[i] <= bed.age_limit(name), Reason.SENSOR_STALE, name, ages[i], bed.age_limit(name))
-        ahead = bed.loop.period_s
-        yield Limit(ages[i] >= -ahead, Reason.SENSOR_AHEAD, name, ages[i], -ahead)
 
 
 def _moving(bed: Testbed, q: ca.SX, u: ca.SX, q_ref: ca.SX) -> Iterator[Limit]:

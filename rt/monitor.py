@@ -102,11 +102,11 @@ class Monitor:
         memory, most = self.memory, float(self._bed.safety.monitor.counter_step)
         for i, name in enumerate(self._bed.sensors):
             number, t = self._seen.numbers[i], self._seen.times[i]
-            step, interval = number - memory.recall(f"{name} number"), t - memory.recall(f"{name} t")
-            memory.keep(f"{name} number", number)
-            memory.keep(f"{name} t", t)
+            step, last = number - memory.recall(f"{name} number"), memory.recall(f"{name} t")
             new = self._fresh[name] = step > 0
-            interval = self._intervals[name] = ca.if_else(ca.logic_and(new, self._started), interval, 0.0)
+            memory.keep(f"{name} number", number)
+            memory.keep(f"{name} t", ca.if_else(new, t, last))
+            interval = self._intervals[name] = ca.if_else(ca.logic_and(new, self._started), t - last, 0.0)
             yield Limit(step >= 0, Reason.SENSOR_COUNTER, f"{name} counter", step, 0.0)
             within = ca.logic_or(step <= most, _not(self._started))
             yield Limit(within, Reason.SENSOR_COUNTER, f"{name} counter", step, most)
