@@ -63,7 +63,8 @@ def simulate(
 def metrics(log: Log) -> Metrics:
     """Metrics of a run: tracking errors, propellant, torques, contacts; the same from a file and from memory."""
     summary = Summary(log.bed, log.channels)
-    summary.update(log.rows)
+    for rows in log.blocks():
+        summary.update(rows)
     return summary.result()
 
 

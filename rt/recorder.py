@@ -23,6 +23,7 @@ from granite.config.testbed import Testbed
 from granite.rt.limits import subjects
 from granite.rt.logs.channels import Channels
 from granite.rt.logs.run_summary import Ending, RunSummary
+from granite.rt.logs.unfinished import unfinished_name
 from granite.rt.ring import Ring
 from granite.rt.signals import name_of
 
@@ -95,24 +96,21 @@ class Recorder:
             start_new_session=True,  # the loop alone handles Ctrl-C and a closed terminal
         )
         recorder = cls(channels, ring, process, virtual)
-        size = os.path.getsize(path) if os.path.exists(path) else None
+        unfinished = unfinished_name(Path(os.path.realpath(path)))
+        was_there = unfinished.exists()
         try:
             recorder._send(order)
             answer = recorder._receive()
-        except BaseException:  # Ctrl-C while the process starts: neither it nor a log without a tick stays
+            if answer != {"ready": True}:
+                process.wait()
+                raise LogError(answer.get("failure", f"log '{path}': the recorder ended before it was ready"))
+        except BaseException as error:  # Ctrl-C while the process starts: neither it nor a log without a tick stays
             process.kill()
             process.wait()
             recorder._release()
-            with contextlib.suppress(FileNotFoundError):
-                if size is None:
-                    os.unlink(path)
-                elif size == 0:
-                    os.truncate(path, 0)
+            if not was_there and not isinstance(error, LogError):
+                unfinished.unlink(missing_ok=True)
             raise
-        if answer != {"ready": True}:
-            process.wait()
-            recorder._release()
-            raise LogError(answer.get("failure", f"log '{path}': the recorder ended before it was ready"))
         return recorder
 
     def begin(self, start_ns: int) -> None:
@@ -150,11 +148,11 @@ class Recorder:
         if not self._has_begun:  # interrupted before the first tick
             self.begin(0)
         self._ring.finish()
-        self._send(ending)
         answer: dict[str, Any] = {}
         try:
-            self._process.wait(_CLOSE_LIMIT)
-            answer = self._receive()
+            # It reads while it waits: a summary that fills the pipe would block the process for ever.
+            told, _ = self._process.communicate(f"{json.dumps(ending)}\n", _CLOSE_LIMIT)
+            answer = json.loads(told or "{}")
             failure = answer.get("failure", f"the recorder {_ended_by(self._process.returncode)}")
         except subprocess.TimeoutExpired:
             failure = f"the recorder did not finish in {_CLOSE_LIMIT:.0f} s"

@@ -24,6 +24,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from granite.config.coordinates import Coordinate
+from granite.config.errors import LogError
 from granite.config.loader import from_json
 from granite.config.parts import DEVICES
 from granite.config.records import Array
@@ -32,6 +33,7 @@ from granite.rt.logs.channels import Channels, read_layout
 from granite.rt.logs.events import Events
 from granite.rt.logs.mcap_file import McapFile
 from granite.rt.logs.summary import Summary
+from granite.rt.logs.unfinished import UnfinishedLog
 from granite.rt.ring import Ring
 from granite.rt.signals import TERMINATING
 from granite.rt.terminal import Terminal
@@ -58,13 +60,16 @@ def main() -> None:
     ring = Ring(order["ring"], bed.recording.ring_rows, channels.width)
     path = order["path"]
     try:
-        file = McapFile(path, order["overwrite"], channels, order["bed"], order["metadata"])
-    except FileExistsError:
-        _answer(failure=f"log '{path}' exists: expected a new name, or --overwrite")
-        return
+        unfinished = UnfinishedLog(path, order["overwrite"])
+    except LogError as error:
+        return _answer(failure=str(error))
+    except OSError as error:
+        return _answer(failure=f"log '{path}' can't be written: {error.strerror}")
+    try:
+        file = McapFile(str(unfinished.path), True, channels, order["bed"], order["metadata"])
     except (OSError, RuntimeError) as error:
-        _answer(failure=f"log '{path}' can't be written: {error}")
-        return
+        unfinished.discard()
+        return _answer(failure=f"log '{path}' can't be written: {error}")
     _answer(ready=True)
     events, summary = (
         Events(bed, channels, [Coordinate(*subject) for subject in order["subjects"]], file.event),
@@ -81,8 +86,9 @@ def main() -> None:
         result = finite({**summary.result(), **ending})
         file.summary(json.dumps(result))
         file.close()
-    except RuntimeError as error:
-        _answer(failure=f"log '{path}' can't be written: {error}")
+        unfinished.finish()
+    except (RuntimeError, OSError, LogError) as error:
+        _answer(failure=f"log '{path}' can't be written: {error}; the rows so far are in '{unfinished.path}'")
         sys.exit(1)
     _answer(failure=None, summary=result)
 
@@ -140,7 +146,8 @@ def _lower_priority(loop_cpu: int | None) -> None:
 def _answer(**message: Any) -> None:
     """Send a line to the loop, which may have ended."""
     with contextlib.suppress(BrokenPipeError):
-        os.write(sys.stdout.fileno(), (json.dumps(message) + "\n").encode())
+        sys.stdout.write(json.dumps(message) + "\n")
+        sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ killed.
 
 from __future__ import annotations
 
+import fcntl
 import mmap
 import os
 import threading
@@ -40,7 +41,10 @@ class Ring:
     @classmethod
     def create(cls, rows: int, width: int) -> Ring:
         """A new, empty ring."""
-        descriptor = os.memfd_create("granite-ring")
+        low = os.memfd_create("granite-ring")
+        # Not 0, 1 or 2, which are free where a standard stream is closed, and which the recorder gets as pipes.
+        descriptor = fcntl.fcntl(low, fcntl.F_DUPFD_CLOEXEC, 3)
+        os.close(low)
         os.ftruncate(descriptor, 8 * (_HEADER + rows * width))
         ring = cls(descriptor, rows, width)
         ring._rows[:] = 0.0  # allocate the pages now, not in the first ticks of the loop

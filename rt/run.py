@@ -34,7 +34,7 @@ from granite.rt.logs.channels import Channels
 from granite.rt.logs.events import Events
 from granite.rt.logs.log import Log
 from granite.rt.logs.run_summary import Ending, RedundantContacts, RunSummary
-from granite.rt.logs.summary import Summary
+from granite.rt.logs.summary import Summary, named_values
 from granite.rt.loop import Loop, Outcome, RowSink
 from granite.rt.memory import Memory
 from granite.rt.preparing import preparing
@@ -231,6 +231,12 @@ class Run:
             "text": "the run reached its end" if completed else outcome.reason.text,
             "ended_at_s": outcome.t,
         }
+        if self.lab is not None and outcome.fault is None:
+            # The last row is of the last tick; the plant moved on to the end of its period.
+            truth = self.lab.truth(self.lab.plant.t)
+            words["final_t_s"] = truth.t
+            words["final_state"] = named_values(self.bed.positions, truth.q)
+            words["final_rate"] = named_values(self.bed.velocities, truth.u)
         if outcome.verdict is not None and outcome.verdict.stop:
             words["text"] = sentence(subjects(self.bed), outcome.verdict)
         if outcome.detail:

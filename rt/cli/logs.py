@@ -23,7 +23,7 @@ def replay(log: LogFile, as_json: AsJson = False) -> None:
 
     recorded = read_log(log)
     with Progress(console=err, transient=True, disable=as_json or not err.is_terminal) as progress:
-        task = progress.add_task("replaying", total=len(recorded.rows))
+        task = progress.add_task("replaying", total=recorded.ticks)
         result = run_again(recorded, lambda n: progress.update(task, completed=n) if n % 200 == 0 else None)
     if as_json:
         found = {

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from granite.config.errors import InputError
 from granite.config.paths import missing_part
+from granite.rt.logs.unfinished import unfinished_name
 
 
 def refuse_output(what: str, path: Path, suffixes: Sequence[str], overwrite: bool) -> None:
@@ -20,6 +21,8 @@ def refuse_output(what: str, path: Path, suffixes: Sequence[str], overwrite: boo
         raise InputError(f"{what} '{path}': expected a name of printable characters")
     if path.is_dir():
         raise InputError(f"{what} '{path}' is a directory: expected a file")
+    if path.exists() and not path.is_file():
+        raise InputError(f"{what} '{path}' is not a file: expected a file or a new name")
     if not path.parent.is_dir():
         raise InputError(f"{what} '{path}' can't be written: {missing_part(path)}")
     if path.exists() and not overwrite:
@@ -28,7 +31,7 @@ def refuse_output(what: str, path: Path, suffixes: Sequence[str], overwrite: boo
 
 @contextlib.contextmanager
 def new_log(bed: str) -> Iterator[Path]:
-    """The first free name in runs/, created at once so that parallel runs differ; deleted if unused."""
+    """The first free name in runs/, reserved at once so that parallel runs differ; released if unused."""
     folder, stem = Path("runs"), re.sub(r"[^\w.-]+", "-", bed)
     path = None
     try:
@@ -37,8 +40,11 @@ def new_log(bed: str) -> Iterator[Path]:
         for i in itertools.count(1):
             path = folder / f"{stem}-{i:03d}.mcap"
             with contextlib.suppress(FileExistsError):
-                path.touch(exist_ok=False)
-                break
+                reserved = unfinished_name(path)
+                reserved.touch(exist_ok=False)
+                if not path.exists():
+                    break
+                reserved.unlink()
     except OSError as error:
         place = path or folder
         raise InputError(f"log '{place}' can't be written: {error.strerror}, expected another file by --out") from None
@@ -47,7 +53,7 @@ def new_log(bed: str) -> Iterator[Path]:
         yield path
     finally:
         with contextlib.suppress(OSError):
-            if path.stat().st_size == 0:
-                path.unlink()
+            if reserved.exists() and reserved.stat().st_size == 0:
+                reserved.unlink()
             if made:
                 folder.rmdir()  # refused by the system unless it is empty

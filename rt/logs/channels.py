@@ -267,6 +267,30 @@ def read_layout(layout: Any) -> dict[str, dict[str, Entry]]:
     }
 
 
+def fits(channels: Channels, bed: Testbed) -> bool:
+    """Whether a layout is that of the testbed, as far as the code of its devices is loaded."""
+    if not bed.is_opaque:
+        return channels.layout() == Channels(topics_of(bed)).layout()
+    expected = topics_of(bed)
+    if [topic.name for topic in channels.topics] != list(expected):
+        return False
+    unknown = [name for name, device in bed.devices.items() if not isinstance(device, Device)]
+    of_unknown = {
+        f"{prefix}{name}{part}"
+        for name in unknown
+        for prefix in ("", "applied.", "setpoint.", "direct.")
+        for part in ("", ".t", ".number", ".status", ".values")
+    }
+    for topic in channels.topics:
+        own = {entry: values for entry, values in topic.entries.items() if entry not in of_unknown}
+        wanted = dict(expected[topic.name])
+        if unknown and "ages" in own and "ages" in wanted:  # the sensors among the unknown devices have ages too
+            own["ages"] = wanted["ages"]
+        if list(own.items()) != list(wanted.items()):
+            return False
+    return True
+
+
 def topics_of(bed: Testbed) -> dict[str, dict[str, Entry]]:
     """Every topic with its entries, in the order of the row."""
     known = bed.known

@@ -66,8 +66,18 @@ class McapFile:
         # Level 1: as small as the usual level 3 on such rows, in two thirds of the time.
         options = MCAPWriteOptions(compression_threads=0, compression_level=1)
         self._writer = foxglove.open_mcap(path, allow_overwrite=overwrite, context=context, writer_options=options)
-        self._attachments = {TESTBED: bed_json, CHANNELS: json.dumps(channels.layout())}
-        self._metadata = metadata
+        attachments = {TESTBED: bed_json, CHANNELS: json.dumps(channels.layout())}
+        own = {FINGERPRINTS[name]: fingerprint(text) for name, text in attachments.items()}
+        self._writer.write_metadata(METADATA, {**metadata, "format": FORMAT, **own})
+        for name, text in attachments.items():
+            self._writer.attach(
+                log_time=start_ns or 0,
+                create_time=start_ns or 0,
+                name=name,
+                media_type="application/json",
+                data=text.encode(),
+            )
+        self._writer.flush()
         self._topics = channels.topics
         self._channels = [
             Channel(topic.name, schema=_schema(topic), message_encoding="cdr", context=context)
@@ -76,22 +86,14 @@ class McapFile:
         self._events = Channel(EVENTS, schema=_EVENT_SCHEMA, context=context)
         self._summary = Channel(SUMMARY, schema={"type": "object", "title": "granite.Summary"}, context=context)
         self._t = channels.column("/sample", "t_s")
+        self._start_ns = self._last_ns = 0
         if start_ns is not None:
             self.begin(start_ns)
 
     def begin(self, start_ns: int) -> None:
-        """Write what stands in front of the rows; the run begins now, at this wall time."""
+        """The run begins: `start_ns` is the wall time at t = 0, and stands in a second record of metadata."""
         self._start_ns = self._last_ns = start_ns
-        own = {FINGERPRINTS[name]: fingerprint(text) for name, text in self._attachments.items()}
-        self._writer.write_metadata(METADATA, {**self._metadata, "start_ns": str(start_ns), "format": FORMAT, **own})
-        for name, text in self._attachments.items():
-            self._writer.attach(
-                log_time=start_ns,
-                create_time=start_ns,
-                name=name,
-                media_type="application/json",
-                data=text.encode(),
-            )
+        self._writer.write_metadata(METADATA, {"start_ns": str(start_ns)})
         self._writer.flush()
 
     def write(self, rows: Array) -> None:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from datetime import datetime
+from io import BytesIO
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, NamedTuple
 
-from mcap.reader import SeekingReader
-from mcap.records import Chunk, Metadata
-from mcap.stream_reader import StreamReader
+from mcap.data_stream import ReadDataStream
+from mcap.opcode import Opcode
+from mcap.records import Metadata
 
 from granite.config.errors import InputError
-from granite.rt.logs.log import BROKEN, read_log
+from granite.rt.logs.json_records import read_info, read_summary
+from granite.rt.logs.log import read_log
 from granite.rt.logs.mcap_file import FORMAT, METADATA, SUMMARY
+from granite.rt.logs.mcap_records import BROKEN, messages, read_chunk, read_index, records
+from granite.rt.logs.run_summary import RunSummary
 
 
 class Overview(NamedTuple):
@@ -23,7 +28,7 @@ class Overview(NamedTuple):
     #: the metadata of the log
     info: dict[str, str]
     #: the summary of the run; None where the recorder was killed before it wrote one
-    summary: dict[str, Any] | None
+    summary: RunSummary | None
     #: changes of the testbed for this run
     changes: list[str]
     when: datetime
@@ -33,15 +38,15 @@ def read_overview(path: Path) -> Overview:
     """Overview of a log; `InputError` as from `read_log` where it can't be read."""
     try:
         with open(path, "rb") as file:
-            found = _indexed(file) or (_first_metadata(file), None)
+            info, summary = _first_metadata(file), _indexed(file)
         modified = path.stat().st_mtime
     except OSError as error:
         raise InputError(f"log '{path}' can't be read: {error.strerror}") from error
-    info, summary = found
     if info is None or info.get("format") != FORMAT:
         read_log(path)  # raises with the reason
         raise InputError(f"log '{path}' has no metadata of Granite")
     try:
+        read_info(info)
         # A virtual run has no start time; the file's date stands for it.
         start_s = int(info.get("start_ns", "0")) * 1e-9
         when = datetime.fromtimestamp(start_s or modified).astimezone()
@@ -51,38 +56,36 @@ def read_overview(path: Path) -> Overview:
     return Overview(path, info, summary, changes, when)
 
 
-def final_error(summary: dict[str, Any] | None) -> dict[str, float]:
+def final_error(summary: RunSummary | None) -> dict[str, float]:
     """The largest tracking error of the last seconds among the coordinates of each unit."""
     largest: dict[str, float] = {}
-    for error in ((summary or {}).get("tracking_error") or {}).values():
-        if (value := error["max_in_last_5_s"]) is not None:
+    for error in (summary.get("tracking_error", {}) if summary else {}).values():
+        value: float | None = error["max_in_last_5_s"]  # in JSON a number that is not finite is null
+        if value is not None:
             largest[error["unit"]] = max(value, largest.get(error["unit"], 0.0))
     return largest
 
 
-def _indexed(file: IO[bytes]) -> tuple[dict[str, str] | None, dict[str, Any] | None] | None:
-    """Metadata and summary of a whole file; None where it has no index: it is truncated, or still being written."""
+def _indexed(file: IO[bytes]) -> RunSummary | None:
+    """The summary of a whole file, which is in its last chunk; None where the file is cut or still being written."""
     try:
-        reader = SeekingReader(file, validate_crcs=True)
-        if reader.get_summary() is None:
-            return None
-        info = next((record.metadata for record in reader.iter_metadata() if record.name == METADATA), None)
-        messages = reader.iter_messages(topics=[SUMMARY])
-        return info, next((json.loads(message.data) for _, _, message in messages), None)
-    except (*BROKEN, OSError, StopIteration, RuntimeError):
+        index = read_index(file)
+        content = read_chunk(file, index.chunks[-1].chunk_start_offset)
+        wanted = index.channels[SUMMARY]
+        return next((read_summary(message) for channel, message in messages(content) if channel == wanted), None)
+    except (*BROKEN, OSError, IndexError):
         return None
 
 
 def _first_metadata(file: IO[bytes]) -> dict[str, str] | None:
     """The metadata in front of the rows."""
-    file.seek(0)
-    try:
-        for record in StreamReader(file, emit_chunks=True).records:
-            if isinstance(record, Metadata) and record.name == METADATA:
-                found: dict[str, str] = record.metadata
-                return found
-            if isinstance(record, Chunk):
-                return None
-    except BROKEN:
-        pass
-    return None
+    found: dict[str, str] = {}
+    with contextlib.suppress(*BROKEN):
+        for record in records(file):
+            if record.opcode == Opcode.METADATA:
+                metadata = Metadata.read(ReadDataStream(BytesIO(record.body)))
+                if metadata.name == METADATA:
+                    found = {**metadata.metadata, **found}
+            if record.opcode == Opcode.CHUNK:
+                break
+    return found or None

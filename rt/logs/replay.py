@@ -66,39 +66,32 @@ def replay(log: Log, progress: Callable[[int], None] | None = None) -> Replay:
     InputError
         Where the code of a user's own part is missing.
     """
-    rows, gap = _without_gap(log)
     devices, comparison, changed = _LoggedDevices(), _Comparison(log.channels), changed_sources(log)
     bed = from_json(to_json(log.bed), f"log of {log.bed.name}")  # now with the code of all its parts
     if Channels.of(bed).layout() != log.channels.layout():
         files = ", ".join(changed) or "Granite itself"
         raise InputError(f"its devices have other signals than in the run, because of {files}", expected="the same")
     loop = Loop(bed, log.channels, devices, build_stack(bed), Guard(bed), VirtualClock(), comparison)
-    for i, row in enumerate(rows):
+    lost, n, last = log.channels.column("/timing", "lost"), 0, -1
+    for row in (row for rows in log.blocks() for row in rows):
+        if row[lost] > 0:  # the controllers' state is not known after a gap
+            return Replay(n, n * comparison.width, None, last, changed)
+        n += 1
         devices.now = comparison.now = tick = log.channels.read(row)
         comparison.logged = row
         loop.tick(tick.timing.tick, tick.sample.t, tick.timing.delay)
         if comparison.first is not None:
-            return Replay(i + 1, (i + 1) * comparison.width, comparison.first, None, changed)
+            return Replay(n, n * comparison.width, comparison.first, None, changed)
+        last = tick.timing.tick
         if progress:
-            progress(i + 1)
-    return Replay(len(rows), len(rows) * comparison.width, None, gap, changed)
+            progress(n)
+    return Replay(n, n * comparison.width, None, None, changed)
 
 
 def changed_sources(log: Log) -> tuple[str, ...]:
     """The files of a user's own parts whose content differs from that of the run."""
     recorded: dict[str, str] = json.loads(log.info.get("sources", "{}"))
     return tuple(file for file, content in recorded.items() if fingerprint(file) != content)
-
-
-def _without_gap(log: Log) -> tuple[Array, int | None]:
-    """The rows up to the first missing one: the controllers' state is not known after a gap."""
-    lost = log.rows[:, log.channels.column("/timing", "lost")]
-    late = np.flatnonzero(lost > 0)
-    if not len(late):
-        return log.rows, None
-    first = int(late[0])  # the first row whose count of lost rows increased
-    before = log.rows[:first]
-    return before, int(before[-1, log.channels.column("/timing", "tick")]) if first else -1
 
 
 class _LoggedDevices:

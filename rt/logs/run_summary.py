@@ -5,7 +5,9 @@ The recorder makes it, or a run in memory. A number that is not finite is null.
 
 from __future__ import annotations
 
-from typing import NotRequired, TypedDict
+from typing import NotRequired  # Pydantic reads these before Python 3.12
+
+from typing_extensions import TypedDict
 
 
 class TrackingError(TypedDict):
@@ -118,6 +120,7 @@ class Metrics(TypedDict):
     overruns: NotRequired[int]
     rows_lost: NotRequired[int]
     timing: NotRequired[dict[str, StepTimes]]
+    final_t_s: NotRequired[float]  #: of the final state: the last row, or of a plant the end of the run
     final_state: NotRequired[dict[str, FinalValue]]
     final_rate: NotRequired[dict[str, FinalValue]]
 
@@ -141,6 +144,9 @@ class Ending(TypedDict):
     wall_s: NotRequired[float]
     real_time_factor: NotRequired[float]
     asked_of_the_system: NotRequired[dict[str, str]]
+    final_t_s: NotRequired[float]
+    final_state: NotRequired[dict[str, FinalValue]]
+    final_rate: NotRequired[dict[str, FinalValue]]
 
 
 class RunSummary(Metrics, Ending):

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
+from granite.config.coordinates import Coordinate
 from granite.config.devices.thrusters import Thrusters
 from granite.config.records import STEPS, Array
 from granite.config.testbed import Testbed
@@ -15,7 +16,7 @@ from granite.rt.logs.audit import AuditVerdict
 from granite.rt.logs.bending import Bending
 from granite.rt.logs.channels import Channels
 from granite.rt.logs.contact_summary import ContactSummary
-from granite.rt.logs.run_summary import Metrics, Propellant, StepTimes, TrackingError
+from granite.rt.logs.run_summary import FinalValue, Metrics, Propellant, StepTimes, TrackingError
 from granite.rt.reasons import Reason
 
 #: bins of the time histograms: 20 a decade from 0.1 us to 10 s
@@ -160,8 +161,9 @@ class Summary:
             "overruns": overruns,
             "rows_lost": lost,
             "timing": {name: h.result() for name, h in self._histograms.items()},
-            "final_state": {c.name: {"value": float(x), "unit": c.unit} for c, x in zip(positions, q, strict=True)},
-            "final_rate": {c.name: {"value": float(x), "unit": c.unit} for c, x in zip(velocities, u, strict=True)},
+            "final_t_s": float(last[self._t]),
+            "final_state": named_values(positions, q),
+            "final_rate": named_values(velocities, u),
         }
         self._contacts.add_to(found)
         if bending := self._bending.result():
@@ -223,6 +225,11 @@ class Summary:
         opened = np.vstack((self._open, rows[:, self._opening] > 0))
         self._pulses += (opened[1:] & ~opened[:-1]).sum(axis=0)
         self._open = opened[-1]
+
+
+def named_values(coordinates: Iterable[Coordinate], values: Array) -> dict[str, FinalValue]:
+    """Values by the names of their coordinates, with their units."""
+    return {c.name: {"value": float(x), "unit": c.unit} for c, x in zip(coordinates, values, strict=True)}
 
 
 def _columns(channels: Channels, devices: Iterable[str]) -> list[int]:

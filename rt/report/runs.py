@@ -9,6 +9,7 @@ from textwrap import fill
 from typing import Any
 
 from granite.rt.logs.overview import Overview, final_error
+from granite.rt.logs.run_summary import RunSummary
 
 #: a log that can't be read, and why
 Unreadable = tuple[Path, str]
@@ -48,8 +49,8 @@ def runs_json(runs: Sequence[Overview], unreadable: Sequence[Unreadable]) -> lis
             "mode": run.info.get("mode"),
             "changes": run.changes,
             "when": run.when.isoformat(),
-            "duration_s": (run.summary or {}).get("duration_s"),
-            "ended": (run.summary or {}).get("ended", "cut"),
+            "duration_s": run.summary.get("duration_s") if run.summary else None,
+            "ended": run.summary.get("ended") if run.summary else "cut",
             "final_error": final_error(run.summary),
         }
         for run in runs
@@ -71,7 +72,7 @@ def _digits(value: float) -> str:
     return f"{value:.0f}" if abs(value) >= 100 else f"{value:.2g}"
 
 
-def _outcome(summary: dict[str, Any] | None) -> tuple[str, str, str]:
+def _outcome(summary: RunSummary | None) -> tuple[str, str, str]:
     if summary is None:
         return "-", "cut", "-"
     errors = ", ".join(_in_thousandths(value, unit) for unit, value in final_error(summary).items())

@@ -28,6 +28,7 @@ from granite.rt.logs import mcap_file
 from granite.rt.logs.log import read_log
 from granite.rt.logs.mcap_file import McapFile
 from granite.rt.logs.replay import COMPARED
+from granite.rt.logs.unfinished import unfinished_name
 from granite.rt.run import simulate
 
 PRESET = (Path(loader.__file__).parent / "testbeds" / "free-flyer.toml").read_text()
@@ -547,7 +548,8 @@ def test_a_running_loop_is_ended_by_signals_and_leaves_a_whole_log(tmp_path):
     }
     try:
         for number, process in started.items():
-            wait_for(lambda log=logs[number]: log.exists() and log.stat().st_size > 30_000)  # rows were flushed
+            log = unfinished_name(logs[number])
+            wait_for(lambda log=log: log.exists() and log.stat().st_size > 30_000)  # rows were flushed
             process.send_signal(number)
         said = {number: Said(-1, *process.communicate(timeout=90)) for number, process in started.items()}
     finally:
