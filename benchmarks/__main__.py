@@ -16,6 +16,7 @@ from benchmarks import (
     flexible_arm,
     forward_dynamics,
     kills,
+    long_log,
     many_steps,
     realtime,
     tick,
@@ -35,6 +36,7 @@ ALL = {
     "first_tick": first_tick,
     "compile_time": compile_time,
     "kills": kills,
+    "long_log": long_log,
 }
 
 

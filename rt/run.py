@@ -5,7 +5,6 @@ Hardware, simulation, rehearsal and replay are the same run with other devices.
 
 from __future__ import annotations
 
-import importlib.metadata
 import json
 import math
 import os
@@ -38,6 +37,7 @@ from granite.rt.logs.summary import Summary, named_values
 from granite.rt.loop import Loop, Outcome, RowSink
 from granite.rt.memory import Memory
 from granite.rt.preparing import preparing
+from granite.rt.provenance import provenance
 from granite.rt.realtime import real_time
 from granite.rt.reasons import Reason
 from granite.rt.recorder import Recorder
@@ -317,7 +317,7 @@ def _events(run: Run, memory: Memory, ending: Ending) -> tuple[dict[str, Any], .
 def describe(bed: Testbed, realtime: bool, changes: Sequence[str] = ()) -> dict[str, str]:
     """Metadata of a log beside the testbed."""
     return {
-        "granite": importlib.metadata.version("granite-robotics"),
+        **provenance(),
         "bed": bed.name,
         "seed": str(bed.seed),
         "mode": "realtime" if realtime else "virtual",

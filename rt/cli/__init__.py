@@ -1,4 +1,4 @@
-"""The command line: `granite list | show | new | sim | replay | plot | runs | compare | modes | schema | doctor`.
+"""The command line: `granite list | show | new | sim | replay | plot | info | recover | runs | compare | modes`, ...
 
 Bad input ends with one sentence, never with a traceback, and leaves no file.
 """

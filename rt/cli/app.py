@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import os
 import signal
 import sys
 from typing import Annotated, Any
@@ -12,7 +13,7 @@ from typer.core import TyperGroup
 
 from granite.config.errors import CompilationError, InputError, one_of
 from granite.rt.cli.endings import BAD_INPUT, DONE, EXIT_CODES, FAULT, STOPPED, end, end_refused
-from granite.rt.cli.logs import plot, replay
+from granite.rt.cli.logs import info, plot, recover, replay
 from granite.rt.cli.machine import doctor
 from granite.rt.cli.new import new
 from granite.rt.cli.runs import compare, runs
@@ -71,6 +72,8 @@ app.command(short_help="Write a testbed of your own from a few answers")(new)
 app.command(short_help="Run a testbed on the simulated plant", epilog=EXIT_CODES)(sim)
 app.command(short_help="Replay a log and compare every bit", epilog=EXIT_CODES)(replay)
 app.command(short_help="Plot a log")(plot)
+app.command(short_help="The head of a log: testbed, changes, date, host, version")(info)
+app.command(short_help="Make a whole log of a cut or damaged one")(recover)
 app.command(short_help="The logs in a folder, the newest last")(runs)
 app.command(short_help="Runs side by side")(compare)
 app.command(short_help="Frequencies, damping and shapes of a testbed")(modes)
@@ -92,6 +95,7 @@ def granite(
 
 def main() -> None:
     """Entry point: one sentence and exit code 2 for bad input."""
+    _open_standard_streams()
     # Until the loop sets its own handlers, these act like Ctrl-C: unfinished files are removed.
     before = {
         number: signal.signal(number, signal.default_int_handler)
@@ -118,6 +122,15 @@ def main() -> None:
     if code == _INTERRUPTED:
         end("stopped by the operator", STOPPED)
     sys.exit(code or DONE)
+
+
+def _open_standard_streams() -> None:
+    """Open a closed standard stream as the null device: else the next file, such as a log, would take its number."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # gets the lowest free number, which is this one
 
 
 def _usage(error: Any) -> str:

@@ -12,7 +12,7 @@ DONE, FAULT, BAD_INPUT, STOPPED, DIFFERS = 0, 1, 2, 3, 4
 EXIT_CODES = """\b
 Exit codes:
   0  done
-  1  a fault inside Granite
+  1  a fault inside Granite, or an incomplete log
   2  bad input
   3  the run was ended by the guard, the operator, or a simulated plant that was lost
   4  the replay differs from the log"""

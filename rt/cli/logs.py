@@ -1,17 +1,21 @@
-"""Commands on the log of a run: `replay`, `plot`."""
+"""Commands on the log of a run: `replay`, `plot`, `info`, `recover`."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.progress import Progress
 
+from granite.config.errors import InputError
 from granite.rt.cli.arguments import AsJson, LogFile, Overwrite
-from granite.rt.cli.endings import DIFFERS
+from granite.rt.cli.endings import DIFFERS, FAULT, end
 from granite.rt.cli.outputs import refuse_output
 from granite.rt.cli.screen import err, out, print_json
+
+if TYPE_CHECKING:
+    from granite.rt.logs.log import Log
 
 
 def replay(log: LogFile, as_json: AsJson = False) -> None:
@@ -41,6 +45,7 @@ def replay(log: LogFile, as_json: AsJson = False) -> None:
             out.print(line, soft_wrap=True)
     if result.first is not None:
         raise typer.Exit(DIFFERS)
+    end_if_incomplete(log, recorded)
 
 
 def plot(
@@ -64,3 +69,41 @@ def plot(
     named = [name.strip() for name in panels.split(",")] if panels is not None else []
     plot_log(recorded, path, overwrite=overwrite, panels=named)
     out.print(f"plot: {path}", soft_wrap=True)
+    end_if_incomplete(log, recorded)
+
+
+def info(log: LogFile, as_json: AsJson = False) -> None:
+    """The head of a log: testbed, changes, date, host and version; its rows, how the run ended, and any damage."""
+    from granite.rt.logs.log import read_log
+    from granite.rt.report.info import info_json, info_table
+    from granite.rt.report.table import put
+
+    recorded = read_log(log)
+    if as_json:
+        print_json(info_json(log, recorded))
+    else:
+        put(out, [info_table(log, recorded)])
+    end_if_incomplete(log, recorded)
+
+
+def recover(
+    log: LogFile,
+    path: Annotated[Path, typer.Option("--out", metavar="NEW", help="the whole log to write, *.mcap")],
+    overwrite: Overwrite = False,
+) -> None:
+    """Make a whole log of one that was cut or damaged, and say what was lost."""
+    from granite.rt.logs.recovery import recover as write_whole
+
+    refuse_output("log", path, (".mcap",), overwrite)
+    if path.exists() and log.exists() and path.samefile(log):
+        raise InputError(f"log '{path}' is the damaged one: expected another name")
+    recovered = write_whole(log, path, overwrite)
+    out.print(recovered.sentence, soft_wrap=True)
+    out.print(f"log: {path}", soft_wrap=True)
+
+
+def end_if_incomplete(path: Path, log: Log) -> None:
+    """End with the exit code of an incomplete log, after everything that could be done with it."""
+    if not log.complete:
+        advice = f"granite recover {path} --out NEW.mcap makes a whole one"
+        end(f"log '{path}' is cut off or damaged after {log.ticks} rows ({log.damage}): {advice}", FAULT)

@@ -10,6 +10,7 @@ import typer
 from granite.config.errors import InputError
 from granite.config.paths import missing_part
 from granite.rt.cli.arguments import AsJson, Overwrite
+from granite.rt.cli.logs import end_if_incomplete
 from granite.rt.cli.outputs import refuse_output
 from granite.rt.cli.screen import out, print_json
 
@@ -76,3 +77,5 @@ def compare(
         plot_comparison(names, plot, overwrite)
         if not as_json:
             out.print(f"plot: {plot}", soft_wrap=True)
+    for path in logs:
+        end_if_incomplete(path, recorded[str(path)])

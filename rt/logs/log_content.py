@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import stat
@@ -23,7 +24,7 @@ from granite.rt.logs.channels import Channels, fits, read_layout
 from granite.rt.logs.json_records import read_event, read_info, read_summary
 from granite.rt.logs.logged_rows import LoggedRows
 from granite.rt.logs.mcap_file import CHANNELS, EVENTS, FINGERPRINTS, FORMAT, METADATA, TESTBED, fingerprint
-from granite.rt.logs.mcap_records import BROKEN, BrokenError, Record, chunk_content, records
+from granite.rt.logs.mcap_records import BROKEN, BrokenError, Record, chunk_content, index_records, records
 from granite.rt.logs.row_assembly import LayoutError, RowAssembly
 from granite.rt.logs.row_rules import RowError, RowRules
 from granite.rt.logs.run_summary import RunSummary
@@ -150,6 +151,18 @@ class LogContent:
             raise InputError(f"log '{path}' is not laid out as its configuration says")
         self.rows = LoggedRows(file, self.channels)
         self._assembly, self._rules = RowAssembly(self.channels, self._take_json), RowRules(self.bed, self.channels)
+        if self._salvage:
+            self._take_index(file)
+
+    def _take_index(self, file: IO[bytes]) -> None:
+        """Schemas and channels of the index: the first chunk has them too, but it may be damaged."""
+        at = file.tell()
+        with contextlib.suppress(*BROKEN):
+            for opcode, body in index_records(file):
+                if opcode in (Opcode.SCHEMA, Opcode.CHANNEL):
+                    self._assembly.define(opcode, body)
+                    self.rows.definitions.append((opcode, body))
+        file.seek(at)
 
     def _take_chunk(self, body: bytes, at: int) -> None:
         try:

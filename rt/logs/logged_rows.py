@@ -33,6 +33,8 @@ class LoggedRows:
     def __init__(self, file: IO[bytes], channels: Channels) -> None:
         self._file, self._channels, self._name = file, channels, file.name
         self._chunks: list[tuple[int, int, bool]] = []
+        #: schemas and channels of the index, where the chunk that has them is damaged
+        self.definitions: list[tuple[int, bytes]] = []
         #: numbers of the rows before which chunks are missing
         self.gaps: list[int] = []
         self._kept: list[Array] | None = []
@@ -58,6 +60,8 @@ class LoggedRows:
             yield from (rows for rows in self._kept if len(rows))
             return
         assembly = RowAssembly(self._channels, lambda topic, message: None)
+        for definition in self.definitions:
+            assembly.define(*definition)
         for at, length, after_gap in self._chunks:
             self._file.seek(at)
             try:

@@ -113,6 +113,18 @@ class Index(NamedTuple):
 
 def read_index(file: IO[bytes]) -> Index:
     """The index, found from the end of the file; one of the `BROKEN` where there is none."""
+    found = Index([], {})
+    for opcode, body in index_records(file):
+        if opcode == Opcode.CHUNK_INDEX:
+            found.chunks.append(ChunkIndex.read(ReadDataStream(BytesIO(body))))
+        elif opcode == Opcode.CHANNEL:
+            channel = ChannelRecord.read(ReadDataStream(BytesIO(body)))
+            found.channels[channel.topic] = channel.id
+    return found
+
+
+def index_records(file: IO[bytes]) -> Iterator[tuple[int, bytes]]:
+    """Opcode and body of the records of the index; one of the `BROKEN` where there is none."""
     size = file.seek(0, 2)
     file.seek(max(size - _TAIL, 0))
     tail = file.read(_TAIL)
@@ -120,17 +132,11 @@ def read_index(file: IO[bytes]) -> Index:
     if not 0 < start < size or size - start > LONGEST:
         raise BrokenError("no index")
     file.seek(start)
-    content = _check_index(file)
-    found, at = Index([], {}), 0
+    content, at = _check_index(file), 0
     while at < len(content):
         opcode, length = _HEAD.unpack_from(content, at)
         body, at = content[at + _HEAD.size : at + _HEAD.size + length], at + _HEAD.size + length
-        if opcode == Opcode.CHUNK_INDEX:
-            found.chunks.append(ChunkIndex.read(ReadDataStream(BytesIO(body))))
-        elif opcode == Opcode.CHANNEL:
-            channel = ChannelRecord.read(ReadDataStream(BytesIO(body)))
-            found.channels[channel.topic] = channel.id
-    return found
+        yield opcode, body
 
 
 def read_chunk(file: IO[bytes], at: int) -> bytes:

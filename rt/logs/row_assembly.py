@@ -84,12 +84,13 @@ class RowAssembly:
                     found.append(self._part[None].copy())
                     self.taken += 1
             elif opcode in (Opcode.SCHEMA, Opcode.CHANNEL):
-                self._take_definition(opcode, content[body:at])
+                self.define(opcode, content[body:at])
             else:
                 raise BrokenError(f"a record of kind {opcode}")
         return np.concatenate(found) if found else np.empty((0, self._width))
 
-    def _take_definition(self, opcode: int, body: bytes) -> None:
+    def define(self, opcode: int, body: bytes) -> None:
+        """Take a schema or a channel: the chunks have them before the first message, the index has all."""
         stream = ReadDataStream(BytesIO(body))
         if opcode == Opcode.SCHEMA:
             schema = Schema.read(stream)

@@ -16,9 +16,9 @@ from granite.config.errors import LogError
 _MARK = ".part"
 
 
-def unfinished_name(path: Path) -> Path:
+def unfinished_name(path: Path, mark: str = _MARK) -> Path:
     """The name under which a log is recorded."""
-    return path.with_name(f"{path.stem}{_MARK}{path.suffix}")
+    return path.with_name(f"{path.stem}{mark}{path.suffix}")
 
 
 def found_log(path: Path | str) -> Path:
@@ -36,6 +36,8 @@ class UnfinishedLog:
         The name of the finished log.
     overwrite
         Replace the log of that name, and what a killed run left.
+    mark
+        Of the file's name.
 
     Raises
     ------
@@ -45,10 +47,10 @@ class UnfinishedLog:
         Where it can't be created.
     """
 
-    def __init__(self, path: Path | str, overwrite: bool) -> None:
+    def __init__(self, path: Path | str, overwrite: bool, mark: str = _MARK) -> None:
         self._shown, self._overwrite = path, overwrite
         self._final = Path(os.path.realpath(path))  # a link stays a link
-        self.path = unfinished_name(self._final)
+        self.path = unfinished_name(self._final, mark)
         if self._final.exists() and not self._final.is_file():
             raise LogError(f"log '{path}' is not a file: expected a file, because a log is renamed when it is whole")
         if self._final.exists() and not overwrite:

@@ -16,11 +16,8 @@ from granite.config.modules import Module
 from granite.config.records import Array
 from granite.config.testbed import Testbed
 from granite.controllers.thrusters.geometry import thruster_matrix
-from granite.rt.logs.contact_changes import ContactChanges
 from granite.rt.logs.log import Log
-
-#: a number beyond this is a fault, and must not scale the axes
-_LARGEST = 1e6
+from granite.rt.plots.thinning import drawn_rows
 
 
 class ModuleMotion(NamedTuple):
@@ -32,17 +29,18 @@ class ModuleMotion(NamedTuple):
 
 
 class PlottedRun:
-    """Time series of a log, one row per tick."""
+    """Time series of a log, one row per tick; of a long run those rows that the page can show."""
 
     def __init__(self, log: Log) -> None:
-        rows = np.where(np.abs(log.rows) < _LARGEST, log.rows, np.nan)
+        drawn = drawn_rows(log)
+        rows = drawn.rows
 
-        def series(topic: str, entry: str) -> Array:
-            values: Array = rows[:, log.channels.place(topic, entry)]
+        def series(topic: str, entry: str, of: Array = rows) -> Array:
+            values: Array = of[:, log.channels.place(topic, entry)]
             return values
 
-        def joined(entries: Iterable[str]) -> Array:
-            return np.hstack([np.zeros((len(rows), 0)), *(series("/applied", entry) for entry in entries)])
+        def joined(entries: Iterable[str], of: Array = rows) -> Array:
+            return np.hstack([np.zeros((len(rows), 0)), *(series("/applied", entry, of) for entry in entries)])
 
         bed = self.bed = log.bed
         self.events = log.events
@@ -60,7 +58,9 @@ class PlottedRun:
         self.q = truth if self.measure == "truth" else np.where(ready, estimate, np.nan)
         self.reference = np.where(ready, series("/reference", "q"), np.nan)
         self.torque = joined(f"{name}.values" for name in bed.devices_of(Motors))
-        self.opening = np.nan_to_num(joined(f"{name}.values" for name in bed.devices_of(Thrusters)))
+        #: number of ticks that openings, wrenches and step times are the means of: one, but in a long run
+        self.weight = drawn.weight
+        self.opening = np.nan_to_num(joined((f"{name}.values" for name in bed.devices_of(Thrusters)), drawn.means))
         #: of each contact: 0 open, 1 closed, 2 closed and slipping, 3 commanded to close but out of reach
         self.contact_state = np.nan_to_num(series("/truth", "closed"))
         self.closed = (self.contact_state == 1) | (self.contact_state == 2)
@@ -71,18 +71,20 @@ class PlottedRun:
         self.squeeze = series("/truth", "squeeze")
         names = [value.name for value in audit_values(bed)]
         self.audit = dict(zip(names, series("/truth", "audit").T, strict=True))
-        self.changes = tuple(ContactChanges(bed, log.channels).look(rows))
-        self.step_times = np.nan_to_num(series("/timing", "steps"))  #: [s]
-        self.tick_time = self.step_times.sum(axis=1)  #: [s]
+        self.changes = drawn.changes
+        self.step_times = np.nan_to_num(series("/timing", "steps", drawn.means))  #: [s]
+        self.tick_time = drawn.tick_time  #: of all ticks [s]
         self.thrusters = bed.thrusters
         #: indices in q of the coordinates with a reference
         own = bed.positions if self.measure == "truth" else bed.known.positions
         self.referenced = [own.index(c) for c in bed.known.positions]
-        thrust, expected = series("/truth", "thrust"), series("/verdict", "thrust")
+        thrust, expected = (series(topic, "thrust", drawn.means) for topic in ("/truth", "/verdict"))
         #: source of the delivered wrench
         self.delivery = "expected" if np.isnan(thrust).all() else "delivered"
         #: demanded and delivered wrench on each root body with thrusters, in its axes [N], [N m], by module
-        self.wrenches = _wrenches(bed, series("/demand", "wrench"), expected if np.isnan(thrust).all() else thrust)
+        self.wrenches = _wrenches(
+            bed, series("/demand", "wrench", drawn.means), expected if np.isnan(thrust).all() else thrust
+        )
 
     def motions(self) -> tuple[ModuleMotion, ...]:
         """Motion of each module."""

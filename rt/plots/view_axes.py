@@ -130,5 +130,5 @@ def _impulses(run: PlottedRun, ticks: Indices) -> Array:
     """Impulse of every thruster around each of the ticks, relative to the largest."""
     nearest = np.searchsorted((ticks[:-1] + ticks[1:]) / 2, np.arange(len(run.t)))
     impulse = np.zeros((len(ticks), len(run.thrusters)))
-    np.add.at(impulse, nearest, run.opening * [unit.thrust_n for unit in run.thrusters])
+    np.add.at(impulse, nearest, run.weight[:, None] * run.opening * [unit.thrust_n for unit in run.thrusters])
     return impulse / max(float(impulse.max(initial=0.0)), 1e-9)

@@ -23,7 +23,9 @@ def step_time_panels(run: PlottedRun) -> list[Panel]:
 
     def draw(axes: Axes) -> None:
         starts = np.arange(0, len(run.t), max(-(-len(run.t) // _MEDIANS), _TICKS))
-        medians = [np.nanmedian(part, axis=0) for part in np.split(1e6 * run.step_times, starts[1:])]
+        ticks = run.weight.astype(int)
+        parts = zip(np.split(1e6 * run.step_times, starts[1:]), np.split(ticks, starts[1:]), strict=True)
+        medians = [np.nanmedian(np.repeat(times, n, axis=0), axis=0) for times, n in parts]
         edges = np.append(run.t[starts], run.end)
         axes.stackplot(edges, np.array([*medians, medians[-1]]).T, colors=COLOURS, labels=STEPS, step="post")
         # Rare peaks must not hide the usual times; the longest ticks are in the title.

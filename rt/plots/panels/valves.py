@@ -21,7 +21,8 @@ def valve_panels(run: PlottedRun) -> list[Panel]:
 
     def draw(axes: Axes) -> None:
         starts = np.arange(0, len(run.t), -(-len(run.t) // _STRETCHES))
-        opening = np.add.reduceat(run.opening, starts) / np.diff(starts, append=len(run.t))[:, None]
+        weight = run.weight[:, None]
+        opening = np.add.reduceat(run.opening * weight, starts) / np.add.reduceat(weight, starts)
         edges = np.append(run.t[starts], run.end)
         for lane, height in enumerate(np.vstack((opening, opening[-1:])).T):
             axes.fill_between(edges, lane + 0.4, lane + 0.4 - 0.8 * height, step="post", color=PLUME, lw=0.5)

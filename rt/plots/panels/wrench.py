@@ -41,7 +41,8 @@ def _panel(run: PlottedRun, label: str, names: tuple[str, ...], wrench: tuple[Ar
     def draw(axes: Axes) -> None:
         axes.axhline(0, color=SOFT, lw=0.8)
         entries = []
-        series = zip(names, _means(delivered_all, starts), _means(demanded_all, starts), strict=True)
+        means = (_means(whole, run.weight, starts) for whole in (delivered_all, demanded_all))
+        series = zip(names, *means, strict=True)
         for (name, delivered, demanded), colour in zip(series, colours(len(names)), strict=True):
             title = f"{name} {run.delivery}"
             axes.stairs(delivered, edges, baseline=None, color=colour, lw=1.3, label=title)
@@ -55,10 +56,10 @@ def _panel(run: PlottedRun, label: str, names: tuple[str, ...], wrench: tuple[Ar
     return Panel(draw)
 
 
-def _means(series: Array, starts: npt.NDArray[np.intp]) -> Array:
+def _means(series: Array, weight: Array, starts: npt.NDArray[np.intp]) -> Array:
     """Mean of each interval, without NaN; one row for each column of the series."""
-    known = np.isfinite(series)
-    total = np.add.reduceat(np.where(known, series, 0.0), starts)
-    count = np.add.reduceat(known.astype(float), starts)
+    ticks = np.where(np.isfinite(series), weight[:, None], 0.0)
+    total = np.add.reduceat(np.nan_to_num(series) * ticks, starts)
+    count = np.add.reduceat(ticks, starts)
     means: Array = np.divide(total, count, out=np.full_like(total, np.nan), where=count > 0)
     return means.T

@@ -1,0 +1,54 @@
+"""The head of a log: what was run, where, when and by which Granite, and what is left of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+
+from granite.rt.logs.log import Log
+from granite.rt.report.table import table
+
+#: metadata that say nothing to a reader
+_INTERNAL = ("changes", "sources", "start_ns", "testbed_sha256", "channels_sha256")
+
+
+def info_table(path: Path, log: Log) -> Table:
+    """The head of a log as a table."""
+    return table(f"Log {path}", ("what", "value"), _facts(log), sentences=1)
+
+
+def info_json(path: Path, log: Log) -> dict[str, Any]:
+    """The same for scripts."""
+    return {
+        "log": str(path),
+        **{key: value for key, value in log.info.items() if key not in _INTERNAL},
+        "changes": json.loads(log.info.get("changes", "[]")),
+        "sources": json.loads(log.info.get("sources", "{}")),
+        "start_ns": int(log.info.get("start_ns", "0")),
+        "rows": log.ticks,
+        "events": len(log.events),
+        "ended": log.summary.get("ended") if log.summary else None,
+        "complete": log.complete,
+        "damage": log.damage,
+    }
+
+
+def _facts(log: Log) -> Iterator[tuple[str, str]]:
+    shown = {key: value for key, value in log.info.items() if key not in _INTERNAL}
+    for key in ("bed", "seed", "mode", "model", "granite", "commit", "host", "date"):
+        if key in shown:
+            yield key, shown.pop(key)
+    if start := int(log.info.get("start_ns", "0")):
+        yield "start", datetime.fromtimestamp(start * 1e-9).astimezone().isoformat(timespec="milliseconds")
+    yield "changes", ", ".join(json.loads(log.info.get("changes", "[]"))) or "none"
+    yield from ((f"own part {file}", digest) for file, digest in json.loads(log.info.get("sources", "{}")).items())
+    yield from sorted(shown.items())
+    yield "rows", f"{log.ticks}, {log.channels.width} values each"
+    yield "events", str(len(log.events))
+    yield "ended", f"{log.summary.get('ended')}: {log.summary.get('text')}" if log.summary else "not recorded"
+    yield "complete", "yes" if log.complete else f"no: {log.damage}"
