@@ -53,7 +53,7 @@ def recover(damaged: Path, new: Path, overwrite: bool = False) -> Recovered:
         undo.callback(unfinished.discard)
         try:
             recovered = _write(content, unfinished)
-        except (RuntimeError, OSError) as error:
+        except (RuntimeError, OSError, OverflowError) as error:  # times that no clock has
             raise InputError(f"log '{new}' can't be written: {error}") from error
         undo.pop_all()
     return recovered

@@ -77,6 +77,16 @@ def make_tick(
     )
 
 
+def many_rows(bed: Testbed, channels: Channels, n: int) -> Array:
+    """The rows of n ticks: made quickly, because the numbers of 40 ticks come again and again."""
+    some = [np.frombuffer(channels.pack(*make_tick(bed, k))) for k in range(40)]
+    rows = np.tile(some, (-(-n // 40), 1))[:n]
+    rows[:, channels.column("/timing", "tick")] = np.arange(n)
+    for topic, key in (("/timing", "scheduled_s"), ("/sample", "t_s")):
+        rows[:, channels.column(topic, key)] = np.arange(n) * bed.loop.period_s
+    return rows
+
+
 def bits(values: Array) -> Array:
     """The bit patterns, so that NaN equals NaN and 0.0 differs from -0.0."""
     return np.ascontiguousarray(values, dtype=np.float64).view(np.uint64)

@@ -7,7 +7,7 @@ import foxglove
 import numpy as np
 import pytest
 from foxglove import Context
-from recorded_ticks import bits, make_tick
+from recorded_ticks import bits, make_tick, many_rows
 
 from granite.config.errors import InputError
 from granite.config.loader import file_of, from_json, load, to_json
@@ -74,7 +74,8 @@ def test_a_log_cut_anywhere_gives_whole_ticks_or_one_sentence(tmp_path, whole):
 
 
 def test_a_tick_that_was_cut_in_two_is_left_out(tmp_path):
-    rows = rows_of(2000)  # more than fits one chunk
+    rows = many_rows(BED, CHANNELS, 2000)  # more than fits one chunk
+    rows[:, CHANNELS.place("/truth", "u")] = np.random.default_rng(0).random((2000, 5))
     path = write(tmp_path / "cut.mcap", rows, per_flush=2000)
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
     log = read_log(path)
