@@ -121,7 +121,7 @@ class Verdict(NamedTuple):
     t: float
     command: Command
     reason: int  #: a code of `granite.rt.reasons.Reason`
-    subject: int  #: of the reason: its index in `granite.rt.limits.subjects`
+    subject: int  #: of the reason: its index in `granite.rt.subjects.subjects`
     value: float  #: of the subject; NaN where there is no number
     limit: float  #: that the value broke; NaN where there is none
     stop: bool  #: the run must end now

@@ -10,52 +10,19 @@ import casadi as ca
 import numpy as np
 
 from granite.config.coordinates import Coordinate
-from granite.config.devices.device import Device
 from granite.config.devices.motors import Motors
-from granite.config.records import Array, Status, Verdict
+from granite.config.records import Array
 from granite.config.testbed import Testbed
 from granite.controllers.model import ControlModel
 from granite.mrds.compilation import compile_once
 from granite.mrds.kernel import Buffer
 from granite.rt.limit import Limit
-from granite.rt.monitor import Monitor, Watched, residuals
+from granite.rt.monitor import Monitor, Watched
 from granite.rt.reasons import Reason
+from granite.rt.subjects import accelerations, forces, subjects, thrusts, wrenches
 
 #: by this part of its range an actuator may report more than its bounds
 _REPORTED = 0.01
-
-
-#: what a verdict can be about beside the values of a sensor, and of each of its signals, with units
-_STAMPS = {"counter": "frames", "interval": "s"}
-_JUDGED = {"repetition": "frames", "innovation": "sigma", "mean innovation": "sigma"}
-
-
-def subjects(bed: Testbed) -> tuple[Coordinate, ...]:
-    """Everything that a verdict can be about: devices, their signals, and coordinates; 0 is the tick itself."""
-    devices = [Coordinate(name, "s") for name in (*bed.sensors, *bed.actuators)]
-    signals = [Coordinate(f"{name} {c.name}", c.unit) for name, c in _signals(bed, {**bed.sensors, **bed.actuators})]
-    rates = [Coordinate(f"{c.name} rate", c.unit) for c in bed.known.velocities]
-    stamps = [Coordinate(f"{name} {what}", unit) for name in bed.sensors for what, unit in _STAMPS.items()]
-    judged = [Coordinate(f"{name} {c.name} {what}", unit) for name, c in _signals(bed, bed.sensors)
-              for what, unit in _JUDGED.items()]  # fmt: skip
-    steps = [Coordinate(f"{c.name} reference step", c.unit) for c in bed.known.positions]
-    known = (*bed.known.positions, *rates, *_accelerations(bed), *_forces(bed), *_wrenches(bed), *_thrusts(bed))
-    return (Coordinate("tick", "1"), *devices, *signals, *known, *stamps, *judged, *steps, *residuals(bed))
-
-
-def sentence(known: Sequence[Coordinate], verdict: Verdict) -> str:
-    """Why a command was changed or the run ended: the reason, its subject, the value and the limit."""
-    text = Reason(verdict.reason).text
-    if not 0 < verdict.subject < len(known):
-        return text
-    name, unit = known[verdict.subject]
-    if verdict.reason in (Reason.WAITING_FOR_SENSORS, Reason.SENSORS_NEVER_REPORTED):
-        return f"{text}: {name}"
-    if verdict.reason in (Reason.SENSOR_FAULT, Reason.ACTUATOR_FAULT):
-        return f"{text}: {name}, status {_status(int(verdict.value))}"
-    unit = "" if unit == "1" else f" {unit}"
-    limit = f", limit {verdict.limit:.6g}{unit}" if math.isfinite(verdict.limit) else ""
-    return f"{text}: {name} was {verdict.value:.6g}{unit}{limit}"
 
 
 class Limits:
@@ -81,7 +48,7 @@ class Limits:
         u, correction, impulse, u_ref, a_ref, a, force = (
             ca.SX.sym(name, n_u) for name in ("u", "correction", "impulse", "u_ref", "a_ref", "a", "force")
         )
-        wrench, thrust = ca.SX.sym("wrench", len(_wrenches(bed))), ca.SX.sym("thrust", len(bed.thrusters))
+        wrench, thrust = ca.SX.sym("wrench", len(wrenches(bed))), ca.SX.sym("thrust", len(bed.thrusters))
         seen = Watched(stamps[0], stamps[1::2], stamps[2::2], measured, innovation, impulse, q_ref, u_ref)
         monitor = Monitor(bed, seen)
         rates = [Coordinate(f"{c.name} rate", c.unit) for c in bed.known.velocities]
@@ -92,13 +59,13 @@ class Limits:
             *_finite(Reason.STATE_NOT_FINITE, rates, u),
             *_finite(Reason.REFERENCE_NOT_FINITE, bed.known.positions, q_ref),
             *_finite(Reason.REFERENCE_NOT_FINITE, rates, u_ref),
-            *_finite(Reason.REFERENCE_NOT_FINITE, _accelerations(bed), a_ref),
-            *_finite(Reason.DEMAND_NOT_FINITE, _accelerations(bed), a),
-            *_finite(Reason.DEMAND_NOT_FINITE, _forces(bed), force),
-            *_finite(Reason.DEMAND_NOT_FINITE, _wrenches(bed), wrench),
+            *_finite(Reason.REFERENCE_NOT_FINITE, accelerations(bed), a_ref),
+            *_finite(Reason.DEMAND_NOT_FINITE, accelerations(bed), a),
+            *_finite(Reason.DEMAND_NOT_FINITE, forces(bed), force),
+            *_finite(Reason.DEMAND_NOT_FINITE, wrenches(bed), wrench),
             *monitor.limits,
             *_moving(bed, q, u, q_ref),
-            *_finite(Reason.COMMAND_NOT_FINITE, _thrusts(bed), thrust),
+            *_finite(Reason.COMMAND_NOT_FINITE, thrusts(bed), thrust),
             *_commanded(bed, setpoints, applied),
             *monitor.refusals,
         ]
@@ -217,33 +184,8 @@ def _commanded(bed: Testbed, setpoints: Mapping[str, ca.SX], applied: Mapping[st
                     yield from _within(value, lower, upper, reason, subject)
 
 
-def _accelerations(bed: Testbed) -> list[Coordinate]:
-    return [Coordinate(f"{c.name} acceleration", f"{c.unit}^2") for c in bed.known.velocities]
-
-
-def _forces(bed: Testbed) -> list[Coordinate]:
-    return [Coordinate(c.name.replace(" residual", " force"), c.unit) for c in residuals(bed)]
-
-
-def _wrenches(bed: Testbed) -> list[Coordinate]:
-    """The wrench on each floating root, as the demand has it."""
-    axes = {"N": ("fx", "fy"), "N m": ("mz",)} if bed.planar else {"N": ("fx", "fy", "fz"), "N m": ("mx", "my", "mz")}
-    roots = [bed.known.name(m, m.root.name) for m in bed.known.modules if m.base == "floating"]
-    return [Coordinate(f"{root} wrench {axis}", unit) for root in roots for unit, own in axes.items() for axis in own]
-
-
-def _thrusts(bed: Testbed) -> list[Coordinate]:
-    return [Coordinate(f"{name} thrust", "N") for name in bed.thruster_names]
-
-
 def _joined(parts: Mapping[str, ca.SX]) -> ca.SX:
     return ca.vertcat(ca.SX(0, 1), *parts.values())
-
-
-def _signals(bed: Testbed, devices: Mapping[str, Device]) -> Iterator[tuple[str, Coordinate]]:
-    for name, device in devices.items():
-        for signal in device.signals(bed):
-            yield name, signal
 
 
 def _finite(reason: Reason, names: Sequence[Coordinate], values: ca.SX) -> Iterator[Limit]:
@@ -259,7 +201,3 @@ def _within(value: ca.SX, lower: float, upper: float, reason: Reason, subject: s
 
 def _indices(part: slice) -> range:
     return range(part.start, part.stop)
-
-
-def _status(code: int) -> str:
-    return Status(code).name if code in list(Status) else f"{code}, which is none of a device"

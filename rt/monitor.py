@@ -19,13 +19,13 @@ from typing import NamedTuple
 
 import casadi as ca
 
-from granite.config.coordinates import Coordinate
 from granite.config.devices.motors import Motors
 from granite.config.devices.thrusters import Thrusters
 from granite.config.testbed import Testbed
 from granite.controllers.thrusters.geometry import available_thrust, thruster_matrix
 from granite.rt.limit import Limit
 from granite.rt.reasons import Reason
+from granite.rt.subjects import residuals
 
 #: chance that a healthy signal repeats its value as often as the limit of frozen sensors
 _NEVER = 1e-12
@@ -188,13 +188,6 @@ class Monitor:
                 longer = most * ca.fmax(self._dt / period, 1.0)
                 holds = ca.logic_or(ca.fabs(step) <= longer, _not(self._started))
                 yield Limit(holds, Reason.REFERENCE_JUMP, f"{c.name} reference step", step, most)
-
-
-def residuals(bed: Testbed) -> tuple[Coordinate, ...]:
-    """Names and units of the residual force of each velocity."""
-    return tuple(
-        Coordinate(f"{c.name} residual", {"m/s": "N", "rad/s": "N m"}.get(c.unit, c.unit)) for c in bed.known.velocities
-    )
 
 
 def residual_limits(bed: Testbed) -> dict[int, float]:

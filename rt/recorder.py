@@ -20,12 +20,12 @@ from typing import Any, NamedTuple
 from granite.config.errors import LogError
 from granite.config.loader import to_json
 from granite.config.testbed import Testbed
-from granite.rt.limits import subjects
 from granite.rt.logs.channels import Channels
 from granite.rt.logs.run_summary import Ending, RunSummary
 from granite.rt.logs.unfinished import unfinished_name
 from granite.rt.ring import Ring
 from granite.rt.signals import name_of
+from granite.rt.subjects import subjects
 
 #: how long a loop without a deadline sleeps when too many rows wait [s], and how often at most
 _FULL_PERIOD = 0.0005

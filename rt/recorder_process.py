@@ -20,9 +20,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from rich.console import Console
-from rich.progress import Progress
-
 from granite.config.coordinates import Coordinate
 from granite.config.errors import LogError
 from granite.config.loader import from_json
@@ -120,7 +117,13 @@ def drain(
 @contextlib.contextmanager
 def _progress(bed: Testbed, wanted: bool) -> Iterator[Callable[[Array], None]]:
     """A progress bar on the terminal, drawn here so that the loop never draws."""
-    with Progress(console=Console(file=Terminal()), transient=True, disable=not wanted) as progress:
+    if not wanted:
+        yield lambda rows: None
+        return
+    from rich.console import Console  # slow to import, and most runs of a batch draw nothing
+    from rich.progress import Progress
+
+    with Progress(console=Console(file=Terminal()), transient=True) as progress:
         task = progress.add_task(bed.name, total=bed.loop.duration_s / bed.loop.period_s)
         yield lambda rows: progress.advance(task, len(rows))
 

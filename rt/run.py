@@ -28,7 +28,6 @@ from granite.rt.devices import build_devices
 from granite.rt.failures import raised_at, refused_where_it_fails
 from granite.rt.forecast import announcement, refuse_too_large_a_log, refuse_too_many_rows
 from granite.rt.guard import Guard
-from granite.rt.limits import sentence, subjects
 from granite.rt.logs.channels import Channels
 from granite.rt.logs.events import Events
 from granite.rt.logs.log import Log
@@ -42,6 +41,7 @@ from granite.rt.realtime import real_time
 from granite.rt.reasons import Reason
 from granite.rt.recorder import Recorder
 from granite.rt.signals import StopSignals
+from granite.rt.subjects import sentence, subjects
 from granite.sim.lab import Lab
 
 

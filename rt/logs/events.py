@@ -10,11 +10,11 @@ import numpy as np
 from granite.config.coordinates import Coordinate
 from granite.config.records import Array
 from granite.config.testbed import Testbed
-from granite.rt.limits import sentence
 from granite.rt.logs.bending import Bending
 from granite.rt.logs.channels import Channels
 from granite.rt.logs.contact_changes import OUT_OF_REACH, ContactChanges
 from granite.rt.reasons import Reason
+from granite.rt.subjects import sentence
 
 
 class EventSink(Protocol):

@@ -13,11 +13,11 @@ from granite.config.loader import load
 from granite.config.records import Verdict
 from granite.config.testbed import Testbed as Bed
 from granite.rt.clock import VirtualClock
-from granite.rt.limits import sentence, subjects
 from granite.rt.logs.channels import Channels
 from granite.rt.memory import Memory
 from granite.rt.reasons import Reason
 from granite.rt.run import Run
+from granite.rt.subjects import sentence, subjects
 
 ANGLES = ("shoulder_angle_rad", "elbow_angle_rad")
 RATES = ("shoulder_rate_rad_s", "elbow_rate_rad_s")

@@ -14,10 +14,10 @@ from granite.config.records import Demand, Frame, Reference, State
 from granite.controllers.stack import Controls
 from granite.drivers.contract import Sensor
 from granite.rt.clock import VirtualClock
-from granite.rt.limits import sentence, subjects
 from granite.rt.memory import Memory
 from granite.rt.reasons import Reason
 from granite.rt.run import Run
+from granite.rt.subjects import sentence, subjects
 from tests.rt.fault_table import MOVE, TABLE, Case, Row, cases, inject
 
 ONE_OF_EACH = list({case.row.fault: case for case in cases(1)}.values())

@@ -8,8 +8,8 @@ import pytest
 from granite.config.loader import load
 from granite.config.records import Command, Demand, Frame, Reference, Sample, State, Status
 from granite.rt.guard import Guard
-from granite.rt.limits import sentence, subjects
 from granite.rt.reasons import Reason
+from granite.rt.subjects import sentence, subjects
 
 GRIP = "[{name='grip', kind='revolute', first={position_m=[2.0, 1.0]}, second={module='vehicle', point='tip'}}]"
 HOLDS = "[{from_s=0, closed=[]}, {from_s=5, closed=['grip']}]"

@@ -16,12 +16,12 @@ from recorded_ticks import bits, make_tick
 
 from granite.config.errors import InputError
 from granite.config.loader import load
-from granite.rt.limits import subjects
 from granite.rt.logs.channels import Channels
 from granite.rt.logs.log import read_log
 from granite.rt.reasons import Reason
 from granite.rt.recorder import Recorder
 from granite.rt.signals import TERMINATING
+from granite.rt.subjects import subjects
 
 BED = load("free-flyer")
 DONE = {"ended": "completed", "text": "the run reached its end"}
