@@ -6,6 +6,7 @@ import os
 import resource
 import shutil
 import time
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,9 +35,10 @@ def log_bytes(channels: Channels, ticks: int) -> float:
 def refuse_too_large_a_log(bed: Testbed, channels: Channels, ticks: int, log: Path) -> None:
     """Raise where the disk of the log, or a limit of this process, is too small for it."""
     try:
-        free, where = shutil.disk_usage(log.parent).free, f"the disk of '{log}' has"
+        disk, where = shutil.disk_usage(log.parent), f"the disk of '{log}' has"
     except OSError:  # no such directory: another sentence follows
         return
+    free = disk.free if disk.total else inf  # a virtual file system, such as /proc, counts no space
     limit, _ = resource.getrlimit(resource.RLIMIT_FSIZE)
     if limit != resource.RLIM_INFINITY and limit < free:
         free, where = limit, "ulimit -f allows"
