@@ -1,4 +1,4 @@
-"""Sensible magnitudes of the numbers in a testbed, by the last unit of their key.
+"""Sensible magnitudes of the numbers in a testbed, by the unit of their key.
 
 They are far beyond any robot on a table, and small enough that sums and products of them stay finite. A field may have
 a tighter bound of its own.
@@ -15,7 +15,7 @@ from granite.config.errors import InputError
 
 #: 115 days, 1000 km, 160 000 turns, a million tonnes, 100 000 tonnes of force, 1 MHz
 GREATEST = {"s": 1e7, "m": 1e6, "rad": 1e6, "kg": 1e9, "n": 1e9, "hz": 1e6}
-#: of all other units, and of numbers without one
+#: of composed units, and of numbers without one
 GREATEST_OF_OTHERS = 1e12
 #: whole numbers that stand for nothing but themselves
 _WITHOUT_MAGNITUDE = [("seed",)]
@@ -37,13 +37,20 @@ def _numbers(content: Any, path: Path, unit: str) -> Iterator[tuple[Path, str, f
     """Path, unit and value of every number; one without a unit of its own has that of its list or table."""
     if isinstance(content, dict):
         for name, value in content.items():
-            *others, own = str(name).split("_")
-            yield from _numbers(value, (*path, name), own if own in GREATEST else "" if others else unit)
+            yield from _numbers(value, (*path, name), _unit(str(name), unit))
     elif isinstance(content, list | tuple):
         for i, value in enumerate(content):
             yield from _numbers(value, (*path, i), unit)
     elif isinstance(content, int | float) and not isinstance(content, bool):
         yield path, unit, content
+
+
+def _unit(name: str, above: str) -> str:
+    """The unit of a key if it is a single one; of a word without a unit, that of the table above."""
+    before, separator, last = name.rpartition("_")
+    if last in GREATEST and before.rpartition("_")[2] not in (*GREATEST, "1"):
+        return last
+    return "" if separator else above
 
 
 def _dotted(content: Any, path: Path) -> str:

@@ -98,3 +98,8 @@ def test_more_bodies_than_a_model_can_have_are_refused(tmp_path: Path) -> None:
     file.write_text(head + bodies)
     with pytest.raises(InputError, match=r"modules\.m\.bodies = .*: expected a list of at most 200"):
         load(file)
+
+
+def test_a_composed_unit_is_not_judged_by_its_last_part() -> None:
+    """A tank of a billion newton seconds stands for one that never empties."""
+    load("free-flyer", ["devices.thrusters.simulated.tank_n_s=1e9"])
