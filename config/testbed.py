@@ -407,6 +407,12 @@ class Testbed(Table):
             if limit.joint not in joints:
                 key, known = f"safety.joints.{i}.joint", one_of(limit.joint, joints)
                 raise InputError("no such joint", key=key, value=limit.joint, expected=known)
+        for key, unit in (("residual_n", "m/s"), ("residual_n_m", "rad/s")):
+            named = [c.name for c in self.known.velocities if c.unit == unit]
+            for name in getattr(self.safety.monitor, key):
+                if name not in named:
+                    where = f"safety.monitor.{key}.{name}"
+                    raise InputError("no such coordinate", key=where, expected=one_of(name, named))
         if self.torques:
             given = f"given for {', '.join(self.torques)}"
             raise InputError(given, key="behaviour.torques", expected="none beside a controller")

@@ -35,10 +35,10 @@ class Guard:
         self._stamps = Struct(f"{1 + 2 * len(bed.sensors)}d").pack
         #: only a controller uses sensors; once all have reported, a counter of zero has gone back
         self._waits = bed.controller is not None
-        self._bounds = [
-            tuple(np.array(device.bounds(bed)).reshape(-1, 2).T) if device.clamps else None
-            for device in bed.actuators.values()
-        ]
+        self._ranges = [np.array(device.bounds(bed)).reshape(-1, 2).T for device in bed.actuators.values()]
+        self._clamps = [device.clamps for device in bed.actuators.values()]
+        #: set points that were passed last
+        self._last = tuple(np.array(device.initial(bed), dtype=np.float64) for device in bed.actuators.values())
         self._holds = [device.holds_at_rest for device in bed.actuators.values()]
         self._zero = [np.zeros(len(device.signals(bed))) for device in bed.actuators.values()]
         self._no_thrust = np.zeros(len(bed.thrusters))
@@ -46,9 +46,17 @@ class Guard:
             constant.setflags(write=False)
 
     def rest(self, t: float, applied: Iterable[Frame]) -> Command:
-        """Motors at zero, valves closed, grips as they are: a held object is not dropped."""
-        each = zip(self._holds, applied, self._zero, strict=True)
-        return Command(t, tuple(frame.values if holds else zero for holds, frame, zero in each), self._no_thrust)
+        """Motors at zero, valves closed, grips as they are: a held object is not dropped.
+
+        Grips whose report is not possible stay as they were commanded last.
+        """
+        setpoints = []
+        for i, frame in enumerate(applied):
+            lower, upper = self._ranges[i]
+            possible = bool(((frame.values >= lower) & (frame.values <= upper)).all())
+            held = frame.values if possible else self._last[i]
+            setpoints.append(held if self._holds[i] else self._zero[i])
+        return Command(t, tuple(setpoints), self._no_thrust)
 
     def check(self, sample: Sample, state: State, reference: Reference, demand: Demand, command: Command) -> Verdict:
         """The command to write, with its reason."""
@@ -75,6 +83,7 @@ class Guard:
         found = self._limits.first_broken(arguments)
         number, self._memory = found.item(0), found[1:]
         if not number:
+            self._last = command.setpoints
             return new(Verdict, (t, command, _PASSED, 0, _NAN, _NAN, False))
         reason, subject, value, limit = self._limits.broken(int(number), arguments)
         if reason is Reason.SETPOINT_CLAMPED:
@@ -94,7 +103,7 @@ class Guard:
 
     def _clamped(self, command: Command) -> Command:
         """The command with its set points clamped to their bounds, where clamping is allowed."""
-        pairs = zip(command.setpoints, self._bounds, strict=True)
+        each = zip(command.setpoints, self._clamps, self._ranges, strict=True)
         return command._replace(
-            setpoints=tuple(setpoint if bounds is None else np.clip(setpoint, *bounds) for setpoint, bounds in pairs)
+            setpoints=tuple(np.clip(setpoint, *bounds) if clamps else setpoint for setpoint, clamps, bounds in each)
         )

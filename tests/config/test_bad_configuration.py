@@ -469,6 +469,13 @@ IN_FILE = {
         "= 2.7",
         "less than upper_rad = 2.6",
     ),
+    "a residual of no coordinate": Slip(
+        "monitor = { torque_step_ratio = 0.5 }",
+        "monitor = { residual_n = { base_heading = 0.1 } }",
+        "safety.monitor.residual_n.base_heading",
+        "no such coordinate",
+        "base_x, base_y",
+    ),
     "a joint with two limits": Slip(
         'joint = "elbow"\nlower',
         'joint = "shoulder"\nlower',

@@ -265,6 +265,15 @@ def test_before_the_sensors_report_the_actuators_rest_and_the_run_goes_on(missin
     assert grips.tolist() == [1.0]
 
 
+@pytest.mark.parametrize("report", [NAN, 1e6])
+def test_a_grip_that_reports_what_is_not_possible_stays_as_it_was_commanded(report):
+    guard = Guard(BED)
+    assert guard.check(*situation(grips_0=0.0)).reason is Reason.PASSED
+    verdict = guard.check(*situation(t=10.005, applied_grips_0=report))
+    assert verdict.reason in (Reason.APPLIED_NOT_FINITE, Reason.APPLIED_OUT_OF_RANGE)
+    assert verdict.command.setpoints[2].tolist() == [0.0]
+
+
 @pytest.mark.parametrize("status", [Status.SILENT, Status.NO_FRAME], ids=lambda s: s.name)
 def test_a_sensor_that_is_silent_for_a_moment_ends_no_run_before_its_frame_is_stale(status):
     assert Guard(BED).check(*situation(vision_status=status)).reason is Reason.PASSED
