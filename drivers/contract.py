@@ -69,7 +69,7 @@ class Actuator(Protocol):
         Returns
         -------
         Frame
-            The values applied after the stop, as far as the device has reported them.
+            The values applied after the stop; until the device has reported them, with another status than `OK`.
         """
 
     def close(self) -> None:

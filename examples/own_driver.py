@@ -22,28 +22,34 @@ class SocketMotors:
     def __init__(self, options: Options, name: str, bed: granite.Testbed) -> None:
         self.port, self.n, self.number = options.port, len(bed.devices[name].signals(bed)), 0
         self.applied, self.answered = np.zeros(self.n), 0.0
+        self.sent = self.answers = 0
+        self.first_stop = None
 
     def open(self):
         self.socket = socket.create_connection(("127.0.0.1", self.port))
         self.socket.setblocking(False)
 
     def write(self, t, setpoint):
-        self.socket.send(setpoint.tobytes())
-        return self.answer(t)
+        self.exchange(t, setpoint)
+        silent = t - self.answered > 0.02
+        return self.frame(t, granite.Status.SILENT if silent else granite.Status.OK)
 
     def stop(self, t):
-        self.socket.send(np.zeros(self.n).tobytes())
-        return self.answer(t)  # the loop stops again until the board answers that it applies zero
+        """The loop stops again until the board has answered the first stop, and applies zero."""
+        self.exchange(t, np.zeros(self.n))
+        self.first_stop = self.first_stop or self.sent
+        return self.frame(t, granite.Status.OK if self.answers >= self.first_stop else granite.Status.NO_FRAME)
 
-    def answer(self, t):
-        try:
-            self.applied = np.frombuffer(self.socket.recv(4096)[-8 * self.n :])
-            self.answered = t
-        except BlockingIOError:
-            pass  # no answer yet
-        silent = t - self.answered > 0.02
+    def exchange(self, t, setpoint):
+        self.socket.send(setpoint.tobytes())
+        self.sent += 1
+        with contextlib.suppress(BlockingIOError):  # no answer yet
+            answers = self.socket.recv(4096)
+            self.applied, self.answered = np.frombuffer(answers[-8 * self.n :]), t
+            self.answers += len(answers) // (8 * self.n)
+
+    def frame(self, t, status):
         self.number += 1
-        status = granite.Status.SILENT if silent else granite.Status.OK
         return granite.Frame(t, self.number, status, self.applied)
 
     def close(self):
