@@ -71,7 +71,8 @@ if __name__ == "__main__":
     thread = threading.Thread(target=board, args=(server, received), daemon=True)
     thread.start()
     driver = {"kind": f"{__file__}:SocketMotors", "port": server.getsockname()[1]}
-    bed = granite.load("free-flyer", {"devices.motors.driver": driver, "loop.duration_s": 1.0})
+    patience = {"loop.longest_lateness_s": 1.0, "loop.watchdog_s": 1.0}  # of a desktop that is busy with others
+    bed = granite.load("free-flyer", {"devices.motors.driver": driver, "loop.duration_s": 1.0, **patience})
     run = granite.Run(bed, simulate=["joint_sensors", "vision", "thrusters"])
     outcome = run.record("own_driver.mcap", realtime=True, overwrite=True)
     thread.join(timeout=2.0)
