@@ -14,6 +14,10 @@ from granite.rt.logs.run_summary import ContactChange, Metrics
 SQUEEZE_UNIT = "N, N m/m"
 
 
+#: changes that a summary lists; the log has an event for each
+_LISTED = 10_000
+
+
 class ContactSummary:
     """Gathers the largest forces and the changes."""
 
@@ -25,6 +29,7 @@ class ContactSummary:
         self._squeeze = np.zeros(len(bed.squeezed))
         self._changes = ContactChanges(bed, channels)
         self._events: list[ContactChange] = []
+        self._not_listed = 0
 
     def update(self, rows: Array) -> None:
         """Process the next rows."""
@@ -37,6 +42,9 @@ class ContactSummary:
         self._closed += np.isin(rows[:, self._places["closed"]], (1, 2)).sum(axis=0)
         self._squeeze = np.maximum(self._squeeze, np.nan_to_num(rows[:, self._places["squeeze"]]).max(axis=0))
         for change in self._changes.look(rows):
+            if len(self._events) == _LISTED:
+                self._not_listed += 1
+                continue
             self._events.append(
                 {
                     "t_s": change.t,
@@ -66,3 +74,5 @@ class ContactSummary:
             for name, size in zip(self._bed.squeezed, self._squeeze, strict=True)
         }
         found["switching"] = self._events
+        if self._not_listed:
+            found["switching_not_listed"] = self._not_listed

@@ -113,7 +113,8 @@ class Metrics(TypedDict):
     propellant: NotRequired[Propellant]
     contacts: NotRequired[dict[str, ContactLoadsSummary]]
     squeeze: NotRequired[dict[str, Largest]]
-    switching: NotRequired[list[ContactChange]]
+    switching: NotRequired[list[ContactChange]]  #: the first ones
+    switching_not_listed: NotRequired[int]  #: number of the others
     bending: NotRequired[dict[str, LinkBending]]
     audit: NotRequired[AuditSummary]
     guard: NotRequired[dict[str, int]]

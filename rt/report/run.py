@@ -95,7 +95,7 @@ def _contact_tables(summary: RunSummary) -> Iterator[Table]:
         for change in switching[:_CHANGES]:
             impulse, lost = number(change["impulse"], ".3g"), number(change["energy_lost_j"], ".3g")
             rows.append((f"{change['t_s']:.6g}", change["contact"], change["what"], impulse, lost))
-        title, n = "Changes of contacts", len(switching)
+        title, n = "Changes of contacts", len(switching) + summary.get("switching_not_listed", 0)
         title += f", the first {_CHANGES} of {n} times" if n > _CHANGES else ""
         yield table(title, ("time [s]", "contact", "what", "impulse [N s]", "energy lost [J]"), rows)
 
