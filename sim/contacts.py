@@ -70,7 +70,7 @@ class Contacts:
 
     def held(self, tick: int) -> Iterator[ConstrainedPlant]:
         """The plant under every set that can be reached."""
-        self._switching.prepare()
+        self._switching.prepare(moves=False)
         if self._bed.grips:
             self._energy.prepare()
         for contact_set in self.sets():

@@ -93,10 +93,10 @@ class Switching:
         """Every set that commands and physics can reach."""
         return tuple(self._set(status) for status in self._reachable)
 
-    def prepare(self) -> None:
-        """Compile all of them now, so that nothing is compiled in the loop: all but the motion, which `settle` gets."""
+    def prepare(self, moves: bool = True) -> None:
+        """Compile all of them now, so that nothing is compiled in the loop; their motion not where `settle` gets it."""
         for contact_set in self.sets():
-            contact_set.prepare(steps=False)
+            contact_set.prepare(steps=moves and bool(self._watch.contacts))
         self._watch.prepare()
 
     def entered(self, q: ArrayLike) -> dict[str, float]:

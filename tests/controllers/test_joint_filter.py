@@ -9,6 +9,7 @@ from scipy.linalg import solve_discrete_are
 
 from granite.config.devices.joint_sensors import JointSensors
 from granite.controllers.estimation.joint_filter import JointFilter, joint_filter
+from granite.controllers.estimation.prediction import n_extra
 
 PERIOD = 0.005
 A = 100.0
@@ -110,7 +111,7 @@ def test_the_steps_of_the_converter_are_noise_of_their_own_variance():
 
 @pytest.mark.parametrize(("a", "extra"), [(A, 2), (0.0, 0)])
 def test_the_states_of_the_analogue_filter_are_the_extra_ones(a: float, extra: int):
-    assert joint_filter(sensors(a=a), 0.2, PERIOD).n_extra == extra
+    assert joint_filter(sensors(a=a), 0.2, PERIOD).n_extra == n_extra(sensors(a=a)) == extra
 
 
 @pytest.mark.parametrize("period", [0.2, 0.5])

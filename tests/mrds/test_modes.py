@@ -12,6 +12,7 @@ from scipy.optimize import brentq
 from granite.config.contacts import Contact, Side
 from granite.config.modules import Module
 from granite.mrds.contacts.contact_set import ContactSet
+from granite.mrds.linearisation import linearise
 from granite.mrds.modes import modes, stability_limit, stable_step
 from granite.mrds.system import System
 from tests.mrds.flexible_arms import EI, LINE_DENSITY, bent_state, flexible, planar_arm, spatial_robot
@@ -225,3 +226,17 @@ def test_what_falls_freely_asks_for_no_step() -> None:
     assert [m.rigid for m in modes(closed, q)] == [True] * 6
     assert stability_limit(closed, q).step == math.inf
     assert stability_limit(closed, q).complaint(10.0) is None
+
+
+@pytest.mark.parametrize(("growth", "unstable"), [(1e-8, True), (1e-12, False), (-1e-8, False)])
+def test_growth_counts_from_the_rounding_of_squared_eigenvalues_on(
+    growth: float, unstable: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An oscillator of 100 rad/s, whose square is known to 1e-9: growth times frequency is compared with that."""
+    closed = beam(0.8, 1)
+    known = linearise(closed, np.zeros(1), np.zeros(1), np.zeros(1))
+    swings = known._replace(A=np.array([[0.0, 1.0], [-1e4, 2 * growth]]))
+    monkeypatch.setattr("granite.mrds.modes.linearise", lambda *_: swings)
+    (mode,) = modes(closed, np.zeros(1))
+    assert mode.eigenvalue == pytest.approx(100j + growth, abs=1e-9)
+    assert mode.unstable is unstable
