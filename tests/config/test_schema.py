@@ -35,6 +35,13 @@ def test_it_is_json_and_every_reference_leads_to_a_definition():
     assert json.loads(json.dumps(SCHEMA, allow_nan=False)) == SCHEMA
 
 
+def test_defaults_are_there_but_for_none_which_toml_does_not_have():
+    simulation = SCHEMA["definitions"]["Simulation"]["properties"]
+    assert simulation["physics_step_s"]["default"] == 0.001
+    assert simulation["audit"]["default"] is False
+    assert not [node for node in nodes(SCHEMA) if "default" in node and node["default"] is None]
+
+
 def test_it_has_every_key_of_a_testbed_and_the_variants():
     assert set(SCHEMA["properties"]) == {*testbed.Testbed.model_fields, "variants"}
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from granite.config.urdf.shapes import VisualShape, outline
 from tests.config.urdf_arm import ARM, read
 
 
@@ -76,3 +77,12 @@ def test_what_cannot_be_drawn_is_skipped_with_a_note(tmp_path: Path, shape: str)
 
 def test_a_shape_without_an_area_is_no_outline(tmp_path: Path) -> None:
     assert corners(tmp_path, visual('<box size="1 0 1"/>')) == []
+
+
+def test_a_small_corner_is_kept_also_far_from_the_origin() -> None:
+    """What lies on a side within rounding is measured against the sides, not against where they are."""
+    far = np.array([[0.0, 0.0, 0.0], [0.5, -1e-7, 0.0], [1.0, 0.0, 0.0], [0.5, 1.0, 0.0]])
+    far[:, 0] += 1e6
+    assert len(outline([VisualShape(far, 0.0)])) == 4
+    far[1, 1] = -1e-13
+    assert len(outline([VisualShape(far, 0.0)])) == 3
