@@ -1,0 +1,83 @@
+"""Frames: encoded to bytes, and found in a stream of bytes."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+from zlib import crc32
+
+from granite.drivers.board import cobs
+from granite.drivers.board.wire import CRC, HEADER, MAX_ENCODED, MAX_FRAME, VERSION, Verdict
+
+_SHORTEST = HEADER.size + CRC.size
+
+
+class WireFrame(NamedTuple):
+    """A frame that passed all checks."""
+
+    kind: int
+    sequence: int
+    answers: int
+    payload: bytes
+
+
+def encode(kind: int, sequence: int, answers: int, payload: bytes = b"", version: int = VERSION) -> bytes:
+    """The bytes of a frame, with the zeros before and after it."""
+    raw = HEADER.pack(version, kind, sequence, answers) + payload
+    return b"\0" + cobs.encode(raw + CRC.pack(crc32(raw))) + b"\0"
+
+
+def judge(encoded: bytes) -> tuple[Verdict, bytes]:
+    """The verdict on the bytes between two zeros, and the frame without its CRC if that is right."""
+    if len(encoded) > MAX_ENCODED:
+        return Verdict.OVERSIZE, b""
+    raw = cobs.decode(encoded)
+    if raw is None:
+        return Verdict.BAD_COBS, b""
+    if len(raw) < _SHORTEST:
+        return Verdict.SHORT, b""
+    if len(raw) > MAX_FRAME:
+        return Verdict.OVERSIZE, b""
+    content = raw[: -CRC.size]
+    if crc32(content) != int.from_bytes(raw[-CRC.size :], "little"):
+        return Verdict.BAD_CRC, b""
+    return (Verdict.ACCEPTED if raw[0] == VERSION else Verdict.BAD_VERSION), content
+
+
+class Decoder:
+    """Finds the frames in a stream of bytes that may arrive in any pieces.
+
+    Attributes
+    ----------
+    count : dict[Verdict, int]
+        Frames so far by the result of their checks.
+    version : int
+        Wire version of the newest whole frame; 0 before the first.
+    is_within_frame : bool
+        The bytes so far end inside a frame.
+    """
+
+    def __init__(self) -> None:
+        self.count = dict.fromkeys(Verdict, 0)
+        self.version = 0
+        self._rest = b""
+
+    @property
+    def is_within_frame(self) -> bool:  # noqa: D102
+        return bool(self._rest)
+
+    def feed(self, received: bytes) -> list[WireFrame]:
+        """The frames that these bytes complete."""
+        *whole, rest = (self._rest + received).split(b"\0")
+        self._rest = rest[: MAX_ENCODED + 1]  # one byte too many is enough to know that it is too long
+        frames: list[WireFrame] = []
+        for encoded in whole:
+            if not encoded:
+                continue
+            verdict, content = judge(encoded)
+            self.count[verdict] += 1
+            if content:
+                self.version = content[0]
+            if verdict is Verdict.ACCEPTED:
+                _, kind, sequence, answers = HEADER.unpack_from(content)
+                frames.append(WireFrame(kind, sequence, answers, content[HEADER.size :]))
+        return frames

@@ -1,0 +1,206 @@
+"""The link inside the loop: it never blocks, and each odd frame is counted and handled."""
+
+import time
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from granite.drivers.board.frame import encode
+from granite.drivers.board.link import BoardLink, pulse
+from granite.drivers.board.wire import REFUSAL, Kind, Refusal, Verdict
+from tests.drivers.board.scripted import Scripted, link_to, scripted
+
+REST = np.zeros(2, np.int32)
+
+
+@pytest.fixture
+def board() -> Iterator[Scripted]:
+    with scripted() as made:
+        yield made
+
+
+@pytest.fixture
+def link(board: Scripted) -> Iterator[BoardLink]:
+    made = link_to(board)
+    made.open()
+    yield made
+    made.close()
+
+
+def sent(board: Scripted, link: BoardLink, t: float = 0.0) -> int:
+    """The number of a command that has reached the board."""
+    before = len(board.heard)
+    assert link.command(t, REST)
+    wait(lambda: len(board.heard) > before)
+    return board.heard[-1].sequence
+
+
+def wait(condition) -> None:
+    end = time.monotonic() + 5
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.0005)
+
+
+def poll_until(link: BoardLink, frames: int, t: float = 0.0) -> list:
+    """The reports of all polls until so many frames, whole or damaged, have arrived."""
+    before, reports = sum(link.decoder.count.values()), []
+    end = time.monotonic() + 5
+    while sum(link.decoder.count.values()) < before + frames:
+        assert time.monotonic() < end
+        if report := link.poll(t):
+            reports.append(report)
+    return reports
+
+
+def test_a_command_and_its_report(board: Scripted, link: BoardLink):
+    assert link.is_up
+    assert link.poll(0.0) is None
+    number = sent(board, link, 1.0)
+    board.send(board.report(number, time_us=123))
+    (report,) = poll_until(link, 1, 1.004)
+    assert report.time_us == 123
+    assert link.report is report
+    assert link.clock.loop_time(123) == pytest.approx(1.002)
+    assert link.clock.uncertainty_s == pytest.approx(0.002)
+    assert (link.counts.late, link.counts.missed, link.counts.merged) == (0, 0, 0)
+
+
+def test_a_command_carries_the_layout_its_slots_and_what_was_heard(board: Scripted, link: BoardLink):
+    link.command(0.0, np.array([pulse(0.001, 0.65535), -5], np.int32))
+    wait(lambda: board.heard)
+    frame = board.heard[0]
+    assert frame.payload == bytes([7, 0, 0, 0]) + bytes([100, 0, 0xFF, 0xFF]) + b"\xfb\xff\xff\xff"
+    assert frame.answers == board.sequence
+
+
+def test_a_partial_frame_waits_for_its_rest(board: Scripted, link: BoardLink):
+    whole = board.report(sent(board, link))
+    board.send(whole[:20])
+    wait(lambda: link.poll(0.0) is None and link.decoder.is_within_frame)
+    assert link.counts.partial >= 1
+    board.send(whole[20:])
+    assert len(poll_until(link, 1)) == 1
+
+
+def test_of_merged_frames_the_newest_counts(board: Scripted, link: BoardLink):
+    first = board.report(sent(board, link), time_us=1)
+    board.send(first + board.report(sent(board, link), time_us=2))
+    time.sleep(0.01)
+    (report,) = poll_until(link, 2)
+    assert report.time_us == 2
+    assert link.counts.merged == 1
+
+
+def test_repeated_and_reordered_frames_are_ignored(board: Scripted, link: BoardLink):
+    number = sent(board, link)
+    n = board.sequence
+    board.send(board.report(number, 10, n + 3) + board.report(number, 10, n + 3) + board.report(number, 5, n + 2))
+    assert [report.time_us for report in poll_until(link, 3)] == [10]
+    assert (link.counts.repeated, link.counts.reordered, link.counts.missed) == (1, 1, 2)
+
+
+def test_sequence_numbers_wrap(board: Scripted, link: BoardLink):
+    link._heard = link._sequence = 65534
+    for number in (65535, 0, 1):
+        assert sent(board, link) == number
+        board.send(board.report(number, time_us=number + 1, sequence=number))
+        assert len(poll_until(link, 1)) == 1
+    assert (link.counts.missed, link.counts.reordered, link.counts.late) == (0, 0, 0)
+
+
+def test_a_late_report_is_used_and_counted(board: Scripted, link: BoardLink):
+    old = sent(board, link, 0.0)
+    sent(board, link, 0.005)
+    board.send(board.report(old, time_us=9))
+    (report,) = poll_until(link, 1, 0.006)
+    assert report.time_us == 9
+    assert link.counts.late == 1
+    assert link.clock.uncertainty_s == pytest.approx(0.003)  # from its own command, not the newest
+
+
+def test_corrupt_frames_are_counted_and_the_next_one_arrives(board: Scripted, link: BoardLink):
+    whole = board.report(sent(board, link))
+    board.send(whole[:9] + bytes([whole[9] ^ 64]) + whole[10:] + b"\x03noise" + board.report(sent(board, link), 77))
+    assert [report.time_us for report in poll_until(link, 3)] == [77]
+    damaged = sum(n for verdict, n in link.decoder.count.items() if verdict is not Verdict.ACCEPTED)
+    assert damaged == 2
+    assert link.counts.missed == 1
+
+
+def test_frames_that_make_no_sense_are_counted(board: Scripted, link: BoardLink):
+    number = sent(board, link)
+    board.send(board.report(number, channels=5) + board.frame(Kind.COMMAND, b"", number))
+    assert poll_until(link, 2) == []
+    assert link.counts.unexpected == 2
+
+
+def test_a_refusal_is_kept_until_a_report_follows(board: Scripted, link: BoardLink):
+    number = sent(board, link)
+    board.send(board.frame(Kind.REFUSAL, REFUSAL.pack(Kind.RESET, Refusal.NOT_AT_REST, number), number))
+    poll_until(link, 1)
+    assert link.refusal is Refusal.NOT_AT_REST
+    board.send(board.report(sent(board, link)))
+    poll_until(link, 1)
+    assert link.refusal is None
+
+
+def test_a_port_that_takes_no_more_bytes_does_not_block(board: Scripted, link: BoardLink):
+    stopped = board.pause()
+    while link.command(0.0, REST):
+        assert link.counts.sent < 100_000, "the port never filled"
+    stopped.set()
+    assert link.counts.blocked == 1
+    assert link.is_up
+
+
+@pytest.mark.parametrize("verb", ["poll", "command"])
+def test_an_unplugged_port_is_named_and_stays_away(verb: str):
+    with scripted() as board:
+        link = link_to(board)
+        link.open()
+        board.unplug()
+        wait(lambda: not (link.poll(1.0) if verb == "poll" else link.command(1.0, REST)) and not link.is_up)
+    assert link.counts.lost == 1
+    assert "error" in link.cause.lower() or "hung up" in link.cause
+    assert link.poll(100.0) is None
+    assert not link.command(100.0, REST)
+    assert not link.reset(100.0)
+    assert link.counts.lost == 1
+    link.close()
+
+
+@pytest.mark.parametrize(("replacement", "is_same"), [({}, True), ({"name": "leg"}, False), ({"layout": 8}, False)])
+def test_a_replugged_port_is_used_again_only_with_the_same_board(tmp_path, replacement: dict, is_same: bool):
+    port = tmp_path / "port"
+    with scripted() as first:
+        port.symlink_to(first.port)
+        link = link_to(str(port), replug="reconnect", retry_s=0.5)
+        link.open()
+        first.unplug()
+        wait(lambda: link.poll(1.0) is None and not link.is_up)
+        port.unlink()
+        assert link.poll(1.4) is None
+        assert link.poll(1.6) is None
+        assert "no such port" in link.cause
+    with scripted(**replacement) as second:
+        port.symlink_to(second.port)
+        link.poll(2.2)
+        wait(lambda: link.poll(2.3) is None and (link.is_up or "another board" in link.cause))
+        assert link.is_up is is_same
+        assert link.counts.replugged == int(is_same)
+        assert link.report is None  # so that nothing resets a latch of before
+        if is_same:
+            number = sent(second, link, 2.4)
+            second.send(second.report(number))
+            assert len(poll_until(link, 1, 2.5)) == 1
+        link.close()
+
+
+def test_a_board_that_was_restarted_is_lost(board: Scripted, link: BoardLink):
+    number = sent(board, link)
+    board.send(encode(Kind.REFUSAL, 1, number, REFUSAL.pack(Kind.COMMAND, Refusal.NO_SESSION, number)))
+    poll_until(link, 1)
+    assert not link.is_up
+    assert link.cause == "the board was restarted"

@@ -1,0 +1,91 @@
+"""Frames come back from bytes as they went in, whatever the pieces, and nothing altered passes."""
+
+import zlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from granite.drivers.board import cobs
+from granite.drivers.board.frame import Decoder, encode, judge
+from granite.drivers.board.wire import MAX_ENCODED, MAX_FRAME, Verdict
+
+ANY = st.binary(max_size=MAX_FRAME - 10)
+NUMBER = st.integers(0, 65535)
+
+
+@given(st.binary(max_size=1000) | st.binary(max_size=4).map(lambda b: b * 260))
+def test_cobs_has_no_zero_and_one_byte_more_for_each_254(raw: bytes):
+    encoded = cobs.encode(raw)
+    assert 0 not in encoded
+    assert len(encoded) <= len(raw) + len(raw) // 254 + 1
+    assert cobs.decode(encoded) == raw
+
+
+@pytest.mark.parametrize(
+    ("raw", "encoded"),
+    [
+        (b"", "01"),
+        (b"\0", "0101"),
+        (b"\0\0", "010101"),
+        (b"\x11\x22\0\x33", "0311220233"),
+        (b"\x11\0\0\0", "0211010101"),
+        (bytes(range(1, 255)), "ff" + bytes(range(1, 255)).hex()),
+        (bytes(range(255)), "01ff" + bytes(range(1, 255)).hex()),
+        (bytes(range(1, 256)), "ff" + bytes(range(1, 255)).hex() + "02ff"),
+        (bytes([*range(2, 256), 0]), "ff" + bytes(range(2, 256)).hex() + "0101"),
+    ],
+)
+def test_cobs_agrees_with_published_examples(raw: bytes, encoded: str):
+    """Those of the encyclopedia's article, which follow Cheshire and Baker."""
+    assert cobs.encode(raw).hex() == encoded
+
+
+@given(st.lists(st.tuples(st.integers(1, 255), NUMBER, NUMBER, ANY), max_size=5), st.integers(1, 97))
+def test_frames_are_found_in_any_pieces(frames: list[tuple[int, int, int, bytes]], piece: int):
+    stream = b"".join(encode(*frame) for frame in frames)
+    decoder = Decoder()
+    found = [f for i in range(0, len(stream), piece) for f in decoder.feed(stream[i : i + piece])]
+    assert [tuple(f) for f in found] == frames
+    assert not decoder.is_within_frame
+
+
+@given(ANY, st.integers(0), st.integers(1, 255))
+def test_a_changed_byte_is_noticed_and_the_next_frame_arrives(payload: bytes, where: int, change: int):
+    first, second = bytearray(encode(3, 1, 0, payload)), encode(3, 2, 0, payload)
+    first[where % len(first)] ^= change
+    decoder = Decoder()
+    assert [f.sequence for f in decoder.feed(bytes(first) + second) if f.sequence != 1] == [2]
+
+
+def test_each_fault_is_counted_by_its_name():
+    decoder = Decoder()
+    whole = encode(3, 1, 0, b"payload")
+    for damaged in (
+        b"\0" + b"\x01" * (MAX_ENCODED + 1) + b"\0",
+        b"\0\x09abc\0",
+        b"\0\x04abc\0",
+        whole.replace(b"payload", b"paYload"),
+        encode(3, 1, 0, b"payload", version=2),
+    ):
+        decoder.feed(damaged)
+    assert decoder.count == dict.fromkeys(Verdict, 1) | {Verdict.ACCEPTED: 0}
+    assert decoder.version == 2
+    assert len(decoder.feed(whole)) == 1
+
+
+def test_a_frame_of_301_bytes_is_too_long_even_if_its_crc_is_right():
+    raw = bytes([1]) * (MAX_FRAME - 3)
+    raw += zlib.crc32(raw).to_bytes(4, "little")
+    assert judge(cobs.encode(raw))[0] is Verdict.OVERSIZE
+    raw = bytes([1]) * (MAX_FRAME - 4)
+    assert judge(cobs.encode(raw + zlib.crc32(raw).to_bytes(4, "little")))[0] is Verdict.ACCEPTED
+
+
+def test_a_stream_without_zeros_does_not_grow():
+    decoder = Decoder()
+    for _ in range(1000):
+        decoder.feed(b"\x55" * 1000)
+    assert len(decoder._rest) == MAX_ENCODED + 1
+    decoder.feed(b"\0")
+    assert decoder.count[Verdict.OVERSIZE] == 1
