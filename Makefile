@@ -81,4 +81,4 @@ lock:
 	echo 'setuptools>=77' | $(COMPILE) - --output-file requirements-build.lock
 
 clean:
-	rm -rf .venv runs build *.egg-info
+	rm -rf .venv runs build firmware/build *.egg-info

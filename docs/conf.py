@@ -32,6 +32,8 @@ CONTENTS = {
         "docs/flexible-links",
         "docs/safety",
         "docs/faults",
+        "docs/wire",
+        "docs/firmware",
         "docs/glossary",
     ],
     "Trust": ["docs/validation", "docs/benchmarks", "docs/licences"],
