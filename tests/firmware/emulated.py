@@ -27,7 +27,7 @@ BUILD = FIRMWARE / "build"
 #: QEMU's machine of each image
 MACHINES = {"stm32f405-qemu": "netduinoplus2", "mps2-qemu": "mps2-an385"}
 #: what each target of the Makefile needs
-COMPILERS = {"host": "cc", "arm": "arm-none-eabi-gcc", "build/fuzz": "clang"}
+COMPILERS = {"host": "cc", "arm": "arm-none-eabi-gcc", "build/fuzz": "clang", "build/fuzz-random": "cc"}
 ACTUATORS, SENSORS = 12, 8
 SHOULDER, ELBOW, WHEEL, GRIP = 8, 9, 10, 11
 #: long enough for a test that is not about the watchdog, on a loaded machine
