@@ -9,6 +9,8 @@ from granite.drivers.board import cobs
 from granite.drivers.board.wire import CRC, HEADER, MAX_ENCODED, MAX_FRAME, VERSION, Verdict
 
 _SHORTEST = HEADER.size + CRC.size
+_HEADER_BYTES = HEADER.size
+_ACCEPTED = Verdict.ACCEPTED
 
 
 class WireFrame(NamedTuple):
@@ -37,10 +39,10 @@ def judge(encoded: bytes) -> tuple[Verdict, bytes]:
         return Verdict.SHORT, b""
     if len(raw) > MAX_FRAME:
         return Verdict.OVERSIZE, b""
-    content = raw[: -CRC.size]
-    if crc32(content) != int.from_bytes(raw[-CRC.size :], "little"):
+    content = raw[:-4]
+    if crc32(content) != int.from_bytes(raw[-4:], "little"):
         return Verdict.BAD_CRC, b""
-    return (Verdict.ACCEPTED if raw[0] == VERSION else Verdict.BAD_VERSION), content
+    return (_ACCEPTED if raw[0] == VERSION else Verdict.BAD_VERSION), content
 
 
 class Decoder:
@@ -48,8 +50,8 @@ class Decoder:
 
     Attributes
     ----------
-    count : dict[Verdict, int]
-        Frames so far by the result of their checks.
+    count : list[int]
+        Frames so far by the result of their checks, at the index of the `Verdict`.
     version : int
         Wire version of the newest whole frame; 0 before the first.
     is_within_frame : bool
@@ -57,7 +59,7 @@ class Decoder:
     """
 
     def __init__(self) -> None:
-        self.count = dict.fromkeys(Verdict, 0)
+        self.count = [0] * (max(Verdict) + 1)
         self.version = 0
         self._rest = b""
 
@@ -77,7 +79,7 @@ class Decoder:
             self.count[verdict] += 1
             if content:
                 self.version = content[0]
-            if verdict is Verdict.ACCEPTED:
+            if verdict is _ACCEPTED:
                 _, kind, sequence, answers = HEADER.unpack_from(content)
-                frames.append(WireFrame(kind, sequence, answers, content[HEADER.size :]))
+                frames.append(WireFrame(kind, sequence, answers, content[_HEADER_BYTES:]))
         return frames

@@ -22,6 +22,7 @@ from granite.drivers.board.wire import BOARD, CHANNEL, REFUSAL, REPORT, RESET, V
 #: firmware that this host was tested with
 FIRMWARE = "1."
 _ANSWER_S, _TRIES = 0.3, 5
+_REPORT = int(Kind.REPORT)
 _REMEMBERED = 256  # commands whose time of sending is kept
 
 
@@ -94,6 +95,7 @@ class BoardLink:
         self._sent_at = [(-1, 0.0)] * _REMEMBERED
         self._retry_at = 0.0
         self._layout = b""
+        self._report_bytes = 0
         self.decoder, self.counts, self.clock = Decoder(), LinkCounts(), ClockMap()
         self.report: Report | None = None
         self.refusal: Refusal | None = None
@@ -126,6 +128,7 @@ class BoardLink:
             self.close()
             raise
         self._layout = identity.layout.to_bytes(4, "little")
+        self._report_bytes = REPORT.size + 4 * len(channels)
         self._is_greeted, self.cause = True, ""
 
     def command(self, t: float, counts: NDArray[np.int32]) -> bool:
@@ -190,16 +193,13 @@ class BoardLink:
                 self._welcome(t, BoardIdentity.unpack(frame.payload))
                 self._heard = frame.sequence
             return None
-        if frame.kind == Kind.REFUSAL and frame.payload[1:2] == bytes([Refusal.NO_SESSION]):
+        if frame.kind != _REPORT and self._is_restarted(frame):
             self._lose(t, "the board was restarted")
             return None
         if not self._is_next(frame.sequence):
             return None
-        if frame.kind == Kind.REFUSAL and len(frame.payload) == REFUSAL.size:
-            self._note_refusal(frame.payload[1])
-            return None
-        if frame.kind != Kind.REPORT or len(frame.payload) != REPORT.size + 4 * len(self.description.channels):
-            self.counts.unexpected += 1
+        if frame.kind != _REPORT or len(frame.payload) != self._report_bytes:
+            self._note_refusal(frame)
             return None
         report = Report.unpack(frame.payload)
         sequence, sent = self._sent_at[frame.answers % _REMEMBERED]
@@ -210,11 +210,17 @@ class BoardLink:
         self.report, self.refusal = report, None
         return report
 
-    def _note_refusal(self, code: int) -> None:
-        self.counts.refused += 1
-        try:
-            self.refusal = Refusal(code)
-        except ValueError:
+    def _is_restarted(self, frame: WireFrame) -> bool:
+        """Whether the board has forgotten the session; its numbers have started again, too."""
+        return frame.kind == Kind.REFUSAL and frame.payload[1:2] == bytes([Refusal.NO_SESSION])
+
+    def _note_refusal(self, frame: WireFrame) -> None:
+        """Take in a frame that is no report: the board's reason not to obey, or nonsense."""
+        known = frame.kind == Kind.REFUSAL and len(frame.payload) == REFUSAL.size
+        if known and frame.payload[1] in Refusal.__members__.values():
+            self.counts.refused += 1
+            self.refusal = Refusal(frame.payload[1])
+        else:
             self.counts.unexpected += 1
 
     def _is_next(self, sequence: int) -> bool:
@@ -313,7 +319,7 @@ class BoardLink:
         if count[Verdict.BAD_VERSION]:
             problem = f"the board there speaks wire version {self.decoder.version}"
             return InputError(problem, key="port", value=port, expected=f"firmware of wire version {VERSION}")
-        if any(count.values()) or self.decoder.is_within_frame:
+        if any(count) or self.decoder.is_within_frame:
             problem = "something answers there, but no frame of it is whole"
             return InputError(problem, key="port", value=port, expected=f"a board at {self._options.baud} baud")
         problem = f"nothing answers there at {self._options.baud} baud"

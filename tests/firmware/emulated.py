@@ -131,8 +131,9 @@ def running(name: str, folder: Path, layout: Path | None = None) -> Iterator[Emu
             found = re.search(r"/dev/\S+", said)
             assert found, said
             port = Path(found.group())
-        yield Emulated(str(port), outside, process)
-        outside.close()
+        made = Emulated(str(port), outside, process)
+        yield made
+        made.outside.close()
     finally:
         process.kill()
         process.wait(timeout=10)

@@ -1,0 +1,79 @@
+"""One exchange with a board on a pseudo-terminal: our link beside bare reads and writes of as many bytes."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.result import Result, side_by_side
+from granite.config.loader import load
+from granite.drivers.board.frame import encode
+from granite.drivers.board.link import BoardLink, LinkOptions
+from granite.drivers.board.port import Port
+from granite.drivers.board.wire import Kind
+from granite.rt.realtime import real_time
+
+FIRMWARE = Path(__file__).parents[1] / "firmware"
+NAME = "serial exchange on a pty: command, firmware, report"
+
+
+def measure() -> Iterator[Result]:
+    if not shutil.which("cc") or not shutil.which("make"):
+        print("serial_exchange is left out: the board's program needs make and a C compiler")
+        return
+    subprocess.run(["make", "-s", "-C", str(FIRMWARE), "host"], check=True)
+    with tempfile.TemporaryDirectory() as folder:
+        port = Path(folder) / "port"
+        command = [str(FIRMWARE / "build/granite-board"), "--port", str(port), "--world", f"{folder}/world"]
+        board = subprocess.Popen([*command, "--with-parent", "--priority", "20"], stderr=subprocess.DEVNULL)
+        try:
+            while not port.exists() and board.poll() is None:
+                time.sleep(0.01)
+            yield from _compare(str(port))
+        finally:
+            board.terminate()
+            board.wait()
+
+
+def _compare(port: str) -> Iterator[Result]:
+    link = BoardLink(LinkOptions(port=port, board="free-flyer"), 0.001)
+    link.open()
+    assert isinstance(link._port, Port)
+    descriptor = link._port.fileno()
+    counts = np.arange(len(link.description.actuators), dtype=np.int32)
+    # The same commands, encoded before the measurement: bare reads and writes of the same bytes.
+    command = link._layout + counts.tobytes()
+    encoded = [encode(Kind.COMMAND, sequence, 1, command) for sequence in range(1 << 16)]
+
+    def ours() -> None:
+        link.command(0.0, counts)
+        select.select([descriptor], [], [])
+        while link.poll(0.0) is None:
+            pass
+
+    def bare() -> None:
+        link._sequence = (link._sequence + 1) & 0xFFFF
+        os.write(descriptor, encoded[link._sequence])
+        select.select([descriptor], [], [])
+        received = 0
+        while received < answer_bytes:
+            with contextlib.suppress(BlockingIOError):
+                received += len(os.read(descriptor, 4096))
+
+    ours()
+    answer_bytes = len(encode(Kind.REPORT, 1, 1, bytes(28 + 4 * len(link.description.channels))))
+    with real_time(load("free-flyer").loop):  # as a loop runs; the board has priority, too
+        took = side_by_side({"ours": ours, "bare": bare}, number=1, rounds=5000)
+    ratio = took["ours"] / took["bare"]
+    goal = "at most 1.5 times bare descriptors"
+    yield Result(NAME, "us", took["ours"] * 1e6, took["bare"] * 1e6, "bare descriptor", goal, ratio <= 1.5)
+    link.close()
