@@ -46,6 +46,8 @@ class DeviceSet:
             for name, device in self._all().items():
                 try:
                     device.open()
+                except InputError as error:
+                    raise error.within(f"devices.{name}.driver") from error
                 except (Exception, SystemExit) as error:
                     why = f"it can't be opened: {type(error).__name__}: {error}"
                     raise InputError(why, key=f"devices.{name}", expected="the device, ready") from error

@@ -46,4 +46,7 @@ def _driver(bed: Testbed, name: str, device: Device) -> Any:
     """The driver of a real device: `Driver(options, name, bed)`."""
     if device.driver is None:
         raise InputError.missing(f"devices.{name}.driver", "the driver of the real device, or its name in `simulate`")
-    return build("driver", device.driver, name, bed)
+    try:
+        return build("driver", device.driver, name, bed)
+    except InputError as error:
+        raise error.within(f"devices.{name}.driver") from error

@@ -75,6 +75,15 @@ class ClockMap:
         s = (board_us - (self._origin_us or 0)) * 1e-6
         return s + 0.5 * (self._now.low + self._now.high) + self.drift * (s - self._now.s)
 
+    def earliest(self, board_us: int) -> float:
+        """The earliest loop time that the bounds allow [s].
+
+        In a loop a report is received a tick after its command was sent, though it was sampled soon after: there the
+        truth is near this end, later by the time from the begin of a tick to its `write` and by that on the line.
+        """
+        s = (board_us - (self._origin_us or 0)) * 1e-6
+        return s + self._now.low + self.drift * (s - self._now.s)
+
     @property
     def uncertainty_s(self) -> float:
         """Half the distance between the bounds of the offset [s]."""

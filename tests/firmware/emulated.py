@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import functools
 import re
 import shutil
@@ -37,14 +38,11 @@ LONG_S = 1.0
 @functools.cache
 def build(target: str) -> None:
     """Make a target of `firmware/Makefile`; the test is skipped where a tool is missing."""
-    tools = {
-        "host": ["make", "cc"],
-        "library": ["make", "cc"],
-        "arm": ["make", "arm-none-eabi-gcc"],
-        "fuzz": ["make", "clang"],
-    }
-    need(*tools["fuzz" if "fuzz" in target else target])
-    subprocess.run(["make", "-s", "-C", str(FIRMWARE), target], check=True, timeout=120)
+    need("make", COMPILERS[target])
+    BUILD.mkdir(exist_ok=True)
+    with (BUILD / "lock").open("w") as lock:  # tests may run in several processes
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        subprocess.run(["make", "-s", "-C", str(FIRMWARE), target], check=True, timeout=120)
 
 
 def need(*tools: str) -> None:
@@ -108,7 +106,7 @@ def running(name: str, folder: Path, layout: Path | None = None) -> Iterator[Emu
         build("host")
         port = folder / "port"
         command = [str(BUILD / "granite-board"), "--port", str(port), "--world", str(world), "--with-parent"]
-        command += ["--priority", "30"] + (["--layout", str(layout)] if layout else [])
+        command += ["--priority", "90"] + (["--layout", str(layout)] if layout else [])
     else:
         need("qemu-system-arm")
         build("arm")

@@ -1,0 +1,162 @@
+"""A device of a testbed on a board: joint sensors, motors, thrusters or grips, as its signals say.
+
+In a testbed's file, for every device on that board:
+
+    driver = { kind = "board", port = "/dev/serial/by-id/...", board = "free-flyer" }
+
+The channel of a signal has the name of its joint, thruster or contact; `channels` gives another one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from granite.config.devices.device import Device
+from granite.config.errors import InputError, one_of
+from granite.config.parts import PartTable
+from granite.config.records import Array, Frame, no_frame
+from granite.config.testbed import Testbed
+from granite.drivers.board.link import LinkOptions
+from granite.drivers.board.session import BoardSession
+from granite.drivers.board.wire import MAX_VALVE_COUNT, VALVE_COUNT_S, ChannelKind
+
+#: the kind of channel by the last word of a signal's name
+KINDS = {
+    "angle": ChannelKind.ENCODER,
+    "rate": ChannelKind.RATE,
+    "torque": ChannelKind.MOTOR,
+    "opening": ChannelKind.VALVE,
+    "grip": ChannelKind.GRIP,
+}
+#: a valve that shall stay open gets a pulse of so many ticks in each: it stays open over a tick that is late
+_HELD_TICKS = 3
+
+
+class BoardDevice:
+    """Sensor or actuator, built as every driver is."""
+
+    class Options(PartTable, LinkOptions):
+        """The board, and channels that have other names than the signals."""
+
+        #: by signal: wheel_torque = "wheel wheel"
+        channels: dict[str, str] = Field(default_factory=dict)
+
+    def __init__(self, options: Options, name: str, bed: Testbed) -> None:
+        device = bed.devices[name]
+        assert isinstance(device, Device)
+        self._is_actuator = device.role == "actuator"
+        self._bounds = device.bounds(bed) if self._is_actuator else ()
+        own = [signal.name for signal in device.signals(bed)]
+        self._signals = [f"{name}.{signal}" for signal in own]
+        self._units = [signal.unit for signal in device.signals(bed)]
+        for signal in options.channels:
+            if signal not in own:
+                raise InputError("no such signal", key=f"channels.{signal}", expected=one_of(signal, own))
+        self._session = BoardSession.of(bed, options)
+        self._session.attach(
+            {f"{name}.{signal}": _channel(signal, options.channels.get(signal)) for signal in own}, self._is_actuator
+        )
+        self._period = bed.loop.period_s
+        self._last = no_frame(len(own))
+
+    def open(self) -> None:
+        """Open the board's link, and check that its channels fit this device."""
+        self._session.open()
+        channels = [self._session.channel(signal) for signal in self._signals]
+        self._positions = [channel.position for channel in channels]
+        self._scale = np.array([channel.scale for channel in channels])
+        self._is_valve = bool(channels) and channels[0].kind == ChannelKind.VALVE
+        for signal, unit, channel in zip(self._signals, self._units, channels, strict=True):
+            if not self._is_valve and channel.unit != unit:
+                problem = f"channel '{channel.label}' has unit {channel.unit}"
+                raise InputError(problem, key=f"channels.{signal.partition('.')[2]}", expected=f"unit {unit}")
+        if self._is_actuator:
+            self._slots = [self._session.slot(signal) for signal in self._signals]
+            self._low, self._high = (np.array([getattr(c, end) for c in channels]) for end in ("low", "high"))
+            self._last = Frame(0.0, 0, self._session.status(0.0, True), np.zeros(len(channels)))
+            self._refuse_beyond_range()
+
+    def read(self, t: float) -> Frame:
+        """The newest measurement."""
+        session = self._session
+        session.poll(t)
+        status = session.status(t, False)
+        if session.report is not None and session.number != self._last.number:
+            values = session.report.slots[self._positions] * self._scale
+            self._last = Frame(session.link.clock.earliest(session.report.time_us), session.number, status, values)
+        elif status != self._last.status:
+            self._last = self._last._replace(status=status)
+        return self._last
+
+    def write(self, t: float, setpoint: Array) -> Frame:
+        """Send the set point with those of the board's other actuators; what it reports as applied."""
+        counts = self._pulses(setpoint) if self._is_valve else np.rint(setpoint / self._scale).astype(np.int32)
+        session = self._session
+        session.write(t, self._slots, counts)
+        status = session.status(t, True)
+        if session.report is None or not session.report.is_armed:
+            self._last = self._last._replace(status=status, values=np.zeros(len(self._slots)))
+        elif session.number != self._last.number:
+            clock, report = session.link.clock, session.report
+            self._last = Frame(clock.earliest(report.time_us), session.number, status, self._applied())
+        else:
+            self._last = self._last._replace(status=status)
+        return self._last
+
+    def stop(self, t: float) -> None:
+        """Outputs of the whole board safe at once."""
+        self._session.stop(t)
+
+    def close(self) -> None:
+        """Close the link with the board's last device."""
+        self._session.close()
+
+    def _pulses(self, opening: Array) -> NDArray[np.int32]:
+        """An open valve gets a pulse that outlasts the tick, a throttled one a part of the tick."""
+        on = np.where(opening >= 1.0, _HELD_TICKS * self._period, opening * self._period)
+        counts = np.clip(np.rint(on / VALVE_COUNT_S), 0, MAX_VALVE_COUNT).astype(np.uint32)
+        return (counts << 16).view(np.int32)
+
+    def _applied(self) -> Array:
+        """Counts as the board reports them; of valves the part of the time between two reports that they were open."""
+        report, before = self._session.report, self._session.before
+        assert report is not None
+        now = report.slots[self._positions]
+        if not self._is_valve:
+            values: Array = now * self._scale
+            return values
+        if before is None or report.time_us <= before.time_us:
+            return np.zeros(len(now))
+        open_s: Array = (now - before.slots[self._positions]).view(np.uint32) * self._scale
+        opening: Array = np.minimum(open_s / ((report.time_us - before.time_us) * 1e-6), 1.0)
+        return opening
+
+    def _refuse_beyond_range(self) -> None:
+        """The set points that the testbed allows are within what the channels can do."""
+        if self._is_valve:
+            return
+        for i, (low, high) in enumerate(self._bounds):
+            least, greatest = self._low[i] * self._scale[i], self._high[i] * self._scale[i]
+            slack = 1e-6 * (greatest - least)
+            if low < least - slack or high > greatest + slack:
+                problem = f"set points from {low:g} to {high:g} {self._units[i]} are allowed"
+                signal = self._signals[i].partition(".")[2]
+                raise InputError(
+                    problem, key=f"channels.{signal}", expected=f"within the board's {least:g} to {greatest:g}"
+                )
+
+
+def _channel(signal: str, given: str | None) -> tuple[ChannelKind, str]:
+    """Kind and name of the channel of a signal; `given` is a name, or a kind and a name."""
+    stem, _, last = signal.rpartition("_")
+    kind, _, name = (given or stem).rpartition(" ")
+    if kind and kind.upper() not in ChannelKind.__members__:
+        expected = f"NAME or `KIND NAME`, with {', '.join(k.name.lower() for k in ChannelKind)}"
+        raise InputError(key=f"channels.{signal}", value=given, expected=expected)
+    if not kind and last not in KINDS:
+        raise InputError.missing(
+            f"channels.{signal}", f"its channel as `KIND NAME`: a board has no {last} by that name"
+        )
+    return ChannelKind[kind.upper()] if kind else KINDS[last], name

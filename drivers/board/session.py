@@ -1,0 +1,164 @@
+"""The devices of one board share its link: one exchange per tick, and one arming per run.
+
+In each tick the first sensor that is read takes in the newest report, and the last actuator that is written sends the
+command. A run arms its boards once: commands at rest until the board accepts a reset, then those of the loop. A latch
+after that is final for the run: the actuators report `REFUSED`, and the guard ends the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from weakref import WeakValueDictionary
+
+import numpy as np
+
+from granite.config.errors import InputError, shown
+from granite.config.records import Status
+from granite.config.testbed import Testbed
+from granite.drivers.board.description import Channel
+from granite.drivers.board.link import BoardLink, LinkOptions
+from granite.drivers.board.report import Report
+from granite.drivers.board.wire import ChannelKind
+
+#: ticks from one request to arm to the next: the board wants at least 5 commands before it
+_RESET_EVERY = 8
+#: for the first report, and for arming [s]
+_PATIENCE_S = 1.0
+_SESSIONS: WeakValueDictionary[tuple[int, str], BoardSession] = WeakValueDictionary()
+
+#: kind and name of the channel of each signal, by device
+Wanted = Mapping[str, tuple[ChannelKind, str]]
+
+
+class BoardSession:
+    """A board during a run.
+
+    Attributes
+    ----------
+    link : BoardLink
+    number : int
+        Reports so far.
+    report, before : Report or None
+        The newest two.
+    """
+
+    def __init__(self, bed: Testbed, options: LinkOptions) -> None:
+        self._bed, self._options = bed, options  # the testbed lives as long: it is the key of the session
+        self._silent_s = max(options.watchdog_s, 3 * bed.loop.period_s)
+        self.link = BoardLink(options, bed.loop.period_s)
+        self.number = 0
+        self.report: Report | None = None
+        self.before: Report | None = None
+        self._wanted: dict[str, tuple[ChannelKind, str]] = {}
+        self._channels: dict[str, Channel] = {}
+        self._users = self._actuators = 0
+        self._polled = self._reported = -np.inf
+        self._began: float | None = None
+        self._written = 0
+        self._was_armed = False
+        self._ticks = 0
+
+    @classmethod
+    def of(cls, bed: Testbed, options: LinkOptions) -> BoardSession:
+        """The session of the board on that port, which all devices of a testbed share.
+
+        Raises
+        ------
+        InputError
+            Where another device names the same port with other options.
+        """
+        key = (id(bed), options.port)
+        session = _SESSIONS.get(key)
+        if session is None:
+            session = _SESSIONS[key] = cls(bed, options)
+        for field in LinkOptions.model_fields:
+            other = getattr(session._options, field)
+            if getattr(options, field) != other:
+                expected = f"{shown(other)}, as the other devices on {options.port} have it"
+                raise InputError(key=field, value=getattr(options, field), expected=expected)
+        return session
+
+    def attach(self, wanted: Wanted, is_actuator: bool) -> None:
+        """Register a device: the channels that it wants, by signal."""
+        self._wanted.update(wanted)
+        self._actuators += is_actuator
+
+    def open(self) -> None:
+        """Open the link, and find the channels of every device; the first device does it for all."""
+        if self._users == 0:
+            self.link.open()
+            try:
+                self._channels = self.link.description.map(self._wanted)
+            except InputError:
+                self.link.close()
+                raise
+            actuators = self.link.description.actuators
+            self._order = [channel.position for channel in actuators]
+            self._slots = np.zeros(len(actuators), np.int32)
+            self._is_held = np.array([channel.kind == ChannelKind.GRIP for channel in actuators], np.int32)
+        self._users += 1
+
+    def channel(self, signal: str) -> Channel:
+        """The channel of a signal, once open."""
+        return self._channels[signal]
+
+    def slot(self, signal: str) -> int:
+        """The index of a signal's channel in commands, once open."""
+        return self._order.index(self._channels[signal].position)
+
+    def poll(self, t: float) -> None:
+        """Take in what has arrived, once per tick."""
+        if t == self._polled:
+            return
+        self._polled = t
+        if self._began is None:
+            self._began = t
+        report = self.link.poll(t)
+        if report is not None:
+            self.number += 1
+            self.before, self.report, self._reported = self.report, report, t
+            self._was_armed |= report.is_armed
+        if self._actuators == 0:
+            self._exchange(t)
+
+    def write(self, t: float, slots: list[int], counts: np.ndarray) -> None:
+        """Set an actuator's slots; the last one of a tick sends the command."""
+        self.poll(t)
+        self._slots[slots] = counts
+        self._written += 1
+        if self._written == self._actuators:
+            self._written = 0
+            self._exchange(t)
+
+    def stop(self, t: float) -> None:
+        """Make outputs safe at once."""
+        self._slots[:] = 0
+        self._written = 0
+        self.link.stop(t)
+
+    def close(self) -> None:
+        """The last device closes the link."""
+        self._users -= 1
+        if self._users == 0:
+            self.link.close()
+
+    def status(self, t: float, is_actuator: bool) -> int:
+        """Status of its devices; `NO_FRAME` while the board is not armed yet, because nothing is applied so far."""
+        is_new = self._began is None or t - self._began < _PATIENCE_S
+        if self.report is None:
+            return Status.NO_FRAME if is_new else Status.SILENT
+        if not self.link.is_up or t - self._reported > self._silent_s:
+            return Status.SILENT
+        if is_actuator and not self.report.is_armed:
+            return Status.NO_FRAME if is_new and not self._was_armed else Status.REFUSED
+        return Status.OK
+
+    def _exchange(self, t: float) -> None:
+        """Send the command of a tick. Until the board is armed: at rest but for the grips, and now and then a reset."""
+        self._ticks += 1
+        if self._was_armed or self._actuators == 0:
+            self.link.command(t, self._slots)
+            return
+        self.link.command(t, self._slots * self._is_held)
+        if self._ticks % _RESET_EVERY == 0:
+            self.link.reset(t)

@@ -1,0 +1,171 @@
+"""Devices of a testbed on one board: one exchange per tick, armed once, and refused where the board does not fit."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import granite
+from granite.config.errors import InputError
+from granite.config.records import Command, Status
+from granite.drivers.device_set import DeviceSet
+from granite.rt.devices import build_devices
+from tests.firmware.emulated import Emulated, running, until
+
+ON_BOARD = ("joint_sensors", "motors", "thrusters")
+TORQUES = np.array([0.5, -0.25])
+
+
+@pytest.fixture
+def board(tmp_path: Path) -> Iterator[Emulated]:
+    with running("host", tmp_path) as made:
+        yield made
+
+
+def bed_on(board: Emulated, devices: tuple[str, ...] = ON_BOARD, **changes: Any) -> granite.Testbed:
+    driver = {"kind": "board", "port": board.port, "board": "free-flyer", "watchdog_s": 1.0}
+    own = {f"devices.{name}.driver": dict(driver) for name in devices}
+    return granite.load("free-flyer", own | {"safety.age_s.joint_sensors": 1.0} | changes)
+
+
+class Ticks:
+    """A loop of a few lines around the devices."""
+
+    def __init__(self, devices: DeviceSet) -> None:
+        self.devices, self._began = devices, time.monotonic()
+        self.sample = devices.read(0.0)
+
+    def tick(self, torques: np.ndarray = TORQUES, openings: np.ndarray | None = None) -> None:
+        t = time.monotonic() - self._began
+        self.sample = self.devices.read(t)
+        openings = np.zeros(8) if openings is None else openings
+        self.devices.write(t, Command(t, (torques.copy(), openings.copy()), np.zeros(8)))
+        time.sleep(0.003)
+
+    def until(self, condition, **setpoints: np.ndarray) -> None:
+        until(lambda: self.tick(**setpoints) or condition(self.sample))
+
+
+@pytest.fixture
+def ticks(board: Emulated) -> Iterator[Ticks]:
+    devices, _ = build_devices(bed_on(board), simulate=["vision"])
+    devices.open()
+    yield Ticks(devices)
+    devices.close()
+
+
+def test_sensors_and_actuators_share_one_exchange_per_tick(board: Emulated, ticks: Ticks):
+    board.outside.set((1000, -2000, 40, -80, 0, 0, 0, 0))
+    ticks.until(lambda sample: sample.applied[0].status == Status.OK and sample.frames[0].values[0] > 0)
+    joints = ticks.sample.frames[0]
+    assert joints.values == pytest.approx([0.3834952, -0.7669904, 0.2, -0.4], rel=1e-6)
+    session = ticks.devices._sensors["joint_sensors"]._session
+    assert session is ticks.devices._actuators["thrusters"]._session
+    before, number = session.link.counts.sent, joints.number
+    for _ in range(20):
+        ticks.tick()
+    assert session.link.counts.sent == before + 20
+    assert ticks.sample.frames[0].number > number
+    assert ticks.sample.frames[0].t < ticks.sample.t
+    assert ticks.sample.applied[0].values == pytest.approx(TORQUES)
+
+
+def test_nothing_acts_before_the_board_is_armed_and_that_is_no_fault(board: Emulated, ticks: Ticks):
+    ticks.tick()
+    assert [frame.status for frame in ticks.sample.applied] == [Status.NO_FRAME] * 2
+    assert [frame.number for frame in ticks.sample.applied] == [0, 0]
+    ticks.until(lambda sample: sample.applied[0].status == Status.OK)
+    until(lambda: board.outside.changes[-1][1][8:10] == (5000, -2500))
+
+
+def test_open_valves_stay_open_and_the_applied_opening_is_measured(board: Emulated, ticks: Ticks):
+    openings = np.array([1.0, 0, 0, 0, 0, 0, 0, 0])
+    ticks.until(lambda sample: sample.applied[1].values[0] > 0.999, openings=openings)
+    assert ticks.sample.applied[1].values[1:].tolist() == [0.0] * 7
+    board.outside.changes.clear()
+    for _ in range(20):
+        ticks.tick(openings=openings)
+    assert all(outputs[0] == 1 for _, outputs in board.outside.changes)
+    ticks.until(lambda sample: sample.applied[1].values[0] == 0.0)
+
+
+def test_a_latch_is_final_for_the_run(board: Emulated, ticks: Ticks):
+    ticks.until(lambda sample: sample.applied[0].status == Status.OK)
+    board.outside.set(emergency_stop=True)
+    ticks.until(lambda sample: sample.applied[0].status == Status.REFUSED)
+    assert ticks.sample.applied[0].values.tolist() == [0.0, 0.0]
+    assert ticks.sample.frames[0].status == Status.OK  # the sensors go on
+    board.outside.set()
+    for _ in range(30):
+        ticks.tick()
+    assert ticks.sample.applied[0].status == Status.REFUSED
+    assert board.outside.changes[-1][1] == (0,) * 12
+
+
+def test_stop_makes_the_whole_board_safe(board: Emulated, ticks: Ticks):
+    ticks.until(lambda sample: sample.applied[0].status == Status.OK)
+    until(lambda: board.outside.changes[-1][1][8] == 5000)
+    ticks.devices.stop(10.0)
+    until(lambda: board.outside.changes[-1][1] == (0,) * 12)
+
+
+def test_a_board_that_dies_is_silent(board: Emulated, ticks: Ticks):
+    ticks.until(lambda sample: sample.applied[0].status == Status.OK)
+    board.process.kill()
+    ticks.until(lambda sample: sample.applied[0].status == sample.frames[0].status == Status.SILENT)
+
+
+def test_an_emergency_stop_that_is_pressed_from_the_start_is_refused(board: Emulated, ticks: Ticks):
+    board.outside.set(emergency_stop=True)
+    ticks.until(lambda sample: sample.applied[0].status == Status.REFUSED)
+    assert ticks.sample.t >= 1.0
+
+
+def test_sensors_alone_are_read_in_every_tick(board: Emulated):
+    devices, _ = build_devices(bed_on(board, ("joint_sensors",)), simulate=["vision", "motors", "thrusters"])
+    devices.open()
+    ticks = Ticks(devices)
+    ticks.until(lambda sample: sample.frames[0].number > 5)
+    devices.close()
+
+
+def test_a_run_with_real_drivers_completes_and_leaves_the_board_safe(board: Emulated, tmp_path: Path):
+    bed = bed_on(board, **{"loop.duration_s": 1.0, "safety.tracking_error_m": 9.0, "safety.tracking_error_rad": 9.0})
+    outcome = granite.Run(bed, simulate=["vision"]).record(tmp_path / "run.mcap", realtime=True)
+    assert outcome["ended"] == "completed", outcome
+    assert granite.replay(granite.read_log(tmp_path / "run.mcap")).first is None  # bit for bit, without the board
+    assert any(outputs[8] != 0 for _, outputs in board.outside.changes)
+    until(lambda: board.outside.changes[-1][1] == (0,) * 12)
+
+
+def refused(bed: granite.Testbed) -> str:
+    with pytest.raises(InputError) as raised:
+        build_devices(bed, simulate=["vision", "joint_sensors"])[0].open()
+    return str(raised.value)
+
+
+def test_what_does_not_fit_the_board_is_refused(board: Emulated):
+    driver = "devices.motors.driver"
+    twice = refused(bed_on(board, **{f"{driver}.channels": {"elbow_torque": "shoulder"}}))
+    assert "devices.motors.driver.channels" in twice
+    assert "channel 'motor shoulder' is mapped twice, by motors.shoulder_torque and motors.elbow_torque" in twice
+    assert "no such signal" in refused(bed_on(board, **{f"{driver}.channels": {"wrist_torque": "a"}}))
+    assert "expected NAME or `KIND NAME`" in refused(
+        bed_on(board, **{f"{driver}.channels": {"elbow_torque": "engine x"}})
+    )
+    assert "has no motor of this name" in refused(bed_on(board, **{f"{driver}.channels": {"elbow_torque": "wrist"}}))
+    assert "has unit rad, expected unit N m" in refused(
+        bed_on(board, **{f"{driver}.channels": {"elbow_torque": "encoder elbow"}})
+    )
+    assert "within the board's -0.5 to 0.5" in refused(
+        bed_on(board, **{f"{driver}.channels": {"elbow_torque": "wheel wheel"}})
+    )
+    assert "as the other devices on" in refused(bed_on(board, **{f"{driver}.watchdog_s": 0.5}))
+    assert "no such port" in refused(
+        bed_on(board, **{f"devices.{name}.driver.port": "/dev/ttyNONE" for name in ON_BOARD})
+    )
