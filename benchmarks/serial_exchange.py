@@ -17,8 +17,8 @@ import numpy as np
 from benchmarks.result import Result, side_by_side
 from granite.config.loader import load
 from granite.drivers.board.frame import encode
-from granite.drivers.board.link import BoardLink, LinkOptions
-from granite.drivers.board.port import Port
+from granite.drivers.board.handshake import LinkOptions
+from granite.drivers.board.link import BoardLink
 from granite.drivers.board.wire import Kind
 from granite.rt.realtime import real_time
 
@@ -47,8 +47,9 @@ def measure() -> Iterator[Result]:
 def _compare(port: str) -> Iterator[Result]:
     link = BoardLink(LinkOptions(port=port, board="free-flyer"), 0.001)
     link.open()
-    assert isinstance(link._port, Port)
-    descriptor = link._port.fileno()
+    line = link.line
+    assert line is not None
+    descriptor = line.port.fileno()
     counts = np.arange(len(link.description.actuators), dtype=np.int32)
     # The same commands, encoded before the measurement: bare reads and writes of the same bytes.
     command = link._layout + counts.tobytes()
@@ -61,8 +62,8 @@ def _compare(port: str) -> Iterator[Result]:
             pass
 
     def bare() -> None:
-        link._sequence = (link._sequence + 1) & 0xFFFF
-        os.write(descriptor, encoded[link._sequence])
+        line.sequence = (line.sequence + 1) & 0xFFFF
+        os.write(descriptor, encoded[line.sequence])
         select.select([descriptor], [], [])
         received = 0
         while received < answer_bytes:

@@ -18,7 +18,7 @@ from granite.config.errors import InputError, one_of
 from granite.config.parts import PartTable
 from granite.config.records import Array, Frame, no_frame
 from granite.config.testbed import Testbed
-from granite.drivers.board.link import LinkOptions
+from granite.drivers.board.handshake import LinkOptions
 from granite.drivers.board.session import BoardSession
 from granite.drivers.board.wire import MAX_VALVE_COUNT, VALVE_COUNT_S, ChannelKind
 

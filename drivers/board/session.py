@@ -16,7 +16,8 @@ from granite.config.errors import InputError, shown
 from granite.config.records import Status
 from granite.config.testbed import Testbed
 from granite.drivers.board.description import Channel
-from granite.drivers.board.link import BoardLink, LinkOptions
+from granite.drivers.board.handshake import LinkOptions
+from granite.drivers.board.link import BoardLink
 from granite.drivers.board.report import Report
 from granite.drivers.board.wire import ChannelKind
 

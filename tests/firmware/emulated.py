@@ -19,7 +19,8 @@ import numpy as np
 import pytest
 
 from granite.drivers.board.frame import Decoder, encode
-from granite.drivers.board.link import BoardLink, LinkOptions
+from granite.drivers.board.handshake import LinkOptions
+from granite.drivers.board.link import BoardLink
 from granite.drivers.board.report import Report
 from granite.drivers.board.wire import Kind
 

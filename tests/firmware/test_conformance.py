@@ -193,16 +193,16 @@ class ByHand:
     """Frames written one by one, past the checks of the link, and the answer of each."""
 
     def __init__(self, link: BoardLink) -> None:
-        self.link = link
-        self.sequence, self.heard = link._sequence, link._heard or 0
+        assert link.line is not None
+        self.line = link.line
+        self.sequence, self.heard = self.line.sequence, self.line.heard or 0
 
     def ask(self, kind: int, payload: bytes = b"", ahead: int = 1, unheard: int = 0, version: int = 1) -> WireFrame:
         sequence = (self.sequence + ahead) & 0xFFFF
         self.sequence = max(sequence, self.sequence)
-        assert self.link._port is not None
-        self.link._port.write(encode(kind, sequence, (self.heard - unheard) & 0xFFFF, payload, version))
+        self.line.port.write(encode(kind, sequence, (self.heard - unheard) & 0xFFFF, payload, version))
         frames: list[WireFrame] = []
-        until(lambda: frames.extend(self.link._receive(0.0)) or frames)
+        until(lambda: frames.extend(self.line.receive()) or frames)
         self.heard = frames[0].sequence
         return frames[0]
 
@@ -256,10 +256,10 @@ def test_frames_out_of_order_of_another_layout_or_unknown_are_refused_by_name(li
 
 def test_damage_costs_one_frame(link: BoardLink):
     exchange(link)
-    assert link._port is not None
+    assert link.line is not None
     before = link.counts.missed
     for damage in (b"\x07garbage", b"\x00" * 50, b"\x01" * 400, encode(Kind.STOP, 1, 0)[:-3]):
-        link._port.write(damage)
+        link.line.port.write(damage)
         exchange(link)
     assert link.counts.missed == before
     assert exchange(link).damaged == 3  # zeros alone are no frame

@@ -10,7 +10,8 @@ from contextlib import contextmanager, suppress
 
 from granite.drivers.board.description import Channel
 from granite.drivers.board.frame import Decoder, WireFrame, encode
-from granite.drivers.board.link import BoardLink, LinkOptions
+from granite.drivers.board.handshake import LinkOptions
+from granite.drivers.board.link import BoardLink
 from granite.drivers.board.wire import BOARD, CHANNEL, REPORT, VERSION, ChannelKind, Kind
 
 CHANNELS = (

@@ -45,9 +45,10 @@ def wait(condition) -> None:
 
 def poll_until(link: BoardLink, frames: int, t: float = 0.0) -> list:
     """The reports of all polls until so many frames, whole or damaged, have arrived."""
-    before, reports = sum(link.decoder.count), []
+    decoder, reports = link.line.decoder, []
+    before = sum(decoder.count)
     end = time.monotonic() + 5
-    while sum(link.decoder.count) < before + frames:
+    while sum(decoder.count) < before + frames:
         assert time.monotonic() < end
         if report := link.poll(t):
             reports.append(report)
@@ -78,7 +79,7 @@ def test_a_command_carries_the_layout_its_slots_and_what_was_heard(board: Script
 def test_a_partial_frame_waits_for_its_rest(board: Scripted, link: BoardLink):
     whole = board.report(sent(board, link))
     board.send(whole[:20])
-    wait(lambda: link.poll(0.0) is None and link.decoder.is_within_frame)
+    wait(lambda: link.poll(0.0) is None and link.line.decoder.is_within_frame)
     assert link.counts.partial >= 1
     board.send(whole[20:])
     assert len(poll_until(link, 1)) == 1
@@ -102,7 +103,7 @@ def test_repeated_and_reordered_frames_are_ignored(board: Scripted, link: BoardL
 
 
 def test_sequence_numbers_wrap(board: Scripted, link: BoardLink):
-    link._heard = link._sequence = 65534
+    link.line.heard = link.line.sequence = 65534
     for number in (65535, 0, 1):
         assert sent(board, link) == number
         board.send(board.report(number, time_us=number + 1, sequence=number))
@@ -124,8 +125,8 @@ def test_corrupt_frames_are_counted_and_the_next_one_arrives(board: Scripted, li
     whole = board.report(sent(board, link))
     board.send(whole[:9] + bytes([whole[9] ^ 64]) + whole[10:] + b"\x03noise" + board.report(sent(board, link), 77))
     assert [report.time_us for report in poll_until(link, 3)] == [77]
-    damaged = sum(link.decoder.count) - link.decoder.count[Verdict.ACCEPTED]
-    assert damaged == 2
+    count = link.line.decoder.count
+    assert sum(count) - count[Verdict.ACCEPTED] == 2
     assert link.counts.missed == 1
 
 

@@ -74,7 +74,7 @@ def test_permission_denied_names_the_group_to_join(mode: int, expected: str):
 @pytest.fixture
 def hurry(monkeypatch):
     """Less patience with a board that does not answer."""
-    monkeypatch.setattr("granite.drivers.board.link._ANSWER_S", 0.02)
+    monkeypatch.setattr("granite.drivers.board.handshake._ANSWER_S", 0.02)
 
 
 @pytest.mark.usefixtures("hurry")
