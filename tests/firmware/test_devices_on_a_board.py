@@ -131,6 +131,11 @@ def test_sensors_alone_are_read_in_every_tick(board: Emulated):
     devices.open()
     ticks = Ticks(devices)
     ticks.until(lambda sample: sample.frames[0].number > 5)
+    sent = devices._sensors["joint_sensors"]._session.link.counts
+    before = sent.sent
+    for _ in range(3):
+        devices.read(ticks.sample.t + 1.0)  # the same tick
+    assert sent.sent == before + 1
     devices.close()
 
 

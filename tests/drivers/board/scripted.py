@@ -26,8 +26,15 @@ _END = b"\0end\0"
 class Scripted:
     """The board's end of a port. It describes itself; other frames are kept in `heard` for the test to answer."""
 
-    def __init__(self, name: str = "arm", firmware: str = "1.0.0", version: int = VERSION, layout: int = 7) -> None:
-        self.name, self.firmware, self.version, self.layout = name, firmware, version, layout
+    def __init__(
+        self,
+        name: str = "arm",
+        firmware: str = "1.0.0",
+        version: int = VERSION,
+        layout: int = 7,
+        channels: tuple[Channel, ...] = CHANNELS,
+    ) -> None:
+        self.name, self.firmware, self.version, self.layout, self.channels = name, firmware, version, layout, channels
         self.noise = b""  #: sent instead of every answer
         self.is_silent = False
         self.heard: list[WireFrame] = []
@@ -89,10 +96,10 @@ class Scripted:
             self.send(self.noise)
         elif frame.kind == Kind.HELLO:
             text = self.name.encode(), self.firmware.encode(), b"serial"
-            identity = BOARD.pack(*text, len(CHANNELS), self.layout, 20_000, 2_000, 1_000_000, 0)
+            identity = BOARD.pack(*text, len(self.channels), self.layout, 20_000, 2_000, 1_000_000, 0)
             self.send(self.frame(Kind.BOARD, identity, frame.sequence))
         elif frame.kind == Kind.DESCRIBE:
-            channel = CHANNELS[frame.payload[0]]
+            channel = self.channels[frame.payload[0]]
             texts = channel.name.encode(), channel.unit.encode()
             packed = CHANNEL.pack(channel.position, channel.kind, *texts, channel.scale, channel.low, channel.high)
             self.send(self.frame(Kind.CHANNEL, packed, frame.sequence))

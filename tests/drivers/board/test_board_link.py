@@ -151,9 +151,14 @@ def test_a_port_that_takes_no_more_bytes_does_not_block(board: Scripted, link: B
     stopped = board.pause()
     while link.command(0.0, REST):
         assert link.counts.sent < 100_000, "the port never filled"
-    stopped.set()
     assert link.counts.blocked == 1
     assert link.is_up
+    stopped.set()
+    wait(lambda: len(board.heard) >= link.counts.sent - 5)  # less HELLO, DESCRIBE, and the last one, half sent
+    wait(lambda: link.command(0.0, REST))  # sends that rest first
+    wait(lambda: len(board.heard) == link.counts.sent - 4)
+    numbers = [frame.sequence for frame in board.heard]
+    assert numbers == [n & 0xFFFF for n in range(5, 5 + len(numbers))]  # none was damaged
 
 
 @pytest.mark.parametrize("verb", ["poll", "command"])
@@ -169,6 +174,23 @@ def test_an_unplugged_port_is_named_and_stays_away(verb: str):
     assert not link.command(100.0, REST)
     assert not link.reset(100.0)
     assert link.counts.lost == 1
+    link.close()
+
+
+def test_a_port_that_comes_back_is_left_alone_unless_the_policy_says_otherwise(tmp_path):
+    port = tmp_path / "port"
+    with scripted() as first:
+        port.symlink_to(first.port)
+        link = link_to(str(port))
+        link.open()
+        first.unplug()
+        wait(lambda: link.poll(1.0) is None and not link.is_up)
+        port.unlink()
+    with scripted() as second:
+        port.symlink_to(second.port)
+        for t in range(2, 20):
+            assert link.poll(float(t)) is None
+        assert link.line is None  # it was not even opened
     link.close()
 
 
