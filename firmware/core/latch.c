@@ -20,10 +20,10 @@ void latch_now(struct latch *latch, uint64_t now, enum latch_reason reason)
         make_safe(latch, now, reason);
 }
 
-/* Whether commands have been silent for longer than the watchdog allows. */
-static bool is_silent(const struct latch *latch, uint64_t now)
+/* Whether commands have been silent for longer than a watchdog allows. */
+static bool is_silent(const struct latch *latch, uint64_t now, uint32_t watchdog_us)
 {
-    return now - latch->commanded_at > latch->watchdog_us;
+    return now - latch->commanded_at > watchdog_us;
 }
 
 void latch_step(struct latch *latch, uint64_t now, bool emergency_stop)
@@ -31,7 +31,7 @@ void latch_step(struct latch *latch, uint64_t now, bool emergency_stop)
     latch->emergency_stop = emergency_stop;
     if (emergency_stop)
         latch_now(latch, now, LATCH_EMERGENCY_STOP);
-    if (is_silent(latch, now)) {
+    if (is_silent(latch, now, latch->watchdog_us)) {
         latch->steady = 0;
         latch_now(latch, now, LATCH_WATCHDOG);
     }
@@ -57,7 +57,7 @@ enum refusal latch_reset(struct latch *latch, uint64_t now, const struct reset *
         return OTHER_LATCH;
     if (latch->emergency_stop)
         return EMERGENCY_STOP;
-    if (latch->steady < STEADY_COMMANDS || is_silent(latch, now))
+    if (latch->steady < STEADY_COMMANDS || is_silent(latch, now, latch->watchdog_us))
         return NOT_STEADY;
     if (!latch->acknowledges)
         return NOT_ACKNOWLEDGED;
@@ -65,6 +65,9 @@ enum refusal latch_reset(struct latch *latch, uint64_t now, const struct reset *
         return NOT_AT_REST;
     if (reset->watchdog_us < WATCHDOG_LEAST_US || reset->watchdog_us > WATCHDOG_GREATEST_US)
         return WATCHDOG_RANGE;
+    /* The new watchdog may be shorter than the one in force: it must not have expired already. */
+    if (is_silent(latch, now, reset->watchdog_us))
+        return NOT_STEADY;
     latch->watchdog_us = reset->watchdog_us;
     latch->armed = true;
     return NOT_REFUSED;

@@ -180,8 +180,9 @@ static void act(struct trial *trial, struct script *script)
         }
         send_reset(trial, trial->board.latch.number, 2000u + next16(script));
         break;
-    case 4:
-        send_reset(trial, next16(script), (uint32_t)next16(script) << (action >> 4));
+    case 4: /* a reset out of the blue, half of the time of the present latch */
+        n = next16(script);
+        send_reset(trial, action & 16 ? trial->board.latch.number : (uint16_t)n, (uint32_t)next16(script) << (action >> 5));
         break;
     case 5:
         send_frame(trial, STOP, NULL, 0, 0);

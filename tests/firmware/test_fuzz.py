@@ -35,8 +35,12 @@ def test_scripts_chosen_by_coverage_are_clean_under_sanitizers(tmp_path: Path):
 
 #: file, what it says, what a mistake would make of it
 MISTAKES = {
-    "watchdog off": ("latch.c", "now - latch->commanded_at > latch->watchdog_us", "latch->watchdog_us == 0 && now"),
-    "watchdog a tenth late": ("latch.c", "> latch->watchdog_us;", "> latch->watchdog_us * 11ull / 10ull;"),
+    "watchdog off": (
+        "latch.c",
+        "now - latch->commanded_at > watchdog_us",
+        "latch && now + watchdog_us == 0",
+    ),
+    "watchdog a tenth late": ("latch.c", "> watchdog_us;", "> watchdog_us * 11ull / 10ull;"),
     "fed by any frame": (
         "board.c",
         "enum refusal refusal = judge(board);",
@@ -46,6 +50,11 @@ MISTAKES = {
         "latch.c",
         "latch->acknowledges = acknowledges;",
         "latch->acknowledges = acknowledges; latch->armed |= latch->steady == 5;",
+    ),
+    "shorter watchdog that has expired": (
+        "latch.c",
+        "if (is_silent(latch, now, reset->watchdog_us))\n        return NOT_STEADY;",
+        "",
     ),
     "reset during an emergency stop": ("latch.c", "if (latch->emergency_stop)\n        return EMERGENCY_STOP;", ""),
     "valves stay open": ("board.c", "valve_close(&board->valve[i], now);", ""),
