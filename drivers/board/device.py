@@ -18,6 +18,7 @@ from granite.config.errors import InputError, one_of
 from granite.config.parts import PartTable
 from granite.config.records import Array, Frame, no_frame
 from granite.config.testbed import Testbed
+from granite.drivers.board.description import Channel
 from granite.drivers.board.handshake import LinkOptions
 from granite.drivers.board.session import BoardSession
 from granite.drivers.board.wire import MAX_VALVE_COUNT, VALVE_COUNT_S, ChannelKind
@@ -64,19 +65,11 @@ class BoardDevice:
     def open(self) -> None:
         """Open the board's link, and check that its channels fit this device."""
         self._session.open()
-        channels = [self._session.channel(signal) for signal in self._signals]
-        self._positions = [channel.position for channel in channels]
-        self._scale = np.array([channel.scale for channel in channels])
-        self._is_valve = bool(channels) and channels[0].kind == ChannelKind.VALVE
-        for signal, unit, channel in zip(self._signals, self._units, channels, strict=True):
-            if not self._is_valve and channel.unit != unit:
-                problem = f"channel '{channel.label}' has unit {channel.unit}"
-                raise InputError(problem, key=f"channels.{signal.partition('.')[2]}", expected=f"unit {unit}")
-        if self._is_actuator:
-            self._slots = [self._session.slot(signal) for signal in self._signals]
-            self._low, self._high = (np.array([getattr(c, end) for c in channels]) for end in ("low", "high"))
-            self._last = Frame(0.0, 0, self._session.status(0.0, True), np.zeros(len(channels)))
-            self._refuse_beyond_range()
+        try:
+            self._fit([self._session.channel(signal) for signal in self._signals])
+        except InputError:
+            self._session.close()  # a device that fails to open is not closed by others
+            raise
 
     def read(self, t: float) -> Frame:
         """The newest measurement."""
@@ -133,19 +126,29 @@ class BoardDevice:
         opening: Array = np.minimum(open_s / ((report.time_us - before.time_us) * 1e-6), 1.0)
         return opening
 
-    def _refuse_beyond_range(self) -> None:
-        """The set points that the testbed allows are within what the channels can do."""
-        if self._is_valve:
-            return
-        for i, (low, high) in enumerate(self._bounds):
-            least, greatest = self._low[i] * self._scale[i], self._high[i] * self._scale[i]
-            slack = 1e-6 * (greatest - least)
-            if low < least - slack or high > greatest + slack:
-                problem = f"set points from {low:g} to {high:g} {self._units[i]} are allowed"
-                signal = self._signals[i].partition(".")[2]
-                raise InputError(
-                    problem, key=f"channels.{signal}", expected=f"within the board's {least:g} to {greatest:g}"
-                )
+    def _fit(self, channels: list[Channel]) -> None:
+        """Take over what its channels are, if they fit."""
+        self._positions = [channel.position for channel in channels]
+        self._scale = np.array([channel.scale for channel in channels])
+        self._is_valve = bool(channels) and channels[0].kind == ChannelKind.VALVE
+        if not self._is_valve:
+            for i, channel in enumerate(channels):
+                self._refuse_unfit(i, channel)
+        if self._is_actuator:
+            self._slots = [self._session.slot(signal) for signal in self._signals]
+            self._last = Frame(0.0, 0, self._session.status(0.0, True), np.zeros(len(channels)))
+
+    def _refuse_unfit(self, i: int, channel: Channel) -> None:
+        """Another unit, or a narrower range than that of the set points which the testbed allows."""
+        key, unit = f"channels.{self._signals[i].partition('.')[2]}", self._units[i]
+        if channel.unit != unit:
+            raise InputError(f"channel '{channel.label}' has unit {channel.unit}", key=key, expected=f"unit {unit}")
+        low, high = self._bounds[i] if self._is_actuator else (0.0, 0.0)
+        least, greatest = channel.low * channel.scale, channel.high * channel.scale
+        slack = 1e-6 * (greatest - least)
+        if self._is_actuator and not least - slack <= low <= high <= greatest + slack:
+            problem = f"set points from {low:g} to {high:g} {unit} are allowed"
+            raise InputError(problem, key=key, expected=f"within the board's {least:g} to {greatest:g}")
 
 
 def _channel(signal: str, given: str | None) -> tuple[ChannelKind, str]:
