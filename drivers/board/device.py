@@ -16,7 +16,7 @@ from pydantic import Field
 from granite.config.devices.device import Device
 from granite.config.errors import InputError, one_of
 from granite.config.parts import PartTable
-from granite.config.records import Array, Frame, no_frame
+from granite.config.records import Array, Frame, Status, no_frame
 from granite.config.testbed import Testbed
 from granite.drivers.board.description import Channel
 from granite.drivers.board.handshake import LinkOptions
@@ -98,9 +98,12 @@ class BoardDevice:
             self._last = self._last._replace(status=status)
         return self._last
 
-    def stop(self, t: float) -> None:
-        """Outputs of the whole board safe at once."""
-        self._session.stop(t)
+    def stop(self, t: float) -> Frame:
+        """Outputs of the whole board safe at once; the frame confirms it when the board has reported them."""
+        session = self._session
+        if not session.stop(t) or session.report is None:
+            return self._last._replace(status=Status.SILENT)
+        return Frame(session.link.clock.earliest(session.report.time_us), session.number, Status.OK, self._applied())
 
     def close(self) -> None:
         """Close the link with the board's last device."""

@@ -8,6 +8,7 @@ after that is final for the run: the actuators report `REFUSED`, and the guard e
 from __future__ import annotations
 
 from collections.abc import Mapping
+from threading import Lock
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -58,6 +59,9 @@ class BoardSession:
         self._written = 0
         self._was_armed = False
         self._ticks = 0
+        self._stopping = Lock()
+        #: reports before the first stop
+        self._stopped: int | None = None
 
     @classmethod
     def of(cls, bed: Testbed, options: LinkOptions) -> BoardSession:
@@ -131,11 +135,19 @@ class BoardSession:
             self._written = 0
             self._exchange(t)
 
-    def stop(self, t: float) -> None:
-        """Make outputs safe at once."""
-        self._slots[:] = 0
-        self._written = 0
-        self.link.stop(t)
+    def stop(self, t: float) -> bool:
+        """Make outputs safe at once; whether a report since the first stop confirms it.
+
+        Devices of one board may be stopped by several threads at a time.
+        """
+        with self._stopping:
+            if self._stopped is None:
+                self._stopped = self.number
+            self._slots[:] = 0
+            self._written = 0
+            self.poll(t)
+            self.link.stop(t)
+            return self.report is not None and self.number > self._stopped and not self.report.is_armed
 
     def close(self) -> None:
         """The last device closes the link."""

@@ -111,13 +111,16 @@ def test_a_latch_is_final_for_the_run(board: Emulated, ticks: Ticks):
 def test_stop_makes_the_whole_board_safe(board: Emulated, ticks: Ticks):
     ticks.until(lambda sample: sample.applied[0].status == Status.OK)
     until(lambda: board.outside.changes[-1][1][8] == 5000)
-    ticks.devices.stop(10.0)
+    assert ticks.devices.stop(10.0, paced=True) == {}  # every device confirms it
     until(lambda: board.outside.changes[-1][1] == (0,) * 12)
 
 
 def test_a_board_that_dies_is_silent(board: Emulated, ticks: Ticks):
     ticks.until(lambda sample: sample.applied[0].status == Status.OK)
     board.process.kill()
+    board.process.wait()
+    unconfirmed = ticks.devices.stop(10.0, paced=True)
+    assert unconfirmed == dict.fromkeys(("motors", "thrusters"), "status SILENT")
     ticks.until(lambda sample: sample.applied[0].status == sample.frames[0].status == Status.SILENT)
 
 
@@ -141,7 +144,10 @@ def test_sensors_alone_are_read_in_every_tick(board: Emulated):
 
 
 def test_a_run_with_real_drivers_completes_and_leaves_the_board_safe(board: Emulated, tmp_path: Path):
-    bed = bed_on(board, **{"loop.duration_s": 1.0, "safety.tracking_error_m": 9.0, "safety.tracking_error_rad": 9.0})
+    # The joints of the emulated board stay where they are, which no joint with noise and a motor does.
+    still = {f"devices.joint_sensors.{key}": 0.0 for key in ("angle_noise_rad", "rate_noise_rad_s")}
+    still |= {"safety.monitor.judges_motion": False, "safety.tracking_error_m": 9.0, "safety.tracking_error_rad": 9.0}
+    bed = bed_on(board, **{"loop.duration_s": 1.0}, **still)
     outcome = granite.Run(bed, simulate=["vision"]).record(tmp_path / "run.mcap", realtime=True)
     assert outcome["ended"] == "completed", outcome
     assert granite.replay(granite.read_log(tmp_path / "run.mcap")).first is None  # bit for bit, without the board
