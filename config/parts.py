@@ -63,6 +63,8 @@ FAMILIES = {
     "law": Family("granite.controllers.laws", "KINDS", ("control",)),
     "sharing": Family("granite.controllers.thrusters", "SHARING", ("share",)),
     "modulation": Family("granite.controllers.thrusters", "MODULATION", ("modulate",)),
+    "objective": Family("granite.controllers.distribution.objectives", "KINDS", ("cost",)),
+    "limit": Family("granite.controllers.distribution.limits", "KINDS", ("constraints",)),
     "device": Family("granite.config.devices", "KINDS", ("signals",)),
     "driver": Family("granite.drivers", "KINDS", ("open", "close")),
     "contact": Family("granite.mrds.contacts", "KINDS", ()),
@@ -195,6 +197,8 @@ BehaviourPart = Annotated[SerializeAsAny[PartTable], _validated("behaviour")]
 LawPart = Annotated[SerializeAsAny[PartTable], _validated("law")]
 SharingPart = Annotated[SerializeAsAny[PartTable], _validated("sharing")]
 ModulationPart = Annotated[SerializeAsAny[PartTable], _validated("modulation")]
+ObjectivePart = Annotated[SerializeAsAny[PartTable], _validated("objective")]
+LimitPart = Annotated[SerializeAsAny[PartTable], _validated("limit")]
 DevicePart = Annotated[SerializeAsAny[PartTable], _validated("device")]
 DriverPart = Annotated[SerializeAsAny[PartTable], _validated("driver")]
 

@@ -1,5 +1,7 @@
 """A small dense quadratic programme and its solution by DAQP: min 1/2 x'Hx + f'x, lower <= (x, A x) <= upper.
 
+The bounds of the variables may be left out: then lower and upper are those of A x alone.
+
 The solution judges itself: its status, and the residuals of the conditions of optimality. A solve that fails raises an
 error that carries the problem and the solver's status.
 """
@@ -43,10 +45,10 @@ class QuadraticProgram(NamedTuple):
     lower: Array
     sense: NDArray[np.int32]
 
-    def solve(self) -> Solution:
-        """The solution, whatever its status."""
-        x, _, flag, info = daqp.solve(self.H, self.f, self.A, self.upper, self.lower, self.sense)
-        return Solution(self, np.asarray(x), int(flag), np.asarray(info["lam"]))
+    def solve(self, **settings: float) -> Solution:
+        """The solution, whatever its status; settings are DAQP's."""
+        x, _, flag, info = daqp.solve(self.H, self.f, self.A, self.upper, self.lower, self.sense, **settings)
+        return Solution(self, np.asarray(x), int(flag), np.asarray(info["lam"]), int(info["iterations"]))
 
 
 class Solution(NamedTuple):
@@ -56,6 +58,7 @@ class Solution(NamedTuple):
     x: Array
     flag: int  #: DAQP's exit flag
     multipliers: Array
+    iterations: int
 
     @property
     def found(self) -> bool:
@@ -70,16 +73,30 @@ class Solution(NamedTuple):
     @property
     def primal_residual(self) -> float:
         """The largest violation of a bound."""
-        p = self.problem
-        values = np.concatenate([self.x, p.A @ self.x])
+        p, values = self.problem, self._values
         return float(np.maximum(values - p.upper, p.lower - values).max(initial=0.0))
 
     @property
     def dual_residual(self) -> float:
         """The largest entry of the gradient of the Lagrangian."""
-        p, n = self.problem, len(self.x)
-        gradient = p.H @ self.x + p.f + self.multipliers[:n] + p.A.T @ self.multipliers[n:]
+        p, bounds = self.problem, len(self.multipliers) - len(self.problem.A)
+        gradient = p.H @ self.x + p.f + p.A.T @ self.multipliers[bounds:]
+        gradient[:bounds] += self.multipliers[:bounds]
         return float(np.abs(gradient).max(initial=0.0))
+
+    @property
+    def gap(self) -> float:
+        """Between the cost and that of the dual problem; zero at the optimum."""
+        p, y = self.problem, self.multipliers
+        # Multipliers are positive at upper bounds and negative at lower ones.
+        bounds = np.where(y > 0, y * p.upper, np.where(y < 0, y * p.lower, 0.0)).sum()
+        return float(abs(self.x @ (p.H @ self.x + p.f) + bounds))
+
+    @property
+    def _values(self) -> Array:
+        """Of everything that has bounds."""
+        rows = self.problem.A @ self.x
+        return rows if len(rows) == len(self.problem.upper) else np.concatenate([self.x, rows])
 
 
 class SolveError(GraniteError):

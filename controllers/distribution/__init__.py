@@ -1,1 +1,1 @@
-"""From a demanded generalised force to motors and valves."""
+"""From demanded motion to motors, valves and grasp wrenches: allocation, and force distribution among several arms."""

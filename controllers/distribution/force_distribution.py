@@ -1,0 +1,201 @@
+"""Force distribution: the grasp wrenches of a tick by optimisation, from the problem that `reduction.py` compiled.
+
+Each tick evaluates the programme's data and hands them to DAQP, whose workspace keeps the active set of the tick before
+(warm start). Every answer is finite and judges itself; where no wrenches keep all limits, it is the least-violating
+one and says so.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from enum import IntEnum
+from math import inf
+from operator import itemgetter
+from typing import NamedTuple
+
+import daqp
+import numpy as np
+
+from granite.config.distribution import ForceDistributionTable
+from granite.config.parts import find, is_built_in
+from granite.config.records import Array
+from granite.controllers.distribution.grasp import Grasp, GraspShape
+from granite.controllers.distribution.reduction import ADDED, owners, reduce
+from granite.controllers.distribution.relaxation import relax
+from granite.controllers.quadratic_program import QuadraticProgram, Solution
+from granite.mrds.compilation import compile_once
+
+#: violation of a row by the solver that counts as none
+_PRIMAL_TOLERANCE = 1e-10
+
+
+class Outcome(IntEnum):
+    """How good an answer is."""
+
+    OPTIMAL = 0  #: within all limits
+    RELAXED = 1  #: all limits together can't be kept: least violation, hard limits kept
+    CLIPPED = 2  #: the hard limits alone contradict each other: least violation, torques cut to their limits
+    FAILED = 3  #: no answer: numbers that are not finite, or the solver's iterations are used up; all zero
+
+
+class DistributedForce(NamedTuple):
+    """An answer, and how far it is from the conditions of optimality."""
+
+    wrench: Array  #: w [N, N m], of all grips on the object
+    torque: Array  #: of each driven joint [N m]
+    outcome: int  #: a code of `Outcome`
+    iterations: int  #: of the solver, in all attempts
+    primal_residual: float  #: largest violation of a row, in its unit
+    dual_residual: float  #: largest entry of the gradient of the Lagrangian
+    gap: float  #: between primal and dual cost
+    violated: str = ""  #: which limit is violated most, or `object` for its equation of motion
+    failed: tuple[Solution, ...] = ()  #: attempts that failed before, with their problems and status
+
+
+class ForceDistribution:
+    """The distribution of one grasp.
+
+    Parameters
+    ----------
+    table
+        Objectives and limits.
+    shape
+        What does not change from tick to tick.
+
+    Raises
+    ------
+    InputError
+        Where a term does not fit the grasp, reads an unknown quantity, or is not one of a convex quadratic programme.
+
+    Examples
+    --------
+    >>> table = ForceDistributionTable(objective=["torque_norm"], limit=["torque"])
+    >>> ForceDistribution(table, shape).solve(grasp).torque
+    """
+
+    def __init__(self, table: ForceDistributionTable, shape: GraspShape) -> None:
+        self.table, self.shape = table, shape
+        kernels = compile_once("distribution", _key(table, shape), lambda: reduce(table, shape))
+        programme, judge = kernels["programme"], kernels["judge"]
+        self._evaluate, self._judge = programme.run_in_place, judge.run
+        self._fields = itemgetter(*(Grasp._fields.index(name) for name in programme.function.name_in()))
+        n, m = judge.function.size1_in("x"), judge.function.size1_in("multipliers")
+        self._n, n_j, n_w = n, len(shape.joints), shape.n_wrench
+        self._evaluate([np.ones(programme.function.nnz_in())])
+        #: the block of all data of a tick, and its parts: H, f, A, upper, lower, sense, owner, tau', J1^T
+        (self._data,) = programme.outputs
+        shapes = [(n, n), (n,), (m, n), (m,), (m,), (m,), (m,), (n_j,), (n_j, n_w)]
+        ends = np.cumsum([np.prod(size) for size in shapes])[:-1]
+        parts = [part.reshape(size) for part, size in zip(np.split(self._data, ends), shapes, strict=True)]
+        self._sense, self._owner = parts[5].astype(np.int32), parts[6].astype(int)
+        H, f, A, upper, lower, *_, free_torque, torque_map = parts
+        self._problem = QuadraticProgram(H, f, A, upper, lower, self._sense)
+        self._torques = free_torque, torque_map
+        self._owners = owners(table)
+        hard = [False, True, *(getattr(find("limit", options.kind), "hard", False) for options in table.limit)]
+        self._hard = np.array([hard[owner] for owner in self._owner], dtype=bool)
+        self._model = daqp.Model()
+        self._model.settings = _settings(table)
+        self._is_warm = self._is_set_up = False
+
+    def build_problem(self, grasp: Grasp) -> QuadraticProgram:
+        """The quadratic programme of a grasp: of the wrenches, then of variables that the form of a term adds."""
+        self._evaluate(self._fields(grasp))
+        return _copy(self._problem)
+
+    def solve(self, grasp: Grasp) -> DistributedForce:
+        """The wrenches of a tick; whatever the grasp, the answer is finite and within the bound of iterations.
+
+        Raises
+        ------
+        ValueError
+            Where the arrays of the grasp do not have the sizes of the shape.
+        """
+        self._evaluate(self._fields(grasp))
+        H, f, A, upper, lower, sense = self._problem
+        if self._is_warm:
+            flag = self._model.update(H, f, A, upper, lower)
+        elif self._is_set_up:
+            flag = self._model.update(H, f, A, upper, lower, sense)
+        else:
+            flag, _ = self._model.setup(H, f, A, upper, lower, sense)
+            self._is_set_up = flag >= 0
+        spent = 0
+        if flag >= 0:
+            x, _, flag, info = self._model.solve()
+            judged = self._judge((self._data, x, info["lam"]))
+            primal, dual, gap = judged[-3:].tolist()
+            spent = info["iterations"]
+            if flag > 0 and primal + dual + gap < inf:
+                self._is_warm = True
+                return DistributedForce(
+                    x[: self.shape.n_wrench], judged[:-3], Outcome.OPTIMAL, spent, primal, dual, gap
+                )
+        self._is_warm = False
+        return self._without_optimum(_copy(self._problem), spent)
+
+    def _without_optimum(self, problem: QuadraticProgram, spent: int) -> DistributedForce:
+        """Once more with proximal iterations from a cold start; then with slack in soft rows, then in all rows.
+
+        An objective that hardly sees some wrenches makes the programme ill-conditioned, and DAQP may then call it
+        infeasible or cycle where proximal iterations find the optimum.
+        """
+        attempts: list[Solution] = []
+        if not np.isfinite(self._data).all():
+            return self._nothing(spent, ())
+        for hard, outcome in (
+            (None, Outcome.OPTIMAL),
+            (self._hard, Outcome.RELAXED),
+            (self._owner == ADDED, Outcome.CLIPPED),
+        ):
+            asked = problem if hard is None else relax(problem, hard)
+            proximal = 1e-2 * np.trace(problem.H) / self._n if hard is None else 1e-3
+            solution = asked.solve(**_settings(self.table), eps_prox=proximal, eta_prox=1e-9)
+            spent += solution.iterations
+            if solution.found:
+                return self._answer(solution, problem, outcome, spent, tuple(attempts))
+            attempts.append(solution)
+        return self._nothing(spent, tuple(attempts))
+
+    def _answer(
+        self,
+        solution: Solution,
+        problem: QuadraticProgram,
+        outcome: Outcome,
+        spent: int,
+        attempts: tuple[Solution, ...],
+    ) -> DistributedForce:
+        x, n_w = solution.x[: self._n], self.shape.n_wrench
+        free, turned = self._torques
+        torque = free + turned @ x[:n_w]
+        if outcome == Outcome.CLIPPED:
+            torque = np.clip(torque, -self.shape.torque_limit, self.shape.torque_limit)
+        values = problem.A @ x
+        excess = np.maximum(values - problem.upper, problem.lower - values)
+        primal, most = (float(excess.max(initial=0.0)), int(excess.argmax())) if len(excess) else (0.0, 0)
+        violated = self._owners[self._owner[most]] if outcome != Outcome.OPTIMAL else ""
+        dual, gap = solution.dual_residual, solution.gap
+        return DistributedForce(x[:n_w], torque, outcome, spent, primal, dual, gap, violated, attempts)
+
+    def _nothing(self, spent: int, attempts: tuple[Solution, ...]) -> DistributedForce:
+        wrench, torque, nan = np.zeros(self.shape.n_wrench), np.zeros(len(self.shape.joints)), float("nan")
+        return DistributedForce(wrench, torque, Outcome.FAILED, spent, nan, nan, nan, "", attempts)
+
+
+def _copy(problem: QuadraticProgram) -> QuadraticProgram:
+    """A programme with memory of its own."""
+    H, f, A, upper, lower, sense = problem
+    return QuadraticProgram(H.copy(), f.copy(), A.copy(), upper.copy(), lower.copy(), sense)
+
+
+def _settings(table: ForceDistributionTable) -> dict[str, float]:
+    return {"primal_tol": _PRIMAL_TOLERANCE, "iter_limit": table.iterations}
+
+
+def _key(table: ForceDistributionTable, shape: GraspShape) -> str | None:
+    """Everything that the compiled functions follow from; None where a term is a user's own."""
+    if not all(is_built_in(options.kind) for options in (*table.objective, *table.limit)):
+        return None
+    arrays = shape.torque_limit.tobytes(), shape.stiffness.tobytes()
+    content = repr((table.model_dump_json(), shape.grips, shape.joints, shape.period_s, arrays))
+    return hashlib.sha256(content.encode()).hexdigest()

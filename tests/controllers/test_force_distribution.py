@@ -1,0 +1,185 @@
+"""Answers of the force distribution are optimal, or the least-violating ones, within the bound of iterations."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+import pytest
+
+from granite.controllers.distribution.force_distribution import ForceDistribution, Outcome
+from granite.controllers.distribution.grasp import Grasp
+from granite.controllers.distribution.reduction import assign, write
+from granite.controllers.quadratic_program import QuadraticProgram
+from tests.controllers.random_grasps import CASES, LIMIT, Case, draw
+
+TIGHT = {"solver": cp.CLARABEL, "tol_gap_abs": 1e-12, "tol_gap_rel": 1e-12, "tol_feas": 1e-12}
+
+
+@cache
+def distribution(name: str) -> ForceDistribution:
+    found = next(case for case in CASES if case.name == name)
+    return ForceDistribution(found.table, found.shape)
+
+
+def worst_residuals(case: Case, number: int, seed: int) -> float:
+    """Largest residual of the conditions of optimality, each by the answer itself and by NumPy."""
+    rng, solver, worst = np.random.default_rng(seed), distribution(case.name), 0.0
+    for _ in range(number):
+        grasp = draw(case, rng)
+        answer = solver.solve(grasp)
+        assert answer.outcome == Outcome.OPTIMAL
+        assert answer.iterations <= 3 * case.table.iterations
+        worst = max(worst, answer.primal_residual, answer.dual_residual, answer.gap)
+        off = np.abs(grasp.matrix @ answer.wrench - grasp.load).max()
+        assert off <= answer.primal_residual + 1e-12
+        assert answer.torque == pytest.approx(grasp.free_torque + grasp.torque_map @ answer.wrench, abs=1e-12)
+        assert np.abs(answer.torque).max() <= LIMIT + 1e-9
+    return worst
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_answers_fulfil_the_conditions_of_optimality(case: Case) -> None:
+    assert worst_residuals(case, 63, seed=1) < 1e-8
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_ten_thousand_answers_fulfil_the_conditions_of_optimality(case: Case) -> None:
+    assert worst_residuals(case, 10000 // len(CASES), seed=2) < 1e-8
+
+
+@pytest.mark.parametrize("case", CASES[:6], ids=lambda case: case.name)
+def test_answers_are_those_of_cvxpy(case: Case) -> None:
+    rng, written = np.random.default_rng(3), write(case.table, case.shape)
+    for _ in range(8):
+        grasp = draw(case, rng)
+        assign(written, grasp)
+        written.problem.solve(**TIGHT)
+        expected = written.quantities.wrench.value
+        assert distribution(case.name).solve(grasp).wrench == pytest.approx(expected, abs=1e-6)
+
+
+def test_an_answer_judges_itself_as_its_programme_does() -> None:
+    case, rng = CASES[2], np.random.default_rng(4)
+    solver = distribution(case.name)
+    grasp = draw(case, rng)
+    answer, solution = solver.solve(grasp), solver.build_problem(grasp).solve(primal_tol=1e-10)
+    assert answer.wrench == pytest.approx(solution.x, abs=1e-9)
+    for residual in (solution.primal_residual, solution.dual_residual, solution.gap):
+        assert residual < 1e-9
+    # The compiled judgement sees an answer that is none.
+    judged = solver._judge((solver._data, solution.x + 0.01, solution.multipliers))
+    moved = solution._replace(x=solution.x + 0.01)
+    assert judged[-3:] == pytest.approx([moved.primal_residual, moved.dual_residual, moved.gap], rel=1e-9)
+    assert judged[-3:].min() > 1e-4
+
+
+def test_a_warm_start_gives_the_answer_of_a_cold_one_in_fewer_iterations() -> None:
+    """A grasp that changes slowly keeps its active set."""
+    case, rng = CASES[2], np.random.default_rng(5)
+    warm, grasp = ForceDistribution(case.table, case.shape), draw(case, rng)
+    iterations = np.zeros(2)
+    for k in range(50):
+        moved = grasp._replace(load=grasp.load * (1 - 1e-4 * k))
+        first, second = warm.solve(moved), ForceDistribution(case.table, case.shape).solve(moved)
+        assert first.wrench == pytest.approx(second.wrench, abs=1e-8)
+        iterations += first.iterations, second.iterations
+    assert iterations[0] < 0.6 * iterations[1]
+
+
+def overloaded(case: Case, rng: np.random.Generator) -> Grasp:
+    """More load than the limits allow."""
+    grasp = draw(case, rng)
+    return grasp._replace(load=grasp.load + 30 * rng.normal(size=len(grasp.load)))
+
+
+@pytest.mark.parametrize(
+    ("number", "seed"), [(64, 6), pytest.param(1000, 7, marks=pytest.mark.slow)], ids=["some", "a thousand"]
+)
+def test_an_infeasible_grasp_gets_the_least_violating_answer_within_torque_limits(number: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    counted = dict.fromkeys(Outcome, 0)
+    for case in CASES:
+        solver = distribution(case.name)
+        for _ in range(number // len(CASES)):
+            answer = solver.solve(overloaded(case, rng))
+            counted[Outcome(answer.outcome)] += 1
+            assert answer.iterations <= 7 * case.table.iterations
+            assert np.isfinite([*answer.wrench, *answer.torque]).all()
+            assert np.abs(answer.torque).max() <= LIMIT + 1e-9
+            if answer.outcome == Outcome.RELAXED:
+                assert answer.violated
+                assert answer.primal_residual > 1e-9
+                assert answer.failed[0].status == "infeasible"
+                assert isinstance(answer.failed[0].problem, QuadraticProgram)
+    assert counted[Outcome.FAILED] == 0
+    assert counted[Outcome.RELAXED] > 0.5 * number
+
+
+def test_no_other_answer_violates_less() -> None:
+    """Against the same question asked in CVXPY: least squares of violations under hard torque limits."""
+    case, rng = CASES[1], np.random.default_rng(8)
+    solver = distribution(case.name)
+    for _ in range(10):
+        grasp = overloaded(case, rng)
+        answer = solver.solve(grasp)
+        assert answer.outcome == Outcome.RELAXED
+        problem = solver.build_problem(grasp)
+        w, hard = cp.Variable(len(problem.f)), solver._hard
+        rows = problem.A @ w
+        over = cp.pos(rows - problem.upper) + cp.pos(problem.lower - rows)
+        constraints = [rows[hard] <= problem.upper[hard], rows[hard] >= problem.lower[hard]]
+        least = cp.Problem(cp.Minimize(cp.sum_squares(over[~hard])), constraints).solve(solver=cp.CLARABEL)
+        assert violation(problem, answer.wrench, ~hard) == pytest.approx(least, rel=1e-4, abs=1e-6)
+
+
+def violation(problem: QuadraticProgram, x: Any, rows: Any) -> float:
+    values = problem.A @ x
+    over = np.maximum(values - problem.upper, 0.0) + np.maximum(problem.lower - values, 0.0)
+    return float((over[rows] ** 2).sum())
+
+
+def test_hard_limits_that_contradict_each_other_cut_the_torques() -> None:
+    """Torques that no wrench changes are beyond their limit."""
+    case, rng = CASES[1], np.random.default_rng(9)
+    grasp = draw(case, rng)
+    answer = distribution(case.name).solve(
+        grasp._replace(free_torque=np.full(6, 2 * LIMIT), torque_map=np.zeros_like(grasp.torque_map))
+    )
+    assert answer.outcome == Outcome.CLIPPED
+    assert answer.violated == "limit.0 (torque)"
+    assert answer.torque == pytest.approx(np.full(6, LIMIT))
+    assert len(answer.failed) == 2
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_numbers_that_are_not_finite_give_no_force_and_say_so(bad: float) -> None:
+    case, rng = CASES[1], np.random.default_rng(10)
+    solver, good = ForceDistribution(case.table, case.shape), draw(case, rng)
+    before = solver.solve(good)
+    answer = solver.solve(good._replace(load=np.array([bad, 0.0, 0.0])))
+    assert answer.outcome == Outcome.FAILED
+    assert not answer.wrench.any()
+    assert not answer.torque.any()
+    assert np.isnan(answer.gap)
+    # The next tick does not suffer from it.
+    assert solver.solve(good).wrench == pytest.approx(before.wrench, abs=1e-10)
+
+
+def test_the_iterations_of_a_tick_are_bounded() -> None:
+    case, rng = CASES[2], np.random.default_rng(11)
+    table = case.table.model_copy(update={"iterations": 10})
+    solver = ForceDistribution(table, case.shape)
+    worst = max((solver.solve(draw(case, rng)) for _ in range(100)), key=lambda answer: answer.iterations)
+    assert worst.iterations <= 7 * 10
+    assert worst.failed[0].status == "iteration limit"
+    assert worst.outcome != Outcome.OPTIMAL
+
+
+def test_arrays_of_another_size_are_refused() -> None:
+    case, rng = CASES[1], np.random.default_rng(12)
+    with pytest.raises(ValueError):
+        distribution(case.name).solve(draw(case, rng)._replace(load=np.zeros(6)))
