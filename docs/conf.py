@@ -28,6 +28,7 @@ CONTENTS = {
     "Understand": [
         "docs/architecture",
         "docs/control",
+        "docs/force-distribution",
         "docs/contacts",
         "docs/flexible-links",
         "docs/safety",

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from granite.config.behaviour import Behaviour as Behaviour
     from granite.config.coordinates import Coordinate as Coordinate
     from granite.config.devices.device import Device as Device
+    from granite.config.distribution import ForceDistributionTable as ForceDistributionTable
+    from granite.config.distribution import Objective as Objective
     from granite.config.errors import GraniteError as GraniteError
     from granite.config.errors import InputError as InputError
     from granite.config.loader import load as load
@@ -31,6 +33,11 @@ if TYPE_CHECKING:
     from granite.config.records import State as State
     from granite.config.records import Status as Status
     from granite.config.testbed import Testbed as Testbed
+    from granite.controllers.distribution.force_distribution import ForceDistribution as ForceDistribution
+    from granite.controllers.distribution.force_distribution import Outcome as Outcome
+    from granite.controllers.distribution.grasp import Grasp as Grasp
+    from granite.controllers.distribution.grasp import GraspShape as GraspShape
+    from granite.controllers.distribution.grasp import Grip as Grip
     from granite.controllers.model import ControlModel as ControlModel
     from granite.drivers.contract import Actuator as Actuator
     from granite.drivers.contract import Sensor as Sensor
@@ -57,10 +64,17 @@ _HOME = {
     "Demand": "config.records",
     "Device": "config.devices.device",
     "Environment": "rt.environment",
+    "ForceDistribution": "controllers.distribution.force_distribution",
+    "ForceDistributionTable": "config.distribution",
     "Frame": "config.records",
     "GraniteError": "config.errors",
+    "Grasp": "controllers.distribution.grasp",
+    "GraspShape": "controllers.distribution.grasp",
+    "Grip": "controllers.distribution.grasp",
     "InputError": "config.errors",
     "Log": "rt.logs.log",
+    "Objective": "config.distribution",
+    "Outcome": "controllers.distribution.force_distribution",
     "PartTable": "config.parts",
     "Reference": "config.records",
     "Run": "rt.run",

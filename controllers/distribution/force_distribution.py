@@ -38,6 +38,9 @@ class Outcome(IntEnum):
     FAILED = 3  #: no answer: numbers that are not finite, or the solver's iterations are used up; all zero
 
 
+_OPTIMAL = int(Outcome.OPTIMAL)
+
+
 class DistributedForce(NamedTuple):
     """An answer, and how far it is from the conditions of optimality."""
 
@@ -77,10 +80,13 @@ class ForceDistribution:
         self.table, self.shape = table, shape
         kernels = compile_once("distribution", _key(table, shape), lambda: reduce(table, shape))
         programme, judge = kernels["programme"], kernels["judge"]
-        self._evaluate, self._judge = programme.run_in_place, judge.run
+        self._evaluate, self._judge = programme.run_in_place, judge.run_in_place
+        self._torque, *residuals = judge.outputs
+        self._primal, self._dual, self._gap = (residual.data for residual in residuals)
         self._fields = itemgetter(*(Grasp._fields.index(name) for name in programme.function.name_in()))
         n, m = judge.function.size1_in("x"), judge.function.size1_in("multipliers")
         self._n, n_j, n_w = n, len(shape.joints), shape.n_wrench
+        self._n_wrench, self._adds_variables = n_w, n > n_w
         self._evaluate([np.ones(programme.function.nnz_in())])
         #: the block of all data of a tick, and its parts: H, f, A, upper, lower, sense, owner, tau', J1^T
         (self._data,) = programme.outputs
@@ -123,14 +129,13 @@ class ForceDistribution:
         spent = 0
         if flag >= 0:
             x, _, flag, info = self._model.solve()
-            judged = self._judge((self._data, x, info["lam"]))
-            primal, dual, gap = judged[-3:].tolist()
+            self._judge((self._data, x, info["lam"]))
+            primal, dual, gap = self._primal[0], self._dual[0], self._gap[0]
             spent = info["iterations"]
             if flag > 0 and primal + dual + gap < inf:
                 self._is_warm = True
-                return DistributedForce(
-                    x[: self.shape.n_wrench], judged[:-3], Outcome.OPTIMAL, spent, primal, dual, gap
-                )
+                wrench = x[: self._n_wrench] if self._adds_variables else x
+                return DistributedForce(wrench, self._torque.copy(), _OPTIMAL, spent, primal, dual, gap)
         self._is_warm = False
         return self._without_optimum(_copy(self._problem), spent)
 

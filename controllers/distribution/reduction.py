@@ -109,6 +109,12 @@ def reduce(table: ForceDistributionTable, shape: GraspShape) -> list[ca.Function
     upper = ca.vertcat(
         *(b[pairs[i]] if i in pairs else -b[i] if e else UNBOUNDED for i, e in zip(kept, equal, strict=True))
     )
+    # The square of the object's equation is zero where it holds, so it changes no answer; but wrenches that no
+    # objective sees, as those of a rigid arm in strain energy, would leave H almost singular.
+    motion = [i for i in kept if found.owner[rows[i]] == OBJECT]
+    # The cost is scaled to a mean of one on the diagonal, for the solver's tolerances are absolute.
+    scale = ca.trace(H) / H.shape[0]
+    H, f = H / scale + A[motion, :].T @ A[motion, :], f / scale + A[motion, :].T @ b[motion]
     sense, owner = ca.DM([EQUALITY * e for e in equal]), ca.DM([found.owner[rows[i]] for i in kept])
     results: list[Any] = [H, f, A[kept, :].T, upper, lower, sense, owner, symbols["free_torque"], symbols["torque_map"]]
     everything = ca.veccat(*(ca.densify(result) for result in results))

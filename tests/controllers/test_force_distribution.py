@@ -71,10 +71,11 @@ def test_an_answer_judges_itself_as_its_programme_does() -> None:
     for residual in (solution.primal_residual, solution.dual_residual, solution.gap):
         assert residual < 1e-9
     # The compiled judgement sees an answer that is none.
-    judged = solver._judge((solver._data, solution.x + 0.01, solution.multipliers))
+    solver._judge((solver._data, solution.x + 0.01, solution.multipliers))
+    judged = np.array([solver._primal[0], solver._dual[0], solver._gap[0]])
     moved = solution._replace(x=solution.x + 0.01)
-    assert judged[-3:] == pytest.approx([moved.primal_residual, moved.dual_residual, moved.gap], rel=1e-9)
-    assert judged[-3:].min() > 1e-4
+    assert judged == pytest.approx([moved.primal_residual, moved.dual_residual, moved.gap], rel=1e-9)
+    assert judged.min() > 1e-4
 
 
 def test_a_warm_start_gives_the_answer_of_a_cold_one_in_fewer_iterations() -> None:
