@@ -26,9 +26,9 @@ def parse(override: str) -> tuple[list[str], Any]:
 
 
 def leaves(changes: dict[str, Any], above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Path and value of everything in nested tables that is not itself a table."""
+    """Path and value of everything in nested tables that is not itself a table; an empty one clears what is there."""
     for key, value in changes.items():
-        if isinstance(value, dict):
+        if isinstance(value, dict) and value:
             yield from leaves(value, (*above, key))
         else:
             yield (*above, key), value

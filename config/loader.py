@@ -282,12 +282,16 @@ def _with_absolute_paths(content: Any, folder: Path) -> Any:
     if isinstance(devices, dict):
         named = {name: absolute(kind, folder) for name, kind in devices.items() if isinstance(kind, str)}
         content = {**content, "devices": {**devices, **named}}
-    return {
-        key: absolute(value, folder)
-        if isinstance(value, str) and (key == "kind" or key in FAMILIES)
-        else _with_absolute_paths(value, folder)
-        for key, value in content.items()
-    }
+    return {key: _named_absolutely(key, value, folder) for key, value in content.items()}
+
+
+def _named_absolutely(key: str, value: Any, folder: Path) -> Any:
+    """The value of a key; where the key is that of parts, each may be named by its kind alone."""
+    if isinstance(value, str) and (key == "kind" or key in FAMILIES):
+        return absolute(value, folder)
+    if isinstance(value, list) and key in FAMILIES:
+        return [_named_absolutely(key, one, folder) for one in value]
+    return _with_absolute_paths(value, folder)
 
 
 def _check(content: Any, source: str, looked_up: str | None = None, table: str = "") -> Testbed:

@@ -28,6 +28,7 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, ValidationInfo, WrapValidator
 
 from granite.config.base import Table
+from granite.config.coordinates import Coordinate
 from granite.config.errors import GraniteError, InputError, one_of
 
 _IN_FILE = ".py:"
@@ -37,6 +38,10 @@ class PartTable(Table):
     """The table of a part: its kind, and in subclasses its options."""
 
     kind: str
+
+    def recorded(self, bed: Any) -> tuple[Coordinate, ...]:
+        """Numbers that a law records beside its demand: names and units of `Demand.distribution`."""
+        return ()
 
     def columns(self, bed: Any) -> Mapping[str, Mapping[str, float]]:
         """Numbers by coordinate, by the title of their column: `granite show` prints them beside the coordinates."""

@@ -23,6 +23,7 @@ from granite.mrds.compilation import compile_once
 from granite.mrds.contacts import kind_of
 from granite.mrds.contacts.friction import has_friction
 from granite.mrds.dynamics import Dynamics, force_on_root, solve, wrench_on_root
+from granite.mrds.frames import PointFrame
 from granite.mrds.system import System
 from granite.mrds.tree import Tree
 
@@ -62,6 +63,11 @@ class ControlModel:
         self.ignored = [c for c in own if c not in self.closed]
         self.active = sorted({*self.driven, *roots})
         self.passive = [i for i in range(self.n) if i not in self.active]
+
+    def point(self, module: str, name: str) -> PointFrame:
+        """Pose, velocity, Jacobian and drift of a named point, in the symbols of its module alone."""
+        found = next(point for point in self.bed.module(module).points if point.name == name)
+        return self._trees[module].point(found.body, found.position_m)
 
     # Symbolic expressions, made at first use: a model in the cache needs none of them.
 

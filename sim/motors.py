@@ -21,7 +21,11 @@ class SimulatedMotors(SimulatedDevice):
         self._limits = [motor.torque_limit_n_m for motor in motors.units]
         self._least_limit = min(self._limits)
         self._joints = [motor.joint for motor in motors.units]
-        self._gains = motors.simulated.gain
+        spread = motors.simulated.gain_error
+        errors = rng.uniform(-spread, spread, len(self._joints)) if spread else np.zeros(len(self._joints))
+        given = [motors.simulated.gain.get(joint, 1.0) for joint in self._joints]
+        #: of each motor: torque per torque that it reports
+        self._own_gains = [gain * (1 + error) for gain, error in zip(given, errors.tolist(), strict=True)]
         self._gain: Array | None = None
         self.set_factors({})
         self._plant, self._number = plant, 0
@@ -42,7 +46,7 @@ class SimulatedMotors(SimulatedDevice):
 
     def set_factors(self, factors: Mapping[str, float]) -> None:
         """From the next set point on these joints get their torque times a factor; their frames do not report it."""
-        gains = [self._gains.get(joint, 1.0) * factors.get(joint, 1.0) for joint in self._joints]
+        gains = [own * factors.get(joint, 1.0) for own, joint in zip(self._own_gains, self._joints, strict=True)]
         self._gain = None if gains == [1.0] * len(gains) else np.array(gains)
 
     def stop(self, t: float) -> Frame:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
@@ -27,6 +27,8 @@ class MotorErrors(Table):
 
     #: applied torque per commanded (and reported) newton metre, by joint; default 1
     gain: dict[str, NotNegative] = Field(default_factory=dict)
+    #: each motor's gain is off by a part of it that the seed draws, at most this
+    gain_error: Annotated[float, Field(ge=0, lt=1)] = 0.0
 
 
 class Motors(Device):

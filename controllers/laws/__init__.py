@@ -1,3 +1,6 @@
 """Control laws, one file each: from state and reference to demanded accelerations and forces."""
 
-KINDS = {"computed_torque": "computed_torque:ComputedTorque"}
+KINDS = {
+    "computed_torque": "computed_torque:ComputedTorque",
+    "object_impedance": "object_impedance:ObjectImpedance",
+}

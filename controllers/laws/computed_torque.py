@@ -19,7 +19,7 @@ from pydantic import Field
 from granite.config.base import NotNegative, Table
 from granite.config.errors import InputError, one_of
 from granite.config.parts import PartTable
-from granite.config.records import Demand, Reference, State, new
+from granite.config.records import NOTHING, Demand, Reference, State, new
 from granite.controllers.model import ControlModel
 from granite.mrds.compilation import compile_once
 
@@ -88,7 +88,7 @@ class ComputedTorque:
         """Demanded accelerations and forces from the errors to the reference."""
         n = self._n
         found = self._run((state.q, state.u, reference.q, reference.u, reference.a, self.stiffness, self.damping))
-        return new(Demand, (state.t, found[:n], found[n : 2 * n], found[2 * n :]))
+        return new(Demand, (state.t, found[:n], found[n : 2 * n], found[2 * n :], NOTHING))
 
 
 def _function(model: ControlModel) -> ca.Function:

@@ -121,7 +121,8 @@ class Channels:
         """The row of a testbed, with the signals of its devices."""
         channels = cls(topics_of(bed))
         for name, record in (("/state", State), ("/demand", Demand), ("/truth", Truth), ("/timing", Timing)):
-            assert tuple(channels.topic(name).entries) == record._fields
+            entries = tuple(channels.topic(name).entries)
+            assert entries == record._fields[: len(entries)]
         for topic in channels.topics:
             _refuse_bad_names(topic)
         return channels
@@ -192,7 +193,7 @@ class Channels:
                 _2(state.t, state.ready), state.q, state.u, state.deviation, state.ages,
                 state.innovation, state.correction,
                 _1(reference.t), reference.q, reference.u, reference.a, _1(reference.done), *reference.direct,
-                _1(demand.t), demand.acceleration, demand.force, demand.wrench,
+                _1(demand.t), demand.acceleration, demand.force, demand.wrench, demand.distribution,
                 commanded,
                 _1(verdict.t),
                 commanded if verdict.command is command else _command(verdict.command),
@@ -225,7 +226,7 @@ class Channels:
         state = take(State)
         t, q, u, a, done = islice(values, 5)
         reference = Reference(t, q, u, a, bool(done), tuple(islice(values, self._n_direct)))
-        demand, wanted = take(Demand), command()
+        demand, wanted = Demand(*islice(values, len(self.topic("/demand").entries))), command()
         t, allowed, reason, subject = next(values), command(), int(next(values)), int(next(values))
         verdict = Verdict(t, allowed, reason, subject, next(values), next(values), bool(next(values)))
         applied, truth, timing = frames(self._n_applied), take(Truth), take(Timing)
@@ -308,6 +309,7 @@ def topics_of(bed: Testbed) -> dict[str, dict[str, Entry]]:
     setpoints = {name: _signals(bed, name, device) for name, device in bed.actuators.items()}
     command: dict[str, Entry] = {**{f"setpoint.{name}": values for name, values in setpoints.items()}, "thrust": thrust}
     t = Coordinate("t", "s")
+    recorded = bed.controller.law.recorded(bed) if bed.controller else ()
     return {
         "/sample": {
             "t": t,
@@ -336,7 +338,13 @@ def topics_of(bed: Testbed) -> dict[str, dict[str, Entry]]:
             "done": Coordinate("done", "1"),
             **{f"direct.{name}": setpoints[name] for name in bed.direct_actuators},
         },
-        "/demand": {"t": t, "acceleration": a, "force": force, "wrench": wrench},
+        "/demand": {
+            "t": t,
+            "acceleration": a,
+            "force": force,
+            "wrench": wrench,
+            **({"distribution": recorded} if recorded else {}),
+        },
         "/command": {"t": t, **command},
         "/verdict": {
             "t": t,

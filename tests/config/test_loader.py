@@ -70,6 +70,11 @@ def test_a_variant_changes_what_it_names_and_nothing_else() -> None:
     assert (printed.simulation, printed.devices) == (plain.simulation, plain.devices)
 
 
+def test_an_empty_table_in_a_variant_clears_the_one_in_the_file() -> None:
+    assert load("fixed-dual-arm").torques
+    assert not load("fixed-dual-arm/carry").torques
+
+
 def test_a_file_is_read_like_a_preset_with_its_variants(tmp_path: Path) -> None:
     file = tmp_path / "mine.toml"
     file.write_text((PRESETS / "free-flyer.toml").read_text().replace('name = "free-flyer"', 'name = "mine"'))

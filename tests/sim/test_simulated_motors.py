@@ -49,3 +49,17 @@ def test_a_wrong_gain_shows_in_the_motion_and_not_in_the_frame():
         np.testing.assert_array_equal(frame.values, [0.4, -0.2])
         plant.advance(0.001)
     np.testing.assert_allclose(weak[0].u, 0.5 * plain[0].u, rtol=1e-4)
+
+
+def test_the_seed_draws_gains_within_the_error_of_the_motors():
+    def gains(seed):
+        bed = load("free-flyer", overrides=["devices.motors.simulated.gain_error=0.05", f"seed={seed}"])
+        _, motors = lab_with_motors(bed)
+        frame = motors.write(0.0, np.array([1.0, 0.5]))
+        np.testing.assert_array_equal(frame.values, [1.0, 0.5])
+        return motors.torque / [1.0, 0.5]
+
+    found = np.array([gains(seed) for seed in range(1, 9)])
+    assert (np.abs(found - 1) <= 0.05).all()
+    assert np.ptp(found, axis=0).min() > 0.01
+    np.testing.assert_array_equal(gains(3), found[2])
