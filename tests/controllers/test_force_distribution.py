@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from functools import cache
 from typing import Any
 
@@ -9,10 +11,13 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
+from granite.config.loader import load
 from granite.controllers.distribution.force_distribution import ForceDistribution, Outcome
 from granite.controllers.distribution.grasp import Grasp
 from granite.controllers.distribution.reduction import assign, write
 from granite.controllers.quadratic_program import QuadraticProgram
+from granite.controllers.stack import build_stack
+from granite.mrds.compilation import find_compiler
 from tests.controllers.random_grasps import CASES, LIMIT, Case, draw
 
 TIGHT = {"solver": cp.CLARABEL, "tol_gap_abs": 1e-12, "tol_gap_rel": 1e-12, "tol_feas": 1e-12}
@@ -184,3 +189,14 @@ def test_arrays_of_another_size_are_refused() -> None:
     case, rng = CASES[1], np.random.default_rng(12)
     with pytest.raises(ValueError):
         distribution(case.name).solve(draw(case, rng)._replace(load=np.zeros(6)))
+
+
+@pytest.mark.parametrize("bed", ["free-flyer", "fixed-dual-arm/carry"])
+def test_a_run_does_not_import_cvxpy_once_its_functions_are_compiled(bed: str) -> None:
+    """It takes two seconds; a bed without a distribution never needs it, the other one only for an empty cache."""
+    if find_compiler() is None:
+        pytest.skip("nothing is cached without a compiler")
+    build_stack(load(bed))
+    code = "import sys; from granite.config.loader import load; from granite.controllers.stack import build_stack; "
+    code += f"build_stack(load({bed!r})); sys.exit('cvxpy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
