@@ -23,7 +23,6 @@ RESET = Struct("<HxxI")
 #: refused kind, reason, refused sequence
 REFUSAL = Struct("<BBH")
 
-MAX_CHANNELS = (MAX_FRAME - HEADER.size - CRC.size - REPORT.size) // 4
 #: valve times are counts of this [s]
 VALVE_COUNT_S = 1e-5
 MAX_VALVE_COUNT = 65535
