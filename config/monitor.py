@@ -27,7 +27,7 @@ class Monitor(Table):
     #: mean force on a root that is not explained by the model, as a part of the weakest thruster's, and moment likewise
     residual_thrust_ratio: Positive = 0.35
     #: mean torque on a joint that is not explained by the model, as a part of the motor's limit
-    residual_torque_ratio: Positive = 0.01
+    residual_torque_ratio: Positive = 0.03
     #: the same as numbers, by coordinate, instead of a part of the data sheet
     residual_n: dict[Name, Positive] = Field(default_factory=dict)
     residual_n_m: dict[Name, Positive] = Field(default_factory=dict)
