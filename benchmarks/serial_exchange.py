@@ -19,7 +19,7 @@ from granite.config.loader import load
 from granite.drivers.board.frame import encode
 from granite.drivers.board.handshake import LinkOptions
 from granite.drivers.board.link import BoardLink
-from granite.drivers.board.wire import Kind
+from granite.drivers.board.wire import FrameKind
 from granite.rt.realtime import real_time
 
 FIRMWARE = Path(__file__).parents[1] / "firmware"
@@ -53,7 +53,7 @@ def _compare(port: str) -> Iterator[Result]:
     counts = np.arange(len(link.description.actuators), dtype=np.int32)
     # The same commands, encoded before the measurement: bare reads and writes of the same bytes.
     command = link._layout + counts.tobytes()
-    encoded = [encode(Kind.COMMAND, sequence, 1, command) for sequence in range(1 << 16)]
+    encoded = [encode(FrameKind.COMMAND, sequence, 1, command) for sequence in range(1 << 16)]
 
     def ours() -> None:
         link.command(0.0, counts)
@@ -71,7 +71,7 @@ def _compare(port: str) -> Iterator[Result]:
                 received += len(os.read(descriptor, 4096))
 
     ours()
-    answer_bytes = len(encode(Kind.REPORT, 1, 1, bytes(28 + 4 * len(link.description.channels))))
+    answer_bytes = len(encode(FrameKind.REPORT, 1, 1, bytes(28 + 4 * len(link.description.channels))))
     with real_time(load("free-flyer").loop):  # as a loop runs; the board has priority, too
         took = side_by_side({"ours": ours, "bare": bare}, number=1, rounds=5000)
     ratio = took["ours"] / took["bare"]

@@ -6,7 +6,7 @@ from pydantic import Field, model_validator
 
 from granite.config.base import Name, Positive, Table, refuse_twice
 from granite.config.errors import InputError
-from granite.config.monitor import Monitor
+from granite.config.monitor import MonitorTable
 from granite.config.parts import EstimatorPart, LawPart, ModulationPart, SharingPart, part
 
 
@@ -70,7 +70,7 @@ class Safety(Table):
     age_s: dict[Name, Positive] = Field(default_factory=dict)
     #: time limit for the first frame of every sensor
     start_up_s: Positive = 2.0
-    monitor: Monitor = Monitor()
+    monitor: MonitorTable = MonitorTable()
 
     @model_validator(mode="after")
     def _table_has_an_area(self) -> Safety:

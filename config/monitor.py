@@ -9,7 +9,7 @@ from pydantic import Field
 from granite.config.base import Name, NotNegative, Positive, Table
 
 
-class Monitor(Table):
+class MonitorTable(Table):
     """Disagreement that no healthy device shows."""
 
     #: innovation beyond which a frame is not used, in standard deviations

@@ -48,7 +48,7 @@ class CheckedSensor:
     """A sensor whose frames are checked."""
 
     def __init__(self, sensor: Sensor, name: str, size: int) -> None:
-        self.open, self.close = sensor.open, sensor.close
+        self.device, self.open, self.close = sensor, sensor.open, sensor.close
         self._read, self._name, self._shape = sensor.read, name, (size,)
 
     def read(self, t: float) -> Frame:
@@ -60,7 +60,7 @@ class CheckedActuator:
     """An actuator whose frames are checked."""
 
     def __init__(self, actuator: Actuator, name: str, size: int) -> None:
-        self.open, self.close, self.stop = actuator.open, actuator.close, actuator.stop
+        self.device, self.open, self.close, self.stop = actuator, actuator.open, actuator.close, actuator.stop
         self._write, self._name, self._shape = actuator.write, name, (size,)
 
     def write(self, t: float, setpoint: Array) -> Frame:

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from granite.config.records import State as State
     from granite.config.records import Status as Status
     from granite.config.testbed import Testbed as Testbed
+    from granite.controllers.distribution.force_distribution import DistributionOutcome as DistributionOutcome
     from granite.controllers.distribution.force_distribution import ForceDistribution as ForceDistribution
-    from granite.controllers.distribution.force_distribution import Outcome as Outcome
     from granite.controllers.distribution.grasp import Grasp as Grasp
     from granite.controllers.distribution.grasp import GraspShape as GraspShape
     from granite.controllers.distribution.grasp import Grip as Grip
@@ -74,7 +74,7 @@ _HOME = {
     "InputError": "config.errors",
     "Log": "rt.logs.log",
     "Objective": "config.distribution",
-    "Outcome": "controllers.distribution.force_distribution",
+    "DistributionOutcome": "controllers.distribution.force_distribution",
     "PartTable": "config.parts",
     "Reference": "config.records",
     "Run": "rt.run",

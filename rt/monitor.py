@@ -44,7 +44,7 @@ class Watched(NamedTuple):
     u_ref: ca.SX
 
 
-class Memory:
+class Remembered:
     """The numbers that one tick leaves to the next, by name; all are zero at the start."""
 
     def __init__(self) -> None:
@@ -76,7 +76,7 @@ class Monitor:
     """The limits of the monitor, in the order of their check; empty without a controller."""
 
     def __init__(self, bed: Testbed, seen: Watched) -> None:
-        self._bed, self._seen, self.memory = bed, seen, Memory()
+        self._bed, self._seen, self.memory = bed, seen, Remembered()
         memory = self.memory
         self._started = memory.recall("started")
         memory.keep("started", ca.SX(1))

@@ -29,7 +29,7 @@ from granite.mrds.compilation import compile_once
 _PRIMAL_TOLERANCE = 1e-10
 
 
-class Outcome(IntEnum):
+class DistributionOutcome(IntEnum):
     """How good an answer is."""
 
     OPTIMAL = 0  #: within all limits
@@ -38,7 +38,7 @@ class Outcome(IntEnum):
     FAILED = 3  #: no answer: numbers that are not finite, or the solver's iterations are used up; all zero
 
 
-_OPTIMAL = int(Outcome.OPTIMAL)
+_OPTIMAL = int(DistributionOutcome.OPTIMAL)
 
 
 class DistributedForce(NamedTuple):
@@ -46,7 +46,7 @@ class DistributedForce(NamedTuple):
 
     wrench: Array  #: w [N, N m], of all grips on the object
     torque: Array  #: of each driven joint [N m]
-    outcome: int  #: a code of `Outcome`
+    outcome: int  #: a code of `DistributionOutcome`
     iterations: int  #: of the solver, in all attempts
     primal_residual: float  #: largest violation of a row, in its unit
     dual_residual: float  #: largest entry of the gradient of the Lagrangian
@@ -149,9 +149,9 @@ class ForceDistribution:
         if not np.isfinite(self._data).all():
             return self._nothing(spent, ())
         for hard, outcome in (
-            (None, Outcome.OPTIMAL),
-            (self._hard, Outcome.RELAXED),
-            (self._owner == ADDED, Outcome.CLIPPED),
+            (None, DistributionOutcome.OPTIMAL),
+            (self._hard, DistributionOutcome.RELAXED),
+            (self._owner == ADDED, DistributionOutcome.CLIPPED),
         ):
             asked = problem if hard is None else relax(problem, hard)
             proximal = 1e-2 * np.trace(problem.H) / self._n if hard is None else 1e-3
@@ -166,25 +166,25 @@ class ForceDistribution:
         self,
         solution: Solution,
         problem: QuadraticProgram,
-        outcome: Outcome,
+        outcome: DistributionOutcome,
         spent: int,
         attempts: tuple[Solution, ...],
     ) -> DistributedForce:
         x, n_w = solution.x[: self._n], self.shape.n_wrench
         free, turned = self._torques
         torque = free + turned @ x[:n_w]
-        if outcome == Outcome.CLIPPED:
+        if outcome == DistributionOutcome.CLIPPED:
             torque = np.clip(torque, -self.shape.torque_limit, self.shape.torque_limit)
         values = problem.A @ x
         excess = np.maximum(values - problem.upper, problem.lower - values)
         primal, most = (float(excess.max(initial=0.0)), int(excess.argmax())) if len(excess) else (0.0, 0)
-        violated = self._owners[self._owner[most]] if outcome != Outcome.OPTIMAL else ""
+        violated = self._owners[self._owner[most]] if outcome != DistributionOutcome.OPTIMAL else ""
         dual, gap = solution.dual_residual, solution.gap
         return DistributedForce(x[:n_w], torque, outcome, spent, primal, dual, gap, violated, attempts)
 
     def _nothing(self, spent: int, attempts: tuple[Solution, ...]) -> DistributedForce:
         wrench, torque, nan = np.zeros(self.shape.n_wrench), np.zeros(len(self.shape.joints)), float("nan")
-        return DistributedForce(wrench, torque, Outcome.FAILED, spent, nan, nan, nan, "", attempts)
+        return DistributedForce(wrench, torque, DistributionOutcome.FAILED, spent, nan, nan, nan, "", attempts)
 
 
 def _copy(problem: QuadraticProgram) -> QuadraticProgram:

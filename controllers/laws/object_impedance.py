@@ -24,7 +24,7 @@ from granite.config.distribution import ForceDistributionTable
 from granite.config.errors import InputError
 from granite.config.parts import PartTable
 from granite.config.records import Demand, Reference, State
-from granite.controllers.distribution.force_distribution import ForceDistribution, Outcome
+from granite.controllers.distribution.force_distribution import DistributionOutcome, ForceDistribution
 from granite.controllers.distribution.grasp import Grasp
 from granite.controllers.laws.carrying import arm_grips, carried_object, grasp_in_symbols, grasp_shape
 from granite.controllers.model import ControlModel
@@ -121,7 +121,7 @@ class ObjectImpedance:
         arrays = dict(zip(_GIVEN, (part.T for part in given), strict=True))
         grasp = Grasp(**arrays, **self._rest, elastic_rate=self._rest["elastic"], previous_torque=self._torque)
         answer = self.distribution.solve(grasp)
-        if answer.outcome == Outcome.OPTIMAL and state.ready:
+        if answer.outcome == DistributionOutcome.OPTIMAL and state.ready:
             self._integral = np.clip(self._integral + self._rate * error, -self._limit, self._limit)
         self._torque = answer.torque
         force = np.zeros(self._n)

@@ -31,7 +31,7 @@ class Channel(NamedTuple):
 
     @property
     def label(self) -> str:
-        """Kind and name, as an operator would say it."""
+        """FrameKind and name, as an operator would say it."""
         known = self.kind in ChannelKind.__members__.values()
         return f"{ChannelKind(self.kind).name.lower() if known else f'kind {self.kind}'} {self.name}"
 
@@ -99,7 +99,7 @@ class Description(NamedTuple):
         Parameters
         ----------
         wanted
-            Kind and name of the channel, by signal.
+            FrameKind and name of the channel, by signal.
 
         Raises
         ------

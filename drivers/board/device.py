@@ -155,7 +155,7 @@ class BoardDevice:
 
 
 def _channel(signal: str, given: str | None) -> tuple[ChannelKind, str]:
-    """Kind and name of the channel of a signal; `given` is a name, or a kind and a name."""
+    """FrameKind and name of the channel of a signal; `given` is a name, or a kind and a name."""
     stem, _, last = signal.rpartition("_")
     kind, _, name = (given or stem).rpartition(" ")
     if kind and kind.upper() not in ChannelKind.__members__:

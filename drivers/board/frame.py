@@ -6,11 +6,11 @@ from typing import NamedTuple
 from zlib import crc32
 
 from granite.drivers.board import cobs
-from granite.drivers.board.wire import CRC, HEADER, MAX_ENCODED, MAX_FRAME, VERSION, Verdict
+from granite.drivers.board.wire import CRC, HEADER, MAX_ENCODED, MAX_FRAME, VERSION, FrameVerdict
 
 _SHORTEST = HEADER.size + CRC.size
 _HEADER_BYTES = HEADER.size
-_ACCEPTED = Verdict.ACCEPTED
+_ACCEPTED = FrameVerdict.ACCEPTED
 
 
 class WireFrame(NamedTuple):
@@ -28,21 +28,21 @@ def encode(kind: int, sequence: int, answers: int, payload: bytes = b"", version
     return b"\0" + cobs.encode(raw + CRC.pack(crc32(raw))) + b"\0"
 
 
-def judge(encoded: bytes) -> tuple[Verdict, bytes]:
+def judge(encoded: bytes) -> tuple[FrameVerdict, bytes]:
     """The verdict on the bytes between two zeros, and the frame without its CRC if that is right."""
     if len(encoded) > MAX_ENCODED:
-        return Verdict.OVERSIZE, b""
+        return FrameVerdict.OVERSIZE, b""
     raw = cobs.decode(encoded)
     if raw is None:
-        return Verdict.BAD_COBS, b""
+        return FrameVerdict.BAD_COBS, b""
     if len(raw) < _SHORTEST:
-        return Verdict.SHORT, b""
+        return FrameVerdict.SHORT, b""
     if len(raw) > MAX_FRAME:
-        return Verdict.OVERSIZE, b""
+        return FrameVerdict.OVERSIZE, b""
     content = raw[:-4]
     if crc32(content) != int.from_bytes(raw[-4:], "little"):
-        return Verdict.BAD_CRC, b""
-    return (_ACCEPTED if raw[0] == VERSION else Verdict.BAD_VERSION), content
+        return FrameVerdict.BAD_CRC, b""
+    return (_ACCEPTED if raw[0] == VERSION else FrameVerdict.BAD_VERSION), content
 
 
 class Decoder:
@@ -59,7 +59,7 @@ class Decoder:
     """
 
     def __init__(self) -> None:
-        self.count = [0] * (max(Verdict) + 1)
+        self.count = [0] * (max(FrameVerdict) + 1)
         self.version = 0
         self._rest = b""
 

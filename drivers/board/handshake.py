@@ -10,7 +10,7 @@ from granite.config.base import NotNegative, Positive, Table
 from granite.config.errors import InputError
 from granite.drivers.board.description import BoardIdentity, Channel, Description
 from granite.drivers.board.numbered_line import NumberedLine
-from granite.drivers.board.wire import BOARD, CHANNEL, VERSION, Kind, Verdict
+from granite.drivers.board.wire import BOARD, CHANNEL, VERSION, FrameKind, FrameVerdict
 
 #: firmware that this host was tested with
 FIRMWARE = "1."
@@ -42,10 +42,10 @@ def describe(line: NumberedLine, options: LinkOptions, period_s: float) -> Descr
     InputError
         Where board, firmware, rate or watchdog time is wrong, or nothing answers.
     """
-    identity = BoardIdentity.unpack(_ask(line, options, Kind.HELLO, b"", Kind.BOARD, BOARD.size))
+    identity = BoardIdentity.unpack(_ask(line, options, FrameKind.HELLO, b"", FrameKind.BOARD, BOARD.size))
     _refuse_wrong(identity, options, period_s)
     channels = [
-        Channel.unpack(_ask(line, options, Kind.DESCRIBE, bytes([i]), Kind.CHANNEL, CHANNEL.size))
+        Channel.unpack(_ask(line, options, FrameKind.DESCRIBE, bytes([i]), FrameKind.CHANNEL, CHANNEL.size))
         for i in range(identity.channels)
     ]
     description = Description(identity, tuple(channels))
@@ -53,7 +53,9 @@ def describe(line: NumberedLine, options: LinkOptions, period_s: float) -> Descr
     return description
 
 
-def _ask(line: NumberedLine, options: LinkOptions, kind: Kind, payload: bytes, answer: Kind, size: int) -> bytes:
+def _ask(
+    line: NumberedLine, options: LinkOptions, kind: FrameKind, payload: bytes, answer: FrameKind, size: int
+) -> bytes:
     """Send a frame and wait for its answer, several times."""
     try:
         for _ in range(_TRIES):
@@ -73,7 +75,7 @@ def _ask(line: NumberedLine, options: LinkOptions, kind: Kind, payload: bytes, a
 def _no_answer(line: NumberedLine, options: LinkOptions) -> InputError:
     """Why there was no answer, as far as the received bytes tell."""
     count = line.decoder.count
-    if count[Verdict.BAD_VERSION]:
+    if count[FrameVerdict.BAD_VERSION]:
         problem = f"the board there speaks wire version {line.decoder.version}"
         return InputError(problem, key="port", value=options.port, expected=f"firmware of wire version {VERSION}")
     if any(count) or line.decoder.is_within_frame:

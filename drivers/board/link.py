@@ -12,9 +12,9 @@ from granite.drivers.board.frame import WireFrame
 from granite.drivers.board.handshake import LinkOptions, describe
 from granite.drivers.board.numbered_line import LinkCounts, NumberedLine
 from granite.drivers.board.report import Report
-from granite.drivers.board.wire import BOARD, REFUSAL, REPORT, RESET, VALVE_COUNT_S, Kind, Refusal
+from granite.drivers.board.wire import BOARD, REFUSAL, REPORT, RESET, VALVE_COUNT_S, FrameKind, Refusal
 
-_REPORT = int(Kind.REPORT)
+_REPORT = int(FrameKind.REPORT)
 _NEVER = float("inf")
 
 
@@ -94,18 +94,18 @@ class BoardLink:
         """
         if not self._is_greeted:
             return False
-        return self._transmit(t, Kind.COMMAND, self._layout + counts.astype("<i4", copy=False).tobytes())
+        return self._transmit(t, FrameKind.COMMAND, self._layout + counts.astype("<i4", copy=False).tobytes())
 
     def reset(self, t: float) -> bool:
         """Ask the board to arm after the latch of the newest report; the next report or `refusal` answers."""
         if not self._is_greeted or self.report is None:
             return False
         watchdog_us = round(self._options.watchdog_s * 1e6)
-        return self._transmit(t, Kind.RESET, RESET.pack(self.report.latch, watchdog_us))
+        return self._transmit(t, FrameKind.RESET, RESET.pack(self.report.latch, watchdog_us))
 
     def stop(self, t: float) -> bool:
         """Tell the board to make its outputs safe now; works in every state of the link that has a port."""
-        return self._transmit(t, Kind.STOP, b"")
+        return self._transmit(t, FrameKind.STOP, b"")
 
     def poll(self, t: float) -> Report | None:
         """The newest report that has arrived since the last poll.
@@ -145,7 +145,7 @@ class BoardLink:
         if line is None:  # a frame before this one ended the session
             return None
         if not self._is_greeted:
-            if frame.kind == Kind.BOARD and len(frame.payload) == BOARD.size:
+            if frame.kind == FrameKind.BOARD and len(frame.payload) == BOARD.size:
                 line.heard = frame.sequence
                 self._welcome(t, BoardIdentity.unpack(frame.payload))
             return None
@@ -168,14 +168,14 @@ class BoardLink:
 
     def _note_refusal(self, frame: WireFrame) -> None:
         """Take in a frame that is no report: the board's reason not to obey, or nonsense."""
-        known = frame.kind == Kind.REFUSAL and len(frame.payload) == REFUSAL.size
+        known = frame.kind == FrameKind.REFUSAL and len(frame.payload) == REFUSAL.size
         if known and frame.payload[1] in Refusal.__members__.values():
             self.counts.refused += 1
             self.refusal = Refusal(frame.payload[1])
         else:
             self.counts.unexpected += 1
 
-    def _transmit(self, t: float, kind: Kind, payload: bytes) -> bool:
+    def _transmit(self, t: float, kind: FrameKind, payload: bytes) -> bool:
         if self.line is None:
             return False
         try:
@@ -210,7 +210,7 @@ class BoardLink:
 
     def _greet(self, t: float) -> None:
         self._retry_at = t + self._options.retry_s
-        self._transmit(t, Kind.HELLO, b"")
+        self._transmit(t, FrameKind.HELLO, b"")
 
     def _welcome(self, t: float, identity: BoardIdentity) -> None:
         """Accept the board that answers on a port that was gone, if it is the same one."""
@@ -231,4 +231,4 @@ def pulse(delay_s: float, on_s: float) -> int:
 
 def _is_forgotten(frame: WireFrame) -> bool:
     """Whether the board has forgotten the session; its numbers have started again, too."""
-    return frame.kind == Kind.REFUSAL and frame.payload[1:2] == bytes([Refusal.NO_SESSION])
+    return frame.kind == FrameKind.REFUSAL and frame.payload[1:2] == bytes([Refusal.NO_SESSION])

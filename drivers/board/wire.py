@@ -29,7 +29,7 @@ MAX_VALVE_COUNT = 65535
 ARMED, EMERGENCY_STOP, LIMITED = 1, 2, 4
 
 
-class Kind(IntEnum):
+class FrameKind(IntEnum):
     """What a frame is."""
 
     HELLO = 0x01
@@ -45,7 +45,7 @@ class Kind(IntEnum):
     WORLD_OUTPUTS = 0xC1
 
 
-class Verdict(IntEnum):
+class FrameVerdict(IntEnum):
     """Result of the checks of the bytes between two zeros."""
 
     ACCEPTED = 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from typing import Any
@@ -19,7 +20,9 @@ class Screen(Console):
         """Print, if there is someone to read."""
         try:
             super().print(*texts, **how)
-        except OSError:
+        except OSError as error:
+            if error.errno not in (errno.EPIPE, errno.EIO):  # a full device is no reader that left
+                raise
             self.on_broken_pipe()
 
     def on_broken_pipe(self) -> None:

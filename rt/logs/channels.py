@@ -285,8 +285,9 @@ def fits(channels: Channels, bed: Testbed) -> bool:
     for topic in channels.topics:
         own = {entry: values for entry, values in topic.entries.items() if entry not in of_unknown}
         wanted = dict(expected[topic.name])
-        if unknown and "ages" in own and "ages" in wanted:  # the sensors among the unknown devices have ages too
-            own["ages"] = wanted["ages"]
+        for entry in ("ages", "innovation") if unknown else ():  # the sensors among the unknown devices have some too
+            if entry in own and entry in wanted:
+                own[entry] = wanted[entry]
         if list(own.items()) != list(wanted.items()):
             return False
     return True

@@ -118,7 +118,7 @@ class Summary:
             actual = np.where(true[:, None], truth, ready[:, self._estimate])
             error = actual - ready[:, self._reference]
             self._peak = np.maximum(self._peak, np.abs(error).max(axis=0))
-            self._square += np.square(error).sum(axis=0)
+            self._square = _added(self._square, np.square(error))
             self._tail.append((ready[:, self._t].copy(), error))
             off = np.abs(ready[true, self._estimate] - truth[true])
             self._estimate_peak = np.maximum(self._estimate_peak, off.max(axis=0, initial=0.0))
@@ -217,7 +217,8 @@ class Summary:
         interval = np.diff(with_before[:, self._t])
         # The truth is the mean over the interval before the tick, the expected thrust over the one after it.
         delivered, expected = with_before[1:, self._delivered], with_before[:-1, self._expected]
-        self._impulse += interval @ np.where(np.isnan(delivered), expected, delivered)
+        thrust = np.where(np.isnan(delivered), expected, delivered)
+        self._impulse = _added(self._impulse, interval[:, None] * thrust)
 
     def _count_pulses(self, rows: Array) -> None:
         if not self._impulse.size:
@@ -236,3 +237,9 @@ def _columns(channels: Channels, devices: Iterable[str]) -> list[int]:
     """Columns of the applied values of these actuators, device after device."""
     places = [channels.place("/applied", f"{name}.values") for name in devices]
     return [i for place in places if isinstance(place, slice) for i in range(place.start, place.stop)]
+
+
+def _added(total: Array, rows: Array) -> Array:
+    """The total with all rows added one after the other: the same sum however the rows are divided into blocks."""
+    found: Array = np.cumsum(np.vstack((total, rows)), axis=0)[-1]
+    return found

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from granite.config.distribution import ForceDistributionTable
 from granite.config.errors import InputError
-from granite.controllers.distribution.force_distribution import ForceDistribution, Outcome
+from granite.controllers.distribution.force_distribution import DistributionOutcome, ForceDistribution
 from granite.controllers.distribution.grasp import GraspShape, Grip
 from tests.controllers.test_distribution_terms import PLANAR, bar
 
@@ -137,7 +137,7 @@ def test_terms_of_a_user_are_used_like_ours(own: str) -> None:
     objective = [{"kind": f"{own}:NearTarget", "target_n": 3.0, "weight": 10.0}]
     solver = build(objective, [{"kind": f"{own}:Capped", "most_n": 2.0}])
     answer = solver.solve(bar((0.0, 0.0, 0.0)))
-    assert answer.outcome == Outcome.OPTIMAL
+    assert answer.outcome == DistributionOutcome.OPTIMAL
     # min 10 (|f_x - 3| + |f_y - 3| + w.w) with both grips alike: f_y = 1/4 without the moment it causes
     assert answer.wrench[0] == pytest.approx(0.25, abs=1e-6)
     assert max(answer.primal_residual, answer.dual_residual, answer.gap) < 1e-6

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from granite.config.distribution import ForceDistributionTable
-from granite.controllers.distribution.force_distribution import DistributedForce, ForceDistribution, Outcome
+from granite.controllers.distribution.force_distribution import DistributedForce, DistributionOutcome, ForceDistribution
 from granite.controllers.distribution.grasp import Grasp, GraspShape, Grip
 from tests.controllers.random_grasps import draw, grasp_matrix
 
@@ -127,7 +127,7 @@ def test_a_share_of_the_torque_limit_is_kept() -> None:
     most = np.abs(free.torque).max()
     bound = {"kind": "torque", "share": 0.9 * most / 5.0}
     answer = solve(grasp, ["least_internal_force"], [bound])
-    assert answer.outcome == Outcome.OPTIMAL
+    assert answer.outcome == DistributionOutcome.OPTIMAL
     assert np.abs(answer.torque).max() == pytest.approx(0.9 * most)
 
 
@@ -136,7 +136,7 @@ def test_torques_change_no_faster_than_their_rate() -> None:
     wanted = solve(grasp, ["torque_norm"]).torque
     grasp = grasp._replace(previous_torque=wanted + np.array([1.0, 0, 0, 0, 0, 0]))
     answer = solve(grasp, ["torque_norm"], [{"kind": "torque_rate", "rate_n_m_s": 100.0}])
-    assert answer.outcome == Outcome.OPTIMAL
+    assert answer.outcome == DistributionOutcome.OPTIMAL
     assert answer.torque[0] - grasp.previous_torque[0] == pytest.approx(-0.5)
 
 
@@ -164,7 +164,7 @@ def test_the_linear_cone_lies_in_the_cone_and_touches_it(form: str, sides: int) 
         load = np.array([0.0, 2 * np.cos(angle), 2 * np.sin(angle), 0.0, 0.0, 0.0])
         grasp = Grasp.rigid(grasp_matrix(SPATIAL, BESIDE), load, np.zeros(12), np.eye(12), positions=BESIDE, axes=INTO)
         answer = solver.solve(grasp)
-        assert answer.outcome == Outcome.OPTIMAL
+        assert answer.outcome == DistributionOutcome.OPTIMAL
         for i in range(2):
             normal, *tangent = INTO[i] @ answer.wrench[6 * i : 6 * i + 3]
             assert np.linalg.norm(tangent) <= mu * normal + 1e-9

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from granite.config.loader import load
-from granite.controllers.distribution.force_distribution import ForceDistribution, Outcome
+from granite.controllers.distribution.force_distribution import DistributionOutcome, ForceDistribution
 from granite.controllers.distribution.grasp import Grasp
 from granite.controllers.distribution.reduction import assign, write
 from granite.controllers.quadratic_program import QuadraticProgram
@@ -35,7 +35,7 @@ def worst_residuals(case: Case, number: int, seed: int) -> float:
     for _ in range(number):
         grasp = draw(case, rng)
         answer = solver.solve(grasp)
-        assert answer.outcome == Outcome.OPTIMAL
+        assert answer.outcome == DistributionOutcome.OPTIMAL
         assert answer.iterations <= 3 * case.table.iterations
         worst = max(worst, answer.primal_residual, answer.dual_residual, answer.gap)
         off = np.abs(grasp.matrix @ answer.wrench - grasp.load).max()
@@ -107,22 +107,22 @@ def overloaded(case: Case, rng: np.random.Generator) -> Grasp:
 )
 def test_an_infeasible_grasp_gets_the_least_violating_answer_within_torque_limits(number: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
-    counted = dict.fromkeys(Outcome, 0)
+    counted = dict.fromkeys(DistributionOutcome, 0)
     for case in CASES:
         solver = distribution(case.name)
         for _ in range(number // len(CASES)):
             answer = solver.solve(overloaded(case, rng))
-            counted[Outcome(answer.outcome)] += 1
+            counted[DistributionOutcome(answer.outcome)] += 1
             assert answer.iterations <= 7 * case.table.iterations
             assert np.isfinite([*answer.wrench, *answer.torque]).all()
             assert np.abs(answer.torque).max() <= LIMIT + 1e-9
-            if answer.outcome == Outcome.RELAXED:
+            if answer.outcome == DistributionOutcome.RELAXED:
                 assert answer.violated
                 assert answer.primal_residual > 1e-9
                 assert answer.failed[0].status == "infeasible"
                 assert isinstance(answer.failed[0].problem, QuadraticProgram)
-    assert counted[Outcome.FAILED] == 0
-    assert counted[Outcome.RELAXED] > 0.5 * number
+    assert counted[DistributionOutcome.FAILED] == 0
+    assert counted[DistributionOutcome.RELAXED] > 0.5 * number
 
 
 def test_no_other_answer_violates_less() -> None:
@@ -132,7 +132,7 @@ def test_no_other_answer_violates_less() -> None:
     for _ in range(10):
         grasp = overloaded(case, rng)
         answer = solver.solve(grasp)
-        assert answer.outcome == Outcome.RELAXED
+        assert answer.outcome == DistributionOutcome.RELAXED
         problem = solver.build_problem(grasp)
         w, hard = cp.Variable(len(problem.f)), solver._hard
         rows = problem.A @ w
@@ -155,7 +155,7 @@ def test_hard_limits_that_contradict_each_other_cut_the_torques() -> None:
     answer = distribution(case.name).solve(
         grasp._replace(free_torque=np.full(6, 2 * LIMIT), torque_map=np.zeros_like(grasp.torque_map))
     )
-    assert answer.outcome == Outcome.CLIPPED
+    assert answer.outcome == DistributionOutcome.CLIPPED
     assert answer.violated == "limit.0 (torque)"
     assert answer.torque == pytest.approx(np.full(6, LIMIT))
     assert len(answer.failed) == 2
@@ -167,7 +167,7 @@ def test_numbers_that_are_not_finite_give_no_force_and_say_so(bad: float) -> Non
     solver, good = ForceDistribution(case.table, case.shape), draw(case, rng)
     before = solver.solve(good)
     answer = solver.solve(good._replace(load=np.array([bad, 0.0, 0.0])))
-    assert answer.outcome == Outcome.FAILED
+    assert answer.outcome == DistributionOutcome.FAILED
     assert not answer.wrench.any()
     assert not answer.torque.any()
     assert np.isnan(answer.gap)
@@ -182,7 +182,7 @@ def test_the_iterations_of_a_tick_are_bounded() -> None:
     worst = max((solver.solve(draw(case, rng)) for _ in range(100)), key=lambda answer: answer.iterations)
     assert worst.iterations <= 7 * 10
     assert worst.failed[0].status == "iteration limit"
-    assert worst.outcome != Outcome.OPTIMAL
+    assert worst.outcome != DistributionOutcome.OPTIMAL
 
 
 def test_arrays_of_another_size_are_refused() -> None:

@@ -12,7 +12,7 @@ from granite.config.errors import InputError
 from granite.config.loader import load
 from granite.config.records import Reference, State
 from granite.config.testbed import Testbed
-from granite.controllers.distribution.force_distribution import Outcome
+from granite.controllers.distribution.force_distribution import DistributionOutcome
 from granite.controllers.laws.object_impedance import ObjectImpedance
 from granite.controllers.model import ControlModel
 from granite.controllers.stack import build_stack
@@ -53,7 +53,7 @@ def test_the_torques_accelerate_the_object_as_demanded_with_the_chosen_squeeze()
         a[4:] = rng.uniform(-0.5, 0.5, 3)
         demand = law.control(state(q, u), reference(q, u, a))
         motion = contacts.accelerate(q, u, demand.force)
-        assert demand.distribution[-5] == Outcome.OPTIMAL
+        assert demand.distribution[-5] == DistributionOutcome.OPTIMAL
         assert motion.acceleration == pytest.approx(demand.acceleration, abs=1e-6)
         assert motion.acceleration[4:] == pytest.approx(a[4:], abs=1e-6)
         # Forces of the arms on the object, in the axes of the forearms.
@@ -93,7 +93,7 @@ def test_the_integral_is_bounded_and_stops_where_limits_can_not_be_kept() -> Non
     assert law._integral == pytest.approx([0.01, 0.0, 0.0])
     before = law._integral.copy()
     demand = law.control(state(q, u), reference(far, u, np.zeros(7)))
-    assert demand.distribution[-5] == Outcome.RELAXED
+    assert demand.distribution[-5] == DistributionOutcome.RELAXED
     assert np.abs(demand.force[[0, 2]]).max() <= 2.0 + 1e-9
     assert np.abs(demand.force[[1, 3]]).max() <= 1.0 + 1e-9
     assert law._integral == pytest.approx(before)
@@ -107,7 +107,7 @@ def test_a_straight_arm_gives_no_torque_instead_of_a_large_one() -> None:
     demand = law_of(bed).control(state(q, u), reference(q, u, np.ones(7)))
     assert np.isfinite(demand.force).all()
     assert np.abs(demand.force).max() <= 2.0 + 1e-9
-    assert demand.distribution[-5] != Outcome.OPTIMAL
+    assert demand.distribution[-5] != DistributionOutcome.OPTIMAL
 
 
 @pytest.mark.parametrize(

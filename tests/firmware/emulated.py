@@ -22,7 +22,7 @@ from granite.drivers.board.frame import Decoder, encode
 from granite.drivers.board.handshake import LinkOptions
 from granite.drivers.board.link import BoardLink
 from granite.drivers.board.report import Report
-from granite.drivers.board.wire import Kind
+from granite.drivers.board.wire import FrameKind
 
 FIRMWARE = Path(__file__).parents[2] / "firmware"
 BUILD = FIRMWARE / "build"
@@ -67,7 +67,7 @@ class Outside:
     def set(self, sensors: tuple[int, ...] = (0,) * SENSORS, emergency_stop: bool = False) -> None:
         """Give every sensor its counts."""
         payload = struct.pack(f"<B3x{len(sensors)}i", emergency_stop, *sensors)
-        self._socket.sendall(encode(Kind.WORLD_INPUTS, 0, 0, payload))
+        self._socket.sendall(encode(FrameKind.WORLD_INPUTS, 0, 0, payload))
 
     def close(self) -> None:
         self._socket.shutdown(socket.SHUT_RDWR)

@@ -15,7 +15,7 @@ from unittest import mock
 
 from granite.drivers.board import cobs, frame
 from granite.drivers.board.frame import Decoder, encode
-from granite.drivers.board.wire import HEADER, MAX_FRAME, VERSION, Verdict
+from granite.drivers.board.wire import HEADER, MAX_FRAME, VERSION, FrameVerdict
 from tests.firmware.emulated import BUILD, build
 
 _LONGEST = MAX_FRAME - 10
@@ -121,7 +121,7 @@ class BoardDecoder:
         self._state = ctypes.create_string_buffer(4096)
 
     def feed(self, stream: bytes) -> list[tuple[int, int]]:
-        """Verdict of each frame, and CRC of its content if it was accepted."""
+        """FrameVerdict of each frame, and CRC of its content if it was accepted."""
         room = len(stream) // 2 + 1
         verdicts, contents = (ctypes.c_uint8 * room)(), (ctypes.c_uint32 * room)()
         n = self._decode(self._state, stream, ctypes.c_size_t(len(stream)), verdicts, contents)
@@ -132,11 +132,11 @@ def storm(number: int, seed: int) -> Counter[str]:
     """So many frames, of which a third is intact; the tally of verdicts. Raises where the two decoders differ."""
     random, board, host = Random(seed), BoardDecoder(), Decoder()
     tally: Counter[str] = Counter()
-    seen: list[tuple[Verdict, bytes]] = []
+    seen: list[tuple[FrameVerdict, bytes]] = []
     originals: set[bytes] = set()
     judge = frame.judge
 
-    def judged(encoded: bytes) -> tuple[Verdict, bytes]:
+    def judged(encoded: bytes) -> tuple[FrameVerdict, bytes]:
         seen.append(judge(encoded))
         return seen[-1]
 
@@ -163,7 +163,7 @@ def storm(number: int, seed: int) -> Counter[str]:
                 host.feed(stream[i : i + n])
                 i += n
             _compare(seen, board.feed(stream))
-            accepted = [content for verdict, content in seen if verdict is Verdict.ACCEPTED]
+            accepted = [content for verdict, content in seen if verdict is FrameVerdict.ACCEPTED]
             # A frame without its last zero is whole when the next batch begins.
             assert (originals | before).issuperset(accepted), "a frame was accepted that nobody sent"
             rest = iter(accepted)
@@ -173,8 +173,8 @@ def storm(number: int, seed: int) -> Counter[str]:
     return tally
 
 
-def _compare(host: list[tuple[Verdict, bytes]], board: list[tuple[int, int]]) -> None:
-    ours = [(int(v), zlib.crc32(content[1:]) if v is Verdict.ACCEPTED else 0) for v, content in host]
+def _compare(host: list[tuple[FrameVerdict, bytes]], board: list[tuple[int, int]]) -> None:
+    ours = [(int(v), zlib.crc32(content[1:]) if v is FrameVerdict.ACCEPTED else 0) for v, content in host]
     assert ours == board, "the decoders differ"
 
 

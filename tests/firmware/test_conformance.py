@@ -12,7 +12,7 @@ import pytest
 from granite.drivers.board.frame import WireFrame, encode
 from granite.drivers.board.link import BoardLink, pulse
 from granite.drivers.board.report import Report
-from granite.drivers.board.wire import RESET, ChannelKind, Kind, LatchReason, Refusal
+from granite.drivers.board.wire import RESET, ChannelKind, FrameKind, LatchReason, Refusal
 from tests.firmware.emulated import (
     ACTUATORS,
     ELBOW,
@@ -184,8 +184,8 @@ def test_stop_and_hello_make_outputs_safe(link: BoardLink):
     assert (report.is_armed, report.reason) == (False, LatchReason.STOP)
     arm(link)
     hand = ByHand(link)
-    assert hand.ask(Kind.HELLO).kind == Kind.BOARD
-    report = Report.unpack(hand.ask(Kind.COMMAND, link._layout + slots().tobytes()).payload)
+    assert hand.ask(FrameKind.HELLO).kind == FrameKind.BOARD
+    report = Report.unpack(hand.ask(FrameKind.COMMAND, link._layout + slots().tobytes()).payload)
     assert (report.is_armed, report.reason) == (False, LatchReason.HELLO)
 
 
@@ -208,7 +208,7 @@ class ByHand:
 
     def refusal(self, *arguments: object, **keys: int) -> Refusal:
         answer = self.ask(*arguments, **keys)  # type: ignore[arg-type]
-        assert answer.kind == Kind.REFUSAL
+        assert answer.kind == FrameKind.REFUSAL
         return Refusal(answer.payload[1])
 
 
@@ -216,7 +216,7 @@ def test_a_reset_needs_steady_commands_at_rest_that_acknowledge_and_name_the_lat
     hand = ByHand(link)
 
     def command(counts: dict[int, int], **keys: int) -> Report:
-        return Report.unpack(hand.ask(Kind.COMMAND, link._layout + slots(counts).tobytes(), **keys).payload)
+        return Report.unpack(hand.ask(FrameKind.COMMAND, link._layout + slots(counts).tobytes(), **keys).payload)
 
     latch = command({}).latch
 
@@ -225,12 +225,12 @@ def test_a_reset_needs_steady_commands_at_rest_that_acknowledge_and_name_the_lat
         for _ in range(50):
             for _ in range(6):
                 command(counts, **keys)
-            if (found := hand.refusal(Kind.RESET, RESET.pack(latch, watchdog_us))) != Refusal.NOT_STEADY:
+            if (found := hand.refusal(FrameKind.RESET, RESET.pack(latch, watchdog_us))) != Refusal.NOT_STEADY:
                 return found
         raise AssertionError("never steady")
 
-    assert hand.refusal(Kind.RESET, RESET.pack(latch, 20_000)) == Refusal.NOT_STEADY
-    assert hand.refusal(Kind.RESET, RESET.pack(latch - 1, 20_000)) == Refusal.OTHER_LATCH
+    assert hand.refusal(FrameKind.RESET, RESET.pack(latch, 20_000)) == Refusal.NOT_STEADY
+    assert hand.refusal(FrameKind.RESET, RESET.pack(latch - 1, 20_000)) == Refusal.OTHER_LATCH
     assert reset_after({SHOULDER: 1}) == Refusal.NOT_AT_REST
     assert reset_after({4: pulse(0.0, 0.01)}) == Refusal.NOT_AT_REST
     assert reset_after({GRIP: 1}, watchdog_us=1) == Refusal.WATCHDOG_RANGE
@@ -241,15 +241,15 @@ def test_a_reset_needs_steady_commands_at_rest_that_acknowledge_and_name_the_lat
 def test_frames_out_of_order_of_another_layout_or_unknown_are_refused_by_name(link: BoardLink):
     hand = ByHand(link)
     layout, rest = link._layout, bytes(4 * ACTUATORS)
-    assert hand.ask(Kind.COMMAND, layout + rest).kind == Kind.REPORT
-    assert hand.refusal(Kind.COMMAND, layout + rest, ahead=0) == Refusal.OUT_OF_ORDER
-    assert hand.refusal(Kind.COMMAND, layout + rest, ahead=-3) == Refusal.OUT_OF_ORDER
-    assert hand.refusal(Kind.COMMAND, bytes(4) + rest) == Refusal.WRONG_LAYOUT
-    assert hand.refusal(Kind.COMMAND, layout + rest + rest, ahead=0) == Refusal.BAD_LENGTH
+    assert hand.ask(FrameKind.COMMAND, layout + rest).kind == FrameKind.REPORT
+    assert hand.refusal(FrameKind.COMMAND, layout + rest, ahead=0) == Refusal.OUT_OF_ORDER
+    assert hand.refusal(FrameKind.COMMAND, layout + rest, ahead=-3) == Refusal.OUT_OF_ORDER
+    assert hand.refusal(FrameKind.COMMAND, bytes(4) + rest) == Refusal.WRONG_LAYOUT
+    assert hand.refusal(FrameKind.COMMAND, layout + rest + rest, ahead=0) == Refusal.BAD_LENGTH
     assert hand.refusal(0x33, ahead=0) == Refusal.UNKNOWN_KIND
-    assert hand.refusal(Kind.DESCRIBE, bytes([20])) == Refusal.NO_SUCH_CHANNEL
-    assert hand.refusal(Kind.STOP, ahead=0, version=2) == Refusal.WRONG_VERSION
-    report = Report.unpack(hand.ask(Kind.COMMAND, layout + rest, ahead=7).payload)
+    assert hand.refusal(FrameKind.DESCRIBE, bytes([20])) == Refusal.NO_SUCH_CHANNEL
+    assert hand.refusal(FrameKind.STOP, ahead=0, version=2) == Refusal.WRONG_VERSION
+    report = Report.unpack(hand.ask(FrameKind.COMMAND, layout + rest, ahead=7).payload)
     assert (report.missed, report.refused) == (6, 7)
     assert report.damaged == 1  # the one of another version
 
@@ -258,7 +258,7 @@ def test_damage_costs_one_frame(link: BoardLink):
     exchange(link)
     assert link.line is not None
     before = link.counts.missed
-    for damage in (b"\x07garbage", b"\x00" * 50, b"\x01" * 400, encode(Kind.STOP, 1, 0)[:-3]):
+    for damage in (b"\x07garbage", b"\x00" * 50, b"\x01" * 400, encode(FrameKind.STOP, 1, 0)[:-3]):
         link.line.port.write(damage)
         exchange(link)
     assert link.counts.missed == before

@@ -5,7 +5,7 @@
 
 import pytest
 
-from granite.drivers.board.wire import Verdict
+from granite.drivers.board.wire import FrameVerdict
 from tests.firmware.frame_storm import storm
 
 
@@ -13,4 +13,4 @@ from tests.firmware.frame_storm import storm
 def test_random_and_mutated_frames(number: int):
     tally = storm(number, seed=number)
     assert tally["frames"] == number
-    assert all(tally[verdict.name.lower()] > 0 for verdict in Verdict)
+    assert all(tally[verdict.name.lower()] > 0 for verdict in FrameVerdict)

@@ -65,7 +65,7 @@ def test_an_early_close_is_postponed_to_the_end_of_the_shortest_pulse_between_ti
     assert valves.command(0.0, OPEN) == 1.0
     taken = [float(valves.command(t, CLOSED)[0]) for t in (0.005, 0.010)]
     assert taken == [1.0, 1.0]
-    assert valves.mean_opening(0.010, 0.011) == pytest.approx(0.5)
+    assert valves.mean_opening(0.010, 0.011) == pytest.approx(0.3)
     assert valves.command(0.015, CLOSED) == 0.0
     assert valves.mean_opening(0.015, 0.020) == 0.0
 

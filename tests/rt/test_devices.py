@@ -88,7 +88,7 @@ def bed_with(folder: Path, *real: str, driver: str = "", changes: tuple[str, ...
 def drivers_of(run: Run) -> dict:
     """The real drivers, by name, as their own file keeps them."""
     devices = {**run.devices._sensors, **run.devices._actuators}
-    return {name: device for name, device in devices.items() if type(device).__module__.startswith("granite_part_")}
+    return {name: device.device for name, device in devices.items() if hasattr(device, "device")}
 
 
 def test_a_name_that_is_no_device_is_refused_with_the_nearest():

@@ -16,6 +16,7 @@ from benchmarks.kills import KILLS, PROMISE_S, Found, Kill, is_right, kill_many,
 from granite.config.records import Sample
 from granite.drivers.device_set import DeviceSet
 from granite.rt import run
+from granite.rt.logs.unfinished import unfinished_name
 from granite.rt.recorder import Recorder
 
 
@@ -68,10 +69,11 @@ def reading(at: float, do: Callable[[], None], monkeypatch: pytest.MonkeyPatch) 
 
 def test_a_lost_recorder_is_named_in_the_outcome_and_the_loop_goes_on(recorders, tmp_path, monkeypatch) -> None:
     path = tmp_path / "run.mcap"
+    recorded = unfinished_name(path)
 
     def kill() -> None:
         deadline = time.monotonic() + 60
-        while path.stat().st_size < 60_000:  # the first rows are flushed
+        while recorded.stat().st_size < 60_000:  # the first rows are flushed
             assert time.monotonic() < deadline
             time.sleep(0.01)
         os.kill(recorders[0][0].pid, signal.SIGKILL)

@@ -30,7 +30,9 @@ GRANITE = [sys.executable, "-m", "granite.rt.cli"]
 
 
 def start(path, **options):
-    return Recorder.start(BED, Channels.of(BED), path, info={}, virtual=True, **options)
+    recorder = Recorder.start(BED, Channels.of(BED), path, info={}, virtual=True, **options)
+    recorder.begin(0)
+    return recorder
 
 
 def record(recorder, n=3):
@@ -181,8 +183,8 @@ def test_the_start_in_the_log_is_that_of_the_first_tick(tmp_path, monkeypatch):
     monkeypatch.setattr(run_module, "real_time", real_time)
 
     class Noting(Run):
-        def loop(self, clock, sink):
-            loop = super().loop(clock, sink)
+        def loop(self, *arguments):
+            loop = super().loop(*arguments)
             tick = loop.tick
 
             def noting(k, t, delay):

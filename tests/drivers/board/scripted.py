@@ -12,7 +12,7 @@ from granite.drivers.board.description import Channel
 from granite.drivers.board.frame import Decoder, WireFrame, encode
 from granite.drivers.board.handshake import LinkOptions
 from granite.drivers.board.link import BoardLink
-from granite.drivers.board.wire import BOARD, CHANNEL, REPORT, VERSION, ChannelKind, Kind
+from granite.drivers.board.wire import BOARD, CHANNEL, REPORT, VERSION, ChannelKind, FrameKind
 
 CHANNELS = (
     Channel(0, ChannelKind.VALVE, "r1", "s", 1e-5, 1000, 65535),
@@ -50,7 +50,7 @@ class Scripted:
     def send(self, frame: bytes) -> None:
         os.write(self._end, frame)
 
-    def frame(self, kind: Kind, payload: bytes, answers: int, sequence: int | None = None) -> bytes:
+    def frame(self, kind: FrameKind, payload: bytes, answers: int, sequence: int | None = None) -> bytes:
         """The next frame of this board, or one with a number of its own."""
         if sequence is None:
             self.sequence += 1
@@ -61,7 +61,7 @@ class Scripted:
         self, answers: int, time_us: int = 0, sequence: int | None = None, channels: int = len(CHANNELS)
     ) -> bytes:
         payload = REPORT.pack(time_us, 0, 0, 3, 0, 2, 0, 0, 0, 0) + bytes(4 * channels)
-        return self.frame(Kind.REPORT, payload, answers, sequence)
+        return self.frame(FrameKind.REPORT, payload, answers, sequence)
 
     def pause(self) -> threading.Event:
         """Stop reading, as a board that hangs, until the event is set."""
@@ -94,15 +94,15 @@ class Scripted:
             return
         if self.noise:
             self.send(self.noise)
-        elif frame.kind == Kind.HELLO:
+        elif frame.kind == FrameKind.HELLO:
             text = self.name.encode(), self.firmware.encode(), b"serial"
             identity = BOARD.pack(*text, len(self.channels), self.layout, 20_000, 2_000, 1_000_000, 0)
-            self.send(self.frame(Kind.BOARD, identity, frame.sequence))
-        elif frame.kind == Kind.DESCRIBE:
+            self.send(self.frame(FrameKind.BOARD, identity, frame.sequence))
+        elif frame.kind == FrameKind.DESCRIBE:
             channel = self.channels[frame.payload[0]]
             texts = channel.name.encode(), channel.unit.encode()
             packed = CHANNEL.pack(channel.position, channel.kind, *texts, channel.scale, channel.low, channel.high)
-            self.send(self.frame(Kind.CHANNEL, packed, frame.sequence))
+            self.send(self.frame(FrameKind.CHANNEL, packed, frame.sequence))
         else:
             self.heard.append(frame)
 

@@ -8,7 +8,7 @@ import pytest
 
 from granite.drivers.board.frame import encode
 from granite.drivers.board.link import BoardLink, pulse
-from granite.drivers.board.wire import REFUSAL, Kind, Refusal, Verdict
+from granite.drivers.board.wire import REFUSAL, FrameKind, FrameVerdict, Refusal
 from tests.drivers.board.scripted import Scripted, link_to, scripted
 
 REST = np.zeros(2, np.int32)
@@ -126,20 +126,20 @@ def test_corrupt_frames_are_counted_and_the_next_one_arrives(board: Scripted, li
     board.send(whole[:9] + bytes([whole[9] ^ 64]) + whole[10:] + b"\x03noise" + board.report(sent(board, link), 77))
     assert [report.time_us for report in poll_until(link, 3)] == [77]
     count = link.line.decoder.count
-    assert sum(count) - count[Verdict.ACCEPTED] == 2
+    assert sum(count) - count[FrameVerdict.ACCEPTED] == 2
     assert link.counts.missed == 1
 
 
 def test_frames_that_make_no_sense_are_counted(board: Scripted, link: BoardLink):
     number = sent(board, link)
-    board.send(board.report(number, channels=5) + board.frame(Kind.COMMAND, b"", number))
+    board.send(board.report(number, channels=5) + board.frame(FrameKind.COMMAND, b"", number))
     assert poll_until(link, 2) == []
     assert link.counts.unexpected == 2
 
 
 def test_a_refusal_is_kept_until_a_report_follows(board: Scripted, link: BoardLink):
     number = sent(board, link)
-    board.send(board.frame(Kind.REFUSAL, REFUSAL.pack(Kind.RESET, Refusal.NOT_AT_REST, number), number))
+    board.send(board.frame(FrameKind.REFUSAL, REFUSAL.pack(FrameKind.RESET, Refusal.NOT_AT_REST, number), number))
     poll_until(link, 1)
     assert link.refusal is Refusal.NOT_AT_REST
     board.send(board.report(sent(board, link)))
@@ -223,7 +223,7 @@ def test_a_replugged_port_is_used_again_only_with_the_same_board(tmp_path, repla
 
 def test_a_board_that_was_restarted_is_lost(board: Scripted, link: BoardLink):
     number = sent(board, link)
-    board.send(encode(Kind.REFUSAL, 1, number, REFUSAL.pack(Kind.COMMAND, Refusal.NO_SESSION, number)))
+    board.send(encode(FrameKind.REFUSAL, 1, number, REFUSAL.pack(FrameKind.COMMAND, Refusal.NO_SESSION, number)))
     poll_until(link, 1)
     assert not link.is_up
     assert link.cause == "the board was restarted"

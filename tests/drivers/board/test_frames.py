@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from granite.drivers.board import cobs
 from granite.drivers.board.frame import Decoder, encode, judge
-from granite.drivers.board.wire import MAX_ENCODED, MAX_FRAME, Verdict
+from granite.drivers.board.wire import MAX_ENCODED, MAX_FRAME, FrameVerdict
 
 ANY = st.binary(max_size=MAX_FRAME - 10)
 NUMBER = st.integers(0, 65535)
@@ -69,7 +69,7 @@ def test_each_fault_is_counted_by_its_name():
         encode(3, 1, 0, b"payload", version=2),
     ):
         decoder.feed(damaged)
-    assert {v: decoder.count[v] for v in Verdict} == dict.fromkeys(Verdict, 1) | {Verdict.ACCEPTED: 0}
+    assert {v: decoder.count[v] for v in FrameVerdict} == dict.fromkeys(FrameVerdict, 1) | {FrameVerdict.ACCEPTED: 0}
     assert decoder.version == 2
     assert len(decoder.feed(whole)) == 1
 
@@ -77,9 +77,9 @@ def test_each_fault_is_counted_by_its_name():
 def test_a_frame_of_301_bytes_is_too_long_even_if_its_crc_is_right():
     raw = bytes([1]) * (MAX_FRAME - 3)
     raw += zlib.crc32(raw).to_bytes(4, "little")
-    assert judge(cobs.encode(raw))[0] is Verdict.OVERSIZE
+    assert judge(cobs.encode(raw))[0] is FrameVerdict.OVERSIZE
     raw = bytes([1]) * (MAX_FRAME - 4)
-    assert judge(cobs.encode(raw + zlib.crc32(raw).to_bytes(4, "little")))[0] is Verdict.ACCEPTED
+    assert judge(cobs.encode(raw + zlib.crc32(raw).to_bytes(4, "little")))[0] is FrameVerdict.ACCEPTED
 
 
 def test_a_stream_without_zeros_does_not_grow():
@@ -88,4 +88,4 @@ def test_a_stream_without_zeros_does_not_grow():
         decoder.feed(b"\x55" * 1000)
     assert len(decoder._rest) == MAX_ENCODED + 1
     decoder.feed(b"\0")
-    assert decoder.count[Verdict.OVERSIZE] == 1
+    assert decoder.count[FrameVerdict.OVERSIZE] == 1

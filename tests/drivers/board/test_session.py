@@ -9,7 +9,7 @@ from granite.config.records import Status
 from granite.drivers.board.description import Channel
 from granite.drivers.board.handshake import LinkOptions
 from granite.drivers.board.session import BoardSession
-from granite.drivers.board.wire import ChannelKind, Kind
+from granite.drivers.board.wire import ChannelKind, FrameKind
 from tests.drivers.board.scripted import scripted
 
 CHANNELS = (
@@ -33,7 +33,7 @@ def test_until_it_is_armed_a_board_gets_commands_at_rest_that_hold_the_grips_and
             time.sleep(0.002)
             assert session.status(0.005 * k, True) == Status.NO_FRAME
         assert session.status(2.0, True) in (Status.SILENT, Status.REFUSED)
-        commands = [frame for frame in board.heard if frame.kind == Kind.COMMAND]
+        commands = [frame for frame in board.heard if frame.kind == FrameKind.COMMAND]
         assert {frame.payload[4:] for frame in commands} == {bytes(4) + bytes([1, 0, 0, 0])}
-        assert [frame.kind for frame in board.heard].count(Kind.RESET) == 2
+        assert [frame.kind for frame in board.heard].count(FrameKind.RESET) == 2
         session.close()

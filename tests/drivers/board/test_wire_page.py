@@ -28,10 +28,10 @@ def members(kind: type) -> dict[str, int]:
 
 
 def test_the_header_has_the_numbers_of_the_module():
-    assert enumeration("kind") == members(wire.Kind)
+    assert enumeration("kind") == members(wire.FrameKind)
     assert enumeration("refusal") == {"NOT_REFUSED": 0} | members(wire.Refusal)
     verdicts = enumeration("verdict")
-    assert verdicts == {"INCOMPLETE": 0} | members(wire.Verdict) | {"VERDICTS": len(wire.Verdict) + 1}
+    assert verdicts == {"INCOMPLETE": 0} | members(wire.FrameVerdict) | {"VERDICTS": len(wire.FrameVerdict) + 1}
     latches = {name.removeprefix("LATCH_"): value for name, value in enumeration("latch_reason").items()}
     assert latches == members(wire.LatchReason)
     assert enumeration("channel_kind") == members(wire.ChannelKind) | {"FIRST_SENSOR": wire.ChannelKind.ENCODER}
@@ -57,7 +57,7 @@ def test_the_header_has_the_sizes_of_the_module(name: str, value: int):
 
 def test_the_page_has_the_numbers_of_the_module():
     kinds = {name: int(code, 16) for name, code in re.findall(r"^\| `([A-Z]+)` (0x[0-9A-F]{2}) \|", PAGE, re.M)}
-    assert kinds == {name: code for name, code in members(wire.Kind).items() if not name.startswith("WORLD")}
+    assert kinds == {name: code for name, code in members(wire.FrameKind).items() if not name.startswith("WORLD")}
     refusals = re.search(r"## Refusals\n(.*?)\n## ", PAGE, re.S)
     assert refusals
     named = {name.upper(): int(code) for code, name in re.findall(r"(\d+) `([a-z_]+)`", refusals.group(1))}
@@ -65,4 +65,6 @@ def test_the_page_has_the_numbers_of_the_module():
     channels = {name.upper(): int(code) for name, code in re.findall(r"^\| `([a-z]+)` \| (\d+) \|", PAGE, re.M)}
     assert channels == members(wire.ChannelKind)
     counts = re.findall(r"^\| `([a-z_]+)` \| [a-zA-Z]", PAGE, re.M)
-    assert [name.upper() for name in counts] == [v.name for v in wire.Verdict if v is not wire.Verdict.ACCEPTED]
+    assert [name.upper() for name in counts] == [
+        v.name for v in wire.FrameVerdict if v is not wire.FrameVerdict.ACCEPTED
+    ]
