@@ -7,7 +7,7 @@ import pytest
 
 from granite.config.distribution import ForceDistributionTable
 from granite.config.records import Array
-from granite.controllers.distribution.force_distribution import ForceDistribution, Outcome
+from granite.controllers.distribution.force_distribution import DistributionOutcome, ForceDistribution
 from granite.controllers.distribution.grasp import Grasp
 from tests.validation.claims import Claims
 from tests.validation.sun_distribution import LIMITS, grasp_matrix, shape
@@ -85,6 +85,6 @@ def test_sun26_limits_that_shrink_are_kept(claims: Claims) -> None:
         limits = np.full(6, share * free.max())
         answer = solver(["least_internal_force"], ["torque"], limits).solve(grasp)
         over = max(over, float((np.abs(answer.torque) - limits).max()))
-        active += bool(answer.outcome == Outcome.OPTIMAL and (np.abs(answer.torque) > limits - 1e-9).any())
+        active += bool(answer.outcome == DistributionOutcome.OPTIMAL and (np.abs(answer.torque) > limits - 1e-9).any())
     claims.below("Sun 26", "torque beyond limits that shrink to 30 % of the free torque", 1e-9, over, "N m")
     assert active > 5
