@@ -43,6 +43,10 @@ class PartTable(Table):
         """Numbers that a law records beside its demand: names and units of `Demand.distribution`."""
         return ()
 
+    def followed(self, bed: Any) -> tuple[str, ...]:
+        """Modules that a law moves along the reference: all that it controls, or the object that these carry."""
+        return tuple(module.name for module in bed.controlled)
+
     def columns(self, bed: Any) -> Mapping[str, Mapping[str, float]]:
         """Numbers by coordinate, by the title of their column: `granite show` prints them beside the coordinates."""
         return {}

@@ -134,6 +134,11 @@ class Testbed(Table):
         driven |= {thrusters.pushed(self).name for thrusters in self.devices_of(Thrusters).values()}
         return tuple(module for module in self.modules if module.name in driven)
 
+    @cached_property
+    def followed(self) -> tuple[Module, ...]:
+        """The modules whose coordinates follow the reference; the other modules that the controller knows have none."""
+        return tuple(self.module(name) for name in self.controller.law.followed(self)) if self.controller else ()
+
     @property
     def planar(self) -> bool:
         """Whether everything moves in a plane."""

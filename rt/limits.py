@@ -140,7 +140,7 @@ def _moving(bed: Testbed, q: ca.SX, u: ca.SX, q_ref: ca.SX) -> Iterator[Limit]:
         if joint.joint in names:
             i, rate = known.joint_u(joint.joint), joint.rate_rad_s
             yield from _within(u[i], -rate, rate, Reason.JOINT_TOO_FAST, f"{joint.joint} rate")
-    for module in bed.controlled:
+    for module in bed.followed:
         for i in _indices(known.q[module.name]):
             c = known.positions[i]
             if c.unit in ("m", "rad"):

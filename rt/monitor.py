@@ -178,7 +178,7 @@ class Monitor:
         self.memory.keep("u_ref", u)
         if q.numel() != u.numel():  # an orientation in space is no integral of its velocity
             return
-        for module in self._bed.controlled:
+        for module in self._bed.followed:
             for i in range(known.q[module.name].start, known.q[module.name].stop):
                 c = known.positions[i]
                 if c.unit not in ("m", "rad"):

@@ -80,6 +80,7 @@ class Recorder:
             "bed": to_json(bed),
             "layout": channels.layout(),
             "subjects": subjects(bed),
+            "followed": [module.name for module in bed.followed],
             "metadata": dict(info),
             "progress": progress,
             "virtual": virtual,

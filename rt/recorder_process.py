@@ -70,7 +70,7 @@ def main() -> None:
     _answer(ready=True)
     events, summary = (
         Events(bed, channels, [Coordinate(*subject) for subject in order["subjects"]], file.event),
-        Summary(bed, channels),
+        Summary(bed, channels, order["followed"]),
     )
     idle = _IDLE_PERIOD_VIRTUAL if order["virtual"] else min(_IDLE_PERIOD, ring.size * bed.loop.period_s / 4)
     try:

@@ -63,6 +63,10 @@ class ObjectImpedance:
             )
         )
 
+        def followed(self, bed: Testbed) -> tuple[str, ...]:
+            """The object: the joints of the arms follow from it."""
+            return (carried_object(bed, self.object).name,)
+
         def recorded(self, bed: Testbed) -> tuple[Coordinate, ...]:
             """Wrenches of the grips, and how good the answer of the distribution is."""
             found: list[Coordinate] = []

@@ -59,7 +59,8 @@ class Histogram:
 class Summary:
     """Accumulates rows; `result` may be called at any time."""
 
-    def __init__(self, bed: Testbed, channels: Channels) -> None:
+    def __init__(self, bed: Testbed, channels: Channels, followed: Iterable[str] | None = None) -> None:
+        """`followed` are the names of `bed.followed`, where the testbed was read without its law."""
         self._bed, self._channels = bed, channels
         at = channels.place
         self._t, self._tick = at("/timing", "scheduled"), at("/timing", "tick")
@@ -78,7 +79,8 @@ class Summary:
         self._signals = [c for _, c in columns if c.unit != "1"]
         self._opening = _columns(channels, bed.devices_of(Thrusters))
         #: coordinates with a reference: known objects have none
-        own = (bed.known.q[module.name] for module in bed.controlled)
+        names = [module.name for module in bed.followed] if followed is None else followed
+        own = (bed.known.q[name] for name in names)
         self._controlled = {i for part in own for i in range(part.start, part.stop)}
         #: indices of the controller's coordinates among those of all modules
         self._among_all = [bed.positions.index(c) for c in bed.known.positions]

@@ -80,12 +80,12 @@ def _draw(axes: Axes, key: tuple[str, str], runs: Mapping[str, _Errors]) -> None
 
 
 def _errors(log: Log) -> _Errors:
-    """Errors of controlled coordinates: not of known objects, which have no reference, nor of quaternions."""
+    """Errors of coordinates that follow the reference, without quaternions."""
     run = PlottedRun(log)
     if run.bed.controller is None:
         return _Errors(run.t, {})
     known = run.bed.known
-    own = {i for module in run.bed.controlled for i in range(*known.q[module.name].indices(len(known.positions)))}
+    own = {i for module in run.bed.followed for i in range(*known.q[module.name].indices(len(known.positions)))}
     error = 1e3 * (run.q[:, run.referenced] - run.reference)
     shown = [(i, c) for i, c in enumerate(known.positions) if i in own and c.unit != "1"]
     return _Errors(run.t, {(c.name, c.unit): np.asarray(error[:, i]) for i, c in shown})

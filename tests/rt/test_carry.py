@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from granite.config.loader import load
 from granite.rt.logs.log import Log
 from granite.rt.logs.replay import replay
-from granite.rt.run import simulate_in_memory
+from granite.rt.run import Run, simulate_in_memory
 
 SET_POINT, X, Y, HEADING = 2.5, 0.25, 0.28, np.pi / 4
 
@@ -63,3 +65,14 @@ def test_every_answer_of_the_distribution_is_in_the_log_and_replays() -> None:
     left, right = (np.array([demand[f"{s}_grip_fx_n"], demand[f"{s}_grip_fy_n"]]) for s in ("left", "right"))
     assert ((left - right) * along).sum(axis=0)[20:] / 2 == pytest.approx(SET_POINT, rel=1e-2)
     assert replay(log).first is None
+
+
+def test_the_object_follows_the_reference_and_is_judged_by_it(tmp_path: Path) -> None:
+    """Not the joints, which follow from it: in the summary of the recorder, in memory, and by the guard."""
+    bed = load("fixed-dual-arm/carry", {"loop.duration_s": 2.0})
+    names = ["object_body_x", "object_body_y", "object_body_heading"]
+    assert list(simulate_in_memory(bed).summary["tracking_error"]) == names
+    assert list(Run(bed).record(tmp_path / "run.mcap")["tracking_error"]) == names
+    strict = simulate_in_memory(load("fixed-dual-arm/carry", {"safety.tracking_error_m": 1e-3})).summary
+    assert strict["ended"] == "tracking_error"
+    assert "object_body_" in strict["text"]

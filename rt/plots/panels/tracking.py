@@ -12,12 +12,12 @@ def tracking_panels(run: PlottedRun) -> list[Panel]:
     if run.bed.controller is None:
         return []
     known, error = run.bed.known, 1e3 * (run.q[:, run.referenced] - run.reference)
-    joints, controlled = run.bed.joints, {m.name for m in run.bed.controlled}
-    own = {i for name in controlled for i in range(known.q[name].start, known.q[name].stop)}
+    joints, followed = run.bed.joints, {m.name for m in run.bed.followed}
+    own = {i for name in followed for i in range(known.q[name].start, known.q[name].stop)}
     groups: dict[str, dict[str, Line]] = {}
     for i, (name, unit) in enumerate(known.positions):
         if unit == "1" or i not in own:
-            continue  # of a quaternion, which is hard to read, or of an object, which has no reference
+            continue  # of a quaternion, which is hard to read, or of a module that has no reference
         kind = "joint" if name in joints else "position" if unit == "m" else "heading"
         group = groups.setdefault(f"{kind}\nerror [m{unit}]", {})
         # A joint has the colour of its torque, and so one among all joints.
@@ -27,7 +27,7 @@ def tracking_panels(run: PlottedRun) -> list[Panel]:
 
 
 def _short(run: PlottedRun, name: str) -> str:
-    """A coordinate of the only controlled module without the name of its root body."""
-    module = run.bed.controlled[0]
+    """A coordinate of the only module with a reference, without the name of its root body."""
+    module = run.bed.followed[0]
     root = run.bed.known.name(module, module.root.name)
-    return name.removeprefix(f"{root}_") if len(run.bed.controlled) == 1 else name
+    return name.removeprefix(f"{root}_") if len(run.bed.followed) == 1 else name
