@@ -11,6 +11,7 @@ import pytest
 from test_loop import PERIOD, SlowClock, run
 
 import granite
+from granite.rt.logs.unfinished import unfinished_name
 from granite.rt.reasons import Reason
 
 LIMIT = 50 * PERIOD
@@ -50,7 +51,7 @@ def test_a_loop_that_was_suspended_ends_when_it_continues(tmp_path):
     command = [sys.executable, "-m", "granite.rt.cli", "sim", "free-flyer", *options, *limits]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         deadline = time.monotonic() + 60
-        while not log.exists() or log.stat().st_size < 30_000:
+        while not unfinished_name(log).exists() or unfinished_name(log).stat().st_size < 30_000:
             assert time.monotonic() < deadline
             time.sleep(0.02)
         process.send_signal(signal.SIGSTOP)

@@ -16,6 +16,7 @@ from unhurried import OPTIONS, UNHURRIED
 import granite
 from granite.config.loader import load
 from granite.rt.clock import RealClock, VirtualClock
+from granite.rt.logs.unfinished import unfinished_name
 from granite.rt.memory import Memory
 from granite.rt.reasons import Reason
 from granite.rt.recorder import Recorder
@@ -109,7 +110,7 @@ def test_a_closed_terminal_ends_the_run_with_a_whole_log(tmp_path):
     if child == 0:
         os.execv(sys.executable, command)
     deadline = time.monotonic() + 60
-    while not log.exists() or log.stat().st_size < 30_000:
+    while not unfinished_name(log).exists() or unfinished_name(log).stat().st_size < 30_000:
         assert time.monotonic() < deadline
         if select.select([terminal], [], [], 0.05)[0]:
             os.read(terminal, 65536)
