@@ -60,37 +60,49 @@ class Guard:
 
     def check(self, sample: Sample, state: State, reference: Reference, demand: Demand, command: Command) -> Verdict:
         """The command to write, with its reason."""
-        t, applied, stamps = command.t, sample.applied, [sample.t]
-        arguments: list[Buffer] = []
+        t = command.t
         if not state.ready:
             return self._waiting(t, sample, 0)
-        for i, frame in enumerate(sample.frames, start=1):
-            if not _OK <= frame.status <= _SILENT:  # a silent one is judged by the age of its frame
-                return self._refused(t, sample, Reason.SENSOR_FAULT, i, frame.status, _NAN)
-            if not frame.number and self._waits:
-                return self._waiting(t, sample, i)
-            arguments.append(frame.values)
+        measured, stamps, reported = [], [sample.t], []
+        for frame in sample.frames:  # a silent one is judged by the age of its frame
+            if not _OK <= frame.status <= _SILENT or (self._waits and not frame.number):
+                return self._unusable(t, sample)
+            measured.append(frame.values)
             stamps += frame.t, frame.number
         self._waits = False
-        arguments.append(self._stamps(*stamps))
-        for i, frame in enumerate(applied, start=len(sample.frames) + 1):
+        for frame in sample.applied:
             if frame.status != _OK and (frame.status != _NO_FRAME or frame.number):  # none until the first set point
-                return self._refused(t, sample, Reason.ACTUATOR_FAULT, i, frame.status, _NAN)
-            arguments.append(frame.values)
-        arguments += (state.ages, state.q, state.u, state.innovation, state.correction)
-        arguments += (reference.q, reference.u, reference.a, demand.acceleration, demand.force, demand.wrench)
-        arguments += (*command.setpoints, command.thrust, self._memory)
-        found = self._limits.first_broken(arguments)
-        number, self._memory = found.item(0), found[1:]
-        if not number:
+                return self._unusable(t, sample)
+            reported.append(frame.values)
+        arguments: tuple[Buffer, ...] = (
+            *measured, self._stamps(*stamps), *reported,
+            state.ages, state.q, state.u, state.innovation, state.correction,
+            reference.q, reference.u, reference.a, demand.acceleration, demand.force, demand.wrench,
+            *command.setpoints, command.thrust, self._memory,
+        )  # fmt: skip
+        found = self._limits.check(arguments)
+        self._memory = found[1:]
+        if found.item(0):
             self._last = command.setpoints
             return new(Verdict, (t, command, _PASSED, 0, _NAN, _NAN, False))
-        reason, subject, value, limit = self._limits.broken(int(number), arguments)
+        reason, subject, value, limit = self._limits.first_broken(arguments)
         if reason is Reason.SETPOINT_CLAMPED:
             return Verdict(t, self._clamped(command), reason, subject, value, limit, False)
         if reason is Reason.MEASUREMENT_REFUSED:
             return Verdict(t, command, reason, subject, value, limit, False)
         return self._refused(t, sample, reason, subject, value, limit)
+
+    def _unusable(self, t: float, sample: Sample) -> Verdict:
+        """The first device whose frame can't be used: it is missing, or its status is a fault."""
+        for i, frame in enumerate(sample.frames, start=1):
+            if not _OK <= frame.status <= _SILENT:
+                return self._refused(t, sample, Reason.SENSOR_FAULT, i, frame.status, _NAN)
+            if self._waits and not frame.number:
+                return self._waiting(t, sample, i)
+        for i, frame in enumerate(sample.applied, start=len(sample.frames) + 1):
+            if frame.status != _OK and (frame.status != _NO_FRAME or frame.number):
+                return self._refused(t, sample, Reason.ACTUATOR_FAULT, i, frame.status, _NAN)
+        raise AssertionError("every frame can be used")
 
     def _waiting(self, t: float, sample: Sample, subject: int) -> Verdict:
         """Rest until every sensor has reported, at most for safety.start_up_s."""

@@ -28,10 +28,10 @@ _REPORTED = 0.01
 class Limits:
     """The limits of a testbed, in the order of their check.
 
-    `first_broken` is (values of the sensors' frames, stamps, reported set points, ages, q, u, innovation, correction;
-    q, u and a of the reference; acceleration, force and wrench of the demand; set points, thrust, memory) -> the number
-    of the first limit that does not hold, from 1 on, or 0; and the memory after the tick. `stamps` are the time of the
-    tick, then time and number of each sensor's frame. `values` gives the value of each limit's subject.
+    `check` is (values of the sensors' frames, stamps, reported set points, ages, q, u, innovation, correction;
+    q, u and a of the reference; acceleration, force and wrench of the demand; set points, thrust, memory) -> 1 if
+    all limits hold, else 0; and the memory after the tick. `stamps` are the time of the tick, then time and number of
+    each sensor's frame. `first_broken` takes the same.
     """
 
     def __init__(self, bed: Testbed) -> None:
@@ -75,24 +75,28 @@ class Limits:
         self.memory: Array = np.zeros(monitor.memory.before.numel())
 
         def write() -> list[ca.Function]:
-            code = ca.SX(0)
+            all_hold, first = ca.SX(1), ca.SX(0)
             for i, limit in reversed(list(enumerate(self._limits, start=1))):
-                code = ca.if_else(limit.holds, code, i)
+                all_hold = ca.logic_and(limit.holds, all_hold)
+                first = ca.if_else(limit.holds, first, i)
             given = [_joined(measured), stamps, _joined(applied), ages, q, u, _joined(innovation), correction]
             given += [q_ref, u_ref, a_ref, a, force, wrench, _joined(setpoints), thrust, monitor.memory.before]
             values = ca.vertcat(ca.SX(0, 1), *(limit.value for limit in self._limits))
             momentum = _momentum(bed, q, correction)
-            broken, values = ca.substitute([ca.vertcat(code, monitor.memory.after), values], [impulse], [momentum])
-            return [ca.Function("first_broken", given, [broken]), ca.Function("limit_values", given, [values])]
+            checked, broken = ca.vertcat(all_hold, monitor.memory.after), ca.vertcat(first, values)
+            checked, broken = ca.substitute([checked, broken], [impulse], [momentum])
+            # Which limit does not hold takes as long again: it is asked for only where one does not.
+            return [ca.Function("checked", given, [checked]), ca.Function("broken", given, [broken])]
 
         kernels = compile_once("guard", bed.fingerprint, write)
-        self.first_broken, self._values = kernels["first_broken"].run, kernels["limit_values"].run
+        self.check, self._broken = kernels["checked"].run, kernels["broken"].run
 
-    def broken(self, number: int, arguments: Iterable[Buffer]) -> tuple[Reason, int, float, float]:
-        """Of a limit that does not hold: the reason, the number of its subject, the value and the limit."""
-        i = number - 1
+    def first_broken(self, arguments: Iterable[Buffer]) -> tuple[Reason, int, float, float]:
+        """Of the first limit that does not hold: the reason, the number of its subject, the value and the limit."""
+        first, *values = self._broken(arguments).tolist()
+        i = int(first) - 1
         limit = self._limits[i]
-        return limit.reason, self._subjects[i], float(self._values(arguments)[i]), limit.limit
+        return limit.reason, self._subjects[i], values[i], limit.limit
 
 
 def _momentum(bed: Testbed, q: ca.SX, u: ca.SX) -> ca.SX:
