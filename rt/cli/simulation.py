@@ -34,6 +34,7 @@ def sim(
     as_json: AsJson = False,
 ) -> None:
     """Run a testbed on the simulated plant and record everything."""
+    from granite.rt.logs.unfinished import found_log
     from granite.rt.report.run import run_tables
     from granite.rt.report.table import put
     from granite.rt.run import simulate
@@ -57,6 +58,7 @@ def sim(
         print_json(summary)
     else:
         put(out, run_tables(summary))
+        path = found_log(path)  # a recorder that was killed leaves it under another name
         out.print(f"log: {path}", soft_wrap=True)
         out.print(f"see it: granite plot {path}, or open it in Foxglove, Lichtblick or PlotJuggler", soft_wrap=True)
     if summary["ended"] == "fault":

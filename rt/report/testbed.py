@@ -140,7 +140,8 @@ def _control(bed: Testbed) -> Iterator[tuple[str, str]]:
         yield "behaviour", bed.behaviour.kind
     for i, waypoint in enumerate(getattr(bed.behaviour, "waypoints", ())):
         target = ", ".join(f"{key} = {value:g}" for key, value in waypoint.target.items())
-        yield f"waypoint {i + 1}", f"in {waypoint.duration_s:g} s, hold {waypoint.hold_s:g} s: {target}"
+        ramp = f", ramps of {waypoint.ramp_s:g} s" if waypoint.ramp_s else ""
+        yield f"waypoint {i + 1}", f"in {waypoint.duration_s:g} s{ramp}, hold {waypoint.hold_s:g} s: {target}"
     if bed.controller is None and not bed.torques:
         yield "torques", "none: everything moves freely"
     for joint, profile in bed.torques.items():
