@@ -136,7 +136,10 @@ class LogContent:
                 raise InputError(f"log '{path}' is cut off before its configuration: expected a whole log")
             if fingerprint(self.attachments[name]) != self.info.get(key):
                 raise InputError(f"log '{path}' has a damaged configuration: expected the one it was written with")
-        read_info(self.info)
+        try:
+            read_info(self.info)
+        except InputError as error:
+            raise error.within(file=f"log '{path}'") from None
         # A user's own parts stay as options, by name: reading a log runs none of their code.
         self.bed = from_json(self.attachments[TESTBED], f"log '{path}'", looked_up=BUILT_IN)
         try:

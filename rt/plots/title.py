@@ -24,13 +24,12 @@ def write_title(figure: Figure, log: Log, run: PlottedRun) -> None:
     changes: list[str] = json.loads(log.info.get("changes", "[]"))
     if changes:
         facts.append(_shortened(changes, _LINE - len("  ·  ".join(facts))))
-    title, line = (1 - down / figure.get_figheight() for down in (0.38, 0.73))
+    above, title, line = (1 - down / figure.get_figheight() for down in (0.13, 0.38, 0.73))
     figure.text(0.015, title, bed.title, fontsize=min(20.0, 1500 / max(len(bed.title), 1)), weight="bold", va="center")
     figure.text(0.015, line, "  ·  ".join(facts), fontsize=11, color=SOFT, va="center")
-    if not log.complete:
-        figure.text(
-            0.985, title, "the log is truncated: the run continued", fontsize=11, color=STOP, va="center", ha="right"
-        )
+    if not log.complete or "recovered" in log.info:
+        lack = "the log is truncated: the run continued" if not log.complete else f"recovered: {log.info['recovered']}"
+        figure.text(0.985, above, lack[:_LINE], fontsize=10, color=STOP, va="center", ha="right")
 
 
 def _tick_time(run: PlottedRun) -> str:

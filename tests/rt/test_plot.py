@@ -1,5 +1,6 @@
 import dataclasses
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -133,6 +134,12 @@ def test_a_plume_goes_out_of_the_thruster_that_fired_and_of_no_other(flown):
         assert tip == pytest.approx((x, y) - 0.13 * ahead + 0.13 * left, abs=0.01)
         out = np.mean(mouth, axis=0) - tip
         assert out / np.linalg.norm(out) == pytest.approx(-ahead, abs=0.03)
+
+
+def test_the_page_of_an_incomplete_or_recovered_log_says_so(flown):
+    assert "the log is truncated: the run continued" in texts(drawn(replace(flown, complete=False)))
+    recovered = replace(flown, info={**flown.info, "recovered": "a record that is cut off"})
+    assert "recovered: a record that is cut off" in texts(drawn(recovered))
 
 
 def test_a_cut_log_without_truth_shows_the_estimate(flown):
