@@ -5,6 +5,7 @@ Rows and compiled functions take the bytes of arrays: another type or size would
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,8 @@ from granite.config.testbed import Testbed
 from granite.drivers.contract import Actuator, Sensor
 
 _FLOAT64 = np.dtype(np.float64)
+#: a float64 holds every whole number below this
+_MOST_FRAMES = 2**53
 
 
 def checked(device: Any, name: str, bed: Testbed) -> Any:
@@ -74,4 +77,9 @@ def _checked(frame: Frame, name: str, shape: tuple[int]) -> Frame:
     if values.dtype is not _FLOAT64 or values.shape != shape:
         given = f"{values.dtype} of shape {values.shape}"
         raise TypeError(f"device '{name}' gave {given}, expected float64 of shape {shape}")
+    number = frame.number
+    if not isinstance(number, int | np.integer) or not 0 <= number < _MOST_FRAMES:
+        raise TypeError(f"device '{name}' gave frame number {number!r}, expected a whole number of frames so far")
+    if number and not math.isfinite(frame.t):
+        raise TypeError(f"device '{name}' gave the time {frame.t} s, expected that of the measurement or application")
     return frame

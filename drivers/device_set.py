@@ -37,6 +37,7 @@ class DeviceSet:
         )
         self._reads = [sensor.read for sensor in self._sensors.values()]
         self._writes = [actuator.write for actuator in self._actuators.values()]
+        self._sizes = {name: len(device.signals(bed)) for name, device in bed.actuators.items()}
         self._loop, self._holding = bed.loop, {name for name, device in bed.actuators.items() if device.holds_at_rest}
 
     def open(self) -> None:
@@ -115,6 +116,9 @@ class DeviceSet:
             return "its stop returned no frame"
         if frame.status != Status.OK:
             return f"status {Status(frame.status).name}"
+        values, size = np.asarray(frame.values), self._sizes[name]
+        if values.shape != (size,) or values.dtype != np.float64:
+            return f"its frame has {values.dtype} of shape {values.shape}, expected float64 of shape ({size},)"
         is_safe = np.isfinite(frame.values).all() if name in self._holding else not np.any(frame.values)
         return "" if is_safe else f"it still applies {np.array2string(np.asarray(frame.values), precision=3)}"
 

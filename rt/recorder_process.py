@@ -83,7 +83,10 @@ def main() -> None:
         result = finite({**summary.result(), **ending})
         file.summary(json.dumps(result))
         file.close()
-        unfinished.finish()
+        if not ring.taken_count and "traceback" not in ending:  # stopped before the first tick: nothing to keep
+            unfinished.discard()
+        else:
+            unfinished.finish()
     except (RuntimeError, OSError, LogError) as error:
         _answer(failure=f"log '{path}' can't be written: {error}; the rows so far are in '{unfinished.path}'")
         sys.exit(1)

@@ -27,6 +27,8 @@ from granite.mrds.compilation import compile_once
 
 #: violation of a row by the solver that counts as none
 _PRIMAL_TOLERANCE = 1e-10
+#: an answer that violates a row by more is not optimal [N, N m]
+_LARGEST_VIOLATION = 1e-6
 
 
 class DistributionOutcome(IntEnum):
@@ -132,7 +134,7 @@ class ForceDistribution:
             self._judge((self._data, x, info["lam"]))
             primal, dual, gap = self._primal[0], self._dual[0], self._gap[0]
             spent = info["iterations"]
-            if flag > 0 and primal + dual + gap < inf:
+            if flag > 0 and primal < _LARGEST_VIOLATION and dual + gap < inf:
                 self._is_warm = True
                 wrench = x[: self._n_wrench] if self._adds_variables else x
                 return DistributedForce(wrench, self._torque.copy(), _OPTIMAL, spent, primal, dual, gap)
@@ -148,11 +150,14 @@ class ForceDistribution:
         attempts: list[Solution] = []
         if not np.isfinite(self._data).all():
             return self._nothing(spent, ())
+        contradictory = bool((problem.lower > problem.upper + _LARGEST_VIOLATION).any())
         for hard, outcome in (
             (None, DistributionOutcome.OPTIMAL),
             (self._hard, DistributionOutcome.RELAXED),
             (self._owner == ADDED, DistributionOutcome.CLIPPED),
         ):
+            if hard is None and contradictory:
+                continue
             asked = problem if hard is None else relax(problem, hard)
             proximal = 1e-2 * np.trace(problem.H) / self._n if hard is None else 1e-3
             solution = asked.solve(**_settings(self.table), eps_prox=proximal, eta_prox=1e-9)

@@ -29,4 +29,7 @@ def relax(problem: QuadraticProgram, hard: NDArray[np.bool_]) -> QuadraticProgra
     A[:, :n] = problem.A
     A[soft, n + np.arange(k)] = 1.0
     f = np.concatenate([_PART / scale * problem.f, np.zeros(k)])
-    return QuadraticProgram(H, f, A, problem.upper, problem.lower, problem.sense)
+    # Bounds that contradict each other: half way between them both are violated by the same.
+    middle = np.where(~hard & (problem.lower > problem.upper), (problem.lower + problem.upper) / 2, np.nan)
+    upper, lower = (np.where(np.isnan(middle), bound, middle) for bound in (problem.upper, problem.lower))
+    return QuadraticProgram(H, f, A, upper, lower, problem.sense)

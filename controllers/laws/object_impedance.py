@@ -129,6 +129,7 @@ class ObjectImpedance:
             self._integral = np.clip(self._integral + self._rate * error, -self._limit, self._limit)
         self._torque = answer.torque
         force = np.zeros(self._n)
-        force[self._driven] = answer.torque
+        # No torques are known: the guard ends the run, because the demand is not finite.
+        force[self._driven] = np.nan if answer.outcome == DistributionOutcome.FAILED else answer.torque
         judged = (answer.outcome, answer.iterations, answer.primal_residual, answer.dual_residual, answer.gap)
         return Demand(state.t, motion, force, np.zeros(self._n_wrench), np.array([*answer.wrench, *judged]))

@@ -29,6 +29,8 @@ def runs(
     found: list[Overview] = []
     unreadable: list[tuple[Path, str]] = []
     for path in sorted(folder.glob("*.mcap")):
+        if not path.is_file():  # reading a pipe would wait for its writer
+            continue
         try:
             found.append(read_overview(path))
         except InputError as error:

@@ -59,6 +59,7 @@ def sim(
     else:
         put(out, run_tables(summary))
         path = found_log(path)  # a recorder that was killed leaves it under another name
+    if not as_json and path.exists():  # there is none of a run that was stopped before its first tick
         out.print(f"log: {path}", soft_wrap=True)
         out.print(f"see it: granite plot {path}, or open it in Foxglove, Lichtblick or PlotJuggler", soft_wrap=True)
     if summary["ended"] == "fault":

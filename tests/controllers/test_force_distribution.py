@@ -19,6 +19,7 @@ from granite.controllers.quadratic_program import QuadraticProgram
 from granite.controllers.stack import build_stack
 from granite.mrds.compilation import find_compiler
 from tests.controllers.random_grasps import CASES, LIMIT, Case, draw
+from tests.controllers.random_grasps import case as case_of
 
 TIGHT = {"solver": cp.CLARABEL, "tol_gap_abs": 1e-12, "tol_gap_rel": 1e-12, "tol_feas": 1e-12}
 
@@ -159,6 +160,17 @@ def test_hard_limits_that_contradict_each_other_cut_the_torques() -> None:
     assert answer.violated == "limit.0 (torque)"
     assert answer.torque == pytest.approx(np.full(6, LIMIT))
     assert len(answer.failed) == 2
+
+
+@pytest.mark.parametrize(("least", "most"), [(5.0, 2.0), (5.0, 4.9), (50.0, 1.0)])
+def test_limits_that_contradict_each_other_are_violated_least_and_named(least: float, most: float) -> None:
+    """Both bound the same force: half way is the least of squares, and an answer that violates is never optimal."""
+    limits = [{"kind": "one_sided", "least_n": least}, {"kind": "gripper_force", "force_n": most}]
+    made = case_of("contradiction", 2, 0, 2, 0, objective=["torque_norm"], limit=limits)
+    answer = ForceDistribution(made.table, made.shape).solve(draw(made, np.random.default_rng(3)))
+    assert answer.outcome == DistributionOutcome.RELAXED
+    assert answer.violated.startswith("limit.")
+    assert answer.primal_residual >= (least - most) / 2 - 1e-6
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])

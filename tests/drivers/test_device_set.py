@@ -141,3 +141,27 @@ def test_a_device_that_is_missing_is_refused_when_the_set_is_built():
     made = {name: Fake(name, []) for name in SIZES}
     with pytest.raises(KeyError, match="thrusters"):
         DeviceSet(BED, made, {"motors": made["motors"]})
+
+
+@pytest.mark.parametrize(
+    ("number", "t"), [(float("nan"), 0.0), (62.5, 0.0), (2**70, 0.0), (-1, 0.0), (3, float("nan"))]
+)
+@pytest.mark.parametrize("name", ["vision", "motors"])
+def test_a_frame_without_a_whole_number_or_a_time_is_refused(name: str, number, t: float):
+    """Such a number would be in a log that no command reads."""
+    made = {each: Fake(each, []) for each in SIZES}
+    frame = Frame(t, number, Status.OK, np.zeros(SIZES[name]))
+    made[name].read = made[name].write = lambda *_: frame
+    whole = DeviceSet(BED, made, made)
+    with pytest.raises(TypeError, match=f"device '{name}' gave (frame number|the time)"):
+        whole.read(0.0) if name in BED.sensors else whole.write(0.0, COMMAND)
+
+
+@pytest.mark.parametrize("values", [np.zeros(0), np.zeros(5), np.array([None, None])], ids=str)
+def test_a_stop_is_not_confirmed_by_a_frame_of_other_values(values):
+    made = {name: Fake(name, []) for name in SIZES}
+    made["motors"].stop = lambda t: Frame(t, 1, Status.OK, values)
+    made["thrusters"].stop = lambda t: Frame(t, 1, Status.OK, np.zeros(8))
+    failed = DeviceSet(BED, made, made).stop(1.0)
+    assert list(failed) == ["motors"]
+    assert "expected float64 of shape (2,)" in failed["motors"]

@@ -1,6 +1,7 @@
 """Many logs: what `granite runs` says of a folder of them, and what `granite compare` finds between some."""
 
 import contextlib
+import os
 import re
 import shutil
 import time
@@ -109,6 +110,8 @@ def test_a_folder_that_is_not_there_is_refused_and_an_empty_one_is_not(granite, 
     (tmp_path / "runs").mkdir()
     assert granite("runs") == (0, "no logs in runs\n", "")
     assert granite("runs", "--json").json == []
+    os.mkfifo(tmp_path / "runs" / "pipe.mcap")  # reading it would wait for a writer
+    assert granite("runs") == (0, "no logs in runs\n", "")
 
 
 def test_a_comparison_names_the_keys_that_differ_with_both_values(granite, logs):

@@ -212,3 +212,14 @@ def test_the_final_state_is_that_at_the_end_of_the_run(tmp_path):
         assert summary["final_state"][name]["value"] == log["/truth"][coordinate][row]
     for name, coordinate in ((c.name, c.key) for c in bed.velocities):
         assert summary["final_rate"][name]["value"] == log["/truth"][coordinate][row]
+
+
+def test_a_run_that_was_stopped_before_its_first_tick_replaces_no_log(tmp_path):
+    path = tmp_path / "run.mcap"
+    before = start(path)
+    record(before, 5)
+    before.close(DONE)
+    stopped = start(path, overwrite=True)
+    assert stopped.close({"ended": "operator_stop", "text": "the operator stopped the run"}).failure is None
+    assert read_log(path).ticks == 5
+    assert os.listdir(tmp_path) == ["run.mcap"]
