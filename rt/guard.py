@@ -62,7 +62,7 @@ class Guard:
         """The command to write, with its reason."""
         t = command.t
         if not state.ready:
-            return self._waiting(t, sample, 0)
+            return self._not_ready(t, sample, state)
         measured, stamps, reported = [], [sample.t], []
         for frame in sample.frames:  # a silent one is judged by the age of its frame
             if not _OK <= frame.status <= _SILENT or (self._waits and not frame.number):
@@ -103,6 +103,19 @@ class Guard:
             if frame.status != _OK and (frame.status != _NO_FRAME or frame.number):
                 return self._refused(t, sample, Reason.ACTUATOR_FAULT, i, frame.status, _NAN)
         raise AssertionError("every frame can be used")
+
+    def _not_ready(self, t: float, sample: Sample, state: State) -> Verdict:
+        """A sensor has not reported yet, has only reported numbers that are not finite, or is broken."""
+        signal = 1 + len(sample.frames) + len(sample.applied)  # the first one among the subjects
+        for i, frame in enumerate(sample.frames, start=1):
+            if not _OK <= frame.status <= _SILENT:
+                return self._refused(t, sample, Reason.SENSOR_FAULT, i, frame.status, _NAN)
+            for value in frame.values.tolist():
+                if self._waits and frame.number and not math.isfinite(value):
+                    return self._refused(t, sample, Reason.SAMPLE_NOT_FINITE, signal, value, _NAN)
+                signal += 1
+        unused = np.flatnonzero(np.isnan(state.ages))
+        return self._waiting(t, sample, int(unused[0]) + 1 if len(unused) else 0)
 
     def _waiting(self, t: float, sample: Sample, subject: int) -> Verdict:
         """Rest until every sensor has reported, at most for safety.start_up_s."""

@@ -176,3 +176,11 @@ def test_a_comparison_that_can_not_be_made_is_refused(granite, logs, tmp_path, a
     shutil.copy(logs / "open.mcap", tmp_path / "copy.mcap")
     assert said in sentence_of(granite("compare", *arguments))
     assert not list(tmp_path.glob("a.*"))
+
+
+def test_the_line_of_zero_error_is_thinner_than_the_errors(logs):
+    figure = build_comparison({"plain": read_log(logs / "plain.mcap")})
+    for axes in figure.axes:
+        zero, error, *_ = axes.get_lines()
+        assert set(zero.get_ydata()) == {0}
+        assert zero.get_linewidth() < error.get_linewidth()

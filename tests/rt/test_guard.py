@@ -127,6 +127,14 @@ REFUSALS = [
     ({"thrusters_0": -0.01}, Reason.SETPOINT_OUT_OF_RANGE, "thrusters r1_opening was -0.01, limit 0"),
     ({"grips_0": 0.5}, Reason.SETPOINT_OUT_OF_RANGE, "grips grip_grip was 0.5, limit 1"),
     ({"ready": False, "t": 2.1}, Reason.SENSORS_NEVER_REPORTED, None),
+    ({"ready": False, "t": 2.1, "vision_age": NAN}, Reason.SENSORS_NEVER_REPORTED, "vision"),
+    (
+        {"ready": False, "t": 0.0, "joint_sensors_1": NAN},
+        Reason.SAMPLE_NOT_FINITE,
+        "joint_sensors elbow_angle was nan rad",
+    ),
+    ({"ready": False, "t": 0.0, "vision_2": NAN}, Reason.SAMPLE_NOT_FINITE, "vision base_heading was nan rad"),
+    ({"ready": False, "t": 0.0, "vision_status": Status.BROKEN}, Reason.SENSOR_FAULT, "vision, status BROKEN"),
     ({"vision_number": 0, "t": 2.1}, Reason.SENSORS_NEVER_REPORTED, "vision"),
 ]
 
