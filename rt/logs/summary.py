@@ -80,7 +80,8 @@ class Summary:
         self._opening = _columns(channels, bed.devices_of(Thrusters))
         #: coordinates with a reference: known objects have none
         names = [module.name for module in bed.followed] if followed is None else followed
-        own = (bed.known.q[name] for name in names)
+        # Without the code of a user's own motors, the modules that they move are not known.
+        own = (bed.known.q[name] for name in names if name in bed.known.q)
         self._controlled = {i for part in own for i in range(part.start, part.stop)}
         #: indices of the controller's coordinates among those of all modules
         self._among_all = [bed.positions.index(c) for c in bed.known.positions]
