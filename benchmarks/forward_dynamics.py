@@ -51,5 +51,5 @@ def measure() -> Iterator[Result]:
 
 
 def without_energy(twin: MujocoTwin) -> None:
-    """MuJoCo computes energies only where it is told to, as the tests do."""
+    """Switch off the energies of MuJoCo, which the tests switch on."""
     twin.model.opt.enableflags &= ~int(mujoco.mjtEnableBit.mjENBL_ENERGY)

@@ -63,7 +63,7 @@ def main() -> None:
     except OSError as error:
         return _answer(failure=f"log '{path}' can't be written: {error.strerror}")
     try:
-        file = McapFile(str(unfinished.path), True, channels, order["bed"], order["metadata"])
+        file = McapFile(str(unfinished.path), channels, order["bed"], order["metadata"])
     except (OSError, RuntimeError) as error:
         unfinished.discard()
         return _answer(failure=f"log '{path}' can't be written: {error}")

@@ -51,13 +51,12 @@ class McapFile:
     def __init__(
         self,
         path: str,
-        overwrite: bool,
         channels: Channels,
         bed_json: str,
         metadata: Mapping[str, str],
         start_ns: int | None = None,
     ) -> None:
-        """Create the file; `OSError` if that fails, `FileExistsError` if it exists and may not be replaced.
+        """Create the file, or replace the one of that name; `OSError` if that fails.
 
         `start_ns` is the wall time at t = 0; None: it comes by `begin`, before the first row.
         """
@@ -65,7 +64,7 @@ class McapFile:
         # No compression threads: they would use all cores, also the loop's.
         # Level 1: as small as the usual level 3 on such rows, in two thirds of the time.
         options = MCAPWriteOptions(compression_threads=0, compression_level=1)
-        self._writer = foxglove.open_mcap(path, allow_overwrite=overwrite, context=context, writer_options=options)
+        self._writer = foxglove.open_mcap(path, allow_overwrite=True, context=context, writer_options=options)
         attachments = {TESTBED: bed_json, CHANNELS: json.dumps(channels.layout())}
         own = {FINGERPRINTS[name]: fingerprint(text) for name, text in attachments.items()}
         self._writer.write_metadata(METADATA, {**metadata, "format": FORMAT, **own})

@@ -65,7 +65,7 @@ def _write(content: LogContent, unfinished: UnfinishedLog) -> Recovered:
     metadata = {key: value for key, value in content.info.items() if key not in own}
     metadata["recovered"] = content.damage or "the log was whole"
     start_ns, bed = int(content.info.get("start_ns", "0")), content.attachments[TESTBED]
-    file = McapFile(str(unfinished.path), True, content.channels, bed, metadata, start_ns)
+    file = McapFile(str(unfinished.path), content.channels, bed, metadata, start_ns)
     for block in rows.blocks():
         file.write(block)
         summary.update(block)

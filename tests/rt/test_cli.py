@@ -315,7 +315,7 @@ def clutter(recorded, tmp_path_factory) -> dict[str, bytes | None]:
         writer.write_metadata("theirs", {"a": "b"})
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(mcap_file, "FORMAT", "99")
-        McapFile(str(folder / "newer.mcap"), False, read_log(recorded).channels, to_json(bed), {}, 0).close()
+        McapFile(str(folder / "newer.mcap"), read_log(recorded).channels, to_json(bed), {}, 0).close()
     text = dict.fromkeys(("text", "text.mcap", "old.png", "good.png", "bed.toml"), b"text\n")
     made = {path.name: path.read_bytes() for path in folder.iterdir()}
     stump = whole[: whole.index(b"testbed.json") + 50]
@@ -426,7 +426,7 @@ def rewritten(recorded: Path, path: Path, change) -> None:
     log = read_log(recorded)
     rows = log.rows.copy()
     change(rows, log.channels)
-    file = McapFile(str(path), False, log.channels, to_json(log.bed), log.info, 0)
+    file = McapFile(str(path), log.channels, to_json(log.bed), log.info, 0)
     file.write(rows)
     file.close()
 
@@ -462,7 +462,7 @@ def test_a_difference_that_is_no_number_is_null_for_scripts(granite, recorded, t
 def test_a_log_that_is_cut_is_replayed_up_to_the_cut(granite, recorded, tmp_path):
     log = read_log(recorded)
     path = tmp_path / "cut.mcap"
-    file = McapFile(str(path), False, log.channels, to_json(log.bed), log.info, 0)
+    file = McapFile(str(path), log.channels, to_json(log.bed), log.info, 0)
     sizes = []
     for rows in np.split(log.rows, 3):
         file.write(rows)

@@ -38,7 +38,7 @@ def rows_of(n=N):
 
 
 def write(path, rows, events=(), summaries=('{"ticks": 1}',)):
-    file = McapFile(str(path), True, CHANNELS, to_json(BED), {"bed": BED.name}, 0)
+    file = McapFile(str(path), CHANNELS, to_json(BED), {"bed": BED.name}, 0)
     file.write(rows)
     for event in events:
         file._events.log(event, log_time=0)

@@ -29,7 +29,7 @@ def rows_of(n):
 
 
 def write(path, rows, bed_json=None, per_flush=PER_FLUSH, channels=CHANNELS):
-    file = McapFile(str(path), False, channels, bed_json or to_json(BED), {"bed": BED.name}, 0)
+    file = McapFile(str(path), channels, bed_json or to_json(BED), {"bed": BED.name}, 0)
     for at in range(0, len(rows), per_flush):
         file.write(rows[at : at + per_flush])
         file.flush()
