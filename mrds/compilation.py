@@ -14,6 +14,7 @@ library kills the process: an entry that does not match is compiled again.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import functools
 import hashlib
 import json
@@ -108,7 +109,7 @@ def _kept(entry: Path) -> dict[str, Kernel] | None:
         file, names = json.loads(code_cache.content_of_entry(entry))
         library = entry.with_name(file)
         if code_cache.is_intact(library):
-            return {function: Kernel(ca.external(function, str(library))) for function in names}
+            return {function: Kernel(ca.external(function, str(library)), library) for function in names}
     except (OSError, ValueError, TypeError):
         pass  # not there yet, or damaged: it is written again
     return None
@@ -126,7 +127,7 @@ def _loaded(functions: list[ca.Function], library: Path | None) -> dict[str, Ker
     """The functions from a library, or as they are where there is none."""
     if library is None:
         return {f.name(): Kernel(f) for f in functions}
-    return {f.name(): Kernel(ca.external(f.name(), str(library))) for f in functions}
+    return {f.name(): Kernel(ca.external(f.name(), str(library)), library) for f in functions}
 
 
 @contextmanager
@@ -177,14 +178,31 @@ def _own_code() -> str:
     return digest.hexdigest()
 
 
+def compile_source(name: str, source: str) -> ctypes.CDLL:
+    """A library of C code, compiled or from the cache.
+
+    Raises
+    ------
+    CompilationError
+        Where there is no compiler, or it rejects the code.
+    """
+    compiler = find_compiler()
+    library = _compiled(name, source, [], compiler) if compiler else None
+    if library is None:
+        raise CompilationError(f"{name} can't be compiled: no compiler, or no disk has room for it")
+    return ctypes.CDLL(str(library))
+
+
 def _library(name: str, functions: list[ca.Function], compiler: str) -> Path | None:
     """The library of the functions, from the cache or compiled; None where no disk has room for it."""
-    source = _generate(name, functions)
+    return _compiled(name, _generate(name, functions), [f.name() for f in functions], compiler)
+
+
+def _compiled(name: str, source: str, names: list[str], compiler: str) -> Path | None:
     file = f"{name}-{_digest((source,), compiler)[:24]}.so"
     cache = code_cache.trusted_cache()
     if cache and code_cache.is_intact(cache / file):
         return cache / file
-    names = [f.name() for f in functions]
     reason = ""
     for place in (code_cache.open_cache, code_cache.private_directory):
         try:

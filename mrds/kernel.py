@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 import casadi as ca
@@ -24,6 +25,8 @@ class Kernel:
     ----------
     function
         A function with dense inputs and outputs.
+    library
+        Where it is compiled; None where CasADi's virtual machine runs it.
 
     Attributes
     ----------
@@ -42,7 +45,8 @@ class Kernel:
     >>> (h,) = kernel.split(kernel.run((q, u)))
     """
 
-    def __init__(self, function: ca.Function) -> None:
+    def __init__(self, function: ca.Function, library: Path | None = None) -> None:
+        self.library = library
         buffer, evaluate = function.buffer()
         evaluate.buffer = buffer  # `evaluate` holds only its address: it must live as long as its callers
         self.function = function

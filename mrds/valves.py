@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from functools import cache
 from math import inf
+from pathlib import Path
 from struct import Struct
 
-import casadi as ca
 import numpy as np
 
 from granite.config.devices.thrusters import Valve
@@ -15,6 +15,9 @@ from granite.mrds.compilation import compile_once, mode
 from granite.mrds.kernel import Kernel
 from granite.mrds.tolerances import SAME_TIME_S
 from granite.mrds.valve_response import closed, command_function, mean_function, timing
+
+#: its compiled form
+SOURCE = Path(__file__).with_suffix(".c")
 
 _TIME, _TIMES = Struct("d").pack, Struct("2d").pack
 
@@ -26,16 +29,30 @@ class ValveBank:
     """
 
     def __init__(self, valve: Valve, n: int, changes: int) -> None:
-        self._command, self._move = (Kernel(function).run for function in _functions(changes, n, mode()))
+        #: of this bank alone: a kernel has one memory for its arguments
+        self.kernels = [Kernel(kernel.function, kernel.library) for kernel in _kernels(changes, n, mode())]
+        self._command, self._move = (kernel.run for kernel in self.kernels)
         self._timing = timing(valve)
         self._timing_of_stop = self._timing * np.array([1.0, 1.0, 0.0])
         self._delay = valve.delay_s
         self._state, self._t = closed(changes, n), -inf
-        self._size = len(self._state)
+        #: numbers in the states of its valves
+        self.size = len(self._state)
         self._commanded = b""
         self._accepted = self._steady = np.zeros(n)
         self._next_close, self._steady_until = inf, inf
-        self._end_mean = self._size + n
+        self._end_mean = self.size + n
+
+    @property
+    def memory(self) -> Array:
+        """The start values of its compiled form's memory, as `valves.c` has them."""
+        n = len(self._steady)
+        return np.concatenate([[-inf, inf, inf, 0.0], np.zeros(3 * n), self._state])
+
+    @property
+    def timing(self) -> Array:
+        """Delay, rise and minimum pulse [s]."""
+        return self._timing
 
     def command(self, t: float, opening: Array) -> Array:
         """Command the openings (n), each from 0 to 1, at time t [s]; returns the openings that the valves accept."""
@@ -67,20 +84,20 @@ class ValveBank:
         return np.array([self.mean_opening(k * step_s, (k + 1) * step_s) for k in range(first, last)])
 
     def _set(self, t: float, opening: Array, times: Array) -> None:
-        found, size = self._command((self._state, times, _TIME(t), opening)), self._size
+        found, size = self._command((self._state, times, _TIME(t), opening)), self.size
         self._state, self._accepted, self._next_close = found[:size], found[size:-1], found.item(-1)
         self._steady_until = min(self._steady_until, t + self._delay)
 
     def _move_on(self, t0: float, t1: float) -> Array:
-        found, size, end = self._move((self._state, self._timing, _TIMES(t0, t1))), self._size, self._end_mean
+        found, size, end = self._move((self._state, self._timing, _TIMES(t0, t1))), self.size, self._end_mean
         self._state, self._steady, self._steady_until = found[:size], found[end:-1], found.item(-1)
         return found[size:end]
 
 
 @cache
-def _functions(changes: int, n: int, mode: str) -> list[ca.Function]:
+def _kernels(changes: int, n: int, mode: str) -> list[Kernel]:
     """Compiled once for all banks of one size."""
     kernels = compile_once(
         "valves", f"{changes} {n}", lambda: [command_function(changes, n), mean_function(changes, n)]
     )
-    return [kernel.function for kernel in kernels.values()]
+    return list(kernels.values())

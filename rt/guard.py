@@ -9,12 +9,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from pathlib import Path
 from struct import Struct
 
 import numpy as np
 
-from granite.config.records import Array, Command, Demand, Frame, Reference, Sample, State, Status, Verdict, new
+from granite.config.records import (
+    NOTHING,
+    Array,
+    Command,
+    Demand,
+    Frame,
+    Reference,
+    Sample,
+    State,
+    Status,
+    Verdict,
+    new,
+)
 from granite.config.testbed import Testbed
+from granite.mrds.compiled_form import CompiledForm
 from granite.mrds.kernel import Buffer
 from granite.rt.limits import Limits
 from granite.rt.reasons import Reason
@@ -31,19 +45,38 @@ class Guard:
         self._start_up = bed.safety.start_up_s
         self._limits = Limits(bed)
         #: what the monitor remembers from tick to tick
-        self._memory: Array = self._limits.memory
+        self.memory: Array = self._limits.memory
         self._stamps = Struct(f"{1 + 2 * len(bed.sensors)}d").pack
         #: only a controller uses sensors; once all have reported, a counter of zero has gone back
-        self._waits = bed.controller is not None
+        self.waits = bed.controller is not None
         self._ranges = [np.array(device.bounds(bed)).reshape(-1, 2).T for device in bed.actuators.values()]
         self._clamps = [device.clamps for device in bed.actuators.values()]
         #: set points that were passed last
-        self._last = tuple(np.array(device.initial(bed), dtype=np.float64) for device in bed.actuators.values())
+        self.passed = tuple(np.array(device.initial(bed), dtype=np.float64) for device in bed.actuators.values())
         self._holds = [device.holds_at_rest for device in bed.actuators.values()]
         self._zero = [np.zeros(len(device.signals(bed))) for device in bed.actuators.values()]
         self._no_thrust = np.zeros(len(bed.thrusters))
         for constant in (*self._zero, self._no_thrust):
             constant.setflags(write=False)
+
+    def compiled_form(self) -> CompiledForm:
+        """The check of a command that passes in C; to be asked for before the first one."""
+        return CompiledForm(
+            (Path(__file__).with_suffix(".c"),),
+            {
+                "GUARD_MEMORY": len(self.memory),
+                "STATUS_OK": _OK,
+                "STATUS_NO_FRAME": _NO_FRAME,
+                "STATUS_SILENT": _SILENT,
+                "REASON_PASSED": int(_PASSED),
+            },
+            memory={
+                "guard_memory": self.memory,
+                "guard_waits": np.array([float(self.waits)]),
+                "guard_passed": np.concatenate([NOTHING, *self.passed]),
+            },
+            kernels={"guard_checked": [self._limits.checked]},
+        )
 
     def rest(self, t: float, applied: Iterable[Frame]) -> Command:
         """Motors at zero, valves closed, grips as they are: a held object is not dropped.
@@ -54,7 +87,7 @@ class Guard:
         for i, frame in enumerate(applied):
             lower, upper = self._ranges[i]
             possible = bool(((frame.values >= lower) & (frame.values <= upper)).all())
-            held = frame.values if possible else self._last[i]
+            held = frame.values if possible else self.passed[i]
             setpoints.append(held if self._holds[i] else self._zero[i])
         return Command(t, tuple(setpoints), self._no_thrust)
 
@@ -65,11 +98,11 @@ class Guard:
             return self._not_ready(t, sample, state)
         measured, stamps, reported = [], [sample.t], []
         for frame in sample.frames:  # a silent one is judged by the age of its frame
-            if not _OK <= frame.status <= _SILENT or (self._waits and not frame.number):
+            if not _OK <= frame.status <= _SILENT or (self.waits and not frame.number):
                 return self._unusable(t, sample)
             measured.append(frame.values)
             stamps += frame.t, frame.number
-        self._waits = False
+        self.waits = False
         for frame in sample.applied:
             if frame.status != _OK and (frame.status != _NO_FRAME or frame.number):  # none until the first set point
                 return self._unusable(t, sample)
@@ -78,12 +111,12 @@ class Guard:
             *measured, self._stamps(*stamps), *reported,
             state.ages, state.q, state.u, state.innovation, state.correction,
             reference.q, reference.u, reference.a, demand.acceleration, demand.force, demand.wrench,
-            *command.setpoints, command.thrust, self._memory,
+            *command.setpoints, command.thrust, self.memory,
         )  # fmt: skip
         found = self._limits.check(arguments)
-        self._memory = found[1:]
+        self.memory = found[1:]
         if found.item(0):
-            self._last = command.setpoints
+            self.passed = command.setpoints
             return new(Verdict, (t, command, _PASSED, 0, _NAN, _NAN, False))
         reason, subject, value, limit = self._limits.first_broken(arguments)
         if reason is Reason.SETPOINT_CLAMPED:
@@ -97,7 +130,7 @@ class Guard:
         for i, frame in enumerate(sample.frames, start=1):
             if not _OK <= frame.status <= _SILENT:
                 return self._refused(t, sample, Reason.SENSOR_FAULT, i, frame.status, _NAN)
-            if self._waits and not frame.number:
+            if self.waits and not frame.number:
                 return self._waiting(t, sample, i)
         for i, frame in enumerate(sample.applied, start=len(sample.frames) + 1):
             if frame.status != _OK and (frame.status != _NO_FRAME or frame.number):
@@ -111,7 +144,7 @@ class Guard:
             if not _OK <= frame.status <= _SILENT:
                 return self._refused(t, sample, Reason.SENSOR_FAULT, i, frame.status, _NAN)
             for value in frame.values.tolist():
-                if self._waits and frame.number and not math.isfinite(value):
+                if self.waits and frame.number and not math.isfinite(value):
                     return self._refused(t, sample, Reason.SAMPLE_NOT_FINITE, signal, value, _NAN)
                 signal += 1
         unused = np.flatnonzero(np.isnan(state.ages))

@@ -89,7 +89,9 @@ class Limits:
             return [ca.Function("checked", given, [checked]), ca.Function("broken", given, [broken])]
 
         kernels = compile_once("guard", bed.fingerprint, write)
-        self.check, self._broken = kernels["checked"].run, kernels["broken"].run
+        #: `check` as a kernel
+        self.checked = kernels["checked"]
+        self.check, self._broken = self.checked.run, kernels["broken"].run
 
     def first_broken(self, arguments: Iterable[Buffer]) -> tuple[Reason, int, float, float]:
         """Of the first limit that does not hold: the reason, the number of its subject, the value and the limit."""

@@ -18,12 +18,11 @@ from typing import Protocol
 from granite.config.errors import PlantLostError
 from granite.config.records import Command, Frame, Sample, Timing, Truth, Verdict, new
 from granite.config.testbed import Testbed
-from granite.controllers.stack import Stack
 from granite.rt.clock import Clock
-from granite.rt.guard import Guard
 from granite.rt.logs.channels import Channels
 from granite.rt.reasons import Reason
 from granite.rt.signals import Interrupted, StopSignals
+from granite.rt.steps import Steps
 from granite.rt.watchdog import Watchdog
 
 
@@ -88,8 +87,7 @@ class Loop:
         bed: Testbed,
         channels: Channels,
         devices: LoopDevices,
-        stack: Stack,
-        guard: Guard,
+        steps: Steps,
         clock: Clock,
         sink: RowSink,
         truth: Callable[[float], Truth] | None = None,
@@ -97,7 +95,7 @@ class Loop:
         signals: StopSignals | None = None,
         give_up: Callable[[Outcome], None] = lambda outcome: None,
     ) -> None:
-        self._bed, self._devices, self._stack, self._guard = bed, devices, stack, guard
+        self._bed, self._devices, self._steps = bed, devices, steps
         self._clock, self._sink, self._truth, self._between = clock, sink, truth, between
         self._channels = channels
         self._record_lap = 0.0  # known only after the row is recorded: each row has that of the tick before
@@ -125,29 +123,19 @@ class Loop:
         delay
             Of the wake-up behind the deadline [s].
         """
-        stack = self._stack
         t0 = perf_counter()
         sample = self._devices.read(t)
         t1 = perf_counter()
-        state = stack.estimator.estimate(sample)
-        t2 = perf_counter()
-        reference = stack.behaviour.decide(state)
-        t3 = perf_counter()
-        demand = stack.law.control(state, reference)
-        t4 = perf_counter()
-        command = stack.actuation.allocate(state, reference, demand)
-        t5 = perf_counter()
-        verdict = self._guard.check(sample, state, reference, demand, command)
+        verdict, decision, laps = self._steps.run(sample)  # estimate, decide, control, allocate, guard
         self._refuse_late(t)
-        t6 = perf_counter()
+        t2 = perf_counter()
         applied = self._devices.write(t, verdict.command)
-        t7 = perf_counter()
-        laps = t1 - t0, t2 - t1, t3 - t2, t4 - t3, t5 - t4, t6 - t5, t7 - t6, self._record_lap
-        timing = new(Timing, (k, t, delay, laps, self._lost, self.outcome.overruns))
+        t3 = perf_counter()
+        steps = t1 - t0, *laps, t2 - t1 - sum(laps), t3 - t2, self._record_lap
+        timing = new(Timing, (k, t, delay, steps, self._lost, self.outcome.overruns))
         truth = self._truth(t) if self._truth else None
-        row = self._channels.pack(sample, state, reference, demand, command, verdict, applied, truth, timing)
-        self._lost = self._sink.record(row)
-        self._record_lap = perf_counter() - t7
+        self._lost = self._sink.record(self._channels.completed(decision, applied, truth, timing))
+        self._record_lap = perf_counter() - t3
         return verdict
 
     def run(self, ticks: int) -> Outcome:

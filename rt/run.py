@@ -24,6 +24,7 @@ from granite.controllers.stack import Stack, build_stack
 from granite.drivers.device_set import DeviceSet
 from granite.mrds import compilation
 from granite.rt.clock import Clock, RealClock, VirtualClock
+from granite.rt.compiled_steps import CompiledSteps, steps_in_python
 from granite.rt.devices import build_devices
 from granite.rt.failures import raised_at, refused_where_it_fails
 from granite.rt.forecast import announcement, refuse_too_large_a_log, refuse_too_many_rows
@@ -41,6 +42,7 @@ from granite.rt.realtime import real_time
 from granite.rt.reasons import Reason
 from granite.rt.recorder import Recorder
 from granite.rt.signals import StopSignals
+from granite.rt.steps import StepByStep, Steps
 from granite.rt.subjects import sentence, subjects
 from granite.sim.lab import Lab
 
@@ -71,6 +73,10 @@ class Run:
             self.devices, self.lab = build_devices(bed, simulate)
             self.stack: Stack = build_stack(bed)
             self.guard = Guard(bed)
+            self._built: Stack = self.stack
+            self._compiled = None
+            if not steps_in_python(self.stack):
+                self._compiled = CompiledSteps(bed, self.channels, self.stack, self.guard)
             self.ticks = round(bed.loop.duration_s / bed.loop.period_s)
         self._is_used = False
 
@@ -83,8 +89,13 @@ class Run:
     ) -> Loop:
         """The loop; its devices must be open. See `Loop`."""
         truth, between = (self.lab.truth, self.lab.advance) if self.lab else (None, None)
-        parts = self.bed, self.channels, self.devices, self.stack, self.guard
-        return Loop(*parts, clock, sink, truth, between, signals, give_up)
+        return Loop(self.bed, self.channels, self.devices, self.steps(), clock, sink, truth, between, signals, give_up)
+
+    def steps(self) -> Steps:
+        """The steps from estimate to guard; compiled where each has a compiled form and none was replaced."""
+        if self._compiled is not None and self.stack is self._built:
+            return self._compiled
+        return StepByStep(self.channels, self.stack, self.guard)
 
     def execute(self, clock: Clock, sink: RowSink) -> Outcome:
         """Open the devices, run the loop to its end, close the devices.

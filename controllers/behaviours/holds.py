@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from granite.config.devices.grips import Grips
-from granite.config.records import Array
+from granite.config.records import NOTHING, Array
 from granite.config.testbed import Testbed
 from granite.mrds.tolerances import SAME_TIME_S
 
@@ -18,6 +18,11 @@ class Holds:
         closed = [hold.closed for hold in bed.holds] or [()]
         self._direct = [tuple(_setpoints(bed, names)) for names in closed]
         self._now = 0
+
+    def table(self) -> Array:
+        """When each hold begins [s], then its set points: one row for each."""
+        rows = zip(self._from, self._direct, strict=True)
+        return np.array([[begin, *np.concatenate([NOTHING, *direct])] for begin, direct in rows])
 
     def at(self, t: float) -> tuple[Array, ...]:
         """The set points of `bed.direct_actuators` at time t, which must not go back."""

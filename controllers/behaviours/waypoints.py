@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 from pydantic import model_validator
 
@@ -14,6 +16,7 @@ from granite.controllers.model import ControlModel
 from granite.controllers.trajectories.minimum_jerk import MinimumJerk
 from granite.controllers.trajectories.trapezoidal import Trapezoidal
 from granite.controllers.trajectories.waypoints import Leg, WaypointPath
+from granite.mrds.compiled_form import CompiledForm
 
 
 class Waypoint(Table):
@@ -66,6 +69,33 @@ class WaypointBehaviour:
         self._holds = Holds(bed)
         self._path: WaypointPath | None = None
         self._began = 0.0
+
+    def compiled_form(self) -> CompiledForm:
+        """The same in C; to be asked for before the first state."""
+        legs, n = self._legs or (Leg(np.full(len(self._rest), np.nan), 1.0, 0.0),), len(self._rest)
+        path = WaypointPath(self._rest, legs)
+        holds = self._holds.table()
+        return CompiledForm(
+            (Path(__file__).with_suffix(".c"),),
+            {"LEGS": len(legs), "PATH_STAYS": int(not self._legs), "HOLDS": len(holds)},
+            {"LEG_IS_TRAPEZOIDAL": [int(leg.ramp_s is not None) for leg in legs]},
+            {
+                "leg_target": np.concatenate([leg.target for leg in legs]),
+                "leg_begins": np.array(path.begins),
+                "leg_duration": np.array([leg.duration_s for leg in legs]),
+                "leg_ramp": np.array([(leg.ramp_s or 0.0) / leg.duration_s for leg in legs]),
+                "path_end": np.array([path.end if self._legs else np.inf]),
+                "hold_from": holds[:, 0].copy(),
+                "hold_setpoints": holds[:, 1:].ravel(),
+            },
+            {
+                **{f"leg_{what}": np.zeros(len(legs) * n) for what in ("start", "end", "amplitude")},
+                "path_began": np.zeros(1),
+                "path_is_begun": np.zeros(1),
+                "hold_now": np.zeros(1),
+            },
+            {segment.name: [segment.compiled(n)] for segment in (MinimumJerk, Trapezoidal)},
+        )
 
     def decide(self, state: State) -> Reference:
         """The reference at the time of the state. Until the state is ready, the reference is the estimate."""

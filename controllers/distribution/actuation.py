@@ -11,7 +11,9 @@ without a motor,
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import accumulate
 from operator import itemgetter
+from pathlib import Path
 
 import casadi as ca
 import numpy as np
@@ -19,12 +21,15 @@ import numpy as np
 from granite.config.devices.motors import Motors
 from granite.config.devices.thrusters import Thrusters
 from granite.config.errors import InputError
-from granite.config.records import Array, Command, Demand, Reference, State, new
+from granite.config.records import NOTHING, Array, Command, Demand, Reference, State, new
 from granite.config.testbed import Testbed
 from granite.controllers.model import ControlModel
+from granite.controllers.thrusters.allocator import CompiledAllocator
 from granite.controllers.thrusters.bank import ThrusterBank
 from granite.mrds.compilation import compile_once
+from granite.mrds.compiled_form import CompiledForm
 from granite.mrds.dynamics import solve
+from granite.mrds.valves import ValveBank
 
 
 class Actuation:
@@ -49,7 +54,60 @@ class Actuation:
         n_direct = len(bed.direct_actuators)
         self._at_rest, self._direct_rest = rest[: len(rest) - n_direct], rest[len(rest) - n_direct :]
         self._no_thrust = np.zeros(len(bed.thrusters))
-        self._deliver = compile_once("delivered", bed.fingerprint, lambda: [_delivered(model)])["delivered"].run
+        self._delivered = compile_once("delivered", bed.fingerprint, lambda: [_delivered(model)])["delivered"]
+        self._deliver = self._delivered.run
+        names = list(bed.actuators)
+        #: places of the devices among the actuators, and their sizes
+        self._motor_devices, self._bank_devices, self._direct_devices = (
+            {names.index(name): len(device.signals(bed)) for name, device in devices.items()}
+            for devices in (bed.devices_of(Motors), bed.devices_of(Thrusters), bed.direct_actuators)
+        )
+
+    def compiled_form(self) -> CompiledForm | None:
+        """The same in C; None where the thrusters are allocated in Python. To be asked for before the first demand."""
+        allocators = [bank.allocator for bank in self._banks if isinstance(bank.allocator, CompiledAllocator)]
+        if len(allocators) < len(self._banks):
+            return None
+        banks = [bank.delivery for bank in self._banks if isinstance(bank.delivery, ValveBank)]
+        memories, starts = [bank.memory for bank in banks], [allocator.memory for allocator in allocators]
+        valves = list(self._bank_devices.values())
+        return CompiledForm(
+            (Path(__file__).with_suffix(".c"),),
+            {
+                "BANKS": len(self._banks),
+                "BANK_THROTTLES": int(len(banks) < len(self._banks)),
+                "MOTOR_DEVICES": len(self._motor_devices),
+                "N_MOTORS": self._n_motors,
+                "N_THRUSTERS": sum(valves),
+                "N_DIRECT_DEVICES": len(self._direct_devices),
+                "N_DIRECT": sum(self._direct_devices.values()),
+                "ALLOCATOR_LONGEST": max([1, *map(len, starts), *valves]),
+            },
+            {
+                "BANK": [0, *accumulate(map(len, memories))],
+                "BANK_SIZE": [bank.size for bank in banks],
+                "BANK_VALVES": valves,
+                "BANK_DEVICE": list(self._bank_devices),
+                "BANK_WRENCH": [bank.wrench.start for bank in self._banks],
+                "ALLOCATOR": [0, *accumulate(map(len, starts))],
+                "ALLOCATOR_SIZE": list(map(len, starts)),
+                "MOTOR_DEVICE": list(self._motor_devices),
+                "MOTORS_OF": list(self._motor_devices.values()),
+                "DIRECT": list(self._direct_devices),
+                "DIRECT_SIZE": list(self._direct_devices.values()),
+            },
+            {"bank_timing": np.array([bank.timing for bank in banks])},
+            {
+                "banks": np.concatenate([NOTHING, *memories]),
+                "allocators": np.concatenate([NOTHING, *starts]),
+            },
+            {
+                "delivered": [self._delivered],
+                "allocation": [allocator.kernel for allocator in allocators],
+                "bank_command": [bank.kernels[0] for bank in banks],
+                "bank_move": [bank.kernels[1] for bank in banks],
+            },
+        )
 
     def allocate(self, state: State, reference: Reference, demand: Demand) -> Command:
         """Set points of all actuators for the demand, and the expected thrust."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
 from math import inf, isfinite, nan
+from pathlib import Path
 from struct import Struct
 
 import casadi as ca
@@ -15,14 +17,16 @@ from granite.config.devices.thrusters import Thrusters
 from granite.config.devices.vision import Vision
 from granite.config.errors import InputError
 from granite.config.parts import PartTable, find
-from granite.config.records import Array, Frame, Sample, State, new
+from granite.config.records import NOTHING, Array, Frame, Sample, State, new
 from granite.controllers.estimation.joint_filter import first_covariance, joint_filter
 from granite.controllers.estimation.pose_filter import PoseFilter
 from granite.controllers.estimation.prediction import known_joints, n_covariances, n_extra, n_states, prediction
 from granite.controllers.model import ControlModel
 from granite.controllers.thrusters.delivery import build_delivery
 from granite.mrds.compilation import compile_once
+from granite.mrds.compiled_form import CompiledForm
 from granite.mrds.kernel import Buffer
+from granite.mrds.valves import ValveBank
 
 
 class KalmanEstimator:
@@ -74,6 +78,9 @@ class KalmanEstimator:
         self._gate_sigma = monitor.gate_sigma if bed.explains_motion else inf
         self._settling, self._gate_from = monitor.settling_s, inf
         self._motors = [actuators.index(name) for name in bed.devices_of(Motors)]
+        #: how many torques and openings each device has
+        self._torques = [len(device.units) for device in bed.devices_of(Motors).values()]
+        self._openings = [len(device.units) for device in bed.devices_of(Thrusters).values()]
         throttles = getattr(find("modulation", bed.control.allocation.modulation.kind), "throttles", False)
         self._valves = [
             (actuators.index(name), build_delivery(device, throttles, self._period))
@@ -87,13 +94,85 @@ class KalmanEstimator:
             filters = {name: (s, joint_filter(s, noise, self._period)) for name, s in joints.items()}
             return [prediction(model, filters, poses)]
 
-        self._run = compile_once("estimator", key, write)["prediction"].run
+        self._prediction = compile_once("estimator", key, write)["prediction"]
+        self._run = self._prediction.run
         self._numbers = Struct(f"{len(joints) + len(poses) + 1}d").pack
         self._ages = Struct(f"{self._n_sensors}d").pack
         # New arrays in every tick, so that the state may hold views of them.
         self._x, self._deviation = np.zeros(self._end_x), np.full(self._n, np.nan)
         self._correction = np.zeros(self._n)
         self._t, self._started = 0.0, False
+
+    def compiled_form(self) -> CompiledForm:
+        """The same in C; to be asked for before the first sample."""
+        banks = [delivery for _, delivery in self._valves if isinstance(delivery, ValveBank)]
+        known = [joint.known for joint in self._joints]
+        pose = PoseFilter.compiled_form([pose for _, pose, _ in self._poses])
+        memories = [bank.memory for bank in banks]
+        return CompiledForm(
+            (*pose.sources, Path(__file__).with_suffix(".c")),
+            {
+                **pose.sizes,
+                "KALMAN_N": self._n,
+                "KALMAN_X": self._end_x,
+                "KALMAN_SIGNALS": len(self._innovation),
+                "KALMAN_JOINTS": len(self._joints),
+                "KALMAN_POSES": len(self._poses),
+                "KALMAN_MOTORS": len(self._motors),
+                "KALMAN_BANKS": len(self._valves),
+                "KALMAN_THROTTLES": int(len(banks) < len(self._valves)),
+                "KALMAN_TORQUES": sum(self._torques),
+                "KALMAN_OPENINGS": sum(self._openings),
+                "KALMAN_MEASURED": self._end_innovations - self._end_covariances,
+                "KALMAN_COVARIANCES": self._end_covariances - self._end_deviation,
+            },
+            {
+                **pose.tables,
+                "KALMAN_JOINT": [joint.sensor for joint in self._joints],
+                "KALMAN_JOINT_SIZE": [joint.innovation.stop - joint.innovation.start for joint in self._joints],
+                "KALMAN_JOINT_SIGNAL": [joint.signals.start for joint in self._joints],
+                "KALMAN_JOINT_EXTRA": [joint.extra.start for joint in self._joints],
+                "KALMAN_JOINT_N_EXTRA": [joint.n_extra for joint in self._joints],
+                "KALMAN_FIRST_KNOWN": [0, *accumulate(map(len, known))],
+                "KALMAN_KNOWN_PLACE": [place for pairs in known for place, _ in pairs],
+                "KALMAN_KNOWN_ANGLE": [angle for pairs in known for _, angle in pairs],
+                "KALMAN_POSE": [sensor for sensor, _, _ in self._poses],
+                "KALMAN_POSE_SIGNAL": [signals.start for _, _, signals in self._poses],
+                "KALMAN_MOTOR": self._motors,
+                "KALMAN_TORQUES_OF": self._torques,
+                "KALMAN_THRUSTERS": [actuator for actuator, _ in self._valves],
+                "KALMAN_VALVES_OF": self._openings,
+                "KALMAN_BANK": [0, *accumulate(map(len, memories))],
+                "KALMAN_BANK_SIZE": [bank.size for bank in banks],
+            },
+            {
+                **pose.parameters,
+                "kalman_gate": np.array([self._gate_sigma]),
+                "kalman_settling": np.array([self._settling]),
+                "kalman_timing": np.array([bank.timing for bank in banks]),
+            },
+            {
+                **pose.memory,
+                "kalman_x": self._x,
+                "kalman_deviation": self._deviation,
+                "kalman_correction": self._correction,
+                "kalman_innovation": self._innovation,
+                "kalman_innovations": np.full(self._end_innovations - self._end_covariances, nan),
+                "kalman_t": np.zeros(1),
+                "kalman_started": np.zeros(1),
+                "kalman_gate_from": np.array([inf]),
+                "kalman_banks": np.concatenate([NOTHING, *memories]),
+                "joint_number": np.zeros(len(self._joints)),
+                "joint_taken": np.full(len(self._joints), nan),
+                "joint_covariance": np.concatenate([NOTHING, *(joint.covariance for joint in self._joints)]),
+            },
+            {
+                **pose.kernels,
+                "kalman_prediction": [self._prediction],
+                "kalman_command": [bank.kernels[0] for bank in banks],
+                "kalman_move": [bank.kernels[1] for bank in banks],
+            },
+        )
 
     # Loops, not comprehensions, below: each comprehension is a call, which costs a microsecond in a paced tick.
 
@@ -195,15 +274,16 @@ class _JointReading:
         self.taken = nan  #: its time [s]
         self.covariance: Array  #: of its joints' filters, column by column
         self.innovation = self.signals = slice(0)  #: its innovations in the prediction's results, and in the state
+        self.known = known  #: place in the device, and index in u, of each joint that the model has
         self._places, self._angles = [j for j, _ in known], [i for _, i in known]
         self._rates = [n + i for i in self._angles]
-        self._extra, self._n_extra = slice(first, first + n_extra * len(known)), n_extra
+        self.extra, self.n_extra = slice(first, first + n_extra * len(known)), n_extra
 
     def begin(self, frame: Frame, x: Array) -> None:
         """Start x at the first frame, the rate filters settled."""
         angles, rates = np.split(frame.values, 2)
         x[self._angles], x[self._rates] = angles[self._places], rates[self._places]
-        x[self._extra] = np.repeat(rates[self._places], self._n_extra)
+        x[self.extra] = np.repeat(rates[self._places], self.n_extra)
 
 
 def _joint_sensors(model: ControlModel) -> dict[str, JointSensors]:

@@ -15,14 +15,17 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
+from collections.abc import Sequence
+from pathlib import Path
 from struct import Struct
 from typing import Any
 
 import casadi as ca
 import numpy as np
 
-from granite.config.records import Array
+from granite.config.records import NOTHING, Array
 from granite.mrds.compilation import compile_once
+from granite.mrds.compiled_form import CompiledForm
 
 #: length of the history: largest latency of a pose [s]
 MEMORY_S = 1.0
@@ -62,6 +65,7 @@ class PoseFilter:
 
         key = repr((process.tolist(), self._R.tolist(), root, n, n_x))
         kernels = compile_once("pose_filter", key, write)
+        self._kernels = kernels
         self._deviation, self._update = kernels["deviation"].run, kernels["update"].run
         self._n_x, self._n = n_x, n
         self._keep = int(MEMORY_S / period) + 2
@@ -86,6 +90,38 @@ class PoseFilter:
         self.covariance: Array = np.zeros(9)
 
     @property
+    def _first_covariance(self) -> Array:
+        return np.concatenate((self._R, np.zeros(3), np.full(3, FIRST_RATE_DEVIATION**2)))
+
+    @staticmethod
+    def compiled_form(poses: Sequence[PoseFilter]) -> CompiledForm:
+        """The same in C, for all pose filters of an estimator."""
+        n, keep = len(poses), poses[0]._keep if poses else 1
+        return CompiledForm(
+            (Path(__file__).with_suffix(".c"),),
+            {"POSE_KEEP": keep, "POSE_OFFSETS": 2 * keep + 2},
+            {"POSE_ROOT": [pose.root.start for pose in poses]},
+            {"pose_first_covariance": np.concatenate([NOTHING, *(pose._first_covariance for pose in poses)])},
+            {
+                "pose_number": np.zeros(n),
+                "pose_started": np.zeros(n),
+                "pose_exposed": np.full(n, math.nan),
+                "pose_innovation": np.full(3 * n, math.nan),
+                "pose_covariance": np.zeros(9 * n),
+                "pose_stored": np.zeros(n),
+                "pose_times": np.zeros(2 * keep * n),
+                "pose_motions": np.zeros(9 * 2 * keep * n),
+                "pose_n_offsets": np.ones(n),
+                "pose_first": np.zeros((2 * keep + 2) * n),
+                "pose_offsets": np.zeros(6 * (2 * keep + 2) * n),
+            },
+            {
+                "pose_deviation": [pose._kernels["deviation"] for pose in poses],
+                "pose_update": [pose._kernels["update"] for pose in poses],
+            },
+        )
+
+    @property
     def deviation_function(self) -> ca.Function:
         """(covariance, time since then) -> one standard deviation of the pose."""
         return _deviation(self._process)
@@ -96,7 +132,7 @@ class PoseFilter:
 
     def start(self, t: float, exposed: float, pose: Array, x: Array, deviation: Array) -> tuple[Array, Array]:
         """The first pose, of a root at rest: current state and standard deviations with it."""
-        self.covariance = np.concatenate((self._R, np.zeros(3), np.full(3, FIRST_RATE_DEVIATION**2)))
+        self.covariance = self._first_covariance
         self.exposed, self.started = exposed, True
         motion = np.concatenate((pose, np.zeros(6)))
         self.push(exposed, motion)

@@ -10,6 +10,7 @@ part of F is zero.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import casadi as ca
@@ -22,6 +23,7 @@ from granite.config.parts import PartTable
 from granite.config.records import NOTHING, Demand, Reference, State, new
 from granite.controllers.model import ControlModel
 from granite.mrds.compilation import compile_once
+from granite.mrds.compiled_form import CompiledForm
 
 if TYPE_CHECKING:
     from granite.config.testbed import Testbed
@@ -81,8 +83,17 @@ class ComputedTorque:
         #: current gains, which may be changed between two ticks
         self.stiffness, self.damping = gains[:, 0].copy(), gains[:, 1].copy()
         kernels = compile_once("computed_torque", model.bed.fingerprint, lambda: [_function(model)])
-        self._run = kernels["computed_torque"].run
+        self._kernel = kernels["computed_torque"]
+        self._run = self._kernel.run
         self._n = model.n
+
+    def compiled_form(self) -> CompiledForm:
+        """The same in C."""
+        return CompiledForm(
+            (Path(__file__).with_suffix(".c"),),
+            parameters={"law_stiffness": self.stiffness, "law_damping": self.damping},
+            kernels={"computed_torque": [self._kernel]},
+        )
 
     def control(self, state: State, reference: Reference) -> Demand:
         """Demanded accelerations and forces from the errors to the reference."""

@@ -42,8 +42,9 @@ class CompiledAllocator:
     """The same in one compiled call, for sharing and modulation that have a form in symbols."""
 
     def __init__(self, sharing: Any, modulation: Any, key: str | None, n_wrench: int) -> None:
-        self._memory: Array = modulation.memory
-        self._n, self.throttles = len(self._memory), getattr(modulation, "throttles", False)
+        #: what the modulation remembers from tick to tick
+        self.memory: Array = modulation.memory
+        self._n, self.throttles = len(self.memory), getattr(modulation, "throttles", False)
 
         def write() -> list[ca.Function]:
             memory, t, wrench = ca.SX.sym("memory", self._n), ca.SX.sym("t"), ca.SX.sym("wrench", n_wrench)
@@ -52,12 +53,13 @@ class CompiledAllocator:
             results = [ca.if_else(finite, after, memory), ca.if_else(finite, opening, 0.0)]
             return [ca.Function("allocation", [memory, t, wrench], results)]
 
-        self._run = compile_once("allocation", key, write)["allocation"].run
+        self.kernel = compile_once("allocation", key, write)["allocation"]
+        self._run = self.kernel.run
 
     def allocate(self, t: float, wrench: Array) -> Array:
         """The opening of each valve from t to the next call; all closed where the wrench is not finite."""
-        found = self._run((self._memory, _TIME(t), wrench))
-        self._memory = found[: self._n]
+        found = self._run((self.memory, _TIME(t), wrench))
+        self.memory = found[: self._n]
         return found[self._n :]
 
 

@@ -14,15 +14,17 @@ class ThrusterBank:
 
     def __init__(self, device: Thrusters, model: ControlModel) -> None:
         module, allocation, period = device.pushed(model.bed), model.bed.control.allocation, model.bed.loop.period_s
-        self._part, self._period = model.wrench_slice(module), period
+        #: its part of the wrenches on all floating roots
+        self.wrench: slice
+        self.wrench, self._period = model.wrench_slice(module), period
         self._is_alone = len(model.floating) == 1
-        self._allocator = build_allocator(device, allocation, module.dimension, period)
-        self._delivery = build_delivery(device, self._allocator.throttles, period)
+        self.allocator = build_allocator(device, allocation, module.dimension, period)
+        self.delivery = build_delivery(device, self.allocator.throttles, period)
         #: set point of the tick
         self.opening: Array
 
     def open(self, t: float, wrenches: Array) -> Array:
         """Command the valves for the wrench on their module; returns their mean opening until the next tick."""
-        wrench = wrenches if self._is_alone else wrenches[self._part]
-        self.opening = self._delivery.command(t, self._allocator.allocate(t, wrench))
-        return self._delivery.mean_opening(t, t + self._period)
+        wrench = wrenches if self._is_alone else wrenches[self.wrench]
+        self.opening = self.delivery.command(t, self.allocator.allocate(t, wrench))
+        return self.delivery.mean_opening(t, t + self._period)

@@ -38,20 +38,22 @@ class WaypointPath:
     """The legs in turn, from `start` at time zero. A path without legs stays at its start, never done."""
 
     def __init__(self, start: Array, legs: Sequence[Leg]) -> None:
-        self._begins: list[float] = []
+        #: when each leg begins, and when the last hold is over [s]
+        self.begins: list[float] = []
+        self.end: float
         self._segments: list[Segment] = []
         t, here = 0.0, start
         for leg in legs:
             there = np.where(np.isnan(leg.target), here, leg.target)
-            self._begins.append(t)
+            self.begins.append(t)
             self._segments.append(leg.segment(here, there, t))
             t, here = t + leg.duration_s + leg.hold_s, there
         if not legs:
-            self._begins, self._segments = [0.0], [MinimumJerk(start, start, 0.0, 1.0)]
-        self._end = t - SAME_TIME_S if legs else inf
+            self.begins, self._segments = [0.0], [MinimumJerk(start, start, 0.0, 1.0)]
+        self.end = t - SAME_TIME_S if legs else inf
 
     def at(self, t: float) -> tuple[Array, Array, Array, bool]:
         """Position, rate and acceleration at time t since the start, and whether the last hold is over."""
-        leg = max(bisect_right(self._begins, t) - 1, 0)
+        leg = max(bisect_right(self.begins, t) - 1, 0)
         q, u, a = self._segments[leg].at(t)
-        return q, u, a, t >= self._end
+        return q, u, a, t >= self.end

@@ -181,15 +181,17 @@ class Channels:
         truth: Truth | None,
         timing: Timing,
     ) -> bytes:
-        """The records of a tick as a row. Called in the tick, so fast: bytes that occur twice are packed once."""
-        applied_before, bytes_before = self._applied
-        commanded, done = _command(command), _frames_of(applied)
-        self._applied = applied, done
-        truth = truth or self._no_truth
+        """The records of a tick as a row."""
+        decision = self.pack_decision(sample, state, reference, demand, command, verdict)
+        return self.completed(decision, applied, truth, timing)
+
+    def pack_decision(
+        self, sample: Sample, state: State, reference: Reference, demand: Demand, command: Command, verdict: Verdict
+    ) -> bytes:
+        """The first part of a row: the records up to the verdict."""
+        commanded = _command(command)
         pieces: tuple[Any, ...] = (
-                _1(sample.t),
-                _frames_of(sample.frames),
-                bytes_before if sample.applied is applied_before else _frames_of(sample.applied),
+                self.pack_sample(sample),
                 _2(state.t, state.ready), state.q, state.u, state.deviation, state.ages,
                 state.innovation, state.correction,
                 _1(reference.t), reference.q, reference.u, reference.a, _1(reference.done), *reference.direct,
@@ -198,6 +200,22 @@ class Channels:
                 _1(verdict.t),
                 commanded if verdict.command is command else _command(verdict.command),
                 _5(verdict.reason, verdict.subject, verdict.value, verdict.limit, verdict.stop),
+        )  # fmt: skip
+        return b"".join(pieces)
+
+    def pack_sample(self, sample: Sample) -> bytes:
+        """The sample alone, which a row begins with."""
+        before, packed = self._applied
+        applied = packed if sample.applied is before else _frames_of(sample.applied)
+        return b"".join((_1(sample.t), _frames_of(sample.frames), applied))
+
+    def completed(self, decision: bytes, applied: tuple[Frame, ...], truth: Truth | None, timing: Timing) -> bytes:
+        """The row whose first part this is. Called in the tick, so fast: bytes that occur twice are packed once."""
+        done = _frames_of(applied)
+        self._applied = applied, done
+        truth = truth or self._no_truth
+        pieces: tuple[Any, ...] = (
+                decision,
                 done,
                 _1(truth.t), *truth[1 : self._end_of_truth],
                 _timing(timing.tick, timing.scheduled, timing.delay, *timing.steps, timing.lost, timing.overruns),
@@ -209,38 +227,36 @@ class Channels:
 
     def read(self, row: Array) -> Tick:
         """The records of a tick back from its row, equal to the bit; their arrays are views of the row."""
-        values: Iterator[Any] = iter(
-            [row[place] if isinstance(place, slice) else row.item(place) for place in self._places]
-        )
+        values = self._values(row)
+        sample, state, reference, demand, wanted = self._read_controllers(values)
+        t, allowed, reason, subject = next(values), self._read_command(values), int(next(values)), int(next(values))
+        verdict = Verdict(t, allowed, reason, subject, next(values), next(values), bool(next(values)))
+        applied = _read_frames(values, self._n_applied)
+        truth, timing = Truth(*islice(values, len(Truth._fields))), Timing(*islice(values, len(Timing._fields)))
+        timing = timing._replace(tick=int(timing.tick), lost=int(timing.lost), overruns=int(timing.overruns))
+        return Tick(sample, state, reference, demand, wanted, verdict, applied, truth, timing)
 
-        def take(record: Any) -> Any:
-            return record(*islice(values, len(record._fields)))
+    def read_controllers(self, row: Array) -> tuple[Sample, State, Reference, Demand, Command]:
+        """The records before the verdict."""
+        return self._read_controllers(self._values(row))
 
-        def frames(n: int) -> tuple[Frame, ...]:
-            return tuple(Frame(next(values), int(next(values)), int(next(values)), next(values)) for _ in range(n))
+    def _values(self, row: Array) -> Iterator[Any]:
+        return iter([row[place] if isinstance(place, slice) else row.item(place) for place in self._places])
 
-        def command() -> Command:
-            return Command(next(values), tuple(islice(values, self._n_applied)), next(values))
-
-        sample = Sample(next(values), frames(self._n_frames), frames(self._n_applied))
-        state = take(State)
+    def _read_controllers(self, values: Iterator[Any]) -> tuple[Sample, State, Reference, Demand, Command]:
+        sample = Sample(next(values), _read_frames(values, self._n_frames), _read_frames(values, self._n_applied))
+        state = State(*islice(values, len(State._fields)))
         t, q, u, a, done = islice(values, 5)
         reference = Reference(t, q, u, a, bool(done), tuple(islice(values, self._n_direct)))
-        demand, wanted = Demand(*islice(values, len(self.topic("/demand").entries))), command()
-        t, allowed, reason, subject = next(values), command(), int(next(values)), int(next(values))
-        verdict = Verdict(t, allowed, reason, subject, next(values), next(values), bool(next(values)))
-        applied, truth, timing = frames(self._n_applied), take(Truth), take(Timing)
-        return Tick(
-            sample,
-            state._replace(ready=bool(state.ready)),
-            reference,
-            demand,
-            wanted,
-            verdict,
-            applied,
-            truth,
-            timing._replace(tick=int(timing.tick), lost=int(timing.lost), overruns=int(timing.overruns)),
-        )
+        demand = Demand(*islice(values, len(self.topic("/demand").entries)))
+        return sample, state._replace(ready=bool(state.ready)), reference, demand, self._read_command(values)
+
+    def _read_command(self, values: Iterator[Any]) -> Command:
+        return Command(next(values), tuple(islice(values, self._n_applied)), next(values))
+
+
+def _read_frames(values: Iterator[Any], n: int) -> tuple[Frame, ...]:
+    return tuple(Frame(next(values), int(next(values)), int(next(values)), next(values)) for _ in range(n))
 
 
 def _frames_of(frames: tuple[Frame, ...]) -> bytes:

@@ -18,6 +18,7 @@ from granite.rt.guard import Guard
 from granite.rt.logs.channels import Channels
 from granite.rt.logs.log import Log
 from granite.rt.loop import Loop
+from granite.rt.steps import StepByStep
 
 #: outputs of the tick; samples and applied frames are its inputs, truth and timing are not reproducible
 COMPARED = ("/state", "/reference", "/demand", "/command", "/verdict")
@@ -71,7 +72,9 @@ def replay(log: Log, progress: Callable[[int], None] | None = None) -> Replay:
     if Channels.of(bed).layout() != log.channels.layout():
         files = ", ".join(changed) or "Granite itself"
         raise InputError(f"its devices have other signals than in the run, because of {files}", expected="the same")
-    loop = Loop(bed, log.channels, devices, build_stack(bed), Guard(bed), VirtualClock(), comparison)
+    # In Python, whichever form the run had: this compares both.
+    steps = StepByStep(log.channels, build_stack(bed), Guard(bed))
+    loop = Loop(bed, log.channels, devices, steps, VirtualClock(), comparison)
     lost, n, last = log.channels.column("/timing", "lost"), 0, -1
     for row in (row for rows in log.blocks() for row in rows):
         if row[lost] > 0:  # the controllers' state is not known after a gap

@@ -375,6 +375,7 @@ def test_a_fault_inside_ends_a_run_with_code_1_and_leaves_its_traceback_in_the_l
         return estimate(self, sample)
 
     monkeypatch.setattr(KalmanEstimator, "estimate", broken)
+    monkeypatch.delattr(KalmanEstimator, "compiled_form")
     said = granite("sim", "free-flyer", "--out", "a.mcap")
     sentence = assert_one_sentence(said, FAULT)
     assert "internal fault, RuntimeError: no more estimates" in sentence
@@ -388,6 +389,7 @@ def test_a_fault_inside_ends_a_run_with_code_1_and_leaves_its_traceback_in_the_l
 
 def test_a_fault_in_the_first_tick_is_told_too(granite, monkeypatch):
     monkeypatch.setattr(KalmanEstimator, "estimate", lambda self, sample: 1 / 0)
+    monkeypatch.delattr(KalmanEstimator, "compiled_form")
     for as_json in ((), ("--json",)):
         said = granite("sim", "free-flyer", *SHORT, *as_json)
         assert "ZeroDivisionError" in assert_one_sentence(said, FAULT)

@@ -1,0 +1,51 @@
+/* The allocate step: actuation.py in C, with the thruster banks of thrusters/bank.py. */
+
+static struct bank thruster_bank(const struct parameters *p, struct memory *m, const struct kernels *k, int i)
+{
+    return (struct bank){&k->bank_command[i], &k->bank_move[i], p->bank_timing + 3 * i, m->banks + BANK[i],
+                         BANK_VALVES[i], BANK_SIZE[i]};
+}
+
+/* Set points of one device of thrusters for the demanded wrench, and their mean opening until the next tick. */
+static void open_valves(const struct parameters *p, struct memory *m, const struct kernels *ks, int i, double t,
+                        const double *wrench, double *setpoint, double *mean)
+{
+    double after[ALLOCATOR_LONGEST], opening[ALLOCATOR_LONGEST], *memory = m->allocators + ALLOCATOR[i];
+    const struct kernel *k = &ks->allocation[i];
+    k->arg[0] = memory, k->arg[1] = &t, k->arg[2] = wrench;
+    k->res[0] = after, k->res[1] = opening;
+    evaluate(k);
+    copy(memory, after, ALLOCATOR_SIZE[i]);
+    if (BANK_THROTTLES) {
+        copy(setpoint, opening, BANK_VALVES[i]);
+        copy(mean, opening, BANK_VALVES[i]);
+        return;
+    }
+    struct bank bank = thruster_bank(p, m, ks, i);
+    bank_command(&bank, t, opening);
+    copy(setpoint, bank_accepted(&bank), BANK_VALVES[i]);
+    bank_mean(&bank, t, t + p->period[0], mean);
+}
+
+static void allocate(const struct parameters *p, struct memory *m, const struct kernels *ks, double *row)
+{
+    double t = row[ROW_STATE_T], mean[N_THRUSTERS + 1], torque[N_MOTORS + 1], *to = mean;
+    double *command = row + ROW_COMMAND_T;
+    memset(command, 0, sizeof(double) * COMMAND_SIZE);
+    command[0] = t;
+    const double *direct = row + ROW_REFERENCE_DONE + 1;
+    for (int i = 0; i < N_DIRECT_DEVICES; i++, direct += DIRECT_SIZE[i - 1])
+        copy(row + SETPOINT[DIRECT[i]], direct, DIRECT_SIZE[i]);
+    if (!row[ROW_STATE_READY])
+        return;
+    for (int i = 0; i < BANKS; i++, to += BANK_VALVES[i - 1])
+        open_valves(p, m, ks, i, t, row + ROW_DEMAND_WRENCH + BANK_WRENCH[i], row + SETPOINT[BANK_DEVICE[i]], to);
+    const struct kernel *k = ks->delivered;
+    k->arg[0] = row + ROW_STATE_Q, k->arg[1] = row + ROW_STATE_U;
+    k->arg[2] = row + ROW_DEMAND_ACCELERATION, k->arg[3] = row + ROW_DEMAND_FORCE, k->arg[4] = mean;
+    k->res[0] = torque, k->res[1] = row + ROW_COMMAND_THRUST;
+    evaluate(k);
+    const double *from = torque;
+    for (int i = 0; i < MOTOR_DEVICES; i++, from += MOTORS_OF[i - 1])
+        copy(row + SETPOINT[MOTOR_DEVICE[i]], from, MOTORS_OF[i]);
+}

@@ -1,0 +1,140 @@
+/* The Kalman estimator: kalman.py in C. */
+
+static int kalman_is_finite(const double *values, int n)
+{
+    double sum = 0;
+    for (int i = 0; i < n; i++)
+        sum += values[i];
+    return isfinite(sum);
+}
+
+static struct bank kalman_bank(const struct parameters *p, struct memory *m, const struct kernels *k, int i)
+{
+    return (struct bank){&k->kalman_command[i], &k->kalman_move[i], p->kalman_timing + 3 * i,
+                         m->kalman_banks + KALMAN_BANK[i], KALMAN_VALVES_OF[i], KALMAN_BANK_SIZE[i]};
+}
+
+/* Predict over one period, to time t; with `updates`, also the measurement update by joint sensors. */
+static void kalman_predict(const struct parameters *p, struct memory *m, const struct kernels *ks, const double *row,
+                           double t, double gate, int updates)
+{
+    double torque[KALMAN_TORQUES + 1], opening[KALMAN_OPENINGS + 1], measured[KALMAN_MEASURED + 1];
+    double numbers[KALMAN_JOINTS + KALMAN_POSES + 1], *to = torque;
+    for (int i = 0; i < KALMAN_MOTORS; i++, to += KALMAN_TORQUES_OF[i - 1])
+        copy(to, row + APPLIED_FRAME[KALMAN_MOTOR[i]] + FRAME_VALUES, KALMAN_TORQUES_OF[i]);
+    to = opening;
+    for (int i = 0; i < KALMAN_BANKS; i++, to += KALMAN_VALVES_OF[i - 1]) {
+        const double *applied = row + APPLIED_FRAME[KALMAN_THRUSTERS[i]];
+        if (KALMAN_THROTTLES) {
+            copy(to, applied + FRAME_VALUES, KALMAN_VALVES_OF[i]);
+            continue;
+        }
+        struct bank bank = kalman_bank(p, m, ks, i);
+        bank_command(&bank, applied[FRAME_T], applied + FRAME_VALUES);
+        bank_mean(&bank, t - p->period[0], t, to);
+    }
+    to = measured;
+    for (int i = 0; i < KALMAN_JOINTS; i++, to += KALMAN_JOINT_SIZE[i - 1]) {
+        const double *frame = row + SENSOR_FRAME[KALMAN_JOINT[i]];
+        copy(to, frame + FRAME_VALUES, KALMAN_JOINT_SIZE[i]);
+        /* The first frame of a sensor sets the state instead, after the prediction. */
+        numbers[i] = updates && 0 < m->joint_number[i] && m->joint_number[i] < frame[FRAME_NUMBER];
+    }
+    for (int i = 0; i < KALMAN_POSES; i++)
+        numbers[KALMAN_JOINTS + i] = t - m->pose_exposed[i];
+    numbers[KALMAN_JOINTS + KALMAN_POSES] = gate;
+
+    double x[KALMAN_X], covariances[KALMAN_COVARIANCES + 1], motions[9 * KALMAN_POSES + 1];
+    const struct kernel *k = ks->kalman_prediction;
+    k->arg[0] = m->kalman_x, k->arg[1] = torque, k->arg[2] = opening, k->arg[3] = measured, k->arg[4] = numbers;
+    k->arg[5] = m->joint_covariance, k->arg[6] = m->pose_covariance;
+    k->res[0] = x, k->res[1] = m->kalman_deviation, k->res[2] = covariances, k->res[3] = m->kalman_innovations;
+    k->res[4] = m->kalman_correction, k->res[5] = motions;
+    evaluate(k);
+    copy(m->kalman_x, x, KALMAN_X);
+    copy(m->joint_covariance, covariances, KALMAN_COVARIANCES);
+    for (int i = 0; i < KALMAN_POSES; i++)
+        if (m->pose_started[i])
+            pose_push(m, i, t, motions + 9 * i);
+}
+
+/* Start x at the first frame of a joint sensor, the rate filters settled. */
+static void kalman_begin_joint(struct memory *m, int i, const double *values)
+{
+    int joints = KALMAN_JOINT_SIZE[i] / 2, extra = KALMAN_JOINT_EXTRA[i];
+    for (int k = KALMAN_FIRST_KNOWN[i]; k < KALMAN_FIRST_KNOWN[i + 1]; k++) {
+        double rate = values[joints + KALMAN_KNOWN_PLACE[k]];
+        m->kalman_x[KALMAN_KNOWN_ANGLE[k]] = values[KALMAN_KNOWN_PLACE[k]];
+        m->kalman_x[KALMAN_N + KALMAN_KNOWN_ANGLE[k]] = rate;
+        for (int e = 0; e < KALMAN_JOINT_N_EXTRA[i]; e++)
+            m->kalman_x[extra++] = rate;
+    }
+}
+
+static void kalman_take_pose(const struct parameters *p, struct memory *m, const struct kernels *ks, int i, double t,
+                             const double *frame, double gate)
+{
+    if (frame[FRAME_T] > t || !kalman_is_finite(frame + FRAME_VALUES, POSE))
+        return;
+    double *rates = m->kalman_x + KALMAN_N + POSE_ROOT[i], before[POSE];
+    copy(before, rates, POSE);
+    if (!m->pose_started[i])
+        pose_start(p, m, ks, i, t, frame[FRAME_T], frame + FRAME_VALUES);
+    else if (!pose_correct(m, ks, i, frame[FRAME_T], frame + FRAME_VALUES, gate))
+        return;
+    for (int k = 0; k < POSE; k++)
+        m->kalman_correction[POSE_ROOT[i] + k] = rates[k] - before[k];
+}
+
+static int estimate(const struct parameters *p, struct memory *m, const struct kernels *ks, double *row)
+{
+    double t = row[ROW_SAMPLE_T], gate = t >= m->kalman_gate_from[0] ? p->kalman_gate[0] : INFINITY;
+    double period = p->period[0], *ages = row + ROW_STATE_AGES;
+    if (m->kalman_started[0]) {
+        for (int k = (int)rint((t - m->kalman_t[0]) / period) - 1; k > 0; k--)
+            kalman_predict(p, m, ks, row, t - k * period, gate, 0);
+        kalman_predict(p, m, ks, row, t, gate, 1);
+    }
+    m->kalman_t[0] = t;
+    m->kalman_started[0] = 1;
+    int ready = 1;
+    for (int i = 0; i < SENSORS; i++)
+        ages[i] = t - row[SENSOR_FRAME[i] + FRAME_T];
+    const double *innovations = m->kalman_innovations;
+    for (int i = 0; i < KALMAN_JOINTS; i++) {
+        const double *frame = row + SENSOR_FRAME[KALMAN_JOINT[i]];
+        int size = KALMAN_JOINT_SIZE[i];
+        if (frame[FRAME_NUMBER] > m->joint_number[i] && kalman_is_finite(frame + FRAME_VALUES, size)) {
+            if (m->joint_number[i])
+                copy(m->kalman_innovation + KALMAN_JOINT_SIGNAL[i], innovations, size);
+            else
+                kalman_begin_joint(m, i, frame + FRAME_VALUES);
+            m->joint_number[i] = frame[FRAME_NUMBER];
+            m->joint_taken[i] = frame[FRAME_T];
+        } else if (!m->joint_number[i]) {
+            ready = 0;
+        }
+        ages[KALMAN_JOINT[i]] = t - m->joint_taken[i];
+        innovations += size;
+    }
+    for (int i = 0; i < KALMAN_POSES; i++) {
+        const double *frame = row + SENSOR_FRAME[KALMAN_POSE[i]];
+        if (frame[FRAME_NUMBER] > m->pose_number[i]) {
+            m->pose_number[i] = frame[FRAME_NUMBER];
+            kalman_take_pose(p, m, ks, i, t, frame, gate);
+            copy(m->kalman_innovation + KALMAN_POSE_SIGNAL[i], m->pose_innovation + POSE * i, POSE);
+        }
+        ready = ready && m->pose_started[i];
+        ages[KALMAN_POSE[i]] = t - m->pose_exposed[i];
+    }
+    if (ready && m->kalman_gate_from[0] == INFINITY)
+        m->kalman_gate_from[0] = t + p->kalman_settling[0];
+    row[ROW_STATE_T] = t;
+    row[ROW_STATE_READY] = ready;
+    copy(row + ROW_STATE_Q, m->kalman_x, KALMAN_N);
+    copy(row + ROW_STATE_U, m->kalman_x + KALMAN_N, KALMAN_N);
+    copy(row + ROW_STATE_DEVIATION, m->kalman_deviation, KALMAN_N);
+    copy(row + ROW_STATE_INNOVATION, m->kalman_innovation, KALMAN_SIGNALS);
+    copy(row + ROW_STATE_CORRECTION, m->kalman_correction, KALMAN_N);
+    return ready;
+}

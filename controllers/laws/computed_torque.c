@@ -1,0 +1,12 @@
+/* Computed torque: computed_torque.py in C. */
+
+static void control(const struct parameters *p, const struct kernels *ks, double *row)
+{
+    const struct kernel *k = ks->computed_torque;
+    k->arg[0] = row + ROW_STATE_Q, k->arg[1] = row + ROW_STATE_U;
+    k->arg[2] = row + ROW_REFERENCE_Q, k->arg[3] = row + ROW_REFERENCE_U, k->arg[4] = row + ROW_REFERENCE_A;
+    k->arg[5] = p->law_stiffness, k->arg[6] = p->law_damping;
+    k->res[0] = row + ROW_DEMAND_ACCELERATION, k->res[1] = row + ROW_DEMAND_FORCE, k->res[2] = row + ROW_DEMAND_WRENCH;
+    evaluate(k);
+    row[ROW_DEMAND_T] = row[ROW_STATE_T];
+}

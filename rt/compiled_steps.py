@@ -1,0 +1,144 @@
+"""The steps of the tick in one compiled call, equal to `StepByStep` to the bit.
+
+A command that passes the guard is decided without Python. Everything else (sensors that have not reported, a fault, a
+clamped set point, a measurement that was refused) is decided by the guard in Python, on the records in the row.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping
+from math import nan
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from granite.config.devices.device import Device
+from granite.config.records import Array, Command, Sample, Verdict, new
+from granite.config.testbed import Testbed
+from granite.controllers.stack import Stack
+from granite.mrds import compilation
+from granite.mrds.compiled_form import CompiledForm, CompiledParts
+from granite.mrds.valves import SOURCE as VALVES
+from granite.rt.guard import Guard
+from granite.rt.logs.channels import Channels
+from granite.rt.reasons import Reason
+from granite.rt.steps import Decision
+
+_PASSED = Reason.PASSED
+
+
+def steps_in_python(stack: Stack) -> list[str]:
+    """The parts that have no compiled form, by name; all compiled ones need a C compiler besides."""
+    if compilation.find_compiler() is None:
+        return ["a C compiler"]
+    return [name for name, part in vars(stack).items() if _form(part) is None]
+
+
+def step_forms(bed: Testbed, channels: Channels, stack: Stack, guard: Guard) -> list[CompiledForm]:
+    """The compiled forms of all steps, in their initial state."""
+    parts = stack.estimator, stack.behaviour, stack.law, stack.actuation, guard
+    forms = [_row_form(bed, channels), CompiledForm((VALVES,)), *map(_form, parts)]
+    return [*(form for form in forms if form), CompiledForm((Path(__file__).with_name("steps.c"),))]
+
+
+class CompiledSteps:
+    """All steps in one call.
+
+    Raises
+    ------
+    CompilationError
+        Where the compiler rejects the code.
+    """
+
+    def __init__(self, bed: Testbed, channels: Channels, stack: Stack, guard: Guard) -> None:
+        self.parts = CompiledParts("steps", step_forms(bed, channels, stack, guard))
+        self._channels, self._guard = channels, guard
+        self._sizes = [len(device.signals(bed)) for device in bed.actuators.values()]
+        end = channels.topic("/verdict").stop
+        self._row: Array = np.zeros(channels.width)
+        self._sample = self._row[: channels.topic("/sample").stop].data.cast("B")
+        self._records = self._row[:end].data.cast("B")
+        self._laps = np.zeros(4)
+        self._setpoints = [self._row[place] for place in _setpoints(bed, channels, "/command")]
+        self._thrust = self._row[channels.place("/command", "thrust")]
+        self._call = self._bound()
+
+    def run(self, sample: Sample) -> Decision:
+        """Evaluate the steps for a sample."""
+        self._sample[:] = self._channels.pack_sample(sample)
+        if not self._call():
+            return self._decided_in_python(sample)
+        t, setpoints = sample.t, []
+        for setpoint in self._setpoints:
+            setpoints.append(setpoint.copy())
+        command = new(Command, (t, tuple(setpoints), self._thrust.copy()))
+        verdict = new(Verdict, (t, command, _PASSED, 0, nan, nan, False))
+        return new(Decision, (verdict, bytes(self._records), self._laps.tolist()))
+
+    def _decided_in_python(self, sample: Sample) -> Decision:
+        """The guard's verdict on the records of the row, with its memory brought to and fro."""
+        guard, memory = self._guard, self.parts.memory
+        guard.memory, guard.waits = memory["guard_memory"].copy(), bool(memory["guard_waits"][0])
+        guard.passed = tuple(np.split(memory["guard_passed"].copy(), np.cumsum(self._sizes)[:-1]))
+        _, state, reference, demand, command = self._channels.read_controllers(self._row.copy())
+        verdict = guard.check(sample, state, reference, demand, command)
+        memory["guard_memory"][:], memory["guard_waits"][:] = guard.memory, guard.waits
+        memory["guard_passed"][:] = np.concatenate([*guard.passed, ()])
+        records = self._channels.pack_decision(sample, state, reference, demand, command, verdict)
+        return Decision(verdict, records, self._laps.tolist())
+
+    def _bound(self) -> Any:
+        """The function without arguments: they never change."""
+        function, addresses = self.parts.function("steps", ctypes.c_void_p, ctypes.c_void_p)
+        pointers = [ctypes.c_void_p(a) for a in (*addresses, self._row.ctypes.data, self._laps.ctypes.data)]
+
+        def call() -> int:
+            return int(function(*pointers))
+
+        return call
+
+
+def _form(part: Any) -> CompiledForm | None:
+    make = getattr(part, "compiled_form", None)
+    form: CompiledForm | None = make() if make else None
+    return form
+
+
+def _row_form(bed: Testbed, channels: Channels) -> CompiledForm:
+    """Where the records stand in the row, and how many devices and coordinates there are."""
+    sizes: dict[str, int] = {
+        "N_Q": len(bed.known.positions),
+        "N_U": len(bed.known.velocities),
+        "SENSORS": len(bed.sensors),
+        "ACTUATORS": len(bed.actuators),
+        "SENSOR_VALUES": sum(_sizes(bed, bed.sensors)),
+        "ACTUATOR_VALUES": sum(_sizes(bed, bed.actuators)),
+        "COMMAND_SIZE": channels.topic("/command").stop - channels.topic("/command").start,
+        "ROW_WIDTH": channels.width,
+    }
+    for topic in channels.topics:
+        for entry in topic.entries:
+            if "." not in entry:
+                sizes[f"ROW{topic.name.replace('/', '_')}_{entry}".upper()] = _start(channels.place(topic.name, entry))
+    tables = {
+        "SENSOR_FRAME": [_start(channels.place("/sample", f"{name}.t")) for name in bed.sensors],
+        "APPLIED_FRAME": [_start(channels.place("/sample", f"applied.{name}.t")) for name in bed.actuators],
+        "SETPOINT": [_start(place) for place in _setpoints(bed, channels, "/command")],
+        "SENSOR_SIZE": _sizes(bed, bed.sensors),
+        "ACTUATOR_SIZE": _sizes(bed, bed.actuators),
+    }
+    return CompiledForm((), sizes, tables, {"period": np.array([bed.loop.period_s])})
+
+
+def _setpoints(bed: Testbed, channels: Channels, topic: str) -> list[int | slice]:
+    return [channels.place(topic, f"setpoint.{name}") for name in bed.actuators]
+
+
+def _sizes(bed: Testbed, devices: Mapping[str, Device]) -> list[int]:
+    return [len(device.signals(bed)) for device in devices.values()]
+
+
+def _start(place: int | slice) -> int:
+    return place.start if isinstance(place, slice) else place

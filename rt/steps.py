@@ -1,0 +1,54 @@
+"""The steps of the tick from a sample to the guard's verdict: estimate, decide, control, allocate, guard.
+
+`StepByStep` calls the parts one after the other; a user's own part runs there. `CompiledSteps` in `compiled_steps.py`
+is the same in one compiled call, where every part has a compiled form: equal to the bit, and faster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from time import perf_counter
+from typing import NamedTuple, Protocol
+
+from granite.config.records import Sample, Verdict, new
+from granite.controllers.stack import Stack
+from granite.rt.guard import Guard
+from granite.rt.logs.channels import Channels
+
+
+class Decision(NamedTuple):
+    """What the steps give the loop."""
+
+    verdict: Verdict
+    records: bytes  #: everything from the sample to the verdict, as the first part of a row
+    laps: Sequence[float]  #: duration of each step but the last [s]
+
+
+class Steps(Protocol):
+    """The steps of the tick between reading and writing the devices."""
+
+    def run(self, sample: Sample) -> Decision:
+        """The checked command for a sample."""
+
+
+class StepByStep:
+    """The parts in Python."""
+
+    def __init__(self, channels: Channels, stack: Stack, guard: Guard) -> None:
+        self._channels, self._stack, self._guard = channels, stack, guard
+
+    def run(self, sample: Sample) -> Decision:
+        """Call each part."""
+        stack = self._stack
+        t0 = perf_counter()
+        state = stack.estimator.estimate(sample)
+        t1 = perf_counter()
+        reference = stack.behaviour.decide(state)
+        t2 = perf_counter()
+        demand = stack.law.control(state, reference)
+        t3 = perf_counter()
+        command = stack.actuation.allocate(state, reference, demand)
+        t4 = perf_counter()
+        verdict = self._guard.check(sample, state, reference, demand, command)
+        records = self._channels.pack_decision(sample, state, reference, demand, command, verdict)
+        return new(Decision, (verdict, records, (t1 - t0, t2 - t1, t3 - t2, t4 - t3)))

@@ -1,0 +1,123 @@
+"""The compiled steps give the bits of the steps in Python, on every controlled testbed and in every kind of verdict."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from granite.config.loader import load, presets
+from granite.config.records import Array
+from granite.config.testbed import Testbed
+from granite.mrds.compilation import find_compiler
+from granite.rt.clock import VirtualClock
+from granite.rt.compiled_steps import CompiledSteps, steps_in_python
+from granite.rt.loop import Outcome
+from granite.rt.memory import Memory
+from granite.rt.reasons import Reason
+from granite.rt.run import Run
+from granite.rt.steps import StepByStep
+
+pytestmark = pytest.mark.skipif(find_compiler() is None, reason="compiled steps need a C compiler")
+
+
+def rows_of(bed: Testbed, compiled: bool) -> tuple[Array, Outcome, Run]:
+    run = Run(bed)
+    if not compiled:
+        run.stack = replace(run.stack)  # the same parts in another stack: not the compiled one any more
+    assert isinstance(run.steps(), CompiledSteps if compiled else StepByStep)
+    memory = Memory(run.channels, run.ticks)
+    outcome = run.execute(VirtualClock(), memory)
+    return memory.rows, outcome, run
+
+
+def assert_equal_to_the_bit(bed: Testbed) -> tuple[Array, Outcome, Run]:
+    rows, outcome, run = rows_of(bed, compiled=True)
+    expected, expected_outcome, _ = rows_of(bed, compiled=False)
+    assert (outcome.reason, outcome.ticks) == (expected_outcome.reason, expected_outcome.ticks)
+    kept = np.ones(run.channels.width, dtype=bool)
+    kept[run.channels.place("/timing", "steps")] = False
+    differs = (rows.view(np.uint64) != expected.view(np.uint64)) & kept
+    assert not differs.any(), np.argwhere(differs)[:5]
+    return rows, outcome, run
+
+
+def compiled_testbeds() -> list[str]:
+    names = [f"{preset.name}/{variant}" for preset in presets() for variant, _ in preset.variants]
+    beds = {name: load(name) for name in [*names, *(preset.name for preset in presets())]}
+    return [name for name, bed in beds.items() if bed.controller and not steps_in_python(Run(bed).stack)]
+
+
+@pytest.mark.parametrize(
+    "name", ["free-flyer", "free-flyer/report-1987", "astrobee", "two-arm-free-flyer", "free-flyer/perfect-sensors"]
+)
+def test_a_run_has_the_bits_of_the_run_in_python(name: str):
+    rows, outcome, run = assert_equal_to_the_bit(load(name, ["loop.duration_s=2.5"]))
+    assert outcome.reason is Reason.PASSED
+    reasons = rows[:, run.channels.place("/verdict", "reason")]
+    assert name.endswith("perfect-sensors") or reasons[0] == Reason.WAITING_FOR_SENSORS
+    assert reasons[-1] == Reason.PASSED
+
+
+@pytest.mark.slow
+def test_every_controlled_testbed_with_compiled_steps_has_the_bits_of_the_run_in_python():
+    names = compiled_testbeds()
+    assert {"free-flyer", "two-arm-free-flyer", "astrobee"} <= set(names)
+    for name in names:
+        assert_equal_to_the_bit(load(name))
+
+
+@pytest.mark.parametrize(
+    ("event", "reason"),
+    [
+        ('{at_s=1.0, kind="drop_out", device="vision", duration_s=9}', Reason.SENSOR_STALE),
+        ('{at_s=1.0, kind="drop_out", device="vision", duration_s=0.1}', Reason.PASSED),
+        ('{at_s=1.0, kind="push", body="base", duration_s=1, force_n=[40, 0]}', Reason.BASE_TOO_FAST),
+    ],
+)
+def test_faults_are_decided_as_in_python(event: str, reason: Reason):
+    bed = load("free-flyer", ["loop.duration_s=3", f"simulation.events=[{event}]"])
+    _, outcome, _ = assert_equal_to_the_bit(bed)
+    assert outcome.reason is reason
+
+
+def test_a_clamped_set_point_is_decided_as_in_python():
+    """Stiff joints at the shortest move: the motors' limits are reached."""
+    gains = "controller.law.gains.joints.stiffness_1_s2=3000"
+    push = '[{at_s=1.0, kind="push", body="forearm", duration_s=0.2, force_n=[8, 0]}]'
+    rows, _, run = assert_equal_to_the_bit(
+        load("free-flyer", ["loop.duration_s=2", gains, f"simulation.events={push}"])
+    )
+    assert Reason.SETPOINT_CLAMPED in rows[:, run.channels.place("/verdict", "reason")]
+
+
+def test_ticks_that_were_skipped_are_predicted_as_in_python():
+    """A history longer than its memory, and predictions over several periods."""
+    rows = {}
+    for compiled in (True, False):
+        run = Run(load("free-flyer", ["loop.duration_s=6", "loop.period_s=0.01"]))
+        steps = run.steps() if compiled else StepByStep(run.channels, run.stack, run.guard)
+        run.devices.open()
+        rows[compiled], k = [], 0
+        while k < run.ticks:
+            decision = steps.run(run.devices.read(k * 0.01))
+            run.devices.write(k * 0.01, decision.verdict.command)
+            rows[compiled].append(decision.records)
+            k += 1 if k % 7 else 3
+    assert rows[True] == rows[False]
+
+
+def test_gains_are_parameters_of_the_compiled_steps():
+    soft, stiff = (
+        load("free-flyer", ["loop.duration_s=1.5", f"controller.law.gains.base.stiffness_1_s2={k}"]) for k in (0.2, 2)
+    )
+    run = Run(soft)
+    steps = run.steps()
+    assert isinstance(steps, CompiledSteps)
+    steps.parts.parameters["law_stiffness"][:] = Run(stiff).stack.law.stiffness  # type: ignore[attr-defined]
+    memory = Memory(run.channels, run.ticks)
+    run.execute(VirtualClock(), memory)
+    expected, _, _ = rows_of(stiff, compiled=True)
+    demand = run.channels.place("/demand", "force")
+    assert np.array_equal(memory.rows[:, demand], expected[:, demand])
