@@ -23,7 +23,7 @@ from importlib.machinery import SourceFileLoader
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import CodeType
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, ValidationInfo, WrapValidator
 
@@ -36,6 +36,9 @@ _IN_FILE = ".py:"
 
 class PartTable(Table):
     """The table of a part: its kind, and in subclasses its options."""
+
+    #: options that compiled functions take as arguments: another value compiles nothing again
+    arguments: ClassVar[frozenset[str]] = frozenset()
 
     kind: str
 

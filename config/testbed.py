@@ -23,7 +23,17 @@ from granite.config.errors import InputError, one_of
 from granite.config.events import DropOutEvent, FaultEvent
 from granite.config.layout import Layout
 from granite.config.modules import Module
-from granite.config.parts import BehaviourPart, DevicePart, OpaquePart, find, is_built_in, own_code, part, parts_in
+from granite.config.parts import (
+    BehaviourPart,
+    DevicePart,
+    OpaquePart,
+    PartTable,
+    find,
+    is_built_in,
+    own_code,
+    part,
+    parts_in,
+)
 from granite.config.ranges import refuse_extremes
 from granite.config.simulation import Simulation
 
@@ -241,10 +251,23 @@ class Testbed(Table):
         kinds = [*(part.kind for part in parts_in(self)), *(contact.kind for contact in self.contacts)]
         if not all(map(is_built_in, kinds)):
             return None
-        left_out = {"name", "title", "note", "seed", "recording", "loop"}
+        return self._hash(frozenset())
+
+    @property
+    def plant_fingerprint(self) -> str | None:
+        """The same of everything that the plant's compiled functions follow from: not of the controllers."""
+        return self.fingerprint and self._hash(frozenset({"controller", "behaviour", "safety"}))
+
+    def _hash(self, left_out: frozenset[str]) -> str:
         events = tuple(e for e in self.simulation.events if not isinstance(e, FaultEvent | DropOutEvent))
         compiled = self.model_copy(update={"simulation": self.simulation.model_copy(update={"events": events})})
-        content = [compiled.model_dump_json(exclude=left_out), str(self.loop.period_s)]
+        never: Any = {"name", "title", "note", "seed", "recording", "loop"} | left_out
+        excluded: dict[str, Any] = dict.fromkeys(never, True)
+        if self.controller is not None and "controller" not in excluded:
+            excluded["controller"] = {"law": set(self.controller.law.arguments)}
+        if "behaviour" not in excluded and isinstance(self.behaviour, PartTable):
+            excluded["behaviour"] = set(self.behaviour.arguments)
+        content = [compiled.model_dump_json(exclude=excluded), str(self.loop.period_s)]
         return hashlib.sha256("\0".join(content).encode()).hexdigest()
 
     # Contacts over time

@@ -31,7 +31,8 @@ class DeviceSet:
     def __init__(self, bed: Testbed, sensors: Mapping[str, Sensor], actuators: Mapping[str, Actuator]) -> None:
         self._sensors: dict[str, Sensor] = {name: checked(sensors[name], name, bed) for name in bed.sensors}
         self._actuators: dict[str, Actuator] = {name: checked(actuators[name], name, bed) for name in bed.actuators}
-        self._applied = tuple(
+        #: newest frames of the actuators
+        self.applied: tuple[Frame, ...] = tuple(
             Frame(0.0, 0, Status.NO_FRAME, np.array(device.initial(bed), dtype=np.float64))
             for device in bed.actuators.values()
         )
@@ -44,7 +45,7 @@ class DeviceSet:
         """Open every device; if one fails, close those already open."""
         opened: dict[str, Sensor | Actuator] = {}
         try:
-            for name, device in self._all().items():
+            for name, device in self.all().items():
                 try:
                     device.open()
                 except InputError as error:
@@ -62,15 +63,15 @@ class DeviceSet:
         frames = []
         for read in self._reads:
             frames.append(read(t))
-        return new(Sample, (t, tuple(frames), self._applied))
+        return new(Sample, (t, tuple(frames), self.applied))
 
     def write(self, t: float, command: Command) -> tuple[Frame, ...]:
         """Send the command; returns the applied frames, which are in the next sample too."""
         frames = []
         for write, setpoint in zip(self._writes, command.setpoints, strict=True):
             frames.append(write(t, setpoint))
-        self._applied = tuple(frames)
-        return self._applied
+        self.applied = tuple(frames)
+        return self.applied
 
     def stop(self, t: float, paced: bool = False) -> dict[str, str]:
         """Valves closed, motors at zero, grips as they are: each actuator gets its stop, even if another one fails.
@@ -92,10 +93,11 @@ class DeviceSet:
 
     def close(self, paced: bool = False) -> dict[str, str]:
         """Close every device, even if another one fails; those that failed, each with the reason."""
-        calls = {name: partial(_closed, device) for name, device in self._all().items()}
+        calls = {name: partial(_closed, device) for name, device in self.all().items()}
         return call_each(calls, self._loop.stop_timeout_s if paced else None)
 
-    def _all(self) -> dict[str, Sensor | Actuator]:
+    def all(self) -> dict[str, Sensor | Actuator]:
+        """Every device by name."""
         return {**self._sensors, **self._actuators}
 
     def _confirm_stop(self, name: str, t: float, paced: bool) -> str:

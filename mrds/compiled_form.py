@@ -3,7 +3,7 @@
 Both forms do the same IEEE operations in the same order, so their results are equal to the bit; a test compares them on
 every controlled testbed. A part lists here what its C file needs; all names are macros or members there:
 
-- `sizes` and `tables`: integers and arrays of integers that follow from the testbed, as constants;
+- `sizes` and `tables`: numbers and arrays of integers that follow from the testbed, as constants;
 - `parameters`: numbers that may be changed without compiling again, such as gains, in `struct parameters`;
 - `memory`: the numbers that a call leaves to the next one, with their start values, in `struct memory`;
 - `kernels`: CasADi's compiled functions by name, several of a name where there are several devices.
@@ -26,8 +26,6 @@ from granite.mrds.kernel import Array, Kernel
 
 #: file with what every C file uses
 _HEADER = Path(__file__).with_name("compiled_form.h")
-#: pointers in `struct kernel`
-_POINTERS = 5
 
 
 @dataclass(frozen=True)
@@ -35,7 +33,7 @@ class CompiledForm:
     """What the C files of a part need."""
 
     sources: tuple[Path, ...]
-    sizes: Mapping[str, int] = field(default_factory=dict)
+    sizes: Mapping[str, float] = field(default_factory=dict)
     tables: Mapping[str, Sequence[int]] = field(default_factory=dict)
     parameters: Mapping[str, Array] = field(default_factory=dict)
     memory: Mapping[str, Array] = field(default_factory=dict)
@@ -73,8 +71,8 @@ class CompiledParts:
         self.memory, self._memory = _block(memory)
         self._start = self._memory.copy()
         self._scratch: list[Any] = []  # kept as long as the pointers to it
-        flat = [kernel for several in kernels.values() for kernel in several]
-        self._kernels = np.array([address for k in flat for address in self._pointers(k)], dtype=np.uint64)
+        pointers = [list(self._pointers(k)) for several in kernels.values() for k in several or [None]]
+        self._kernels = np.array(pointers, dtype=np.uint64)
         self._addresses = tuple(block.ctypes.data for block in (self._parameters, self._memory, self._kernels))
 
     def restart(self) -> None:
@@ -88,8 +86,11 @@ class CompiledParts:
         function.restype = ctypes.c_int
         return function, self._addresses
 
-    def _pointers(self, kernel: Kernel) -> Iterator[int]:
-        """Function, arguments, results and work space of a kernel."""
+    def _pointers(self, kernel: Kernel | None) -> Iterator[int]:
+        """Function, arguments, results and work space of a kernel, as `struct kernel` has them."""
+        if kernel is None:  # a part without devices: a member that is never used
+            yield from (0, 0, 0, 0, 0)
+            return
         assert kernel.library is not None, "kernels of compiled parts are compiled"
         library, name = ctypes.CDLL(str(kernel.library)), kernel.function.name()
         yield ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0
@@ -111,7 +112,7 @@ def source_of(forms: Sequence[CompiledForm]) -> str:
             f"    double {key}[{max(1, value.size)}];" for form in forms for key, value in getattr(form, what).items()
         ]
         lines += [f"struct {what} {{", *(members or ["    double none[1];"]), "};"]
-    several = [f"    struct kernel {key}[{len(k)}];" for form in forms for key, k in form.kernels.items() if k]
+    several = [f"    struct kernel {key}[{len(k) or 1}];" for form in forms for key, k in form.kernels.items()]
     lines += ["struct kernels {", *several, "};"]
     lines += [path.read_text() for form in forms for path in form.sources]
     return "\n".join(lines)

@@ -10,6 +10,7 @@ from granite.config.errors import InputError
 from granite.config.loader import load
 from granite.config.testbed import Testbed
 from granite.rt import run as runs
+from granite.rt.in_memory import simulate_in_memory
 from granite.rt.logs.log import Log, read_log
 from granite.rt.logs.run_summary import Metrics
 from granite.rt.logs.summary import Summary
@@ -52,7 +53,7 @@ def simulate(
     """
     whole = load(bed) if isinstance(bed, str) else bed
     if log is None and not realtime:
-        return runs.simulate_in_memory(whole)
+        return simulate_in_memory(whole)
     if log is None:
         raise InputError.missing("log", "a file, because a run in real time is recorded by another process")
     summary = runs.simulate(whole, Path(log), realtime=realtime, overwrite=overwrite, changes=changes)

@@ -7,7 +7,7 @@ clamped set point, a measurement that was refused) is decided by the guard in Py
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from math import nan
 from pathlib import Path
 from typing import Any
@@ -43,6 +43,26 @@ def step_forms(bed: Testbed, channels: Channels, stack: Stack, guard: Guard) -> 
     return [*(form for form in forms if form), CompiledForm((Path(__file__).with_name("steps.c"),))]
 
 
+class GuardOfCompiledSteps:
+    """The guard in Python for what the compiled steps do not decide, with its memory brought to and fro."""
+
+    def __init__(self, bed: Testbed, channels: Channels, guard: Guard, memory: Mapping[str, Array]) -> None:
+        self._channels, self._guard, self._memory = channels, guard, memory
+        self._ends = np.cumsum([len(device.signals(bed)) for device in bed.actuators.values()])
+
+    def decide(self, row: Array, sample: Sample | None = None) -> tuple[Verdict, bytes]:
+        """The verdict on the records of a row, and all of them with it, as `Decision` has them."""
+        guard, memory = self._guard, self._memory
+        guard.memory, guard.waits = memory["guard_memory"].copy(), bool(memory["guard_waits"][0])
+        guard.passed = tuple(np.split(memory["guard_passed"].copy(), self._ends)[:-1])
+        recorded, state, reference, demand, command = self._channels.read_controllers(row.copy())
+        seen = sample or recorded
+        verdict = guard.check(seen, state, reference, demand, command)
+        memory["guard_memory"][:], memory["guard_waits"][:] = guard.memory, guard.waits
+        memory["guard_passed"][:] = np.concatenate([*guard.passed, ()])
+        return verdict, self._channels.pack_decision(seen, state, reference, demand, command, verdict)
+
+
 class CompiledSteps:
     """All steps in one call.
 
@@ -54,14 +74,12 @@ class CompiledSteps:
 
     def __init__(self, bed: Testbed, channels: Channels, stack: Stack, guard: Guard) -> None:
         self.parts = CompiledParts("steps", step_forms(bed, channels, stack, guard))
-        self._channels, self._guard = channels, guard
-        self._sizes = [len(device.signals(bed)) for device in bed.actuators.values()]
-        end = channels.topic("/verdict").stop
-        self._row: Array = np.zeros(channels.width)
+        self._channels, self._row = channels, np.zeros(channels.width)
+        self._guard = GuardOfCompiledSteps(bed, channels, guard, self.parts.memory)
         self._sample = self._row[: channels.topic("/sample").stop].data.cast("B")
-        self._records = self._row[:end].data.cast("B")
+        self._records = self._row[: channels.topic("/verdict").stop].data.cast("B")
         self._laps = np.zeros(4)
-        self._setpoints = [self._row[place] for place in _setpoints(bed, channels, "/command")]
+        self._setpoints = [self._row[place] for place in _setpoints(bed, channels)]
         self._thrust = self._row[channels.place("/command", "thrust")]
         self._call = self._bound()
 
@@ -69,7 +87,7 @@ class CompiledSteps:
         """Evaluate the steps for a sample."""
         self._sample[:] = self._channels.pack_sample(sample)
         if not self._call():
-            return self._decided_in_python(sample)
+            return Decision(*self._guard.decide(self._row, sample), self._laps.tolist())
         t, setpoints = sample.t, []
         for setpoint in self._setpoints:
             setpoints.append(setpoint.copy())
@@ -77,19 +95,7 @@ class CompiledSteps:
         verdict = new(Verdict, (t, command, _PASSED, 0, nan, nan, False))
         return new(Decision, (verdict, bytes(self._records), self._laps.tolist()))
 
-    def _decided_in_python(self, sample: Sample) -> Decision:
-        """The guard's verdict on the records of the row, with its memory brought to and fro."""
-        guard, memory = self._guard, self.parts.memory
-        guard.memory, guard.waits = memory["guard_memory"].copy(), bool(memory["guard_waits"][0])
-        guard.passed = tuple(np.split(memory["guard_passed"].copy(), np.cumsum(self._sizes)[:-1]))
-        _, state, reference, demand, command = self._channels.read_controllers(self._row.copy())
-        verdict = guard.check(sample, state, reference, demand, command)
-        memory["guard_memory"][:], memory["guard_waits"][:] = guard.memory, guard.waits
-        memory["guard_passed"][:] = np.concatenate([*guard.passed, ()])
-        records = self._channels.pack_decision(sample, state, reference, demand, command, verdict)
-        return Decision(verdict, records, self._laps.tolist())
-
-    def _bound(self) -> Any:
+    def _bound(self) -> Callable[[], int]:
         """The function without arguments: they never change."""
         function, addresses = self.parts.function("steps", ctypes.c_void_p, ctypes.c_void_p)
         pointers = [ctypes.c_void_p(a) for a in (*addresses, self._row.ctypes.data, self._laps.ctypes.data)]
@@ -117,6 +123,7 @@ def _row_form(bed: Testbed, channels: Channels) -> CompiledForm:
         "ACTUATOR_VALUES": sum(_sizes(bed, bed.actuators)),
         "COMMAND_SIZE": channels.topic("/command").stop - channels.topic("/command").start,
         "ROW_WIDTH": channels.width,
+        "ROW_APPLIED": channels.topic("/applied").start,
     }
     for topic in channels.topics:
         for entry in topic.entries:
@@ -125,15 +132,15 @@ def _row_form(bed: Testbed, channels: Channels) -> CompiledForm:
     tables = {
         "SENSOR_FRAME": [_start(channels.place("/sample", f"{name}.t")) for name in bed.sensors],
         "APPLIED_FRAME": [_start(channels.place("/sample", f"applied.{name}.t")) for name in bed.actuators],
-        "SETPOINT": [_start(place) for place in _setpoints(bed, channels, "/command")],
+        "SETPOINT": [_start(place) for place in _setpoints(bed, channels)],
         "SENSOR_SIZE": _sizes(bed, bed.sensors),
         "ACTUATOR_SIZE": _sizes(bed, bed.actuators),
     }
     return CompiledForm((), sizes, tables, {"period": np.array([bed.loop.period_s])})
 
 
-def _setpoints(bed: Testbed, channels: Channels, topic: str) -> list[int | slice]:
-    return [channels.place(topic, f"setpoint.{name}") for name in bed.actuators]
+def _setpoints(bed: Testbed, channels: Channels) -> list[int | slice]:
+    return [channels.place("/command", f"setpoint.{name}") for name in bed.actuators]
 
 
 def _sizes(bed: Testbed, devices: Mapping[str, Device]) -> list[int]:

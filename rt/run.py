@@ -15,10 +15,11 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from granite.config.errors import InputError
 from granite.config.parts import sources
+from granite.config.records import Truth
 from granite.config.testbed import Testbed
 from granite.controllers.stack import Stack, build_stack
 from granite.drivers.device_set import DeviceSet
@@ -27,15 +28,12 @@ from granite.rt.clock import Clock, RealClock, VirtualClock
 from granite.rt.compiled_steps import CompiledSteps, steps_in_python
 from granite.rt.devices import build_devices
 from granite.rt.failures import raised_at, refused_where_it_fails
-from granite.rt.forecast import announcement, refuse_too_large_a_log, refuse_too_many_rows
+from granite.rt.forecast import announcement, refuse_too_large_a_log
 from granite.rt.guard import Guard
 from granite.rt.logs.channels import Channels
-from granite.rt.logs.events import Events
-from granite.rt.logs.log import Log
 from granite.rt.logs.run_summary import Ending, RedundantContacts, RunSummary
-from granite.rt.logs.summary import Summary, named_values
+from granite.rt.logs.summary import named_values
 from granite.rt.loop import Loop, Outcome, RowSink
-from granite.rt.memory import Memory
 from granite.rt.preparing import preparing
 from granite.rt.provenance import provenance
 from granite.rt.realtime import real_time
@@ -234,8 +232,8 @@ class Run:
             for held in (self.lab.redundant() if self.lab else [])
         ]
 
-    def ending(self, outcome: Outcome) -> Ending:
-        """How the run ended, for summary and log."""
+    def ending(self, outcome: Outcome, truth: Truth | None = None) -> Ending:
+        """How the run ended, for summary and log; `truth` is the plant's last state, where this lab's is not meant."""
         completed = outcome.reason is Reason.PASSED
         words: Ending = {
             "ended": "completed" if completed else outcome.reason.name.lower(),
@@ -244,7 +242,7 @@ class Run:
         }
         if self.lab is not None and outcome.fault is None:
             # The last row is of the last tick; the plant moved on to the end of its period.
-            truth = self.lab.truth(self.lab.plant.t)
+            truth = truth or self.lab.truth(self.lab.plant.t)
             words["final_t_s"] = truth.t
             words["final_state"] = named_values(self.bed.positions, truth.q)
             words["final_rate"] = named_values(self.bed.velocities, truth.u)
@@ -294,35 +292,6 @@ def simulate(
         changes=changes,
         pass_signals_on=pass_signals_on,
     )
-
-
-def simulate_in_memory(bed: Testbed) -> Log:
-    """Run the testbed in virtual time and keep its rows; a fault inside is raised."""
-    run = Run(bed)
-    refuse_too_many_rows(bed, run.channels, run.ticks)
-    memory = Memory(run.channels, run.ticks)
-    outcome = run.execute(VirtualClock(), memory)
-    if outcome.fault is not None and outcome.reason is Reason.FAULT:
-        raise outcome.fault
-    summary = Summary(bed, run.channels)
-    summary.update(memory.rows)
-    ending: Ending = {**run.ending(outcome), "bed": bed.name, "seed": bed.seed}
-    found: RunSummary = {**summary.result(), **ending, "log_failure": None}
-    return Log(bed, describe(bed, False), run.channels, memory.rows, _events(run, memory, ending), found, True)
-
-
-def _events(run: Run, memory: Memory, ending: Ending) -> tuple[dict[str, Any], ...]:
-    """The events of a run in memory, as its recorder would write them."""
-    found: list[dict[str, Any]] = []
-
-    def report(t: float, tick: int, level: str, name: str, text: str) -> None:
-        found.append({"t_s": t, "tick": tick, "level": level, "name": name, "text": text})
-
-    events = Events(run.bed, run.channels, subjects(run.bed), report)
-    if len(memory.rows):
-        events.look(memory.rows)
-    events.look_back(0, ending["ended"], ending["text"])
-    return tuple(found)
 
 
 def describe(bed: Testbed, realtime: bool, changes: Sequence[str] = ()) -> dict[str, str]:

@@ -39,6 +39,7 @@ class StepKernel:
     """
 
     def __init__(self, kernel: Kernel, steps: int) -> None:
+        self.kernel = kernel
         self.before, thrust, self.torque = kernel.inputs
         #: the state after the steps; smallest independence of the constraints; sum of squares of the last [q; u]
         self.after, path, self.independence, self.size = kernel.outputs
@@ -119,7 +120,7 @@ class ConstrainedPlant:
         self._closed = [i for i, contact in enumerate(bed.contacts) if contact.name in self.label.closed]
 
         label = self.label.closed, sorted(self.label.slipping)
-        key = bed.fingerprint and f"{bed.fingerprint} {label} {tick}"
+        key = bed.plant_fingerprint and f"{bed.plant_fingerprint} {label} {tick}"
 
         def write() -> list[ca.Function]:
             # Called in the functions of several steps: their code is compiled once.

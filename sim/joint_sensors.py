@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, islice
+from pathlib import Path
 
 import casadi as ca
 import numpy as np
@@ -10,6 +12,7 @@ import numpy as np
 from granite.config.devices.joint_sensors import JointSensors
 from granite.config.records import Array, Frame, Status, new, no_frame
 from granite.mrds.compilation import compile_once
+from granite.mrds.compiled_form import CompiledForm
 from granite.sim.device import SimulatedDevice
 from granite.sim.equations import first_sensed, sensed_joints
 from granite.sim.plant import Plant
@@ -26,8 +29,9 @@ class SimulatedJointSensors(SimulatedDevice):
     def __init__(self, sensors: JointSensors, plant: Plant, rng: np.random.Generator) -> None:
         self._plant, n = plant, len(sensors.joints)
         kernels = compile_once("joint_sensors", sensors.model_dump_json(), lambda: [_measurement(sensors)])
-        self._measure = kernels["measurement"].run
-        self._errors = _errors(rng, sensors)
+        self._kernel = kernels["measurement"]
+        self._measure = self._kernel.run
+        self._table, self._errors = sensors, _errors(rng, sensors)
         first, after = first_sensed(plant.bed, sensors), len(sensed_joints(plant.bed))
         #: indices of its angles and rates among those of all sensed joints
         self._angles, self._rates = slice(first, first + n), slice(after + first, after + first + n)
@@ -35,6 +39,27 @@ class SimulatedJointSensors(SimulatedDevice):
         interval = sensors.ticks(plant.bed.loop.period_s) * plant.bed.loop.period_s
         self._interval, self._due = (1 - _ROUNDING) * interval, 0.0
         self._frame = no_frame(2 * n)
+
+    @staticmethod
+    def compiled_form(devices: Sequence[SimulatedJointSensors], frames: int) -> CompiledForm:
+        """All devices of this kind in C, for runs of at most so many frames."""
+        sizes = [len(device._table.joints) for device in devices]
+        return CompiledForm(
+            (Path(__file__).with_suffix(".c"),),
+            {"SIM_JOINTS_IN_ALL": len(sensed_joints(devices[0]._plant.bed)) if devices else 0},
+            {
+                "SIM_JOINT_COUNT": sizes,
+                "SIM_JOINT_FIRST": [device._angles.start for device in devices],
+                "SIM_JOINT_ERRORS": [0, *accumulate(2 * n * frames for n in sizes)],
+            },
+            {"sim_joint_interval": np.array([device._interval for device in devices])},
+            {"sim_joint_due": np.zeros(len(devices))},
+            {"sim_measurement": [device._kernel for device in devices]},
+        )
+
+    def draw(self, rng: np.random.Generator, frames: int) -> Array:
+        """The errors of so many frames, one row each; `rng` as it is at the start."""
+        return np.array(list(islice(_errors(rng, self._table), frames)))
 
     def read(self, t: float) -> Frame:
         """The joints now; the same frame again until the next one is due."""

@@ -45,9 +45,7 @@ class Lab:
         """
         table = self._bed.devices[name]
         assert isinstance(table, Device)
-        # One stream of random numbers per device, so that none changes the draws of another.
-        seeds = np.random.SeedSequence(self._bed.seed, spawn_key=(list(self._bed.devices).index(name),))
-        rng = np.random.default_rng(seeds)
+        rng = self.random_numbers(name, self._bed.seed)
         if hasattr(table, "simulate"):
             with own_code(table.kind):
                 device = table.simulate(self.plant, rng)
@@ -60,6 +58,15 @@ class Lab:
                 "it has no simulation", key=f"devices.{name}.kind", value=table.kind, expected="a method `simulate`"
             )
         return self._events.on(name, device)
+
+    def random_numbers(self, name: str, seed: int) -> np.random.Generator:
+        """The stream of a device: one each, so that none changes the draws of another."""
+        return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(list(self._bed.devices).index(name),)))
+
+    @property
+    def has_events(self) -> bool:
+        """Whether something happens to plant or devices at given times."""
+        return bool(self._bed.simulation.events)
 
     def push(self, body: str, force_n: Sequence[float], moment_n_m: float = 0.0) -> None:
         """Apply a wrench until the next call: a force at the mass centre in world axes [N], a moment about z [N m].

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import accumulate
 
 import numpy as np
 
 from granite.config.devices.motors import Motors
 from granite.config.records import Array, Frame, Status, new
+from granite.mrds.compiled_form import CompiledForm
 from granite.sim.device import SimulatedDevice
 from granite.sim.plant import Plant
 
@@ -21,17 +23,34 @@ class SimulatedMotors(SimulatedDevice):
         self._limits = [motor.torque_limit_n_m for motor in motors.units]
         self._least_limit = min(self._limits)
         self._joints = [motor.joint for motor in motors.units]
-        spread = motors.simulated.gain_error
-        errors = rng.uniform(-spread, spread, len(self._joints)) if spread else np.zeros(len(self._joints))
-        given = [motors.simulated.gain.get(joint, 1.0) for joint in self._joints]
         #: of each motor: torque per torque that it reports
-        self._own_gains = [gain * (1 + error) for gain, error in zip(given, errors.tolist(), strict=True)]
+        self._table, self._own_gains = motors, _gains(motors, rng)
         self._gain: Array | None = None
         self.set_factors({})
         self._plant, self._number = plant, 0
         #: current torque (n) [N m]
         self.torque: Array = np.zeros(len(self._limits))
         plant.attach_motors(motors, self)
+
+    @staticmethod
+    def compiled_form(devices: Sequence[SimulatedMotors], n_held: int) -> CompiledForm:
+        """All devices of this kind in C; `n_held` forces are constant over a tick."""
+        counts = [len(device._limits) for device in devices]
+        return CompiledForm(
+            (),
+            {},
+            {"SIM_MOTOR_COUNT": counts, "SIM_MOTOR_FIRST": [0, *accumulate(counts)]},
+            {
+                "sim_motor_limit": np.array([limit for device in devices for limit in device._limits]),
+                "sim_motor_gain": np.ones(sum(counts)),
+                "sim_motor_has_gain": np.zeros(len(devices)),
+            },
+            {"sim_torque": np.zeros(n_held)},
+        )
+
+    def draw(self, rng: np.random.Generator) -> Array | None:
+        """The gains of the motors; None where they are all one. `rng` as it is at the start."""
+        return _unless_one(_gains(self._table, rng))
 
     def write(self, t: float, setpoint: Array) -> Frame:
         """Hold these torques from time t on, within the motors' limits; NaN stays NaN."""
@@ -47,7 +66,7 @@ class SimulatedMotors(SimulatedDevice):
     def set_factors(self, factors: Mapping[str, float]) -> None:
         """From the next set point on these joints get their torque times a factor; their frames do not report it."""
         gains = [own * factors.get(joint, 1.0) for own, joint in zip(self._own_gains, self._joints, strict=True)]
-        self._gain = None if gains == [1.0] * len(gains) else np.array(gains)
+        self._gain = _unless_one(gains)
 
     def stop(self, t: float) -> Frame:
         """No torque."""
@@ -55,3 +74,15 @@ class SimulatedMotors(SimulatedDevice):
         self.torque = np.zeros(len(self._limits))
         self._number += 1
         return Frame(t, self._number, _OK, self.torque)
+
+
+def _gains(motors: Motors, rng: np.random.Generator) -> list[float]:
+    spread, joints = motors.simulated.gain_error, [motor.joint for motor in motors.units]
+    errors = rng.uniform(-spread, spread, len(joints)) if spread else np.zeros(len(joints))
+    given = [motors.simulated.gain.get(joint, 1.0) for joint in joints]
+    return [gain * (1 + error) for gain, error in zip(given, errors.tolist(), strict=True)]
+
+
+def _unless_one(gains: list[float]) -> Array | None:
+    """None where no multiplication is needed."""
+    return None if gains == [1.0] * len(gains) else np.array(gains)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from pathlib import Path
 from typing import Protocol
 
 import numpy as np
@@ -15,6 +16,7 @@ from granite.config.errors import PlantLostError
 from granite.config.records import Array
 from granite.config.start import initial_motion
 from granite.config.testbed import Testbed
+from granite.mrds.compiled_form import CompiledForm
 from granite.mrds.contacts.contact_set import ContactSet, Label
 from granite.mrds.flexible.deflection import Deflections
 from granite.mrds.start import consistent_start
@@ -101,6 +103,34 @@ class Plant:
         self._steps, self._last = 0, self._held.step
         self._averaged = 1.0
         self._next = (1 - SAME_STEP) * self.step_s
+
+    def compiled_form(self) -> CompiledForm | None:
+        """The same in C; None with contacts, flexible links or an audit. To be asked for at the start."""
+        if self.contacts or self._deflections.links or self.bed.simulation.audit or len(self.pushes):
+            return None
+        step, tick = self._held.step, self._held.tick
+        ends = np.cumsum([0, *(len(part) for part in self._state)]).tolist()
+        starts = dict(zip(PlantState._fields, ends, strict=False))
+        return CompiledForm(
+            tuple(Path(__file__).with_name(name) for name in ("plant.c", "actuators.c")),
+            {
+                "PLANT_STATE": len(self._whole),
+                "PLANT_PATH": len(self._state.q) + len(self._state.u),
+                "PLANT_TICK": tick.steps,
+                "PLANT_PUSHED": starts["pushed"],
+                "PLANT_TANK": starts["left"],
+                "PLANT_JOINTS": starts["joints"],
+                "SAME_STEP": SAME_STEP,
+            },
+            parameters={"physics_step": np.array([self.step_s])},
+            memory={
+                "plant_state": self._whole,
+                "plant_steps": np.zeros(1),
+                "plant_averaged": np.array([self._averaged]),
+                "plant_next": np.array([self._next]),
+            },
+            kernels={"plant_step": [step.kernel], "plant_tick": [tick.kernel]},
+        )
 
     @property
     def t(self) -> float:
@@ -195,7 +225,7 @@ class Plant:
             self._note_dependent()
             self._held.step_by_svd(stride)
         if not stride.size[0] < np.inf:
-            raise PlantLostError(f"its motion is not finite after {last * self.step_s:.6g} s; steps may be too long")
+            raise PlantLostError(self.lost_after(last))
         self._last = stride
         if self.contacts and self.contacts.watches:
             self._settle(self.contacts, stride)
@@ -203,6 +233,10 @@ class Plant:
         self._steps = last
         for observer in self.observers:
             observer.observe(last, stride.path)
+
+    def lost_after(self, steps: int) -> str:
+        """The sentence about a motion that is not finite."""
+        return f"its motion is not finite after {steps * self.step_s:.6g} s; steps may be too long"
 
     def _refuse_folded(self) -> None:
         """Raise where a link is bent by more than its length, which no beam can be."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from itertools import accumulate
 
 import numpy as np
 
 from granite.config.devices.thrusters import Thrusters
-from granite.config.records import Array, Frame, Status, new
+from granite.config.records import NOTHING, Array, Frame, Status, new
+from granite.mrds.compiled_form import CompiledForm
 from granite.mrds.valve_response import remembered_changes
 from granite.mrds.valves import ValveBank
 from granite.sim.device import SimulatedDevice
@@ -31,6 +33,37 @@ class SimulatedThrusters(SimulatedDevice):
         self._number = 0
         self.set_faults((), ())
         plant.attach_thrusters(thrusters, self)
+
+    @property
+    def is_on_off(self) -> bool:
+        """Whether it has valves, not ideal throttles."""
+        return self._valve is not None
+
+    @staticmethod
+    def compiled_form(devices: Sequence[SimulatedThrusters]) -> CompiledForm:
+        """All devices of this kind, with valves, in C; to be asked for before the first command."""
+        banks = [device._valves for device in devices if isinstance(device._valves, ValveBank)]
+        memories = [bank.memory for bank in banks]
+        valves = [len(device._units) for device in devices]
+        return CompiledForm(
+            (),
+            {"SIM_BANKS": len(banks), "SIM_THRUSTERS": sum(valves)},
+            {
+                "SIM_BANK": [0, *accumulate(map(len, memories))],
+                "SIM_BANK_SIZE": [bank.size for bank in banks],
+                "SIM_VALVES": valves,
+            },
+            {
+                "sim_timing": np.array([bank.timing for bank in banks]),
+                "sim_nominal": np.concatenate([NOTHING, *(device._nominal for device in devices)]),
+                "sim_stuck": np.concatenate([NOTHING, *(device._stuck for device in devices)]),
+            },
+            {"sim_banks": np.concatenate([NOTHING, *memories])},
+            {
+                "sim_command": [bank.kernels[0] for bank in banks],
+                "sim_move": [bank.kernels[1] for bank in banks],
+            },
+        )
 
     def write(self, t: float, setpoint: Array) -> Frame:
         """Switch the valves; the frame has the openings applied."""

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, islice
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from granite.config.devices.vision import Vision
 from granite.config.records import Array, Frame, Status, no_frame
+from granite.mrds.compiled_form import CompiledForm
 from granite.mrds.tolerances import SAME_TIME_S
 from granite.sim.device import SimulatedDevice
 from granite.sim.plant import Plant
@@ -36,7 +39,7 @@ class SimulatedVision(SimulatedDevice):
         module = vision.seen(bed)
         self._q = bed.layout.root_q(module)
         self._u = len(bed.positions) + bed.layout.root_u(module).start
-        self._perfect = vision.simulated.perfect
+        self._table, self._perfect = vision, vision.simulated.perfect
         self._exposures = exposures(vision, plant.step_s, rng)
         self._next = next(self._exposures)
         # Arrival, exposure, pose; first in, first out: none overtakes another or arrives before its exposure.
@@ -45,6 +48,42 @@ class SimulatedVision(SimulatedDevice):
         if not self._perfect:
             self.observe(0, np.concatenate([plant.q, plant.u])[np.newaxis])
             plant.observers.append(self)
+
+    @property
+    def rate_hz(self) -> float:
+        """Exposures a second."""
+        return self._table.rate_hz
+
+    @staticmethod
+    def compiled_form(devices: Sequence[SimulatedVision], exposures: int) -> CompiledForm:
+        """All devices of this kind in C, for runs of at most so many exposures."""
+        ways = [device._most_under_way() for device in devices]
+        return CompiledForm(
+            (Path(__file__).with_suffix(".c"),),
+            {"SIM_CAMERAS": len(devices)},
+            {
+                "SIM_CAMERA_IS_PERFECT": [int(device._perfect) for device in devices],
+                "SIM_CAMERA_Q": [device._q.start for device in devices],
+                "SIM_CAMERA_U": [device._u for device in devices],
+                "SIM_CAMERA_FIRST": [i * exposures for i in range(len(devices))],
+                "SIM_CAMERA_WAY": [0, *accumulate(ways)],
+            },
+            memory={
+                "camera_next": np.zeros(len(devices)),
+                "camera_waiting": np.zeros(len(devices)),
+                "camera_way": np.zeros(5 * sum(ways)),
+            },
+        )
+
+    def draw(self, rng: np.random.Generator, n: int) -> Array:
+        """The first n - 1 exposures as rows, and one that never comes; `rng` as it is at the start."""
+        planned = islice(exposures(self._table, self._plant.step_s, rng), n - 1)
+        return np.array([(*e[:-1], *e.error) for e in planned] + [(0.0, np.inf, *np.zeros(6))])
+
+    def _most_under_way(self) -> int:
+        """Exposures that can wait for their arrival."""
+        longest = self._table.latency_s + self._table.simulated.latency_jitter_s + self._plant.bed.loop.period_s
+        return int(longest * self._table.rate_hz) + 4
 
     def observe(self, last: int, path: Array) -> None:
         """Make the exposures that fall into these steps."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 from pydantic import model_validator
@@ -45,6 +46,8 @@ class WaypointBehaviour:
 
     class Options(Behaviour):
         """The waypoints, beside the options of every behaviour."""
+
+        arguments: ClassVar[frozenset[str]] = frozenset({"waypoints"})
 
         waypoints: tuple[Waypoint, ...] = ()
 

@@ -11,7 +11,7 @@ part of F is zero.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import casadi as ca
 import numpy as np
@@ -44,6 +44,8 @@ class ComputedTorque:
 
     class Options(PartTable):
         """Gains by coordinate, or `base` and `joints` for all of a kind."""
+
+        arguments: ClassVar[frozenset[str]] = frozenset({"gains"})
 
         gains: dict[str, Gain] = Field(default_factory=dict)
 

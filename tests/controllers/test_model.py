@@ -16,7 +16,7 @@ from granite.controllers.laws.computed_torque import ComputedTorque
 from granite.controllers.model import ControlModel
 from granite.mrds.start import start_of
 from granite.mrds.system import System
-from granite.rt.run import simulate_in_memory
+from granite.rt.in_memory import simulate_in_memory
 from tests.controllers.two_vehicles import two_vehicles
 from tests.mrds.model import Model
 

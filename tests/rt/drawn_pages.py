@@ -10,12 +10,12 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 from matplotlib.transforms import BboxBase
 
+from granite.rt.in_memory import simulate_in_memory
 from granite.rt.logs.channels import Channels
 from granite.rt.logs.events import Events
 from granite.rt.logs.log import Log
 from granite.rt.plots import page
 from granite.rt.plots.look import STYLE
-from granite.rt.run import simulate_in_memory
 from granite.rt.subjects import subjects
 
 

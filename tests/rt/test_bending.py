@@ -11,9 +11,10 @@ from granite.config import testbed
 from granite.config.loader import load
 from granite.mrds.flexible.deflection import Deflections
 from granite.mrds.flexible.shapes import bending_shapes
+from granite.rt.in_memory import simulate_in_memory
 from granite.rt.logs.log import read_log
 from granite.rt.report.run import run_tables
-from granite.rt.run import simulate, simulate_in_memory
+from granite.rt.run import simulate
 
 
 @pytest.fixture(autouse=True)

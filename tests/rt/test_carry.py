@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from granite.config.loader import load
+from granite.rt.in_memory import simulate_in_memory
 from granite.rt.logs.log import Log
 from granite.rt.logs.replay import replay
-from granite.rt.run import Run, simulate_in_memory
+from granite.rt.run import Run
 
 SET_POINT, X, Y, HEADING = 2.5, 0.25, 0.28, np.pi / 4
 

@@ -6,9 +6,10 @@ import pytest
 from granite.config.loader import load
 from granite.config.records import Status
 from granite.rt.clock import VirtualClock
+from granite.rt.in_memory import simulate_in_memory
 from granite.rt.memory import Memory
 from granite.rt.reasons import Reason
-from granite.rt.run import Run, simulate_in_memory
+from granite.rt.run import Run
 from granite.rt.subjects import subjects
 
 PERIOD = 0.005

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from granite.config.loader import load
-from granite.rt.run import simulate_in_memory
+from granite.rt.in_memory import simulate_in_memory
 
 ARM, BASE = ("shoulder", "elbow"), ("base_x", "base_y")
 PERFECT_SENSORS = (

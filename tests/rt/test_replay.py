@@ -7,9 +7,9 @@ import pytest
 
 from granite.config.loader import load, presets
 from granite.controllers.laws.computed_torque import ComputedTorque
+from granite.rt.in_memory import simulate_in_memory
 from granite.rt.logs.log import Log
 from granite.rt.logs.replay import replay
-from granite.rt.run import simulate_in_memory
 
 BEDS = [name for name, _, _ in presets()] + [f"{name}/{v}" for name, _, variants in presets() for v, _ in variants]
 CONTROLLED = [bed for bed in BEDS if load(bed).controller]

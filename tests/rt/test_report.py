@@ -11,6 +11,7 @@ from granite.config.catalogue import catalogue
 from granite.config.errors import InputError
 from granite.config.loader import load, presets
 from granite.rt.doctor import Finding
+from granite.rt.in_memory import simulate_in_memory
 from granite.rt.logs.replay import Difference, Replay
 from granite.rt.report.beds import beds_tables
 from granite.rt.report.machine import doctor_table
@@ -18,7 +19,6 @@ from granite.rt.report.replay import replay_lines
 from granite.rt.report.run import run_tables
 from granite.rt.report.table import put
 from granite.rt.report.testbed import bed_tables
-from granite.rt.run import simulate_in_memory
 
 WIDTHS = [40, 60, 80, 200]
 BED = load("two-arm-free-flyer", ["loop.duration_s=0.2"])

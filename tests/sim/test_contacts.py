@@ -11,10 +11,10 @@ from granite.config import testbed
 from granite.config.errors import InputError
 from granite.config.loader import load
 from granite.mrds.energy import Energy
+from granite.rt.in_memory import simulate_in_memory
 from granite.rt.logs.audit import AuditVerdict
 from granite.rt.logs.contact_changes import ContactChanges
 from granite.rt.logs.log import Log
-from granite.rt.run import simulate_in_memory
 from granite.sim.plant import Plant
 
 PUCK = {"name": "body", "mass_kg": 2.0, "inertia_kg_m2": 0.05}

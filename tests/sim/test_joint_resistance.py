@@ -15,8 +15,8 @@ from pydantic import ValidationError
 from granite.config import testbed
 from granite.config.errors import InputError
 from granite.config.joints import Joint
+from granite.rt.in_memory import simulate_in_memory
 from granite.rt.logs.audit import AuditVerdict
-from granite.rt.run import simulate_in_memory
 from granite.sim.plant import Plant
 from tests.mrds.model import Model
 

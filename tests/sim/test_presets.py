@@ -16,8 +16,8 @@ from granite.config.loader import load, presets
 from granite.config.records import Array
 from granite.controllers.behaviours.holds import Holds
 from granite.mrds.energy import Energy
+from granite.rt.in_memory import simulate_in_memory
 from granite.rt.logs.audit import AuditVerdict
-from granite.rt.run import simulate_in_memory
 from granite.sim.lab import Lab
 from granite.sim.plant import Plant
 from tests.mrds.model import Model

@@ -10,9 +10,10 @@ import pytest
 
 from granite.config import testbed
 from granite.config.errors import InputError, PlantLostError
+from granite.rt.in_memory import simulate_in_memory
 from granite.rt.logs.audit import AuditVerdict
 from granite.rt.logs.channels import Channels
-from granite.rt.run import simulate, simulate_in_memory
+from granite.rt.run import simulate
 from granite.sim.plant import Plant
 from tests.sim.test_contacts import bed, puck
 

@@ -6,7 +6,7 @@ import pytest
 from granite.config.loader import load
 from granite.config.records import Demand
 from granite.controllers.laws.computed_torque import ComputedTorque
-from granite.rt.run import simulate_in_memory
+from granite.rt.in_memory import simulate_in_memory
 from tests.mrds.model import Model
 from tests.validation.claims import Claims
 

@@ -1,0 +1,85 @@
+/* A run in virtual time on the simulated plant: the loop of loop.py in C, tick after tick without Python. */
+
+enum { RUN_ENDED, RUN_ASKS_THE_GUARD, RUN_LOST_THE_PLANT };
+
+static void read_devices(const struct parameters *p, struct memory *m, const struct kernels *ks, const double *errors,
+                         double t)
+{
+    for (int i = 0; i < SENSORS; i++) {
+        double *frame = m->run_frames + SENSOR_FRAME[i] - SENSOR_FRAME[0];
+        if (SIM_SENSOR_IS_CAMERA[i])
+            vision_read(m, SIM_SENSOR[i], t, frame);
+        else
+            joint_sensors_read(p, m, ks, errors, SIM_SENSOR[i], t, frame);
+    }
+}
+
+static void write_devices(const struct parameters *p, struct memory *m, const struct kernels *ks, double t,
+                          const double *setpoints)
+{
+    for (int i = 0; i < ACTUATORS; i++, setpoints += ACTUATOR_SIZE[i - 1]) {
+        double *frame = m->run_applied + APPLIED_FRAME[i] - APPLIED_FRAME[0];
+        if (SIM_ACTUATOR_IS_MOTOR[i])
+            motors_write(p, m, SIM_ACTUATOR[i], setpoints, frame + FRAME_VALUES);
+        else
+            thrusters_write(p, m, ks, SIM_ACTUATOR[i], t, setpoints, frame + FRAME_VALUES);
+        frame[FRAME_T] = t, frame[FRAME_NUMBER]++, frame[FRAME_STATUS] = STATUS_OK;
+    }
+}
+
+/* Read the devices and run the steps; 1 where the command passes. */
+static int begin_tick(const struct parameters *p, struct memory *m, const struct kernels *ks, const double *errors,
+                      double t, double *row)
+{
+    double laps[4];
+    read_devices(p, m, ks, errors, t);
+    row[ROW_SAMPLE_T] = t;
+    copy(row + SENSOR_FRAME[0], m->run_frames, FRAMES_SIZE);
+    copy(row + APPLIED_FRAME[0], m->run_applied, APPLIED_SIZE);
+    return steps(p, m, ks, row, laps);
+}
+
+/* Write the command of the verdict, complete the row, and advance the plant to the next tick. */
+static int end_tick(const struct parameters *p, struct memory *m, const struct kernels *ks, const double *exposures,
+                    double *row)
+{
+    double t = row[ROW_SAMPLE_T], *truth = row + ROW_TRUTH_T;
+    write_devices(p, m, ks, t, row + ROW_VERDICT_COMMAND_T + 1);
+    copy(row + ROW_APPLIED, m->run_applied, APPLIED_SIZE);
+    truth[0] = m->plant_steps[0] * p->physics_step[0];
+    copy(row + ROW_TRUTH_Q, m->plant_state, PLANT_PATH);
+    for (int i = 0; i < SIM_THRUSTERS; i++)
+        row[ROW_TRUTH_THRUST + i] = m->plant_state[PLANT_PUSHED + i] / m->plant_averaged[0];
+    copy(row + ROW_TRUTH_TANK, m->plant_state + PLANT_TANK, SIM_BANKS);
+    memset(row + ROW_TIMING_TICK, 0, sizeof(double) * (ROW_WIDTH - ROW_TIMING_TICK));
+    row[ROW_TIMING_TICK] = m->run_tick[0];
+    row[ROW_TIMING_SCHEDULED] = t;
+    m->run_tick[0]++;
+    return plant_advance(p, m, ks, exposures, t + p->period[0]);
+}
+
+/* Run up to tick `ticks`. `decided`: the guard has decided the tick at hand, and its verdict is in the row. */
+int run_ticks(const struct parameters *p, struct memory *m, const struct kernels *ks, const double *errors,
+              const double *exposures, double *rows, long ticks, int decided)
+{
+    while ((long)m->run_tick[0] < ticks) {
+        double *row = rows + ROW_WIDTH * (long)m->run_tick[0];
+        if (!decided && !begin_tick(p, m, ks, errors, m->run_tick[0] * p->period[0], row))
+            return RUN_ASKS_THE_GUARD;
+        int stops = row[ROW_VERDICT_STOP] != 0;
+        decided = 0;
+        if (end_tick(p, m, ks, exposures, row) == PLANT_LOST)
+            return RUN_LOST_THE_PLANT;
+        if (stops)
+            break;
+    }
+    return RUN_ENDED;
+}
+
+/* What the cameras see before the first step. */
+int begin_run(const struct parameters *p, struct memory *m, const struct kernels *ks, const double *exposures)
+{
+    (void)p, (void)ks;
+    vision_observe(m, exposures, 0, m->plant_state, 1);
+    return RUN_ENDED;
+}

@@ -1,0 +1,178 @@
+"""Whole runs in virtual time as compiled code: plant, simulated devices and steps, tick after tick without Python.
+
+The rows are those of the loop in Python, to the bit, except for the durations of the steps, which are zero. What does
+not pass the guard is decided by the guard in Python, and the run continues. A run whose parts do not all have a
+compiled form runs in the loop; `parts_in_python` names them.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from granite.config.errors import PlantLostError
+from granite.config.records import Array, Status, Truth
+from granite.drivers.device_set import DeviceSet
+from granite.mrds.compiled_form import CompiledForm, CompiledParts
+from granite.rt.compiled_steps import GuardOfCompiledSteps, step_forms, steps_in_python
+from granite.rt.loop import Outcome
+from granite.rt.reasons import Reason
+from granite.rt.run import Run
+from granite.sim.joint_sensors import SimulatedJointSensors
+from granite.sim.motors import SimulatedMotors
+from granite.sim.thrusters import SimulatedThrusters
+from granite.sim.vision import SimulatedVision
+
+_ENDED, _ASKS_THE_GUARD, _LOST_THE_PLANT = range(3)
+_KINDS = SimulatedJointSensors, SimulatedVision, SimulatedMotors, SimulatedThrusters
+
+Kind = TypeVar("Kind")
+
+
+def parts_in_python(run: Run) -> list[str]:
+    """What keeps a run from being compiled as a whole, by name; nothing where it can be."""
+    found = steps_in_python(run.stack)
+    lab, devices = run.lab, run.devices
+    if lab is None or lab.has_events or lab.plant.compiled_form() is None:
+        found.append("plant")
+    for name, device in devices.all().items():
+        is_throttled = isinstance(device, SimulatedThrusters) and not device.is_on_off
+        if not isinstance(device, _KINDS) or is_throttled:
+            found.append(f"devices.{name}")
+    if not (run.bed.sensors and run.bed.actuators):
+        found.append("devices")
+    return found
+
+
+class CompiledRun:
+    """The run of a testbed, to be had any number of times, each with its own seed.
+
+    Parameters
+    ----------
+    run
+        Of which `parts_in_python` names nothing; it is not used up.
+
+    Raises
+    ------
+    CompilationError
+        Where the compiler rejects the code.
+    """
+
+    def __init__(self, run: Run) -> None:
+        bed, lab = run.bed, run.lab
+        assert lab is not None
+        self._run, self._bed, self._lab = run, bed, lab
+        devices = run.devices.all()
+        self._joints, self._cameras = _of(SimulatedJointSensors, devices), _of(SimulatedVision, devices)
+        self._motors, self._thrusters = _of(SimulatedMotors, devices), _of(SimulatedThrusters, devices)
+        rates = [camera.rate_hz for camera in self._cameras.values()]
+        self._exposures = int((run.ticks + 2) * bed.loop.period_s * max([0.0, *rates])) + 4
+        plant = lab.plant.compiled_form()
+        assert plant is not None
+        forms = step_forms(bed, run.channels, run.stack, run.guard)
+        self._parts = CompiledParts(
+            "run",
+            [
+                *forms,
+                self._device_form(run.devices),
+                SimulatedJointSensors.compiled_form(list(self._joints.values()), run.ticks),
+                SimulatedMotors.compiled_form(list(self._motors.values()), len(bed.motors)),
+                SimulatedThrusters.compiled_form(list(self._thrusters.values())),
+                SimulatedVision.compiled_form(list(self._cameras.values()), self._exposures),
+                plant,
+                CompiledForm((Path(__file__).with_suffix(".c"),)),
+            ],
+        )
+        self._guard = GuardOfCompiledSteps(bed, run.channels, run.guard, self._parts.memory)
+
+    def rows(self, seed: int | None = None) -> tuple[Array, Outcome, Truth]:
+        """The rows of a run, how it ended, and the state of the plant at its end; the testbed's seed if none."""
+        parts, run = self._parts, self._run
+        parts.restart()
+        errors, exposures = self._draw(self._bed.seed if seed is None else seed)
+        rows = np.zeros((run.ticks, run.channels.width))
+        pointer, tick = ctypes.c_void_p, parts.memory["run_tick"]
+        begin, addresses = parts.function("begin_run", pointer)
+        begin(*addresses, exposures.ctypes.data)
+        go, addresses = parts.function("run_ticks", pointer, pointer, pointer, ctypes.c_long, ctypes.c_int)
+        data, decided, outcome = (errors.ctypes.data, exposures.ctypes.data, rows.ctypes.data), 0, Outcome()
+        while True:
+            state = go(*addresses, *data, run.ticks, decided)
+            if state != _ASKS_THE_GUARD:
+                break
+            row = rows[int(tick[0])]
+            verdict, records = self._guard.decide(row)
+            row[: len(records) // 8] = np.frombuffer(records)
+            decided = 1
+            if verdict.stop:
+                outcome.verdict, outcome.reason = verdict, Reason(verdict.reason)
+        outcome.ticks = int(tick[0])
+        outcome.t = (outcome.ticks - 1) * self._bed.loop.period_s
+        if state == _LOST_THE_PLANT:
+            outcome.reason, outcome.fault = Reason.PLANT_LOST, PlantLostError(self._lab.plant.lost_after(self._steps))
+        return rows[: outcome.ticks], outcome, self._truth()
+
+    @property
+    def _steps(self) -> int:
+        return int(self._parts.memory["plant_steps"][0])
+
+    def _truth(self) -> Truth:
+        state, n_q, n_u = self._parts.memory["plant_state"], len(self._bed.positions), len(self._bed.velocities)
+        nothing = np.zeros(0)
+        t = self._steps * self._lab.plant.step_s
+        return Truth(t, state[:n_q].copy(), state[n_q : n_q + n_u].copy(), nothing, nothing)
+
+    def _draw(self, seed: int) -> tuple[Array, Array]:
+        """Everything random of a run: errors of the joint sensors, exposures of the cameras, gains of the motors."""
+
+        def stream(name: str) -> np.random.Generator:
+            return self._lab.random_numbers(name, seed)
+
+        errors = [device.draw(stream(name), self._run.ticks).ravel() for name, device in self._joints.items()]
+        exposures = [device.draw(stream(name), self._exposures).ravel() for name, device in self._cameras.items()]
+        first, parameters = 0, self._parts.parameters
+        for i, (name, device) in enumerate(self._motors.items()):
+            gain, n = device.draw(stream(name)), len(device.torque)
+            parameters["sim_motor_has_gain"][i] = gain is not None
+            parameters["sim_motor_gain"][first : first + n] = 1.0 if gain is None else gain
+            first += n
+        return np.concatenate([np.zeros(1)[:0], *errors]), np.concatenate([np.zeros(1)[:0], *exposures])
+
+    def _device_form(self, devices: DeviceSet) -> CompiledForm:
+        """Which device of its kind each sensor and actuator is, and their first frames."""
+        bed = self._bed
+        sensors, actuators = list(bed.sensors), list(bed.actuators)
+        cameras, motors = list(self._cameras), list(self._motors)
+        frames = [_frame(math.nan, np.full(len(device.signals(bed)), math.nan)) for device in bed.sensors.values()]
+        applied = [_frame(frame.t, frame.values) for frame in devices.applied]
+        return CompiledForm(
+            (),
+            {"FRAMES_SIZE": sum(map(len, frames)), "APPLIED_SIZE": sum(map(len, applied))},
+            {
+                "SIM_SENSOR_IS_CAMERA": [int(name in cameras) for name in sensors],
+                "SIM_SENSOR": [(cameras if name in cameras else list(self._joints)).index(name) for name in sensors],
+                "SIM_ACTUATOR_IS_MOTOR": [int(name in motors) for name in actuators],
+                "SIM_ACTUATOR": [
+                    (motors if name in motors else list(self._thrusters)).index(name) for name in actuators
+                ],
+            },
+            memory={
+                "run_tick": np.zeros(1),
+                "run_frames": np.concatenate(frames),
+                "run_applied": np.concatenate(applied),
+            },
+        )
+
+
+def _of(kind: type[Kind], devices: Any) -> dict[str, Kind]:
+    return {name: device for name, device in devices.items() if isinstance(device, kind)}
+
+
+def _frame(t: float, values: Sequence[float] | Array) -> Array:
+    """A frame before the first one."""
+    return np.concatenate([[t, 0.0, float(Status.NO_FRAME)], values])

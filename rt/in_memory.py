@@ -1,0 +1,56 @@
+"""Runs in virtual time whose rows stay in memory: compiled as a whole where every part can be, else in the loop."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from granite.config.records import Array, Truth
+from granite.config.testbed import Testbed
+from granite.rt.clock import VirtualClock
+from granite.rt.compiled_run import CompiledRun, parts_in_python
+from granite.rt.forecast import refuse_too_many_rows
+from granite.rt.logs.events import Events
+from granite.rt.logs.log import Log
+from granite.rt.logs.run_summary import Ending, RunSummary
+from granite.rt.logs.summary import Summary
+from granite.rt.loop import Outcome
+from granite.rt.memory import Memory
+from granite.rt.reasons import Reason
+from granite.rt.run import Run, describe
+from granite.rt.subjects import subjects
+
+
+def simulate_in_memory(bed: Testbed) -> Log:
+    """Run the testbed in virtual time and keep its rows; a fault inside is raised."""
+    run = Run(bed)
+    refuse_too_many_rows(bed, run.channels, run.ticks)
+    if parts_in_python(run):
+        memory = Memory(run.channels, run.ticks)
+        outcome = run.execute(VirtualClock(), memory)
+        return logged(run, memory.rows, outcome)
+    return logged(run, *CompiledRun(run).rows())
+
+
+def logged(run: Run, rows: Array, outcome: Outcome, truth: Truth | None = None) -> Log:
+    """The log of a run from its rows, with events and summary; a fault inside is raised."""
+    if outcome.fault is not None and outcome.reason is Reason.FAULT:
+        raise outcome.fault
+    summary = Summary(run.bed, run.channels)
+    summary.update(rows)
+    ending: Ending = {**run.ending(outcome, truth), "bed": run.bed.name, "seed": run.bed.seed}
+    found: RunSummary = {**summary.result(), **ending, "log_failure": None}
+    return Log(run.bed, describe(run.bed, False), run.channels, rows, _events(run, rows, ending), found, True)
+
+
+def _events(run: Run, rows: Array, ending: Ending) -> tuple[dict[str, Any], ...]:
+    """The events of a run in memory, as its recorder would write them."""
+    found: list[dict[str, Any]] = []
+
+    def report(t: float, tick: int, level: str, name: str, text: str) -> None:
+        found.append({"t_s": t, "tick": tick, "level": level, "name": name, "text": text})
+
+    events = Events(run.bed, run.channels, subjects(run.bed), report)
+    if len(rows):
+        events.look(rows)
+    events.look_back(0, ending["ended"], ending["text"])
+    return tuple(found)

@@ -1,0 +1,18 @@
+/* The simulated motors and thrusters take their set points: motors.py and thrusters.py in C. */
+
+static void motors_write(const struct parameters *p, struct memory *m, int i, const double *setpoint, double *applied)
+{
+    for (int k = 0, at = SIM_MOTOR_FIRST[i]; k < SIM_MOTOR_COUNT[i]; k++, at++) {
+        double limit = p->sim_motor_limit[at], torque = setpoint[k];
+        applied[k] = torque < -limit ? -limit : torque > limit ? limit : torque; /* NaN stays NaN */
+        m->sim_torque[at] = p->sim_motor_has_gain[i] ? applied[k] * p->sim_motor_gain[at] : applied[k];
+    }
+}
+
+static void thrusters_write(const struct parameters *p, struct memory *m, const struct kernels *ks, int i, double t,
+                            const double *setpoint, double *applied)
+{
+    struct bank bank = sim_bank(p, m, ks, i);
+    bank_command(&bank, t, setpoint);
+    copy(applied, bank_accepted(&bank), bank.n);
+}

@@ -1,0 +1,66 @@
+/* The plant without contacts: plant.py in C, with the thrust of thrusters.py and the torque of motors.py. */
+
+enum { PLANT_RUNS, PLANT_LOST };
+
+static struct bank sim_bank(const struct parameters *p, struct memory *m, const struct kernels *k, int i)
+{
+    return (struct bank){&k->sim_command[i], &k->sim_move[i], p->sim_timing + 3 * i, m->sim_banks + SIM_BANK[i],
+                         SIM_VALVES[i], SIM_BANK_SIZE[i]};
+}
+
+/* Thrust with a full tank of device i in the steps after `first` up to `last`, into column after column of `thrust`. */
+static void sim_thrust(const struct parameters *p, struct memory *m, const struct kernels *ks, int i, int at,
+                       long first, long last, double *thrust)
+{
+    double step = p->physics_step[0], opening[SIM_THRUSTERS + 1];
+    const double *nominal = p->sim_nominal + at, *stuck = p->sim_stuck + at;
+    struct bank bank = sim_bank(p, m, ks, i);
+    int at_once = last == first + 1 || (double)last * step <= bank.memory[BANK_STEADY_UNTIL];
+    for (long k = first; k < last; k++) {
+        if (at_once && k == first)
+            bank_mean(&bank, (double)first * step, (double)last * step, opening);
+        else if (!at_once)
+            bank_mean(&bank, (double)k * step, (double)(k + 1) * step, opening);
+        for (int v = 0; v < SIM_VALVES[i]; v++)
+            thrust[(k - first) * SIM_THRUSTERS + at + v] = (stuck[v] ? 1.0 : opening[v]) * nominal[v];
+    }
+}
+
+static int plant_go(const struct parameters *p, struct memory *m, const struct kernels *ks, const double *exposures,
+                    int steps, const struct kernel *k)
+{
+    double thrust[SIM_THRUSTERS * PLANT_TICK + 1], after[PLANT_STATE], path[PLANT_PATH * PLANT_TICK];
+    double independence, size;
+    long first = (long)m->plant_steps[0], last = first + steps;
+    for (int i = 0, at = 0; i < SIM_BANKS; at += SIM_VALVES[i++])
+        sim_thrust(p, m, ks, i, at, first, last, thrust);
+    k->arg[0] = m->plant_state, k->arg[1] = thrust, k->arg[2] = m->sim_torque;
+    k->res[0] = after, k->res[1] = path, k->res[2] = &independence, k->res[3] = &size;
+    evaluate(k);
+    if (!(size < INFINITY))
+        return PLANT_LOST;
+    copy(m->plant_state, after, PLANT_STATE);
+    m->plant_steps[0] = (double)last;
+    vision_observe(m, exposures, last, path, steps);
+    return PLANT_RUNS;
+}
+
+/* Advance to the last physics step that is not after t. */
+static int plant_advance(const struct parameters *p, struct memory *m, const struct kernels *ks,
+                         const double *exposures, double t)
+{
+    if (t < m->plant_next[0])
+        return PLANT_RUNS;
+    double step = p->physics_step[0];
+    long first = (long)m->plant_steps[0], last = (long)(t / step + SAME_STEP);
+    memset(m->plant_state + PLANT_PUSHED, 0, sizeof(double) * SIM_THRUSTERS);
+    while ((long)m->plant_steps[0] < last) {
+        int whole = last - (long)m->plant_steps[0] >= PLANT_TICK;
+        const struct kernel *k = whole ? ks->plant_tick : ks->plant_step;
+        if (plant_go(p, m, ks, exposures, whole ? PLANT_TICK : 1, k) == PLANT_LOST)
+            return PLANT_LOST;
+    }
+    m->plant_averaged[0] = (double)(last - first);
+    m->plant_next[0] = ((double)last + 1 - SAME_STEP) * step;
+    return PLANT_RUNS;
+}

@@ -1,0 +1,48 @@
+/* The simulated cameras: vision.py in C. The exposures of all devices are drawn before the run. */
+
+enum { EXPOSURE_LOST, EXPOSURE_STEP, EXPOSURE_T, EXPOSURE_BACK, EXPOSURE_ARRIVAL, EXPOSURE_ERROR, EXPOSURE = 8 };
+enum { WAY_ARRIVAL, WAY_T, WAY_POSE, WAY = 5 };
+
+/* Make the exposures that fall into the last `steps` physics steps; `path` has the end of each. */
+static void vision_observe(struct memory *m, const double *exposures, long last, const double *path, int steps)
+{
+    for (int i = 0; i < SIM_CAMERAS; i++) {
+        if (SIM_CAMERA_IS_PERFECT[i])
+            continue;
+        const double *e = exposures + EXPOSURE * (SIM_CAMERA_FIRST[i] + (long)m->camera_next[i]);
+        for (; e[EXPOSURE_STEP] <= (double)last; e += EXPOSURE, m->camera_next[i]++) {
+            if (e[EXPOSURE_LOST])
+                continue;
+            const double *x = path + PLANT_PATH * (steps + (long)e[EXPOSURE_STEP] - last - 1);
+            double *way = m->camera_way + WAY * (SIM_CAMERA_WAY[i] + (int)m->camera_waiting[i]++);
+            way[WAY_ARRIVAL] = e[EXPOSURE_ARRIVAL];
+            way[WAY_T] = e[EXPOSURE_T];
+            /* Back from the end of the step: wrong by less than a step squared times half the acceleration. */
+            for (int k = 0; k < 3; k++)
+                way[WAY_POSE + k] =
+                    x[SIM_CAMERA_Q[i] + k] - e[EXPOSURE_BACK] * x[SIM_CAMERA_U[i] + k] + e[EXPOSURE_ERROR + k];
+        }
+    }
+}
+
+static void vision_read(struct memory *m, int i, double t, double *frame)
+{
+    if (SIM_CAMERA_IS_PERFECT[i]) {
+        if (!(t <= frame[FRAME_T])) {
+            copy(frame + FRAME_VALUES, m->plant_state + SIM_CAMERA_Q[i], 3);
+            frame[FRAME_T] = t, frame[FRAME_NUMBER]++, frame[FRAME_STATUS] = STATUS_OK;
+        }
+        return;
+    }
+    double *way = m->camera_way + WAY * SIM_CAMERA_WAY[i];
+    int arrived = 0, waiting = (int)m->camera_waiting[i];
+    while (arrived < waiting && way[WAY * arrived + WAY_ARRIVAL] <= t + SAME_TIME) {
+        const double *pose = way + WAY * arrived++;
+        frame[FRAME_T] = pose[WAY_T], frame[FRAME_NUMBER]++, frame[FRAME_STATUS] = STATUS_OK;
+        copy(frame + FRAME_VALUES, pose + WAY_POSE, 3);
+    }
+    if (arrived) {
+        memmove(way, way + WAY * arrived, sizeof(double) * WAY * (size_t)(waiting - arrived));
+        m->camera_waiting[i] = waiting - arrived;
+    }
+}

@@ -1,0 +1,125 @@
+"""A run that is compiled as a whole has the rows of the loop in Python, to the bit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from granite.config.loader import load
+from granite.config.records import Array
+from granite.config.testbed import Testbed
+from granite.mrds.compilation import find_compiler
+from granite.rt.clock import VirtualClock
+from granite.rt.compiled_run import CompiledRun, parts_in_python
+from granite.rt.in_memory import logged, simulate_in_memory
+from granite.rt.loop import Outcome
+from granite.rt.memory import Memory
+from granite.rt.reasons import Reason
+from granite.rt.run import Run
+from tests.rt.test_compiled_steps import compiled_testbeds
+
+pytestmark = pytest.mark.skipif(find_compiler() is None, reason="compiled runs need a C compiler")
+
+
+def assert_same_rows(run: Run, rows: Array, expected: Array) -> None:
+    assert rows.shape == expected.shape
+    kept = np.ones(run.channels.width, dtype=bool)
+    kept[run.channels.place("/timing", "steps")] = False
+    differs = (rows.view(np.uint64) != expected.view(np.uint64)) & kept
+    assert not differs.any(), np.argwhere(differs)[:5]
+
+
+def assert_equal_to_the_bit(bed: Testbed) -> Outcome:
+    run = Run(bed)
+    assert parts_in_python(run) == []
+    rows, outcome, truth = CompiledRun(run).rows()
+    python = Run(bed)
+    memory = Memory(python.channels, python.ticks)
+    expected = python.execute(VirtualClock(), memory)
+    assert_same_rows(run, rows, memory.rows)
+    assert (outcome.reason, outcome.ticks, outcome.t) == (expected.reason, expected.ticks, expected.t)
+    assert outcome.overruns == expected.overruns == 0
+    assert run.ending(outcome, truth) == python.ending(expected)
+    return outcome
+
+
+@pytest.mark.parametrize(
+    "name", ["free-flyer", "free-flyer/report-1987", "free-flyer/perfect-sensors", "astrobee", "two-arm-free-flyer"]
+)
+def test_a_compiled_run_has_the_bits_of_the_loop(name: str):
+    assert assert_equal_to_the_bit(load(name, ["loop.duration_s=3"])).reason is Reason.PASSED
+
+
+@pytest.mark.slow
+def test_every_testbed_that_can_be_compiled_has_the_bits_of_the_loop():
+    beds = [load(name) for name in compiled_testbeds()]
+    whole = [bed for bed in beds if not parts_in_python(Run(bed))]
+    assert len(whole) >= 8
+    for bed in whole:
+        assert_equal_to_the_bit(bed)
+
+
+def test_a_tick_of_more_steps_than_one_call_takes_has_the_bits_of_the_loop():
+    assert_equal_to_the_bit(load("free-flyer", ["loop.duration_s=2", "loop.period_s=0.06"]))
+
+
+def test_motors_with_a_gain_and_a_stuck_thruster_have_the_bits_of_the_loop():
+    changes = ["loop.duration_s=2", "devices.motors.simulated.gain_error=0.1"]
+    bed = load("free-flyer", [*changes, 'devices.thrusters.simulated.stuck_open=["r1"]'])
+    assert_equal_to_the_bit(bed)
+
+
+def test_a_fault_ends_a_compiled_run_as_it_ends_the_loop():
+    bed = load("free-flyer", ["loop.duration_s=3", "safety.tracking_error_m=1e-4"])
+    assert assert_equal_to_the_bit(bed).reason is Reason.TRACKING_ERROR
+
+
+def test_measurements_that_are_refused_go_to_the_guard_and_back():
+    """A tight gate refuses good poses now and then; the run continues."""
+    changes = ["loop.duration_s=4", "safety.monitor.gate_sigma=2", "safety.monitor.refused_frames=99"]
+    bed = load("free-flyer", [*changes, "safety.monitor.settling_s=0.5"])
+    assert_equal_to_the_bit(bed)
+    rows = simulate_in_memory(bed).rows
+    reasons = rows[:, Run(bed).channels.place("/verdict", "reason")]
+    assert Reason.MEASUREMENT_REFUSED in reasons[200:]
+    assert reasons[-1] in (Reason.PASSED, Reason.MEASUREMENT_REFUSED)
+
+
+def test_one_compiled_run_serves_many_seeds_in_any_order():
+    run = Run(load("free-flyer", ["loop.duration_s=1"]))
+    compiled = CompiledRun(run)
+    first, *_ = compiled.rows(7)
+    other, *_ = compiled.rows(8)
+    again, *_ = compiled.rows(7)
+    assert_same_rows(run, again, first)
+    assert not np.array_equal(first, other)
+    seventh = Run(load("free-flyer", ["loop.duration_s=1", "seed=7"]))
+    memory = Memory(seventh.channels, seventh.ticks)
+    seventh.execute(VirtualClock(), memory)
+    assert_same_rows(run, first, memory.rows)
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "parts"),
+    [
+        ("free-flyer", ["controller.allocation.sharing=least_propellant"], ["actuation"]),
+        ("free-flyer", ['simulation.events=[{at_s=1, kind="drop_out", device="vision", duration_s=1}]'], ["plant"]),
+        ("mrds-1", [], ["estimator", "behaviour", "law", "actuation"]),
+    ],
+)
+def test_a_run_that_can_not_be_compiled_says_which_parts(name: str, changes: list[str], parts: list[str]):
+    run = Run(load(name, [*changes, "loop.duration_s=0.5"]))
+    assert parts_in_python(run)[: len(parts)] == parts
+    assert len(simulate_in_memory(run.bed).rows) == run.ticks
+
+
+def test_the_log_of_a_compiled_run_is_that_of_the_loop():
+    bed = load("free-flyer", ["loop.duration_s=2"])
+    python = Run(bed)
+    memory = Memory(python.channels, python.ticks)
+    outcome = python.execute(VirtualClock(), memory)
+    expected, log = logged(python, memory.rows, outcome), simulate_in_memory(bed)
+    assert log.events == expected.events
+    assert log.summary is not None
+    assert expected.summary is not None
+    assert {**log.summary, "timing": None} == {**expected.summary, "timing": None}
