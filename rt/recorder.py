@@ -10,22 +10,21 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import subprocess
-import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from granite.config.errors import LogError
-from granite.config.loader import to_json
 from granite.config.testbed import Testbed
+from granite.rt.forked_process import ForkedProcess
 from granite.rt.logs.channels import Channels
 from granite.rt.logs.run_summary import Ending, RunSummary
 from granite.rt.logs.unfinished import unfinished_name
+from granite.rt.recorder_process import Order, record
 from granite.rt.ring import Ring
 from granite.rt.signals import name_of
-from granite.rt.subjects import subjects
 
 #: how long a loop without a deadline sleeps when too many rows wait [s], and how often at most
 _FULL_PERIOD = 0.0005
@@ -48,7 +47,7 @@ class Recorded(NamedTuple):
 class Recorder:
     """The loop's side of the recorder; the loop never waits for the disk."""
 
-    def __init__(self, channels: Channels, ring: Ring, process: subprocess.Popen[str], virtual: bool) -> None:
+    def __init__(self, channels: Channels, ring: Ring, process: ForkedProcess, virtual: bool) -> None:
         self.channels = channels
         self._ring = ring
         self._process = process
@@ -70,37 +69,16 @@ class Recorder:
         """Create the log and the process that writes it; `InputError` if the log can't be written.
 
         `info` goes into the log's metadata, and `progress` draws a bar on standard error. In virtual time there is no
-        deadline: the loop waits while too many rows wait to be written. The process takes a second to start, so the
-        run begins later, by `begin`.
+        deadline: the loop waits while too many rows wait to be written. The run begins
+        later, by `begin`.
         """
         ring = Ring.create(bed.recording.ring_rows, channels.width)
-        order = {
-            "path": os.fspath(path),
-            "overwrite": overwrite,
-            "bed": to_json(bed),
-            "layout": channels.layout(),
-            "subjects": subjects(bed),
-            "followed": [module.name for module in bed.followed],
-            "metadata": dict(info),
-            "progress": progress,
-            "virtual": virtual,
-            "ring": ring.descriptor,
-            "loop": os.getpid(),
-        }
-        process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "granite.rt.recorder_process"],
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(_absolute(sys.path))},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            pass_fds=(ring.descriptor,),
-            start_new_session=True,  # the loop alone handles Ctrl-C and a closed terminal
-        )
+        order = Order(bed, channels, ring, os.fspath(path), overwrite, info, progress, virtual, os.getpid())
+        process = ForkedProcess(partial(record, order), keep=(ring.descriptor,))
         recorder = cls(channels, ring, process, virtual)
         unfinished = unfinished_name(Path(os.path.realpath(path)))
         was_there = unfinished.exists()
         try:
-            recorder._send(order)
             answer = recorder._receive()
             if answer != {"ready": True}:
                 process.wait()
@@ -152,10 +130,10 @@ class Recorder:
         answer: dict[str, Any] = {}
         try:
             # It reads while it waits: a summary that fills the pipe would block the process for ever.
-            told, _ = self._process.communicate(f"{json.dumps(ending)}\n", _CLOSE_LIMIT)
+            told = self._process.communicate(f"{json.dumps(ending)}\n", _CLOSE_LIMIT)
             answer = json.loads(told or "{}")
-            failure = answer.get("failure", f"the recorder {_ended_by(self._process.returncode)}")
-        except subprocess.TimeoutExpired:
+            failure = answer.get("failure", f"the recorder {_ended_by(self._process.wait())}")
+        except TimeoutError:
             failure = f"the recorder did not finish in {_CLOSE_LIMIT:.0f} s"
         rows, put = self._ring.taken_count, self._ring.put_count
         recorded = Recorded(
@@ -178,29 +156,19 @@ class Recorder:
         self._most_waiting = None
 
     def _send(self, message: Any) -> None:
-        assert self._process.stdin is not None
         with contextlib.suppress(BrokenPipeError):  # the process ended; `_receive` then finds no answer
             self._process.stdin.write(json.dumps(message) + "\n")
             self._process.stdin.flush()
 
     def _receive(self) -> dict[str, Any]:
-        assert self._process.stdout is not None
         answer: dict[str, Any] = json.loads(self._process.stdout.readline() or "{}")
         return answer
 
     def _release(self) -> None:
         for pipe in (self._process.stdin, self._process.stdout):
-            assert pipe is not None
             with contextlib.suppress(BrokenPipeError):
                 pipe.close()
         self._ring.close()
-
-
-def _absolute(places: Iterable[str]) -> Iterator[str]:
-    """The places as absolute paths, without those below a working directory that was removed."""
-    for place in places:
-        with contextlib.suppress(FileNotFoundError):
-            yield os.path.abspath(place)
 
 
 def _ended_by(code: int) -> str:

@@ -1,8 +1,7 @@
 """The process behind the recorder: from the ring to the log, until the loop is done or dead.
 
-Its settings come as a line of JSON on standard input, the start of the run as a second one, and its ending as a third
-after the loop has finished. It answers on standard output: a line when the log is open, and the summary of the run when
-it is closed.
+The start of the run comes as a line of JSON from the loop, and its ending as another one after the loop has finished.
+It answers with a line when the log is open, and with the summary of the run when it is closed.
 
 A row is in the file a second after it was put at the latest, also if this process is killed then: it waits in the ring
 for an idle period or a batch, then for a flush; the rest is for a machine that is busy with others.
@@ -15,24 +14,22 @@ import json
 import math
 import os
 import signal
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple, TextIO
 
-from granite.config.coordinates import Coordinate
 from granite.config.errors import LogError
-from granite.config.loader import from_json
-from granite.config.parts import DEVICES
+from granite.config.loader import to_json
 from granite.config.records import Array
 from granite.config.testbed import Testbed
-from granite.rt.logs.channels import Channels, read_layout
+from granite.rt.logs.channels import Channels
 from granite.rt.logs.events import Events
 from granite.rt.logs.mcap_file import McapFile
 from granite.rt.logs.summary import Summary
 from granite.rt.logs.unfinished import UnfinishedLog
 from granite.rt.ring import Ring
 from granite.rt.signals import TERMINATING
+from granite.rt.subjects import subjects
 from granite.rt.terminal import Terminal
 
 #: period of flushing to the file [s]: the rows of that time are lost if this process is killed
@@ -46,39 +43,46 @@ _BATCH = 512
 LOOP_DIED = {"ended": "loop_died", "text": "the loop's process ended without a message"}
 
 
-def main() -> None:
-    """Drain the ring named in the first line on standard input, until the loop is done."""
+class Order(NamedTuple):
+    """What is to be recorded."""
+
+    bed: Testbed
+    channels: Channels
+    ring: Ring
+    path: str
+    overwrite: bool
+    metadata: Mapping[str, str]
+    progress: bool
+    virtual: bool
+    loop: int  #: the process of the loop
+
+
+def record(order: Order, lines: TextIO, answers: TextIO) -> None:
+    """Drain the ring until the loop is done."""
     for number in TERMINATING:
         signal.signal(number, signal.SIG_IGN)
-    order = json.loads(sys.stdin.readline())
-    bed = from_json(order["bed"], looked_up=DEVICES)  # no code of controllers is needed here
+    bed, channels, ring, path = order.bed, order.channels, order.ring, order.path
     _lower_priority(bed.loop.cpu)
-    channels = Channels(read_layout(order["layout"]))
-    ring = Ring(order["ring"], bed.recording.ring_rows, channels.width)
-    path = order["path"]
     try:
-        unfinished = UnfinishedLog(path, order["overwrite"])
+        unfinished = UnfinishedLog(path, order.overwrite)
     except LogError as error:
-        return _answer(failure=str(error))
+        return _answer(answers, failure=str(error))
     except OSError as error:
-        return _answer(failure=f"log '{path}' can't be written: {error.strerror}")
+        return _answer(answers, failure=f"log '{path}' can't be written: {error.strerror}")
     try:
-        file = McapFile(str(unfinished.path), channels, order["bed"], order["metadata"])
+        file = McapFile(str(unfinished.path), channels, to_json(bed), order.metadata)
     except (OSError, RuntimeError) as error:
         unfinished.discard()
-        return _answer(failure=f"log '{path}' can't be written: {error}")
-    _answer(ready=True)
-    events, summary = (
-        Events(bed, channels, [Coordinate(*subject) for subject in order["subjects"]], file.event),
-        Summary(bed, channels, order["followed"]),
-    )
-    idle = _IDLE_PERIOD_VIRTUAL if order["virtual"] else min(_IDLE_PERIOD, ring.size * bed.loop.period_s / 4)
+        return _answer(answers, failure=f"log '{path}' can't be written: {error}")
+    _answer(answers, ready=True)
+    events, summary = Events(bed, channels, subjects(bed), file.event), Summary(bed, channels)
+    idle = _IDLE_PERIOD_VIRTUAL if order.virtual else min(_IDLE_PERIOD, ring.size * bed.loop.period_s / 4)
     try:
-        file.begin(json.loads(sys.stdin.readline() or '{"start_ns": 0}')["start_ns"])
-        with _progress(bed, order["progress"]) as show:
+        file.begin(json.loads(lines.readline() or '{"start_ns": 0}')["start_ns"])
+        with _progress(bed, order.progress) as show:
             readers = (file.write, events.look, summary.update, show)
-            drain(ring, file, readers, lambda: os.getppid() != order["loop"], idle)
-        ending = json.loads((sys.stdin.readline() if ring.finished else "") or "null") or LOOP_DIED
+            drain(ring, file, readers, lambda: os.getppid() != order.loop, idle)
+        ending = json.loads((lines.readline() if ring.finished else "") or "null") or LOOP_DIED
         events.look_back(ring.lost, ending["ended"], ending["text"])
         result = finite({**summary.result(), **ending})
         file.summary(json.dumps(result))
@@ -88,9 +92,9 @@ def main() -> None:
         else:
             unfinished.finish()
     except (RuntimeError, OSError, LogError) as error:
-        _answer(failure=f"log '{path}' can't be written: {error}; the rows so far are in '{unfinished.path}'")
-        sys.exit(1)
-    _answer(failure=None, summary=result)
+        why = f"log '{path}' can't be written: {error}; the rows so far are in '{unfinished.path}'"
+        return _answer(answers, failure=why)
+    _answer(answers, failure=None, summary=result)
 
 
 def drain(
@@ -149,12 +153,8 @@ def _lower_priority(loop_cpu: int | None) -> None:
             os.sched_setaffinity(0, set(range(os.cpu_count() or 1)) - {loop_cpu})
 
 
-def _answer(**message: Any) -> None:
+def _answer(answers: TextIO, **message: Any) -> None:
     """Send a line to the loop, which may have ended."""
     with contextlib.suppress(BrokenPipeError):
-        sys.stdout.write(json.dumps(message) + "\n")
-        sys.stdout.flush()
-
-
-if __name__ == "__main__":
-    main()
+        answers.write(json.dumps(message) + "\n")
+        answers.flush()

@@ -171,16 +171,16 @@ class Run:
         bed, recorder = self.bed, None
         ending: Ending = {"ended": "fault", "text": Reason.FAULT.text}
         try:
+            recorder = Recorder.start(  # before the devices are open: it is a fork, without their ports and threads
+                bed,
+                self.channels,
+                log,
+                info=describe(bed, realtime, changes),
+                virtual=not realtime,
+                overwrite=overwrite,
+                progress=progress,
+            )
             with self._open_devices(realtime, signals) as not_closed:
-                recorder = Recorder.start(
-                    bed,
-                    self.channels,
-                    log,
-                    info=describe(bed, realtime, changes),
-                    virtual=not realtime,
-                    overwrite=overwrite,
-                    progress=progress,
-                )
                 clock = RealClock(bed.loop.spin_s) if realtime else VirtualClock()
                 loop = self.loop(clock, recorder, signals, partial(self._give_up, recorder=recorder))
                 with real_time(bed.loop, enabled=realtime) as granted:
