@@ -12,6 +12,7 @@ from rich.table import Table
 from benchmarks import (
     closed_chain,
     compile_time,
+    compiled_runs,
     first_tick,
     flexible_arm,
     force_distribution,
@@ -35,6 +36,7 @@ ALL = {
     "force_distribution": force_distribution,
     "tick": tick,
     "virtual_time": virtual_time,
+    "compiled_runs": compiled_runs,
     "realtime": realtime,
     "serial_exchange": serial_exchange,
     "first_tick": first_tick,
