@@ -49,6 +49,13 @@ class ValveBank:
         n = len(self._steady)
         return np.concatenate([[-inf, inf, inf, 0.0], np.zeros(3 * n), self._state])
 
+    def adopt(self, memory: Array) -> None:
+        """Continue from the memory of the compiled form."""
+        n = len(self._steady)
+        self._t, self._next_close, self._steady_until, is_commanded = memory[:4].tolist()
+        commanded, self._accepted, self._steady, self._state = np.split(memory[4:].copy(), [n, 2 * n, 3 * n])
+        self._commanded = commanded.tobytes() if is_commanded else b""
+
     @property
     def timing(self) -> Array:
         """Delay, rise and minimum pulse [s]."""

@@ -88,7 +88,7 @@ class CompiledRun:
                 CompiledForm((Path(__file__).with_suffix(".c"),)),
             ],
         )
-        self._guard = GuardOfCompiledSteps(bed, run.channels, run.guard, self._parts.memory)
+        self._guard = GuardOfCompiledSteps(run.channels, run.guard, self._parts.memory)
 
     def rows(self, seed: int | None = None) -> tuple[Array, Outcome, Truth]:
         """The rows of a run, how it ended, and the state of the plant at its end; the testbed's seed if none."""

@@ -46,15 +46,13 @@ def step_forms(bed: Testbed, channels: Channels, stack: Stack, guard: Guard) -> 
 class GuardOfCompiledSteps:
     """The guard in Python for what the compiled steps do not decide, with its memory brought to and fro."""
 
-    def __init__(self, bed: Testbed, channels: Channels, guard: Guard, memory: Mapping[str, Array]) -> None:
+    def __init__(self, channels: Channels, guard: Guard, memory: Mapping[str, Array]) -> None:
         self._channels, self._guard, self._memory = channels, guard, memory
-        self._ends = np.cumsum([len(device.signals(bed)) for device in bed.actuators.values()])
 
     def decide(self, row: Array, sample: Sample | None = None) -> tuple[Verdict, bytes]:
         """The verdict on the records of a row, and all of them with it, as `Decision` has them."""
         guard, memory = self._guard, self._memory
-        guard.memory, guard.waits = memory["guard_memory"].copy(), bool(memory["guard_waits"][0])
-        guard.passed = tuple(np.split(memory["guard_passed"].copy(), self._ends)[:-1])
+        guard.adopt(memory)
         recorded, state, reference, demand, command = self._channels.read_controllers(row.copy())
         seen = sample or recorded
         verdict = guard.check(seen, state, reference, demand, command)
@@ -74,8 +72,8 @@ class CompiledSteps:
 
     def __init__(self, bed: Testbed, channels: Channels, stack: Stack, guard: Guard) -> None:
         self.parts = CompiledParts("steps", step_forms(bed, channels, stack, guard))
-        self._channels, self._row = channels, np.zeros(channels.width)
-        self._guard = GuardOfCompiledSteps(bed, channels, guard, self.parts.memory)
+        self._channels, self._row, self._parts_in_python = channels, np.zeros(channels.width), (stack, guard)
+        self._guard = GuardOfCompiledSteps(channels, guard, self.parts.memory)
         self._sample = self._row[: channels.topic("/sample").stop].data.cast("B")
         self._records = self._row[: channels.topic("/verdict").stop].data.cast("B")
         self._laps = np.zeros(4)
@@ -94,6 +92,12 @@ class CompiledSteps:
         command = new(Command, (t, tuple(setpoints), self._thrust.copy()))
         verdict = new(Verdict, (t, command, _PASSED, 0, nan, nan, False))
         return new(Decision, (verdict, bytes(self._records), self._laps.tolist()))
+
+    def hand_over(self) -> None:
+        """Let the parts in Python continue from here; the compiled ones are not to be called any more."""
+        stack, guard = self._parts_in_python
+        for part in (stack.estimator, stack.behaviour, stack.actuation, guard):
+            part.adopt(self.parts.memory)  # type: ignore[union-attr]
 
     def _bound(self) -> Callable[[], int]:
         """The function without arguments: they never change."""

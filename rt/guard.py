@@ -8,7 +8,7 @@ makes those after it meaningless.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from struct import Struct
 
@@ -77,6 +77,12 @@ class Guard:
             },
             kernels={"guard_checked": [self._limits.checked]},
         )
+
+    def adopt(self, memory: Mapping[str, Array]) -> None:
+        """Continue from the memory of the compiled form."""
+        self.memory, self.waits = memory["guard_memory"].copy(), bool(memory["guard_waits"][0])
+        ends = np.cumsum([len(setpoint) for setpoint in self.passed])
+        self.passed = tuple(np.split(memory["guard_passed"].copy(), ends)[:-1])
 
     def rest(self, t: float, applied: Iterable[Frame]) -> Command:
         """Motors at zero, valves closed, grips as they are: a held object is not dropped.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from granite.config.devices.grips import Grips
@@ -23,6 +25,10 @@ class Holds:
         """When each hold begins [s], then its set points: one row for each."""
         rows = zip(self._from, self._direct, strict=True)
         return np.array([[begin, *np.concatenate([NOTHING, *direct])] for begin, direct in rows])
+
+    def adopt(self, memory: Mapping[str, Array]) -> None:
+        """Continue from the memory of the compiled form."""
+        self._now = int(memory["hold_now"][0])
 
     def at(self, t: float) -> tuple[Array, ...]:
         """The set points of `bed.direct_actuators` at time t, which must not go back."""

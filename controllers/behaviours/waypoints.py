@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar
 
@@ -99,6 +100,13 @@ class WaypointBehaviour:
             },
             {segment.name: [segment.compiled(n)] for segment in (MinimumJerk, Trapezoidal)},
         )
+
+    def adopt(self, memory: Mapping[str, Array]) -> None:
+        """Continue from the memory of the compiled form."""
+        self._holds.adopt(memory)
+        if memory["path_is_begun"][0]:
+            start = memory["leg_start"][: len(self._rest)].copy()
+            self._path, self._began = WaypointPath(start, self._legs), memory["path_began"].item(0)
 
     def decide(self, state: State) -> Reference:
         """The reference at the time of the state. Until the state is ready, the reference is the estimate."""

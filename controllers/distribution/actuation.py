@@ -10,7 +10,7 @@ without a motor,
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import accumulate
 from operator import itemgetter
 from pathlib import Path
@@ -108,6 +108,19 @@ class Actuation:
                 "bank_move": [bank.kernels[1] for bank in banks],
             },
         )
+
+    def adopt(self, memory: Mapping[str, Array]) -> None:
+        """Continue from the memory of the compiled form."""
+        at = bank_at = 0
+        for bank in self._banks:
+            assert isinstance(bank.allocator, CompiledAllocator)
+            size = len(bank.allocator.memory)
+            bank.allocator.memory = memory["allocators"][at : at + size].copy()
+            at += size
+            if isinstance(bank.delivery, ValveBank):
+                size = len(bank.delivery.memory)
+                bank.delivery.adopt(memory["banks"][bank_at : bank_at + size])
+                bank_at += size
 
     def allocate(self, state: State, reference: Reference, demand: Demand) -> Command:
         """Set points of all actuators for the demand, and the expected thrust."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import accumulate
 from math import inf, isfinite, nan
 from pathlib import Path
@@ -173,6 +174,27 @@ class KalmanEstimator:
                 "kalman_move": [bank.kernels[1] for bank in banks],
             },
         )
+
+    def adopt(self, memory: Mapping[str, Array]) -> None:
+        """Continue from the memory of the compiled form."""
+        self._x, self._deviation = memory["kalman_x"].copy(), memory["kalman_deviation"].copy()
+        self._correction, self._innovation = memory["kalman_correction"].copy(), memory["kalman_innovation"].copy()
+        self._innovations = memory["kalman_innovations"].copy()
+        self._t, self._started = memory["kalman_t"].item(0), bool(memory["kalman_started"][0])
+        self._gate_from = memory["kalman_gate_from"].item(0)
+        at = bank_at = 0
+        for i, joint in enumerate(self._joints):
+            joint.number, joint.taken = int(memory["joint_number"][i]), memory["joint_taken"].item(i)
+            size = len(joint.covariance)
+            joint.covariance = memory["joint_covariance"][at : at + size].copy()
+            at += size
+        for i, (_, pose, _) in enumerate(self._poses):
+            pose.adopt(memory, i)
+        for _, delivery in self._valves:
+            if isinstance(delivery, ValveBank):
+                size = len(delivery.memory)
+                delivery.adopt(memory["kalman_banks"][bank_at : bank_at + size])
+                bank_at += size
 
     # Loops, not comprehensions, below: each comprehension is a call, which costs a microsecond in a paced tick.
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from struct import Struct
 from typing import Any
@@ -120,6 +120,19 @@ class PoseFilter:
                 "pose_update": [pose._kernels["update"] for pose in poses],
             },
         )
+
+    def adopt(self, memory: Mapping[str, Array], i: int) -> None:
+        """Continue from the memory of the compiled form, as its pose filter i."""
+        keep, room = self._keep, 2 * self._keep + 2
+        self.number, self.started = int(memory["pose_number"][i]), bool(memory["pose_started"][i])
+        self.exposed, self._stored = memory["pose_exposed"].item(i), int(memory["pose_stored"][i])
+        self.innovation = memory["pose_innovation"][3 * i : 3 * i + 3].copy()
+        self.covariance = memory["pose_covariance"][9 * i : 9 * i + 9].copy()
+        self._t[:] = memory["pose_times"][2 * keep * i : 2 * keep * (i + 1)]
+        self._motion[:] = memory["pose_motions"][18 * keep * i : 18 * keep * (i + 1)].reshape(-1, 9)
+        first = memory["pose_first"][room * i : room * (i + 1)]
+        offsets = memory["pose_offsets"][6 * room * i : 6 * room * (i + 1)].reshape(-1, 6).copy()
+        self._offsets = [(int(first[k]), offsets[k]) for k in range(int(memory["pose_n_offsets"][i]))]
 
     @property
     def deviation_function(self) -> ca.Function:

@@ -121,3 +121,23 @@ def test_gains_are_parameters_of_the_compiled_steps():
     expected, _, _ = rows_of(stiff, compiled=True)
     demand = run.channels.place("/demand", "force")
     assert np.array_equal(memory.rows[:, demand], expected[:, demand])
+
+
+@pytest.mark.parametrize("ticks", [0, 3, 30, 250, 500])
+def test_the_parts_in_python_continue_where_the_compiled_ones_end(ticks: int):
+    """In the first ticks nothing has been measured; later the history of poses has been shortened."""
+    records = {}
+    for switches in (True, False):
+        run = Run(load("two-arm-free-flyer", ["loop.duration_s=4"]))
+        steps, step_by_step = run.steps(), StepByStep(run.channels, run.stack, run.guard)
+        assert isinstance(steps, CompiledSteps)
+        run.devices.open()
+        records[switches] = []
+        for k in range(run.ticks):
+            if switches and k == ticks:
+                steps.hand_over()
+            form = steps if switches and k < ticks else step_by_step
+            decision = form.run(run.devices.read(k * 0.005))
+            run.devices.write(k * 0.005, decision.verdict.command)
+            records[switches].append(decision.records)
+    assert records[True] == records[False]
