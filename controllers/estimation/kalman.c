@@ -74,13 +74,13 @@ static void kalman_begin_joint(struct memory *m, int i, const double *values)
 static void kalman_take_pose(const struct parameters *p, struct memory *m, const struct kernels *ks, int i, double t,
                              const double *frame, double gate)
 {
-    if (frame[FRAME_T] > t || !kalman_is_finite(frame + FRAME_VALUES, POSE))
+    if (frame[FRAME_T] > t || !kalman_is_finite(frame + FRAME_VALUES, KALMAN_POSE_SIZE[i]))
         return;
     double *rates = m->kalman_x + KALMAN_N + POSE_ROOT[i], before[POSE];
     copy(before, rates, POSE);
     if (!m->pose_started[i])
         pose_start(p, m, ks, i, t, frame[FRAME_T], frame + FRAME_VALUES);
-    else if (!pose_correct(m, ks, i, frame[FRAME_T], frame + FRAME_VALUES, gate))
+    else if (!pose_correct(p, m, ks, i, frame[FRAME_T], frame + FRAME_VALUES, gate))
         return;
     for (int k = 0; k < POSE; k++)
         m->kalman_correction[POSE_ROOT[i] + k] = rates[k] - before[k];

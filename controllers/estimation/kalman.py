@@ -73,7 +73,10 @@ class KalmanEstimator:
         self._end_covariances = self._end_deviation + n_covariances(joints.values())
         self._end_innovations = self._end_covariances + first
         poses = _pose_filters(options, model, self._end_x)
-        self._poses = [(names.index(name), pose, signals[name]) for name, pose in poses.items()]
+        # A camera reports the deviations of its pose too, which have no innovation.
+        self._pose_sizes = [signals[name].stop - signals[name].start for name in poses]
+        places = {name: slice(signals[name].start, signals[name].start + 3) for name in poses}
+        self._poses = [(names.index(name), pose, places[name]) for name, pose in poses.items()]
         monitor = bed.safety.monitor
         #: a contact force that the model does not know would look like an outlier
         self._gate_sigma = monitor.gate_sigma if bed.explains_motion else inf
@@ -138,6 +141,7 @@ class KalmanEstimator:
                 "KALMAN_KNOWN_PLACE": [place for pairs in known for place, _ in pairs],
                 "KALMAN_KNOWN_ANGLE": [angle for pairs in known for _, angle in pairs],
                 "KALMAN_POSE": [sensor for sensor, _, _ in self._poses],
+                "KALMAN_POSE_SIZE": self._pose_sizes,
                 "KALMAN_POSE_SIGNAL": [signals.start for _, _, signals in self._poses],
                 "KALMAN_MOTOR": self._motors,
                 "KALMAN_TORQUES_OF": self._torques,

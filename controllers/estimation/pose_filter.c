@@ -22,13 +22,27 @@ static void pose_push(struct memory *m, int i, double t, const double *motion)
     m->pose_stored[i] = stored + 1;
 }
 
+/* Of a pose as reported with it, or else as the data sheet has it. */
+static void pose_variance_of(const struct parameters *p, int i, const double *values, double *variance)
+{
+    for (int k = 0; k < POSE; k++)
+        variance[k] = KALMAN_POSE_SIZE[i] == POSE
+                          ? p->pose_variance[POSE * i + k]
+                          : values[POSE + k] * values[POSE + k] + p->pose_least_variance[0];
+}
+
 /* The first pose, of a root at rest. */
 static void pose_start(const struct parameters *p, struct memory *m, const struct kernels *ks, int i, double t,
                        double exposed, const double *pose)
 {
     double motion[MOTION] = {pose[0], pose[1], pose[2]}, age = t - exposed;
+    double *covariance = m->pose_covariance + MOTION * i;
     int root = POSE_ROOT[i];
-    copy(m->pose_covariance + MOTION * i, p->pose_first_covariance + MOTION * i, MOTION);
+    pose_variance_of(p, i, pose, covariance);
+    for (int k = 0; k < POSE; k++) {
+        covariance[POSE + k] = 0.0;
+        covariance[2 * POSE + k] = p->pose_first_rate_variance[0];
+    }
     m->pose_exposed[i] = exposed;
     m->pose_started[i] = 1;
     pose_push(m, i, exposed, motion);
@@ -41,8 +55,8 @@ static void pose_start(const struct parameters *p, struct memory *m, const struc
 }
 
 /* The measurement update; 0 where the pose is not used. */
-static int pose_correct(struct memory *m, const struct kernels *ks, int i, double exposed, const double *pose,
-                        double gate)
+static int pose_correct(const struct parameters *p, struct memory *m, const struct kernels *ks, int i, double exposed,
+                        const double *pose, double gate)
 {
     const double *times = pose_times(m, i);
     double *first = m->pose_first + i * POSE_OFFSETS;
@@ -60,7 +74,8 @@ static int pose_correct(struct memory *m, const struct kernels *ks, int i, doubl
         m->pose_n_offsets[i] = n;
     }
     int after = at + 1 < last ? at + 1 : last;
-    double given[] = {times[at], times[last], exposed, m->pose_exposed[i], gate};
+    double given[5 + POSE] = {times[at], times[last], exposed, m->pose_exposed[i], gate};
+    pose_variance_of(p, i, pose, given + 5);
     double offset[OFFSET], covariance[MOTION], x[KALMAN_X], deviation[KALMAN_N], within;
     const struct kernel *k = &ks->pose_update[i];
     k->arg[0] = pose_motion(m, i, at), k->arg[1] = pose_motion(m, i, after) + 6;

@@ -32,7 +32,9 @@ MEMORY_S = 1.0
 #: standard deviation of the velocity before anything is measured [m/s, rad/s]
 FIRST_RATE_DEVIATION = 0.05
 
-_TIMES = Struct("5d").pack
+_NUMBERS = Struct("8d").pack
+#: variance of a pose without noise, which keeps the update defined
+_LEAST_VARIANCE = 1e-16
 
 
 class PoseFilter:
@@ -43,7 +45,7 @@ class PoseFilter:
     Parameters
     ----------
     noise
-        Standard deviation of x [m], y [m] and heading [rad] as measured.
+        Standard deviation of x [m], y [m] and heading [rad] of poses that come without their own.
     process_noise
         Spectral density of the acceleration of each (one sigma).
     period
@@ -55,15 +57,15 @@ class PoseFilter:
     """
 
     def __init__(self, noise: Array, process_noise: Array, period: float, root: slice, n: int, n_x: int) -> None:
-        self._R = noise**2 + 1e-16
+        self._variance: list[float] = (noise**2 + _LEAST_VARIANCE).tolist()
         process = process_noise**2
         self.root = root
         self._process = process
 
         def write() -> list[ca.Function]:
-            return [self.deviation_function, _update(process, self._R, root.start, n, n_x)]
+            return [self.deviation_function, _update(process, root.start, n, n_x)]
 
-        key = repr((process.tolist(), self._R.tolist(), root, n, n_x))
+        key = repr((process.tolist(), root, n, n_x))
         kernels = compile_once("pose_filter", key, write)
         self._kernels = kernels
         self._deviation, self._update = kernels["deviation"].run, kernels["update"].run
@@ -89,10 +91,6 @@ class PoseFilter:
         #: of position (3), of position with velocity (3), of velocity (3), at the last exposure
         self.covariance: Array = np.zeros(9)
 
-    @property
-    def _first_covariance(self) -> Array:
-        return np.concatenate((self._R, np.zeros(3), np.full(3, FIRST_RATE_DEVIATION**2)))
-
     @staticmethod
     def compiled_form(poses: Sequence[PoseFilter]) -> CompiledForm:
         """The same in C, for all pose filters of an estimator."""
@@ -101,7 +99,11 @@ class PoseFilter:
             (Path(__file__).with_suffix(".c"),),
             {"POSE_KEEP": keep, "POSE_OFFSETS": 2 * keep + 2},
             {"POSE_ROOT": [pose.root.start for pose in poses]},
-            {"pose_first_covariance": np.concatenate([NOTHING, *(pose._first_covariance for pose in poses)])},
+            {
+                "pose_variance": np.array([pose._variance for pose in poses]),
+                "pose_least_variance": np.array([_LEAST_VARIANCE]),
+                "pose_first_rate_variance": np.array([FIRST_RATE_DEVIATION**2]),
+            },
             {
                 "pose_number": np.zeros(n),
                 "pose_started": np.zeros(n),
@@ -143,9 +145,10 @@ class PoseFilter:
         """One standard deviation of the pose at time t."""
         return self._deviation((self.covariance, np.array(t - self.exposed)))
 
-    def start(self, t: float, exposed: float, pose: Array, x: Array, deviation: Array) -> tuple[Array, Array]:
+    def start(self, t: float, exposed: float, values: Array, x: Array, deviation: Array) -> tuple[Array, Array]:
         """The first pose, of a root at rest: current state and standard deviations with it."""
-        self.covariance = self._first_covariance
+        pose, variance = values[:3], self._variance_of(values)
+        self.covariance = np.concatenate((variance, np.zeros(3), np.full(3, FIRST_RATE_DEVIATION**2)))
         self.exposed, self.started = exposed, True
         motion = np.concatenate((pose, np.zeros(6)))
         self.push(exposed, motion)
@@ -165,9 +168,11 @@ class PoseFilter:
         self._stored = stored + 1
 
     def correct(
-        self, exposed: float, pose: Array, x: Array, deviation: Array, gate: float = math.inf
+        self, exposed: float, values: Array, x: Array, deviation: Array, gate: float = math.inf
     ) -> tuple[Array, Array] | None:
         """Measurement update with a delayed pose, unless its innovation is more standard deviations than the gate.
+
+        `values` are the pose, and after it one standard deviation of each where the sensor reports these.
 
         Returns
         -------
@@ -182,10 +187,11 @@ class PoseFilter:
         while len(offsets) > 1 and offsets[1][0] <= k:  # poses arrive in order: older motions are not needed any more
             del offsets[0]
         before, after = 9 * k, 9 * min(k + 1, last)
+        numbers = _NUMBERS(times[k], times[last], exposed, self.exposed, gate, *self._variance_of(values))
         found = self._update(
             (
                 motions[before : before + 6], motions[after + 6 : after + 9], offsets[0][1], offsets[-1][1],
-                pose, self.covariance, _TIMES(times[k], times[last], exposed, self.exposed, gate), x, deviation,
+                values[:3], self.covariance, numbers, x, deviation,
             )
         )  # fmt: skip
         self.innovation = found[-4:-1]
@@ -194,6 +200,13 @@ class PoseFilter:
         offsets.append((last + 1, found[:6]))
         self.covariance, self.exposed, end_x = found[6:15], exposed, 15 + self._n_x
         return found[15:end_x], found[end_x:-4]
+
+    def _variance_of(self, values: Array) -> list[float]:
+        """Of a pose as reported with it, or else as the data sheet has it."""
+        if len(values) == 3:
+            return self._variance
+        variance: list[float] = (values[3:] ** 2 + _LEAST_VARIANCE).tolist()
+        return variance
 
     def _forget(self) -> int:
         """Keep the newest half of the history; returns its length."""
@@ -210,17 +223,19 @@ def _deviation(process: Array) -> ca.Function:
     return ca.Function("deviation", [covariance, age], [ca.sqrt(position)])
 
 
-def _update(process: Array, noise: Array, first: int, n: int, n_x: int) -> ca.Function:
+def _update(process: Array, first: int, n: int, n_x: int) -> ca.Function:
     """(pose and velocity before the exposure, acceleration until after it, offset in these, offset of now, pose,
-    covariance, [time of the motion before it, of now, of this exposure and of the last, gate], state, deviations)
+    covariance, [time of the motion before it, of now, of this exposure and of the last, gate, variance of the pose],
+    state, deviations)
     -> offset, covariance at the exposure, state and deviations, all corrected; innovation in its standard deviations,
     and whether it is within the gate."""
     before, a, offset_before, offset = (
         ca.SX.sym(s, k) for s, k in (("before", 6), ("a", 3), ("offset_before", 6), ("offset", 6))
     )
-    pose, covariance, times = ca.SX.sym("pose", 3), ca.SX.sym("P", 9), ca.SX.sym("times", 5)
+    pose, covariance, numbers = ca.SX.sym("pose", 3), ca.SX.sym("P", 9), ca.SX.sym("numbers", 8)
     state, deviation = ca.SX.sym("x", n_x), ca.SX.sym("deviation", n)
-    t_before, t_now, exposed, last, gate = ca.vertsplit(times)
+    t_before, t_now, exposed, last, gate = ca.vertsplit(numbers[:5])
+    noise = numbers[5:]
     x, v = ca.vertsplit(before + _offset_at(offset - offset_before, t_before), 3)
     d = exposed - t_before
     innovation = pose - (x + d * v + 0.5 * d * d * a)
@@ -237,7 +252,7 @@ def _update(process: Array, noise: Array, first: int, n: int, n_x: int) -> ca.Fu
     deviation_after[first : first + 3] = ca.sqrt(_propagated(corrected, age, process)[0])
     sigmas = innovation / ca.sqrt(pp + noise)
     within = ca.logic_and(ca.logic_and(*(ca.fabs(sigmas[i]) <= gate for i in (0, 1))), ca.fabs(sigmas[2]) <= gate)
-    given = [before, a, offset_before, offset, pose, covariance, times, state, deviation]
+    given = [before, a, offset_before, offset, pose, covariance, numbers, state, deviation]
     found = [offset + added, corrected, state_after, deviation_after, sigmas, within]
     return ca.Function("update", given, found)
 

@@ -152,3 +152,19 @@ def test_the_heading_may_wrap_around():
 def test_a_long_run_forgets_only_what_is_older_than_its_memory():
     filter_, truth = run(20, ticks=5000)
     np.testing.assert_allclose(filter_.pose, truth[-1][0], atol=2e-6)
+
+
+def test_a_pose_with_its_own_deviation_is_weighed_by_it():
+    def corrected(values: np.ndarray) -> tuple[float, float]:
+        filter_ = Estimate()
+        filter_.correct(0.0, 0.0, np.zeros(3))
+        filter_.predict(PERIOD, np.zeros(3))
+        filter_.correct(PERIOD, PERIOD, values)
+        return filter_.pose[0], filter_.deviation(PERIOD)[0]
+
+    plain, sheet = corrected(np.full(3, 1e-3)), corrected(np.concatenate((np.full(3, 1e-3), NOISE)))
+    assert sheet == pytest.approx(plain, rel=1e-12)
+    sharp, blurred = (corrected(np.concatenate((np.full(3, 1e-3), factor * NOISE))) for factor in (0.1, 10.0))
+    assert sharp[0] > 0.97e-3
+    assert blurred[0] < 0.05e-3
+    assert sharp[1] < 0.2 * blurred[1]
