@@ -6,6 +6,7 @@ A new kind is a file here and its simulation in `sim/`; a user's own is one clas
 KINDS = {
     "joint_sensors": "joint_sensors:JointSensors",
     "vision": "vision:Vision",
+    "camera": "camera:Camera",
     "motors": "motors:Motors",
     "thrusters": "thrusters:Thrusters",
     "grips": "grips:Grips",

@@ -1,0 +1,341 @@
+"""The tracker: windows where the targets are expected, spots in them, poses of bodies; a full search where one is lost.
+
+Memory is explicit: `see(memory, frame, t)` returns the new one, so that the same frames give the same poses.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from granite.config.errors import InputError
+from granite.config.records import Array
+from granite.drivers.camera.centroid import MARGIN_PX, Blob
+from granite.drivers.camera.patterns import SIZE_FACTOR, Match, Pattern, check_patterns, match, match_all
+from granite.drivers.camera.pose import PoseFit, fit_pose, placed
+from granite.drivers.camera.spots import search, spots_in
+from granite.drivers.camera.view import View
+
+#: a target may be so far from its place on the rigid body [pixel], beside noise and error of the calibration
+_RIGID_PX = 0.35
+_SIGMAS = 4.0
+#: light of a target beside that of the others of its body: less is half hidden, more lies on another spot
+_LIGHT_FACTOR = 1.5
+#: pixels around the reach of a target that show the background
+_RING_PX = 3
+#: window beyond the predicted place [pixel], and times the last error of prediction
+_LEAST_REACH_PX, _SURPRISES, _GREATEST_REACH_PX = 1.5, 2.5, 40.0
+#: frames without a pose after which a body is searched in the whole frame
+_PATIENCE = 4
+#: searches in vain after which only every so many frames are searched
+_EAGER, _EVERY = 5, 10
+
+
+class FrameLike(Protocol):
+    """A frame: an array of 8-bit grey values, or a rendered one that computes the pixels that are read."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Rows and columns."""
+
+    def __getitem__(self, part: Any) -> Any:
+        """The pixels of a window."""
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        """All pixels."""
+
+
+class Window(NamedTuple):
+    """Where a target was looked for [pixel]: first column and row, and beyond the last ones."""
+
+    left: int
+    top: int
+    right: int
+    bottom: int
+
+
+class Sighting(NamedTuple):
+    """The pose of a body at the time of an exposure."""
+
+    body: str
+    t: float  #: middle of the exposure [s]
+    pose: Array  #: x [m], y [m], heading [rad]
+    covariance: Array  #: (3, 3)
+    targets: tuple[int, ...]  #: that were seen
+    pixels: Array  #: where (n, 2)
+    residual: Array  #: distance of each from its place [pixel]
+
+    @property
+    def deviation(self) -> Array:
+        """One standard deviation of x, y and heading."""
+        return np.asarray(np.sqrt(np.diagonal(self.covariance)))
+
+
+class Seen(NamedTuple):
+    """What a frame shows."""
+
+    t: float
+    sightings: tuple[Sighting, ...]
+    windows: tuple[Window, ...]
+    refused: tuple[Blob, ...]  #: spots that are no target of a body
+    searched: bool  #: the whole frame was searched
+
+
+class Track(NamedTuple):
+    """The last pose of a body, and how well the one before predicted it."""
+
+    t: float
+    pose: Array
+    rate: Array | None  #: None after the first pose
+    surprise: float  #: error of the prediction [pixel]
+    missed: int  #: frames since then
+
+
+class Memory(NamedTuple):
+    """What the tracker knows of the past."""
+
+    tracks: Mapping[str, Track]
+    vain: int = 0  #: searches without a new body
+
+
+NO_MEMORY = Memory({})
+
+
+class Tracker:
+    """Finds the poses of known bodies in the frames of a calibrated camera.
+
+    Parameters
+    ----------
+    view
+        Lens and plane.
+    patterns
+        Targets of each body.
+    counts_per_electron
+        Photon noise of the camera, for the uncertainty; 0: not known, noise of the background only.
+    fastest
+        Speed of a target before its first prediction [m/s].
+
+    Raises
+    ------
+    InputError
+        Where patterns can't be told apart, or a target is too small to be measured.
+    """
+
+    def __init__(
+        self, view: View, patterns: Sequence[Pattern], counts_per_electron: float = 0.0, fastest: float = 1.0
+    ) -> None:
+        self._view, self._patterns = view, tuple(patterns)
+        self._gain, self._fastest = counts_per_electron, fastest
+        self._scale = view.metres_per_pixel
+        self._tolerance = (_RIGID_PX + 2 * view.residual) * self._scale
+        check_patterns(self._patterns, self._tolerance)
+        for pattern in self._patterns:
+            least = float(pattern.radii.min()) / self._scale
+            if least < 1.5:
+                expected = f"1.5 pixels or more, of {self._scale * 1e3:.3g} mm each"
+                raise InputError(f"a target of {least:.2g} pixels radius", key=pattern.body, expected=expected)
+        self._largest = max(float(pattern.radii.max()) for pattern in self._patterns) / self._scale
+
+    def see(self, memory: Memory, frame: FrameLike, t: float) -> tuple[Memory, Seen]:
+        """The poses in a frame.
+
+        Parameters
+        ----------
+        memory
+            Of the frames before; `NO_MEMORY` for the first.
+        frame
+            8-bit grey values (rows, columns).
+        t
+            Middle of the exposure [s].
+
+        Raises
+        ------
+        InputError
+            Where the frame has another size than the calibrated one.
+        """
+        width, height = self._view.size
+        if tuple(frame.shape) != (height, width):
+            shape = "x".join(map(str, frame.shape[1::-1]))
+            raise InputError(f"a frame of {shape} pixels", expected=f"{width}x{height}, as calibrated")
+        predicted = {body: _predicted(track, t) for body, track in memory.tracks.items()}
+        windows, blobs = self._look(frame, memory, predicted, t)
+        points, scale, radii = self._on_plane(blobs)
+        matches: dict[str, Match] = {}
+        for pattern in self._patterns:
+            if pattern.body in predicted:
+                reach = self._reach(memory.tracks[pattern.body], t) * self._scale
+                near = (predicted[pattern.body], reach)
+                found = self._tracked(pattern, points, radii, near)
+                if found is not None:
+                    matches[pattern.body] = found
+        matches = _without_shared(matches)
+        lost = [p for p in self._patterns if p.body not in matches and self._is_lost(memory, p.body)]
+        searched = bool(lost) and (memory.vain < _EAGER or memory.vain % _EVERY == 0)
+        if searched:
+            used = [spot for found in matches.values() for spot in found.spots]
+            kept = [blobs[k] for k in used]
+            whole = search(np.asarray(frame), self._largest, self._gain)
+            new = [b for b in whole if not any(abs(b.x - k.x) < 2 and abs(b.y - k.y) < 2 for k in kept)]
+            position = {spot: k for k, spot in enumerate(used)}
+            matches = {
+                body: found._replace(spots=[position[spot] for spot in found.spots]) for body, found in matches.items()
+            }
+            blobs = kept + new
+            points, scale, radii = self._on_plane(blobs)
+            free = np.arange(len(kept), len(blobs))
+            for body, (found, spots) in match_all(lost, points[free], radii[free], self._tolerance).items():
+                matches[body] = found._replace(spots=free[spots].tolist())
+        sightings = []
+        for pattern in self._patterns:
+            if pattern.body in matches:
+                sighting = self._sighting(pattern, matches[pattern.body], blobs, points, scale, t)
+                if sighting is not None:
+                    sightings.append(sighting)
+        used_now = {spot for found in matches.values() for spot in found.spots}
+        refused = tuple(blob for k, blob in enumerate(blobs) if k not in used_now)
+        tracks = self._followed(memory, predicted, sightings, t)
+        vain = memory.vain + 1 if len(tracks) < len(self._patterns) else 0
+        if len(tracks) < len(memory.tracks):
+            vain = 0  # a body was lost just now
+        return Memory(tracks, vain), Seen(t, tuple(sightings), tuple(windows), refused, searched)
+
+    def _look(
+        self, frame: FrameLike, memory: Memory, predicted: Mapping[str, Array], t: float
+    ) -> tuple[list[Window], list[Blob]]:
+        """The spots in the windows of all targets of the bodies that are tracked."""
+        followed = [p for p in self._patterns if p.body in predicted]
+        if not followed:
+            return [], []
+        pixels = self._view.to_pixel(np.vstack([placed(p.places, predicted[p.body]) for p in followed]))
+        radii = np.concatenate([p.radii for p in followed]) / self._scale
+        reach = np.concatenate([np.full(len(p.radii), self._reach(memory.tracks[p.body], t)) for p in followed])
+        halves = np.ceil(radii * SIZE_FACTOR + MARGIN_PX + _RING_PX + reach).astype(int)
+        columns, rows = np.rint(pixels).astype(int).T
+        height, width = frame.shape
+        windows: list[Window] = []
+        blobs: list[Blob] = []
+        for x, y, half, radius in zip(columns.tolist(), rows.tolist(), halves.tolist(), radii.tolist(), strict=True):
+            window = Window(max(0, x - half), max(0, y - half), min(width, x + half + 1), min(height, y + half + 1))
+            if window.right - window.left < half or window.bottom - window.top < half:
+                continue  # out of the image
+            windows.append(window)
+            part = np.asarray(frame[window.top : window.bottom, window.left : window.right], dtype=float)
+            for blob in spots_in(part, radius, self._gain, (window.left, window.top)):
+                if not any(abs(blob.x - other.x) < 1 and abs(blob.y - other.y) < 1 for other in blobs):
+                    blobs.append(blob)
+        return windows, blobs
+
+    def _on_plane(self, blobs: Sequence[Blob]) -> tuple[Array, Array, Array]:
+        """Points [m], metres per pixel there, and radii [m] of spots."""
+        if not blobs:
+            return np.zeros((0, 2)), np.zeros(0), np.zeros(0)
+        points, scale = self._view.with_scale(np.array([(blob.x, blob.y) for blob in blobs]))
+        return points, scale, scale * np.array([blob.radius for blob in blobs])
+
+    def _tracked(self, pattern: Pattern, points: Array, radii: Array, near: tuple[Array, float]) -> Match | None:
+        """The targets of a body near its predicted pose."""
+        pose, reach = near
+        if len(points) < 2:
+            return None
+        distance = np.hypot(*(placed(pattern.places, pose)[:, np.newaxis] - points).transpose(2, 0, 1))
+        sizes = np.abs(np.log(np.maximum(radii, 1e-9) / pattern.radii[:, np.newaxis])) < math.log(SIZE_FACTOR)
+        distance = np.where(sizes, distance, np.inf)
+        nearest = distance.argmin(axis=1)
+        targets = [i for i, k in enumerate(nearest.tolist()) if distance[i, k] < reach]
+        spots = nearest[targets].tolist()
+        if len(targets) >= 2 and len(set(spots)) == len(spots):
+            fit = fit_pose(pattern.places[targets], points[spots], np.ones(len(spots)))
+            if fit.residual.max() < self._tolerance:
+                return Match(fit.pose, targets, spots, float(fit.residual @ fit.residual))
+        # A foreign spot is among them: the largest set that lies as the pattern does.
+        return match(pattern, points, radii, self._tolerance, near, needed=2)
+
+    def _sighting(
+        self, pattern: Pattern, found: Match, blobs: Sequence[Blob], points: Array, scale: Array, t: float
+    ) -> Sighting | None:
+        """The pose of least squares; without targets that are covered by other light or off."""
+        targets, spots = np.array(found.targets), np.array(found.spots)
+        least = 2 if len(targets) < pattern.needed else pattern.needed
+        light = np.array([blobs[k].total for k in spots]) / (pattern.radii[targets] / scale[spots]) ** 2
+        alike = np.abs(np.log(light / np.median(light))) < math.log(_LIGHT_FACTOR)
+        if least <= alike.sum() < len(alike):
+            targets, spots = targets[alike], spots[alike]
+        noise = np.array([blob.deviation for blob in blobs])
+        deviation = np.hypot(noise, self._view.residual) * scale
+
+        def fitted(kept: NDArray[np.int_]) -> tuple[float, PoseFit]:
+            """The largest residual beyond the noise [m], and the fit."""
+            fit = fit_pose(pattern.places[targets[kept]], points[spots[kept]], deviation[spots[kept]])
+            return float((fit.residual - _SIGMAS * deviation[spots[kept]]).max()), fit
+
+        kept = np.arange(len(targets))
+        off, fit = fitted(kept)
+        while off > self._tolerance and len(kept) > least:
+            # Not the largest residual: a bright false spot weighs more than the true ones and bends the fit.
+            kept = min((np.delete(kept, i) for i in range(len(kept))), key=lambda some: fitted(some)[0])
+            off, fit = fitted(kept)
+        if off > self._tolerance:
+            return None
+        targets, spots = targets[kept], spots[kept]
+        pixels = np.array([(blobs[k].x, blobs[k].y) for k in spots])
+        residual = fit.residual / scale[spots]
+        return Sighting(pattern.body, t, fit.pose, fit.covariance, tuple(targets.tolist()), pixels, residual)
+
+    def _reach(self, track: Track, t: float) -> float:
+        """How far a target may be from its predicted place [pixel]."""
+        if track.rate is None:
+            reach = _LEAST_REACH_PX + self._fastest * (t - track.t) / self._scale
+        else:
+            reach = (_LEAST_REACH_PX + _SURPRISES * track.surprise) * (1 + track.missed)
+        return min(reach, _GREATEST_REACH_PX)
+
+    def _is_lost(self, memory: Memory, body: str) -> bool:
+        track = memory.tracks.get(body)
+        return track is None or track.missed + 1 >= _PATIENCE
+
+    def _followed(
+        self, memory: Memory, predicted: Mapping[str, Array], sightings: Sequence[Sighting], t: float
+    ) -> dict[str, Track]:
+        tracks = {
+            body: track._replace(missed=track.missed + 1)
+            for body, track in memory.tracks.items()
+            if track.missed + 1 < _PATIENCE
+        }
+        for sighting in sightings:
+            before, body, pose = memory.tracks.get(sighting.body), sighting.body, sighting.pose
+            if before is None or body not in tracks or t <= before.t:
+                tracks[body] = Track(t, pose, None, 0.0, 0)
+                continue
+            change = pose - before.pose
+            change[2] = math.remainder(change[2], math.tau)
+            rate = change / (t - before.t)
+            places = next(p.places for p in self._patterns if p.body == body)
+            off = np.hypot(*(placed(places, pose) - placed(places, predicted[body])).T).max() / self._scale
+            if before.rate is None:
+                tracks[body] = Track(t, pose, rate, min(float(off), 4.0), 0)
+            else:
+                tracks[body] = Track(t, pose, 0.5 * (rate + before.rate), max(float(off), 0.7 * before.surprise), 0)
+        return tracks
+
+
+def _predicted(track: Track, t: float) -> Array:
+    """Pose at time t with constant velocity."""
+    return track.pose if track.rate is None else track.pose + (t - track.t) * track.rate
+
+
+def _without_shared(matches: dict[str, Match]) -> dict[str, Match]:
+    """A spot that two bodies claim belongs to neither: their targets cover each other."""
+    claimed = [spot for found in matches.values() for spot in found.spots]
+    shared = {spot for spot in claimed if claimed.count(spot) > 1}
+    if not shared:
+        return matches
+    left = {}
+    for body, found in matches.items():
+        kept = [(i, k) for i, k in zip(found.targets, found.spots, strict=True) if k not in shared]
+        if len(kept) >= 2:
+            left[body] = found._replace(targets=[i for i, _ in kept], spots=[k for _, k in kept])
+    return left

@@ -1,0 +1,59 @@
+"""A calibrated view of the plane of the targets: from a pixel through lens and homography to metres, and back."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from granite.config.devices.camera import Camera, ViewTable
+from granite.config.records import Array
+from granite.drivers.camera.lens import Lens
+
+
+class View(NamedTuple):
+    """Lens, homography from directions to the plane [m], and the residual of their calibration [pixel]."""
+
+    lens: Lens
+    homography: Array
+    size: tuple[int, int]  #: width, height [pixel]
+    residual: float = 0.0
+
+    def to_plane(self, pixel: Array) -> Array:
+        """Points of the plane (n, 2) [m] at these pixels."""
+        return mapped(self.homography, self.lens.to_direction(np.asarray(pixel, dtype=float)))
+
+    def to_pixel(self, point: Array) -> Array:
+        """Pixels (n, 2) of points of the plane [m]."""
+        return self.lens.to_pixel(mapped(_inverse(self.homography), np.asarray(point, dtype=float)))
+
+    def with_scale(self, pixel: Array) -> tuple[Array, Array]:
+        """Points of the plane at these pixels, and metres per pixel there."""
+        n, step = len(pixel), 0.5
+        points = self.to_plane(np.vstack((pixel, pixel + np.array([step, 0.0]), pixel + np.array([0.0, step]))))
+        along, across = points[n : 2 * n] - points[:n], points[2 * n :] - points[:n]
+        area = np.abs(along[:, 0] * across[:, 1] - along[:, 1] * across[:, 0])
+        return points[:n], np.sqrt(area) / step
+
+    @property
+    def metres_per_pixel(self) -> float:
+        """At the centre of the image."""
+        width, height = self.size
+        return float(self.with_scale(np.array([[width / 2, height / 2]]))[1][0])
+
+
+def _inverse(homography: Array) -> Array:
+    return np.asarray(np.linalg.inv(homography), dtype=float)
+
+
+def mapped(homography: Array, points: Array) -> Array:
+    """Points (n, 2) under a homography (3, 3)."""
+    homogeneous = points @ homography[:, :2].T + homography[:, 2]
+    return np.asarray(homogeneous[:, :2] / homogeneous[:, 2:])
+
+
+def view_of(camera: Camera, table: ViewTable | None = None) -> View:
+    """The calibrated view of a camera, or another one of the same image size."""
+    table = table or camera.calibrated
+    lens = Lens(table.focal_px, table.centre_px, table.distortion)
+    return View(lens, np.array(table.homography).reshape(3, 3), camera.size_px, table.residual_px)

@@ -1,0 +1,146 @@
+"""The tracker on rendered frames: accuracy, stated uncertainty, occlusion, ghosts, crossings."""
+
+import numpy as np
+import pytest
+
+from granite.config.errors import InputError
+from granite.drivers.camera.tracker import NO_MEMORY, Tracker
+from granite.drivers.camera.view import View
+from granite.sim.camera.render import NoiseBank, Spot
+from tests.drivers.camera.moving_bodies import (
+    FOUR,
+    NOISY,
+    OTHER,
+    PAIR,
+    VIEW,
+    frames,
+    pattern,
+    seen_of,
+    straight,
+    track,
+)
+
+FIELD_M = 2.74
+EIGHT = pattern(
+    "eight",
+    [
+        (0.22, 0.03),
+        (0.15, 0.18),
+        (-0.02, 0.21),
+        (-0.17, 0.14),
+        (-0.21, -0.02),
+        (-0.12, -0.19),
+        (0.06, -0.16),
+        (0.19, -0.1),
+    ],
+)
+
+
+@pytest.mark.parametrize("shape", [FOUR, EIGHT], ids=["4", "8"])
+@pytest.mark.parametrize("rate", [(0.0, 0.0, 0.0), (0.4, -0.2, 0.8)], ids=["static", "moving"])
+def test_a_pose_is_better_than_a_thousandth_of_the_field_and_states_its_error(shape, rate):
+    seen, errors, sigmas = track([(shape, straight((1.2, 1.6, 0.3), rate))], 60)
+    assert len(errors[shape.body]) == 60
+    assert [found.searched for found in seen] == [True] + 59 * [False]
+    assert np.abs(errors[shape.body][:, :2]).max() < FIELD_M / 1000 / 10
+    assert sigmas[shape.body].std() == pytest.approx(1.0, abs=0.25)
+
+
+def test_several_bodies_are_seen_at_once():
+    bodies = [
+        (FOUR, straight((0.8, 0.8, 0.0), (0.3, 0.1, 0.5))),
+        (OTHER, straight((2.4, 0.9, 1.0), (-0.2, 0.2, -0.4))),
+        (PAIR, straight((1.6, 2.0, 2.0), (0.1, -0.1, 1.0))),
+    ]
+    seen, errors, _ = track(bodies, 40)
+    assert [seen_of(seen, shape.body) for shape, _ in bodies] == [40, 40, 40]
+    assert max(np.abs(e[:, :2]).max() for e in errors.values()) < FIELD_M / 1000
+
+
+def test_a_body_is_followed_with_two_targets_hidden_and_found_again_after_all_were():
+    def hidden(t, body, target):
+        return (0.2 <= t < 0.5 and target in (0, 2)) or 0.6 <= t < 0.9
+
+    seen, errors, _ = track([(FOUR, straight((1.0, 1.0, 0.0), (0.3, 0.2, 0.5)))], 90, hidden=hidden)
+    times = [found.t for found in seen if found.sightings]
+    missing = [found.t for found in seen if not found.sightings]
+    assert min(missing) >= 0.6 - 1e-9
+    assert max(missing) < 0.9 + 11 / 60  # only every tenth frame is searched after a few in vain
+    assert len(times) >= 90 - 29
+    assert np.abs(errors["four"][:, :2]).max() < FIELD_M / 1000
+    covered = [found for found in seen if 0.25 < found.t < 0.5]
+    assert all(found.sightings[0].targets == (1, 3) for found in covered)
+
+
+def test_reflections_are_refused():
+    def lamp(t):
+        # One lies still where a target passes, one sits beside a target and moves with it, one is large.
+        return [
+            Spot(1.35, 1.15, 0.012, 235.0),
+            Spot(1.0 + 0.3 * t + 0.21, 1.0, 0.012, 190.0, (0.3, 0.0)),
+            Spot(1.5, 1.4, 0.06, 235.0),
+        ]
+
+    seen, errors, _ = track([(FOUR, straight((1.0, 1.0, 0.0), (0.3, 0.0, 0.0)))], 90, extra=lamp)
+    assert seen_of(seen, "four") == 90
+    assert np.abs(errors["four"][:, :2]).max() < FIELD_M / 1000
+    assert all(found.refused for found in seen if found.searched)
+
+
+def test_bodies_that_cross_keep_their_names():
+    swaps(3, seed=1)
+
+
+@pytest.mark.slow
+def test_no_identity_is_swapped_in_a_thousand_crossings():
+    assert swaps(1000, seed=2) < FIELD_M / 1000
+
+
+def swaps(n: int, seed: int) -> float:
+    """Crossings in which one body passes over the other; the largest error, and none of a swap."""
+    rng, worst = np.random.default_rng(seed), 0.0
+    bank = NoiseBank(VIEW.size, rng)
+    for _ in range(n):
+        angle, meeting = rng.uniform(-np.pi, np.pi), np.array([1.8, 1.4])
+        relative = rng.uniform(0.3, 0.8) * np.array([np.cos(angle), np.sin(angle)])
+        drift = rng.uniform(-0.2, 0.2, 2)
+        aside = rng.uniform(-0.15, 0.15, 2)
+        turns = rng.uniform(-1, 1, 2)
+        headings = rng.uniform(-3, 3, 2)
+        bodies = []
+        for shape, sign, turn, heading in zip((FOUR, OTHER), (-1, 1), turns, headings, strict=True):
+            rate = (*(drift + sign * relative / 2), turn)
+            start = meeting + sign * aside / 2 - np.array(rate[:2]) * 0.75
+            bodies.append((shape, straight((*start, heading), rate)))
+        seen, errors, _ = track(bodies, 90, bank=bank)
+        assert min(len(e) for e in errors.values()) > 60
+        assert {sighting.body for found in seen[-5:] for sighting in found.sightings} == {"four", "other"}
+        worst = max(worst, *(np.abs(e[:, :2]).max() for e in errors.values()))
+        assert worst < 0.02  # a swap would be off by decimetres
+    return worst
+
+
+def test_the_same_frames_give_the_same_poses():
+    runs = [track([(FOUR, straight((1.0, 1.0, 0.0), (0.3, 0.0, 0.2)))], 10, seed=4)[1]["four"] for _ in range(2)]
+    np.testing.assert_array_equal(*runs)
+    assert not np.array_equal(
+        runs[0], track([(FOUR, straight((1.0, 1.0, 0.0), (0.3, 0.0, 0.2)))], 10, seed=5)[1]["four"]
+    )
+
+
+def test_a_frame_of_another_size_is_refused():
+    with pytest.raises(InputError, match="a frame of 640x480 pixels, expected 1280x1024, as calibrated"):
+        Tracker(VIEW, [FOUR]).see(NO_MEMORY, np.zeros((480, 640), np.uint8), 0.0)
+
+
+def test_targets_too_small_for_the_image_are_refused():
+    tiny = pattern("tiny", FOUR.places.tolist(), [0.003] * 4)
+    with pytest.raises(InputError, match=r"tiny: a target of 1 pixels radius, expected 1.5 pixels or more"):
+        Tracker(VIEW, [tiny])
+
+
+def test_an_error_of_the_calibration_widens_the_stated_deviation():
+    off = View(VIEW.lens, VIEW.homography, VIEW.size, residual=0.1)
+    ((t, frame),) = frames([(FOUR, straight((1.0, 1.0, 0.0)))], 1, NOISY)
+    sharp, wide = (Tracker(view, [FOUR]).see(NO_MEMORY, frame, t)[1].sightings[0] for view in (VIEW, off))
+    assert wide.deviation[0] > 2 * sharp.deviation[0]
