@@ -4,6 +4,7 @@
 KINDS = {
     "joint_sensors": "joint_sensors:SimulatedJointSensors",
     "vision": "vision:SimulatedVision",
+    "camera": "camera.device:SimulatedCamera",
     "motors": "motors:SimulatedMotors",
     "thrusters": "thrusters:SimulatedThrusters",
     "grips": "grips:SimulatedGrips",

@@ -1,0 +1,103 @@
+"""The simulated camera in the loop: poses from rendered pixels beside those of the ideal source."""
+
+import numpy as np
+import pytest
+
+import granite
+from granite.config.devices.camera import Camera
+from granite.config.errors import InputError
+from granite.config.loader import load
+from granite.sim.camera.device import SimulatedCamera
+from tests.sim.prescribed import PrescribedMotion
+
+QUIET = ["devices.vision.simulated.latency_jitter_s=0.0", "devices.vision.simulated.dropout_probability=0.0"]
+
+
+def pose(t):
+    return np.array([1.0 + 0.2 * np.sin(t), 0.8 + 0.1 * t, 0.5 * np.sin(0.7 * t)])
+
+
+def velocity(t):
+    return np.array([0.2 * np.cos(t), 0.1, 0.35 * np.cos(0.7 * t)])
+
+
+def device(*overrides, seed=0):
+    bed = load("free-flyer/camera", overrides=list(overrides))
+    plant = PrescribedMotion(
+        bed, lambda t: np.append(pose(t), [0.0, 0.0]), lambda t: np.append(velocity(t), [0.0, 0.0])
+    )
+    return SimulatedCamera(bed.devices["vision"], plant, np.random.default_rng(seed))
+
+
+def frames(camera, duration, period=0.005):
+    """(time of reading, frame) for every new frame."""
+    found = []
+    for k in range(round(duration / period)):
+        frame = camera.read(k * period)
+        if frame.number and (not found or frame.number != found[-1][1].number):
+            found.append((k * period, frame))
+    return found
+
+
+def test_a_pose_from_pixels_is_that_of_its_exposure_and_states_its_error():
+    found = frames(device(*QUIET), 3.0)
+    assert len(found) > 170
+    errors = np.array([frame.values[:3] - pose(frame.t) for _, frame in found])
+    sigmas = errors / np.array([frame.values[3:] for _, frame in found])
+    assert np.abs(errors[:, :2]).max() < 2.74e-3 / 10
+    assert sigmas.std() == pytest.approx(1.0, abs=0.15)
+    late = np.array([read - frame.t for read, frame in found])
+    assert late.min() >= 0.035 - 1e-9
+    assert late.max() < 0.035 + 0.005 + 1e-9
+
+
+def test_frames_are_lost_and_late_as_configured():
+    found = frames(device("devices.vision.simulated.dropout_probability=0.5"), 4.0)
+    assert 85 < len(found) < 150
+    late = [read - frame.t for read, frame in found]
+    assert max(late) - min(late) > 0.006
+
+
+def test_a_seed_repeats_every_pixel():
+    one, again, other = (frames(device(seed=seed), 0.5)[-1][1].values for seed in (3, 3, 4))
+    np.testing.assert_array_equal(one, again)
+    assert not np.array_equal(one, other)
+
+
+def test_a_true_lens_other_than_the_calibrated_one_shows_as_an_error():
+    bed = load("free-flyer/camera")
+    camera = bed.devices["vision"]
+    assert isinstance(camera, Camera)
+    bent = camera.calibrated.model_copy(update={"distortion": (-0.02, 0.0, 0.0, 0.0, 0.0)})
+    errors = camera.simulated.model_copy(update={"view": bent})
+    crooked = camera.model_copy(update={"simulated": errors})
+    plant = PrescribedMotion(
+        bed, lambda t: np.append(pose(t), [0.0, 0.0]), lambda t: np.append(velocity(t), [0.0, 0.0])
+    )
+    found = frames(SimulatedCamera(crooked, plant, np.random.default_rng(0)), 0.2)
+    off = [np.abs(frame.values[:2] - pose(frame.t)[:2]).max() for _, frame in found]
+    assert max(off) > 1e-3
+
+
+def test_the_free_flyer_flies_from_pixels_and_replays():
+    bed = load("free-flyer/camera", {"loop.duration_s": 3.0})
+    one, again = granite.simulate(bed), granite.simulate(bed)
+    assert one.summary["ended"] == "completed"
+    np.testing.assert_array_equal(one["/truth"].base_x_m, again["/truth"].base_x_m)
+    assert granite.replay(one).first is None
+    off = one["/truth"].base_x_m - one["/reference"].base_x_m
+    assert np.abs(off[20:]).max() < 2e-3  # the first ticks wait for the first frame
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ("devices.vision.targets=[]", "targets = 0: expected the targets of the body, or a `tag`"),
+        ("devices.vision.field_m=[0.0, 0.0, -1.0, 2.0]", "expected least x, least y, greatest x, greatest y"),
+        ("devices.vision.field_m=none", "field_m is missing, expected the part of the plane"),
+        ("devices.vision.simulated.perfect=true", "because a camera renders its frames"),
+    ],
+)
+def test_a_camera_that_can_not_see_is_refused(change, sentence):
+    with pytest.raises(InputError, match=sentence):
+        load("free-flyer/camera", [change])
