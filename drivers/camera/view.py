@@ -11,7 +11,7 @@ from granite.config.records import Array
 from granite.drivers.camera.lens import Lens
 
 
-class View(NamedTuple):
+class PlaneView(NamedTuple):
     """Lens, homography from directions to the plane [m], and the residual of their calibration [pixel]."""
 
     lens: Lens
@@ -25,7 +25,7 @@ class View(NamedTuple):
 
     def to_pixel(self, point: Array) -> Array:
         """Pixels (n, 2) of points of the plane [m]."""
-        return self.lens.to_pixel(mapped(_inverse(self.homography), np.asarray(point, dtype=float)))
+        return self.lens.to_pixel(mapped(inverse(self.homography), np.asarray(point, dtype=float)))
 
     def with_scale(self, pixel: Array) -> tuple[Array, Array]:
         """Points of the plane at these pixels, and metres per pixel there."""
@@ -42,7 +42,8 @@ class View(NamedTuple):
         return float(self.with_scale(np.array([[width / 2, height / 2]]))[1][0])
 
 
-def _inverse(homography: Array) -> Array:
+def inverse(homography: Array) -> Array:
+    """The homography back."""
     return np.asarray(np.linalg.inv(homography), dtype=float)
 
 
@@ -52,8 +53,8 @@ def mapped(homography: Array, points: Array) -> Array:
     return np.asarray(homogeneous[:, :2] / homogeneous[:, 2:])
 
 
-def view_of(camera: Camera, table: ViewTable | None = None) -> View:
+def view_of(camera: Camera, table: ViewTable | None = None) -> PlaneView:
     """The calibrated view of a camera, or another one of the same image size."""
     table = table or camera.calibrated
     lens = Lens(table.focal_px, table.centre_px, table.distortion)
-    return View(lens, np.array(table.homography).reshape(3, 3), camera.size_px, table.residual_px)
+    return PlaneView(lens, np.array(table.homography).reshape(3, 3), camera.size_px, table.residual_px)

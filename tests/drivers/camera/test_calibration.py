@@ -1,0 +1,134 @@
+"""Lens and plane from a rendered plate of dots, against the true ones and against OpenCV."""
+
+import tomllib
+
+import numpy as np
+import pytest
+
+from granite.config.devices.camera import ViewTable
+from granite.config.errors import InputError
+from granite.drivers.camera.calibration import PlateView, calibrate, homography
+from granite.drivers.camera.calibration_file import draw_residuals, view_toml, write_view
+from granite.drivers.camera.lens import Lens
+from granite.drivers.camera.plate import Plate, find_corners, find_dots
+from granite.drivers.camera.pose import placed
+from granite.drivers.camera.view import PlaneView, mapped
+from granite.sim.camera.render import LightSpot, NoiseBank, RenderedFrame
+from tests.drivers.camera.moving_bodies import NOISY, VIEW
+
+SIZE = (640, 512)
+PLATE = Plate(15, 12, 0.2)
+POSE = (0.35, 0.25, 0.02)
+#: barrel distortion, off-centre, and a camera that looks down at a slant
+TRUE = PlaneView(
+    Lens(640.0, (322.0, 251.0), (-0.12, 0.03, 1e-3, -5e-4, 0.0)),
+    np.array([[3.66, 0.0, 1.83], [0.0, -3.66, 1.37], [0.02, -0.03, 1.0]]),
+    SIZE,
+)
+GRID = np.array([(x, y) for x in np.linspace(40, 600, 9) for y in np.linspace(40, 470, 8)])
+rng = np.random.default_rng(7)
+
+
+def picture(plate=PLATE, pose=POSE, view=TRUE):
+    spots = [LightSpot(x, y, 0.025, 190.0) for x, y in placed(plate.points, np.array(pose))]
+    return np.asarray(RenderedFrame(view, spots, NOISY, NoiseBank(view.size, np.random.default_rng(0))))
+
+
+def ideal(plate=PLATE, pose=POSE, noise=0.0):
+    pixels = TRUE.to_pixel(placed(plate.points, np.array(pose)))
+    return PlateView(plate.points, pixels + noise * rng.standard_normal(pixels.shape))
+
+
+def test_a_plate_in_a_frame_gives_back_lens_and_plane():
+    found = calibrate([find_dots(picture(), PLATE)], SIZE, POSE)
+    off = np.hypot(*(found.view.to_plane(GRID) - TRUE.to_plane(GRID)).T)
+    assert off.max() < 2.74e-3 / 5  # a thousandth of the field is the aim
+    assert found.view.residual < 0.03
+    assert len(found.residual) == 180
+
+
+def test_a_small_plate_slid_over_the_table_does_as_well():
+    small = Plate(7, 6, 0.2)
+    poses = [(0.3, 0.3, 0.05), (1.9, 0.4, -0.1), (0.5, 1.3, 0.1), (1.9, 1.3, 0.0)]
+    found = calibrate([ideal(small, pose, 0.01) for pose in poses], SIZE, poses[0])
+    off = np.hypot(*(found.view.to_plane(GRID) - TRUE.to_plane(GRID)).T)
+    assert off.max() < 2.74e-3 / 2
+
+
+@pytest.mark.slow
+def test_the_stated_uncertainty_is_that_of_repeated_calibrations():
+    middle = (np.array([SIZE]) - 1) / 2
+    sigmas = []
+    for _ in range(60):
+        found = calibrate([ideal(noise=0.05)], SIZE, POSE)
+        off = found.view.to_plane(middle) - TRUE.to_plane(middle)
+        sigmas += (off / found.deviation).ravel().tolist()
+        assert found.view.residual == pytest.approx(0.05, rel=0.25)
+    assert np.std(sigmas) == pytest.approx(1.0, abs=0.2)
+
+
+def test_our_lens_is_that_of_opencv():
+    cv2 = pytest.importorskip("cv2")
+    lens = TRUE.lens
+    direction = rng.uniform(-0.5, 0.5, (50, 2))
+    matrix = np.array([[lens.focal, 0, lens.centre[0]], [0, lens.focal, lens.centre[1]], [0, 0, 1]])
+    points = np.column_stack((direction, np.ones(50)))
+    theirs, _ = cv2.projectPoints(points, np.zeros(3), np.zeros(3), matrix, np.array(lens.distortion))
+    np.testing.assert_allclose(lens.to_pixel(direction), theirs.reshape(-1, 2), atol=1e-9)
+    np.testing.assert_allclose(lens.to_direction(lens.to_pixel(direction)), direction, atol=1e-10)
+
+
+def test_a_view_maps_there_and_back():
+    np.testing.assert_allclose(TRUE.to_pixel(TRUE.to_plane(GRID)), GRID, atol=1e-8)
+    _, scale = VIEW.with_scale(GRID)
+    np.testing.assert_allclose(scale, 3.66 / 1280, rtol=1e-9)
+    H = np.array([[1.1, 0.1, 0.3], [-0.2, 0.9, 0.1], [0.05, -0.02, 1.0]])
+    found = homography(GRID, mapped(H, GRID))
+    np.testing.assert_allclose(found / found[2, 2], H, atol=1e-9)
+
+
+def test_a_checkerboard_is_found_by_opencv():
+    pytest.importorskip("cv2")
+    board = Plate(9, 7, 0.25)
+    pose = np.array([0.5, 0.55, 0.0])
+    fine = [(np.arange(4 * n) + 0.5) / 4 - 0.5 for n in SIZE]
+    columns, rows = np.meshgrid(*fine)
+    x, y = (TRUE.to_plane(np.column_stack((columns.ravel(), rows.ravel()))) - pose[:2]).T / board.pitch
+    inside = (x > -1) & (x < board.columns) & (y > -1) & (y < board.rows)
+    dark = inside & ((np.floor(x) + np.floor(y)) % 2 == 0)
+    light = np.where(dark, 30.0, 220.0).reshape(SIZE[1], 4, SIZE[0], 4).mean(axis=(1, 3))
+    found = find_corners(light.astype(np.uint8), board)
+    off = found.pixels - TRUE.to_pixel(placed(found.points, pose))
+    assert np.hypot(*off.T).max() < 0.3
+    with pytest.raises(InputError, match="no checkerboard found, expected 9 x 7 inner corners"):
+        find_corners(np.zeros(SIZE[::-1], np.uint8), board)
+
+
+def test_a_plate_that_is_not_all_in_the_image_is_refused():
+    with pytest.raises(InputError, match="a grid of 15 x 12 dots, of 180 spots, expected 16 x 12"):
+        find_dots(picture(), Plate(16, 12, 0.2))
+    with pytest.raises(InputError, match="a grid of 0 x 0 dots, of 0 spots"):
+        find_dots(np.zeros(SIZE[::-1], np.uint8), PLATE)
+
+
+def test_too_few_dots_and_dots_on_a_line_are_refused():
+    with pytest.raises(InputError, match="12 dots in 1 views, expected 20 or more"):
+        calibrate([ideal(Plate(4, 3, 0.3))], SIZE, POSE)
+    with pytest.raises(InputError, match="its dots are collinear, expected dots all over the image"):
+        calibrate([ideal(Plate(25, 1, 0.1))], SIZE, POSE)
+
+
+def test_a_calibration_is_written_once(tmp_path):
+    found = calibrate([ideal(noise=0.02)], SIZE, POSE)
+    content = tomllib.loads(view_toml(found, "2031-05-06"))
+    table = ViewTable.model_validate({k: tuple(v) if isinstance(v, list) else v for k, v in content.items()})
+    assert table.date == "2031-05-06"
+    assert table.residual_px == found.view.residual
+    file, chart = tmp_path / "view.toml", tmp_path / "residuals.png"
+    write_view(found, file, "2031-05-06")
+    draw_residuals(found, chart)
+    before = file.read_bytes(), chart.read_bytes()
+    for write in (lambda: write_view(found, file, "2031-05-07"), lambda: draw_residuals(found, chart)):
+        with pytest.raises(InputError, match="the file exists, and is not overwritten"):
+            write()
+    assert before == (file.read_bytes(), chart.read_bytes())
