@@ -1,0 +1,111 @@
+"""Sources of frames, and the poses that are published from them."""
+
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from granite.config.errors import InputError
+from granite.drivers.camera.sources import open_source
+from granite.drivers.camera.sources.folder import write_frame
+from granite.drivers.camera.sources.shared_frames import FrameWriter, shared_frames
+from granite.drivers.camera.tracker import Tracker
+from granite.drivers.camera.watch import watch
+from tests.drivers.camera.moving_bodies import FOUR, VIEW, frames, straight
+
+MOTION = straight((1.0, 1.0, 0.2), (0.2, 0.1, 0.3))
+SMALL = (64, 48)
+
+
+def test_poses_are_published_with_the_times_of_the_pictures(tmp_path):
+    for number, (t, frame) in enumerate(frames([(FOUR, MOTION)], 5), start=1):
+        write_frame(tmp_path, np.asarray(frame), t + 100.0, number)
+    reports = []
+    seen = list(watch(open_source(str(tmp_path), VIEW.size), Tracker(VIEW, [FOUR]), reports.append))
+    assert len(seen) == 5
+    assert [report.number for report in reports] == [1, 2, 3, 4, 5]
+    for report in reports:
+        true = MOTION(report.exposed - 100.0)[0]
+        assert np.abs((report.pose - true) / report.deviation).max() < 5
+
+
+def test_pictures_without_times_are_a_period_apart(tmp_path):
+    for number in (1, 2, 3):
+        write_frame(tmp_path, np.full(SMALL[::-1], number, np.uint8), 0.0, number)
+    (tmp_path / "times.csv").unlink()
+    images = list(open_source(str(tmp_path), SMALL, rate_hz=50.0))
+    assert [image.t for image in images] == pytest.approx([0.0, 0.02, 0.04])
+    assert [image.pixels[0, 0] for image in images] == [1, 2, 3]
+
+
+def test_a_video_has_the_times_of_its_frames(tmp_path):
+    cv2 = pytest.importorskip("cv2")
+    path = str(tmp_path / "seen.avi")
+    writer = cv2.VideoWriter(path, cv2.VideoWriter_fourcc(*"MJPG"), 20.0, SMALL)
+    for level in (50, 100, 150):
+        writer.write(np.full((*SMALL[::-1], 3), level, np.uint8))
+    writer.release()
+    images = list(open_source(path, SMALL))
+    assert np.diff([image.t for image in images]) == pytest.approx([0.05, 0.05], abs=1e-6)
+    assert [round(image.pixels.mean(), -1) for image in images] == [50, 100, 150]
+
+
+def test_frames_pass_through_shared_memory_whole_and_newest_first():
+    writer = FrameWriter("granite_test_frames", SMALL)
+
+    def write():
+        for k in range(1, 120):
+            writer.put(np.full(SMALL[::-1], k, np.uint8), 0.01 * k)
+            time.sleep(1e-3)
+
+    try:
+        thread = threading.Thread(target=write)
+        images = []
+        thread.start()
+        images += shared_frames("granite_test_frames", patience_s=0.3)
+    finally:
+        thread.join()
+        writer.close()
+    numbers = [image.number for image in images]
+    assert numbers == sorted(set(numbers))
+    assert numbers[-1] == 119
+    for image in images:
+        assert (image.pixels == image.number).all()
+        assert image.t == pytest.approx(0.01 * image.number)
+
+
+def test_what_can_not_be_read_is_refused(tmp_path):
+    cases = {
+        str(tmp_path): "no picture in it",
+        "nowhere.avi": "no such source of frames",
+        "shared:none_such": "no shared",
+    }
+    for source, sentence in cases.items():
+        with pytest.raises(InputError, match=sentence):
+            list(open_source(source, SMALL))
+    (tmp_path / "a.png").write_text("no picture")
+    with pytest.raises(InputError, match=r"a.png: not a picture"):
+        list(open_source(str(tmp_path), SMALL))
+
+
+def test_a_missing_camera_is_named():
+    pytest.importorskip("cv2")
+    with pytest.raises(InputError, match="no camera 97, expected the number of a connected camera"):
+        list(open_source("97", SMALL))
+
+
+def test_frames_of_the_wrong_size_are_refused(tmp_path):
+    write_frame(tmp_path, np.zeros(SMALL[::-1], np.uint8), 0.0, 1)
+    with pytest.raises(InputError, match="a frame of 64x48 pixels, expected 1280x1024, as calibrated"):
+        list(open_source(str(tmp_path), (1280, 1024)))
+
+
+def test_a_time_that_is_missing_is_named(tmp_path):
+    write_frame(tmp_path, np.zeros(SMALL[::-1], np.uint8), 0.0, 1)
+    (tmp_path / "times.csv").write_text("other.png,0.5\n")
+    with pytest.raises(InputError, match=r"no time of '000001.png', expected a line for every picture"):
+        list(open_source(str(tmp_path), SMALL))
+    (tmp_path / "times.csv").write_text("000001.png,soon\n")
+    with pytest.raises(InputError, match="not a table of times"):
+        list(open_source(str(tmp_path), SMALL))
