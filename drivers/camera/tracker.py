@@ -18,7 +18,7 @@ from granite.drivers.camera.centroid import MARGIN_PX, Blob
 from granite.drivers.camera.patterns import SIZE_FACTOR, Match, Pattern, check_patterns, match, match_all
 from granite.drivers.camera.pose import PoseFit, fit_pose, placed
 from granite.drivers.camera.spots import search, spots_in
-from granite.drivers.camera.view import View
+from granite.drivers.camera.view import PlaneView
 
 #: a target may be so far from its place on the rigid body [pixel], beside noise and error of the calibration
 _RIGID_PX = 0.35
@@ -36,7 +36,10 @@ _EAGER, _EVERY = 5, 10
 
 
 class FrameLike(Protocol):
-    """A frame: an array of 8-bit grey values, or a rendered one that computes the pixels that are read."""
+    """A frame: an array of 8-bit grey values, or a rendered one, which computes the pixels that are read.
+
+    `np.asarray` of it gives all pixels.
+    """
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -44,9 +47,6 @@ class FrameLike(Protocol):
 
     def __getitem__(self, part: Any) -> Any:
         """The pixels of a window."""
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        """All pixels."""
 
 
 class Window(NamedTuple):
@@ -95,14 +95,14 @@ class Track(NamedTuple):
     missed: int  #: frames since then
 
 
-class Memory(NamedTuple):
+class TrackMemory(NamedTuple):
     """What the tracker knows of the past."""
 
     tracks: Mapping[str, Track]
     vain: int = 0  #: searches without a new body
 
 
-NO_MEMORY = Memory({})
+NO_MEMORY = TrackMemory({})
 
 
 class Tracker:
@@ -126,7 +126,7 @@ class Tracker:
     """
 
     def __init__(
-        self, view: View, patterns: Sequence[Pattern], counts_per_electron: float = 0.0, fastest: float = 1.0
+        self, view: PlaneView, patterns: Sequence[Pattern], counts_per_electron: float = 0.0, fastest: float = 1.0
     ) -> None:
         self._view, self._patterns = view, tuple(patterns)
         self._gain, self._fastest = counts_per_electron, fastest
@@ -140,7 +140,7 @@ class Tracker:
                 raise InputError(f"a target of {least:.2g} pixels radius", key=pattern.body, expected=expected)
         self._largest = max(float(pattern.radii.max()) for pattern in self._patterns) / self._scale
 
-    def see(self, memory: Memory, frame: FrameLike, t: float) -> tuple[Memory, Seen]:
+    def see(self, memory: TrackMemory, frame: FrameLike, t: float) -> tuple[TrackMemory, Seen]:
         """The poses in a frame.
 
         Parameters
@@ -201,10 +201,10 @@ class Tracker:
         vain = memory.vain + 1 if len(tracks) < len(self._patterns) else 0
         if len(tracks) < len(memory.tracks):
             vain = 0  # a body was lost just now
-        return Memory(tracks, vain), Seen(t, tuple(sightings), tuple(windows), refused, searched)
+        return TrackMemory(tracks, vain), Seen(t, tuple(sightings), tuple(windows), refused, searched)
 
     def _look(
-        self, frame: FrameLike, memory: Memory, predicted: Mapping[str, Array], t: float
+        self, frame: FrameLike, memory: TrackMemory, predicted: Mapping[str, Array], t: float
     ) -> tuple[list[Window], list[Blob]]:
         """The spots in the windows of all targets of the bodies that are tracked."""
         followed = [p for p in self._patterns if p.body in predicted]
@@ -293,12 +293,12 @@ class Tracker:
             reach = (_LEAST_REACH_PX + _SURPRISES * track.surprise) * (1 + track.missed)
         return min(reach, _GREATEST_REACH_PX)
 
-    def _is_lost(self, memory: Memory, body: str) -> bool:
+    def _is_lost(self, memory: TrackMemory, body: str) -> bool:
         track = memory.tracks.get(body)
         return track is None or track.missed + 1 >= _PATIENCE
 
     def _followed(
-        self, memory: Memory, predicted: Mapping[str, Array], sightings: Sequence[Sighting], t: float
+        self, memory: TrackMemory, predicted: Mapping[str, Array], sightings: Sequence[Sighting], t: float
     ) -> dict[str, Track]:
         tracks = {
             body: track._replace(missed=track.missed + 1)

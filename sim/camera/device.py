@@ -6,17 +6,19 @@ Time of exposure, lost and late frames are drawn as for the simulated vision sen
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
 
 import numpy as np
 
 from granite.config.devices.camera import Camera
 from granite.config.records import Array, Frame, Status, no_frame
+from granite.drivers.camera.tags import TagFinder
 from granite.drivers.camera.tracker import NO_MEMORY, Seen, Tracker
 from granite.drivers.camera.view import view_of
+from granite.drivers.camera.watch import Finder
 from granite.mrds.tolerances import SAME_TIME_S
 from granite.sim.camera.render import NoiseBank, RenderedFrame
-from granite.sim.camera.scene import patterns_of, reflections_of, sensor_of, spots_of
+from granite.sim.camera.scene import patterns_of, reflections_of, sensor_of, spots_of, tags_of
+from granite.sim.camera.tag_light import tag_light
 from granite.sim.device import SimulatedDevice
 from granite.sim.plant import Plant
 from granite.sim.vision import exposures
@@ -33,13 +35,18 @@ class SimulatedCamera(SimulatedDevice):
     def __init__(self, camera: Camera, plant: Plant, rng: np.random.Generator) -> None:
         self._plant, bed = plant, plant.bed
         self._body, self._camera = camera.seen(bed).name, camera
-        self._patterns = patterns_of(bed)
+        self._patterns, self._tags = patterns_of(bed), tags_of(bed)
         layout, n_q = bed.layout, len(bed.positions)
         modules = {module.name: module for module in bed.modules}
-        self._q = {p.body: layout.root_q(modules[p.body]).start for p in self._patterns}
-        self._u = {p.body: n_q + layout.root_u(modules[p.body]).start for p in self._patterns}
-        gain = camera.simulated.electrons_per_count
-        self._tracker = Tracker(view_of(camera), self._patterns, 1 / gain if gain else 0.0)
+        bodies = [*self._tags, *(pattern.body for pattern in self._patterns)]
+        self._q = {body: layout.root_q(modules[body]).start for body in bodies}
+        self._u = {body: n_q + layout.root_u(modules[body]).start for body in bodies}
+        view, gain = view_of(camera), camera.simulated.electrons_per_count
+        self._finder: Finder
+        if camera.tag is not None:
+            self._finder = TagFinder(view, self._tags)
+        else:
+            self._finder = Tracker(view, self._patterns, 1 / gain if gain else 0.0)
         self._true_view = view_of(camera, camera.simulated.view)
         self._sensor, self._reflections = sensor_of(camera), reflections_of(camera)
         self._exposures = exposures(camera, plant.step_s, rng)
@@ -48,8 +55,8 @@ class SimulatedCamera(SimulatedDevice):
         self._memory = NO_MEMORY
         self._under_way: deque[tuple[float, float, Array]] = deque()
         self._frame = no_frame(6)
-        #: called with every frame and what was seen in it
-        self.watchers: list[Callable[[RenderedFrame, Seen], None]] = []
+        #: the newest frame and what was seen in it, for `granite see`
+        self.newest: tuple[RenderedFrame, Seen] | None = None
         self._begun = False
         plant.observers.append(self)
 
@@ -62,18 +69,22 @@ class SimulatedCamera(SimulatedDevice):
                 self._expose(path[step - last - 1], t, back, arrival)
 
     def _expose(self, x: Array, t: float, back: float, arrival: float) -> None:
-        spots = list(self._reflections)
+        def motion(body: str) -> tuple[Array, Array]:
+            q, u = self._q[body], self._u[body]
+            return x[q : q + 3] - back * x[u : u + 3], x[u : u + 3]
+
+        spots, peak, light = list(self._reflections), self._camera.simulated.peak_counts, None
         for pattern in self._patterns:
-            q, u = self._q[pattern.body], self._u[pattern.body]
-            rate = x[u : u + 3]
-            spots += spots_of(pattern, x[q : q + 3] - back * rate, rate, self._camera.simulated.peak_counts)
-        frame = RenderedFrame(self._true_view, spots, self._sensor, self._noise)
-        self._memory, seen = self._tracker.see(self._memory, frame, t)
+            spots += spots_of(pattern, *motion(pattern.body), peak)
+        if self._tags:
+            tags = [(tag, *motion(body)) for body, tag in self._tags.items()]
+            light = tag_light(self._true_view, tags, peak, self._sensor.exposure)
+        frame = RenderedFrame(self._true_view, spots, self._sensor, self._noise, light)
+        self._memory, seen = self._finder.see(self._memory, frame, t)
         for sighting in seen.sightings:
             if sighting.body == self._body:
                 self._under_way.append((arrival, t, np.concatenate((sighting.pose, sighting.deviation))))
-        for watcher in self.watchers:
-            watcher(frame, seen)
+        self.newest = frame, seen
 
     def read(self, t: float) -> Frame:
         """The newest pose that has arrived."""

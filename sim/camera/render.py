@@ -14,7 +14,7 @@ import numpy as np
 
 from granite.config.records import Array
 from granite.drivers.camera.spots import Pixels
-from granite.drivers.camera.view import View
+from granite.drivers.camera.view import PlaneView
 
 #: samples per pixel along each axis
 _SAMPLES = 4
@@ -27,7 +27,7 @@ _WHITE = 255
 _AROUND = 2
 
 
-class Spot(NamedTuple):
+class LightSpot(NamedTuple):
     """A round spot of light on the plane, in the middle of the exposure."""
 
     x: float  #: [m]
@@ -38,7 +38,7 @@ class Spot(NamedTuple):
     plateau: float = 0.0  #: part of the radius within which it is white
 
 
-class Sensor(NamedTuple):
+class ImageSensor(NamedTuple):
     """Light and noise of the image sensor."""
 
     exposure: float = 0.002  #: [s]
@@ -76,7 +76,12 @@ class RenderedFrame:
     """A frame that computes the pixels that are read: a tracker reads windows, a search reads everything."""
 
     def __init__(
-        self, view: View, spots: Sequence[Spot], sensor: Sensor, noise: NoiseBank, light: Array | None = None
+        self,
+        view: PlaneView,
+        spots: Sequence[LightSpot],
+        sensor: ImageSensor,
+        noise: NoiseBank,
+        light: Array | None = None,
     ) -> None:
         """`light` adds an image in counts, such as that of a tag."""
         width, height = view.size
@@ -114,7 +119,7 @@ def _moved(part: slice, by: int) -> slice:
     return slice(part.start + by, part.stop + by)
 
 
-def stamps(view: View, spots: Sequence[Spot], exposure: float) -> list[tuple[int, int, Array]]:
+def stamps(view: PlaneView, spots: Sequence[LightSpot], exposure: float) -> list[tuple[int, int, Array]]:
     """The light of each spot: first row, first column, counts."""
     if not spots:
         return []
@@ -126,7 +131,7 @@ def stamps(view: View, spots: Sequence[Spot], exposure: float) -> list[tuple[int
     return [_stamp(spot, pixel, J, exposure) for spot, pixel, J in zip(spots, seen[:n], jacobians, strict=True)]
 
 
-def _stamp(spot: Spot, pixel: Array, J: Array, exposure: float) -> tuple[int, int, Array]:
+def _stamp(spot: LightSpot, pixel: Array, J: Array, exposure: float) -> tuple[int, int, Array]:
     """One spot; J is the derivative of the pixel by the point of the plane."""
     blur = J @ np.array(spot.velocity) * exposure  # [pixel]
     length = float(np.hypot(*blur))

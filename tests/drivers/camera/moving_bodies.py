@@ -7,8 +7,8 @@ import numpy as np
 from granite.config.devices.camera import Camera
 from granite.drivers.camera.patterns import Pattern
 from granite.drivers.camera.tracker import NO_MEMORY, Seen, Tracker
-from granite.drivers.camera.view import View, view_of
-from granite.sim.camera.render import NoiseBank, RenderedFrame, Sensor, Spot
+from granite.drivers.camera.view import PlaneView, view_of
+from granite.sim.camera.render import ImageSensor, LightSpot, NoiseBank, RenderedFrame
 from granite.sim.camera.scene import spots_of
 
 RADIUS = 0.012
@@ -16,7 +16,7 @@ RATE_HZ = 60.0
 #: 1280 x 1024 over a plate of 9 ft x 12 ft
 CAMERA = Camera(kind="camera", field_m=(0.0, 0.0, 3.66, 2.74))
 VIEW = view_of(CAMERA)
-NOISY = Sensor(0.002, 20.0, 10.0, 1.2, 40.0)
+NOISY = ImageSensor(0.002, 20.0, 10.0, 1.2, 40.0)
 
 
 def pattern(body: str, places: Sequence[tuple[float, float]], radii=None) -> Pattern:
@@ -38,9 +38,9 @@ def straight(pose: Sequence[float], rate: Sequence[float] = (0.0, 0.0, 0.0)) -> 
 def frames(
     bodies: Sequence[tuple[Pattern, Motion]],
     n: int,
-    sensor: Sensor = NOISY,
-    view: View = VIEW,
-    extra: Callable[[float], Sequence[Spot]] = lambda t: (),
+    sensor: ImageSensor = NOISY,
+    view: PlaneView = VIEW,
+    extra: Callable[[float], Sequence[LightSpot]] = lambda t: (),
     hidden: Callable[[float, str, int], bool] = lambda t, body, target: False,
     seed: int = 0,
     bank: NoiseBank | None = None,
@@ -56,7 +56,9 @@ def frames(
         yield t, RenderedFrame(view, spots, sensor, bank)
 
 
-def track(bodies: Sequence[tuple[Pattern, Motion]], n: int, view: View = VIEW, believed: View | None = None, **how):
+def track(
+    bodies: Sequence[tuple[Pattern, Motion]], n: int, view: PlaneView = VIEW, believed: PlaneView | None = None, **how
+):
     """(what was seen in each frame, errors of the poses by body, errors over their deviations)."""
     tracker = Tracker(believed or view, [shape for shape, _ in bodies], 1 / 40)
     motions = {shape.body: motion for shape, motion in bodies}

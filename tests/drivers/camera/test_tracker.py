@@ -5,8 +5,8 @@ import pytest
 
 from granite.config.errors import InputError
 from granite.drivers.camera.tracker import NO_MEMORY, Tracker
-from granite.drivers.camera.view import View
-from granite.sim.camera.render import NoiseBank, Spot
+from granite.drivers.camera.view import PlaneView
+from granite.sim.camera.render import LightSpot, NoiseBank
 from tests.drivers.camera.moving_bodies import (
     FOUR,
     NOISY,
@@ -76,9 +76,9 @@ def test_reflections_are_refused():
     def lamp(t):
         # One lies still where a target passes, one sits beside a target and moves with it, one is large.
         return [
-            Spot(1.35, 1.15, 0.012, 235.0),
-            Spot(1.0 + 0.3 * t + 0.21, 1.0, 0.012, 190.0, (0.3, 0.0)),
-            Spot(1.5, 1.4, 0.06, 235.0),
+            LightSpot(1.35, 1.15, 0.012, 235.0),
+            LightSpot(1.0 + 0.3 * t + 0.21, 1.0, 0.012, 190.0, (0.3, 0.0)),
+            LightSpot(1.5, 1.4, 0.06, 235.0),
         ]
 
     seen, errors, _ = track([(FOUR, straight((1.0, 1.0, 0.0), (0.3, 0.0, 0.0)))], 90, extra=lamp)
@@ -140,7 +140,7 @@ def test_targets_too_small_for_the_image_are_refused():
 
 
 def test_an_error_of_the_calibration_widens_the_stated_deviation():
-    off = View(VIEW.lens, VIEW.homography, VIEW.size, residual=0.1)
+    off = PlaneView(VIEW.lens, VIEW.homography, VIEW.size, residual=0.1)
     ((t, frame),) = frames([(FOUR, straight((1.0, 1.0, 0.0)))], 1, NOISY)
     sharp, wide = (Tracker(view, [FOUR]).see(NO_MEMORY, frame, t)[1].sightings[0] for view in (VIEW, off))
     assert wide.deviation[0] > 2 * sharp.deviation[0]
