@@ -19,6 +19,7 @@ from granite.rt.cli.new import new
 from granite.rt.cli.runs import compare, runs
 from granite.rt.cli.schema import schema
 from granite.rt.cli.screen import out
+from granite.rt.cli.see import see
 from granite.rt.cli.simulation import sim
 from granite.rt.cli.testbeds import list_beds, modes, show
 
@@ -70,6 +71,7 @@ app.command("list", short_help="The testbeds that come with Granite")(list_beds)
 app.command(short_help="Describe a testbed")(show)
 app.command(short_help="Write a testbed of your own from a few answers")(new)
 app.command(short_help="Run a testbed on the simulated plant", epilog=EXIT_CODES)(sim)
+app.command(short_help="What the camera of a testbed sees, as pictures")(see)
 app.command(short_help="Replay a log and compare every bit", epilog=EXIT_CODES)(replay)
 app.command(short_help="Plot a log")(plot)
 app.command(short_help="The head of a log: testbed, changes, date, host, version")(info)
