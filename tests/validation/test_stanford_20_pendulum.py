@@ -1,0 +1,36 @@
+"""Stanford report, section 2.4: the three-wire pendulum, calibrated by two known inertias, in its exact motion."""
+
+import numpy as np
+import pytest
+
+from granite.drivers.calibration.pendulum import calibrate_pendulum
+from tests.validation.claims import Claims
+
+R, L, PLATE_KG, PLATE_KG_M2, G = 0.20, 1.5, 1.2, 0.024, 9.81
+
+
+def period(inertia: float, mass: float, amplitude: float) -> float:
+    """Of the exact motion: the plate rises by z = L - sqrt(L^2 - 4 R^2 sin^2(theta/2)), and its energy is conserved."""
+    node, weight = np.polynomial.legendre.leggauss(60)
+    phi = np.pi / 4 * (node + 1)
+    angle = amplitude * np.sin(phi)
+    wire, wire_at_rest = (np.sqrt(L**2 - 4 * R**2 * np.sin(a / 2) ** 2) for a in (angle, amplitude))
+    drop = 4 * R**2 * np.sin((amplitude + angle) / 2) * np.sin((amplitude - angle) / 2) / (wire + wire_at_rest)
+    slope = R**2 * np.sin(angle) / wire
+    total, whole = PLATE_KG_M2 + inertia, PLATE_KG + mass
+    speed = np.sqrt(2 * whole * G * drop / (total + whole * slope**2))
+    return float(4 * np.pi / 4 * weight @ (amplitude * np.cos(phi) / speed))
+
+
+@pytest.mark.parametrize(("degrees", "bound"), [(5, 1e-4), (10, 5e-4)])
+def test_stanford20_two_known_inertias_calibrate_the_pendulum(degrees, bound, claims: Claims):
+    amplitude = np.radians(degrees)
+    inertias, masses = np.array([0.008, 0.06]), np.array([0.9, 2.5])
+    periods = np.array([period(i, m, amplitude) for i, m in zip(inertias, masses, strict=True)])
+    pendulum = calibrate_pendulum(inertias, masses, periods, PLATE_KG)
+    off = []
+    for inertia, mass in ((0.0075, 1.0), (0.02, 1.0), (0.03, 1.5), (0.1, 4.0)):
+        found, _ = pendulum.inertia(mass, period(inertia, mass, amplitude))
+        off.append(abs(found - inertia) / inertia)
+    what = f"three-wire pendulum at {degrees} deg, two known inertias"
+    claims.below("Stanford 20", f"{what}: largest error of four unknown ones, relative", bound, max(off))
