@@ -24,6 +24,7 @@ from benchmarks import (
     serial_exchange,
     tick,
     virtual_time,
+    vision,
     yardstick,
 )
 
@@ -37,6 +38,7 @@ ALL = {
     "tick": tick,
     "virtual_time": virtual_time,
     "compiled_runs": compiled_runs,
+    "vision": vision,
     "realtime": realtime,
     "serial_exchange": serial_exchange,
     "first_tick": first_tick,

@@ -22,6 +22,7 @@ CONTENTS = {
         "docs/testbeds",
         "docs/logs",
         "docs/simulated-lab",
+        "docs/vision",
         "docs/platforms",
         "docs/troubleshooting",
     ],

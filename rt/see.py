@@ -11,10 +11,10 @@ import numpy as np
 from granite.config.devices.camera import Camera
 from granite.config.errors import InputError
 from granite.config.testbed import Testbed
+from granite.drivers.camera.centroid import Pixels
 from granite.drivers.camera.picture import draw
 from granite.drivers.camera.sources import open_source
 from granite.drivers.camera.sources.folder import write_frame
-from granite.drivers.camera.spots import Pixels
 from granite.drivers.camera.tags import TagFinder
 from granite.drivers.camera.tracker import Seen, Tracker
 from granite.drivers.camera.view import view_of
@@ -96,6 +96,6 @@ def write_views(bed: Testbed, views: Iterator[SeenFrame], folder: Path, raw: boo
         if raw:
             write_frame(folder, pixels, seen.t, number)
         else:
-            draw(pixels, seen, view).save(folder / f"{number:06d}.png")
+            draw(pixels, seen, view).save(folder / f"{number:06d}.png", compress_level=1)
         found.append(seen)
     return found

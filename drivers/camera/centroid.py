@@ -9,7 +9,7 @@ of far pixels counts most: so the background is subtracted, and the sum goes ove
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,14 +17,16 @@ from scipy.special import erf
 
 from granite.config.records import Array
 
+Pixels = NDArray[np.uint8]
+
 #: aperture beyond the radius of the target [pixel]: a pixel further out has no light of it
 MARGIN_PX = 1.0
 #: variance of rounding to whole counts
 _ROUNDING = 1 / 12
 #: rms of a pixel's bias of the noise-free centroid [pixel]
 _PIXEL_BIAS = 5e-4
-#: standard deviation of a normal distribution over its median absolute deviation
-_NORMAL_MAD = 1.4826
+#: part of a normal distribution below its mean less one deviation
+_BELOW = 0.1587
 #: second moment of a cone along one axis, over its radius squared
 _CONE = 0.15
 
@@ -39,56 +41,89 @@ class Blob(NamedTuple):
     radius: float  #: of a cone with the same second moment [pixel]
 
 
-def level(pixels: NDArray[np.number]) -> tuple[float, float]:
-    """Background and noise of pixels most of which show no target: median, then the mean and deviation around it."""
-    values = pixels.ravel()
-    ordered = np.sort(values)
-    middle = float(ordered[len(ordered) // 2])
-    # Half a count more, because the median of whole counts is a whole one, and would cut off the tails.
-    spread = _NORMAL_MAD * (0.5 + float(np.sort(np.abs(values - middle))[len(values) // 2]))
-    low, high = np.searchsorted(ordered, (middle - 3 * spread, middle + 3 * spread))
-    kept = ordered[low:high]
-    return float(kept.mean()), max(float(kept.std()), _ROUNDING**0.5)
+def levels(windows: Pixels) -> tuple[Array, Array]:
+    """Background and noise of windows (n, rows, columns) most of whose pixels show no target (n), (n).
+
+    The darker pixels have no light of a target: median and the quantile of one deviation below it come first, then mean
+    and deviation of the pixels around them.
+    """
+    n = len(windows)
+    flat = windows.reshape(n, -1)
+    size = flat.shape[1]
+    ordered = np.sort(flat, axis=1, kind="stable")  # of bytes: a radix sort
+    middle = ordered[:, size // 2].astype(float)
+    # Half a count more, because quantiles of whole counts are whole ones, and would cut off the tails.
+    spread = middle - ordered[:, int(_BELOW * size)] + 0.5
+    low, high = middle - 3 * spread, middle + 3 * spread
+    kept = (ordered >= low[:, np.newaxis]) & (ordered <= high[:, np.newaxis])
+    count = kept.sum(axis=1)
+    values = ordered * kept
+    mean = values.sum(axis=1) / count
+    squares = np.einsum("ij,ij->i", values, values, dtype=float) / count
+    return mean, np.sqrt(np.maximum(squares - mean * mean, _ROUNDING))
 
 
 def measure(
-    window: Array, x: float, y: float, radius: float, background: float, noise: float, counts_per_electron: float = 0.0
-) -> Blob | None:
-    """The blob of about `radius` at about (x, y) of a window; None where there is no light, or too near to the edge.
+    windows: NDArray[Any],
+    guess: Array,
+    radius: Array,
+    background: Array,
+    noise: Array,
+    counts_per_electron: float = 0.0,
+) -> Array:
+    """Centroids of spots of about `radius` at about a guess, one in each window.
 
     Parameters
     ----------
-    window
-        Grey values (rows, columns).
-    x, y
-        Column and row of the first guess [pixel].
+    windows
+        Grey values (n, rows, columns).
+    guess
+        Column and row in the window (n, 2) [pixel].
     radius
-        Of the target [pixel].
+        Of the targets (n) [pixel].
     background, noise
-        Of the pixels around the target: mean, and one standard deviation [counts].
+        Of the pixels around each target: mean, and one standard deviation (n) [counts].
     counts_per_electron
         Photon noise: variance in counts squared for each count of light; 0: none.
+
+    Returns
+    -------
+    Array
+        The numbers of a `Blob` in each row (n, 5); NaN without light, and where the aperture is cut off by the window.
     """
+    n, rows, columns = windows.shape
     reach = radius + MARGIN_PX
-    rows, columns = window.shape
-    first_row, last_row = round(y - reach), round(y + reach) + 1
-    first_column, last_column = round(x - reach), round(x + reach) + 1
-    if first_row < 0 or first_column < 0 or last_row > rows or last_column > columns:
-        return None
-    dy = np.arange(first_row, last_row)[:, np.newaxis] - y
-    dx = np.arange(first_column, last_column) - x
-    squared = dx * dx + dy * dy
-    inside = squared <= reach * reach
-    light = np.where(inside, window[first_row:last_row, first_column:last_column] - background, 0.0)
-    total = float(light.sum())
-    if total <= 0:
-        return None
-    offset_x, offset_y = float((light * dx).sum()) / total, float((light * dy).sum()) / total
-    moment = max(0.0, float((light * squared).sum()) / total - offset_x**2 - offset_y**2) / 2
-    variance = noise * noise * inside + counts_per_electron * np.maximum(light, 0.0)
+    half = int(np.ceil(reach.max())) + 1
+    side = np.arange(-half, half + 1)
+    centre = np.rint(guess).astype(int)
+    # Cut off: the aperture, which may be smaller than its square, leaves the window.
+    beyond = reach[:, np.newaxis] - 0.5
+    whole = ((guess >= beyond) & (guess <= np.array([columns, rows]) - 1 - beyond)).all(axis=1)
+    nearby = centre[:, :, np.newaxis] + side
+    across, down = (np.minimum(np.maximum(nearby[:, k], 0), size - 1) for k, size in enumerate((columns, rows)))
+    square = windows[np.arange(n)[:, np.newaxis, np.newaxis], down[:, :, np.newaxis], across[:, np.newaxis]]
+    above = square - background[:, np.newaxis, np.newaxis]
+    x, y = (guess - centre).T
+    for _ in range(2):  # once more about the centroid itself: the guess was made of the brightest pixels only
+        dx, dy = side - x[:, np.newaxis], side - y[:, np.newaxis]
+        squared = (dx * dx)[:, np.newaxis] + (dy * dy)[:, :, np.newaxis]
+        inside = squared <= (reach * reach)[:, np.newaxis, np.newaxis]
+        light = above * inside
+        down_sum, across_sum = light.sum(axis=2), light.sum(axis=1)
+        total = down_sum.sum(axis=1)
+        lit = np.where(total > 0, total, np.nan)
+        shift_x, shift_y = (across_sum * dx).sum(axis=1) / lit, (down_sum * dy).sum(axis=1) / lit
+        x, y = x + shift_x, y + shift_y
+    moment = (light * squared).sum(axis=(1, 2)) / lit - shift_x**2 - shift_y**2
     # Mean of the two axes: (i - i0)^2 of one is half of the squared distance.
-    sigma = (0.5 * float((variance * squared).sum())) ** 0.5 / total
-    return Blob(x + offset_x, y + offset_y, (sigma**2 + _PIXEL_BIAS**2) ** 0.5, total, (moment / _CONE) ** 0.5)
+    variance = noise**2 * (inside * squared).sum(axis=(1, 2)) / 2
+    if counts_per_electron:
+        variance += counts_per_electron * (np.maximum(light, 0.0) * squared).sum(axis=(1, 2)) / 2
+    deviation = np.sqrt(variance / lit**2 + _PIXEL_BIAS**2)
+    radii = np.sqrt(np.maximum(moment, 0.0) / (2 * _CONE))
+    found = np.array([centre[:, 0] + x, centre[:, 1] + y, deviation, total, radii]).T
+    found[~whole] = np.nan
+    return found
 
 
 def ratio_density(z: Array, mu_s: float, sigma_s: float, mu_t: float, sigma_t: float) -> Array:

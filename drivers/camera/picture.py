@@ -6,8 +6,8 @@ import numpy as np
 from PIL import Image as Picture
 from PIL import ImageDraw
 
+from granite.drivers.camera.centroid import Pixels
 from granite.drivers.camera.pose import placed
-from granite.drivers.camera.spots import Pixels
 from granite.drivers.camera.tracker import Seen, Sighting
 from granite.drivers.camera.view import PlaneView
 

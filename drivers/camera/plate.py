@@ -14,9 +14,9 @@ from scipy import ndimage
 from granite.config.errors import InputError
 from granite.config.records import Array
 from granite.drivers.camera.calibration import PlateView
-from granite.drivers.camera.centroid import level
+from granite.drivers.camera.centroid import Pixels, levels
 from granite.drivers.camera.opencv import opencv
-from granite.drivers.camera.spots import Pixels, search
+from granite.drivers.camera.spots import search
 
 #: a neighbour is where the last step leads, within this part of the step
 _OFF = 0.3
@@ -81,7 +81,7 @@ def find_corners(frame: Pixels, plate: Plate) -> PlateView:
 
 def _radius(frame: Pixels) -> float:
     """Radius of most spots [pixel], from the area above half of the brightest pixel."""
-    background, _ = level(frame[::8, ::8].astype(float))
+    background = levels(np.ascontiguousarray(frame[::8, ::8])[np.newaxis])[0][0]
     labels, n = ndimage.label(frame > background + 0.5 * (float(frame.max()) - background))
     if n == 0:
         return 3.0

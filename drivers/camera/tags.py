@@ -12,7 +12,8 @@ from granite.config.errors import InputError
 from granite.config.records import Array
 from granite.drivers.camera.opencv import opencv
 from granite.drivers.camera.pose import fit_pose
-from granite.drivers.camera.tracker import FrameLike, Seen, Sighting, TrackMemory
+from granite.drivers.camera.spots import FrameLike
+from granite.drivers.camera.tracker import Seen, Sighting, TrackMemory
 from granite.drivers.camera.view import PlaneView
 
 #: one standard deviation of a refined corner [pixel], measured on rendered frames

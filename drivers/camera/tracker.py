@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +16,8 @@ from granite.config.errors import InputError
 from granite.config.records import Array
 from granite.drivers.camera.centroid import MARGIN_PX, Blob
 from granite.drivers.camera.patterns import SIZE_FACTOR, Match, Pattern, check_patterns, match, match_all
-from granite.drivers.camera.pose import PoseFit, fit_pose, placed
-from granite.drivers.camera.spots import search, spots_in
+from granite.drivers.camera.pose import PoseFit, as_complex, fit_pose, placed, rigid_residual
+from granite.drivers.camera.spots import FrameLike, search, spots_at
 from granite.drivers.camera.view import PlaneView
 
 #: a target may be so far from its place on the rigid body [pixel], beside noise and error of the calibration
@@ -33,20 +33,6 @@ _LEAST_REACH_PX, _SURPRISES, _GREATEST_REACH_PX = 1.5, 2.5, 40.0
 _PATIENCE = 4
 #: searches in vain after which only every so many frames are searched
 _EAGER, _EVERY = 5, 10
-
-
-class FrameLike(Protocol):
-    """A frame: an array of 8-bit grey values, or a rendered one, which computes the pixels that are read.
-
-    `np.asarray` of it gives all pixels.
-    """
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Rows and columns."""
-
-    def __getitem__(self, part: Any) -> Any:
-        """The pixels of a window."""
 
 
 class Window(NamedTuple):
@@ -213,21 +199,12 @@ class Tracker:
         pixels = self._view.to_pixel(np.vstack([placed(p.places, predicted[p.body]) for p in followed]))
         radii = np.concatenate([p.radii for p in followed]) / self._scale
         reach = np.concatenate([np.full(len(p.radii), self._reach(memory.tracks[p.body], t)) for p in followed])
-        halves = np.ceil(radii * SIZE_FACTOR + MARGIN_PX + _RING_PX + reach).astype(int)
-        columns, rows = np.rint(pixels).astype(int).T
+        half = int(np.ceil((radii * SIZE_FACTOR + reach).max() + MARGIN_PX + _RING_PX))
         height, width = frame.shape
-        windows: list[Window] = []
-        blobs: list[Blob] = []
-        for x, y, half, radius in zip(columns.tolist(), rows.tolist(), halves.tolist(), radii.tolist(), strict=True):
-            window = Window(max(0, x - half), max(0, y - half), min(width, x + half + 1), min(height, y + half + 1))
-            if window.right - window.left < half or window.bottom - window.top < half:
-                continue  # out of the image
-            windows.append(window)
-            part = np.asarray(frame[window.top : window.bottom, window.left : window.right], dtype=float)
-            for blob in spots_in(part, radius, self._gain, (window.left, window.top)):
-                if not any(abs(blob.x - other.x) < 1 and abs(blob.y - other.y) < 1 for other in blobs):
-                    blobs.append(blob)
-        return windows, blobs
+        inside = ((pixels > 0) & (pixels < (width, height))).all(axis=1)
+        blobs, corners = spots_at(frame, pixels[inside], half, radii[inside], self._gain)
+        side = 2 * half + 1
+        return [Window(left, top, left + side, top + side) for left, top in corners.tolist()], blobs
 
     def _on_plane(self, blobs: Sequence[Blob]) -> tuple[Array, Array, Array]:
         """Points [m], metres per pixel there, and radii [m] of spots."""
@@ -241,16 +218,16 @@ class Tracker:
         pose, reach = near
         if len(points) < 2:
             return None
-        distance = np.hypot(*(placed(pattern.places, pose)[:, np.newaxis] - points).transpose(2, 0, 1))
-        sizes = np.abs(np.log(np.maximum(radii, 1e-9) / pattern.radii[:, np.newaxis])) < math.log(SIZE_FACTOR)
-        distance = np.where(sizes, distance, np.inf)
+        distance = np.abs(as_complex(placed(pattern.places, pose))[:, np.newaxis] - as_complex(points))
+        known = pattern.radii[:, np.newaxis]
+        distance[(radii > SIZE_FACTOR * known) | (SIZE_FACTOR * radii < known)] = np.inf
         nearest = distance.argmin(axis=1)
         targets = [i for i, k in enumerate(nearest.tolist()) if distance[i, k] < reach]
         spots = nearest[targets].tolist()
         if len(targets) >= 2 and len(set(spots)) == len(spots):
-            fit = fit_pose(pattern.places[targets], points[spots], np.ones(len(spots)))
-            if fit.residual.max() < self._tolerance:
-                return Match(fit.pose, targets, spots, float(fit.residual @ fit.residual))
+            residual = rigid_residual(pattern.places[targets], points[spots])
+            if residual.max() < self._tolerance:
+                return Match(pose, targets, spots, float(residual @ residual))
         # A foreign spot is among them: the largest set that lies as the pattern does.
         return match(pattern, points, radii, self._tolerance, near, needed=2)
 
@@ -261,7 +238,8 @@ class Tracker:
         targets, spots = np.array(found.targets), np.array(found.spots)
         least = 2 if len(targets) < pattern.needed else pattern.needed
         light = np.array([blobs[k].total for k in spots]) / (pattern.radii[targets] / scale[spots]) ** 2
-        alike = np.abs(np.log(light / np.median(light))) < math.log(_LIGHT_FACTOR)
+        middle = np.sort(light)[(len(light) - 1) // 2]
+        alike = (light < _LIGHT_FACTOR * middle) & (light > middle / _LIGHT_FACTOR)
         if least <= alike.sum() < len(alike):
             targets, spots = targets[alike], spots[alike]
         noise = np.array([blob.deviation for blob in blobs])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -11,7 +12,8 @@ from granite.config.records import Array
 from granite.drivers.camera.lens import Lens
 
 
-class PlaneView(NamedTuple):
+@dataclass(frozen=True)
+class PlaneView:
     """Lens, homography from directions to the plane [m], and the residual of their calibration [pixel]."""
 
     lens: Lens
@@ -25,7 +27,7 @@ class PlaneView(NamedTuple):
 
     def to_pixel(self, point: Array) -> Array:
         """Pixels (n, 2) of points of the plane [m]."""
-        return self.lens.to_pixel(mapped(inverse(self.homography), np.asarray(point, dtype=float)))
+        return self.lens.to_pixel(mapped(self._back, np.asarray(point, dtype=float)))
 
     def with_scale(self, pixel: Array) -> tuple[Array, Array]:
         """Points of the plane at these pixels, and metres per pixel there."""
@@ -35,7 +37,11 @@ class PlaneView(NamedTuple):
         area = np.abs(along[:, 0] * across[:, 1] - along[:, 1] * across[:, 0])
         return points[:n], np.sqrt(area) / step
 
-    @property
+    @cached_property
+    def _back(self) -> Array:
+        return inverse(self.homography)
+
+    @cached_property
     def metres_per_pixel(self) -> float:
         """At the centre of the image."""
         width, height = self.size

@@ -7,7 +7,8 @@ from typing import NamedTuple, Protocol
 
 from granite.config.records import Array
 from granite.drivers.camera.sources import Image
-from granite.drivers.camera.tracker import NO_MEMORY, FrameLike, Seen, TrackMemory
+from granite.drivers.camera.spots import FrameLike
+from granite.drivers.camera.tracker import NO_MEMORY, Seen, TrackMemory
 
 
 class PoseReport(NamedTuple):

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from granite.config.records import Array
-from granite.drivers.camera.spots import Pixels
+from granite.drivers.camera.centroid import Pixels
 from granite.drivers.camera.view import PlaneView
 
 #: samples per pixel along each axis

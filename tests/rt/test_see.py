@@ -21,7 +21,7 @@ def see(*arguments):
 
 def test_frames_of_a_simulated_run_are_written_and_tracked_again_from_their_folder(tmp_path):
     raw, marked = tmp_path / "raw", tmp_path / "marked"
-    said = see("free-flyer/camera", "--out", raw, "--raw", "--every", 0.1, "--duration", 0.3)
+    said = see("free-flyer/camera", "--out", raw, "--raw", "--every", 0.1, "--duration", 0.15)
     again = see("free-flyer/camera", "--from", raw, "--out", marked, "--every", 0)
     assert "4 targets" in said
     assert said.splitlines()[:-1] == again.splitlines()[:-1]

@@ -1,5 +1,7 @@
 """Stanford report, appendix A: the vision sensor as specified, on rendered frames of 440 x 240 pixels at 60 Hz."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from granite.config.devices.camera import Camera
@@ -16,7 +18,7 @@ from tests.validation.claims import Claims
 SIZE, RATE_HZ, HEIGHT_PX = (440, 240), 60.0, 240
 NOMINAL = view_of(Camera(kind="camera", size_px=SIZE, field_m=(0.0, 0.0, 3.355, 1.83)))
 #: 1 % of the field at the corner: 2.4 pixels
-TRUE = NOMINAL._replace(lens=NOMINAL.lens._replace(distortion=(-0.03, 0.0, 0.0, 0.0, 0.0)))
+TRUE = replace(NOMINAL, lens=NOMINAL.lens._replace(distortion=(-0.03, 0.0, 0.0, 0.0, 0.0)))
 #: amplitude 200, noise 2: SNR 100
 SENSOR = ImageSensor(0.002, 20.0, 5.0, 2.0)
 PEAK, RADIUS = 200.0, 0.026

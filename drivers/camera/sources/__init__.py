@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from granite.config.errors import InputError
-from granite.drivers.camera.spots import Pixels
+from granite.drivers.camera.centroid import Pixels
 
 #: in front of the name of a shared-memory stream
 SHARED = "shared:"

@@ -11,9 +11,9 @@ from PIL import Image as Picture
 from PIL import UnidentifiedImageError
 
 from granite.config.errors import InputError
+from granite.drivers.camera.centroid import Pixels
 from granite.drivers.camera.sources import Image
 from granite.drivers.camera.sources.capture import grey
-from granite.drivers.camera.spots import Pixels
 
 #: beside the pictures: their names, and the times of their exposures [s]
 TIMES = "times.csv"
@@ -32,7 +32,7 @@ def folder_frames(folder: Path, rate_hz: float) -> Iterator[Image]:
 def write_frame(folder: Path, pixels: Pixels, t: float, number: int) -> None:
     """Add a picture and its time to a folder."""
     name = f"{number:06d}.png"
-    Picture.fromarray(pixels).save(folder / name)
+    Picture.fromarray(pixels).save(folder / name, compress_level=1)  # noise compresses badly, and slowly
     with (folder / TIMES).open("a", newline="") as file:
         csv.writer(file).writerow((name, repr(t)))
 

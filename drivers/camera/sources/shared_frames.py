@@ -17,8 +17,8 @@ from multiprocessing import resource_tracker, shared_memory
 import numpy as np
 
 from granite.config.errors import InputError
+from granite.drivers.camera.centroid import Pixels
 from granite.drivers.camera.sources import Image
-from granite.drivers.camera.spots import Pixels
 
 _MAGIC = b"granite1"
 _HEAD, _SLOT = 40, 24

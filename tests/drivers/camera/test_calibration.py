@@ -91,12 +91,12 @@ def test_a_checkerboard_is_found_by_opencv():
     pytest.importorskip("cv2")
     board = Plate(9, 7, 0.25)
     pose = np.array([0.5, 0.55, 0.0])
-    fine = [(np.arange(4 * n) + 0.5) / 4 - 0.5 for n in SIZE]
+    fine = [(np.arange(2 * n) + 0.5) / 2 - 0.5 for n in SIZE]
     columns, rows = np.meshgrid(*fine)
     x, y = (TRUE.to_plane(np.column_stack((columns.ravel(), rows.ravel()))) - pose[:2]).T / board.pitch
     inside = (x > -1) & (x < board.columns) & (y > -1) & (y < board.rows)
     dark = inside & ((np.floor(x) + np.floor(y)) % 2 == 0)
-    light = np.where(dark, 30.0, 220.0).reshape(SIZE[1], 4, SIZE[0], 4).mean(axis=(1, 3))
+    light = np.where(dark, 30.0, 220.0).reshape(SIZE[1], 2, SIZE[0], 2).mean(axis=(1, 3))
     found = find_corners(light.astype(np.uint8), board)
     off = found.pixels - TRUE.to_pixel(placed(found.points, pose))
     assert np.hypot(*off.T).max() < 0.3

@@ -19,12 +19,12 @@ SMALL = (64, 48)
 
 
 def test_poses_are_published_with_the_times_of_the_pictures(tmp_path):
-    for number, (t, frame) in enumerate(frames([(FOUR, MOTION)], 5), start=1):
+    for number, (t, frame) in enumerate(frames([(FOUR, MOTION)], 3), start=1):
         write_frame(tmp_path, np.asarray(frame), t + 100.0, number)
     reports = []
     seen = list(watch(open_source(str(tmp_path), VIEW.size), Tracker(VIEW, [FOUR]), reports.append))
-    assert len(seen) == 5
-    assert [report.number for report in reports] == [1, 2, 3, 4, 5]
+    assert len(seen) == 3
+    assert [report.number for report in reports] == [1, 2, 3]
     for report in reports:
         true = MOTION(report.exposed - 100.0)[0]
         assert np.abs((report.pose - true) / report.deviation).max() < 5

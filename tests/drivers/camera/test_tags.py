@@ -20,7 +20,7 @@ def test_tags_give_poses_within_their_stated_deviation():
     rng = np.random.default_rng(2)
     finder, bank = TagFinder(VIEW, {"one": ONE, "two": TWO}), NoiseBank(VIEW.size, rng)
     sigmas = []
-    for _ in range(4):
+    for _ in range(2):
         poses = {"one": np.array([0.9, 1.2, 0.0]), "two": np.array([2.3, 1.5, 0.0])}
         for pose in poses.values():
             pose += rng.uniform((-0.4, -0.6, -3), (0.4, 0.6, 3))

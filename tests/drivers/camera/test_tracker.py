@@ -110,10 +110,10 @@ def swaps(n: int, seed: int) -> float:
         bodies = []
         for shape, sign, turn, heading in zip((FOUR, OTHER), (-1, 1), turns, headings, strict=True):
             rate = (*(drift + sign * relative / 2), turn)
-            start = meeting + sign * aside / 2 - np.array(rate[:2]) * 0.75
+            start = meeting + sign * aside / 2 - np.array(rate[:2]) * 0.5
             bodies.append((shape, straight((*start, heading), rate)))
-        seen, errors, _ = track(bodies, 90, bank=bank)
-        assert min(len(e) for e in errors.values()) > 60
+        seen, errors, _ = track(bodies, 60, bank=bank)
+        assert min(len(e) for e in errors.values()) > 40
         assert {sighting.body for found in seen[-5:] for sighting in found.sightings} == {"four", "other"}
         worst = max(worst, *(np.abs(e[:, :2]).max() for e in errors.values()))
         assert worst < 0.02  # a swap would be off by decimetres
