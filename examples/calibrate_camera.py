@@ -30,9 +30,6 @@ write_view(calibration, Path("view.toml"), date="2026-01-01")
 draw_residuals(calibration, Path("residuals.png"))
 
 pixels = np.array([(x, y) for x in range(100, 1200, 100) for y in range(100, 1000, 100)], dtype=float)
-before, after = (
-    np.hypot(*(view.to_plane(pixels) - true.to_plane(pixels)).T).max() for view in (nominal, calibration.view)
-)
-print(
-    f"rms {calibration.view.residual:.3f} pixel; largest error {before * 1e3:.1f} mm before, {after * 1e3:.2f} mm after"
-)
+true_points = true.to_plane(pixels)
+before, after = (np.hypot(*(v.to_plane(pixels) - true_points).T).max() * 1e3 for v in (nominal, calibration.view))
+print(f"rms {calibration.view.residual:.3f} pixel; largest error {before:.1f} mm before, {after:.2f} mm after")
