@@ -53,6 +53,8 @@ if TYPE_CHECKING:
     from granite.rt.logs.log import Log as Log
     from granite.rt.logs.log import read_log as read_log
     from granite.rt.logs.replay import replay as replay
+    from granite.rt.many_runs import ManyRun as ManyRun
+    from granite.rt.many_runs import simulate_many as simulate_many
     from granite.rt.run import Run as Run
 
 _HOME = {
@@ -88,12 +90,14 @@ _HOME = {
     "linearise": "mrds.linearisation",
     "load": "config.loader",
     "metrics": "rt.api",
+    "ManyRun": "rt.many_runs",
     "modes": "mrds.modes",
     "plot": "rt.api",
     "presets": "config.loader",
     "read_log": "rt.logs.log",
     "replay": "rt.logs.replay",
     "simulate": "rt.api",
+    "simulate_many": "rt.many_runs",
     "start_of": "mrds.start",
 }
 

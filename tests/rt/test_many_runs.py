@@ -1,0 +1,51 @@
+"""Many runs: the same numbers as single ones, in the order asked for, whatever ends first."""
+
+import numpy as np
+import pytest
+
+import granite
+
+STIFFNESS = "controller.law.gains.base.stiffness_1_s2"
+SHORT = granite.load("free-flyer", {"loop.duration_s": 1.0})
+CHANGES = [{STIFFNESS: 0.3}, {STIFFNESS: 0.9}]
+
+
+@pytest.fixture(scope="module")
+def runs() -> list[granite.ManyRun]:
+    return granite.simulate_many(SHORT, CHANGES, [4, 5], ["truth.base_x_m"], processes=1)
+
+
+def test_for_each_change_all_seeds_run_in_their_order(runs: list[granite.ManyRun]):
+    assert [(run.changes[STIFFNESS], run.seed) for run in runs] == [(0.3, 4), (0.3, 5), (0.9, 4), (0.9, 5)]
+
+
+def test_a_run_of_many_is_the_single_run_to_the_bit(runs: list[granite.ManyRun]):
+    single = granite.simulate(SHORT.with_changes({STIFFNESS: 0.9, "seed": 5}))
+    np.testing.assert_array_equal(runs[-1].signals["truth.base_x_m"], single["/truth"].base_x_m)
+    assert runs[-1].metrics["propellant"] == granite.metrics(single)["propellant"]
+    assert runs[-1].metrics["ended"] == "completed"
+
+
+def test_any_run_can_be_had_again_as_a_full_log(runs: list[granite.ManyRun], tmp_path):
+    log = runs[1].log(tmp_path / "again.mcap")
+    np.testing.assert_array_equal(runs[1].signals["truth.base_x_m"], log["/truth"].base_x_m)
+    assert granite.replay(log).first is None
+
+
+def test_two_processes_give_the_numbers_of_one(runs: list[granite.ManyRun]):
+    again = granite.simulate_many(SHORT, CHANGES, [4, 5], ["truth.base_x_m"], processes=2)
+    assert [run.metrics for run in again] == [run.metrics for run in runs]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"signals": ["truth.base_z_m"]}, "/truth has no such value"),
+        ({"signals": ["base_x_m"]}, "expected topic.signal"),
+        ({"changes": [{"controller.law.gain": 1.0}]}, "unknown key"),
+        ({"processes": 0}, "expected a whole number of at least 1"),
+    ],
+)
+def test_what_can_not_be_run_is_refused_in_one_sentence(arguments: dict, words: str):
+    with pytest.raises(granite.InputError, match=words):
+        granite.simulate_many(SHORT, **arguments)
