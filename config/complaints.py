@@ -47,8 +47,8 @@ _UNITS = re.compile(
 )
 
 
-def complaint(failure: ValidationError, content: Any) -> InputError:
-    """The first error in the content, and the number of further ones."""
+def complaint(failure: ValidationError, content: Any, root: type[Table] = Testbed) -> InputError:
+    """The first error in the content of a testbed, or of another table, and the number of further ones."""
     # A list whose only element is bad counts as too short as well; that is not a second error.
     errors = [e for e in failure.errors(include_url=False) if not (e["type"] == "too_short" and e["input"])]
     # A misspelt key is named before the one it leaves missing: it is the cause.
@@ -57,20 +57,20 @@ def complaint(failure: ValidationError, content: Any) -> InputError:
         first, others = errors[0], len(errors) - 1
     else:
         first = unknown[0]
-        keys = _fields(first, content)
+        keys = _fields(first, content, root)
         caused = {(*first["loc"][:-1], key) for key in _in_another_unit(first, keys) or keys}
         others = sum(e is not first and not (e["type"] == "missing" and e["loc"] in caused) for e in errors)
-    found = _error(first, content)
+    found = _error(first, content, root)
     found.expected += f" (and {others} more)" if others else ""
     return found
 
 
-def _error(error: ErrorDetails, content: Any) -> InputError:
+def _error(error: ErrorDetails, content: Any, root: type[Table]) -> InputError:
     key, kind, value = _dotted(error["loc"], content), error["type"], error["input"]
     if kind == "missing":
-        return InputError.missing(key, _expected_of_field(error["loc"], content))
+        return InputError.missing(key, _expected_of_field(error["loc"], content, root))
     if kind == "extra_forbidden":
-        return InputError("unknown key", key=key, value=value, expected=_expected_key(error, content))
+        return InputError("unknown key", key=key, value=value, expected=_expected_key(error, content, root))
     if kind == "value_error":
         reason = error["ctx"]["error"]
         if not isinstance(reason, InputError):  # from the validator of a user's own part
@@ -98,9 +98,9 @@ def _expected(error: ErrorDetails) -> str:
     return _EXPECTED.get(error["type"], "another value").format(**error.get("ctx", {}))
 
 
-def _expected_of_field(location: Sequence[str | int], content: Any) -> str:
+def _expected_of_field(location: Sequence[str | int], content: Any, root: type[Table]) -> str:
     """Expectation of a missing key: that of its field for an impossible value."""
-    field = _table_at(location[:-1], content).model_fields.get(str(location[-1]))
+    field = _table_at(location[:-1], content, root).model_fields.get(str(location[-1]))
     if field is None:  # an element of a list of fixed length, and all of these hold numbers
         return "a number"
     annotation: Any = field.annotation
@@ -111,8 +111,8 @@ def _expected_of_field(location: Sequence[str | int], content: Any) -> str:
     return "a value"
 
 
-def _expected_key(error: ErrorDetails, content: Any) -> str:
-    keys = _fields(error, content)
+def _expected_key(error: ErrorDetails, content: Any, root: type[Table]) -> str:
+    keys = _fields(error, content, root)
     same = _in_another_unit(error, keys)
     if same:
         return f"{' or '.join(same)}, because the unit is a part of the key"
@@ -125,14 +125,14 @@ def _in_another_unit(error: ErrorDetails, keys: list[str]) -> list[str]:
     return [key for key in keys if _UNITS.sub("", key) == quantity]
 
 
-def _fields(error: ErrorDetails, content: Any) -> list[str]:
+def _fields(error: ErrorDetails, content: Any, root: type[Table]) -> list[str]:
     """The keys that the table with the unknown one may have."""
-    return list(_table_at(error["loc"][:-1], content).model_fields)
+    return list(_table_at(error["loc"][:-1], content, root).model_fields)
 
 
-def _table_at(location: Sequence[str | int], content: Any) -> type[Table]:
+def _table_at(location: Sequence[str | int], content: Any, root: type[Table]) -> type[Table]:
     """The class of the table at a location: that of the schema, or of the part that the content names there."""
-    table: type[Table] = Testbed
+    table = root
     family = None
     for element in location:
         try:

@@ -30,6 +30,7 @@ from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, ValidationInf
 from granite.config.base import Table
 from granite.config.coordinates import Coordinate
 from granite.config.errors import GraniteError, InputError, one_of
+from granite.config.tunable import Tunable
 
 _IN_FILE = ".py:"
 
@@ -53,6 +54,10 @@ class PartTable(Table):
     def columns(self, bed: Any) -> Mapping[str, Mapping[str, float]]:
         """Numbers by coordinate, by the title of their column: `granite show` prints them beside the coordinates."""
         return {}
+
+    def tunable(self, bed: Any) -> tuple[Tunable, ...]:
+        """What can be tuned in this table, with the range in which it makes sense: `granite tune BED --list`."""
+        return ()
 
 
 class OpaquePart(PartTable):

@@ -36,6 +36,7 @@ from granite.config.parts import (
 )
 from granite.config.ranges import refuse_extremes
 from granite.config.simulation import Simulation
+from granite.config.tuning import TuningTable
 
 GRIPS = "grips"
 #: shortest physics step, as a part of the loop's period: each takes about a microsecond
@@ -113,6 +114,8 @@ class Testbed(Table):
     safety: Safety = Safety()
     simulation: Simulation = Field(default_factory=Simulation)
     recording: Recording = Recording()
+    #: how it is tuned; no part of a run, and so in no log
+    tuning: TuningTable | None = Field(default=None, exclude=True)
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
         """A copy with other values; cached properties are not copied."""

@@ -7,7 +7,7 @@ from collections import defaultdict
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-PACKAGES = ("config", "controllers", "drivers", "mrds", "rt", "sim")
+PACKAGES = ("config", "controllers", "drivers", "mrds", "rt", "sim", "tuning")
 
 
 def class_names() -> dict[str, list[str]]:

@@ -7,6 +7,7 @@ from itertools import accumulate
 from math import inf, isfinite, nan
 from pathlib import Path
 from struct import Struct
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -19,6 +20,7 @@ from granite.config.devices.vision import Vision
 from granite.config.errors import InputError
 from granite.config.parts import PartTable, find
 from granite.config.records import NOTHING, Array, Frame, Sample, State, new
+from granite.config.tunable import Tunable
 from granite.controllers.estimation.joint_filter import first_covariance, joint_filter
 from granite.controllers.estimation.pose_filter import PoseFilter
 from granite.controllers.estimation.prediction import known_joints, n_covariances, n_extra, n_states, prediction
@@ -45,6 +47,11 @@ class KalmanEstimator:
         translation_m_s2_per_rthz: Positive = 2e-3
         rotation_rad_s2_per_rthz: Positive = 1e-2
         joint_rad_s2_per_rthz: Positive = 0.2
+
+        def tunable(self, bed: Any) -> tuple[Tunable, ...]:
+            """The process noise, within two decades."""
+            usual = {name: field.default for name, field in type(self).model_fields.items() if name != "kind"}
+            return tuple(Tunable(name, value / 10, value * 10) for name, value in usual.items())
 
     def __init__(self, options: Options, model: ControlModel) -> None:
         bed = model.bed

@@ -21,6 +21,7 @@ from granite.config.base import NotNegative, Table
 from granite.config.errors import InputError, one_of
 from granite.config.parts import PartTable
 from granite.config.records import NOTHING, Demand, Reference, State, new
+from granite.config.tunable import Tunable
 from granite.controllers.model import ControlModel
 from granite.mrds.compilation import compile_once
 from granite.mrds.compiled_form import CompiledForm
@@ -67,6 +68,17 @@ class ComputedTorque:
             }
             titles = ("stiffness [1/s2]", "damping [1/s]")
             return {title: {name: gain[i] for name, gain in gains.items()} for i, title in enumerate(titles)}
+
+        def tunable(self, bed: Testbed) -> tuple[Tunable, ...]:
+            """The gains of each kind of coordinate that is controlled."""
+            roots = any(module.base == "floating" for module in bed.controlled)
+            kinds = {"base": roots, "joints": any(module.joints for module in bed.controlled)}
+            found: list[Tunable] = []
+            for kind in (kind for kind, is_there in kinds.items() if is_there):
+                stiffness, damping = _USUAL[kind]
+                found.append(Tunable(f"gains.{kind}.stiffness_1_s2", stiffness / 20, stiffness * 10, usual=stiffness))
+                found.append(Tunable(f"gains.{kind}.damping_1_s", damping / 5, damping * 4, usual=damping))
+            return tuple(found)
 
     @staticmethod
     def check(options: Options, bed: Testbed) -> None:

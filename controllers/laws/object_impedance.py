@@ -24,6 +24,7 @@ from granite.config.distribution import ForceDistributionTable
 from granite.config.errors import InputError
 from granite.config.parts import PartTable
 from granite.config.records import Demand, Reference, State
+from granite.config.tunable import Tunable
 from granite.controllers.distribution.force_distribution import DistributionOutcome, ForceDistribution
 from granite.controllers.distribution.grasp import Grasp
 from granite.controllers.laws.carrying import arm_grips, carried_object, grasp_in_symbols, grasp_shape
@@ -66,6 +67,18 @@ class ObjectImpedance:
         def followed(self, bed: Testbed) -> tuple[str, ...]:
             """The object: the joints of the arms follow from it."""
             return (carried_object(bed, self.object).name,)
+
+        def tunable(self, bed: Testbed) -> tuple[Tunable, ...]:
+            """The feedback of both kinds of coordinates."""
+            return tuple(
+                tunable
+                for kind in ("translation", "rotation")
+                for tunable in (
+                    Tunable(f"{kind}.stiffness_1_s2", 0.8, 160.0),
+                    Tunable(f"{kind}.damping_1_s", 1.6, 32.0),
+                    Tunable(f"{kind}.integral_1_s3", 0.0, 100.0, "linear"),
+                )
+            )
 
         def recorded(self, bed: Testbed) -> tuple[Coordinate, ...]:
             """Wrenches of the grips, and how good the answer of the distribution is."""

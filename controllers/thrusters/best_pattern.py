@@ -7,7 +7,7 @@ minimum per call. Patterns that give the same wrench are represented by the chea
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from granite.config.base import NotNegative
 from granite.config.errors import InputError
 from granite.config.parts import PartTable
 from granite.config.records import Array
+from granite.config.tunable import Tunable
 from granite.controllers.thrusters.contract import ThrusterSet
 
 #: more valves than this make too long a table
@@ -33,6 +34,10 @@ class BestPattern:
 
         #: cost of one newton of thrust when patterns are compared
         propellant_weight: NotNegative = 0.0
+
+        def tunable(self, bed: Any) -> tuple[Tunable, ...]:
+            """The weight."""
+            return (Tunable("propellant_weight", 0.0, 1.0, "linear"),)
 
     def __init__(self, options: Options, thrusters: ThrusterSet) -> None:
         matrix, available, weight, propellant_weight = *thrusters[:3], options.propellant_weight

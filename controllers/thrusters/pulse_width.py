@@ -7,7 +7,7 @@ over, or too short for a pulse, is carried over to the next period, so that the 
 from __future__ import annotations
 
 import math
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from granite.config.base import Positive
 from granite.config.errors import InputError
 from granite.config.parts import PartTable
 from granite.config.records import Array
+from granite.config.tunable import Tunable
 from granite.controllers.thrusters.contract import ThrusterSet
 
 
@@ -28,6 +29,10 @@ class PulseWidth:
         """Period of the pulses."""
 
         pulse_period_s: Positive = 0.1
+
+        def tunable(self, bed: Any) -> tuple[Tunable, ...]:
+            """The period, from a few ticks up."""
+            return (Tunable("pulse_period_s", 4 * bed.loop.period_s, 200 * bed.loop.period_s),)
 
     def __init__(self, options: Options, thrusters: ThrusterSet) -> None:
         available, minimum_on_s, period_s = thrusters.available, thrusters.valve.minimum_on_s, thrusters.period_s

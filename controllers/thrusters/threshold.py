@@ -6,7 +6,7 @@ and a demand near it switches at every tick.
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import casadi as ca
 import numpy as np
@@ -14,6 +14,7 @@ from pydantic import Field
 
 from granite.config.parts import PartTable
 from granite.config.records import Array
+from granite.config.tunable import Tunable
 from granite.controllers.thrusters.contract import ThrusterSet
 
 
@@ -28,6 +29,10 @@ class Threshold:
 
         #: of the nominal thrust (Table 4.2's R_th / R)
         threshold: Annotated[float, Field(gt=0, lt=1)] = 0.5
+
+        def tunable(self, bed: Any) -> tuple[Tunable, ...]:
+            """The threshold."""
+            return (Tunable("threshold", 0.05, 0.95, "linear"),)
 
     def __init__(self, options: Options, thrusters: ThrusterSet) -> None:
         available = thrusters.available

@@ -1,0 +1,1 @@
+"""Tuning sessions: parameters, objectives, studies and reports of a testbed."""

@@ -1,0 +1,148 @@
+"""The parameters of a session: numeric keys of a testbed with bounds, scale and unit; parts declare theirs."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from pydantic import BaseModel
+
+from granite.config.changes import label
+from granite.config.errors import InputError, one_of
+from granite.config.loader import to_json
+from granite.config.parts import PartTable
+from granite.config.testbed import Testbed
+from granite.config.tunable import Scale, Tunable
+from granite.config.tuning import TunedParameter
+
+#: units at the end of a key: mass_kg, stiffness_1_s2, translation_m_s2_per_rthz
+_UNITS = {
+    "1_s": "1/s", "1_s2": "1/s2", "1_s3": "1/s3", "1_m": "1/m", "s": "s", "m": "m", "rad": "rad", "kg": "kg", "n": "N", "hz": "Hz",
+    "n_m": "N m", "n_s": "N s", "m_s": "m/s", "m_s2": "m/s2", "rad_s": "rad/s", "rad_s2": "rad/s2", "kg_m2": "kg m2",
+    "m_s2_per_rthz": "m/s2/rtHz", "rad_s2_per_rthz": "rad/s2/rtHz", "g": "g",
+}  # fmt: skip
+
+
+class Parameter(NamedTuple):
+    """A number that a session changes."""
+
+    key: str
+    lower: float
+    upper: float
+    scale: Scale
+    unit: str
+    is_whole: bool  #: it takes whole numbers only
+    now: float | None  #: in the testbed
+    start: float  #: of the first trial
+
+    @property
+    def name(self) -> str:
+        """The key without the tables that all keys of a controller stand in."""
+        return self.key.removeprefix("controller.").removeprefix("law.").removeprefix("gains.")
+
+
+def declared(bed: Testbed) -> dict[str, Tunable]:
+    """What the parts of a testbed declare as tunable, by dotted key."""
+    return {f"{above}.{tunable.key}": tunable for above, part in _parts(bed, "") for tunable in part.tunable(bed)}
+
+
+def listed(bed: Testbed) -> list[Parameter]:
+    """Everything that the parts declare, as parameters."""
+    return [resolve(bed, TunedParameter(key=key)) for key in declared(bed)]
+
+
+def resolve_all(bed: Testbed, tables: Sequence[TunedParameter]) -> list[Parameter]:
+    """The parameters of a table; `InputError` with the key of the table where one does not fit."""
+    found = []
+    for i, table in enumerate(tables):
+        try:
+            found.append(resolve(bed, table))
+        except InputError as refusal:
+            raise refusal.within(f"tuning.parameters.{i}", file=bed.name) from None
+    return found
+
+
+def resolve(bed: Testbed, table: TunedParameter) -> Parameter:
+    """A parameter with what its part declares, and its value in the testbed.
+
+    Raises
+    ------
+    InputError
+        Where there is no such key, it is not a number, or its bounds are missing or do not hold its start.
+    """
+    tunable = declared(bed).get(table.key)
+    now, is_whole = _number_at(bed, table.key, tunable)
+    lower = table.lower if table.lower is not None else tunable.lower if tunable else None
+    upper = table.upper if table.upper is not None else tunable.upper if tunable else None
+    if lower is None or upper is None:
+        raise InputError.missing("lower" if lower is None else "upper", "a bound, because no part declares this key")
+    if lower >= upper:
+        raise InputError(key="lower", value=lower, expected=f"less than upper = {upper:g}")
+    scale = table.scale or (tunable.scale if tunable else "linear")
+    if scale == "log" and lower <= 0:
+        raise InputError(key="lower", value=lower, expected="more than 0, because the scale is logarithmic")
+    start = table.start if table.start is not None else now
+    if start is None:
+        raise InputError.missing("start", "a number, because the testbed gives none")
+    if not lower <= start <= upper:
+        named = "start" if table.start is not None else "key"
+        value = table.start if table.start is not None else table.key
+        problem = "" if table.start is not None else f"the testbed has {start:g}"
+        expected = f"a start between lower = {lower:g} and upper = {upper:g}"
+        raise InputError(problem, key=named, value=value, expected=expected)
+    return Parameter(table.key, lower, upper, scale, unit_of(table.key), is_whole, now, start)
+
+
+def unit_of(key: str) -> str:
+    """The unit at the end of a key; 1 where there is none."""
+    words = re.split(r"_", key.rpartition(".")[2])
+    for first in range(1, len(words)):
+        if (unit := _UNITS.get("_".join(words[first:]))) is not None:
+            return unit
+    return "1"
+
+
+def value_at(content: Any, path: Sequence[str]) -> Any:
+    """The value at a path of a testbed's content; None where no table has it."""
+    for element in path:
+        if isinstance(content, list):
+            labels = [label(content, i) for i in range(len(content))]
+            names = labels if element in labels else [str(i) for i in range(len(content))]
+            content = content[names.index(element)] if element in names else None
+        elif isinstance(content, dict):
+            content = content.get(element)
+        else:
+            return None
+    return content
+
+
+def _number_at(bed: Testbed, key: str, tunable: Tunable | None) -> tuple[float | None, bool]:
+    """The number in force at a key, and whether it is a whole one."""
+    value = value_at(json.loads(to_json(bed)), key.split("."))
+    if value is None:
+        # A key that has no value yet must take one: the loader says what is wrong with others.
+        tried = tunable.lower if tunable else 1.0
+        bed.with_changes({key: tried})
+        return (tunable.usual if tunable else None), False
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        numbers = [name for name in declared(bed)]
+        raise InputError(
+            "not a number", key="key", value=key, expected=one_of(key, numbers) if numbers else "a numeric key"
+        )
+    return float(value), isinstance(value, int)
+
+
+def _parts(table: BaseModel, above: str) -> Iterator[tuple[str, PartTable]]:
+    """Every part in a table, with its dotted key."""
+    for name in type(table).model_fields:
+        value = getattr(table, name)
+        key = f"{above}.{name}" if above else name
+        inner = value.items() if isinstance(value, dict) else ((None, value),)
+        for own, one in inner:
+            if isinstance(one, BaseModel):
+                path = key if own is None else f"{key}.{own}"
+                if isinstance(one, PartTable):
+                    yield path, one
+                yield from _parts(one, path)
