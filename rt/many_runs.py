@@ -6,16 +6,10 @@ runs[0].metrics["propellant"]["impulse_n_s"], runs[0].log("worst.mcap")
 
 from __future__ import annotations
 
-import ctypes
-import multiprocessing
-import os
-import signal
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from granite.config.errors import InputError
 from granite.config.loader import from_json, load, to_json
@@ -25,9 +19,7 @@ from granite.rt.logs.channels import Channels
 from granite.rt.logs.log import Log
 from granite.rt.logs.run_summary import RunSummary
 from granite.rt.run import simulate_in_memory
-
-Answer = TypeVar("Answer")
-_PR_SET_PDEATHSIG = 1  #: of Linux, prctl(2)
+from granite.rt.worker_processes import local_workers
 
 
 @dataclass(frozen=True)
@@ -98,8 +90,8 @@ def simulate_many(
         column_of(channels, name)
     used = [whole.seed] if seeds is None else list(seeds)
     cases = [(dict(change), whole.with_changes({**change, "seed": seed})) for change in changes for seed in used]
-    with workers(processes, len(cases)) as pool:
-        answers = each(pool, _answer, [(to_json(one), wanted) for _, one in cases])
+    with local_workers(processes) as workers:
+        answers = workers.answers(_answer, [(to_json(one), wanted) for _, one in cases])
         return [
             ManyRun(one, change, metrics, dict(zip(wanted, kept, strict=True)))
             for (change, one), (metrics, kept) in zip(cases, answers, strict=True)
@@ -121,31 +113,3 @@ def _answer(case: tuple[str, tuple[str, ...]]) -> tuple[RunSummary, list[Array]]
     metrics = log.summary.copy()
     metrics.pop("timing", None)  # the only numbers that differ from run to run
     return metrics, [log.columns([column_of(log.channels, name)])[:, 0] for name in signals]
-
-
-@contextmanager
-def workers(processes: int | None, most: int) -> Iterator[Executor | None]:
-    """Processes for work that `each` distributes; None, where one is enough, is the process of the caller."""
-    n = min(processes if processes is not None else len(os.sched_getaffinity(0)), most)
-    if n < 1 and most > 0:
-        raise InputError(key="processes", value=processes, expected="a whole number of at least 1")
-    if n <= 1:
-        yield None
-        return
-    # A forked process would share the threads' locks and the compiled functions of this one.
-    pool = ProcessPoolExecutor(n, multiprocessing.get_context("spawn"), initializer=_follow_the_caller)
-    try:
-        yield pool
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
-
-
-def each(pool: Executor | None, work: Callable[[Any], Answer], cases: Sequence[Any]) -> Iterator[Answer]:
-    """The answers in the order of the cases."""
-    return map(work, cases) if pool is None else pool.map(work, cases)
-
-
-def _follow_the_caller() -> None:
-    """Ctrl-C on the terminal is for the caller, which ends the work; and nothing is left when the caller is killed."""
-    os.setpgrp()
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)

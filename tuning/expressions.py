@@ -33,8 +33,8 @@ _OVER_TIME: dict[str, Callable[[Array, Array], float]] = {
 }
 #: functions of numbers and of signals, value by value
 _PER_VALUE: dict[str, tuple[int, Callable[..., Any]]] = {
-    "abs": (1, np.abs), "sqrt": (1, np.sqrt), "log": (1, np.log), "exp": (1, np.exp), "sin": (1, np.sin), "cos": (1, np.cos),
-    "hypot": (2, np.hypot), "larger": (2, np.maximum), "smaller": (2, np.minimum),
+    "abs": (1, np.abs), "sqrt": (1, np.sqrt), "log": (1, np.log), "exp": (1, np.exp), "sin": (1, np.sin),
+    "cos": (1, np.cos), "hypot": (2, np.hypot), "larger": (2, np.maximum), "smaller": (2, np.minimum),
 }  # fmt: skip
 _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: np.divide, ast.Pow: np.power,

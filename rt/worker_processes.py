@@ -1,0 +1,92 @@
+"""Processes that make runs for this one: the same answers in the same order, also when one of them is killed."""
+
+from __future__ import annotations
+
+import ctypes
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from typing import Any, Protocol, TypeVar
+
+from granite.config.errors import GraniteError, InputError
+
+Answer = TypeVar("Answer")
+#: times that work is given to new processes after one was killed
+ATTEMPTS = 3
+_PR_SET_PDEATHSIG = 1  #: of Linux, prctl(2)
+
+
+class Workers(Protocol):
+    """Makes runs somewhere."""
+
+    def answers(self, work: Callable[[Any], Answer], cases: Sequence[Any]) -> Iterator[Answer]:
+        """The answer to each case, in the order of the cases."""
+        ...
+
+
+@contextmanager
+def local_workers(processes: int | None = None) -> Iterator[Workers]:
+    """So many processes, None: one for each processor; a single one is this process itself."""
+    n = processes if processes is not None else len(os.sched_getaffinity(0))
+    if n < 1:
+        raise InputError(key="processes", value=processes, expected="a whole number of at least 1")
+    if n == 1:
+        yield _ThisProcess()
+        return
+    local = _Processes(n)
+    try:
+        yield local
+    finally:
+        local.close()
+
+
+class _ThisProcess:
+    def answers(self, work: Callable[[Any], Answer], cases: Sequence[Any]) -> Iterator[Answer]:
+        """One after the other."""
+        return map(work, cases)
+
+
+class _Processes:
+    """Processes of this machine."""
+
+    def __init__(self, n: int) -> None:
+        self._n = n
+        self._pool = self._new_pool()
+
+    def _new_pool(self) -> ProcessPoolExecutor:
+        # A forked process would share the locks of this one's threads.
+        context = multiprocessing.get_context("spawn")
+        return ProcessPoolExecutor(self._n, context, initializer=_follow_the_caller)
+
+    def answers(self, work: Callable[[Any], Answer], cases: Sequence[Any]) -> Iterator[Answer]:
+        """All at once; those that a killed worker left are given to new ones."""
+        done = 0
+        for attempt in range(ATTEMPTS):
+            try:
+                for answer in self._pool.map(work, cases[done:]):
+                    yield answer
+                    done += 1
+                return
+            except BrokenProcessPool:
+                self._pool.shutdown(wait=True, cancel_futures=True)
+                self._pool = self._new_pool()
+                if attempt == ATTEMPTS - 1:
+                    raise GraniteError(f"a worker process was killed {ATTEMPTS} times in the same round") from None
+
+    def close(self) -> None:
+        """End the processes; runs that are under way are lost."""
+        processes = list((self._pool._processes or {}).values())
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        for process in processes:
+            process.terminate()
+            process.join()
+
+
+def _follow_the_caller() -> None:
+    """Ctrl-C on the terminal is for the caller, which ends the work; and nothing is left when the caller is killed."""
+    os.setpgrp()
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)

@@ -1,0 +1,202 @@
+"""The metrics of a run by name: what objectives, constraints and distributions speak of.
+
+A metric of several things has a member for each, as in `rms_error.base_x`, and one for all of a unit, as in
+`rms_error_m`: the norm over the coordinates for rms, the largest one for the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from granite.config.errors import InputError
+from granite.config.records import Array
+from granite.config.testbed import Testbed
+from granite.config.tuning import TuningGoal, TuningTable
+from granite.mrds.energy import Energy
+from granite.rt.logs.channels import Channels
+from granite.rt.logs.log import Log
+from granite.rt.logs.run_summary import RunSummary
+from granite.tuning import margins
+from granite.tuning.expressions import Expression, Names
+from granite.tuning.margins import followed_indices
+
+#: by the beginning of their names: the entry of the summary's tracking errors
+_ERRORS = {"rms_error": "rms", "largest_error": "max", "final_error": "max_in_last_5_s"}
+#: of the strain energy of flexible links: every tenth tick
+_EVERY = 10
+
+
+class Band(NamedTuple):
+    """Errors within which a move has settled."""
+
+    m: float = 0.005
+    rad: float = 0.01
+
+
+def metric_units(bed: Testbed) -> dict[str, str]:
+    """Every metric of a testbed, with its unit."""
+    followed = [bed.known.positions[i] for i in followed_indices(bed)]
+    units = [unit for unit in ("m", "rad") if any(c.unit == unit for c in followed)]
+    found: dict[str, str] = {}
+    for name in _ERRORS:
+        found |= {f"{name}_{unit}": unit for unit in units}
+        found |= {f"{name}.{c.name}": c.unit for c in followed}
+    if followed:
+        found["settling_time_s"] = "s"
+    if bed.thrusters:
+        found |= {"propellant_n_s": "N s", "propellant_g": "g", "pulses": "1"}
+    if bed.motors:
+        found["peak_torque_n_m"] = "N m"
+        found |= {f"peak_torque.{motor.joint}": "N m" for motor in bed.motors}
+    if _grips(Channels.of(bed)):
+        found["internal_force_error_n"] = "N"
+    found |= {f"squeeze.{name}": "N" for name in bed.squeezed}
+    if any(body.flexible for module in bed.modules for body in module.bodies):
+        found["elastic_energy_j"] = "J"
+    limits = margins.names_of(bed)
+    found |= {f"margin.{name}": "1" for name in limits}
+    return found | ({"margin": "1"} if limits else {})
+
+
+def names_of(bed: Testbed) -> Names:
+    """What an expression about a run of the testbed may speak of."""
+    topics = Channels.of(bed).topics
+    signals = [f"{topic.name[1:]}.{value.key}" for topic in topics for _, value in topic.values]
+    return Names(tuple(metric_units(bed)), tuple(signals))
+
+
+class Measures:
+    """Expressions about the runs of a testbed, checked once and evaluated for each log."""
+
+    def __init__(self, bed: Testbed, goals: Mapping[str, TuningGoal], band: Band) -> None:
+        """`goals` by the key under which they stand in the configuration."""
+        names = names_of(bed)
+        self._expressions: list[Expression] = []
+        self._band = band
+        for key, goal in goals.items():
+            try:
+                self._expressions.append(Expression(goal.of, names))
+            except InputError as refusal:
+                problem = InputError(refusal.problem, key=f"{key}.of", value=goal.of, expected=refusal.expected)
+                raise problem.within(file=bed.name) from None
+
+    def values(self, log: Log) -> list[float]:
+        """The number of each expression; not finite where it has none in this run."""
+        run = _Run(log, self._band)
+        return [expression.value(run.metric, run.signal, log.t) for expression in self._expressions]
+
+
+def goals_of(table: TuningTable) -> dict[str, TuningGoal]:
+    """Objectives, then constraints, by their keys in the configuration."""
+    objectives = {f"tuning.objectives.{i}": goal for i, goal in enumerate(table.objectives)}
+    constraints = {f"tuning.constraints.{i}": goal for i, goal in enumerate(table.constraints)}
+    return {**objectives, **constraints}
+
+
+def measures_of(bed: Testbed, table: TuningTable) -> Measures:
+    """The expressions of a tuning table."""
+    return Measures(bed, goals_of(table), Band(table.settled_m, table.settled_rad))
+
+
+class _Run:
+    """The metrics and signals of one log."""
+
+    def __init__(self, log: Log, band: Band) -> None:
+        assert log.summary is not None
+        self._log, self._band = log, band
+        self._summary: RunSummary = log.summary
+
+    def signal(self, name: str) -> Array:
+        """A signal over time."""
+        topic, _, key = name.partition(".")
+        return self._log.columns([self._log.channels.column(topic, key)])[:, 0]
+
+    def metric(self, name: str) -> float:
+        """One number of the run."""
+        head, _, member = name.partition(".")
+        found, bed = self._summary, self._log.bed
+        for start, entry in _ERRORS.items():
+            if head == start:
+                return float(found["tracking_error"][member][entry])  # type: ignore[literal-required]
+            if head.startswith(f"{start}_"):
+                unit = head.removeprefix(f"{start}_")
+                errors = [e[entry] for e in found["tracking_error"].values() if e["unit"] == unit]  # type: ignore[literal-required]
+                return float(np.linalg.norm(errors) if entry == "rms" else np.max(errors))
+        if head == "settling_time_s":
+            return settling_time(self._log, self._band)
+        if head in ("propellant_n_s", "propellant_g", "pulses"):
+            return float(found["propellant"][_PROPELLANT[head]])  # type: ignore[literal-required]
+        if head.startswith("peak_torque"):
+            peaks = {n: p["max"] for n, p in found["applied"].items() if n.endswith("_torque")}
+            own = [peak for n, peak in peaks.items() if not member or n.endswith(f"_{member}_torque")]
+            return max(own)
+        if head == "squeeze":
+            return float(found["squeeze"][member]["max"])
+        if head == "internal_force_error_n":
+            return internal_force_error(self._log)
+        if head == "elastic_energy_j":
+            return elastic_energy(self._log)
+        return (
+            margins.margin(self._log, member)
+            if member
+            else min(margins.margin(self._log, limit) for limit in margins.names_of(bed))
+        )
+
+
+_PROPELLANT = {"propellant_n_s": "impulse_n_s", "propellant_g": "mass_g", "pulses": "pulses"}
+
+
+def settling_time(log: Log, band: Band) -> float:
+    """From the end of the reference's motion until all errors stay within the band [s]; infinite where they do not."""
+    bed, place, rows = log.bed, log.channels.place, log.rows
+    ready = rows[:, place("/state", "ready")] == 1.0
+    truth = rows[:, place("/truth", "q")][:, [bed.positions.index(c) for c in bed.known.positions]]
+    known = np.isfinite(truth).all(axis=1, keepdims=True)
+    actual = np.where(known, truth, rows[:, place("/state", "q")])
+    error = np.abs(actual - rows[:, place("/reference", "q")])
+    within = np.array(ready, dtype=bool)
+    for i in followed_indices(bed):
+        if (unit := bed.known.positions[i].unit) in ("m", "rad"):
+            within &= error[:, i] <= getattr(band, unit)
+    moving = np.any(np.abs(rows[:, place("/reference", "u")]) > 1e-9, axis=1) & ready
+    t = log.t
+    last_moving = int(np.flatnonzero(moving)[-1]) if moving.any() else int(np.argmax(ready))
+    if not bool(within[-1]):
+        return float("inf")
+    outside = np.flatnonzero(~within)
+    settled = int(outside[-1]) + 1 if len(outside) else 0
+    return max(0.0, float(t[settled] - t[last_moving]))
+
+
+def internal_force_error(log: Log) -> float:
+    """Rms of the grips' force errors without their resultant, which moves the object [N].
+
+    The rest of the errors, true less demanded force of each grip, neither pushes the object nor is felt outside it.
+    """
+    errors = []
+    for grip in _grips(log.channels):
+        pair = [log["/truth"][f"{grip}_{axis}_n"] - log["/demand"][f"{grip}_{axis}_n"] for axis in ("fx", "fy")]
+        errors.append(np.stack(pair, axis=1))
+    error = np.stack(errors)
+    internal = error - error.mean(axis=0)
+    return float(np.sqrt(np.mean(np.sum(np.square(internal), axis=(0, 2)))))
+
+
+def elastic_energy(log: Log) -> float:
+    """Largest strain energy of the flexible links [J]."""
+    energy = Energy(log.bed.modules)
+    rows = log.rows[::_EVERY]
+    rows = rows[np.isfinite(rows[:, log.channels.place("/truth", "q")]).all(axis=1)]
+    q, u = rows[:, log.channels.place("/truth", "q")], rows[:, log.channels.place("/truth", "u")]
+    return max((energy.balance(a, b).strain for a, b in zip(q, u, strict=True)), default=float("nan"))
+
+
+def _grips(channels: Channels) -> list[str]:
+    """Contacts whose force is both demanded and known."""
+    keys = {name: [value.key for _, value in channels.topic(name).values] for name in ("/demand", "/truth")}
+    ends = "_fx_n"
+    both = [key.removesuffix(ends) for key in keys["/demand"] if key.endswith(ends) and key in keys["/truth"]]
+    return both if len(both) > 1 else []

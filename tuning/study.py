@@ -1,0 +1,161 @@
+"""The study of a session: trials in an Optuna study on SQLite, asked for and told in the order of their numbers.
+
+The sampler is seeded anew for each trial, from the seed of the session and the number of the trial. So a study does
+not depend on which process finished first, nor on how often it was interrupted and resumed.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from granite.config.errors import InputError
+from granite.config.tuning import TuningTable
+from granite.tuning.extras import required
+from granite.tuning.parameters import Parameter
+from granite.tuning.trial import Score
+
+_NAME = "granite"
+_FAILURE, _FIRST, _CONSTRAINTS = "failure", "first scenario", "constraints"
+#: trials before a sampler that learns from others begins, and the size of a generation of NSGA-II
+_RANDOM, _GENERATION = 10, 24
+
+
+class TrialResult(NamedTuple):
+    """A trial that has ended."""
+
+    number: int
+    parameters: dict[str, float]  #: by key
+    objectives: list[float]  #: empty where the trial failed or was pruned
+    constraints: list[float]
+    is_feasible: bool
+    failure: str | None  #: why it has no objectives
+
+
+class TuningStudy:
+    """The trials of one session."""
+
+    def __init__(self, file: Path, parameters: Sequence[Parameter], table: TuningTable) -> None:
+        """Open the study in this file, or begin one with the start as its first trial."""
+        self._optuna = required("optuna", "tuning")
+        if table.sampler == "cma_es":
+            required("cmaes", "tuning")
+        self._optuna.logging.set_verbosity(self._optuna.logging.ERROR)
+        self._parameters, self._table = list(parameters), table
+        is_new = not file.exists()
+        try:
+            storage = self._optuna.storages.RDBStorage(f"sqlite:///{file}")
+            self._study = self._optuna.create_study(
+                storage=storage,
+                study_name=_NAME,
+                directions=["minimize" if goal.direction == "minimise" else "maximize" for goal in table.objectives],
+                load_if_exists=True,
+            )
+        except Exception as error:  # of SQLAlchemy, Alembic and SQLite: one file behind all of them
+            words = " ".join(str(error).split())[:150]
+            expected = "the study of a session"
+            raise InputError(f"'{file}' can't be read ({type(error).__name__}: {words})", expected=expected) from error
+        if is_new:
+            self._study.enqueue_trial({parameter.key: parameter.start for parameter in self._parameters})
+
+    @property
+    def told(self) -> int:
+        """Number of trials that have ended: all with smaller numbers have."""
+        return sum(trial.state.is_finished() for trial in self._study.get_trials(deepcopy=False))
+
+    def ask(self, number: int) -> AskedTrial:
+        """The trial of that number: one that was asked for before an interruption, or a new one."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of features that Optuna calls experimental
+            self._study.sampler = self._sampler(number)
+            running = {
+                trial.number: trial
+                for trial in self._study.get_trials(deepcopy=False)
+                if trial.state == self._optuna.trial.TrialState.RUNNING
+            }
+            if number in running:
+                trial = self._optuna.Trial(self._study, running[number]._trial_id)
+            else:
+                trial = self._study.ask()
+            assert trial.number == number
+            values = {parameter.key: self._suggested(trial, parameter) for parameter in self._parameters}
+        return AskedTrial(number, values, trial)
+
+    def tell(self, asked: AskedTrial, score: Score, first: Sequence[float]) -> TrialResult:
+        """Record the result of a trial; `first` are the objectives of its first scenario, if it has them."""
+        state = self._optuna.trial.TrialState
+        trial = asked.handle
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            self._study.sampler = self._sampler(asked.number)
+            trial.set_user_attr(_FIRST, list(first))
+            if score.failure is not None:
+                trial.set_user_attr(_FAILURE, score.failure)
+                self._study.tell(trial, state=state.PRUNED)
+                return TrialResult(asked.number, asked.values, [], [], False, score.failure)
+            trial.set_user_attr(_CONSTRAINTS, score.constraints)
+            for goal, violation in zip(self._table.constraints, score.violations, strict=True):
+                if goal.label not in trial.constraints:  # set before an interruption
+                    trial.set_constraint(goal.label, violation)
+            self._study.tell(trial, score.objectives)
+        return TrialResult(asked.number, asked.values, score.objectives, score.constraints, score.is_feasible, None)
+
+    def results(self) -> list[TrialResult]:
+        """Every trial that has ended, by number."""
+        found = []
+        for trial in self._study.get_trials(deepcopy=False):
+            if trial.state.is_finished():
+                feasible = all(value <= 0 for value in trial.constraints.values())
+                failure = trial.user_attrs.get(_FAILURE)
+                objectives = [] if trial.values is None or failure else list(trial.values)
+                constraints = trial.user_attrs.get(_CONSTRAINTS, [])
+                parameters = {parameter.key: float(trial.params[parameter.key]) for parameter in self._parameters}
+                found.append(
+                    TrialResult(trial.number, parameters, objectives, constraints, feasible and not failure, failure)
+                )
+        return found
+
+    def first_scenarios(self) -> np.ndarray:
+        """Objectives of the first scenario of every trial that has results, one row each."""
+        state = self._optuna.trial.TrialState.COMPLETE
+        trials = [t for t in self._study.get_trials(deepcopy=False) if t.state == state]
+        return np.array([trial.user_attrs[_FIRST] for trial in trials]).reshape(len(trials), -1)
+
+    def importance(self, objective: int) -> dict[str, float]:
+        """How much of the variation of an objective each parameter explains (PED-ANOVA), the sum is 1."""
+        if sum(bool(result.objectives) for result in self.results()) < _RANDOM or len(self._parameters) < 2:
+            return {}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            evaluator = self._optuna.importance.PedAnovaImportanceEvaluator()
+            found = self._optuna.importance.get_param_importances(
+                self._study, evaluator=evaluator, target=lambda trial: trial.values[objective]
+            )
+        return {str(key): float(value) for key, value in found.items()}
+
+    def _suggested(self, trial: Any, parameter: Parameter) -> float:
+        low, high, log = parameter.lower, parameter.upper, parameter.scale == "log"
+        if parameter.is_whole:
+            return float(trial.suggest_int(parameter.key, round(low), round(high), log=log))
+        return float(trial.suggest_float(parameter.key, low, high, log=log))
+
+    def _sampler(self, number: int) -> Any:
+        samplers = self._optuna.samplers
+        seed = int(np.random.SeedSequence([self._table.seed, number]).generate_state(1)[0])
+        if self._table.sampler == "cma_es":
+            return samplers.CmaEsSampler(seed=seed, warn_independent_sampling=False)
+        if self._table.sampler == "nsga_ii":
+            return samplers.NSGAIISampler(seed=seed, population_size=_GENERATION)
+        return samplers.TPESampler(seed=seed, n_startup_trials=_RANDOM, multivariate=True, constant_liar=True)
+
+
+class AskedTrial(NamedTuple):
+    """A trial that is to be run."""
+
+    number: int
+    values: dict[str, float]  #: by key
+    handle: Any  #: of Optuna

@@ -1,0 +1,75 @@
+"""A testbed as TOML that a person can read and edit."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from granite.config.testbed import Testbed
+
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+#: a list that is longer than this is written one element a line
+_WIDTH = 110
+
+
+def content_of(bed: Testbed) -> dict[str, Any]:
+    """What was given of a testbed: without defaults, and without what has no value."""
+    found: dict[str, Any] = _without_none(bed.model_dump(mode="json", exclude_unset=True))
+    return found
+
+
+def toml_text(content: Mapping[str, Any]) -> str:
+    """The content of a file."""
+    return "\n".join(_table(content, ())).lstrip("\n") + "\n"
+
+
+def _without_none(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_none(inner) for key, inner in value.items() if inner is not None}
+    return [_without_none(inner) for inner in value] if isinstance(value, list) else value
+
+
+def _table(content: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[str]:
+    """Values first, because they would belong to the last table that was opened."""
+    tables = {key: value for key, value in content.items() if isinstance(value, dict) and value}
+    lists = {key: value for key, value in content.items() if _is_list_of_tables(value)}
+    for key, value in content.items():
+        if key not in tables and key not in lists:
+            yield f"{_key(key)} = {_value(value)}"
+    for key, value in tables.items():
+        here = (*path, key)
+        if any(not (isinstance(inner, dict) and inner) and not _is_list_of_tables(inner) for inner in value.values()):
+            yield f"\n[{'.'.join(map(_key, here))}]"
+        yield from _table(value, here)
+    for key, value in lists.items():
+        for element in value:
+            yield f"\n[[{'.'.join(map(_key, (*path, key)))}]]"
+            yield from _table(element, (*path, key))
+
+
+def _is_list_of_tables(value: Any) -> bool:
+    """Large ones; small ones such as units of a device stay on a line each."""
+    if not isinstance(value, list) or not value or not all(isinstance(element, dict) for element in value):
+        return False
+    return any(len(_value(element)) > _WIDTH or "\n" in _value(element) for element in value)
+
+
+def _key(key: str) -> str:
+    return key if _BARE.fullmatch(key) else json.dumps(key)
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return repr(value)
+    if isinstance(value, str):
+        plain = "\n" in value and "\\" not in value and '"""' not in value and value.replace("\n", "").isprintable()
+        return f'"""\n{value.lstrip(chr(10))}"""' if plain and not value.endswith('"') else json.dumps(value)
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{_key(k)} = {_value(v)}" for k, v in value.items()) + " }" if value else "{}"
+    elements = [_value(element) for element in value]
+    line = f"[{', '.join(elements)}]"
+    return line if len(line) <= _WIDTH else "[\n    " + ",\n    ".join(elements) + ",\n]"

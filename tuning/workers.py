@@ -1,0 +1,65 @@
+"""Where the runs of a study are made: in local processes, or on a Dask cluster; the study is the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from granite.config.errors import GraniteError, InputError
+from granite.rt.worker_processes import ATTEMPTS, Answer, Workers, local_workers
+from granite.tuning.extras import required
+
+#: how long a scheduler may take to answer
+_PATIENCE = "10s"
+
+
+@contextmanager
+def workers(processes: int | None = None, dask: str | None = None) -> Iterator[Workers]:
+    """Local processes, or the workers of a Dask scheduler at an address."""
+    if dask is None:
+        with local_workers(processes) as local:
+            yield local
+    else:
+        with _cluster(dask) as cluster:
+            yield cluster
+
+
+class _DaskCluster:
+    """The workers of a Dask scheduler: runs of a worker that is lost are given to another one by the scheduler."""
+
+    def __init__(self, client: Any, address: str) -> None:
+        self._client, self._address = client, address
+
+    def answers(self, work: Callable[[Any], Answer], cases: Sequence[Any]) -> Iterator[Answer]:
+        """All at once."""
+        futures = self._client.map(work, list(cases), pure=False, retries=ATTEMPTS)
+        try:
+            for future in futures:
+                yield future.result()
+        except (GraniteError, KeyboardInterrupt):
+            raise
+        except Exception as error:
+            raise GraniteError(
+                f"the Dask cluster at '{self._address}' did not make the runs, {type(error).__name__}: {error}"
+            ) from error
+        finally:
+            self._client.cancel(futures)
+
+
+@contextmanager
+def _cluster(address: str) -> Iterator[_DaskCluster]:
+    distributed = required("distributed", "dask")
+    try:
+        client = distributed.Client(address, timeout=_PATIENCE, set_as_default=False)
+    except (OSError, ValueError, TypeError) as error:
+        words = " ".join(str(error).split())[:120]
+        problem = f"no Dask scheduler answers within {_PATIENCE} ({words})"
+        raise InputError(problem, key="--dask", value=address, expected="an address such as tcp://host:8786") from None
+    try:
+        if not client.scheduler_info()["workers"]:
+            expected = f"at least one: dask worker {address} --nthreads 1"
+            raise InputError("the Dask scheduler has no workers", key="--dask", value=address, expected=expected)
+        yield _DaskCluster(client, address)
+    finally:
+        client.close()
