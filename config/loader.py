@@ -25,6 +25,7 @@ from granite.config.parts import FAMILIES, absolute
 from granite.config.paths import content_of, missing_part
 from granite.config.robots import fill_modules
 from granite.config.testbed import Testbed
+from granite.config.tuning import TuningFile, TuningTable
 
 _PRESETS = Path(__file__).parent / "testbeds"
 #: tables that the plant may differ in
@@ -101,6 +102,21 @@ def load(bed: str | Path, overrides: Sequence[str] | Mapping[str, Any] = ()) -> 
     _apply(content, [change for change in asked if not _is_about_reading(change.path)])
     # What was typed names files from where it was typed.
     return _check(_with_absolute_paths(content, Path()), source)
+
+
+def load_tuning(file: str | Path) -> TuningTable:
+    """The `[tuning]` table of a file of its own.
+
+    Raises
+    ------
+    InputError
+        Where there is no such file, or it has an error.
+    """
+    content = _read(Path(file), str(file))
+    try:
+        return TuningFile.model_validate(content).tuning
+    except ValidationError as failure:
+        raise complaint(failure, content, TuningFile).within(file=str(file)) from None
 
 
 def changed(bed: Testbed, changes_by_key: Mapping[str, Any]) -> Testbed:

@@ -129,3 +129,9 @@ class TuningTable(Table):
                 key="sampler", value=self.sampler, expected="'tpe' or 'nsga_ii' where there are constraints"
             )
         return self
+
+
+class TuningFile(Table):
+    """A file with nothing but the table."""
+
+    tuning: TuningTable

@@ -123,7 +123,8 @@ class TuningStudy:
         """Objectives of the first scenario of every trial that has results, one row each."""
         state = self._optuna.trial.TrialState.COMPLETE
         trials = [t for t in self._study.get_trials(deepcopy=False) if t.state == state]
-        return np.array([trial.user_attrs[_FIRST] for trial in trials]).reshape(len(trials), -1)
+        rows = [trial.user_attrs[_FIRST] for trial in trials]
+        return np.array(rows).reshape(len(rows), len(self._table.objectives))
 
     def importance(self, objective: int) -> dict[str, float]:
         """How much of the variation of an objective each parameter explains (PED-ANOVA), the sum is 1."""

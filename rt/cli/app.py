@@ -22,6 +22,7 @@ from granite.rt.cli.screen import out
 from granite.rt.cli.see import see
 from granite.rt.cli.simulation import sim
 from granite.rt.cli.testbeds import list_beds, modes, show
+from granite.rt.cli.tune import tune
 
 #: Typer's exit code for Ctrl-C
 _INTERRUPTED = 130
@@ -31,10 +32,9 @@ _TO_COME = {
     "run": "granite sim BED --realtime, with simulated devices",
     "operate": "granite sim BED --realtime, with simulated devices",
     "rehearse": "granite sim BED --realtime, with simulated devices",
-    "tune": "granite sim BED --set KEY=VALUE, then granite compare",
     "console": "granite sim BED --set KEY=VALUE before the run",
-    "optimise": "granite sim BED --set KEY=VALUE, then granite compare",
-    "sweep": "granite.simulate in a Python loop, as in examples/sweep.py",
+    "optimise": "granite tune BED",
+    "sweep": "granite.simulate_many in Python, as in examples/sweep.py",
     "live": "granite plot LOG after the run",
     "watch": "granite plot LOG after the run",
     "export": "granite.read_log in Python, for instance log.to_pandas()",
@@ -78,6 +78,7 @@ app.command(short_help="The head of a log: testbed, changes, date, host, version
 app.command(short_help="Make a whole log of a cut or damaged one")(recover)
 app.command(short_help="The logs in a folder, the newest last")(runs)
 app.command(short_help="Runs side by side")(compare)
+app.add_typer(tune, name="tune", short_help="Tune a testbed, in sessions")
 app.command(short_help="Frequencies, damping and shapes of a testbed")(modes)
 app.command(short_help="The JSON Schema of a testbed, for editors")(schema)
 app.command(short_help="Check this machine for real-time use")(doctor)

@@ -1,0 +1,243 @@
+"""`granite tune`: tuning sessions of a testbed."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from typer.core import TyperGroup
+
+from granite.config.errors import InputError
+from granite.config.loader import load, load_tuning
+from granite.config.testbed import Testbed
+from granite.config.tuning import TuningTable
+from granite.rt.cli.arguments import AsJson, Bed, Overrides, Overwrite, named
+from granite.rt.cli.endings import STOPPED, end
+from granite.rt.cli.outputs import refuse_output
+from granite.rt.cli.screen import err, out, print_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from granite.tuning.driver import Progress as Known
+    from granite.tuning.session import Session
+
+_START = "BED"
+SessionFolder = Annotated[Path, typer.Argument(metavar="SESSION", help="a folder that granite tune BED made")]
+Figures = Annotated[Path | None, typer.Option("--plot", metavar="FILE", help="draw it, *.png, *.svg or *.pdf")]
+
+
+class _Sessions(TyperGroup):
+    """The commands of sessions; any other first word is the testbed of a session to start."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Put the name of the hidden command before a testbed or an option."""
+        if args and args[0] not in self.commands and args[0] not in ("-h", "--help"):
+            args = [_START, *args]
+        return super().parse_args(ctx, args)
+
+
+tune = typer.Typer(
+    cls=_Sessions,
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    help="Tune a testbed: granite tune BED starts a session (granite tune BED --help), the commands below use one.",
+)
+
+
+@tune.command(_START, short_help="Start or resume a session: granite tune BED")
+def start(
+    bed: Bed,
+    overrides: Overrides = None,
+    tuning: Annotated[
+        Path | None, typer.Option("--tuning", metavar="FILE", help="the [tuning] table, if not in the testbed")
+    ] = None,
+    trials: Annotated[int | None, typer.Option("--trials", metavar="N", min=1, help="how many")] = None,
+    sampler: Annotated[str | None, typer.Option("--sampler", metavar="KIND", help="tpe, cma_es or nsga_ii")] = None,
+    seed: Annotated[int | None, typer.Option("--seed", metavar="N", min=0, help="of the sampler")] = None,
+    processes: Annotated[
+        int | None, typer.Option("--processes", metavar="N", min=1, help="default: one for each processor")
+    ] = None,
+    dask: Annotated[
+        str | None, typer.Option("--dask", metavar="ADDRESS", help="send the runs to this Dask scheduler")
+    ] = None,
+    folder: Annotated[
+        Path | None, typer.Option("--out", metavar="SESSION", help="a new folder; default: one in runs/")
+    ] = None,
+    resume: Annotated[Path | None, typer.Option("--resume", metavar="SESSION", help="go on with this session")] = None,
+    listed: Annotated[bool, typer.Option("--list", help="what can be tuned and judged, and no session")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Start a tuning session, or go on with one; Ctrl-C keeps what was found."""
+    from granite.rt.report.table import put
+    from granite.tuning.driver import drive
+    from granite.tuning.report.tables import list_tables, result_tables
+    from granite.tuning.session import Session
+    from granite.tuning.workers import workers
+
+    testbed = load(bed, overrides or ())
+    if listed:
+        with named(bed, testbed):
+            put(out, list_tables(testbed))
+        out.print("Any other key with a number can be tuned too, with bounds of your own.", soft_wrap=True)
+        return
+    with named(bed, testbed):
+        if resume is not None:
+            session = Session.read(resume)
+            asked = _table(testbed, tuning, trials, sampler, seed) if tuning or testbed.tuning else None
+            session.refuse_other(testbed, asked or session.table)
+            if (trials or (asked and asked.trials)) not in (None, session.table.trials):
+                session.with_trials(trials or (asked or session.table).trials)
+        else:
+            table = _table(testbed, tuning, trials, sampler, seed)
+            session = Session.create(folder or _new_folder(testbed.name), testbed, table)
+        try:
+            with workers(processes, dask) as made, _shown(session, as_json) as report:
+                drive(session.bed, session.table, session.study(), made, report)
+        except KeyboardInterrupt:
+            told = session.study().told
+            if told:
+                session.keep_logs()
+            kept = f"{told} trials are kept, go on by granite tune {bed} --resume {session.folder}"
+            end(f"stopped by the operator: {kept}", STOPPED)
+        except InputError as refusal:
+            raise _with_advice(refusal, session) from None
+        session.keep_logs()
+    if as_json:
+        from granite.tuning.report.tables import session_json
+
+        print_json(session_json(session))
+    else:
+        put(out, result_tables(session))
+        out.print(f"session: {session.folder}", soft_wrap=True)
+        out.print(f"see it: granite tune report {session.folder}", soft_wrap=True)
+
+
+@tune.command(short_help="What a session found")
+def show(session: SessionFolder, plot: Figures = None, overwrite: Overwrite = False, as_json: AsJson = False) -> None:
+    """The best trials of a session, its Pareto front and the importance of the parameters."""
+    from granite.rt.plots.figure_file import SUFFIXES, write_figure
+    from granite.rt.report.table import put
+    from granite.tuning.report.figures import session_figure
+    from granite.tuning.report.tables import result_tables, session_json
+    from granite.tuning.session import Session
+
+    opened = Session.read(session)
+    if plot is not None:
+        refuse_output("plot", plot, SUFFIXES, overwrite)
+    if as_json:
+        print_json(session_json(opened))
+    else:
+        put(out, result_tables(opened))
+    if plot is not None:
+        write_figure(plot, lambda: session_figure(opened), overwrite)
+        if not as_json:
+            out.print(f"plot: {plot}", soft_wrap=True)
+
+
+@tune.command(short_help="Two sessions side by side")
+def compare(
+    first: Annotated[Path, typer.Argument(metavar="A", help="a session")],
+    second: Annotated[Path, typer.Argument(metavar="B", help="another one")],
+    as_json: AsJson = False,
+) -> None:
+    """The best trials of two sessions: parameters, objectives, constraints; differences of what was tuned."""
+    from granite.rt.report.table import put
+    from granite.tuning.report.tables import comparison_tables, session_json
+    from granite.tuning.session import Session
+
+    sessions = [Session.read(first), Session.read(second)]
+    if as_json:
+        print_json({str(one.folder): session_json(one) for one in sessions})
+    else:
+        put(out, comparison_tables(*sessions))
+
+
+@tune.command(short_help="A report in one HTML file")
+def report(
+    session: SessionFolder,
+    path: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="*.html; default: report.html in the session")
+    ] = None,
+    overwrite: Overwrite = False,
+) -> None:
+    """Write a report: convergence, Pareto front, importance, the best trajectories against the start."""
+    from granite.tuning.report.page import write_report
+    from granite.tuning.session import Session
+
+    opened = Session.read(session)
+    file = path or session / "report.html"
+    refuse_output("report", file, (".html",), overwrite or path is None)
+    write_report(opened, file)
+    out.print(f"report: {file}", soft_wrap=True)
+
+
+@tune.command(short_help="A testbed with the parameters of a trial")
+def promote(
+    session: SessionFolder,
+    trial: Annotated[int | None, typer.Argument(metavar="[TRIAL]", help="its number; default: the best")] = None,
+    path: Annotated[Path, typer.Option("--out", metavar="FILE", help="the testbed to write, *.toml")] = Path(
+        "tuned.toml"
+    ),
+    overwrite: Overwrite = False,
+) -> None:
+    """Write the testbed with the parameters of a trial as a file of its own."""
+    from granite.tuning.session import Session
+
+    opened = Session.read(session)
+    refuse_output("testbed", path, (".toml",), overwrite)
+    result = opened.trial(trial)
+    opened.promote(result, path, overwrite)
+    out.print(f"testbed: {path}, with trial {result.number}", soft_wrap=True)
+    out.print(f"run it: granite sim {path}", soft_wrap=True)
+
+
+def _table(bed: Testbed, file: Path | None, trials: int | None, sampler: str | None, seed: int | None) -> TuningTable:
+    """The table of the file, else that of the testbed, with what was typed."""
+    table = load_tuning(file) if file is not None else bed.tuning
+    if table is None:
+        expected = "a table, in the testbed or in a file by --tuning (granite tune BED --list shows what can be tuned)"
+        raise InputError.missing("tuning", expected).within(file=bed.name)
+    typed = {"trials": trials, "sampler": sampler, "seed": seed}
+    given = {key: value for key, value in typed.items() if value is not None}
+    if sampler is not None and sampler not in ("tpe", "cma_es", "nsga_ii"):
+        raise InputError(key="--sampler", value=sampler, expected="tpe, cma_es or nsga_ii")
+    return TuningTable.model_validate({**table.model_dump(), **given})
+
+
+def _new_folder(bed: str) -> Path:
+    stem = re.sub(r"[^\w.-]+", "-", bed)
+    return next(f for i in itertools.count(1) if not (f := Path("runs") / f"{stem}-tuning-{i:03d}").exists())
+
+
+def _with_advice(refusal: InputError, session: Session) -> InputError:
+    """The error, and where the trials so far are."""
+    if session.study().told == 0:
+        return refusal
+    return InputError(
+        f"{refusal.problem} (its {session.study().told} trials are kept in {session.folder})",
+        file=refusal.file, key=refusal.key, expected=refusal.expected,
+    )  # fmt: skip
+
+
+@contextmanager
+def _shown(session: Session, quiet: bool) -> Iterator[Any]:
+    """A progress bar with the best so far and the time left; lines where there is no terminal."""
+    columns = TextColumn("{task.description}"), BarColumn(20), MofNCompleteColumn(), TextColumn("{task.fields[left]}")
+    with Progress(*columns, console=err, transient=True, disable=quiet or not err.is_terminal) as bar:
+        task = bar.add_task("tuning", total=session.table.trials, completed=session.study().told, left="")
+
+        def report(known: Known) -> None:
+            words = "no result yet"
+            if known.best is not None:
+                goals = zip(session.table.objectives, known.best.objectives, strict=True)
+                words = f"best {known.best.number}: " + ", ".join(f"{goal.label} {value:.4g}" for goal, value in goals)
+            bar.update(task, completed=known.told, description=words, left=f"{known.left_s:.0f} s left")
+
+        yield report

@@ -1,0 +1,1 @@
+"""What a session found: tables, figures, and a report in one file."""

@@ -1,0 +1,121 @@
+"""Tables of what can be tuned, of what a session found, and of two sessions side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from rich.table import Table
+
+from granite.config.testbed import Testbed
+from granite.config.tuning import TuningGoal
+from granite.rt.report.table import table
+from granite.tuning.measures import metric_units
+from granite.tuning.parameters import listed, unit_of
+from granite.tuning.results import best_of, front_of
+from granite.tuning.session import Session
+from granite.tuning.study import TrialResult
+
+#: trials in a table
+_SHOWN = 8
+
+
+def list_tables(bed: Testbed) -> Iterator[Table]:
+    """What the parts of a testbed declare as tunable, and every metric that an objective may speak of."""
+    rows = [
+        (p.key, "-" if p.now is None else f"{p.now:g}", f"{p.lower:g}", f"{p.upper:g}", p.scale, p.unit)
+        for p in listed(bed)
+    ]
+    if rows:
+        yield table("What can be tuned", ("key", "now", "lower", "upper", "scale", "unit"), rows)
+    yield table("Metrics for objectives and constraints", ("name", "unit"), list(metric_units(bed).items()))
+
+
+def unit_of_goal(bed: Testbed, goal: TuningGoal) -> str:
+    """The unit of an objective or constraint: that of a metric; empty of an expression."""
+    unit = metric_units(bed).get(goal.of, "")
+    return "" if unit == "1" else unit
+
+
+def titled(session: Session, goals: Sequence[TuningGoal]) -> list[str]:
+    """Names of objectives and constraints with their units."""
+    units = [unit_of_goal(session.bed, goal) for goal in goals]
+    return [f"{goal.label} [{unit}]" if unit else goal.label for goal, unit in zip(goals, units, strict=True)]
+
+
+def result_tables(session: Session) -> Iterator[Table]:
+    """The trials that count, the parameters of the best one against the start, and their importance."""
+    results = session.study().results()
+    best, front = best_of(session.table, results), front_of(session.table, results)
+    goals = titled(session, (*session.table.objectives, *session.table.constraints))
+    shown = dict.fromkeys([0, *([best.number] if best else []), *(r.number for r in front[:_SHOWN])])
+    by_number = {result.number: result for result in results}
+    rows = [_trial_row(by_number[n], best, len(goals)) for n in shown if n in by_number]
+    failed = sum(not result.objectives for result in results)
+    title = f"Session of {session.bed.name}: {len(results)} of {session.table.trials} trials, {failed} without a result"
+    if rows:
+        yield table(title, ("trial", *goals, "remark"), rows, sentences=1)
+    if best is not None:
+        yield table(f"Parameters of trial {best.number}", _PARAMETER_COLUMNS, parameter_rows(session, best))
+
+
+_PARAMETER_COLUMNS = ("key", "start", "best", "lower", "upper", "unit", "importance")
+
+
+def parameter_rows(session: Session, best: TrialResult) -> list[tuple[str, ...]]:
+    """Each parameter: start, best, bounds, and its importance for every objective."""
+    study = session.study()
+    importance = [study.importance(i) for i in range(len(session.table.objectives))]
+    return [
+        (
+            p.key, f"{p.start:.4g}", f"{best.parameters[p.key]:.4g}", f"{p.lower:g}", f"{p.upper:g}", p.unit,
+            " / ".join(f"{one[p.key]:.0%}" if p.key in one else "-" for one in importance),
+        )
+        for p in session.parameters
+    ]  # fmt: skip
+
+
+def _trial_row(result: TrialResult, best: TrialResult | None, n: int) -> tuple[str, ...]:
+    numbers = [f"{value:.5g}" for value in (*result.objectives, *result.constraints)]
+    remarks = ["start"] if result.number == 0 else []
+    remarks += ["best"] if best is not None and result.number == best.number else []
+    remarks += [result.failure] if result.failure else [] if result.is_feasible else ["a constraint does not hold"]
+    return (str(result.number), *(numbers or ["-"] * n), ", ".join(remarks))
+
+
+def comparison_tables(first: Session, second: Session) -> Iterator[Table]:
+    """The best trials of two sessions, A and B; a dash where only one of them has the goal or the parameter."""
+    sessions = {"A": first, "B": second}
+    best = {name: session.trial(None) for name, session in sessions.items()}
+    about = [
+        (name, str(s.folder), s.bed.name, s.table.sampler, str(s.study().told), str(best[name].number))
+        for name, s in sessions.items()
+    ]
+    yield table("Sessions", ("", "folder", "testbed", "sampler", "trials", "best"), about)
+    goals: dict[str, dict[str, str]] = {}
+    values: dict[str, dict[str, str]] = {}
+    for name, session in sessions.items():
+        labels = titled(session, (*session.table.objectives, *session.table.constraints))
+        for label, value in zip(labels, (*best[name].objectives, *best[name].constraints), strict=True):
+            goals.setdefault(label, {})[name] = f"{value:.5g}"
+        for key, value in best[name].parameters.items():
+            values.setdefault(key, {})[name] = f"{value:.5g}"
+    yield table("Best trials", ("goal", "A", "B"), [(k, v.get("A", "-"), v.get("B", "-")) for k, v in goals.items()])
+    rows = [(k, v.get("A", "-"), v.get("B", "-"), unit_of(k)) for k, v in values.items()]
+    yield table("Parameters", ("key", "A", "B", "unit"), rows)
+
+
+def session_json(session: Session) -> dict[str, Any]:
+    """Everything about a session, for scripts."""
+    study = session.study()
+    results = study.results()
+    best = best_of(session.table, results)
+    return {
+        "session": str(session.folder),
+        "bed": session.bed.name,
+        "tuning": session.table.model_dump(mode="json"),
+        "trials": [result._asdict() for result in results],
+        "best": None if best is None else best.number,
+        "front": [result.number for result in front_of(session.table, results)],
+        "importance": {goal.label: study.importance(i) for i, goal in enumerate(session.table.objectives)},
+    }

@@ -1,0 +1,209 @@
+"""A tuning session: a folder with the testbed as it was, what is tuned, the study, logs of the best trials, notes.
+
+session.json    version, testbed and tuning table, exactly
+testbed.toml    the testbed, for people: granite sim SESSION/testbed.toml
+study.db        the trials (Optuna on SQLite)
+logs/           the start and the best trials in the first scenario
+notes.md        yours
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from granite.config.changes import assign
+from granite.config.errors import InputError, one_of
+from granite.config.loader import from_json, load, to_json
+from granite.config.testbed import Testbed
+from granite.config.tuning import TuningTable
+from granite.rt.run import simulate
+from granite.tuning.measures import measures_of
+from granite.tuning.parameters import Parameter, resolve_all
+from granite.tuning.results import best_of, front_of
+from granite.tuning.scenarios import scenarios_of
+from granite.tuning.study import TrialResult, TuningStudy
+from granite.tuning.toml_text import content_of, toml_text
+
+FORMAT = 1
+_FILE, _TESTBED, _STUDY, _LOGS, _NOTES = "session.json", "testbed.toml", "study.db", "logs", "notes.md"
+#: trials of the front whose logs are kept beside the start
+_KEPT = 3
+
+
+class Session:
+    """A folder, its testbed and its tuning table; `create` begins one, `read` opens one."""
+
+    def __init__(self, folder: Path, bed: Testbed, table: TuningTable) -> None:
+        self.folder, self.bed, self.table = folder, bed, table
+        self.parameters: list[Parameter] = resolve_all(bed, table.parameters)
+
+    @classmethod
+    def create(cls, folder: Path, bed: Testbed, table: TuningTable) -> Session:
+        """Begin a session in a new folder; everything that can be refused is refused before it is made.
+
+        Raises
+        ------
+        InputError
+            Where the folder exists, or the table does not fit the testbed.
+        """
+        session = cls(folder, bed, table)
+        measures_of(bed, table)
+        scenarios_of(bed, table)
+        if folder.exists():
+            raise InputError(f"session '{folder}' exists", expected=f"a new name, or --resume {folder}")
+        try:
+            (folder / _LOGS).mkdir(parents=True)
+            content = content_of(bed)
+            (folder / _TESTBED).write_text(toml_text(content), encoding="utf-8")
+            (folder / _NOTES).write_text(f"# Notes on tuning {bed.name}\n", encoding="utf-8")
+            session._write()
+        except OSError as error:
+            raise InputError(f"session '{folder}' can't be written: {error.strerror or error}") from None
+        return session
+
+    @classmethod
+    def read(cls, folder: Path) -> Session:
+        """Open the session in a folder.
+
+        Raises
+        ------
+        InputError
+            Where there is none, or another version of Granite wrote it.
+        """
+        try:
+            content = json.loads((folder / _FILE).read_text(encoding="utf-8"))
+        except OSError:
+            raise InputError(f"'{folder}' is not a session", expected="a folder that granite tune BED made") from None
+        except ValueError as error:
+            raise InputError(f"session '{folder}' is damaged ({error})", expected="session.json as written") from None
+        if not isinstance(content, dict) or content.get("format") != FORMAT:
+            found = content.get("format") if isinstance(content, dict) else None
+            problem = f"session '{folder}' has format {found}: another version of Granite wrote it"
+            raise InputError(problem, expected=f"format {FORMAT}")
+        try:
+            bed = from_json(content["testbed"], f"session '{folder}'")
+            table = TuningTable.model_validate_json(content["tuning"])
+        except (KeyError, TypeError, ValidationError) as error:
+            words = " ".join(str(error).split())[:150]
+            raise InputError(f"session '{folder}' is damaged ({words})", expected="session.json as written") from None
+        return cls(folder, bed, table)
+
+    def refuse_other(self, bed: Testbed, table: TuningTable) -> None:
+        """Raise where it is of another testbed, or tunes or judges otherwise; the number of trials may differ."""
+        if to_json(bed) != to_json(self.bed):
+            other = _first_difference(json.loads(to_json(self.bed)), json.loads(to_json(bed)))
+            problem = f"session '{self.folder}' is of another testbed, which differs in {other}"
+            raise InputError(problem, file=bed.name, expected="the testbed as it was, or a new session")
+        mine, theirs = (one.model_dump(mode="json", exclude={"trials"}) for one in (self.table, table))
+        if mine != theirs:
+            problem = f"session '{self.folder}' was tuned otherwise: tuning.{_first_difference(mine, theirs)} differs"
+            raise InputError(problem, file=bed.name, expected="the table as it was, or a new session")
+
+    def with_trials(self, trials: int) -> Session:
+        """The same session with another number of trials, also in its file."""
+        self.table = self.table.model_copy(update={"trials": trials})
+        self._write()
+        return self
+
+    def study(self) -> TuningStudy:
+        """The trials."""
+        return TuningStudy(self.folder / _STUDY, self.parameters, self.table)
+
+    def trial(self, number: int | None) -> TrialResult:
+        """A trial by its number, or the best one."""
+        results = self.study().results()
+        if number is None:
+            best = best_of(self.table, results)
+            if best is None:
+                raise InputError(f"session '{self.folder}' has no trial with a result", expected="some: --resume it")
+            return best
+        found = {result.number: result for result in results}
+        if number not in found:
+            known = one_of(str(number), [f"0 to {max(found)}"]) if found else "a session with trials"
+            raise InputError(f"session '{self.folder}' has no such trial", key="trial", value=number, expected=known)
+        return found[number]
+
+    def testbed_of(self, result: TrialResult) -> Testbed:
+        """The testbed in the first scenario, with the parameters of a trial."""
+        return self.bed.with_changes({**scenarios_of(self.bed, self.table)[0].changes, **self.values(result)})
+
+    def values(self, result: TrialResult) -> dict[str, float | int]:
+        """The parameters of a trial as the testbed takes them: whole where they must be."""
+        whole = {parameter.key for parameter in self.parameters if parameter.is_whole}
+        return {key: round(value) if key in whole else value for key, value in result.parameters.items()}
+
+    def keep_logs(self) -> dict[str, Path]:
+        """Record the start and the best trials in the first scenario, where there is no log of them yet."""
+        results = self.study().results()
+        best, front = best_of(self.table, results), front_of(self.table, results)
+        kept = {result.number: result for result in (*results[:1], *([best] if best else []), *front[:1], *front[-1:])}
+        found = {}
+        for number, result in list(kept.items())[: 1 + _KEPT]:
+            path = self.log_of(number)
+            if not path.exists():
+                changes = [f"{key}={value!r}" for key, value in self.values(result).items()]
+                simulate(self.testbed_of(result), path, overwrite=True, changes=changes)
+            found["start" if number == 0 else f"trial {number}"] = path
+        return found
+
+    def log_of(self, number: int) -> Path:
+        """Where the log of a trial is kept."""
+        return self.folder / _LOGS / (f"trial-{number:04d}.mcap")
+
+    def promote(self, result: TrialResult, path: Path, overwrite: bool = False) -> Testbed:
+        """Write the testbed with the parameters of a trial as a file of its own."""
+        if path.exists() and not overwrite:
+            raise InputError(f"testbed '{path}' exists", expected="a new name, or --overwrite")
+        values = self.values(result)
+        content = content_of(self.bed)
+        for key, value in values.items():
+            assign(content, key.split("."), value)
+        content["name"] = path.stem
+        goals = ", ".join(
+            f"{goal.label} {value:.5g}" for goal, value in zip(self.table.objectives, result.objectives, strict=False)
+        )
+        head = (
+            f"# {self.bed.name} with the gains of trial {result.number} of {self.folder.name}: {goals or 'no result'}\n"
+        )
+        unfinished = path.with_name(f".granite-{os.getpid()}.toml")
+        try:
+            unfinished.write_text(head + toml_text(content), encoding="utf-8")
+            written = load(unfinished)
+            os.replace(unfinished, path)
+        except OSError as error:
+            raise InputError(f"testbed '{path}' can't be written: {error.strerror or error}") from None
+        finally:
+            unfinished.unlink(missing_ok=True)
+        expected = self.bed.with_changes({**values, "name": path.stem})
+        if to_json(written) != to_json(expected):
+            path.unlink()
+            raise InputError(f"testbed '{path}' would not be that of the session", expected="one that TOML can hold")
+        return written
+
+    def _write(self) -> None:
+        content = {
+            "format": FORMAT,
+            "granite": version("granite-robotics"),
+            "bed": self.bed.name,
+            "testbed": to_json(self.bed),
+            "tuning": self.table.model_dump_json(),
+        }
+        unfinished = self.folder / f".{_FILE}"
+        unfinished.write_text(json.dumps(content, indent=1), encoding="utf-8")
+        os.replace(unfinished, self.folder / _FILE)
+
+
+def _first_difference(first: Any, second: Any, above: str = "") -> str:
+    """The dotted key of the first value that differs."""
+    if isinstance(first, Mapping) and isinstance(second, Mapping):
+        for key in dict.fromkeys([*first, *second]):
+            if first.get(key) != second.get(key):
+                return _first_difference(first.get(key), second.get(key), f"{above}.{key}" if above else str(key))
+    return above or "its content"
