@@ -16,6 +16,7 @@ from granite.config.loader import to_json
 from granite.config.testbed import Testbed
 from granite.config.tuning import TuningTable
 from granite.rt.worker_processes import Workers
+from granite.tuning.measures import Band, goals_of
 from granite.tuning.results import best_of
 from granite.tuning.scenarios import Scenario, scenarios_of
 from granite.tuning.study import AskedTrial, TrialResult, TuningStudy
@@ -74,10 +75,10 @@ def _run_round(
     asked: Sequence[AskedTrial],
 ) -> None:
     """Run the first scenario of every trial, then the others of those that are not hopeless; tell in order."""
-    content, goals = to_json(bed), table.model_dump_json()
+    content, goals, band = to_json(bed), goals_of(table), Band(table.settled_m, table.settled_rad)
 
     def case(trial: AskedTrial, scenario: Scenario) -> Case:
-        return Case(content, goals, {**scenario.changes, **trial.values})
+        return Case(content, goals, band, {**scenario.changes, **trial.values})
 
     first, *others = scenarios
     judged = [{first.name: one} for one in workers.answers(judge, [case(trial, first) for trial in asked])]

@@ -6,7 +6,6 @@ A metric of several things has a member for each, as in `rms_error.base_x`, and 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +13,7 @@ import numpy as np
 from granite.config.errors import InputError
 from granite.config.records import Array
 from granite.config.testbed import Testbed
-from granite.config.tuning import TuningGoal, TuningTable
+from granite.config.tuning import TuningTable
 from granite.mrds.energy import Energy
 from granite.rt.logs.channels import Channels
 from granite.rt.logs.log import Log
@@ -27,6 +26,10 @@ from granite.tuning.margins import followed_indices
 _ERRORS = {"rms_error": "rms", "largest_error": "max", "final_error": "max_in_last_5_s"}
 #: of the strain energy of flexible links: every tenth tick
 _EVERY = 10
+
+
+#: expressions, each with the key under which it stands in the configuration
+Goals = tuple[tuple[str, str], ...]
 
 
 class Band(NamedTuple):
@@ -71,16 +74,15 @@ def names_of(bed: Testbed) -> Names:
 class Measures:
     """Expressions about the runs of a testbed, checked once and evaluated for each log."""
 
-    def __init__(self, bed: Testbed, goals: Mapping[str, TuningGoal], band: Band) -> None:
-        """`goals` by the key under which they stand in the configuration."""
+    def __init__(self, bed: Testbed, goals: Goals, band: Band) -> None:
         names = names_of(bed)
         self._expressions: list[Expression] = []
         self._band = band
-        for key, goal in goals.items():
+        for key, text in goals:
             try:
-                self._expressions.append(Expression(goal.of, names))
+                self._expressions.append(Expression(text, names))
             except InputError as refusal:
-                problem = InputError(refusal.problem, key=f"{key}.of", value=goal.of, expected=refusal.expected)
+                problem = InputError(refusal.problem, key=key, value=text, expected=refusal.expected)
                 raise problem.within(file=bed.name) from None
 
     def values(self, log: Log) -> list[float]:
@@ -89,16 +91,10 @@ class Measures:
         return [expression.value(run.metric, run.signal, log.t) for expression in self._expressions]
 
 
-def goals_of(table: TuningTable) -> dict[str, TuningGoal]:
-    """Objectives, then constraints, by their keys in the configuration."""
-    objectives = {f"tuning.objectives.{i}": goal for i, goal in enumerate(table.objectives)}
-    constraints = {f"tuning.constraints.{i}": goal for i, goal in enumerate(table.constraints)}
-    return {**objectives, **constraints}
-
-
-def measures_of(bed: Testbed, table: TuningTable) -> Measures:
-    """The expressions of a tuning table."""
-    return Measures(bed, goals_of(table), Band(table.settled_m, table.settled_rad))
+def goals_of(table: TuningTable) -> Goals:
+    """The expressions of objectives, then of constraints."""
+    named = (("objectives", table.objectives), ("constraints", table.constraints))
+    return tuple((f"tuning.{key}.{i}.of", goal.of) for key, goals in named for i, goal in enumerate(goals))
 
 
 class _Run:

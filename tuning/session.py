@@ -24,7 +24,7 @@ from granite.config.loader import from_json, load, to_json
 from granite.config.testbed import Testbed
 from granite.config.tuning import TuningTable
 from granite.rt.run import simulate
-from granite.tuning.measures import measures_of
+from granite.tuning.measures import Band, Measures, goals_of
 from granite.tuning.parameters import Parameter, resolve_all
 from granite.tuning.results import best_of, front_of
 from granite.tuning.scenarios import scenarios_of
@@ -54,7 +54,7 @@ class Session:
             Where the folder exists, or the table does not fit the testbed.
         """
         session = cls(folder, bed, table)
-        measures_of(bed, table)
+        Measures(bed, goals_of(table), Band())
         scenarios_of(bed, table)
         if folder.exists():
             raise InputError(f"session '{folder}' exists", expected=f"a new name, or --resume {folder}")

@@ -14,14 +14,15 @@ from granite.config.loader import from_json
 from granite.config.testbed import Testbed
 from granite.config.tuning import TuningTable
 from granite.rt.many_runs import run_of
-from granite.tuning.measures import Measures, measures_of
+from granite.tuning.measures import Band, Goals, Measures
 
 
 class Case(NamedTuple):
     """What a worker needs for one run: everything is text and numbers, so that any process can take it."""
 
     bed: str  #: JSON of the testbed
-    table: str  #: JSON of the tuning table
+    goals: Goals
+    band: Band
     changes: dict[str, Any]  #: parameters and scenario
 
 
@@ -34,7 +35,7 @@ class Judged(NamedTuple):
 
 def judge(case: Case) -> Judged:
     """Run a case and measure it; a run that can't be made or did not reach its end has no numbers."""
-    bed, measures = _prepared(case.bed, case.table)
+    bed, measures = _prepared(case.bed, case.goals, case.band)
     try:
         log = run_of(bed.with_changes(case.changes))
     except GraniteError as error:
@@ -47,10 +48,10 @@ def judge(case: Case) -> Judged:
 
 
 @lru_cache(maxsize=2)
-def _prepared(bed: str, table: str) -> tuple[Testbed, Measures]:
+def _prepared(bed: str, goals: Goals, band: Band) -> tuple[Testbed, Measures]:
     """Once for each worker and session."""
     testbed = from_json(bed)
-    return testbed, measures_of(testbed, TuningTable.model_validate_json(table))
+    return testbed, Measures(testbed, goals, band)
 
 
 class Score(NamedTuple):

@@ -15,6 +15,7 @@ from granite.config.errors import CompilationError, InputError, one_of
 from granite.rt.cli.endings import BAD_INPUT, DONE, EXIT_CODES, FAULT, STOPPED, end, end_refused
 from granite.rt.cli.logs import info, plot, recover, replay
 from granite.rt.cli.machine import doctor
+from granite.rt.cli.montecarlo import montecarlo
 from granite.rt.cli.new import new
 from granite.rt.cli.runs import compare, runs
 from granite.rt.cli.schema import schema
@@ -79,6 +80,7 @@ app.command(short_help="Make a whole log of a cut or damaged one")(recover)
 app.command(short_help="The logs in a folder, the newest last")(runs)
 app.command(short_help="Runs side by side")(compare)
 app.add_typer(tune, name="tune", short_help="Tune a testbed, in sessions")
+app.command(short_help="Many seeds and plants: distributions, worst seeds")(montecarlo)
 app.command(short_help="Frequencies, damping and shapes of a testbed")(modes)
 app.command(short_help="The JSON Schema of a testbed, for editors")(schema)
 app.command(short_help="Check this machine for real-time use")(doctor)

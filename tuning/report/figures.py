@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from granite.rt.logs.log import Log, read_log
 from granite.rt.plots.comparison import build_comparison
-from granite.rt.plots.look import COLOURS, DPI, GRANITE, INK, SOFT
+from granite.rt.plots.look import COLOURS, DPI, INK, SOFT
 from granite.tuning.report.tables import titled
 from granite.tuning.results import best_of, front_of
 from granite.tuning.session import Session
@@ -27,9 +27,10 @@ def session_figure(session: Session) -> Figure:
     results = session.study().results()
     n = len(session.table.objectives)
     panels = n + (1 if n > 1 else 0) + 1
-    figure = Figure(figsize=(5.2 * min(panels, 3), 3.6 * -(-panels // 3)), dpi=DPI, layout="constrained")
-    grid = figure.subplots(-(-panels // 3), min(panels, 3), squeeze=False)
-    axes = list(grid.flat)
+    columns = 2 if panels in (2, 4) else 3
+    rows = -(-panels // columns)
+    figure = Figure(figsize=(5.2 * columns, 3.6 * rows), dpi=DPI, layout="constrained")
+    axes = list(figure.subplots(rows, columns, squeeze=False).flat)
     for i in range(n):
         draw_convergence(axes[i], session, results, i)
     if n > 1:
@@ -108,8 +109,8 @@ def draw_importance(axes: Axes, session: Session) -> None:
     axes.legend(fontsize=7.5)
 
 
-def draw_paths(session: Session, logs: dict[str, Log]) -> Figure | None:
-    """The paths of a planar floating base from above, against the reference; None where there is none."""
+def draw_deviation(session: Session, logs: dict[str, Log]) -> Figure | None:
+    """Where a planar floating base was relative to its reference, from above; None where there is none."""
     bed = session.bed
     floating = [m for m in bed.controlled if m.base == "floating" and m.dimension == "planar"] if bed.controller else []
     if not floating:
@@ -117,31 +118,30 @@ def draw_paths(session: Session, logs: dict[str, Log]) -> Figure | None:
     x, y, _ = (bed.known.positions[i].key for i in range(*bed.known.root_q(floating[0]).indices(10**6)))
     figure = Figure(figsize=(6.0, 4.4), dpi=DPI, layout="constrained")
     axes = figure.subplots()
-    first = next(iter(logs.values()))
-    ready = first["/state"]["ready"] == 1.0
-    reference = first["/reference"]
-    axes.plot(reference[x][ready], reference[y][ready], "--", color=INK, lw=1.0, label="reference", zorder=3)
-    for (name, log), colour in zip(logs.items(), (_ORANGE, _BLUE, _GREEN, COLOURS[4]), strict=False):
-        truth = log["/truth"]
-        axes.plot(truth[x], truth[y], color=colour, label=name)
-    axes.set_facecolor(GRANITE + "50")
+    for (name, log), colour in zip(logs.items(), COLOURS, strict=False):
+        ready = log["/state"]["ready"] == 1.0
+        truth, reference = log["/truth"], log["/reference"]
+        error = [1e3 * (truth[key] - reference[key])[ready] for key in (x, y)]
+        axes.plot(*error, color=colour, label=name)
+        axes.plot(*(one[-1] for one in error), "o", color=colour, ms=5)
+    axes.plot(0, 0, "+", color=INK, ms=12, label="reference")
     axes.set_aspect("equal", adjustable="datalim")
-    axes.set_xlabel("x [m]")
-    axes.set_ylabel("y [m]")
-    axes.set_title("Path of the base, from above", fontsize=9.5, loc="left")
+    axes.set_xlabel("x [mm]")
+    axes.set_ylabel("y [mm]")
+    axes.set_title("Base relative to its reference, from above; the dot is the end", fontsize=9.5, loc="left")
     axes.legend(fontsize=8)
     return figure
 
 
 def trajectory_figures(session: Session) -> dict[str, Figure]:
-    """The kept runs against each other: errors over time, and paths."""
+    """The kept runs against each other: errors in the plane and over time."""
     logs = {name: read_log(path) for name, path in kept_logs(session).items()}
     if not logs:
         return {}
     found = {}
-    paths = draw_paths(session, logs)
-    if paths is not None:
-        found["Best trajectories against the start"] = paths
+    deviation = draw_deviation(session, logs)
+    if deviation is not None:
+        found["Best trajectory against the start"] = deviation
     if session.bed.controller is not None:
         found["Errors over time, start and best"] = build_comparison(logs)
     return found

@@ -26,7 +26,8 @@ h1 { font-size: 1.6em; margin-bottom: 0; } h2 { font-size: 1.15em; margin-top: 2
 p.about { color: #5D666F; margin-top: .2em; } img { max-width: 100%; }
 table { border-collapse: collapse; font-size: 13px; } td, th { padding: .25em .8em; text-align: left; }
 th { border-bottom: 1px solid #5D666F; font-weight: 600; } tr:nth-child(even) td { background: #F3F6F9; }
-td.number { text-align: right; font-variant-numeric: tabular-nums; } pre { background: #F3F6F9; padding: .8em; }
+div.wide { overflow-x: auto; } td.number { text-align: right; font-variant-numeric: tabular-nums; }
+pre { background: #F3F6F9; padding: .8em; }
 """
 #: rows of the table of trials: the front, then the others by number
 _ROWS = 40
@@ -111,7 +112,7 @@ def _image(figure: Figure) -> str:
 def _html_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     head = "".join(f"<th>{escape(column)}</th>" for column in columns)
     body = "".join("<tr>" + "".join(f"<td{_class(cell)}>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-    return f"<table><tr>{head}</tr>{body}</table>"
+    return f'<div class="wide"><table><tr>{head}</tr>{body}</table></div>'
 
 
 def _class(cell: str) -> str:

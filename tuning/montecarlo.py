@@ -1,0 +1,137 @@
+"""Monte Carlo: a testbed with many seeds and random plants, in each of its scenarios.
+
+Run i of every scenario has the same seed and the same random plant, so that scenarios can be compared run by run.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from granite.config.errors import InputError
+from granite.config.loader import to_json
+from granite.config.testbed import Testbed
+from granite.config.tuning import TuningTable
+from granite.rt.worker_processes import Workers
+from granite.tuning.measures import Band, Measures, goals_of, metric_units
+from granite.tuning.scenarios import NOMINAL, drawn_plant, variations_of
+from granite.tuning.trial import Case, judge
+
+#: metrics of a testbed without objectives: those of these that it has
+_USUAL = (
+    "rms_error_m", "rms_error_rad", "final_error_m", "final_error_rad", "propellant_n_s", "peak_torque_n_m", "margin",
+)  # fmt: skip
+#: separates random plants of these runs from those of tuning
+_MONTE_CARLO = 2
+
+
+class DrawnRun(NamedTuple):
+    """One run: its scenario, its changes, and its numbers or why there are none."""
+
+    scenario: str
+    seed: int
+    changes: dict[str, Any]
+    values: list[float]
+    failure: str | None
+
+
+@dataclass
+class MonteCarlo:
+    """All runs, and the metrics by which they are judged."""
+
+    bed: Testbed
+    metrics: list[str]
+    runs: list[DrawnRun] = field(default_factory=list)
+
+    @property
+    def scenarios(self) -> list[str]:
+        """In their order."""
+        return list(dict.fromkeys(run.scenario for run in self.runs))
+
+    def values(self, metric: int, scenario: str | None = None) -> np.ndarray:
+        """The numbers of a metric, of the runs that have them."""
+        runs = [run for run in self.runs if run.values and scenario in (None, run.scenario)]
+        found = np.array([run.values[metric] for run in runs], dtype=float)
+        return np.asarray(found[np.isfinite(found)])
+
+    def worst(self, metric: int, number: int = 1) -> list[DrawnRun]:
+        """The runs with the worst values: the largest, of a margin the smallest."""
+        sign = 1.0 if self.metrics[metric].startswith("margin") else -1.0
+        runs = [run for run in self.runs if run.values and np.isfinite(run.values[metric])]
+        return sorted(runs, key=lambda run: sign * run.values[metric])[:number]
+
+    def failures(self) -> Counter[str]:
+        """Why runs have no numbers, and how often."""
+        return Counter(run.failure for run in self.runs if run.failure is not None)
+
+    def command(self, run: DrawnRun) -> str:
+        """The command that makes a run again, as a full log."""
+        changes = {key: value for key, value in run.changes.items() if key != "seed"}
+        sets = [f"--set {shlex.quote(f'{key}={value}')}" for key, value in changes.items()]
+        return " ".join([f"granite sim {self.bed.name} --seed {run.seed}", *sets])
+
+
+def monte_carlo(
+    bed: Testbed,
+    runs: int,
+    workers: Workers,
+    *,
+    metrics: Sequence[str] = (),
+    first_seed: int = 1,
+    report: Callable[[int, int], None] = lambda done, total: None,
+) -> MonteCarlo:
+    """Run a testbed many times.
+
+    Parameters
+    ----------
+    bed
+        The testbed; its `tuning` table may have scenarios and a spread of the plant.
+    runs
+        How many in each scenario.
+    workers
+        Where they are made.
+    metrics
+        Expressions as of objectives; none: the objectives and constraints of the testbed, or the usual ones.
+    first_seed
+        Seeds count from here.
+    report
+        Called with the number of runs done, and of all.
+
+    Raises
+    ------
+    InputError
+        Where there is no such metric, or a scenario does not fit.
+    """
+    table = bed.tuning
+    judged = tuple((f"--metric {text}", text) for text in metrics) or _usual(bed, table)
+    band = Band(table.settled_m, table.settled_rad) if table else Band()
+    Measures(bed, judged, band)
+    variations = variations_of(bed, table.model_copy(update={"plants": 0})) if table else {NOMINAL: {}}
+    drawn: list[tuple[str, int, dict[str, Any]]] = []
+    for name, changes in variations.items():
+        for i in range(runs):
+            plant = drawn_plant(bed, table.spread, table.seed, i, _MONTE_CARLO) if table else {}
+            drawn.append((name, first_seed + i, {**plant, **changes, "seed": first_seed + i}))
+    found = MonteCarlo(bed, [text for _, text in judged])
+    content = to_json(bed)
+    cases = [Case(content, judged, band, changes) for _, _, changes in drawn]
+    for (name, seed, changes), answer in zip(drawn, workers.answers(judge, cases), strict=True):
+        found.runs.append(DrawnRun(name, seed, changes, answer.values, answer.failure))
+        report(len(found.runs), len(drawn))
+    return found
+
+
+def _usual(bed: Testbed, table: TuningTable | None) -> tuple[tuple[str, str], ...]:
+    if table is not None:
+        return goals_of(table)
+    there = metric_units(bed)
+    found = tuple((name, name) for name in _USUAL if name in there)
+    if not found:
+        expected = "an expression over its signals, by --metric"
+        raise InputError("no usual metric", file=bed.name, key="--metric", expected=expected)
+    return found

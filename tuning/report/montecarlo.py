@@ -1,0 +1,127 @@
+"""Tables and figure of Monte Carlo runs: distributions, worst seeds, and the matrix of scenarios."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from rich.table import Table
+
+from granite.rt.plots.look import COLOURS, DPI, INK
+from granite.rt.report.table import table
+from granite.tuning.measures import metric_units
+from granite.tuning.montecarlo import MonteCarlo
+
+_PARTS = (0.05, 0.5, 0.95)
+_WORST = 3
+
+
+def monte_carlo_tables(found: MonteCarlo) -> Iterator[Table]:
+    """Distribution and worst seed of every metric, the matrix of scenarios, and runs without a result."""
+    names, ended = titles(found), sum(run.failure is None for run in found.runs)
+    rows: list[tuple[str, ...]] = []
+    for i, name in enumerate(names):
+        values = found.values(i)
+        if not len(values):
+            rows.append((name, "-", "-", "-", "-", "-"))
+            continue
+        worst = found.worst(i)[0]
+        seeds = ", ".join(str(run.seed) for run in found.worst(i, _WORST))
+        rows.append((name, *(f"{x:.4g}" for x in np.quantile(values, _PARTS)), f"{worst.values[i]:.4g}", seeds))
+    columns = ("metric", "5 %", "median", "95 %", "worst", "worst seeds")
+    yield table(f"{len(found.runs)} runs of {found.bed.name}, {ended} reached their end", columns, rows)
+    if len(found.scenarios) > 1:
+        matrix = [
+            (name, _share(found, name), *(_cell(found, i, name) for i in range(len(names)))) for name in found.scenarios
+        ]
+        title = "Scenarios: median and worst of each metric"
+        yield table(title, ("scenario", "ended well", *names), matrix)
+    failures = found.failures().most_common(5)
+    if failures:
+        yield table("Runs without a result", ("runs", "why"), [(str(n), why) for why, n in failures], sentences=1)
+
+
+def monte_carlo_json(found: MonteCarlo) -> dict[str, Any]:
+    """All runs, for scripts."""
+    runs = [run._asdict() for run in found.runs]
+    worst = {m: [run.seed for run in found.worst(i, _WORST)] for i, m in enumerate(found.metrics)}
+    return {"bed": found.bed.name, "metrics": found.metrics, "runs": runs, "worst_seeds": worst}
+
+
+def monte_carlo_figure(found: MonteCarlo) -> Figure:
+    """The distribution of each metric, and with several scenarios how much worse each is than the first."""
+    names, scenarios = titles(found), found.scenarios
+    panels = len(names) + (len(scenarios) > 1)
+    columns = min(panels, 3)
+    rows = -(-panels // columns)
+    figure = Figure(figsize=(4.6 * columns, 3.3 * rows + 0.3), dpi=DPI, layout="constrained")
+    axes = list(figure.subplots(rows, columns, squeeze=False).flat)
+    for i, name in enumerate(names):
+        _draw_distribution(axes[i], found, i, name)
+    if len(scenarios) > 1:
+        _draw_matrix(axes[len(names)], found)
+    for unused in axes[panels:]:
+        unused.set_visible(False)
+    figure.suptitle(f"{len(found.runs)} runs of {found.bed.name}", x=0.01, ha="left", fontsize=11)
+    return figure
+
+
+def titles(found: MonteCarlo) -> list[str]:
+    """The metrics with their units."""
+    units = metric_units(found.bed)
+    return [f"{m} [{u}]" if (u := units.get(m, "1")) != "1" else m for m in found.metrics]
+
+
+def _draw_distribution(axes: Axes, found: MonteCarlo, i: int, name: str) -> None:
+    everything = found.values(i)
+    if len(everything):
+        bins = np.histogram_bin_edges(everything, bins=min(40, max(5, round(2 * np.sqrt(len(everything))))))
+        for scenario, colour in zip(found.scenarios, COLOURS * 20, strict=False):
+            values = found.values(i, scenario)
+            axes.hist(values, bins.tolist(), color=colour, alpha=0.55, label=scenario)
+            if len(values):
+                axes.axvline(float(np.median(values)), color=colour, lw=1.2)
+        worst = found.worst(i)[0]
+        place: dict[str, Any] = {"xytext": (0, 14), "textcoords": "offset points", "ha": "center", "fontsize": 7.5}
+        line = {"arrowstyle": "-", "color": INK}
+        axes.annotate(f"seed {worst.seed}", (worst.values[i], 0), **place, arrowprops=line)
+    if i == 0 and len(found.scenarios) > 1:
+        axes.legend(fontsize=7)
+    axes.set_xlabel(name)
+    axes.set_ylabel("runs")
+
+
+def _draw_matrix(axes: Axes, found: MonteCarlo) -> None:
+    """The 95 % quantile of each metric over that of the first scenario."""
+    ratio = np.full((len(found.scenarios), len(found.metrics)), np.nan)
+    for row, scenario in enumerate(found.scenarios):
+        for i in range(len(found.metrics)):
+            own, first = found.values(i, scenario), found.values(i, found.scenarios[0])
+            if len(own) and len(first):
+                reference = float(np.quantile(first, _PARTS[-1]))
+                ratio[row, i] = float(np.quantile(own, _PARTS[-1])) / reference if reference else np.nan
+    axes.imshow(ratio, aspect="auto", cmap="RdYlGn_r", vmin=0.5, vmax=1.5)
+    centred: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 8}
+    for row, i in np.ndindex(*ratio.shape):
+        axes.text(i, row, "-" if np.isnan(ratio[row, i]) else f"{ratio[row, i]:.2f}", **centred)
+    labels = [f"{name} ({_share(found, name)})" for name in found.scenarios]
+    axes.set_yticks(range(len(labels)), labels, fontsize=7.5)
+    axes.set_xticks(range(len(found.metrics)), found.metrics, fontsize=7.5, rotation=20, ha="right")
+    axes.grid(visible=False)
+    axes.set_title("95 % quantile over that of the first (share that ended well)", fontsize=8.5, loc="left")
+
+
+def _share(found: MonteCarlo, scenario: str) -> str:
+    own = [run for run in found.runs if run.scenario == scenario]
+    return f"{sum(run.failure is None for run in own) / len(own):.0%}"
+
+
+def _cell(found: MonteCarlo, metric: int, scenario: str) -> str:
+    values = found.values(metric, scenario)
+    if not len(values):
+        return "-"
+    worst = np.min(values) if found.metrics[metric].startswith("margin") else np.max(values)
+    return f"{np.median(values):.3g} / {worst:.3g}"
