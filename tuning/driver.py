@@ -52,12 +52,14 @@ def drive(
         Where no trial has a result.
     """
     scenarios = scenarios_of(bed, table)
+    if study.told < table.trials:
+        study.rewind()
     first_told, began = study.told, time.monotonic()
     while (told := study.told) < table.trials:
         _refuse_fruitless(study.results())
-        end = min(told - told % table.round_size + table.round_size, table.trials)
-        asked = [study.ask(number) for number in range(told, end)]
+        asked = [study.ask(number) for number in range(told, min(told + table.round_size, table.trials))]
         _run_round(bed, table, study, workers, scenarios, asked)
+        study.keep()
         results = study.results()
         spent = time.monotonic() - began
         left = spent / (len(results) - first_told) * (table.trials - len(results))

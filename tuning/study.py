@@ -1,7 +1,9 @@
-"""The study of a session: trials in an Optuna study on SQLite, asked for and told in the order of their numbers.
+"""The study of a session: Optuna's trials, asked for and told in the order of their numbers, kept in SQLite.
 
 The sampler is seeded anew for each trial, from the seed of the session and the number of the trial. So a study does
-not depend on which process finished first, nor on how often it was interrupted and resumed.
+not depend on which process finished first, nor on how often it was interrupted and resumed: what was asked for and not
+told is asked for again, with the same answer. The study is worked on in memory and its finished trials are copied into
+the file, because Optuna's own work on SQLite takes 50 ms a trial.
 """
 
 from __future__ import annotations
@@ -40,27 +42,48 @@ class TuningStudy:
     """The trials of one session."""
 
     def __init__(self, file: Path, parameters: Sequence[Parameter], table: TuningTable) -> None:
-        """Open the study in this file, or begin one with the start as its first trial."""
+        """The study in this file, or a new one with the start as its first trial."""
         self._optuna = required("optuna", "tuning")
         if table.sampler == "cma_es":
             required("cmaes", "tuning")
         self._optuna.logging.set_verbosity(self._optuna.logging.ERROR)
-        self._parameters, self._table = list(parameters), table
-        is_new = not file.exists()
-        try:
-            storage = self._optuna.storages.RDBStorage(f"sqlite:///{file}")
-            self._study = self._optuna.create_study(
-                storage=storage,
-                study_name=_NAME,
-                directions=["minimize" if goal.direction == "minimise" else "maximize" for goal in table.objectives],
-                load_if_exists=True,
-            )
-        except Exception as error:  # of SQLAlchemy, Alembic and SQLite: one file behind all of them
-            words = " ".join(str(error).split())[:150]
-            expected = "the study of a session"
-            raise InputError(f"'{file}' can't be read ({type(error).__name__}: {words})", expected=expected) from error
-        if is_new:
+        self._file, self._parameters, self._table = file, list(parameters), table
+        self._kept: Any = None
+        self._begin(self._stored().get_trials(deepcopy=False) if file.exists() else [])
+
+    def _begin(self, trials: Sequence[Any]) -> None:
+        """A study in memory with these trials."""
+        self._study = self._optuna.create_study(directions=self._directions())
+        self._study.add_trials(trials)
+        if not trials:
             self._study.enqueue_trial({parameter.key: parameter.start for parameter in self._parameters})
+
+    def rewind(self) -> None:
+        """Back to the end of the last whole round: the trials after it are found again, and the rest of their round."""
+        trials = self._study.get_trials(deepcopy=False)[: self.told]
+        self._begin(trials[: len(trials) - len(trials) % self._table.round_size])
+
+    def keep(self) -> None:
+        """Copy the trials that have ended into the file."""
+        stored = self._stored()
+        n = len(stored.get_trials(deepcopy=False))
+        stored.add_trials(self._study.get_trials(deepcopy=False)[n : self.told])
+
+    def _stored(self) -> Any:
+        """The study in the file."""
+        if self._kept is None:
+            try:
+                storage = self._optuna.storages.RDBStorage(f"sqlite:///{self._file}")
+                self._kept = self._optuna.create_study(
+                    storage=storage, study_name=_NAME, directions=self._directions(), load_if_exists=True
+                )
+            except Exception as error:  # of SQLAlchemy, Alembic or SQLite: one file behind all of them
+                words = f"{type(error).__name__}: {' '.join(str(error).split())[:150]}"
+                raise InputError(f"'{self._file}' can't be read ({words})", expected="a study") from error
+        return self._kept
+
+    def _directions(self) -> list[str]:
+        return ["minimize" if goal.direction == "minimise" else "maximize" for goal in self._table.objectives]
 
     @property
     def told(self) -> int:
@@ -68,19 +91,11 @@ class TuningStudy:
         return sum(trial.state.is_finished() for trial in self._study.get_trials(deepcopy=False))
 
     def ask(self, number: int) -> AskedTrial:
-        """The trial of that number: one that was asked for before an interruption, or a new one."""
+        """The trial of that number, which is the next one."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of features that Optuna calls experimental
             self._study.sampler = self._sampler(number)
-            running = {
-                trial.number: trial
-                for trial in self._study.get_trials(deepcopy=False)
-                if trial.state == self._optuna.trial.TrialState.RUNNING
-            }
-            if number in running:
-                trial = self._optuna.Trial(self._study, running[number]._trial_id)
-            else:
-                trial = self._study.ask()
+            trial = self._study.ask()
             assert trial.number == number
             values = {parameter.key: self._suggested(trial, parameter) for parameter in self._parameters}
         return AskedTrial(number, values, trial)
@@ -99,8 +114,7 @@ class TuningStudy:
                 return TrialResult(asked.number, asked.values, [], [], False, score.failure)
             trial.set_user_attr(_CONSTRAINTS, score.constraints)
             for goal, violation in zip(self._table.constraints, score.violations, strict=True):
-                if goal.label not in trial.constraints:  # set before an interruption
-                    trial.set_constraint(goal.label, violation)
+                trial.set_constraint(goal.label, violation)
             self._study.tell(trial, score.objectives)
         return TrialResult(asked.number, asked.values, score.objectives, score.constraints, score.is_feasible, None)
 

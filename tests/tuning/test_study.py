@@ -1,0 +1,113 @@
+"""The study: the same trials for the same seed, whatever finishes first and however often it is interrupted."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("optuna", reason="optuna is not installed: pip install granite-robotics[tuning]")
+
+from granite.config.errors import InputError
+from granite.tuning.driver import Progress, drive
+from granite.tuning.session import Session
+from granite.tuning.study import TrialResult
+from tests.tuning.analytic import BED, STIFFNESS, Bowl, table
+
+
+def tuned(folder: Path, workers: Any = None, **others: Any) -> list[TrialResult]:
+    session = Session.create(folder, BED, table(**others))
+    drive(BED, session.table, session.study(), workers or Bowl())
+    return session.study().results()
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> list[TrialResult]:
+    return tuned(tmp_path_factory.mktemp("whole") / "s", trials=22)
+
+
+def test_the_same_seed_gives_the_same_study_also_after_an_interruption(tmp_path: Path, whole: list[TrialResult]):
+    with pytest.raises(KeyboardInterrupt):
+        tuned(tmp_path / "cut", Bowl(dies_after=13), trials=22)
+    session = Session.read(tmp_path / "cut")
+    assert session.study().results() == whole[:12]  # three rounds of four
+    drive(BED, session.table, session.study(), Bowl())
+    assert session.study().results() == whole
+    assert [result.number for result in whole] == list(range(22))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sampler", ["nsga_ii", "cma_es"])
+@pytest.mark.parametrize("answers", [1, 4, 27])
+def test_every_sampler_goes_on_as_if_nothing_had_happened(tmp_path: Path, sampler: str, answers: int):
+    asked: dict[str, Any] = {"sampler": sampler, "trials": 30, "round_size": 3}
+    asked |= {"objectives": [{"of": "rms_error_m"}]} if sampler == "cma_es" else {}
+    first = tuned(tmp_path / "a", **asked)
+    assert tuned(tmp_path / "c", seed=2, **asked) != first
+    with pytest.raises(KeyboardInterrupt):
+        tuned(tmp_path / "cut", Bowl(dies_after=answers), **asked)
+    session = Session.read(tmp_path / "cut")
+    drive(BED, session.table, session.study(), Bowl())
+    assert session.study().results() == first
+
+
+@pytest.mark.slow
+def test_a_study_that_is_prolonged_is_that_of_all_trials(tmp_path: Path, whole: list[TrialResult]):
+    assert tuned(tmp_path / "s", trials=14) == whole[:14]  # the last round is not whole
+    session = Session.read(tmp_path / "s").with_trials(22)
+    drive(BED, session.table, session.study(), Bowl())
+    assert session.study().results() == whole
+
+
+def test_the_first_trial_is_the_start_and_later_ones_are_better(whole: list[TrialResult]):
+    assert whole[0].parameters[STIFFNESS] == 0.05
+    assert min(sum(result.objectives) for result in whole) < 0.1 * sum(whole[0].objectives)
+
+
+def test_a_hopeless_trial_is_not_run_in_the_other_scenarios(tmp_path: Path):
+    workers = Bowl()
+    results = tuned(tmp_path / "s", workers, trials=24, seeds=[1, 2, 3])
+    pruned = [result for result in results if result.failure and "pruned" in result.failure]
+    assert pruned
+    assert workers.cases == 24 * 3 - 2 * len(pruned)
+    assert all(result.number >= 8 for result in pruned)  # compared with others that were run before
+
+
+def test_constraints_lead_the_search_and_decide_which_is_best(tmp_path: Path):
+    bound = [{"of": "margin", "lower": 0.3}]  # the logarithm of the stiffness, of the bowl
+    session = Session.create(
+        tmp_path / "s", BED, table(constraints=bound, objectives=[{"of": "rms_error_m"}, {"of": "pulses"}])
+    )
+    drive(BED, session.table, session.study(), Bowl())
+    best = session.trial(None)
+    assert best.is_feasible
+    assert best.constraints[0] >= 0.3
+    assert any(not result.is_feasible for result in session.study().results())
+
+
+def test_an_objective_that_is_never_finite_is_named_and_the_trials_are_kept(tmp_path: Path):
+    class Endless(Bowl):
+        def answers(self, work: Any, cases: Any) -> Any:
+            return (one._replace(values=[float("inf")] * len(one.values)) for one in super().answers(work, cases))
+
+    with pytest.raises(InputError, match="none of 16 trials has a result; the first: nominal: rms_error_m is inf"):
+        tuned(tmp_path / "s", Endless(), trials=100)
+    assert Session.read(tmp_path / "s").study().told == 16
+
+
+def test_progress_has_the_best_so_far_and_the_time_left(tmp_path: Path):
+    session = Session.create(tmp_path / "s", BED, table(trials=8))
+    known: list[Progress] = []
+    drive(BED, session.table, session.study(), Bowl(), known.append)
+    assert [(one.told, one.total) for one in known] == [(4, 8), (8, 8)]
+    assert known[-1].best == session.trial(None)
+    assert known[0].left_s > known[1].left_s == 0.0
+
+
+def test_a_parameter_of_whole_numbers_gets_whole_numbers(tmp_path: Path):
+    whole = {"key": "devices.joint_sensors.converter_bits", "lower": 8, "upper": 16}
+    wider = table(parameters=[*table().model_dump()["parameters"], whole])
+    session = Session.create(tmp_path / "s", BED, wider.model_copy(update={"trials": 4}))
+    drive(BED, session.table, session.study(), Bowl())
+    for result in session.study().results():
+        assert isinstance(session.values(result)["devices.joint_sensors.converter_bits"], int)
+        assert session.testbed_of(result).devices["joint_sensors"].converter_bits in range(8, 17)  # type: ignore[attr-defined]
