@@ -20,6 +20,7 @@ from granite.config.tuning import TuningTable
 from granite.rt.worker_processes import Workers
 from granite.tuning.measures import Band, Measures, goals_of, metric_units
 from granite.tuning.scenarios import NOMINAL, drawn_plant, variations_of
+from granite.tuning.toml_text import toml_value
 from granite.tuning.trial import Case, judge
 
 #: metrics of a testbed without objectives: those of these that it has
@@ -72,7 +73,7 @@ class MonteCarlo:
     def command(self, run: DrawnRun) -> str:
         """The command that makes a run again, as a full log."""
         changes = {key: value for key, value in run.changes.items() if key != "seed"}
-        sets = [f"--set {shlex.quote(f'{key}={value}')}" for key, value in changes.items()]
+        sets = [f"--set {shlex.quote(f'{key}={toml_value(value)}')}" for key, value in changes.items()]
         return " ".join([f"granite sim {self.bed.name} --seed {run.seed}", *sets])
 
 

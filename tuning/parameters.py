@@ -25,7 +25,7 @@ _UNITS = {
 }  # fmt: skip
 
 
-class Parameter(NamedTuple):
+class SearchParameter(NamedTuple):
     """A number that a session changes."""
 
     key: str
@@ -48,12 +48,12 @@ def declared(bed: Testbed) -> dict[str, Tunable]:
     return {f"{above}.{tunable.key}": tunable for above, part in _parts(bed, "") for tunable in part.tunable(bed)}
 
 
-def listed(bed: Testbed) -> list[Parameter]:
+def listed(bed: Testbed) -> list[SearchParameter]:
     """Everything that the parts declare, as parameters."""
     return [resolve(bed, TunedParameter(key=key)) for key in declared(bed)]
 
 
-def resolve_all(bed: Testbed, tables: Sequence[TunedParameter]) -> list[Parameter]:
+def resolve_all(bed: Testbed, tables: Sequence[TunedParameter]) -> list[SearchParameter]:
     """The parameters of a table; `InputError` with the key of the table where one does not fit."""
     found = []
     for i, table in enumerate(tables):
@@ -64,7 +64,7 @@ def resolve_all(bed: Testbed, tables: Sequence[TunedParameter]) -> list[Paramete
     return found
 
 
-def resolve(bed: Testbed, table: TunedParameter) -> Parameter:
+def resolve(bed: Testbed, table: TunedParameter) -> SearchParameter:
     """A parameter with what its part declares, and its value in the testbed.
 
     Raises
@@ -92,7 +92,7 @@ def resolve(bed: Testbed, table: TunedParameter) -> Parameter:
         problem = "" if table.start is not None else f"the testbed has {start:g}"
         expected = f"a start between lower = {lower:g} and upper = {upper:g}"
         raise InputError(problem, key=named, value=value, expected=expected)
-    return Parameter(table.key, lower, upper, scale, unit_of(table.key), is_whole, now, start)
+    return SearchParameter(table.key, lower, upper, scale, unit_of(table.key), is_whole, now, start)
 
 
 def unit_of(key: str) -> str:

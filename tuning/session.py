@@ -25,10 +25,10 @@ from granite.config.testbed import Testbed
 from granite.config.tuning import TuningTable
 from granite.rt.run import simulate
 from granite.tuning.measures import Band, Measures, goals_of
-from granite.tuning.parameters import Parameter, resolve_all
+from granite.tuning.parameters import SearchParameter, resolve_all
 from granite.tuning.results import best_of, front_of
 from granite.tuning.scenarios import scenarios_of
-from granite.tuning.study import TrialResult, TuningStudy
+from granite.tuning.study import TrialResult, TuningStudy, required_for
 from granite.tuning.toml_text import content_of, toml_text
 
 FORMAT = 1
@@ -42,7 +42,7 @@ class Session:
 
     def __init__(self, folder: Path, bed: Testbed, table: TuningTable) -> None:
         self.folder, self.bed, self.table = folder, bed, table
-        self.parameters: list[Parameter] = resolve_all(bed, table.parameters)
+        self.parameters: list[SearchParameter] = resolve_all(bed, table.parameters)
 
     @classmethod
     def create(cls, folder: Path, bed: Testbed, table: TuningTable) -> Session:
@@ -54,6 +54,7 @@ class Session:
             Where the folder exists, or the table does not fit the testbed.
         """
         session = cls(folder, bed, table)
+        required_for(table)
         Measures(bed, goals_of(table), Band())
         scenarios_of(bed, table)
         if folder.exists():

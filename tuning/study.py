@@ -18,13 +18,20 @@ import numpy as np
 from granite.config.errors import InputError
 from granite.config.tuning import TuningTable
 from granite.tuning.extras import required
-from granite.tuning.parameters import Parameter
+from granite.tuning.parameters import SearchParameter
 from granite.tuning.trial import Score
 
 _NAME = "granite"
 _FAILURE, _FIRST, _CONSTRAINTS = "failure", "first scenario", "constraints"
 #: trials before a sampler that learns from others begins, and the size of a generation of NSGA-II
 _RANDOM, _GENERATION = 10, 24
+
+
+def required_for(table: TuningTable) -> Any:
+    """Optuna, with what the sampler needs; `InputError` where it is not installed."""
+    if table.sampler == "cma_es":
+        required("cmaes", "tuning")
+    return required("optuna", "tuning")
 
 
 class TrialResult(NamedTuple):
@@ -41,14 +48,12 @@ class TrialResult(NamedTuple):
 class TuningStudy:
     """The trials of one session."""
 
-    def __init__(self, file: Path, parameters: Sequence[Parameter], table: TuningTable) -> None:
+    def __init__(self, file: Path, parameters: Sequence[SearchParameter], table: TuningTable) -> None:
         """The study in this file, or a new one with the start as its first trial."""
-        self._optuna = required("optuna", "tuning")
-        if table.sampler == "cma_es":
-            required("cmaes", "tuning")
+        self._optuna = required_for(table)
         self._optuna.logging.set_verbosity(self._optuna.logging.ERROR)
         self._file, self._parameters, self._table = file, list(parameters), table
-        self._kept: Any = None
+        self._stored_study: Any = None
         self._begin(self._stored().get_trials(deepcopy=False) if file.exists() else [])
 
     def _begin(self, trials: Sequence[Any]) -> None:
@@ -63,6 +68,11 @@ class TuningStudy:
         trials = self._study.get_trials(deepcopy=False)[: self.told]
         self._begin(trials[: len(trials) - len(trials) % self._table.round_size])
 
+    @property
+    def kept(self) -> int:
+        """Number of trials in the file."""
+        return len(self._stored().get_trials(deepcopy=False)) if self._file.exists() else 0
+
     def keep(self) -> None:
         """Copy the trials that have ended into the file."""
         stored = self._stored()
@@ -71,16 +81,16 @@ class TuningStudy:
 
     def _stored(self) -> Any:
         """The study in the file."""
-        if self._kept is None:
+        if self._stored_study is None:
             try:
                 storage = self._optuna.storages.RDBStorage(f"sqlite:///{self._file}")
-                self._kept = self._optuna.create_study(
+                self._stored_study = self._optuna.create_study(
                     storage=storage, study_name=_NAME, directions=self._directions(), load_if_exists=True
                 )
             except Exception as error:  # of SQLAlchemy, Alembic or SQLite: one file behind all of them
                 words = f"{type(error).__name__}: {' '.join(str(error).split())[:150]}"
                 raise InputError(f"'{self._file}' can't be read ({words})", expected="a study") from error
-        return self._kept
+        return self._stored_study
 
     def _directions(self) -> list[str]:
         return ["minimize" if goal.direction == "minimise" else "maximize" for goal in self._table.objectives]
@@ -152,7 +162,7 @@ class TuningStudy:
             )
         return {str(key): float(value) for key, value in found.items()}
 
-    def _suggested(self, trial: Any, parameter: Parameter) -> float:
+    def _suggested(self, trial: Any, parameter: SearchParameter) -> float:
         low, high, log = parameter.lower, parameter.upper, parameter.scale == "log"
         if parameter.is_whole:
             return float(trial.suggest_int(parameter.key, round(low), round(high), log=log))

@@ -37,7 +37,7 @@ def _table(content: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[str]:
     lists = {key: value for key, value in content.items() if _is_list_of_tables(value)}
     for key, value in content.items():
         if key not in tables and key not in lists:
-            yield f"{_key(key)} = {_value(value)}"
+            yield f"{_key(key)} = {toml_value(value)}"
     for key, value in tables.items():
         here = (*path, key)
         if any(not (isinstance(inner, dict) and inner) and not _is_list_of_tables(inner) for inner in value.values()):
@@ -53,14 +53,15 @@ def _is_list_of_tables(value: Any) -> bool:
     """Large ones; small ones such as units of a device stay on a line each."""
     if not isinstance(value, list) or not value or not all(isinstance(element, dict) for element in value):
         return False
-    return any(len(_value(element)) > _WIDTH or "\n" in _value(element) for element in value)
+    return any(len(toml_value(element)) > _WIDTH or "\n" in toml_value(element) for element in value)
 
 
 def _key(key: str) -> str:
     return key if _BARE.fullmatch(key) else json.dumps(key)
 
 
-def _value(value: Any) -> str:
+def toml_value(value: Any) -> str:
+    """A value as a file has it, or `--set` takes it."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int | float):
@@ -69,7 +70,7 @@ def _value(value: Any) -> str:
         plain = "\n" in value and "\\" not in value and '"""' not in value and value.replace("\n", "").isprintable()
         return f'"""\n{value.lstrip(chr(10))}"""' if plain and not value.endswith('"') else json.dumps(value)
     if isinstance(value, dict):
-        return "{ " + ", ".join(f"{_key(k)} = {_value(v)}" for k, v in value.items()) + " }" if value else "{}"
-    elements = [_value(element) for element in value]
+        return "{ " + ", ".join(f"{_key(k)} = {toml_value(v)}" for k, v in value.items()) + " }" if value else "{}"
+    elements = [toml_value(element) for element in value]
     line = f"[{', '.join(elements)}]"
     return line if len(line) <= _WIDTH else "[\n    " + ",\n    ".join(elements) + ",\n]"

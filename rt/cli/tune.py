@@ -12,7 +12,7 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from typer.core import TyperGroup
 
-from granite.config.errors import InputError
+from granite.config.errors import GraniteError, InputError
 from granite.config.loader import load, load_tuning
 from granite.config.testbed import Testbed
 from granite.config.tuning import TuningTable
@@ -87,27 +87,26 @@ def start(
             put(out, list_tables(testbed))
         out.print("Any other key with a number can be tuned too, with bounds of your own.", soft_wrap=True)
         return
-    with named(bed, testbed):
+    with named(bed, testbed), workers(processes, dask) as made:
         if resume is not None:
             session = Session.read(resume)
-            asked = _table(testbed, tuning, trials, sampler, seed) if tuning or testbed.tuning else None
-            session.refuse_other(testbed, asked or session.table)
-            if (trials or (asked and asked.trials)) not in (None, session.table.trials):
-                session.with_trials(trials or (asked or session.table).trials)
+            asked = _table(testbed, tuning, trials, sampler, seed) if tuning or testbed.tuning else session.table
+            session.refuse_other(testbed, asked)
+            session.with_trials(trials or asked.trials)
         else:
             table = _table(testbed, tuning, trials, sampler, seed)
             session = Session.create(folder or _new_folder(testbed.name), testbed, table)
+        study = session.study()
         try:
-            with workers(processes, dask) as made, _shown(session, as_json) as report:
-                drive(session.bed, session.table, session.study(), made, report)
+            with _shown(session, as_json) as report:
+                drive(session.bed, session.table, study, made, report)
         except KeyboardInterrupt:
-            told = session.study().told
-            if told:
-                session.keep_logs()
-            kept = f"{told} trials are kept, go on by granite tune {bed} --resume {session.folder}"
+            kept = f"{study.kept} trials are kept, go on by granite tune {bed} --resume {session.folder}"
             end(f"stopped by the operator: {kept}", STOPPED)
-        except InputError as refusal:
-            raise _with_advice(refusal, session) from None
+        except GraniteError as error:
+            if not study.kept:
+                raise
+            raise InputError(f"{error} ({study.kept} trials are kept in {session.folder})") from error
         session.keep_logs()
     if as_json:
         from granite.tuning.report.tables import session_json
@@ -214,16 +213,6 @@ def _table(bed: Testbed, file: Path | None, trials: int | None, sampler: str | N
 def _new_folder(bed: str) -> Path:
     stem = re.sub(r"[^\w.-]+", "-", bed)
     return next(f for i in itertools.count(1) if not (f := Path("runs") / f"{stem}-tuning-{i:03d}").exists())
-
-
-def _with_advice(refusal: InputError, session: Session) -> InputError:
-    """The error, and where the trials so far are."""
-    if session.study().told == 0:
-        return refusal
-    return InputError(
-        f"{refusal.problem} (its {session.study().told} trials are kept in {session.folder})",
-        file=refusal.file, key=refusal.key, expected=refusal.expected,
-    )  # fmt: skip
 
 
 @contextmanager

@@ -69,7 +69,7 @@ def cluster() -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     address = f"tcp://127.0.0.1:{port}"
-    module, here = [sys.executable, "-m"], "127.0.0.1"
+    module = [sys.executable, "-m"]
     scheduler = [
         *module,
         "distributed.cli.dask_scheduler",

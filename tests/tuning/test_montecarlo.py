@@ -1,0 +1,96 @@
+"""Monte Carlo: seeds and random plants in every scenario, the worst of which can be run again."""
+
+import shlex
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import granite as api
+from granite.config.errors import InputError
+from granite.config.loader import load_tuning
+from granite.rt.worker_processes import local_workers
+from granite.tuning.montecarlo import MonteCarlo, monte_carlo
+from granite.tuning.report.montecarlo import monte_carlo_figure, monte_carlo_tables
+from tests.rt.command_line import Call
+from tests.rt.command_line import granite as granite
+
+TABLE = """
+[tuning]
+parameters = [{ key = "controller.law.gains.base.stiffness_1_s2" }]
+objectives = [{ of = "rms_error_m" }, { of = "margin" }]
+spread = [{ key = "modules.vehicle.bodies.base.mass_kg", relative = 0.2 }]
+[tuning.changes]
+loop.duration_s = 1.0
+[tuning.scenarios.nominal]
+[tuning.scenarios.pushed]
+simulation.events = [{ kind = "push", at_s = 0.2, duration_s = 0.1, body = "base", force_n = [12.0, 0.0] }]
+[tuning.scenarios.stopped]
+safety.tracking_error_m = 1e-5
+"""
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> MonteCarlo:
+    file = tmp_path_factory.mktemp("tables") / "table.toml"
+    file.write_text(TABLE)
+    bed = api.load("free-flyer").model_copy(update={"tuning": load_tuning(file)})
+    with local_workers(1) as made:
+        return monte_carlo(bed, 2, made, first_seed=7)
+
+
+def test_every_scenario_has_the_same_seeds_and_plants(found: MonteCarlo):
+    assert [(run.scenario, run.seed) for run in found.runs] == [
+        (scenario, seed) for scenario in ("nominal", "pushed", "stopped") for seed in (7, 8)
+    ]
+    masses = [run.changes["simulation.plant.modules.vehicle.bodies.base.mass_kg"] for run in found.runs]
+    assert masses[:2] == masses[2:4] == masses[4:]
+    assert masses[0] != masses[1]
+    assert all(40 <= mass <= 60 for mass in masses)
+
+
+def test_a_push_is_worse_and_the_guard_ends_what_it_must(found: MonteCarlo):
+    assert found.values(0, "pushed").min() > found.values(0, "nominal").max()
+    assert found.worst(0)[0].scenario == "pushed"
+    assert found.worst(1)[0].values[1] == min(run.values[1] for run in found.runs if run.values)  # a margin
+    assert all("tracking_error" in (run.failure or "") for run in found.runs[4:])
+    assert not len(found.values(0, "stopped"))
+
+
+def test_the_worst_run_can_be_had_again_by_its_command(found: MonteCarlo):
+    worst = found.worst(0)[0]
+    words = shlex.split(found.command(worst))
+    assert words[:5] == ["granite", "sim", "free-flyer", "--seed", str(worst.seed)]
+    changes = [word for before, word in pairwise(words) if before == "--set"]
+    log = api.simulate(api.load("free-flyer", [*changes, f"seed={worst.seed}"]))
+    errors = api.metrics(log)["tracking_error"]
+    assert np.hypot(errors["base_x"]["rms"], errors["base_y"]["rms"]) == worst.values[0]
+
+
+def test_distributions_and_scenarios_are_drawn(found: MonteCarlo):
+    figure = monte_carlo_figure(found)
+    titles = [axes.get_xlabel() or axes.get_title(loc="left") for axes in figure.axes]
+    assert titles == ["rms_error_m [m]", "margin", "95 % quantile over that of the first (share that ended well)"]
+    assert len(list(monte_carlo_tables(found))) == 3
+
+
+def test_the_command_prints_numbers_and_refuses_an_unknown_metric(granite: Call):
+    few = ["--runs", 2, "--set", "loop.duration_s=0.5", "--processes", 1]
+    said = granite("montecarlo", "free-flyer", *few, "--metric", "pulses", "--json").json
+    assert [run["seed"] for run in said["runs"]] == [1, 2]
+    assert said["metrics"] == ["pulses"]
+    refused = granite("montecarlo", "free-flyer", *few, "--metric", "pulse")
+    assert "free-flyer: --metric pulse" in refused.err
+    assert "did you mean 'pulses'" in refused.err
+    assert not list(Path().iterdir())
+
+
+def test_a_spread_of_what_is_no_number_is_refused(found: MonteCarlo):
+    table = found.bed.tuning
+    assert table is not None
+    wrong = table.model_copy(
+        update={"spread": (table.spread[0].model_copy(update={"key": "modules.vehicle.mass_kg"}),)}
+    )
+    with pytest.raises(InputError, match=r"tuning.spread.0.key = .*not a number"), local_workers(1) as made:
+        monte_carlo(found.bed.model_copy(update={"tuning": wrong}), 1, made)

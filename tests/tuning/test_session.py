@@ -1,0 +1,204 @@
+"""A session: a folder that holds everything it needs, and refuses what it is not of."""
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("optuna", reason="optuna is not installed: pip install granite-robotics[tuning]")
+
+from granite.config.errors import InputError
+from granite.config.loader import load, presets, to_json
+from granite.rt.cli.endings import STOPPED
+from granite.tuning.driver import drive
+from granite.tuning.report.page import write_report
+from granite.tuning.session import Session
+from granite.tuning.toml_text import content_of, toml_text
+from tests.rt.command_line import Call, sentence_of
+from tests.rt.command_line import granite as granite
+from tests.tuning.analytic import BED, STIFFNESS, Bowl, table
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory: pytest.TempPathFactory) -> Session:
+    made = Session.create(tmp_path_factory.mktemp("sessions") / "first", BED, table(trials=12))
+    drive(made.bed, made.table, made.study(), Bowl())
+    return made
+
+
+def test_the_best_trial_becomes_a_testbed_that_runs(session: Session, tmp_path: Path):
+    best = session.trial(None)
+    session.promote(best, tmp_path / "my-bed.toml")
+    promoted = load(str(tmp_path / "my-bed.toml"))
+    expected = BED.with_changes({**best.parameters, "name": "my-bed"})
+    assert to_json(promoted) == to_json(expected)
+    assert promoted.control.law.gain("base_x", False)[0] == best.parameters[STIFFNESS]  # type: ignore[attr-defined]
+    with pytest.raises(InputError, match="exists, expected a new name, or --overwrite"):
+        session.promote(best, tmp_path / "my-bed.toml")
+
+
+def test_the_testbed_as_it_was_is_in_the_session(session: Session):
+    assert to_json(load(str(session.folder / "testbed.toml"))) == to_json(BED)
+    again = Session.read(session.folder)
+    assert (to_json(again.bed), again.table) == (to_json(BED), session.table)
+
+
+@pytest.mark.parametrize("name", ["free-flyer", "fixed-dual-arm/carry", "astrobee", "mrds-6a", "leap"])
+def test_a_testbed_is_the_same_after_it_was_written_as_toml(name: str, tmp_path: Path):
+    file = tmp_path / "written.toml"
+    file.write_text(toml_text(content_of(load(name))))
+    assert to_json(load(str(file))) == to_json(load(name))
+
+
+@pytest.mark.slow
+def test_every_preset_is_the_same_after_it_was_written_as_toml(tmp_path: Path):
+    for preset in presets():
+        for name in (preset.name, *(f"{preset.name}/{variant}" for variant, _ in preset.variants)):
+            test_a_testbed_is_the_same_after_it_was_written_as_toml(name, tmp_path)
+
+
+@pytest.mark.slow
+def test_the_report_is_one_file_with_figures_and_trials(session: Session, tmp_path: Path):
+    session.folder.joinpath("notes.md").write_text("# Notes\nthe arm <shook>\n")
+    write_report(session, tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text()
+    assert page.count('src="data:image/png;base64,') == 3
+    assert not re.search(r'(src|href)="(?!data:)', page)  # nothing outside of the file
+    assert "the arm &lt;shook&gt;" in page
+    assert f"<td>{STIFFNESS}</td>" in page
+    assert page.count("<tr>") > 12
+    assert sorted(path.name for path in (session.folder / "logs").iterdir())[0] == "trial-0000.mcap"
+
+
+@pytest.mark.parametrize(
+    ("changed", "asked", "words"),
+    [
+        ({"loop.duration_s": 2.0}, {}, "is of another testbed, which differs in loop.duration_s"),
+        ({}, {"seed": 9}, "was tuned otherwise: tuning.seed differs"),
+    ],
+)
+def test_a_session_of_another_testbed_is_not_gone_on_with(session: Session, changed: Any, asked: Any, words: str):
+    with pytest.raises(InputError, match=words):
+        session.refuse_other(BED.with_changes(changed), table(**asked))
+    session.refuse_other(BED, table(trials=1000))
+
+
+def test_a_session_of_another_version_or_a_damaged_one_is_named(session: Session, tmp_path: Path):
+    content = json.loads((session.folder / "session.json").read_text())
+    other = tmp_path / "other"
+    other.mkdir()
+    for text, words in (
+        (
+            json.dumps({**content, "format": 99}),
+            "has format 99: another version of Granite .*expected format 1",
+        ),
+        (json.dumps({**content, "tuning": "{}"}), "is damaged"),
+        ("{", "is damaged"),
+    ):
+        (other / "session.json").write_text(text)
+        with pytest.raises(InputError, match=words):
+            Session.read(other)
+    (other / "session.json").write_text(json.dumps(content))
+    (other / "study.db").write_text("no database")
+    with pytest.raises(InputError, match=r"study\.db' can't be read"):
+        Session.read(other).study()
+
+
+def test_commands_show_compare_and_promote_a_session(granite: Call, session: Session):
+    shown = granite("tune", "show", session.folder, "--json").json
+    best = session.trial(None).number
+    assert (shown["best"], len(shown["trials"])) == (best, 12)
+    assert best in shown["front"]
+    assert f"trial {best}" in granite("tune", "show", session.folder).out
+    assert "propellant_n_s [N s]" in granite("tune", "compare", session.folder, session.folder).out
+    promoted = granite("tune", "promote", session.folder, 3, "--out", "my.toml").out
+    assert promoted.startswith("testbed: my.toml, with trial 3")
+    assert "no such trial" in sentence_of(granite("tune", "promote", session.folder, 99, "--out", "b.toml"))
+    assert "is not a session" in sentence_of(granite("tune", "show", "nothing"))
+
+
+TABLE = """
+[tuning]
+parameters = [{ key = "controller.law.gains.base.stiffness_1_s2" }]
+objectives = [{ of = "rms_error_m" }]
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        (" }]", ", lower = 2.0, upper = 1.0 }]", "tuning.parameters.0.lower = 2.0: expected less than upper = 1"),
+        (" }]", ", lower = 9.0 }]", "lower = 9.0: expected less than upper = 6.4"),
+        (" }]", ", start = 99.0 }]", "start = 99.0: expected a start between lower = 0.032 and upper = 6.4"),
+        ("stiffness_1_s2", "stiffnes", "base.stiffnes"),
+        ("controller.law.gains.base.stiffness_1_s2", "loop.period_s", "tuning.parameters.0.lower is missing"),
+        ("controller.law.gains.base.stiffness_1_s2", "title", "not a number, expected the key of a number"),
+        ("rms_error_m", "rms_eror_m", "no metric or signal 'rms_eror_m', expected .*did you mean"),
+        ("rms_error_m", "rms(truth.base_z_m)", "no metric or signal 'truth.base_z_m'"),
+        ("[tuning]", "[tuning]\nsampler = 'grid'", "tuning.sampler = .grid.: expected"),
+        ("[tuning]", "[tuning]\ntrails = 3", "tuning.trails = 3: unknown key, expected .*did you mean 'trials'"),
+        ("[tuning]", "[tuning]\nscenarios.heavy.modules.vehicle.bodies.base.mass_k = 3", "tuning.scenarios.heavy"),
+        ("[tuning]", "[tuning]\nplants = 3", "tuning.spread is missing, expected what differs between the plants"),
+        ("[tuning]", "[other]", "other = .*unknown key, expected tuning"),
+    ],
+)
+def test_a_table_that_does_not_fit_is_one_sentence_and_leaves_nothing(
+    granite: Call, tmp_path: Path, old: str, new: str, words: str
+):
+    (tmp_path / "table.toml").write_text(TABLE.replace(old, new, 1))
+    said = sentence_of(granite("tune", "free-flyer", "--tuning", "table.toml"))
+    assert re.search(words, said), said
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["table.toml"]
+
+
+def test_a_testbed_without_a_table_and_a_missing_package_are_named(granite: Call, monkeypatch: pytest.MonkeyPatch):
+    assert "spot: tuning is missing, expected a table" in sentence_of(granite("tune", "spot"))
+    monkeypatch.setitem(sys.modules, "optuna", None)
+    said = sentence_of(granite("tune", "free-flyer"))
+    assert "optuna is not installed, expected it: pip install granite-robotics[tuning]" in said
+    assert not Path("runs").exists()
+
+
+def test_the_list_has_what_parts_declare_and_every_metric(granite: Call):
+    said = granite("tune", "free-flyer", "--list").out
+    for word in (STIFFNESS, "controller.estimator.joint_rad_s2_per_rthz", "propellant_n_s", "margin.table_edge"):
+        assert word in said
+
+
+@pytest.mark.slow
+def test_a_session_is_made_by_the_command_and_gone_on_with(granite: Call, tmp_path: Path):
+    few = ["--set", "loop.duration_s=0.5", "--processes", 1]
+    made = granite("tune", "free-flyer", "--trials", 2, "--out", "s", *few, "--json").json
+    assert [trial["number"] for trial in made["trials"]] == [0, 1]
+    assert made["trials"][0]["parameters"][STIFFNESS] == 0.1
+    assert "session 's' exists" in sentence_of(granite("tune", "free-flyer", "--out", "s", *few))
+    gone_on = granite("tune", "free-flyer", "--resume", "s", "--trials", 3, *few, "--json").json
+    assert gone_on["trials"][:2] == made["trials"]
+    assert len(gone_on["trials"]) == 3
+    said = sentence_of(granite("tune", "free-flyer/ideal", "--resume", "s", *few))
+    assert "is of another testbed" in said
+
+
+@pytest.mark.slow
+def test_ctrl_c_keeps_what_was_found(tmp_path: Path):
+    command = [sys.executable, "-m", "granite.rt.cli", "tune", "free-flyer", "--set", "loop.duration_s=0.5"]
+    command += ["--trials", "400", "--out", "s"]
+    began = subprocess.Popen(
+        [*command, "--trials", "400", "--out", "s"], cwd=tmp_path, stderr=subprocess.PIPE, text=True
+    )
+    while not (tmp_path / "s/study.db").exists() or Session.read(tmp_path / "s").study().kept < 8:
+        assert began.poll() is None
+        time.sleep(0.2)
+    began.send_signal(signal.SIGINT)
+    said = began.communicate(timeout=120)[1]
+    assert began.returncode == STOPPED
+    assert re.fullmatch(
+        r"granite: stopped by the operator: \d+ trials are kept, go on by granite tune .* --resume s\n", said
+    )
+    assert Session.read(tmp_path / "s").study().kept % 4 == 0
