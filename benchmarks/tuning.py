@@ -2,8 +2,8 @@
 
 Prints the tables of docs/tuning.md. The first has one row for each seed of the sampler: the trial of the front whose
 error and propellant are both nearest to the best known pair, as the larger of the two ratios to it. The best known
-pair is that of the best trial of all rows. With `--robust`, tuning on 8 random plants is compared with tuning on the nominal one by 20
-plants that neither has met.
+pair is that of the best trial of all rows. With `--robust`, tuning on 8 random plants is compared with tuning on the
+nominal one, by 20 plants that neither has met.
 """
 
 from __future__ import annotations
@@ -54,9 +54,7 @@ def main() -> None:
     known = best_of(bed.tuning, every)
     assert known is not None
     print(f"{asked.trials} trials on {len(bed.tuning.seeds)} seeds of the lab; best known: {pair(known.objectives)}\n")
-    print(
-        "| seed of the sampler | start | trial | error, propellant | of the best known | within 1.1 by trial | time |"
-    )
+    print("| sampler's seed | start | trial | error, propellant | of the best known | within 1.1 by trial | time |")
     print("|---|---|---|---|---|---|---|")
     for seed, results in studies.items():
         nearest = min(front_of(bed.tuning, results), key=lambda one: factor(one, known))

@@ -23,6 +23,7 @@ CONTENTS = {
         "docs/logs",
         "docs/simulated-lab",
         "docs/vision",
+        "docs/tuning",
         "docs/platforms",
         "docs/troubleshooting",
     ],
