@@ -66,7 +66,9 @@ class CompiledRun:
     def __init__(self, run: Run) -> None:
         bed, lab = run.bed, run.lab
         assert lab is not None
-        self._run, self._bed, self._lab = run, bed, lab
+        #: the run that it was made of
+        self.run = run
+        self._bed, self._lab = bed, lab
         devices = run.devices.all()
         self._joints, self._cameras = _of(SimulatedJointSensors, devices), _of(SimulatedVision, devices)
         self._motors, self._thrusters = _of(SimulatedMotors, devices), _of(SimulatedThrusters, devices)
@@ -92,7 +94,7 @@ class CompiledRun:
 
     def rows(self, seed: int | None = None) -> tuple[Array, Outcome, Truth]:
         """The rows of a run, how it ended, and the state of the plant at its end; the testbed's seed if none."""
-        parts, run = self._parts, self._run
+        parts, run = self._parts, self.run
         parts.restart()
         errors, exposures = self._draw(self._bed.seed if seed is None else seed)
         rows = np.zeros((run.ticks, run.channels.width))
@@ -133,7 +135,7 @@ class CompiledRun:
         def stream(name: str) -> np.random.Generator:
             return self._lab.random_numbers(name, seed)
 
-        errors = [device.draw(stream(name), self._run.ticks).ravel() for name, device in self._joints.items()]
+        errors = [device.draw(stream(name), self.run.ticks).ravel() for name, device in self._joints.items()]
         exposures = [device.draw(stream(name), self._exposures).ravel() for name, device in self._cameras.items()]
         first, parameters = 0, self._parts.parameters
         for i, (name, device) in enumerate(self._motors.items()):

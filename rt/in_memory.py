@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
+from granite.config.loader import from_json, to_json
 from granite.config.records import Array, Truth
 from granite.config.testbed import Testbed
 from granite.rt.clock import VirtualClock
 from granite.rt.compiled_run import CompiledRun, parts_in_python
 from granite.rt.forecast import refuse_too_many_rows
+from granite.rt.logs.channels import Channels
 from granite.rt.logs.events import Events
 from granite.rt.logs.log import Log
 from granite.rt.logs.run_summary import Ending, RunSummary
@@ -22,24 +25,31 @@ from granite.rt.subjects import subjects
 
 def simulate_in_memory(bed: Testbed) -> Log:
     """Run the testbed in virtual time and keep its rows; a fault inside is raised."""
+    refuse_too_many_rows(bed, Channels.of(bed), round(bed.loop.duration_s / bed.loop.period_s))
+    if (repeated := _repeated(to_json(bed.model_copy(update={"seed": 0})))) is not None:
+        return logged(bed, repeated.run, *repeated.rows(bed.seed))
     run = Run(bed)
-    refuse_too_many_rows(bed, run.channels, run.ticks)
-    if parts_in_python(run):
-        memory = Memory(run.channels, run.ticks)
-        outcome = run.execute(VirtualClock(), memory)
-        return logged(run, memory.rows, outcome)
-    return logged(run, *CompiledRun(run).rows())
+    memory = Memory(run.channels, run.ticks)
+    outcome = run.execute(VirtualClock(), memory)
+    return logged(bed, run, memory.rows, outcome)
 
 
-def logged(run: Run, rows: Array, outcome: Outcome, truth: Truth | None = None) -> Log:
+@lru_cache(maxsize=4)
+def _repeated(text: str) -> CompiledRun | None:
+    """The compiled run of a testbed, prepared once for all seeds; None where a part of it has no compiled form."""
+    run = Run(from_json(text))
+    return None if parts_in_python(run) else CompiledRun(run)
+
+
+def logged(bed: Testbed, run: Run, rows: Array, outcome: Outcome, truth: Truth | None = None) -> Log:
     """The log of a run from its rows, with events and summary; a fault inside is raised."""
     if outcome.fault is not None and outcome.reason is Reason.FAULT:
         raise outcome.fault
-    summary = Summary(run.bed, run.channels)
+    summary = Summary(bed, run.channels)
     summary.update(rows)
-    ending: Ending = {**run.ending(outcome, truth), "bed": run.bed.name, "seed": run.bed.seed}
+    ending: Ending = {**run.ending(outcome, truth), "bed": bed.name, "seed": bed.seed}
     found: RunSummary = {**summary.result(), **ending, "log_failure": None}
-    return Log(run.bed, describe(run.bed, False), run.channels, rows, _events(run, rows, ending), found, True)
+    return Log(bed, describe(bed, False), run.channels, rows, _events(run, rows, ending), found, True)
 
 
 def _events(run: Run, rows: Array, ending: Ending) -> tuple[dict[str, Any], ...]:

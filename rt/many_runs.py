@@ -15,10 +15,10 @@ from granite.config.errors import InputError
 from granite.config.loader import from_json, load, to_json
 from granite.config.records import Array
 from granite.config.testbed import Testbed
+from granite.rt.in_memory import simulate_in_memory
 from granite.rt.logs.channels import Channels
 from granite.rt.logs.log import Log
 from granite.rt.logs.run_summary import RunSummary
-from granite.rt.run import simulate_in_memory
 from granite.rt.worker_processes import local_workers
 
 

@@ -23,7 +23,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from granite.config.records import NOTHING, Array
+from granite.config.records import Array
 from granite.mrds.compilation import compile_once
 from granite.mrds.compiled_form import CompiledForm
 

@@ -118,7 +118,7 @@ def test_the_log_of_a_compiled_run_is_that_of_the_loop():
     python = Run(bed)
     memory = Memory(python.channels, python.ticks)
     outcome = python.execute(VirtualClock(), memory)
-    expected, log = logged(python, memory.rows, outcome), simulate_in_memory(bed)
+    expected, log = logged(bed, python, memory.rows, outcome), simulate_in_memory(bed)
     assert log.events == expected.events
     assert log.summary is not None
     assert expected.summary is not None
