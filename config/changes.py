@@ -85,3 +85,14 @@ def _value(text: str) -> Any:
         return text
     # A line break inside the text could add a second key.
     return parsed["value"] if len(parsed) == 1 else text
+
+
+def merged(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
+    """A tree of changes with others on top of it; the table of a part of another kind replaces the whole part."""
+    found = dict(below)
+    for key, value in above.items():
+        old, new = found.get(key), value
+        if isinstance(old, dict) and isinstance(new, dict) and new and new.get("kind") in (None, old.get("kind")):
+            new = merged(old, new)
+        found[key] = new
+    return found

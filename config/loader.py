@@ -1,7 +1,8 @@
 """From a preset's name or a file to a checked testbed.
 
 A testbed is named `free-flyer` (a preset), `free-flyer/ideal` (one of its variants), `path/to/bed.toml` (a file
-of the same form) or `path/to/bed.toml/ideal`. A variant is a table `[variants.NAME]` of changes to the rest.
+of the same form) or `path/to/bed.toml/ideal`. A variant is a table `[variants.NAME]` of changes to the rest, or with
+`like = "OTHER"` of changes to another variant.
 A module with the key `urdf` gets its bodies from that file here, and one with `like` those of another module, so
 that a loaded testbed is self-contained.
 """
@@ -224,7 +225,22 @@ def _take_variants(content: dict[str, Any], bed: str) -> dict[str, dict[str, Any
     for name, changed in variants.items():
         if not isinstance(changed, dict):
             raise InputError(file=bed, key=f"variants.{name}", value=changed, expected="a table of changes")
-    return variants
+    return {name: _with_its_model(name, variants, bed) for name in variants}
+
+
+def _with_its_model(
+    name: str, variants: dict[str, dict[str, Any]], bed: str, above: tuple[str, ...] = ()
+) -> dict[str, Any]:
+    """A variant with the changes of the one that it is `like`, if any, before its own."""
+    own = dict(variants[name])
+    if "like" not in own:
+        return own
+    model = own.pop("like")
+    others = [other for other in variants if other not in (name, *above)]
+    if model not in others:
+        key = f"variants.{name}.like"
+        raise InputError("no other variant of that name", file=bed, key=key, value=model, expected=", ".join(others))
+    return changes.merged(_with_its_model(model, variants, bed, (*above, name)), own)
 
 
 def _changes_of_variant(
