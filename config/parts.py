@@ -35,6 +35,15 @@ from granite.config.tunable import Tunable
 _IN_FILE = ".py:"
 
 
+class RecordedLimit(NamedTuple):
+    """Bounds of a number that a law records, and the guard's reason beyond them, by name."""
+
+    name: str
+    reason: str
+    least: float
+    most: float
+
+
 class PartTable(Table):
     """The table of a part: its kind, and in subclasses its options."""
 
@@ -45,6 +54,10 @@ class PartTable(Table):
 
     def recorded(self, bed: Any) -> tuple[Coordinate, ...]:
         """Numbers that a law records beside its demand: names and units of `Demand.distribution`."""
+        return ()
+
+    def judged(self, bed: Any) -> tuple[RecordedLimit, ...]:
+        """Bounds of these numbers, which the guard checks."""
         return ()
 
     def followed(self, bed: Any) -> tuple[str, ...]:

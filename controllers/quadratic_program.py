@@ -19,10 +19,11 @@ from granite.config.records import Array
 
 #: DAQP's mark for an equality
 EQUALITY = 5
-#: DAQP's exit flags
+#: DAQP's exit flags; 0 is ours
 STATUS = {
     2: "optimal, with softened constraints",
     1: "optimal",
+    0: "not solved, because a number is not finite",
     -1: "infeasible",
     -2: "cycling",
     -3: "unbounded",

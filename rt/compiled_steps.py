@@ -133,6 +133,7 @@ def _row_form(bed: Testbed, channels: Channels) -> CompiledForm:
         for entry in topic.entries:
             if "." not in entry:
                 sizes[f"ROW{topic.name.replace('/', '_')}_{entry}".upper()] = _start(channels.place(topic.name, entry))
+    sizes.setdefault("ROW_DEMAND_DISTRIBUTION", channels.topic("/demand").stop)  # most laws have none
     tables = {
         "SENSOR_FRAME": [_start(channels.place("/sample", f"{name}.t")) for name in bed.sensors],
         "APPLIED_FRAME": [_start(channels.place("/sample", f"applied.{name}.t")) for name in bed.actuators],

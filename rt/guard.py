@@ -117,7 +117,7 @@ class Guard:
             *measured, self._stamps(*stamps), *reported,
             state.ages, state.q, state.u, state.innovation, state.correction,
             reference.q, reference.u, reference.a, demand.acceleration, demand.force, demand.wrench,
-            *command.setpoints, command.thrust, self.memory,
+            demand.distribution, *command.setpoints, command.thrust, self.memory,
         )  # fmt: skip
         found = self._limits.check(arguments)
         self.memory = found[1:]
@@ -127,7 +127,7 @@ class Guard:
         reason, subject, value, limit = self._limits.first_broken(arguments)
         if reason is Reason.SETPOINT_CLAMPED:
             return Verdict(t, self._clamped(command), reason, subject, value, limit, False)
-        if reason is Reason.MEASUREMENT_REFUSED:
+        if not reason.stops:  # a warning
             return Verdict(t, command, reason, subject, value, limit, False)
         return self._refused(t, sample, reason, subject, value, limit)
 

@@ -29,9 +29,9 @@ class Limits:
     """The limits of a testbed, in the order of their check.
 
     `check` is (values of the sensors' frames, stamps, reported set points, ages, q, u, innovation, correction;
-    q, u and a of the reference; acceleration, force and wrench of the demand; set points, thrust, memory) -> 1 if
-    all limits hold, else 0; and the memory after the tick. `stamps` are the time of the tick, then time and number of
-    each sensor's frame. `first_broken` takes the same.
+    q, u and a of the reference; acceleration, force, wrench and recorded numbers of the demand; set points, thrust,
+    memory) -> 1 if all limits hold, else 0; and the memory after the tick. `stamps` are the time of the tick, then
+    time and number of each sensor's frame. `first_broken` takes the same.
     """
 
     def __init__(self, bed: Testbed) -> None:
@@ -51,6 +51,8 @@ class Limits:
         wrench, thrust = ca.SX.sym("wrench", len(wrenches(bed))), ca.SX.sym("thrust", len(bed.thrusters))
         seen = Watched(stamps[0], stamps[1::2], stamps[2::2], measured, innovation, impulse, q_ref, u_ref)
         monitor = Monitor(bed, seen)
+        recorded = ca.SX.sym("recorded", len(bed.controller.law.recorded(bed)) if bed.controller else 0)
+        by_law = list(_by_law(bed, recorded))
         rates = [Coordinate(f"{c.name} rate", c.unit) for c in bed.known.velocities]
         self._limits = [
             *_measured(bed, measured, stamps, ages),
@@ -60,6 +62,7 @@ class Limits:
             *_finite(Reason.REFERENCE_NOT_FINITE, bed.known.positions, q_ref),
             *_finite(Reason.REFERENCE_NOT_FINITE, rates, u_ref),
             *_finite(Reason.REFERENCE_NOT_FINITE, accelerations(bed), a_ref),
+            *(limit for limit in by_law if limit.reason.stops),
             *_finite(Reason.DEMAND_NOT_FINITE, accelerations(bed), a),
             *_finite(Reason.DEMAND_NOT_FINITE, forces(bed), force),
             *_finite(Reason.DEMAND_NOT_FINITE, wrenches(bed), wrench),
@@ -68,6 +71,7 @@ class Limits:
             *_finite(Reason.COMMAND_NOT_FINITE, thrusts(bed), thrust),
             *_commanded(bed, setpoints, applied),
             *monitor.refusals,
+            *(limit for limit in by_law if not limit.reason.stops),
         ]
         names = [subject.name for subject in subjects(bed)]
         self._subjects = [names.index(limit.subject) for limit in self._limits]
@@ -80,7 +84,18 @@ class Limits:
                 all_hold = ca.logic_and(limit.holds, all_hold)
                 first = ca.if_else(limit.holds, first, i)
             given = [_joined(measured), stamps, _joined(applied), ages, q, u, _joined(innovation), correction]
-            given += [q_ref, u_ref, a_ref, a, force, wrench, _joined(setpoints), thrust, monitor.memory.before]
+            given += [
+                q_ref,
+                u_ref,
+                a_ref,
+                a,
+                force,
+                wrench,
+                recorded,
+                _joined(setpoints),
+                thrust,
+                monitor.memory.before,
+            ]
             values = ca.vertcat(ca.SX(0, 1), *(limit.value for limit in self._limits))
             momentum = _momentum(bed, q, correction)
             checked, broken = ca.vertcat(all_hold, monitor.memory.after), ca.vertcat(first, values)
@@ -114,9 +129,24 @@ def _measured(bed: Testbed, measured: Mapping[str, ca.SX], stamps: ca.SX, ages: 
     for i, (name, device) in enumerate(bed.sensors.items() if bed.controller else ()):
         own = [Coordinate(f"{name} {c.name}", c.unit) for c in device.signals(bed)]
         yield from _finite(Reason.SAMPLE_NOT_FINITE, own, measured[name])
+        for j, (lower, upper) in enumerate(device.measurable(bed)):
+            if math.isfinite(upper - lower):
+                yield from _within(measured[name][j], lower, upper, Reason.SENSOR_SATURATED, own[j].name)
         ahead = stamps[1 + 2 * i] - stamps[0]
         yield Limit(ahead <= bed.loop.period_s, Reason.SENSOR_AHEAD, name, ahead, bed.loop.period_s)
         yield Limit(ages[i] <= bed.age_limit(name), Reason.SENSOR_STALE, name, ages[i], bed.age_limit(name))
+
+
+def _by_law(bed: Testbed, recorded: ca.SX) -> Iterator[Limit]:
+    """Bounds of the numbers that the law records."""
+    law = bed.controller.law if bed.controller else None
+    names = [c.name for c in law.recorded(bed)] if law else []
+    for name, reason, least, most in law.judged(bed) if law else ():
+        value = recorded[names.index(name)]
+        if math.isfinite(least):
+            yield Limit(value >= least, Reason[reason], name, value, least)
+        if math.isfinite(most):
+            yield Limit(value <= most, Reason[reason], name, value, most)
 
 
 def _moving(bed: Testbed, q: ca.SX, u: ca.SX, q_ref: ca.SX) -> Iterator[Limit]:

@@ -12,6 +12,8 @@ class Reason(IntEnum):
     WAITING_FOR_SENSORS = 1
     SETPOINT_CLAMPED = 2
     MEASUREMENT_REFUSED = 3
+    GRIP_SLIPS = 4
+    CONTACT_LOST = 5
     SENSORS_NEVER_REPORTED = 10
     SAMPLE_NOT_FINITE = 11
     STATE_NOT_FINITE = 12
@@ -21,6 +23,7 @@ class Reason(IntEnum):
     DEMAND_NOT_FINITE = 16
     APPLIED_NOT_FINITE = 17
     APPLIED_OUT_OF_RANGE = 18
+    SENSOR_SATURATED = 19
     SENSOR_STALE = 20
     SENSOR_FAULT = 21
     ACTUATOR_FAULT = 22
@@ -38,6 +41,7 @@ class Reason(IntEnum):
     MOTION_UNEXPLAINED = 35
     REFERENCE_JUMP = 36
     TORQUE_STEP = 37
+    DISTRIBUTION_FAILED = 38
     OVERRUN = 40
     OPERATOR_STOP = 41
     FAULT = 42
@@ -62,6 +66,8 @@ _TEXT = {
     Reason.WAITING_FOR_SENSORS: "a sensor has not reported yet, so the actuators rest",
     Reason.SETPOINT_CLAMPED: "a set point was beyond the actuator's limit and was clamped to it",
     Reason.MEASUREMENT_REFUSED: "a frame was too far from its prediction and was not used",
+    Reason.GRIP_SLIPS: "the force of a grip was outside its friction cone: it slips, or would without a pin",
+    Reason.CONTACT_LOST: "a grip pushed less than its least force: it has hardly any contact",
     Reason.SENSORS_NEVER_REPORTED: "a sensor did not report within safety.start_up_s",
     Reason.SAMPLE_NOT_FINITE: "a measurement was not a finite number",
     Reason.STATE_NOT_FINITE: "the estimate was not a finite number",
@@ -70,6 +76,7 @@ _TEXT = {
     Reason.DEMAND_NOT_FINITE: "the demand was not a finite number",
     Reason.APPLIED_NOT_FINITE: "an actuator reported a set point that was not a finite number",
     Reason.APPLIED_OUT_OF_RANGE: "an actuator reported a set point outside its range",
+    Reason.SENSOR_SATURATED: "a measurement was at the end of the sensor's range",
     Reason.SETPOINT_OUT_OF_RANGE: "a set point was outside the range of its actuator",
     Reason.SENSOR_STALE: "the newest frame of a sensor was older than safety.age_s allows",
     Reason.SENSOR_FAULT: "a sensor reported that it is broken",
@@ -88,6 +95,7 @@ _TEXT = {
     Reason.MOTION_UNEXPLAINED: "model and commands do not explain the motion: an actuator, a pose sensor, or a push",
     Reason.REFERENCE_JUMP: "the reference jumped by more than safety.monitor allows",
     Reason.TORQUE_STEP: "a torque changed in one tick by more than safety.monitor allows",
+    Reason.DISTRIBUTION_FAILED: "the force distribution found no answer: numbers not finite, or iterations used up",
     Reason.OVERRUN: "a tick missed its deadline and loop.overrun is 'stop'",
     Reason.OPERATOR_STOP: "the operator stopped the run",
     Reason.FAULT: "an exception was raised inside the loop",

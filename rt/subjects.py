@@ -26,7 +26,8 @@ def subjects(bed: Testbed) -> tuple[Coordinate, ...]:
               for what, unit in _JUDGED.items()]  # fmt: skip
     steps = [Coordinate(f"{c.name} reference step", c.unit) for c in bed.known.positions]
     known = (*bed.known.positions, *rates, *accelerations(bed), *forces(bed), *wrenches(bed), *thrusts(bed))
-    return (Coordinate("tick", "1"), *devices, *signals, *known, *stamps, *judged, *steps, *residuals(bed))
+    laws = _judged_by_law(bed)
+    return (Coordinate("tick", "1"), *devices, *signals, *known, *stamps, *judged, *steps, *residuals(bed), *laws)
 
 
 def sentence(known: Sequence[Coordinate], verdict: Verdict) -> str:
@@ -71,6 +72,13 @@ def residuals(bed: Testbed) -> tuple[Coordinate, ...]:
     return tuple(
         Coordinate(f"{c.name} residual", {"m/s": "N", "rad/s": "N m"}.get(c.unit, c.unit)) for c in bed.known.velocities
     )
+
+
+def _judged_by_law(bed: Testbed) -> list[Coordinate]:
+    """Numbers that a law records and the guard checks."""
+    law = bed.controller.law if bed.controller else None
+    names = {limit.name for limit in law.judged(bed)} if law else set()
+    return [c for c in law.recorded(bed) if c.name in names] if law else []
 
 
 def _signals(bed: Testbed, devices: Mapping[str, Device]) -> Iterator[tuple[str, Coordinate]]:

@@ -40,6 +40,10 @@ class Device(PartTable):
         """Sensors: the chance that a signal has the same value in two successive frames; 1 where it is not known."""
         return (1.0,) * len(self.signals(bed))
 
+    def measurable(self, bed: Testbed) -> tuple[tuple[float, float], ...]:
+        """Sensors: least and greatest value of each signal that it can measure; beyond them it is saturated."""
+        return ((-math.inf, math.inf),) * len(self.signals(bed))
+
     def bounds(self, bed: Testbed) -> tuple[tuple[float, float], ...]:
         """Actuators: least and greatest set point of each signal."""
         raise NotImplementedError

@@ -55,6 +55,7 @@ class DistributedForce(NamedTuple):
     gap: float  #: between primal and dual cost
     violated: str = ""  #: which limit is violated most, or `object` for its equation of motion
     failed: tuple[Solution, ...] = ()  #: attempts that failed before, with their problems and status
+    status: int = 1  #: exit flag of the last attempt, a key of `quadratic_program.STATUS`
 
 
 class ForceDistribution:
@@ -149,7 +150,8 @@ class ForceDistribution:
         """
         attempts: list[Solution] = []
         if not np.isfinite(self._data).all():
-            return self._nothing(spent, ())
+            unsolved = Solution(problem, np.zeros(self._n), 0, np.zeros(len(problem.upper)), 0)
+            return self._nothing(spent, (unsolved,))
         contradictory = bool((problem.lower > problem.upper + _LARGEST_VIOLATION).any())
         for hard, outcome in (
             (None, DistributionOutcome.OPTIMAL),
@@ -189,7 +191,8 @@ class ForceDistribution:
 
     def _nothing(self, spent: int, attempts: tuple[Solution, ...]) -> DistributedForce:
         wrench, torque, nan = np.zeros(self.shape.n_wrench), np.zeros(len(self.shape.joints)), float("nan")
-        return DistributedForce(wrench, torque, DistributionOutcome.FAILED, spent, nan, nan, nan, "", attempts)
+        status = attempts[-1].flag
+        return DistributedForce(wrench, torque, DistributionOutcome.FAILED, spent, nan, nan, nan, "", attempts, status)
 
 
 def _copy(problem: QuadraticProgram) -> QuadraticProgram:
