@@ -67,6 +67,7 @@ class State(NamedTuple):
     ages: Array  #: of each sensor, t minus the time of the newest frame used [s]; NaN before the first
     innovation: Array = NOTHING  #: of each sensor's signals, newest frame, in standard deviations; NaN where unknown
     correction: Array = NOTHING  #: (n_u) what measurements added to u at this tick; NaN where unknown
+    gauges: Array = NOTHING  #: signals of all gauges, tared and filtered, device after device
 
 
 class Reference(NamedTuple):

@@ -9,11 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+from granite.config.devices.gauge import Gauge
 from granite.config.parts import build, is_built_in
 from granite.config.records import Command, Demand, Reference, Sample, State
 from granite.config.testbed import Testbed
 from granite.controllers.checked import checked_behaviour, checked_estimator, checked_law
 from granite.controllers.distribution.actuation import Actuation
+from granite.controllers.estimation.gauges import GaugeReadings
 from granite.controllers.model import ControlModel
 from granite.controllers.open_loop import HoldsOnly, NoDemand, NoEstimate, TorqueProfiles
 
@@ -84,6 +86,8 @@ def build_stack(bed: Testbed) -> Stack:
         signals = sum(len(device.signals(bed)) for device in bed.sensors.values())
         checked = checked_estimator(stack.estimator, estimator.kind, n_q, n_u, len(bed.sensors), signals)
         stack = replace(stack, estimator=checked)
+    if bed.devices_of(Gauge):
+        stack = replace(stack, estimator=GaugeReadings(stack.estimator, bed))
     if not is_built_in(behaviour.kind):
         direct = [len(device.signals(bed)) for device in bed.direct_actuators.values()]
         stack = replace(stack, behaviour=checked_behaviour(stack.behaviour, behaviour.kind, n_q, n_u, direct))

@@ -5,6 +5,7 @@ KINDS = {
     "joint_sensors": "joint_sensors:SimulatedJointSensors",
     "vision": "vision:SimulatedVision",
     "camera": "camera.device:SimulatedCamera",
+    "force_gauges": "force_gauges:SimulatedForceGauges",
     "motors": "motors:SimulatedMotors",
     "thrusters": "thrusters:SimulatedThrusters",
     "grips": "grips:SimulatedGrips",

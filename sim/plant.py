@@ -101,6 +101,8 @@ class Plant:
         self.dependent: dict[Label, tuple[ContactSet, Array]] = {}
         self._deflections = Deflections(bed)
         self._steps, self._last = 0, self._held.step
+        #: loads of the contacts, and the step and the plant for which they were computed
+        self._loads: tuple[int, ConstrainedPlant, ContactLoads] | None = None
         self._averaged = 1.0
         self._next = (1 - SAME_STEP) * self.step_s
 
@@ -190,8 +192,11 @@ class Plant:
         self.torque_sources[_index_of(self._motors, table)] = source
 
     def contact_loads(self) -> ContactLoads:
-        """Loads of the contacts now."""
-        return self._held.contact_loads(self._whole, *self._inputs_of_last_step())
+        """Loads of the contacts now; computed once for all that ask between two steps."""
+        if self._loads is None or self._loads[:2] != (self._steps, self._held):
+            found = self._held.contact_loads(self._whole, *self._inputs_of_last_step())
+            self._loads = self._steps, self._held, found
+        return self._loads[2]
 
     def advance(self, t: float) -> None:
         """Advance to the last physics step that is not after t; nothing happens if the plant is there already."""

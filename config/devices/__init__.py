@@ -7,6 +7,7 @@ KINDS = {
     "joint_sensors": "joint_sensors:JointSensors",
     "vision": "vision:Vision",
     "camera": "camera:Camera",
+    "force_gauges": "force_gauges:ForceGauges",
     "motors": "motors:Motors",
     "thrusters": "thrusters:Thrusters",
     "grips": "grips:Grips",

@@ -245,7 +245,8 @@ class KalmanEstimator:
             self._gate_from = t + self._settling
         n, x, self._innovation = self._n, self._x, innovation
         ages_now = np.frombuffer(self._ages(*ages))
-        return new(State, (t, ready, x[:n], x[n : 2 * n], self._deviation, ages_now, innovation, self._correction))
+        found = (t, ready, x[:n], x[n : 2 * n], self._deviation, ages_now, innovation, self._correction, NOTHING)
+        return new(State, found)
 
     def _predict(self, t: float, sample: Sample, updates: bool) -> None:
         """Predict over one period, to time t; with `updates`, also the measurement update by joint sensors."""

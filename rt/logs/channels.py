@@ -21,6 +21,7 @@ import numpy as np
 from granite.config.audit import audit_values
 from granite.config.coordinates import Coordinate
 from granite.config.devices.device import Device
+from granite.config.devices.gauge import Gauge
 from granite.config.devices.thrusters import Thrusters
 from granite.config.errors import InputError, one_of
 from granite.config.records import (
@@ -193,7 +194,7 @@ class Channels:
         pieces: tuple[Any, ...] = (
                 self.pack_sample(sample),
                 _2(state.t, state.ready), state.q, state.u, state.deviation, state.ages,
-                state.innovation, state.correction,
+                state.innovation, state.correction, state.gauges,
                 _1(reference.t), reference.q, reference.u, reference.a, _1(reference.done), *reference.direct,
                 _1(demand.t), demand.acceleration, demand.force, demand.wrench, demand.distribution,
                 commanded,
@@ -245,7 +246,8 @@ class Channels:
 
     def _read_controllers(self, values: Iterator[Any]) -> tuple[Sample, State, Reference, Demand, Command]:
         sample = Sample(next(values), _read_frames(values, self._n_frames), _read_frames(values, self._n_applied))
-        state = State(*islice(values, len(State._fields)))
+        entries = self.topic("/state").entries
+        state = State(**dict(zip(entries, islice(values, len(entries)), strict=True)))
         t, q, u, a, done = islice(values, 5)
         reference = Reference(t, q, u, a, bool(done), tuple(islice(values, self._n_direct)))
         demand = Demand(*islice(values, len(self.topic("/demand").entries)))
@@ -327,6 +329,11 @@ def topics_of(bed: Testbed) -> dict[str, dict[str, Entry]]:
     command: dict[str, Entry] = {**{f"setpoint.{name}": values for name, values in setpoints.items()}, "thrust": thrust}
     t = Coordinate("t", "s")
     recorded = bed.controller.law.recorded(bed) if bed.controller else ()
+    gauges = tuple(
+        Coordinate(f"{signal.name}_tared", signal.unit)
+        for name, device in (bed.devices_of(Gauge) if bed.controller else {}).items()
+        for signal in _signals(bed, name, device)
+    )
     return {
         "/sample": {
             "t": t,
@@ -346,6 +353,7 @@ def topics_of(bed: Testbed) -> dict[str, dict[str, Entry]]:
                 for signal in _signals(bed, name, device)
             ),
             "correction": tuple(Coordinate(f"{c.name}_correction", c.unit) for c in u),
+            **({"gauges": gauges} if gauges else {}),
         },
         "/reference": {
             "t": t,
