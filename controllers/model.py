@@ -69,6 +69,12 @@ class ControlModel:
         found = next(point for point in self.bed.module(module).points if point.name == name)
         return self._trees[module].point(found.body, found.position_m)
 
+    def stiffness(self, module: str) -> Array:
+        """K (n_u x n_u) of the flexible links of a module with a fixed base, in numbers."""
+        tree = self._trees[module]
+        K = ca.jacobian(tree.elastic_force(), tree.q)
+        return np.array(ca.evalf(K)).reshape(K.shape)
+
     # Symbolic expressions, made at first use: a model in the cache needs none of them.
 
     @cached_property

@@ -3,15 +3,17 @@
 The object answers to an external force as a mass with spring and damper about its reference; its inertia is its own, so
 that no force has to be measured. An integral removes what motors and friction leave:
 
-    a = a_ref + K_d (u_ref - u) + K_p (q_ref - q) + K_i int (q_ref - q) dt
+    a = a_ref + K_d (u_ref - u) + K_p e + K_i int e dt            e = q_ref - q; in space a rotation vector, body axes
 
 Joints are not fed back: their offsets would become squeeze. The model turns a into the accelerations of the arms and
 the wrench that the object needs (`carrying.py`); the force distribution chooses the grasp wrenches and with them the
-torques. The integral stops while the distribution can't keep its limits, and its part of a is bounded.
+torques. The integral stops while the distribution can't keep its limits, and its part of a is bounded. With force
+gauges the internal force has an integral of its own (`grip_forces.py`).
 """
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import casadi as ca
@@ -22,20 +24,43 @@ from granite.config.base import Name, NotNegative, Positive, Table
 from granite.config.coordinates import Coordinate
 from granite.config.distribution import ForceDistributionTable
 from granite.config.errors import InputError
-from granite.config.parts import PartTable
+from granite.config.parts import PartTable, RecordedLimit
 from granite.config.records import Demand, Reference, State
 from granite.config.tunable import Tunable
-from granite.controllers.distribution.force_distribution import DistributionOutcome, ForceDistribution
+from granite.controllers.distribution.force_distribution import (
+    DistributedForce,
+    DistributionOutcome,
+    ForceDistribution,
+)
 from granite.controllers.distribution.grasp import Grasp
-from granite.controllers.laws.carrying import arm_grips, carried_object, grasp_in_symbols, grasp_shape
+from granite.controllers.laws.carrying import (
+    GraspSymbols,
+    arm_grips,
+    carried_object,
+    grasp_in_symbols,
+    grasp_shape,
+)
+from granite.controllers.laws.grip_forces import (
+    Friction,
+    InternalForce,
+    friction_excess,
+    in_world,
+    internal,
+    local,
+    measured_grips,
+    measured_wrenches,
+    n_gauge_signals,
+)
+from granite.controllers.laws.pose_error import pose_error
 from granite.controllers.model import ControlModel
 from granite.mrds.compilation import compile_once
 
 if TYPE_CHECKING:
     from granite.config.testbed import Testbed
 
-#: fields of a grasp that this law gives, in the order of the compiled function
-_GIVEN = ("matrix", "load", "free_torque", "torque_map", "positions", "axes")
+#: fields of a grasp that the compiled function gives, in its order
+_GIVEN = tuple(name for name in Grasp._fields if name in GraspSymbols._fields)
+_OPTIMAL, _FAILED = int(DistributionOutcome.OPTIMAL), int(DistributionOutcome.FAILED)
 
 
 class Impedance(Table):
@@ -52,17 +77,25 @@ class ObjectImpedance:
     """The law with the gains and the distribution of a testbed."""
 
     class Options(PartTable):
-        """The object, its impedance, and the distribution of forces among the arms."""
+        """The object, its impedance, the distribution of forces among the arms, and what their gauges are used for."""
 
         #: may be left out where the controller knows one object
         object: Name | None = None
         translation: Impedance = Impedance()
         rotation: Impedance = Impedance()
+        internal_force: InternalForce = InternalForce()
+        #: none: grips that can't slip
+        friction: Friction | None = None
         distribution: ForceDistributionTable = Field(
             default_factory=lambda: ForceDistributionTable.model_validate(
                 {"objective": ["joint_load_sharing"], "limit": ["torque"]}
             )
         )
+
+        @property
+        def reads_gauges(self) -> bool:
+            """Whether it needs force gauges at all grips."""
+            return self.internal_force.integral_1_s > 0 or self.friction is not None
 
         def followed(self, bed: Testbed) -> tuple[str, ...]:
             """The object: the joints of the arms follow from it."""
@@ -81,68 +114,135 @@ class ObjectImpedance:
             )
 
         def recorded(self, bed: Testbed) -> tuple[Coordinate, ...]:
-            """Wrenches of the grips, and how good the answer of the distribution is."""
+            """Wrenches of the grips, demanded and measured, and how good the answer of the distribution is."""
             found: list[Coordinate] = []
-            for grip in arm_grips(bed, carried_object(bed, self.object)):
-                name = grip.contact.name
-                found += [Coordinate(f"{name}_fx", "N"), Coordinate(f"{name}_fy", "N")]
-                found += [Coordinate(f"{name}_mz", "N m")] if grip.has_moment else []
-            judged = ("outcome", "iterations", "primal_residual", "dual_residual", "gap")
+            grips = arm_grips(bed, carried_object(bed, self.object))
+            for prefix in ("", "measured_") if self.reads_gauges else ("",):
+                for grip in grips:
+                    units = [(axis, "N" if axis.startswith("f") else "N m") for axis in grip.components]
+                    found += [Coordinate(f"{grip.contact.name}_{prefix}{axis}", unit) for axis, unit in units]
+            if self.friction is not None:
+                for what in ("push", "friction_excess"):
+                    found += [Coordinate(f"{grip.contact.name}_{what}", "N") for grip in grips]
+            judged = ("status", "outcome", "iterations", "primal_residual", "dual_residual", "gap")
             return (*found, *(Coordinate(f"distribution_{name}", "1") for name in judged))
+
+        def judged(self, bed: Testbed) -> tuple[RecordedLimit, ...]:
+            """A distribution without an answer ends the run; a grip that slips or lets go is a warning."""
+            found = [RecordedLimit("distribution_status", "DISTRIBUTION_FAILED", 1.0, math.inf)]
+            if self.friction is not None:
+                for grip in arm_grips(bed, carried_object(bed, self.object)):
+                    name, least = grip.contact.name, self.friction.least_n
+                    found.append(RecordedLimit(f"{name}_push", "CONTACT_LOST", least, math.inf))
+                    found.append(RecordedLimit(f"{name}_friction_excess", "GRIP_SLIPS", -math.inf, 0.0))
+            return tuple(found)
 
     @staticmethod
     def check(options: Options, bed: Testbed) -> None:
-        """Refuse an object that the arms do not hold, or that they could not lead."""
-        arm_grips(bed, carried_object(bed, options.object))
+        """Refuse an object that the arms do not hold, or that they could not lead, and gauges that are missing."""
+        grips = arm_grips(bed, carried_object(bed, options.object))
+        if options.reads_gauges:
+            measured_grips(bed, grips, "friction" if options.friction else "internal_force.integral_1_s")
 
     def __init__(self, options: Options, model: ControlModel) -> None:
         bed, self._n, self._n_wrench = model.bed, model.n, model.n_wrench
         carried = carried_object(bed, options.object)
         grips = arm_grips(bed, carried)
         try:
-            self.distribution = ForceDistribution(options.distribution, grasp_shape(bed, grips))
+            self.distribution = ForceDistribution(options.distribution, grasp_shape(model, grips))
         except InputError as refusal:
             raise refusal.within("controller.law.distribution") from refusal.__cause__
-        self._own, self._driven = model.layout.u[carried.name], model.driven
-        kinds = (options.translation, options.translation, options.rotation)
+        self._driven = model.driven
+        n_u = model.layout.u[carried.name].stop - model.layout.u[carried.name].start
+        kinds = [options.translation] * (n_u // 2 + n_u % 2) + [options.rotation] * (n_u // 2)
         self._limit = np.array([kind.integral_limit for kind in kinds])
         self._rate = np.array([kind.integral_1_s3 for kind in kinds]) * bed.loop.period_s
         #: acceleration by the integral so far
-        self._integral = np.zeros(3)
+        self._integral = np.zeros(n_u)
+        n_w = self.distribution.shape.n_wrench
+        #: what the integral of the internal force adds, in the axes of the grips; wrenches of the tick before
+        self._correction, self._wrench = np.zeros(n_w), np.zeros(n_w)
+        self._gain, self._no_gain = np.array([options.internal_force.integral_1_s * bed.loop.period_s]), np.zeros(1)
+        #: the last answer without forces, with its problem and the solver's status
+        self.failure: DistributedForce | None = None
+
+        self._steady = False
 
         def write() -> list[ca.Function]:
-            reference = [ca.SX.sym(name, model.n) for name in ("q_ref", "u_ref", "a_ref")]
-            integral = ca.SX.sym("integral", 3)
-            q, u, a = (part[self._own] for part in reference)
-            error = q - model.q[self._own]
-            stiffness, damping = (
-                ca.DM([getattr(kind, key) for kind in kinds]) for key in ("stiffness_1_s2", "damping_1_s")
-            )
-            demanded = a + damping * (u - model.u[self._own]) + stiffness * error + integral
-            motion, grasp = grasp_in_symbols(model, carried, grips, demanded)
-            given = [model.q, model.u, *reference, integral]
-            return [ca.Function("object_impedance", given, [motion, error, *grasp])]
+            return [_function(options, model)]
 
         key = bed.fingerprint and f"{bed.fingerprint} {options.model_dump_json()}"
         kernel = compile_once("object_impedance", key, write)["object_impedance"]
         self._run, self._split = kernel.run, kernel.split
-        nothing, n_w = np.zeros(0), self.distribution.shape.n_wrench
         self._torque = np.zeros(len(model.driven))
-        self._rest = {"free_elastic": nothing, "elastic_map": np.zeros((0, n_w)), "elastic": nothing}
 
     def control(self, state: State, reference: Reference) -> Demand:
         """Accelerations of the modules, torques of the arms, and the grasp wrenches they come with."""
-        motion, error, *given = self._split(
-            self._run((state.q, state.u, reference.q, reference.u, reference.a, self._integral))
-        )
-        arrays = dict(zip(_GIVEN, (part.T for part in given), strict=True))
-        grasp = Grasp(**arrays, **self._rest, elastic_rate=self._rest["elastic"], previous_torque=self._torque)
+        steady = state.ready and self._steady
+        found = self._split(
+            self._run(
+                (
+                    state.q, state.u, reference.q, reference.u, reference.a, self._integral,
+                    state.gauges, self._correction, self._wrench, self._gain if steady else self._no_gain,
+                )
+            )
+        )  # fmt: skip
+        motion, moved, error, self._correction, measured, *given = found
+        grasp = Grasp(**dict(zip(_GIVEN, (part.T for part in given), strict=True)), previous_torque=self._torque)
         answer = self.distribution.solve(grasp)
-        if answer.outcome == DistributionOutcome.OPTIMAL and state.ready:
+        self._steady = answer.outcome == _OPTIMAL
+        if self._steady and state.ready:
             self._integral = np.clip(self._integral + self._rate * error, -self._limit, self._limit)
         self._torque = answer.torque
+        if state.ready:  # else the actuators rest
+            self._wrench = answer.wrench
+        if len(grasp.elastic):
+            motion = motion + answer.wrench @ moved
         force = np.zeros(self._n)
-        # No torques are known: the guard ends the run, because the demand is not finite.
-        force[self._driven] = np.nan if answer.outcome == DistributionOutcome.FAILED else answer.torque
-        judged = (answer.outcome, answer.iterations, answer.primal_residual, answer.dual_residual, answer.gap)
-        return Demand(state.t, motion, force, np.zeros(self._n_wrench), np.array([*answer.wrench, *judged]))
+        force[self._driven] = answer.torque
+        if answer.outcome == _FAILED:  # no torques are known: the guard ends the run
+            self.failure, force[self._driven] = answer, np.nan
+        judged = (
+            answer.status, answer.outcome, answer.iterations, answer.primal_residual, answer.dual_residual, answer.gap
+        )  # fmt: skip
+        recorded = np.array([*answer.wrench, *measured, *judged])
+        return Demand(state.t, motion, force, np.zeros(self._n_wrench), recorded)
+
+
+def _function(options: ObjectImpedance.Options, model: ControlModel) -> ca.Function:
+    """(q, u, reference, integral; gauges, correction and wrenches of the tick before, gain of the internal force)
+    -> accelerations without wrenches, what these add, error, correction, measured numbers, grasp."""
+    bed = model.bed
+    carried = carried_object(bed, options.object)
+    grips = arm_grips(bed, carried)
+    own_q, own_u = model.layout.q[carried.name], model.layout.u[carried.name]
+    reference = [ca.SX.sym("q_ref", model.q.numel()), ca.SX.sym("u_ref", model.n), ca.SX.sym("a_ref", model.n)]
+    n_w, n = sum(len(grip.rows) for grip in grips), own_u.stop - own_u.start
+    integral, gauges = ca.SX.sym("integral", n), ca.SX.sym("gauges", n_gauge_signals(bed))
+    correction, wrenches, gain = ca.SX.sym("correction", n_w), ca.SX.sym("w", n_w), ca.SX.sym("gain")
+    error, slower = pose_error(model.q[own_q], reference[0][own_q], model.u[own_u], reference[1][own_u])
+    kinds = [options.translation] * (n // 2 + n % 2) + [options.rotation] * (n // 2)
+    stiffness, damping = (ca.DM([getattr(kind, key) for kind in kinds]) for key in ("stiffness_1_s2", "damping_1_s"))
+    demanded = reference[2][own_u] + damping * slower + stiffness * error + integral
+    grasp = grasp_in_symbols(model, carried, grips, demanded)
+    after, numbers = correction, ca.SX(0, 1)
+    if options.reads_gauges:
+        measured = measured_wrenches(model, measured_grips(bed, grips, "internal_force"), gauges)
+        lacking = ca.vertcat(*local(grips, grasp.axes, internal(grasp, wrenches - measured)))
+        most = options.internal_force.integral_limit
+        after = ca.fmax(-most, ca.fmin(most, correction + gain * lacking))
+        added = internal(grasp, in_world(grips, grasp.axes, after))
+        grasp = grasp._replace(free_torque=grasp.free_torque + grasp.torque_map.T @ added)
+        numbers = measured
+        if options.friction is not None:
+            forces = [part[: grasp.axes.shape[0]] for part in local(grips, grasp.axes, measured)]
+            # Nothing is judged before the first forces are demanded.
+            grips_now, least = ca.dot(wrenches, wrenches) > 0, options.friction.least_n
+            push = (ca.if_else(grips_now, force[0], least) for force in forces)
+            excess = (friction_excess(force, options.friction.coefficient) for force in forces)
+            numbers = ca.vertcat(numbers, *push, *(ca.if_else(grips_now, value, 0.0) for value in excess))
+    given = [model.q, model.u, *reference, integral, gauges, correction, wrenches, gain]
+    found = [grasp.acceleration, grasp.acceleration_map.T, error, after, numbers]
+    return ca.Function(
+        "object_impedance", given, [ca.densify(x) for x in (*found, *(getattr(grasp, name) for name in _GIVEN))]
+    )

@@ -179,3 +179,22 @@ def test_a_file_that_is_no_testbed_is_called_so(tmp_path: Path) -> None:
         load(str(tmp_path / "notes"))
     with pytest.raises(InputError, match=r"arm.urdf: a robot, expected a testbed: .* modules.M.urdf = 'arm.urdf'"):
         load(str(tmp_path / "arm.urdf"))
+
+
+def test_a_variant_may_be_like_another_with_changes_of_its_own() -> None:
+    plain, gauged = load("fixed-dual-arm/carry"), load("fixed-dual-arm/carry-gauges")
+    assert gauged.name == "fixed-dual-arm/carry-gauges"
+    assert gauged.behaviour == plain.behaviour
+    assert gauged.control.law.distribution == plain.control.law.distribution
+    assert "force_gauges" in gauged.devices
+    assert "force_gauges" not in plain.devices
+
+
+@pytest.mark.parametrize("model", ["nothing", "b", "a"])
+def test_a_variant_like_none_or_itself_is_refused(tmp_path: Path, model: str) -> None:
+    """Also where two are like each other."""
+    path = tmp_path / "bed.toml"
+    text = (PRESETS / "fixed-dual-arm.toml").read_text(encoding="utf-8")
+    path.write_text(f'{text}\n[variants.a]\nlike = "b"\n[variants.b]\nlike = "{model}"\n', encoding="utf-8")
+    with pytest.raises(InputError, match="no other variant of that name"):
+        load(f"{path}/b")

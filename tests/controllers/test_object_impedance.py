@@ -115,7 +115,7 @@ def test_a_straight_arm_gives_a_demand_that_the_guard_refuses_instead_of_a_large
         ({"controller.objects": []}, "controller.law.object is missing, expected the name of a known object"),
         ({"controller.law.object": "left"}, "controller.law.object.*the controller knows no such object"),
         ({"contacts.left_grip.kind": "prismatic"}, "grip 'left_grip' is of kind prismatic"),
-        ({"contacts.left_grip.kind": "rigid_grasp"}, "2 velocities, but its grip 'left_grip' constrains 3"),
+        ({"contacts.left_grip.kind": "rigid_grasp"}, "2 joints on a fixed base, but its grip 'left_grip' constrains 3"),
         ({"contacts": []}, "arm 'left' has 0 contacts with it"),
         ({"controller.law.translation.damping_1_s": -1.0}, "controller.law.translation.damping_1_s"),
     ],
