@@ -2,5 +2,6 @@
 
 KINDS = {
     "computed_torque": "computed_torque:ComputedTorque",
+    "joint_pid": "joint_pid:JointPid",
     "object_impedance": "object_impedance:ObjectImpedance",
 }
