@@ -23,6 +23,7 @@ from granite.mrds.compilation import compile_once
 from granite.mrds.contacts import kind_of
 from granite.mrds.contacts.friction import has_friction
 from granite.mrds.dynamics import Dynamics, force_on_root, solve, wrench_on_root
+from granite.mrds.flexible.stiffness import stiffness
 from granite.mrds.frames import PointFrame
 from granite.mrds.system import System
 from granite.mrds.tree import Tree
@@ -71,9 +72,7 @@ class ControlModel:
 
     def stiffness(self, module: str) -> Array:
         """K (n_u x n_u) of the flexible links of a module with a fixed base, in numbers."""
-        tree = self._trees[module]
-        K = ca.jacobian(tree.elastic_force(), tree.q)
-        return np.array(ca.evalf(K)).reshape(K.shape)
+        return stiffness(self._trees[module])
 
     # Symbolic expressions, made at first use: a model in the cache needs none of them.
 

@@ -15,7 +15,7 @@ from granite.rt.logs.log import Log
 #: keys that only name or describe a testbed
 _NAMES = ("name", "title", "note", "use")
 #: keys of the summary that are compared
-_COMPARED = ("ended", "text", "duration_s", "tracking_error", "propellant", "torque", "overruns")
+_COMPARED = ("ended", "text", "duration_s", "tracking_error", "propellant", "applied", "squeeze", "energy", "overruns")
 
 
 def compare(logs: Mapping[str, Log]) -> dict[str, Any]:

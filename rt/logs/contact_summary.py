@@ -26,7 +26,7 @@ class ContactSummary:
         n = len(bed.contacts)
         self._linear = 2 if bed.planar else 3
         self._force, self._moment, self._closed = np.zeros(n), np.zeros(n), np.zeros(n)
-        self._squeeze = np.zeros(len(bed.squeezed))
+        self._squeeze, self._squares, self._n = np.zeros(len(bed.squeezed)), np.zeros(len(bed.squeezed)), 0
         self._changes = ContactChanges(bed, channels)
         self._events: list[ContactChange] = []
         self._not_listed = 0
@@ -40,7 +40,10 @@ class ContactSummary:
         self._force, self._moment = (np.maximum(x, y) for x, y in zip((self._force, self._moment), sizes, strict=True))
         # 1 closed, 2 slipping; 3 is out of reach
         self._closed += np.isin(rows[:, self._places["closed"]], (1, 2)).sum(axis=0)
-        self._squeeze = np.maximum(self._squeeze, np.nan_to_num(rows[:, self._places["squeeze"]]).max(axis=0))
+        squeeze = np.nan_to_num(rows[:, self._places["squeeze"]])
+        self._squeeze = np.maximum(self._squeeze, squeeze.max(axis=0))
+        self._squares = np.cumsum(np.vstack((self._squares, np.square(squeeze))), axis=0)[-1]
+        self._n += len(rows)
         for change in self._changes.look(rows):
             if len(self._events) == _LISTED:
                 self._not_listed += 1
@@ -70,8 +73,8 @@ class ContactSummary:
             for contact, force, moment, ticks in borne
         }
         found["squeeze"] = {
-            name: {"unit": SQUEEZE_UNIT, "max": float(size)}
-            for name, size in zip(self._bed.squeezed, self._squeeze, strict=True)
+            name: {"unit": SQUEEZE_UNIT, "max": float(size), "rms": float(np.sqrt(squares / max(self._n, 1)))}
+            for name, size, squares in zip(self._bed.squeezed, self._squeeze, self._squares, strict=True)
         }
         found["switching"] = self._events
         if self._not_listed:

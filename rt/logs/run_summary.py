@@ -26,6 +26,19 @@ class Largest(TypedDict):
     max: float
 
 
+class Squeeze(Largest):
+    """Internal force of a module between contacts: largest, and root of the mean square."""
+
+    rms: float
+
+
+class Energy(TypedDict):
+    """Work of all motors, in either direction, and the largest elastic energy of flexible links."""
+
+    motor_work_j: NotRequired[float]
+    largest_elastic_j: NotRequired[float]
+
+
 class FinalValue(TypedDict):
     """A coordinate or velocity at the end."""
 
@@ -112,7 +125,8 @@ class Metrics(TypedDict):
     applied: NotRequired[dict[str, Largest]]
     propellant: NotRequired[Propellant]
     contacts: NotRequired[dict[str, ContactLoadsSummary]]
-    squeeze: NotRequired[dict[str, Largest]]
+    squeeze: NotRequired[dict[str, Squeeze]]
+    energy: NotRequired[Energy]
     switching: NotRequired[list[ContactChange]]  #: the first ones
     switching_not_listed: NotRequired[int]  #: number of the others
     bending: NotRequired[dict[str, LinkBending]]

@@ -16,6 +16,7 @@ from granite.rt.logs.audit import AuditVerdict
 from granite.rt.logs.bending import Bending
 from granite.rt.logs.channels import Channels
 from granite.rt.logs.contact_summary import ContactSummary
+from granite.rt.logs.energy import EnergySummary
 from granite.rt.logs.run_summary import FinalValue, Metrics, Propellant, StepTimes, TrackingError
 from granite.rt.reasons import Reason
 
@@ -101,6 +102,7 @@ class Summary:
         self._last: Array | None = None
         self._contacts, self._audit = ContactSummary(bed, self._channels), AuditVerdict(bed, self._channels)
         self._bending = Bending(bed, channels)
+        self._energy = EnergySummary(bed, channels)
 
     def update(self, rows: Array) -> None:
         """Process the next rows."""
@@ -111,6 +113,7 @@ class Summary:
         self._contacts.update(rows)
         self._audit.update(rows)
         self._bending.update(rows)
+        self._energy.update(rows)
         self._n += len(rows)
         self._n_true += int(self._has_truth(rows).sum())
         self._last = rows[-1].copy()
@@ -169,6 +172,8 @@ class Summary:
             "final_rate": named_values(velocities, u),
         }
         self._contacts.add_to(found)
+        if energy := self._energy.result():
+            found["energy"] = energy
         if bending := self._bending.result():
             found["bending"] = bending
         if audit := self._audit.result(self._bending.check()):

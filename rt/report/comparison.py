@@ -64,9 +64,16 @@ def _outcomes(runs: dict[str, dict[str, Any]]) -> Iterator[tuple[str, ...]]:
         yield "propellant [g]", *(number(used.get("mass_g"), ".2f") for used in propellants)
         yield "impulse [N s]", *(number(used.get("impulse_n_s"), ".2f") for used in propellants)
         yield "pulses", *(number(used.get("pulses"), "d") for used in propellants)
-    for joint in _keys(runs, "torque"):
-        peaks = (run.get("torque", {}).get(joint, {}).get("max") for run in runs.values())
-        yield f"peak torque of {joint} [N m]", *(number(peak, ".3g") for peak in peaks)
+    for name, first in _keys(runs, "applied").items():
+        peaks = (run.get("applied", {}).get(name, {}).get("max") for run in runs.values())
+        yield f"peak of {name} [{first['unit']}]", *(number(peak, ".3g") for peak in peaks)
+    for name in _keys(runs, "squeeze"):
+        for key, what in (("max", "largest"), ("rms", "rms")):
+            forces = (run.get("squeeze", {}).get(name, {}).get(key) for run in runs.values())
+            yield f"internal force of {name}, {what} [N]", *(number(force, ".3g") for force in forces)
+    for key, what in (("motor_work_j", "work of the motors"), ("largest_elastic_j", "largest elastic energy")):
+        if key in _keys(runs, "energy"):
+            yield f"{what} [J]", *(number(run.get("energy", {}).get(key), ".3g") for run in runs.values())
     if any(run["mode"] == "realtime" for run in runs.values()):
         yield "overruns", *(number(run.get("overruns"), "d") for run in runs.values())
 

@@ -8,10 +8,12 @@ import pytest
 
 from granite.config.loader import load
 from granite.config.records import STEPS
+from granite.mrds.energy import Energy
 from granite.rt.logs.channels import Channels
 from granite.rt.logs.summary import EDGES, Summary
 from granite.rt.reasons import Reason
 from granite.rt.recorder_process import finite
+from granite.rt.run import simulate_in_memory
 
 BED = load("free-flyer")
 CHANNELS = Channels.of(BED)
@@ -207,3 +209,22 @@ def test_counts_and_the_last_state_are_those_of_the_rows():
 
 def test_a_run_without_a_row_says_so():
     assert Summary(BED, CHANNELS).result() == {"ticks": 0}
+
+
+def test_work_and_internal_force_are_those_of_the_rows() -> None:
+    log = simulate_in_memory(load("fixed-dual-arm", {"loop.duration_s": 2.0}))
+    truth, applied = log["/truth"], log["/applied"]
+    joints = ("left_shoulder", "left_elbow", "right_shoulder", "right_elbow")
+    turned = [np.diff(truth[f"{joint}_rad"]) * applied[f"motors_{joint}_torque_n_m"][:-1] for joint in joints]
+    assert log.summary["energy"] == {"motor_work_j": pytest.approx(np.abs(turned).sum())}
+    squeeze = truth.object_squeeze_n
+    assert log.summary["squeeze"]["object"]["rms"] == pytest.approx(np.sqrt(np.mean(squeeze**2)))
+
+
+def test_the_elastic_energy_is_that_of_the_model() -> None:
+    log = simulate_in_memory(load("flx-pendulum", {"loop.duration_s": 0.5}))
+    truth = log.rows[:, log.channels.place("/truth", "q")], log.rows[:, log.channels.place("/truth", "u")]
+    energy = Energy(log.bed.modules)
+    strain = max(energy.balance(q, u).strain for q, u in zip(*truth, strict=True))
+    assert log.summary["energy"] == {"largest_elastic_j": pytest.approx(strain)}
+    assert strain > 0

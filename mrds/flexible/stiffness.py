@@ -1,0 +1,19 @@
+"""Stiffness of the flexible links of a module, and the elastic energy in them."""
+
+from __future__ import annotations
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from granite.mrds.tree import Tree
+
+
+def stiffness(tree: Tree) -> NDArray[np.float64]:
+    """K (n_u x n_u) in numbers: the elastic force is K times the coordinates, which start at those of the modes."""
+    n = tree.u.numel()
+    force = tree.elastic_force()
+    own = tree.q[tree.q.numel() - n :] if tree.q.numel() >= n else tree.q
+    K = ca.evalf(ca.densify(ca.jacobian(force, own)))
+    found: NDArray[np.float64] = np.array(K, dtype=np.float64).reshape(n, n)
+    return found
