@@ -1,3 +1,6 @@
 """Behaviours, one file each: the reference of the modules, and the contacts to close."""
 
-KINDS = {"waypoints": "waypoints:WaypointBehaviour"}
+KINDS = {
+    "object_path": "object_path:ObjectPath",
+    "waypoints": "waypoints:WaypointBehaviour",
+}

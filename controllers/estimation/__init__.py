@@ -1,3 +1,6 @@
 """Estimators, one file each: from measurements to q and u of the model."""
 
-KINDS = {"kalman": "kalman:KalmanEstimator"}
+KINDS = {
+    "held_object": "held_object:HeldObjectEstimator",
+    "kalman": "kalman:KalmanEstimator",
+}
