@@ -6,6 +6,7 @@ KINDS = {
     "vision": "vision:SimulatedVision",
     "camera": "camera.device:SimulatedCamera",
     "force_gauges": "force_gauges:SimulatedForceGauges",
+    "strain_gauges": "strain_gauges:SimulatedStrainGauges",
     "motors": "motors:SimulatedMotors",
     "thrusters": "thrusters:SimulatedThrusters",
     "grips": "grips:SimulatedGrips",

@@ -8,6 +8,7 @@ KINDS = {
     "vision": "vision:Vision",
     "camera": "camera:Camera",
     "force_gauges": "force_gauges:ForceGauges",
+    "strain_gauges": "strain_gauges:StrainGauges",
     "motors": "motors:Motors",
     "thrusters": "thrusters:Thrusters",
     "grips": "grips:Grips",

@@ -19,6 +19,7 @@ import numpy as np
 from granite.config.devices.gauge import Gauge
 from granite.config.records import Array, Sample, State, new
 from granite.config.testbed import Testbed
+from granite.controllers.estimation.measured_modes import mode_map
 from granite.mrds.compilation import compile_once
 
 if TYPE_CHECKING:
@@ -40,11 +41,12 @@ class GaugeReadings:
             before, frames, after, outputs = expression(bed)
             return [ca.Function("gauges", [before, frames], [after, outputs])]
 
+        #: amplitudes of the modes from strains, for an estimator that uses them
+        self._modes = mode_map(bed) if hasattr(estimator, "measured_modes") else None
         self._run = compile_once("gauges", bed.fingerprint, write)["gauges"].run
 
     def estimate(self, sample: Sample) -> State:
         """The state of the estimator with the readings; ready when the tares are known."""
-        state = self._estimator.estimate(sample)
         frames: list[Array] = []
         for i in self._sensors:
             t, number, _, values = sample.frames[i]
@@ -52,6 +54,9 @@ class GaugeReadings:
         found = self._run((self.memory, *frames))
         n = len(self.memory)
         self.memory, gauges, is_tared = found[:n], found[n:-1], bool(found[-1])
+        if self._modes is not None:
+            self._estimator.measured_modes = self._modes @ gauges if is_tared else None  # type: ignore[attr-defined]
+        state = self._estimator.estimate(sample)
         return new(State, (state.t, state.ready and is_tared, *state[2:-1], gauges))
 
 

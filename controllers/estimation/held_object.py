@@ -39,6 +39,15 @@ class HeldObjectEstimator:
         self._run, self._split = kernel.run, kernel.split
         self._no_correction = np.zeros(6 * len(bed.control.objects))
 
+    @property
+    def measured_modes(self) -> Array | None:
+        """Amplitudes of the modes of the arms, where gauges measure them."""
+        return self._arms.measured_modes
+
+    @measured_modes.setter
+    def measured_modes(self, amplitudes: Array | None) -> None:
+        self._arms.measured_modes = amplitudes
+
     def estimate(self, sample: Sample) -> State:
         """q and u of the arms, then of the objects."""
         arms = self._arms.estimate(sample)

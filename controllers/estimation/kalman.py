@@ -22,6 +22,7 @@ from granite.config.parts import PartTable, find
 from granite.config.records import NOTHING, Array, Frame, Sample, State, new
 from granite.config.tunable import Tunable
 from granite.controllers.estimation.joint_filter import first_covariance, joint_filter
+from granite.controllers.estimation.measured_modes import mode_indices
 from granite.controllers.estimation.pose_filter import PoseFilter
 from granite.controllers.estimation.prediction import known_joints, n_covariances, n_extra, n_states, prediction
 from granite.controllers.model import ControlModel
@@ -31,14 +32,17 @@ from granite.mrds.compiled_form import CompiledForm
 from granite.mrds.kernel import Buffer
 from granite.mrds.valves import ValveBank
 
+#: gains of the modes that gauges measure: of the amplitude, and of its rate times the period
+_ALPHA, _BETA = 0.8, 0.5
+
 
 class KalmanEstimator:
     """Predicts with the model under the applied commands (zero-order hold); measurement updates from the sensors.
 
     It uses every joint sensor of a joint that the controller knows, and every pose of a root that it knows. Modes of
-    flexible links are predicted only. A frame with an innovation beyond `safety.monitor.gate_sigma` is not used: a
-    single outlier changes nothing, and the guard ends the run where they continue. The gate is open until `settling_s`
-    after the start, because velocities are not known before.
+    flexible links are predicted only, unless strain gauges determine them. A frame with an innovation beyond
+    `safety.monitor.gate_sigma` is not used: a single outlier changes nothing, and the guard ends the run where they
+    continue. The gate is open until `settling_s` after the start, because velocities are not known before.
     """
 
     class Options(PartTable):
@@ -113,6 +117,9 @@ class KalmanEstimator:
         self._x, self._deviation = np.zeros(self._end_x), np.full(self._n, np.nan)
         self._correction = np.zeros(self._n)
         self._t, self._started = 0.0, False
+        #: amplitudes of the modes, where gauges measure them: set before each estimate
+        self.measured_modes: Array | None = None
+        self._modes = np.array(mode_indices(bed.known), dtype=int)
 
     def compiled_form(self) -> CompiledForm:
         """The same in C; to be asked for before the first sample."""
@@ -218,6 +225,8 @@ class KalmanEstimator:
             for k in range(skipped, 0, -1):
                 self._predict(t - k * self._period, sample, updates=False)
             self._predict(t, sample, updates=True)
+        if self.measured_modes is not None:
+            self._take_modes(self.measured_modes)
         self._t, self._started, ready, ages, innovation = t, True, True, [], self._innovation.copy()
         for frame in frames:
             ages.append(t - frame.t)
@@ -283,6 +292,14 @@ class KalmanEstimator:
             if pose.started:
                 pose.push(t, found[at : at + 9])
             at += 9
+
+    def _take_modes(self, measured: Array) -> None:
+        """Measurement update of amplitudes and their rates, with constant gains (an alpha-beta filter)."""
+        x, rates = self._x.copy(), self._n + self._modes
+        miss = measured - x[self._modes]
+        x[self._modes] += _ALPHA * miss
+        x[rates] += _BETA / self._period * miss
+        self._x = x
 
     def _take_pose(self, pose: PoseFilter, t: float, frame: Frame) -> None:
         if frame.t > t or not isfinite(sum(frame.values.tolist())):  # a sum is finite only if all its parts are

@@ -4,4 +4,5 @@ KINDS = {
     "computed_torque": "computed_torque:ComputedTorque",
     "joint_pid": "joint_pid:JointPid",
     "object_impedance": "object_impedance:ObjectImpedance",
+    "vibration_damping": "vibration_damping:VibrationDamping",
 }

@@ -13,7 +13,6 @@ def stiffness(tree: Tree) -> NDArray[np.float64]:
     """K (n_u x n_u) in numbers: the elastic force is K times the coordinates, which start at those of the modes."""
     n = tree.u.numel()
     force = tree.elastic_force()
-    own = tree.q[tree.q.numel() - n :] if tree.q.numel() >= n else tree.q
-    K = ca.evalf(ca.densify(ca.jacobian(force, own)))
+    K = ca.evalf(ca.densify(ca.jacobian(force, tree.q[tree.q.numel() - n :])))
     found: NDArray[np.float64] = np.array(K, dtype=np.float64).reshape(n, n)
     return found

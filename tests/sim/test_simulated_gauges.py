@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import casadi as ca
 import numpy as np
 import pytest
 
 from granite.config.errors import InputError
 from granite.config.loader import load
 from granite.config.testbed import Testbed
+from granite.mrds.tree import Tree
 from granite.rt.run import simulate_in_memory
 
 UNITS = [{"contact": "left_grip"}, {"contact": "right_grip"}]
@@ -72,4 +74,33 @@ def test_frames_come_at_the_rate_of_the_gauge() -> None:
 def test_a_gauge_that_can_not_be_is_refused(changes: dict[str, Any], sentence: str) -> None:
     with pytest.raises(InputError) as refusal:
         bed({}, **changes)
+    assert sentence in str(refusal.value)
+
+
+def test_a_strain_gauge_reads_the_curvature_of_its_link() -> None:
+    """Against second differences of the deflected axis."""
+    perfect = {"devices.strain_gauges.simulated": {"perfect": True}, "loop.duration_s": 0.8}
+    log = simulate_in_memory(load("flexible-arm", perfect))
+    tree, h = Tree(log.bed.modules[0]), 1e-3
+    axis = ca.Function("axis", [tree.q], [tree.point_position("strip", (0.5 + k * h, 0.0)) for k in (-1, 0, 1)])
+    truth, strain = log["/truth"], log["/sample"].strain_gauges_middle_strain
+    for k in (100, 130, 159):
+        q = [0.0, truth.strip_y1_m[k], truth.strip_y2_m[k]]  # the shoulder turns the strip as a whole
+        below, at, above = (float(p[1]) for p in axis(q))
+        assert strain[k] == pytest.approx(-0.001 * (below - 2 * at + above) / h**2, rel=1e-3)
+        assert abs(strain[k]) > 1e-5
+
+
+@pytest.mark.parametrize(
+    ("unit", "sentence"),
+    [
+        ({"link": "rope"}, "no such flexible link"),
+        ({"axis": "z"}, "it does not bend so"),
+        ({"position_m": 1.2}, "at most its length, 1"),
+    ],
+)
+def test_a_strain_gauge_that_can_not_be_is_refused(unit: dict[str, Any], sentence: str) -> None:
+    units = [{"name": "root", "link": "strip", "distance_m": 0.001, **unit}]
+    with pytest.raises(InputError) as refusal:
+        load("flexible-arm", {"devices.strain_gauges.units": units})
     assert sentence in str(refusal.value)

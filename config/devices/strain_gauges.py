@@ -1,0 +1,80 @@
+"""Strain gauges on flexible links: the strain of a fibre, by the curvature of the link there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import Field, model_validator
+
+from granite.config.base import Name, NotNegative, Positive, Table, refuse_twice
+from granite.config.devices.gauge import Gauge, Signal
+from granite.config.errors import InputError, one_of
+
+if TYPE_CHECKING:
+    from granite.config.modules import Flexible
+    from granite.config.testbed import Testbed
+
+
+class StrainGauge(Table):
+    """A gauge on the surface of a link."""
+
+    name: Name
+    #: the flexible body, with its module's name before it where a testbed has several
+    link: Name
+    #: direction of the deflection that strains it
+    axis: Literal["y", "z"] = "y"
+    #: from the base of the link
+    position_m: NotNegative = 0.0
+    #: from the neutral axis, on the positive side
+    distance_m: Positive
+
+
+class StrainGauges(Gauge):
+    """Gauges behind one converter."""
+
+    units: tuple[StrainGauge, ...] = Field(min_length=1)
+    range_strain: Positive = 2e-3
+    noise_strain: NotNegative = 1e-6
+
+    @model_validator(mode="after")
+    def _names_differ(self) -> StrainGauges:
+        refuse_twice("units", "gauge", [unit.name for unit in self.units])
+        return self
+
+    def sheet(self, bed: Testbed) -> tuple[Signal, ...]:
+        """The strain of each."""
+        return tuple(
+            Signal(name=f"{unit.name}_strain", unit="1", noise=self.noise_strain, range=self.range_strain, gauge=i)
+            for i, unit in enumerate(self.units)
+        )
+
+    def check(self, bed: Testbed) -> None:
+        """Its links exist, are flexible and bend along its axes."""
+        super().check(bed)
+        known = _links(bed)
+        for i, unit in enumerate(self.units):
+            if unit.link not in known:
+                expected = one_of(unit.link, known) if known else "a flexible link"
+                raise InputError("no such flexible link", key=f"units.{i}.link", value=unit.link, expected=expected)
+            link = known[unit.link]
+            if not (link.modes_y if unit.axis == "y" else link.modes_z):
+                expected = "an axis along which it has modes"
+                raise InputError("it does not bend so", key=f"units.{i}.axis", value=unit.axis, expected=expected)
+            if unit.position_m > link.length_m:
+                expected = f"at most its length, {link.length_m:g}"
+                raise InputError(key=f"units.{i}.position_m", value=unit.position_m, expected=expected)
+
+    def describe(self, bed: Testbed) -> list[str]:
+        """Place, noise and converter."""
+        at = ", ".join(f"{unit.name} at {unit.position_m:g} m of {unit.link} along {unit.axis}" for unit in self.units)
+        return [f"{at}: noise {self.noise_strain:g}, {self.converter_bits} bit over +-{self.range_strain:g}"]
+
+
+def _links(bed: Testbed) -> dict[str, Flexible]:
+    """The flexible links of all modules, by name."""
+    return {
+        bed.layout.name(module, body.name): body.flexible
+        for module in bed.modules
+        for body in module.bodies
+        if body.flexible is not None
+    }

@@ -1,0 +1,40 @@
+"""Amplitudes of the modes of flexible links from strain gauges.
+
+Strain is linear in the amplitudes, s = S a; with at least as many independent gauges as modes, a = S^+ s.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from granite.config.coordinates import amplitudes
+from granite.config.devices.gauge import Gauge
+from granite.config.devices.strain_gauges import StrainGauges
+from granite.config.layout import Layout
+from granite.config.records import Array
+from granite.config.testbed import Testbed
+from granite.mrds.flexible.curvature import curvature
+
+
+def mode_indices(layout: Layout) -> list[int]:
+    """Where the modes of all modules stand among the velocities."""
+    found: list[int] = []
+    for module in layout.modules:
+        stop = layout.u[module.name].stop
+        found += range(stop - len(amplitudes(module)), stop)
+    return found
+
+
+def mode_map(bed: Testbed) -> Array | None:
+    """(modes of the known modules x signals of all gauges): S^+, or None where strains do not determine the modes."""
+    modes, rows = mode_indices(bed.known), []
+    for device in bed.devices_of(Gauge).values():
+        if isinstance(device, StrainGauges):
+            rows += [-g.distance_m * curvature(bed.known, g.link, g.axis, g.position_m)[modes] for g in device.units]
+        else:
+            rows += [np.zeros(len(modes))] * len(device.signals(bed))
+    S = np.array(rows).reshape(-1, len(modes))
+    if not modes or np.linalg.matrix_rank(S) < len(modes):
+        return None
+    found: Array = np.linalg.pinv(S).astype(np.float64, copy=False)
+    return found
