@@ -2,7 +2,7 @@
 
 A testbed is named `free-flyer` (a preset), `free-flyer/ideal` (one of its variants), `path/to/bed.toml` (a file
 of the same form) or `path/to/bed.toml/ideal`. A variant is a table `[variants.NAME]` of changes to the rest, or with
-`like = "OTHER"` of changes to another variant.
+`like = "OTHER"` of changes to another variant, or to several.
 A module with the key `urdf` gets its bodies from that file here, and one with `like` those of another module, so
 that a loaded testbed is self-contained.
 """
@@ -231,16 +231,16 @@ def _take_variants(content: dict[str, Any], bed: str) -> dict[str, dict[str, Any
 def _with_its_model(
     name: str, variants: dict[str, dict[str, Any]], bed: str, above: tuple[str, ...] = ()
 ) -> dict[str, Any]:
-    """A variant with the changes of the one that it is `like`, if any, before its own."""
-    own = dict(variants[name])
-    if "like" not in own:
-        return own
-    model = own.pop("like")
+    """A variant with the changes of the one, or of several, that it is `like` before its own."""
+    own, found = dict(variants[name]), dict[str, Any]()
+    models = own.pop("like", [])
     others = [other for other in variants if other not in (name, *above)]
-    if model not in others:
-        key = f"variants.{name}.like"
-        raise InputError("no other variant of that name", file=bed, key=key, value=model, expected=", ".join(others))
-    return changes.merged(_with_its_model(model, variants, bed, (*above, name)), own)
+    for model in models if isinstance(models, list) else [models]:
+        if model not in others:
+            key, known = f"variants.{name}.like", ", ".join(others)
+            raise InputError("no other variant of that name", file=bed, key=key, value=model, expected=known)
+        found = changes.merged(found, _with_its_model(model, variants, bed, (*above, name)))
+    return changes.merged(found, own)
 
 
 def _changes_of_variant(

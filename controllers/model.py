@@ -23,7 +23,6 @@ from granite.mrds.compilation import compile_once
 from granite.mrds.contacts import kind_of
 from granite.mrds.contacts.friction import has_friction
 from granite.mrds.dynamics import Dynamics, force_on_root, solve, wrench_on_root
-from granite.mrds.flexible.stiffness import stiffness
 from granite.mrds.frames import PointFrame
 from granite.mrds.system import System
 from granite.mrds.tree import Tree
@@ -69,10 +68,6 @@ class ControlModel:
         """Pose, velocity, Jacobian and drift of a named point, in the symbols of its module alone."""
         found = next(point for point in self.bed.module(module).points if point.name == name)
         return self._trees[module].point(found.body, found.position_m)
-
-    def stiffness(self, module: str) -> Array:
-        """K (n_u x n_u) of the flexible links of a module with a fixed base, in numbers."""
-        return stiffness(self._trees[module])
 
     # Symbolic expressions, made at first use: a model in the cache needs none of them.
 

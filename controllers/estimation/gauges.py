@@ -55,7 +55,8 @@ class GaugeReadings:
         n = len(self.memory)
         self.memory, gauges, is_tared = found[:n], found[n:-1], bool(found[-1])
         if self._modes is not None:
-            self._estimator.measured_modes = self._modes @ gauges if is_tared else None  # type: ignore[attr-defined]
+            # Until they are tared the readings are zero: links at rest are straight.
+            self._estimator.measured_modes = self._modes @ gauges  # type: ignore[attr-defined]
         state = self._estimator.estimate(sample)
         return new(State, (state.t, state.ready and is_tared, *state[2:-1], gauges))
 

@@ -1,6 +1,7 @@
 """Pose of an object in space from the arms that hold it rigidly: no camera is needed.
 
-Joints and modes of the arms come from the Kalman estimator, on the arms alone. Each arm i then gives the pose and the
+Joints come from the Kalman estimator on the arms alone with rigid links, modes from strain gauges where these determine
+them, else they are zero. Each arm i then gives the pose and the
 twist of the object through its tip E and the point P of the object that it holds, which coincide:
 
     R_WO = R_WE R_EP R_OP^T         p_O = p_E - R_WO p_OP         v_O = v_E + w x (p_O - p_E)
@@ -20,6 +21,7 @@ from granite.config.records import Array, Sample, State
 from granite.config.rotations import rotation
 from granite.config.testbed import Testbed
 from granite.controllers.estimation.kalman import KalmanEstimator
+from granite.controllers.estimation.measured_modes import ModeFilter
 from granite.controllers.model import ControlModel
 from granite.mrds.compilation import compile_once
 
@@ -33,35 +35,57 @@ class HeldObjectEstimator:
     def __init__(self, options: Options, model: ControlModel) -> None:
         bed = model.bed
         _refuse_others(bed)
-        arms = bed.model_copy(update={"controller": bed.control.model_copy(update={"objects": ()})})
-        self._arms = KalmanEstimator(options, ControlModel(arms))
+        control = bed.control.model_copy(update={"objects": ()})
+        arms = ControlModel(
+            bed.model_copy(update={"controller": control, "modules": tuple(map(stiffened, bed.modules))})
+        )
+        self._arms = KalmanEstimator(options, arms)
+        names = [c.name for c in arms.layout.velocities]
+        known = [c.name for c in bed.known.velocities]
+        n = len(known) - 6 * len(bed.control.objects)
+        #: of the velocities of the arms, which are joints and which modes
+        self._joints = [i for i in range(n) if known[i] in names]
+        self._modes = [i for i in range(n) if known[i] not in names]
+        self._filter, self._n, self._t = ModeFilter(len(self._modes)), n, -bed.loop.period_s
+        #: amplitudes of the modes, where gauges measure them: set before each estimate
+        self.measured_modes: Array | None = None
         kernel = compile_once("held_object", bed.fingerprint, lambda: [_kinematics(model)])["held_object"]
         self._run, self._split = kernel.run, kernel.split
-        self._no_correction = np.zeros(6 * len(bed.control.objects))
-
-    @property
-    def measured_modes(self) -> Array | None:
-        """Amplitudes of the modes of the arms, where gauges measure them."""
-        return self._arms.measured_modes
-
-    @measured_modes.setter
-    def measured_modes(self, amplitudes: Array | None) -> None:
-        self._arms.measured_modes = amplitudes
+        self._no_correction = np.zeros(model.n)
 
     def estimate(self, sample: Sample) -> State:
         """q and u of the arms, then of the objects."""
-        arms = self._arms.estimate(sample)
-        pose, twist, deviation = self._split(self._run((arms.q, arms.u, arms.deviation)))
+        arms, modes = self._arms.estimate(sample), self._filter
+        if self.measured_modes is not None:
+            modes.update(self.measured_modes, sample.t - self._t)
+        self._t = sample.t
+        q, u, deviation = (np.zeros(self._n) for _ in range(3))
+        q[self._joints], u[self._joints], deviation[self._joints] = arms.q, arms.u, arms.deviation
+        q[self._modes], u[self._modes] = modes.amplitude, modes.rate
+        pose, twist, uncertain = self._split(self._run((q, u, deviation)))
         return arms._replace(
-            q=_joined(arms.q, pose),
-            u=_joined(arms.u, twist),
-            deviation=_joined(arms.deviation, deviation),
-            correction=_joined(arms.correction, self._no_correction),
+            q=np.concatenate([q, pose]),
+            u=np.concatenate([u, twist]),
+            deviation=np.concatenate([deviation, uncertain]),
+            correction=self._no_correction,
         )
 
 
-def _joined(*parts: Array) -> Array:
-    return np.concatenate(parts)
+def stiffened(module: Module) -> Module:
+    """The module with rigid links: uniform rods with the masses at their tips."""
+    bodies = []
+    for body in module.bodies:
+        if (link := body.flexible) is None:
+            bodies.append(body)
+            continue
+        L, rod, tip = link.length_m, link.line_density_kg_m * link.length_m, link.tip_mass_kg
+        mass, lever = rod + tip + body.mass_kg, (rod / 2 + tip) * L
+        across = rod * L**2 / 3 + tip * L**2 - lever**2 / mass
+        planar = module.dimension == "planar"
+        about = across if planar else (link.polar_inertia_kg_m * L + 1e-9, across, across, 0.0, 0.0, 0.0)
+        com = (lever / mass, 0.0) if planar else (lever / mass, 0.0, 0.0)
+        bodies.append(body.model_copy(update={"flexible": None, "mass_kg": mass, "com_m": com, "inertia_kg_m2": about}))
+    return module.model_copy(update={"bodies": tuple(bodies)})
 
 
 def _refuse_others(bed: Testbed) -> None:

@@ -22,7 +22,7 @@ from granite.config.parts import PartTable, find
 from granite.config.records import NOTHING, Array, Frame, Sample, State, new
 from granite.config.tunable import Tunable
 from granite.controllers.estimation.joint_filter import first_covariance, joint_filter
-from granite.controllers.estimation.measured_modes import mode_indices
+from granite.controllers.estimation.measured_modes import ModeFilter, mode_indices
 from granite.controllers.estimation.pose_filter import PoseFilter
 from granite.controllers.estimation.prediction import known_joints, n_covariances, n_extra, n_states, prediction
 from granite.controllers.model import ControlModel
@@ -31,9 +31,6 @@ from granite.mrds.compilation import compile_once
 from granite.mrds.compiled_form import CompiledForm
 from granite.mrds.kernel import Buffer
 from granite.mrds.valves import ValveBank
-
-#: gains of the modes that gauges measure: of the amplitude, and of its rate times the period
-_ALPHA, _BETA = 0.8, 0.5
 
 
 class KalmanEstimator:
@@ -120,6 +117,7 @@ class KalmanEstimator:
         #: amplitudes of the modes, where gauges measure them: set before each estimate
         self.measured_modes: Array | None = None
         self._modes = np.array(mode_indices(bed.known), dtype=int)
+        self._mode_filter = ModeFilter(len(self._modes))
 
     def compiled_form(self) -> CompiledForm:
         """The same in C; to be asked for before the first sample."""
@@ -226,7 +224,7 @@ class KalmanEstimator:
                 self._predict(t - k * self._period, sample, updates=False)
             self._predict(t, sample, updates=True)
         if self.measured_modes is not None:
-            self._take_modes(self.measured_modes)
+            self._take_modes(self.measured_modes, max(t - self._t, self._period))
         self._t, self._started, ready, ages, innovation = t, True, True, [], self._innovation.copy()
         for frame in frames:
             ages.append(t - frame.t)
@@ -293,13 +291,11 @@ class KalmanEstimator:
                 pose.push(t, found[at : at + 9])
             at += 9
 
-    def _take_modes(self, measured: Array) -> None:
-        """Measurement update of amplitudes and their rates, with constant gains (an alpha-beta filter)."""
-        x, rates = self._x.copy(), self._n + self._modes
-        miss = measured - x[self._modes]
-        x[self._modes] += _ALPHA * miss
-        x[rates] += _BETA / self._period * miss
-        self._x = x
+    def _take_modes(self, measured: Array, dt: float) -> None:
+        modes = self._mode_filter
+        modes.update(measured, dt)
+        self._x = self._x.copy()
+        self._x[self._modes], self._x[self._n + self._modes] = modes.amplitude, modes.rate
 
     def _take_pose(self, pose: PoseFilter, t: float, frame: Frame) -> None:
         if frame.t > t or not isfinite(sum(frame.values.tolist())):  # a sum is finite only if all its parts are

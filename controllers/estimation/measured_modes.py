@@ -15,6 +15,9 @@ from granite.config.records import Array
 from granite.config.testbed import Testbed
 from granite.mrds.flexible.curvature import curvature
 
+#: gains of the amplitude, and of its rate times the period (critically damped: beta = alpha^2 / (2 - alpha))
+_ALPHA, _BETA = 0.8, 0.53
+
 
 def mode_indices(layout: Layout) -> list[int]:
     """Where the modes of all modules stand among the velocities."""
@@ -38,3 +41,17 @@ def mode_map(bed: Testbed) -> Array | None:
         return None
     found: Array = np.linalg.pinv(S).astype(np.float64, copy=False)
     return found
+
+
+class ModeFilter:
+    """Amplitudes and their rates from measured amplitudes, by an alpha-beta filter: no forces need be known."""
+
+    def __init__(self, n: int) -> None:
+        self.amplitude: Array = np.zeros(n)
+        self.rate: Array = np.zeros(n)
+
+    def update(self, measured: Array, dt: float) -> None:
+        """Use amplitudes that were measured a time dt after the last ones."""
+        predicted = self.amplitude + dt * self.rate
+        miss = measured - predicted
+        self.amplitude, self.rate = predicted + _ALPHA * miss, self.rate + _BETA / dt * miss

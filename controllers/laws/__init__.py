@@ -4,5 +4,6 @@ KINDS = {
     "computed_torque": "computed_torque:ComputedTorque",
     "joint_pid": "joint_pid:JointPid",
     "object_impedance": "object_impedance:ObjectImpedance",
+    "task_computed_torque": "task_computed_torque:TaskComputedTorque",
     "vibration_damping": "vibration_damping:VibrationDamping",
 }

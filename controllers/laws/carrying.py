@@ -1,14 +1,14 @@
 """An object that several arms hold, from a testbed: which grips, and the grasp of a tick in symbols.
 
 Each arm has as many joints as its grip has constrained directions, so that the motion of the object fixes that of all
-joints, whatever the elastic coordinates q_e of its flexible links do (those of a rigid arm are none):
+joints:
 
-    J_r q_r'' + J_e q_e'' + J' u = J_o a + J_o' u_o     the tip of an arm moves with its point of the object
-    M_rr q_r'' + M_re q_e'' + h_r = tau - J_r^T w       w on the object                             (Sun 2.38)
-    M_re^T q_r'' + M_ee q_e'' + h_e = -J_e^T w          h with stiffness and damping                (Sun 2.39)
+    J_i q_i'' + J_i' u_i = J_oi a + J_oi' u_o           the tip of arm i moves with its point of the object
+    tau_i = M_i q_i'' + h_i + J_i^T w_i                 w_i on the object
     sum_i J_oi^T w_i = M_o a + h_o
 
-so that torques and elastic accelerations are affine in w (Sun 3.52 to 3.55; `distribution/flexible_arm.py` in numbers).
+Flexible links are bent as the state has them, but q'' of their modes is zero (quasi-static): inverse dynamics of their
+modes is unstable inside, where the tip is led by the joints alone (Sun, chapter 6).
 """
 
 from __future__ import annotations
@@ -106,14 +106,13 @@ def arm_grips(bed: Testbed, carried: Module) -> tuple[ArmGrip, ...]:
     return tuple(found)
 
 
-def grasp_shape(model: ControlModel, grips: tuple[ArmGrip, ...]) -> GraspShape:
+def grasp_shape(bed: Testbed, grips: tuple[ArmGrip, ...]) -> GraspShape:
     """What does not change from tick to tick; the joints are the motors in their order."""
-    bed = model.bed
     limits = np.array([motor.torque_limit_n_m for motor in bed.motors])
     linear, _ = _ROWS[grips[0].arm.dimension]
     return GraspShape(
         tuple(Grip(grip.contact.name, len(linear), len(grip.rows) - len(linear)) for grip in grips),
-        tuple(motor.joint for motor in bed.motors), limits, _stiffness(model, grips), bed.loop.period_s,
+        tuple(motor.joint for motor in bed.motors), limits, np.zeros((0, 0)), bed.loop.period_s,
     )  # fmt: skip
 
 
@@ -127,58 +126,37 @@ class GraspSymbols(NamedTuple):
     load: ca.SX  #: b1
     free_torque: ca.SX  #: tau'
     torque_map: ca.SX  #: J1
-    free_elastic: ca.SX  #: q_e0''
-    elastic_map: ca.SX  #: J3
-    elastic: ca.SX  #: q_e
-    elastic_rate: ca.SX  #: q_e'
     positions: ca.SX
     axes: ca.SX
-    acceleration: ca.SX  #: of all modules without wrenches, motors and elastic coordinates included
-    acceleration_map: ca.SX  #: (n_u x n_w) what the wrenches add to it: elastic coordinates, and joints that follow
+    acceleration: ca.SX  #: of all modules; of modes zero
 
 
 def grasp_in_symbols(
     model: ControlModel, carried: Module, grips: tuple[ArmGrip, ...], acceleration: ca.SX
 ) -> GraspSymbols:
     """The grasp for an acceleration of the object."""
-    layout, n_w = model.layout, sum(len(grip.rows) for grip in grips)
+    layout = model.layout
     own, n_space = layout.u[carried.name], len(_ROWS[carried.dimension][0])
-    demanded, added = ca.SX.zeros(model.n), ca.SX(model.n, n_w)
+    demanded = ca.SX.zeros(model.n)
     demanded[own] = acceleration
-    moving, maps, elastic_maps, bent, bending, where, axes, driven = [], [], [], [], [], [], [], []
-    at = 0
+    moving, turned, where, axes = [], [], [], []
+    driven: list[int] = []
     for grip in grips:
-        places, n, rows = _indices(layout.u[grip.arm.name]), len(joints(grip.arm)), grip.rows
-        r, e, part = places[:n], places[n:], slice(at, at + len(rows))
+        n, rows = len(joints(grip.arm)), grip.rows
+        first = layout.u[grip.arm.name].start
         tip, held = model.point(grip.arm.name, grip.tip), model.point(carried.name, grip.held)
-        J_r, J_e, J_o = tip.jacobian[rows, :n], tip.jacobian[rows, n:], held.jacobian[rows, :]
-        direct = ca.solve(J_r, J_o @ acceleration + held.drift[rows] - tip.drift[rows])
-        demanded[r], torque_map = direct, J_r.T
-        if e:
-            M, share = model.mass_matrix, ca.solve(J_r, J_e)
-            hat_re, hat_ee = M[r, e] - M[r, r] @ share, M[e, e] - M[r, e].T @ share  # Sun (3.55)
-            elastic = ca.solve(hat_ee, -model.bias[e] - M[r, e].T @ direct)
-            J3T = -ca.solve(hat_ee, J_e.T)
-            demanded[r], demanded[e] = direct - share @ elastic, elastic
-            torque_map += hat_re @ J3T
-            added[r, part], added[e, part] = -share @ J3T, J3T
-            elastic_maps.append(J3T)
-        else:
-            elastic_maps.append(ca.SX(0, len(rows)))
-        at += len(rows)
+        J, J_o = tip.jacobian[rows, :n], held.jacobian[rows, :]
+        demanded[first : first + n] = ca.solve(J, J_o @ acceleration + held.drift[rows] - tip.drift[rows])
         moving.append(J_o)
-        maps.append(torque_map)
-        bent.append(model.q[layout.q[grip.arm.name]][n:])
-        bending += e
-        driven += r
+        turned.append(J)
+        driven += range(first, first + n)
         where.append(held.position[:n_space])
         axes.append(held.rotation[:n_space, :n_space] @ ca.DM(_inward_axes(carried, grip.held, n_space)))
     force = model.inverse(demanded)
     order = [driven.index(place) for place in model.driven]  # rows of the motors, wherever their joints stand
     return GraspSymbols(
-        ca.vertcat(*moving), force[own], force[model.driven], ca.diagcat(*maps)[order, :].T,
-        demanded[bending], ca.diagcat(*elastic_maps).T, ca.vertcat(*bent), model.u[bending],
-        ca.horzcat(*where), ca.horzcat(*axes), demanded, added,
+        ca.vertcat(*moving), force[own], force[model.driven], ca.diagcat(*turned)[:, order],
+        ca.horzcat(*where), ca.horzcat(*axes), demanded,
     )  # fmt: skip
 
 
@@ -193,18 +171,3 @@ def _inward_axes(carried: Module, held: str, n_space: int) -> Array:
     across = np.cross(inward, np.eye(3)[np.argmin(np.abs(inward))])
     across /= np.linalg.norm(across)
     return np.column_stack([inward, across, np.cross(inward, across)])
-
-
-def _stiffness(model: ControlModel, grips: tuple[ArmGrip, ...]) -> Array:
-    """K of the elastic coordinates of all arms."""
-    blocks = [model.stiffness(grip.arm.name)[len(joints(grip.arm)) :, len(joints(grip.arm)) :] for grip in grips]
-    n = sum(len(block) for block in blocks)
-    found, at = np.zeros((n, n)), 0
-    for block in blocks:
-        found[at : at + len(block), at : at + len(block)] = block
-        at += len(block)
-    return found
-
-
-def _indices(part: slice) -> list[int]:
-    return list(range(part.start, part.stop))

@@ -149,7 +149,7 @@ class ObjectImpedance:
         carried = carried_object(bed, options.object)
         grips = arm_grips(bed, carried)
         try:
-            self.distribution = ForceDistribution(options.distribution, grasp_shape(model, grips))
+            self.distribution = ForceDistribution(options.distribution, grasp_shape(bed, grips))
         except InputError as refusal:
             raise refusal.within("controller.law.distribution") from refusal.__cause__
         self._driven = model.driven
@@ -187,17 +187,15 @@ class ObjectImpedance:
                 )
             )
         )  # fmt: skip
-        motion, moved, error, self._correction, measured, *given = found
-        grasp = Grasp(**dict(zip(_GIVEN, (part.T for part in given), strict=True)), previous_torque=self._torque)
-        answer = self.distribution.solve(grasp)
+        motion, error, self._correction, measured, *given = found
+        arrays = dict(zip(_GIVEN, (part.T for part in given), strict=True))
+        answer = self.distribution.solve(Grasp.rigid(**arrays, previous_torque=self._torque))
         self._steady = answer.outcome == _OPTIMAL
         if self._steady and state.ready:
             self._integral = np.clip(self._integral + self._rate * error, -self._limit, self._limit)
         self._torque = answer.torque
         if state.ready:  # else the actuators rest
             self._wrench = answer.wrench
-        if len(grasp.elastic):
-            motion = motion + answer.wrench @ moved
         force = np.zeros(self._n)
         force[self._driven] = answer.torque
         if answer.outcome == _FAILED:  # no torques are known: the guard ends the run
@@ -211,7 +209,7 @@ class ObjectImpedance:
 
 def _function(options: ObjectImpedance.Options, model: ControlModel) -> ca.Function:
     """(q, u, reference, integral; gauges, correction and wrenches of the tick before, gain of the internal force)
-    -> accelerations without wrenches, what these add, error, correction, measured numbers, grasp."""
+    -> accelerations, error, correction, measured numbers, grasp."""
     bed = model.bed
     carried = carried_object(bed, options.object)
     grips = arm_grips(bed, carried)
@@ -242,7 +240,7 @@ def _function(options: ObjectImpedance.Options, model: ControlModel) -> ca.Funct
             excess = (friction_excess(force, options.friction.coefficient) for force in forces)
             numbers = ca.vertcat(numbers, *push, *(ca.if_else(grips_now, value, 0.0) for value in excess))
     given = [model.q, model.u, *reference, integral, gauges, correction, wrenches, gain]
-    found = [grasp.acceleration, grasp.acceleration_map.T, error, after, numbers]
+    found = [grasp.acceleration, error, after, numbers]
     return ca.Function(
         "object_impedance", given, [ca.densify(x) for x in (*found, *(getattr(grasp, name) for name in _GIVEN))]
     )

@@ -12,7 +12,7 @@ from granite.config.devices.motors import Motors
 from granite.config.loader import plant_of
 from granite.config.records import Array
 from granite.config.testbed import Testbed
-from granite.mrds.flexible.stiffness import stiffness
+from granite.mrds.stiffness import stiffness
 from granite.mrds.tree import Tree
 from granite.rt.logs.channels import Channels
 from granite.rt.logs.run_summary import Energy

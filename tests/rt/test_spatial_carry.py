@@ -34,6 +34,17 @@ def test_the_bar_follows_its_path_in_space() -> None:
     assert replay(log).first is None
 
 
+@pytest.mark.slow
+def test_the_bar_follows_its_path_with_flexible_arms() -> None:
+    log = simulate_in_memory(load("spatial-dual-arm/carry-flexible"))
+    assert log.summary["ended"] == "completed", log.summary["text"]
+    position, angle = errors(log)
+    assert position[40:].max() < 2e-3
+    assert angle[40:].max() < 5e-3
+    state, truth = log["/state"], log["/truth"]
+    assert state.left_link2_z1_m == pytest.approx(truth.left_link2_z1_m, abs=1e-4)
+
+
 def test_an_object_that_no_arm_holds_rigidly_is_refused() -> None:
     with pytest.raises(InputError, match="no rigid body in space"):
         simulate_in_memory(load("fixed-dual-arm/carry", {"controller.estimator": {"kind": "held_object"}}))
