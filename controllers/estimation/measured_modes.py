@@ -31,13 +31,15 @@ def mode_indices(layout: Layout) -> list[int]:
 def mode_map(bed: Testbed) -> Array | None:
     """(modes of the known modules x signals of all gauges): S^+, or None where strains do not determine the modes."""
     modes, rows = mode_indices(bed.known), []
+    if not modes:
+        return None
     for device in bed.devices_of(Gauge).values():
         if isinstance(device, StrainGauges):
             rows += [-g.distance_m * curvature(bed.known, g.link, g.axis, g.position_m)[modes] for g in device.units]
         else:
             rows += [np.zeros(len(modes))] * len(device.signals(bed))
     S = np.array(rows).reshape(-1, len(modes))
-    if not modes or np.linalg.matrix_rank(S) < len(modes):
+    if np.linalg.matrix_rank(S) < len(modes):
         return None
     found: Array = np.linalg.pinv(S).astype(np.float64, copy=False)
     return found
