@@ -14,7 +14,9 @@ gauges the internal force has an integral of its own (`grip_forces.py`).
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from itertools import pairwise
+from struct import Struct
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
@@ -25,7 +27,7 @@ from granite.config.coordinates import Coordinate
 from granite.config.distribution import ForceDistributionTable
 from granite.config.errors import InputError
 from granite.config.parts import PartTable, RecordedLimit
-from granite.config.records import Demand, Reference, State
+from granite.config.records import NOTHING, Demand, Reference, State, new
 from granite.config.tunable import Tunable
 from granite.controllers.distribution.force_distribution import (
     DistributedForce,
@@ -60,6 +62,7 @@ if TYPE_CHECKING:
 
 #: fields of a grasp that the compiled function gives, in its order
 _GIVEN = tuple(name for name in Grasp._fields if name in GraspSymbols._fields)
+_JUDGED = Struct("6d").pack
 _OPTIMAL, _FAILED = int(DistributionOutcome.OPTIMAL), int(DistributionOutcome.FAILED)
 
 
@@ -145,7 +148,7 @@ class ObjectImpedance:
             measured_grips(bed, grips, "friction" if options.friction else "internal_force.integral_1_s")
 
     def __init__(self, options: Options, model: ControlModel) -> None:
-        bed, self._n, self._n_wrench = model.bed, model.n, model.n_wrench
+        bed, self._no_force, self._no_wrench = model.bed, np.zeros(model.n), np.zeros(model.n_wrench)
         carried = carried_object(bed, options.object)
         grips = arm_grips(bed, carried)
         try:
@@ -154,9 +157,6 @@ class ObjectImpedance:
             raise refusal.within("controller.law.distribution") from refusal.__cause__
         self._driven = model.driven
         n_u = model.layout.u[carried.name].stop - model.layout.u[carried.name].start
-        kinds = [options.translation] * (n_u // 2 + n_u % 2) + [options.rotation] * (n_u // 2)
-        self._limit = np.array([kind.integral_limit for kind in kinds])
-        self._rate = np.array([kind.integral_1_s3 for kind in kinds]) * bed.loop.period_s
         #: acceleration by the integral so far
         self._integral = np.zeros(n_u)
         n_w = self.distribution.shape.n_wrench
@@ -173,43 +173,49 @@ class ObjectImpedance:
 
         key = bed.fingerprint and f"{bed.fingerprint} {options.model_dump_json()}"
         kernel = compile_once("object_impedance", key, write)["object_impedance"]
-        self._run, self._split = kernel.run, kernel.split
+        ends = np.cumsum([0, *(kernel.function.numel_out(i) for i in range(kernel.function.n_out()))]).tolist()
+        self._run, self._parts = kernel.run, [slice(first, last) for first, last in pairwise(ends)]
         self._torque = np.zeros(len(model.driven))
 
     def control(self, state: State, reference: Reference) -> Demand:
         """Accelerations of the modules, torques of the arms, and the grasp wrenches they come with."""
-        steady = state.ready and self._steady
-        found = self._split(
-            self._run(
-                (
-                    state.q, state.u, reference.q, reference.u, reference.a, self._integral,
-                    state.gauges, self._correction, self._wrench, self._gain if steady else self._no_gain,
-                )
+        ready = state.ready
+        found = self._run(
+            (
+                state.q, state.u, reference.q, reference.u, reference.a, self._integral,
+                state.gauges, self._correction, self._wrench, self._gain if ready and self._steady else self._no_gain,
             )
         )  # fmt: skip
-        motion, error, self._correction, measured, *given = found
-        arrays = dict(zip(_GIVEN, (part.T for part in given), strict=True))
-        answer = self.distribution.solve(Grasp.rigid(**arrays, previous_torque=self._torque))
+        parts = []
+        for part in self._parts:
+            parts.append(found[part])
+        motion, integral, self._correction, measured, matrix, load, free, turned, where, axes = parts
+        none = NOTHING
+        # Matrices are flat: the distribution takes their bytes.
+        answer = self.distribution.solve(
+            new(Grasp, (matrix, load, free, turned, none, none, none, none, self._torque, where, axes))
+        )
         self._steady = answer.outcome == _OPTIMAL
-        if self._steady and state.ready:
-            self._integral = np.clip(self._integral + self._rate * error, -self._limit, self._limit)
-        self._torque = answer.torque
-        if state.ready:  # else the actuators rest
+        if ready:  # else the actuators rest
             self._wrench = answer.wrench
-        force = np.zeros(self._n)
+            if self._steady:
+                self._integral = integral
+        self._torque = answer.torque
+        force = self._no_force.copy()
         force[self._driven] = answer.torque
         if answer.outcome == _FAILED:  # no torques are known: the guard ends the run
             self.failure, force[self._driven] = answer, np.nan
-        judged = (
+        judged = _JUDGED(
             answer.status, answer.outcome, answer.iterations, answer.primal_residual, answer.dual_residual, answer.gap
-        )  # fmt: skip
-        recorded = np.array([*answer.wrench, *measured, *judged])
-        return Demand(state.t, motion, force, np.zeros(self._n_wrench), recorded)
+        )
+        numbers: tuple[Any, ...] = (answer.wrench, measured, judged)
+        recorded = np.frombuffer(b"".join(numbers))
+        return new(Demand, (state.t, motion, force, self._no_wrench, recorded))
 
 
 def _function(options: ObjectImpedance.Options, model: ControlModel) -> ca.Function:
     """(q, u, reference, integral; gauges, correction and wrenches of the tick before, gain of the internal force)
-    -> accelerations, error, correction, measured numbers, grasp."""
+    -> accelerations, integral and correction after the tick, measured numbers, grasp."""
     bed = model.bed
     carried = carried_object(bed, options.object)
     grips = arm_grips(bed, carried)
@@ -223,12 +229,15 @@ def _function(options: ObjectImpedance.Options, model: ControlModel) -> ca.Funct
     stiffness, damping = (ca.DM([getattr(kind, key) for kind in kinds]) for key in ("stiffness_1_s2", "damping_1_s"))
     demanded = reference[2][own_u] + damping * slower + stiffness * error + integral
     grasp = grasp_in_symbols(model, carried, grips, demanded)
+    most = ca.DM([kind.integral_limit for kind in kinds])
+    growth = bed.loop.period_s * ca.DM([kind.integral_1_s3 for kind in kinds]) * error
+    next_integral = ca.fmax(-most, ca.fmin(most, integral + growth))
     after, numbers = correction, ca.SX(0, 1)
     if options.reads_gauges:
         measured = measured_wrenches(model, measured_grips(bed, grips, "internal_force"), gauges)
         lacking = ca.vertcat(*local(grips, grasp.axes, internal(grasp, wrenches - measured)))
-        most = options.internal_force.integral_limit
-        after = ca.fmax(-most, ca.fmin(most, correction + gain * lacking))
+        bound = options.internal_force.integral_limit
+        after = ca.fmax(-bound, ca.fmin(bound, correction + gain * lacking))
         added = internal(grasp, in_world(grips, grasp.axes, after))
         grasp = grasp._replace(free_torque=grasp.free_torque + grasp.torque_map.T @ added)
         numbers = measured
@@ -240,7 +249,7 @@ def _function(options: ObjectImpedance.Options, model: ControlModel) -> ca.Funct
             excess = (friction_excess(force, options.friction.coefficient) for force in forces)
             numbers = ca.vertcat(numbers, *push, *(ca.if_else(grips_now, value, 0.0) for value in excess))
     given = [model.q, model.u, *reference, integral, gauges, correction, wrenches, gain]
-    found = [grasp.acceleration, error, after, numbers]
+    found = [grasp.acceleration, next_integral, after, numbers]
     return ca.Function(
         "object_impedance", given, [ca.densify(x) for x in (*found, *(getattr(grasp, name) for name in _GIVEN))]
     )
