@@ -144,6 +144,10 @@ class ObjectImpedance:
     def check(options: Options, bed: Testbed) -> None:
         """Refuse an object that the arms do not hold, or that they could not lead, and gauges that are missing."""
         grips = arm_grips(bed, carried_object(bed, options.object))
+        gain, most = options.internal_force.integral_1_s, 1 / bed.loop.period_s
+        if gain > most:  # the reading shows the torque of the tick before
+            expected = f"at most 1 / loop.period_s = {most:g}, else it overshoots"
+            raise InputError(key="internal_force.integral_1_s", value=gain, expected=expected)
         if options.reads_gauges:
             measured_grips(bed, grips, "friction" if options.friction else "internal_force.integral_1_s")
 

@@ -15,7 +15,7 @@ from granite.config.testbed import Testbed
 from granite.mrds.stiffness import stiffness
 from granite.mrds.tree import Tree
 from granite.rt.logs.channels import Channels
-from granite.rt.logs.run_summary import Energy
+from granite.rt.logs.run_summary import EnergyUse
 
 
 class EnergySummary:
@@ -50,9 +50,9 @@ class EnergySummary:
             bent = np.nan_to_num(rows[:, self._truth][:, part][:, -len(K) :])
             self._elastic = max(self._elastic, float(np.einsum("ti,ij,tj->t", bent, K, bent).max(initial=0.0)) / 2)
 
-    def result(self) -> Energy:
+    def result(self) -> EnergyUse:
         """By name; nothing where there are neither motors nor flexible links."""
-        found: Energy = {}
+        found: EnergyUse = {}
         if self._torque:
             found["motor_work_j"] = self._work
         if self._links:

@@ -32,7 +32,7 @@ class Squeeze(Largest):
     rms: float
 
 
-class Energy(TypedDict):
+class EnergyUse(TypedDict):
     """Work of all motors, in either direction, and the largest elastic energy of flexible links."""
 
     motor_work_j: NotRequired[float]
@@ -126,7 +126,7 @@ class Metrics(TypedDict):
     propellant: NotRequired[Propellant]
     contacts: NotRequired[dict[str, ContactLoadsSummary]]
     squeeze: NotRequired[dict[str, Squeeze]]
-    energy: NotRequired[Energy]
+    energy: NotRequired[EnergyUse]
     switching: NotRequired[list[ContactChange]]  #: the first ones
     switching_not_listed: NotRequired[int]  #: number of the others
     bending: NotRequired[dict[str, LinkBending]]

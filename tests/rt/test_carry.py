@@ -147,3 +147,24 @@ def test_a_distribution_without_an_answer_ends_the_run_with_its_own_reason(monke
     assert summary["ended"] == "distribution_failed"
     assert "distribution_status was -4, limit 1" in summary["text"]
     assert failures[-1].failed[0].status == "iteration limit"
+
+
+@pytest.mark.parametrize(
+    ("law", "sentence"),
+    [
+        ({"translation.stiffness_1_s2": -1.0}, "translation.stiffness_1_s2 = -1.0: expected a number greater than 0"),
+        ({"rotation.damping_1_s": [1.0, 2.0]}, "rotation.damping_1_s = [1.0, 2.0]: expected a number"),
+        ({"internal_force.integral_1_s": -1.0}, "expected a number of at least 0"),
+        ({"internal_force.integral_1_s": 300.0}, "expected at most 1 / loop.period_s = 200"),
+        ({"friction.coefficient": 0.0}, "expected a number greater than 0"),
+        (
+            {"distribution.limit": [{"kind": "one_sided", "least_n": 5.0}, {"kind": "gripper_force", "force_n": 2.0}]},
+            "distribution.limit.0.least_n = 5.0: contradicts limit.1 (gripper_force), expected at most its force_n = 2",
+        ),
+    ],
+)
+def test_gains_and_limits_that_can_not_be_are_refused(law: dict[str, object], sentence: str) -> None:
+    changes = {f"controller.law.{key}": value for key, value in law.items()}
+    with pytest.raises(InputError) as refusal:
+        Run(load("fixed-dual-arm/carry-gauges", changes))
+    assert sentence in str(refusal.value)
