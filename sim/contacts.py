@@ -89,6 +89,12 @@ class Contacts:
         self.lost += drawn
         return q, u
 
+    def holding(self, q: Array) -> frozenset[str]:
+        """The commanded contacts without those that are out of reach at this pose."""
+        if self.commanded == self._done and not self._out_of_reach:
+            return self.commanded
+        return self.commanded.difference(self._switching.missing(sorted(self.commanded), q))
+
     def settle(self, q: Array, u: Array, force: Array, h: float, move: Move) -> tuple[Array, Array, float]:
         """q and u after the contact events of a step of length h under this force; the change of the work [J]."""
         before = self._switching.work

@@ -23,15 +23,17 @@ class SimulatedGrips(SimulatedDevice):
         self._number = 0
 
     def write(self, t: float, setpoint: Array) -> Frame:
-        """Close these from time t on, open the others."""
+        """Close these from time t on, open the others. The frame reports a grip that is out of reach as open."""
         self._plant.advance(t)
         holding = (name for name, grip in zip(self._names, setpoint.tolist(), strict=True) if grip)
         self._contacts.commanded = self._always | frozenset(holding)
-        self._number += 1
-        return Frame(t, self._number, _OK, setpoint)
+        return self._report(t)
 
     def stop(self, t: float) -> Frame:
         """Nothing: a held object is not dropped."""
+        return self._report(t)
+
+    def _report(self, t: float) -> Frame:
         self._number += 1
-        closed = [float(name in self._contacts.commanded) for name in self._names]
-        return Frame(t, self._number, _OK, np.array(closed))
+        holding = self._contacts.holding(self._plant.q)
+        return Frame(t, self._number, _OK, np.array([float(name in holding) for name in self._names]))

@@ -22,7 +22,7 @@ class EventKind(Enum):
 
     TAKES_HOLD = "takes hold"
     LETS_GO = "lets go"
-    MISSES = "misses"  #: commanded to close, but out of reach: the whole command is void
+    MISSES = "misses"  #: commanded to close, but out of reach: it stays open
     BOUNCES = "bounces"
     TOUCHES = "touches"  #: and stays
     LIFTS = "lifts"

@@ -29,7 +29,8 @@ def moving(contact: Contact) -> ContactStatus:
 def reachable(contacts: dict[str, Contact], commanded: Sequence[frozenset[str]]) -> list[dict[str, ContactStatus]]:
     """The status of all contacts, in every combination; `InputError` where these are too many to compile."""
     _check(contacts, commanded)
-    choices = [{name: _choices(contact, name in closed) for name, contact in contacts.items()} for closed in commanded]
+    sets = with_misses(commanded)
+    choices = [{name: _choices(contact, name in closed) for name, contact in contacts.items()} for closed in sets]
     count = sum(math.prod(len(c) for c in choice.values()) for choice in choices)
     if count > MOST_SETS:
         many = [name for name in contacts if any(len(choice[name]) > 1 for choice in choices)]
@@ -38,6 +39,19 @@ def reachable(contacts: dict[str, Contact], commanded: Sequence[frozenset[str]])
             expected=f"at most {MOST_SETS}",
         )
     return [dict(zip(c, combined, strict=True)) for c in choices for combined in itertools.product(*c.values())]
+
+
+def with_misses(commanded: Sequence[frozenset[str]]) -> list[frozenset[str]]:
+    """The commanded sets, and those that are left where some of the grips to close miss."""
+    found = list(dict.fromkeys(commanded))
+    for before in found:  # grows on the way
+        for wanted in commanded:
+            kept, new = before & wanted, sorted(wanted - before)
+            for n in range(len(new)):
+                for met in itertools.combinations(new, n):
+                    if (reached := kept.union(met)) not in found:
+                        found.append(reached)
+    return found
 
 
 def named(names: Iterable[str]) -> str:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from granite.config.contacts import Contact
 from granite.config.errors import InputError
 from granite.mrds.contacts import kind_of
 from granite.mrds.contacts.contact_set import ContactSet, Label
@@ -120,7 +121,7 @@ class Switching:
         Returns
         -------
         tuple[Array, Array, tuple[Event, ...]]
-            q and u after, and the events. Nothing changes where a grip misses.
+            q and u after, and the events. A grip that misses stays open; the others close and open all the same.
 
         Raises
         ------
@@ -132,25 +133,34 @@ class Switching:
             expected = "one of the sets this run was prepared for"
             raise InputError(f"command closes {named(wanted)}", expected=expected)
         pose, speed = np.array(q, dtype=float), np.array(u, dtype=float)
-        grips = [c for c in self._system.contacts.values() if c.name not in self._stops]
-        new = [c for c in grips if c.name in wanted and self.status[c.name] is ContactStatus.OPEN]
-        trial = dict(self.status)
-        for contact in grips:
-            if contact.name not in wanted:
-                trial[contact.name] = ContactStatus.OPEN
-        gaps = self._set({**trial, **{c.name: at_rest(c) for c in new}})
-        gap = gaps.errors(pose, speed)[0]
-        missed = [c.name for c in new if np.abs(gap[gaps.rows[c.name]]).max(initial=0.0) > self._reach]
-        if missed:
-            return pose, speed, tuple(Event(name, EventKind.MISSES, np.zeros(0), 0.0) for name in missed)
-        gone = [c.name for c in grips if self.status[c.name] is not trial[c.name]]
-        events = tuple(Event(name, EventKind.LETS_GO, np.zeros(0), 0.0) for name in gone)
+        trial, new, missed = self._tried(wanted, pose)
+        events = [Event(name, EventKind.MISSES, np.zeros(0), 0.0) for name in missed]
+        gone = [name for name, status in trial.items() if self.status[name] is not status]
+        events += [Event(name, EventKind.LETS_GO, np.zeros(0), 0.0) for name in gone]
         self.status = trial
-        if not new:
-            return pose, speed, events
-        pose = gaps.project(pose, speed)[0]
-        state = self._strike(_State(pose, speed, events, 0.0), dict.fromkeys((c.name for c in new), 0.0))
+        met = [c for c in new if c.name not in missed]
+        if not met:
+            return pose, speed, tuple(events)
+        pose = self._set({**trial, **{c.name: at_rest(c) for c in met}}).project(pose, speed)[0]
+        state = self._strike(_State(pose, speed, tuple(events), 0.0), dict.fromkeys((c.name for c in met), 0.0))
         return state.q, state.u, state.events
+
+    def missing(self, closed: Iterable[str], q: ArrayLike) -> tuple[str, ...]:
+        """The grips among these that would miss at this pose."""
+        return self._tried(frozenset(closed), np.asarray(q, dtype=float))[2]
+
+    def _tried(
+        self, wanted: frozenset[str], q: Array
+    ) -> tuple[dict[str, ContactStatus], list[Contact], tuple[str, ...]]:
+        """The status with the unwanted grips open, the grips to close, and those of them that miss."""
+        grips = [c for c in self._system.contacts.values() if c.name not in self._stops]
+        trial = self.status | {c.name: ContactStatus.OPEN for c in grips if c.name not in wanted}
+        new = [c for c in grips if c.name in wanted and self.status[c.name] is ContactStatus.OPEN]
+        if not new:
+            return trial, new, ()
+        gaps = self._set(trial | {c.name: at_rest(c) for c in new})
+        gap = gaps.errors(q, np.zeros(self._system.n_u))[0]
+        return trial, new, tuple(c.name for c in new if np.abs(gap[gaps.rows[c.name]]).max(initial=0.0) > self._reach)
 
     def settle(
         self, q: ArrayLike, u: ArrayLike, force: ArrayLike, h: float = 0.0, move: Move | None = None

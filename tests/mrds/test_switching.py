@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from granite.config.contacts import Contact, Side
 from granite.config.errors import InputError
+from granite.config.modules import Body, Module, Point
 from granite.mrds.contacts.events import ContactStatus, Event, EventKind
 from granite.mrds.contacts.switching import Switching
 from granite.mrds.system import System
@@ -197,6 +198,31 @@ def test_taking_hold_keeps_momentum_and_says_what_energy_it_took_and_letting_go_
     np.testing.assert_array_equal(free_u, held_u)
     np.testing.assert_array_equal(free_q, held_q)
     assert switching.active.label.closed == ()
+
+
+def test_hands_close_and_open_one_by_one_where_another_misses():
+    """One hand out of reach neither keeps the other from closing nor an old grip from opening."""
+    blocks = [
+        Module(name=name, dimension="planar", base="floating", bodies=[Body(name="b", mass_kg=1.0, inertia_kg_m2=0.1)],
+               points=[Point(name="p", body="b", position_m=(0.0, 0.0))])
+        for name in ("a", "b")
+    ]  # fmt: skip
+    places = {"old": ("a", (0.0, 0.0)), "near": ("a", (0.005, 0.0)), "far": ("b", (0.5, 0.0))}
+    contacts = [
+        Contact(name=n, kind="revolute", first=Side(position_m=at), second=Side(module=m, point="p"))
+        for n, (m, at) in places.items()
+    ]
+    switching = Switching(System(blocks, contacts), [frozenset({"old"}), frozenset({"near", "far"})])
+    assert {s.label.closed for s in switching.sets()} >= {("old",), ("near",), ("far",), (), ("near", "far")}
+    q, _, events = switching.command({"near", "far"}, np.zeros(6), np.zeros(6))
+    assert {(e.contact, e.kind) for e in events} == {
+        ("far", EventKind.MISSES), ("old", EventKind.LETS_GO), ("near", EventKind.TAKES_HOLD),
+    }  # fmt: skip
+    assert switching.active.label.closed == ("near",)
+    assert switching.missing({"near", "far"}, q) == ("far",)
+    q[3] = 0.5
+    switching.command({"near", "far"}, q, np.zeros(6))
+    assert switching.active.label.closed == ("near", "far")
 
 
 def test_a_grip_too_far_away_misses_and_nothing_changes(pair):
