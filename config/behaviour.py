@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
@@ -34,6 +34,16 @@ class Hold(Table):
     closed: tuple[Name, ...]
 
 
+class StateNote(NamedTuple):
+    """A state of a state machine: for its run, its drawing and its events."""
+
+    name: str
+    doing: str  #: one clause for people
+    leads_to: dict[str, str]  #: the states that can follow, each with its condition in words
+    timeout_s: float | None = None
+    on_timeout: str | None = None  #: the state that follows the time-out
+
+
 class Behaviour(PartTable):
     """The options that every behaviour has; without torques and without a controller everything moves freely."""
 
@@ -41,6 +51,18 @@ class Behaviour(PartTable):
     torques: dict[str, TorqueProfile] = Field(default_factory=dict)
     #: which contacts are closed when; none: all of them, all the time
     holds: tuple[Hold, ...] = ()
+    #: sets of contacts that a state machine closes, the first at the start; none: it switches no contacts
+    contact_sets: tuple[tuple[Name, ...], ...] = ()
+
+    def states(self) -> tuple[StateNote, ...]:
+        """The states of a state machine; none of any other behaviour."""
+        return ()
+
+    @model_validator(mode="after")
+    def _one_way_to_switch(self) -> Behaviour:
+        if self.holds and self.contact_sets:
+            raise InputError(key="holds", value=len(self.holds), expected="none beside contact_sets")
+        return self
 
     @model_validator(mode="after")
     def _holds_follow_each_other(self) -> Behaviour:

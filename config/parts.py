@@ -53,7 +53,9 @@ class PartTable(Table):
     kind: str
 
     def recorded(self, bed: Any) -> tuple[Coordinate, ...]:
-        """Numbers that a law records beside its demand: names and units of `Demand.distribution`."""
+        """Numbers that a law records beside its demand (names and units of `Demand.distribution`), or a state machine
+        beside its reference (`Reference.task`).
+        """
         return ()
 
     def judged(self, bed: Any) -> tuple[RecordedLimit, ...]:

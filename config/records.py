@@ -68,6 +68,7 @@ class State(NamedTuple):
     innovation: Array = NOTHING  #: of each sensor's signals, newest frame, in standard deviations; NaN where unknown
     correction: Array = NOTHING  #: (n_u) what measurements added to u at this tick; NaN where unknown
     gauges: Array = NOTHING  #: signals of all gauges, tared and filtered, device after device
+    holding: Array = NOTHING  #: of each of `bed.grips`, 1 where it reports that it holds
 
 
 class Reference(NamedTuple):
@@ -79,6 +80,7 @@ class Reference(NamedTuple):
     a: Array  #: (n_u)
     done: bool  #: the behaviour is finished
     direct: tuple[Array, ...] = ()  #: set points of `bed.direct_actuators`
+    task: Array = NOTHING  #: numbers of a state machine: its `Options.recorded`
 
 
 class Demand(NamedTuple):

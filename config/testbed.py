@@ -286,16 +286,22 @@ class Testbed(Table):
         return getattr(self.behaviour, "torques", {})
 
     @property
+    def switches(self) -> bool:
+        """Whether the behaviour closes and opens contacts."""
+        return bool(self.holds or getattr(self.behaviour, "contact_sets", ()))
+
+    @property
     def contact_sets(self) -> tuple[tuple[str, ...], ...]:
         """The contacts that are closed one after the other, each set once."""
         every = tuple(contact.name for contact in self.contacts)
-        sets = [tuple(name for name in every if name in hold.closed) for hold in self.holds]
+        given = [hold.closed for hold in self.holds] or list(getattr(self.behaviour, "contact_sets", []))
+        sets = [tuple(name for name in every if name in closed) for closed in given]
         return tuple(dict.fromkeys(sets)) or (every,)
 
     @property
     def grips(self) -> tuple[str, ...]:
-        """The contacts that are closed and opened by command: those that holds name."""
-        named = {name for hold in self.holds for name in hold.closed}
+        """The contacts that are closed and opened by command: those that the behaviour names."""
+        named = {name for closed in self.contact_sets for name in closed} if self.switches else set()
         return tuple(contact.name for contact in self.contacts if contact.name in named)
 
     @property
@@ -332,8 +338,11 @@ class Testbed(Table):
             if table is not None  # removed by an override
         }
         behaviour = content.get("behaviour")
-        holds = behaviour.get("holds") if isinstance(behaviour, dict) else getattr(behaviour, "holds", None)
-        if holds and GRIPS not in devices:
+        switched = [
+            behaviour.get(key) if isinstance(behaviour, dict) else getattr(behaviour, key, None)
+            for key in ("holds", "contact_sets")
+        ]
+        if any(switched) and GRIPS not in devices:
             devices[GRIPS] = {"kind": GRIPS}
         return {**content, "devices": devices}
 
@@ -382,6 +391,11 @@ class Testbed(Table):
             for name in hold.closed:
                 if name not in known:
                     raise InputError(f"no contact '{name}'", key=key, value=hold.closed, expected=one_of(name, known))
+        for closed in getattr(self.behaviour, "contact_sets", ()):
+            for name in closed:
+                if name not in known:
+                    problem, key = f"the behaviour names contact '{name}'", "behaviour"
+                    raise InputError(problem, key=key, value=self.behaviour.kind, expected=one_of(name, known))
         return self
 
     @model_validator(mode="after")
@@ -399,6 +413,8 @@ class Testbed(Table):
             else:
                 key, expected = f"devices.{name}.kind", "a subclass of Device"
                 raise InputError("not a table of a device", key=key, value=device.kind, expected=expected)
+        if self.switches and not any(device.kind == GRIPS for device in self.devices.values()):
+            raise InputError.missing(f"devices.{GRIPS}", "grips, because the behaviour closes and opens contacts")
         refuse_twice("devices", "a motor on joint", [motor.joint for motor in self.motors])
         for name in self.safety.age_s:
             if name not in self.sensors:

@@ -52,11 +52,13 @@ class CheckedPart:
         return array
 
 
-def checked_estimator(part: Any, kind: str, n_q: int, n_u: int, n_sensors: int, n_signals: int) -> Any:
-    """An estimator whose states are checked."""
+def checked_estimator(
+    part: Any, kind: str, n_q: int, n_u: int, n_sensors: int, n_signals: int, grips: int | None = None
+) -> Any:
+    """An estimator whose states are checked; `grips` is the index of that device among the actuators."""
     sizes = {"q": n_q, "u": n_u, "deviation": n_u, "ages": n_sensors}
     return CheckedPart(
-        _Consistency(part, n_signals, n_u),
+        _Consistency(part, n_signals, n_u, grips),
         "estimate",
         kind,
         State,
@@ -65,9 +67,13 @@ def checked_estimator(part: Any, kind: str, n_q: int, n_u: int, n_sensors: int, 
 
 
 class _Consistency:
-    """An estimator that may leave out innovations and corrections: then the guard does not judge them."""
+    """An estimator that may leave out innovations and corrections: then the guard does not judge them.
 
-    def __init__(self, estimator: Any, n_signals: int, n_u: int) -> None:
+    What the grips hold is what they report.
+    """
+
+    def __init__(self, estimator: Any, n_signals: int, n_u: int, grips: int | None) -> None:
+        self._grips = grips
         self._estimator, self._innovation, self._correction = (
             estimator,
             np.full(n_signals, np.nan),
@@ -84,12 +90,15 @@ class _Consistency:
             state = state._replace(innovation=self._innovation)
         if isinstance(state, State) and not len(state.correction):
             state = state._replace(correction=self._correction)
+        if isinstance(state, State) and self._grips is not None:
+            state = state._replace(holding=np.nan_to_num(sample.applied[self._grips].values))
         return state
 
 
-def checked_behaviour(part: Any, kind: str, n_q: int, n_u: int, direct: list[int]) -> Any:
+def checked_behaviour(part: Any, kind: str, n_q: int, n_u: int, direct: list[int], n_task: int = 0) -> Any:
     """A behaviour whose references are checked."""
-    return _DirectSetpoints(CheckedPart(part, "decide", kind, Reference, {"q": n_q, "u": n_u, "a": n_u}), kind, direct)
+    sizes = {"q": n_q, "u": n_u, "a": n_u, "task": n_task}
+    return _DirectSetpoints(CheckedPart(part, "decide", kind, Reference, sizes), kind, direct)
 
 
 def checked_law(part: Any, kind: str, n_u: int, n_wrench: int) -> Any:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -22,6 +23,7 @@ from granite.controllers.thrusters.geometry import available_thrust, thruster_ma
 from granite.mrds.compilation import compile_once
 from granite.mrds.contacts import kind_of
 from granite.mrds.contacts.friction import has_friction
+from granite.mrds.contacts.reachable import with_misses
 from granite.mrds.dynamics import Dynamics, force_on_root, solve, wrench_on_root
 from granite.mrds.frames import PointFrame
 from granite.mrds.system import System
@@ -45,7 +47,8 @@ class ControlModel:
     closed
         The contacts that this model knows: those between its modules and to the ground that are closed all the time.
     ignored
-        Other contacts of its modules: they open and close, have friction, or join modules that it does not know.
+        Other contacts of its modules: they open and close by themselves, have friction, or join modules that it does
+        not know.
     active, passive
         Velocities that an actuator acts on, and the others: joints without a motor, modes of flexible links, bases
         without thrusters, objects.
@@ -60,34 +63,47 @@ class ControlModel:
         known = {GROUND, *self.layout.q}
         own = [c for c in bed.contacts if {c.first.module, c.second.module} & set(self.layout.q)]
         self.closed = [c for c in own if {c.first.module, c.second.module} <= known and _stays_closed(bed, c)]
-        self.ignored = [c for c in own if c not in self.closed]
+        #: those that grips close and open
+        self.switched = [c for c in own if {c.first.module, c.second.module} <= known and c.name in bed.grips]
+        self.ignored = [c for c in own if c not in self.closed and c not in self.switched]
         self.active = sorted({*self.driven, *roots})
         self.passive = [i for i in range(self.n) if i not in self.active]
+
+    @cached_property
+    def contact_sets(self) -> tuple[frozenset[str], ...]:
+        """The sets of closed grips that the run can reach, the first at the start."""
+        if not self.bed.switches:
+            return (frozenset(),)
+        names = frozenset(c.name for c in self.switched)
+        sets = with_misses([frozenset(closed) for closed in self.bed.contact_sets])
+        return tuple(dict.fromkeys(names & closed for closed in sets))
 
     def point(self, module: str, name: str) -> PointFrame:
         """Pose, velocity, Jacobian and drift of a named point, in the symbols of its module alone."""
         found = next(point for point in self.bed.module(module).points if point.name == name)
-        return self._trees[module].point(found.body, found.position_m)
+        return self.trees[module].point(found.body, found.position_m)
 
     # Symbolic expressions, made at first use: a model in the cache needs none of them.
 
     @cached_property
-    def _trees(self) -> dict[str, Tree]:
+    def trees(self) -> dict[str, Tree]:
+        """Kinematics of each module."""
         return {module.name: Tree(module) for module in self.layout.modules}
 
     @cached_property
-    def _dynamics(self) -> dict[str, Dynamics]:
-        return {name: Dynamics(tree) for name, tree in self._trees.items()}
+    def dynamics(self) -> dict[str, Dynamics]:
+        """M and h of each module."""
+        return {name: Dynamics(tree) for name, tree in self.trees.items()}
 
     @cached_property
     def q(self) -> ca.SX:
         """Symbols of all coordinates."""
-        return ca.vertcat(*(tree.q for tree in self._trees.values()))
+        return ca.vertcat(*(tree.q for tree in self.trees.values()))
 
     @cached_property
     def u(self) -> ca.SX:
         """Symbols of all velocities."""
-        return ca.vertcat(*(tree.u for tree in self._trees.values()))
+        return ca.vertcat(*(tree.u for tree in self.trees.values()))
 
     @property
     def floating(self) -> tuple[Module, ...]:
@@ -97,17 +113,17 @@ class ControlModel:
     @cached_property
     def mass_matrix(self) -> ca.SX:
         """M (n_u x n_u), a block for each module."""
-        return ca.diagcat(*(dynamics.mass_matrix for dynamics in self._dynamics.values()))
+        return ca.diagcat(*(dynamics.mass_matrix for dynamics in self.dynamics.values()))
 
     @cached_property
     def bias(self) -> ca.SX:
         """h (n_u): Coriolis, centrifugal, gravity and elastic terms."""
-        return ca.vertcat(*(dynamics.bias for dynamics in self._dynamics.values()))
+        return ca.vertcat(*(dynamics.bias for dynamics in self.dynamics.values()))
 
     def inverse(self, acceleration: ca.SX) -> ca.SX:
         """The generalised force M a + h that gives an acceleration (recursive Newton-Euler)."""
         parts = []
-        for name, dynamics in self._dynamics.items():
+        for name, dynamics in self.dynamics.items():
             own = acceleration[self.layout.u[name]]
             parts.append(ca.substitute(dynamics.inverse, dynamics.acceleration, own))
         return ca.vertcat(*parts)
@@ -134,20 +150,33 @@ class ControlModel:
 
     def forward(self, force: ca.SX) -> ca.SX:
         """The acceleration M^-1 (F - h) under a generalised force."""
-        parts = [dynamics.forward(force[self.layout.u[name]]) for name, dynamics in self._dynamics.items()]
+        parts = [dynamics.forward(force[self.layout.u[name]]) for name, dynamics in self.dynamics.items()]
         return ca.vertcat(*parts)
 
     @cached_property
     def acceleration(self) -> ca.Function:
         """(q, u, torque of each motor, thrust of each thruster) -> u', with the closed contacts in force."""
+        return self.acceleration_under(frozenset())
+
+    def acceleration_under(self, gripped: frozenset[str]) -> ca.Function:
+        """The same with these grips closed as well."""
         torque, thrust = ca.SX.sym("tau", len(self.driven)), ca.SX.sym("thrust", len(self.bed.thrusters))
         force = self.torque_force(torque) + self.thrust_force(thrust)
-        if not self.closed:
-            return ca.Function("acceleration", [self.q, self.u, torque, thrust], [self.forward(force)])
-        acting = ca.Function("acting", [self.q, self.u, torque, thrust], [force])
-        joined = System(self.layout.modules, self.closed).contact_set().assembly
-        given = [ca.MX.sym(acting.name_in(i), acting.size1_in(i)) for i in range(4)]
-        return ca.Function("acceleration", given, [joined.accelerate(*given[:2], acting(*given))[0]])
+        acting, moved = ca.Function("acting", [self.q, self.u, torque, thrust], [force]), self.motion_under(gripped)
+        # Without contacts everything is one expression; with them the contact set is a function of its own.
+        symbol: Any = ca.SX if moved.is_a("SXFunction") else ca.MX
+        given = [symbol.sym(acting.name_in(i), acting.size1_in(i)) for i in range(4)]
+        return ca.Function("acceleration", given, [moved(*given[:2], acting(*given))])
+
+    def motion_under(self, gripped: frozenset[str]) -> ca.Function:
+        """(q, u, generalised force) -> u', with these grips closed beside the contacts that stay closed."""
+        closed = [*self.closed, *(c for c in self.switched if c.name in gripped)]
+        if not closed:
+            force = ca.SX.sym("force", self.n)
+            return ca.Function("motion", [self.q, self.u, force], [self.forward(force)])
+        joined = System(self.layout.modules, closed).contact_set().assembly
+        q, u, load = (ca.MX.sym(name, n) for name, n in (("q", self.q.numel()), ("u", self.n), ("force", self.n)))
+        return ca.Function("motion", [q, u, load], [joined.accelerate(q, u, load)[0]])
 
     def complete(self, acceleration: ca.SX, force: ca.SX) -> ca.SX:
         """The acceleration with its passive part computed from the active part and the force on the passive velocities.
@@ -168,7 +197,7 @@ class ControlModel:
         for device in self.bed.devices_of(Thrusters).values():
             module, n = device.pushed(self.bed), len(device.units)
             wrench = ca.DM(thruster_matrix(device, module.dimension)) @ thrust[first : first + n]
-            force[self.layout.u[module.name]] += force_on_root(self._trees[module.name], wrench)
+            force[self.layout.u[module.name]] += force_on_root(self.trees[module.name], wrench)
             first += n
         return force
 
@@ -181,7 +210,7 @@ class ControlModel:
 
     def wrenches(self, force: ca.SX) -> ca.SX:
         """The part of a generalised force on each floating root, as wrenches about their origins in their own axes."""
-        own = (wrench_on_root(self._trees[module.name], force[self.layout.u[module.name]]) for module in self.floating)
+        own = (wrench_on_root(self.trees[module.name], force[self.layout.u[module.name]]) for module in self.floating)
         return ca.vertcat(ca.SX(0, 1), *own)
 
     @property
@@ -212,4 +241,4 @@ class ControlModel:
 def _stays_closed(bed: Testbed, contact: Contact) -> bool:
     """Whether a contact is closed all the time, by itself and without slipping, and not moved from outside."""
     driven = contact.motion.profiles or contact.force.profiles
-    return not (bed.holds or driven or kind_of(contact.kind).one_sided or has_friction(contact))
+    return not (bed.switches or driven or kind_of(contact.kind).one_sided or has_friction(contact))

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from granite.config.devices.gauge import Gauge
+from granite.config.devices.grips import Grips
 from granite.config.parts import build, is_built_in
 from granite.config.records import Command, Demand, Reference, Sample, State
 from granite.config.testbed import Testbed
@@ -83,14 +84,17 @@ def build_stack(bed: Testbed) -> Stack:
     )
     n_q, n_u = len(model.layout.positions), model.n
     if not is_built_in(estimator.kind):
+        grips = next((i for i, d in enumerate(bed.actuators.values()) if isinstance(d, Grips)), None)
         signals = sum(len(device.signals(bed)) for device in bed.sensors.values())
-        checked = checked_estimator(stack.estimator, estimator.kind, n_q, n_u, len(bed.sensors), signals)
+        checked = checked_estimator(stack.estimator, estimator.kind, n_q, n_u, len(bed.sensors), signals, grips)
         stack = replace(stack, estimator=checked)
     if bed.devices_of(Gauge):
         stack = replace(stack, estimator=GaugeReadings(stack.estimator, bed))
     if not is_built_in(behaviour.kind):
         direct = [len(device.signals(bed)) for device in bed.direct_actuators.values()]
-        stack = replace(stack, behaviour=checked_behaviour(stack.behaviour, behaviour.kind, n_q, n_u, direct))
+        n_task = len(behaviour.recorded(bed))
+        checked = checked_behaviour(stack.behaviour, behaviour.kind, n_q, n_u, direct, n_task)
+        stack = replace(stack, behaviour=checked)
     if not is_built_in(law.kind):
         stack = replace(stack, law=checked_law(stack.law, law.kind, n_u, model.n_wrench))
     return stack

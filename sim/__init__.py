@@ -8,6 +8,7 @@ KINDS = {
     "force_gauges": "force_gauges:SimulatedForceGauges",
     "strain_gauges": "strain_gauges:SimulatedStrainGauges",
     "motors": "motors:SimulatedMotors",
+    "momentum_wheel": "momentum_wheel:SimulatedMomentumWheels",
     "thrusters": "thrusters:SimulatedThrusters",
     "grips": "grips:SimulatedGrips",
 }

@@ -32,7 +32,7 @@ class Contacts:
         by_themselves = {c.name for c in bed.contacts if kind_of(c.kind).one_sided}
         # Where no hold is configured every contact is closed, but for stops.
         sets = [frozenset(closed) for closed in bed.contact_sets]
-        if not bed.holds:
+        if not bed.switches:
             sets = [sets[0] - by_themselves]
         #: whether contacts change by themselves
         self.watches = any(c.name in by_themselves or has_friction(c) for c in bed.contacts)
@@ -116,6 +116,6 @@ def _refuse_driven(bed: Testbed, watches: bool, switches: bool) -> None:
             ("force", contact.force.profiles, watches),
         ):
             if profiles and unable:
-                change = "open and close by themselves" if watches else "are switched by behaviour.holds"
+                change = "open and close by themselves" if watches else "are switched by the behaviour"
                 where, expected = f"contacts.{contact.name}.{key}", f"none where contacts {change}"
                 raise InputError(file=bed.name, key=where, expected=expected)

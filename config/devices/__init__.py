@@ -10,6 +10,7 @@ KINDS = {
     "force_gauges": "force_gauges:ForceGauges",
     "strain_gauges": "strain_gauges:StrainGauges",
     "motors": "motors:Motors",
+    "momentum_wheel": "momentum_wheel:MomentumWheels",
     "thrusters": "thrusters:Thrusters",
     "grips": "grips:Grips",
 }

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Grips(Device):
-    """One for each contact that `behaviour.holds` names: 1 closes it, 0 opens it. At rest they stay as they are."""
+    """One for each contact that the behaviour switches: 1 closes it, 0 opens it. At rest they stay as they are."""
 
     role: ClassVar[Literal["sensor", "actuator"]] = "actuator"
     binary: ClassVar[bool] = True
@@ -23,8 +23,8 @@ class Grips(Device):
         return tuple(Coordinate(f"{name}_grip", "1") for name in bed.grips)
 
     def initial(self, bed: Testbed) -> tuple[float, ...]:
-        """Those of the first hold are closed."""
-        return tuple(float(name in bed.holds[0].closed) for name in bed.grips)
+        """Those of the first contact set are closed."""
+        return tuple(float(name in bed.contact_sets[0]) for name in bed.grips)
 
     def bounds(self, bed: Testbed) -> tuple[tuple[float, float], ...]:
         """Open or closed."""

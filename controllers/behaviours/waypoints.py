@@ -12,7 +12,7 @@ from pydantic import model_validator
 from granite.config.base import NotNegative, Positive, Table
 from granite.config.behaviour import Behaviour
 from granite.config.errors import InputError
-from granite.config.records import Array, Reference, State, new
+from granite.config.records import NOTHING, Array, Reference, State, new
 from granite.controllers.behaviours.holds import Holds
 from granite.controllers.model import ControlModel
 from granite.controllers.trajectories.minimum_jerk import MinimumJerk
@@ -118,4 +118,4 @@ class WaypointBehaviour:
         q, u, a, done = self._path.at(state.t - self._began)
         if not self._legs:
             u = a = self._rest
-        return new(Reference, (state.t, q, u, a, done, self._holds.at(state.t)))
+        return new(Reference, (state.t, q, u, a, done, self._holds.at(state.t), NOTHING))

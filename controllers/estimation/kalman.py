@@ -13,6 +13,7 @@ import casadi as ca
 import numpy as np
 
 from granite.config.base import Positive
+from granite.config.devices.grips import Grips
 from granite.config.devices.joint_sensors import JointSensors
 from granite.config.devices.motors import Motors
 from granite.config.devices.thrusters import Thrusters
@@ -101,13 +102,23 @@ class KalmanEstimator:
 
         key = bed.fingerprint and f"{bed.fingerprint} {options.model_dump_json()}"
 
+        sets = model.contact_sets
+
         def write() -> list[ca.Function]:
             noise = options.joint_rad_s2_per_rthz
             filters = {name: (s, joint_filter(s, noise, self._period)) for name, s in joints.items()}
-            return [prediction(model, filters, poses)]
+            return [prediction(model, filters, poses, gripped, f"prediction_{i}") for i, gripped in enumerate(sets)]
 
-        self._prediction = compile_once("estimator", key, write)["prediction"]
+        kernels = compile_once("estimator", key, write)
+        #: the prediction under each contact set, by what the grips report
+        self._runs = {
+            np.array([float(name in gripped) for name in bed.grips]).tobytes(): kernels[f"prediction_{i}"].run
+            for i, gripped in enumerate(sets)
+        }
+        self._prediction = kernels["prediction_0"]
         self._run = self._prediction.run
+        self._grips = next((actuators.index(name) for name, d in bed.actuators.items() if isinstance(d, Grips)), None)
+        self._holding = np.array([float(name in sets[0]) for name in bed.grips])
         self._numbers = Struct(f"{len(joints) + len(poses) + 1}d").pack
         self._ages = Struct(f"{self._n_sensors}d").pack
         # New arrays in every tick, so that the state may hold views of them.
@@ -119,8 +130,10 @@ class KalmanEstimator:
         self._modes = np.array(mode_indices(bed.known), dtype=int)
         self._mode_filter = ModeFilter(len(self._modes))
 
-    def compiled_form(self) -> CompiledForm:
-        """The same in C; to be asked for before the first sample."""
+    def compiled_form(self) -> CompiledForm | None:
+        """The same in C; None where grips change the contacts. To be asked for before the first sample."""
+        if self._grips is not None:
+            return None
         banks = [delivery for _, delivery in self._valves if isinstance(delivery, ValveBank)]
         known = [joint.known for joint in self._joints]
         pose = PoseFilter.compiled_form([pose for _, pose, _ in self._poses])
@@ -252,12 +265,14 @@ class KalmanEstimator:
             self._gate_from = t + self._settling
         n, x, self._innovation = self._n, self._x, innovation
         ages_now = np.frombuffer(self._ages(*ages))
-        found = (t, ready, x[:n], x[n : 2 * n], self._deviation, ages_now, innovation, self._correction, NOTHING)
-        return new(State, found)
+        state = (t, ready, x[:n], x[n : 2 * n], self._deviation, ages_now, innovation, self._correction)
+        return new(State, (*state, NOTHING, self._holding))
 
     def _predict(self, t: float, sample: Sample, updates: bool) -> None:
         """Predict over one period, to time t; with `updates`, also the measurement update by joint sensors."""
         applied, frames = sample.applied, sample.frames
+        if self._grips is not None and (run := self._runs.get(applied[self._grips].values.tobytes())):
+            self._run, self._holding = run, applied[self._grips].values
         arguments: list[Buffer] = [self._x]
         numbers: list[float] = []
         for i in self._motors:

@@ -44,7 +44,9 @@ def n_covariances(joints: Iterable[JointSensors]) -> int:
     return sum((2 + n_extra(sensors)) ** 2 for sensors in joints)
 
 
-def prediction(model: ControlModel, joints: Joints, poses: Mapping[str, PoseFilter]) -> ca.Function:
+def prediction(
+    model: ControlModel, joints: Joints, poses: Mapping[str, PoseFilter], gripped: frozenset[str], name: str
+) -> ca.Function:
     """(x, torque of each motor, mean opening of each valve, frames of the joint sensors, numbers, covariances of the
     joints, covariances of the poses) -> (x a period later, deviation of each coordinate, covariances of the joints,
     innovations of the joint sensors, velocity correction, motions).
@@ -54,13 +56,13 @@ def prediction(model: ControlModel, joints: Joints, poses: Mapping[str, PoseFilt
     used. `motions` are pose, velocity and acceleration of each root with a pose, for their history.
     """
     update = _update(model, joints, poses)
-    acceleration, n = model.acceleration, model.n
+    acceleration, n = model.acceleration_under(gripped), model.n
     # Without contacts everything is one expression; with them the contact set is a function of its own.
     symbol: Any = ca.SX if acceleration.is_a("SXFunction") else ca.MX
     x, _, *others = (symbol.sym(update.name_in(i), update.size1_in(i)) for i in range(update.n_in()))
     torque, opening = symbol.sym("tau", len(model.driven)), symbol.sym("opening", len(model.bed.thrusters))
     a = acceleration(x[:n], x[n : 2 * n], torque, ca.DM(model.available) * opening)
-    return ca.Function("prediction", [x, torque, opening, *others], update.call([x, a, *others]))
+    return ca.Function(name, [x, torque, opening, *others], update.call([x, a, *others]))
 
 
 def _update(model: ControlModel, joints: Joints, poses: Mapping[str, PoseFilter]) -> ca.Function:

@@ -5,5 +5,6 @@ KINDS = {
     "joint_pid": "joint_pid:JointPid",
     "object_impedance": "object_impedance:ObjectImpedance",
     "task_computed_torque": "task_computed_torque:TaskComputedTorque",
+    "task_space": "task_space:TaskSpace",
     "vibration_damping": "vibration_damping:VibrationDamping",
 }

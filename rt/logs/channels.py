@@ -25,6 +25,7 @@ from granite.config.devices.gauge import Gauge
 from granite.config.devices.thrusters import Thrusters
 from granite.config.errors import InputError, one_of
 from granite.config.records import (
+    NOTHING,
     STEPS,
     Array,
     Command,
@@ -194,8 +195,9 @@ class Channels:
         pieces: tuple[Any, ...] = (
                 self.pack_sample(sample),
                 _2(state.t, state.ready), state.q, state.u, state.deviation, state.ages,
-                state.innovation, state.correction, state.gauges,
+                state.innovation, state.correction, state.gauges, state.holding,
                 _1(reference.t), reference.q, reference.u, reference.a, _1(reference.done), *reference.direct,
+                reference.task,
                 _1(demand.t), demand.acceleration, demand.force, demand.wrench, demand.distribution,
                 commanded,
                 _1(verdict.t),
@@ -249,7 +251,9 @@ class Channels:
         entries = self.topic("/state").entries
         state = State(**dict(zip(entries, islice(values, len(entries)), strict=True)))
         t, q, u, a, done = islice(values, 5)
-        reference = Reference(t, q, u, a, bool(done), tuple(islice(values, self._n_direct)))
+        direct = tuple(islice(values, self._n_direct))
+        task = next(values) if "task" in self.topic("/reference").entries else NOTHING
+        reference = Reference(t, q, u, a, bool(done), direct, task)
         demand = Demand(*islice(values, len(self.topic("/demand").entries)))
         return sample, state._replace(ready=bool(state.ready)), reference, demand, self._read_command(values)
 
@@ -303,6 +307,9 @@ def fits(channels: Channels, bed: Testbed) -> bool:
     for topic in channels.topics:
         own = {entry: values for entry, values in topic.entries.items() if entry not in of_unknown}
         wanted = dict(expected[topic.name])
+        for entry in ("task", "distribution"):  # of a behaviour or law whose code is not loaded
+            own.pop(entry, None)
+            wanted.pop(entry, None)
         for entry in ("ages", "innovation") if unknown else ():  # the sensors among the unknown devices have some too
             if entry in own and entry in wanted:
                 own[entry] = wanted[entry]
@@ -334,6 +341,8 @@ def topics_of(bed: Testbed) -> dict[str, dict[str, Entry]]:
         for name, device in (bed.devices_of(Gauge) if bed.controller else {}).items()
         for signal in _signals(bed, name, device)
     )
+    holding = tuple(Coordinate(f"{name}_holding", "1") for name in bed.grips) if bed.controller else ()
+    task = bed.behaviour.recorded(bed) if bed.controller else ()
     return {
         "/sample": {
             "t": t,
@@ -354,6 +363,7 @@ def topics_of(bed: Testbed) -> dict[str, dict[str, Entry]]:
             ),
             "correction": tuple(Coordinate(f"{c.name}_correction", c.unit) for c in u),
             **({"gauges": gauges} if gauges else {}),
+            **({"holding": holding} if holding else {}),
         },
         "/reference": {
             "t": t,
@@ -362,6 +372,7 @@ def topics_of(bed: Testbed) -> dict[str, dict[str, Entry]]:
             "a": a,
             "done": Coordinate("done", "1"),
             **{f"direct.{name}": setpoints[name] for name in bed.direct_actuators},
+            **({"task": task} if task else {}),
         },
         "/demand": {
             "t": t,

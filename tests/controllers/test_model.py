@@ -176,11 +176,19 @@ def test_arms_that_hold_an_object_accelerate_as_the_closed_chain_does() -> None:
     assert np.abs(np.array(alone.acceleration(q, u, torque, np.zeros(0))).ravel() - expected).max() > 0.1
 
 
-def test_contacts_that_open_and_close_are_not_part_of_the_model() -> None:
+def test_contacts_that_grips_open_and_close_are_joined_by_contact_set() -> None:
     switched = {**HELD, "behaviour": {"holds": [{"from_s": 0.0, "closed": ["left_grip", "right_grip"]}]}}
     model = ControlModel(load("fixed-dual-arm", switched))
     assert model.closed == []
-    assert [contact.name for contact in model.ignored] == ["left_grip", "right_grip"]
+    assert model.ignored == []
+    both = frozenset({"left_grip", "right_grip"})
+    assert model.contact_sets[0] == both
+    q, u, torque = np.zeros(7), np.zeros(7), np.array([0.1, 0.2, -0.1, 0.3])
+    q[:4], q[5] = (1.8368763740210565, -1.4594553124539325, 1.3047162795687366, 1.4594553124539325), 0.4
+    joined, free = (model.acceleration_under(s)(q, u, torque, np.zeros(0)) for s in (both, frozenset()))
+    closed = ControlModel(load("fixed-dual-arm", HELD)).acceleration(q, u, torque, np.zeros(0))
+    assert np.abs(np.array(joined - closed)).max() < 1e-12
+    assert np.abs(np.array(free)[4:]).max() == 0.0
 
 
 def test_an_object_held_by_two_arms_is_estimated_through_the_closed_chain() -> None:

@@ -59,7 +59,17 @@ def make_tick(
     truth = [some(len(contacts[entry])) for entry in ("closed", "wrench", "squeeze", "caught", "lost", "audit")]
     return Tick(
         Sample(t, frames(sensors), frames(actuators)),
-        State(t, k % 2 == 0, some(n_q), some(n_u), some(n_u), some(len(sensors)), some(sum(sensors)), some(n_u)),
+        State(
+            t,
+            k % 2 == 0,
+            some(n_q),
+            some(n_u),
+            some(n_u),
+            some(len(sensors)),
+            some(sum(sensors)),
+            some(n_u),
+            some(len(bed.grips) if bed.controller else 0),
+        ),
         Reference(t, some(n_q), some(n_u), some(n_u), k % 3 == 0, tuple(some(n) for n in direct)),
         Demand(t, some(n_u), some(n_u), some(len(Channels.of(bed).topic("/demand").entries["wrench"]))),
         command(),

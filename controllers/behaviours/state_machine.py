@@ -1,0 +1,164 @@
+"""Behaviours as explicit state machines: named states, conditions of change, time-outs and aborts.
+
+A machine is a class with a table of its states (`Options.machine`) and methods by the name of a state:
+
+    enter_NAME(now)          optional: plan, at the tick in which the state is entered
+    leave_NAME(now) -> name  optional: the next state, or None to stay
+    act_NAME(now) -> Action  the reference of this tick; without it everything floats
+
+A state that lasts longer than its time-out is left for `on_timeout`. Everything follows from the states of the
+estimate and from what was planned at entries, so a replay decides the same.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from pydantic import Field
+
+from granite.config.base import Positive
+from granite.config.behaviour import Behaviour, StateNote
+from granite.config.coordinates import Coordinate
+from granite.config.devices.grips import Grips
+from granite.config.errors import InputError, one_of
+from granite.config.records import Array, Reference, State
+from granite.config.testbed import Testbed
+from granite.controllers.model import ControlModel
+from granite.controllers.tasks import TaskLayout
+
+
+class Moment(NamedTuple):
+    """The estimate, and where the machine is."""
+
+    state: State
+    t: float  #: [s]
+    since: float  #: time in this state [s]
+    holding: frozenset[str]  #: contacts that the grips report as closed
+
+
+class Action(NamedTuple):
+    """The reference of a tick and its tasks."""
+
+    q: Array
+    u: Array
+    a: Array
+    task: Array
+    done: bool = False
+
+
+class StateMachine:
+    """The run of a machine; a behaviour is a subclass with its own states."""
+
+    class Options(Behaviour):
+        """Time-outs that differ from those of the machine."""
+
+        machine: ClassVar[tuple[StateNote, ...]] = ()
+        #: by state [s]
+        timeout_s: dict[str, Positive] = Field(default_factory=dict)
+
+        def states(self) -> tuple[StateNote, ...]:
+            """The states with the time-outs in force."""
+            return tuple(
+                note._replace(timeout_s=self.timeout_s.get(note.name, note.timeout_s)) for note in self.machine
+            )
+
+        def recorded(self, bed: Testbed) -> tuple[Coordinate, ...]:
+            """The code of the state, and the tasks."""
+            return TaskLayout(bed).coordinates
+
+    def __init__(self, options: Options, model: ControlModel) -> None:
+        bed = model.bed
+        self.model, self.tasks = model, TaskLayout(bed)
+        self._notes = {note.name: note for note in options.states()}
+        self._codes = {name: code for code, name in enumerate(self._notes)}
+        _refuse_unknown_states(self, options)
+        #: contacts that are to be closed; a method of a state may change it
+        self.gripping: frozenset[str] = frozenset(bed.contact_sets[0]) if bed.switches else frozenset()
+        self._grips = bed.grips
+        self._direct = [
+            (isinstance(device, Grips), np.zeros(len(device.signals(bed)))) for device in bed.direct_actuators.values()
+        ]
+        self._rest: Array = np.zeros(model.n)
+        self.name = next(iter(self._notes))
+        self._entered: float | None = None
+
+    @property
+    def code(self) -> int:
+        """Number of the state."""
+        return self._codes[self.name]
+
+    def decide(self, state: State) -> Reference:
+        """Change state as often as conditions hold, then act."""
+        if not state.ready:
+            q, task = np.nan_to_num(state.q), self.tasks.nothing(self.code)
+            return Reference(state.t, q, self._rest, self._rest, False, self._setpoints(), task)
+        if self._entered is None:
+            self._enter(self.name, state)
+        for _ in self._notes:  # no more than all states in one tick
+            now = self._moment(state)
+            following = self._call("leave", now)
+            note = self._notes[self.name]
+            if following is None and note.timeout_s is not None and now.since > note.timeout_s:
+                following = note.on_timeout
+            if following is None:
+                break
+            self._enter(following, state)
+        now = self._moment(state)
+        action: Action = self._call("act", now) or self.float(now)
+        return Reference(state.t, action.q, action.u, action.a, action.done, self._setpoints(), action.task)
+
+    def float(self, now: Moment) -> Action:
+        """No torque: everything floats."""
+        return Action(now.state.q, now.state.u, self._rest, self.tasks.nothing(self.code))
+
+    def _moment(self, state: State) -> Moment:
+        entered = state.t if self._entered is None else self._entered
+        holding = frozenset(name for name, held in zip(self._grips, state.holding.tolist(), strict=True) if held)
+        return Moment(state, state.t, state.t - entered, holding)
+
+    def _enter(self, name: str, state: State) -> None:
+        if name not in self._notes:
+            raise KeyError(f"state '{self.name}' leads to '{name}', which the machine does not have")
+        self.name, self._entered = name, state.t
+        self._call("enter", self._moment(state))
+
+    def _call(self, verb: str, now: Moment) -> Any:
+        method = getattr(self, f"{verb}_{self.name}", None)
+        return method(now) if method else None
+
+    def _setpoints(self) -> tuple[Array, ...]:
+        grips = np.array([float(name in self.gripping) for name in self._grips])
+        return tuple(grips if is_grips else zero for is_grips, zero in self._direct)
+
+
+def _refuse_unknown_states(machine: StateMachine, options: StateMachine.Options) -> None:
+    names = [note.name for note in options.machine]
+    if not names:
+        raise InputError("its machine has no states", key="behaviour.kind", value=options.kind)
+    for note in options.machine:
+        for other in (*note.leads_to, *([note.on_timeout] if note.on_timeout else [])):
+            if other not in names:
+                problem = f"state '{note.name}' leads to '{other}'"
+                raise InputError(problem, key="behaviour.kind", value=options.kind, expected=one_of(other, names))
+    for name, seconds in options.timeout_s.items():
+        if name not in names:
+            key = f"behaviour.timeout_s.{name}"
+            raise InputError("no such state", key=key, value=seconds, expected=one_of(name, names))
+    for word in dir(machine):
+        verb, _, name = word.partition("_")
+        if verb in ("enter", "leave", "act") and name and name not in names:
+            problem = f"method '{word}' is of no state"
+            raise InputError(problem, key="behaviour.kind", value=options.kind, expected=one_of(name, names))
+
+
+def drawing(states: tuple[StateNote, ...]) -> str:
+    """The machine as a Mermaid state diagram."""
+    lines = ["stateDiagram-v2", f"    [*] --> {states[0].name}"]
+    for note in states:
+        lines += [f"    {note.name} --> {other}: {when}" for other, when in note.leads_to.items()]
+        if note.timeout_s is not None and note.on_timeout:
+            lines.append(f"    {note.name} --> {note.on_timeout}: after {note.timeout_s:g} s")
+        if not note.leads_to and not note.on_timeout:
+            lines.append(f"    {note.name} --> [*]")
+    return "\n".join(lines)

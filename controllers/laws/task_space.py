@@ -1,0 +1,179 @@
+"""Computed torque in task space, for any contact set and any number of actuators.
+
+The equations of motion with the grips in force are affine in the actuators x (torques, and wrenches of thrusters):
+
+    u' = u0 + U x                                            (Schur complement of the closed contacts, `mrds`)
+    a_i = a_ref + K_v (v_ref - v) + K_p (x_ref - x)          demanded acceleration of task i
+    min over x   sum_i w_i |J_i u' + J_i' u - a_i|^2 + e |x|^2      lower <= x <= upper
+
+A box-constrained least-squares problem, solved by DAQP. Where there are as many tasks as actuators it is computed
+torque; where there are fewer actuators than degrees of freedom, momentum fixes the rest (resolved momentum: Umetani and
+Yoshida, IEEE Trans. Robotics and Automation 5, 1989); where a closed chain leaves an internal force free, e chooses the
+least torques. Tasks and weights come with the reference (`controllers/tasks.py`).
+"""
+
+from __future__ import annotations
+
+import casadi as ca
+import numpy as np
+
+from granite.config.base import NotNegative, Positive, Table
+from granite.config.devices.momentum_wheel import rate_limits
+from granite.config.devices.thrusters import Thrusters
+from granite.config.errors import InputError
+from granite.config.records import NOTHING, Array, Demand, Reference, State, new
+from granite.config.testbed import Testbed
+from granite.controllers.laws.computed_torque import ComputedTorque
+from granite.controllers.model import ControlModel
+from granite.controllers.quadratic_program import QuadraticProgram
+from granite.controllers.tasks import TaskLayout
+from granite.controllers.thrusters.geometry import available_thrust, thruster_matrix
+from granite.mrds.compilation import compile_once
+from granite.mrds.dynamics import force_on_root
+
+
+class TaskGain(Table):
+    """Feedback of a target's acceleration."""
+
+    stiffness_1_s2: NotNegative
+    damping_1_s: NotNegative
+
+
+class TaskSpace:
+    """The law with the gains of a testbed."""
+
+    class Options(ComputedTorque.Options):
+        """Gains of coordinates as in `computed_torque`, of points and of the mass centre."""
+
+        points: TaskGain = TaskGain(stiffness_1_s2=64.0, damping_1_s=16.0)
+        centre: TaskGain = TaskGain(stiffness_1_s2=4.0, damping_1_s=4.0)
+        #: cost of a torque or force beside errors of acceleration: the e of the formula
+        effort: Positive = 1e-6
+
+        def followed(self, bed: Testbed) -> tuple[str, ...]:
+            """None by all its coordinates: the tasks change from state to state."""
+            return ()
+
+    @staticmethod
+    def check(options: Options, bed: Testbed) -> None:
+        """Refuse gains of unknown coordinates, and behaviours that give no tasks."""
+        ComputedTorque.check(options, bed)
+        if not hasattr(bed.behaviour, "contact_sets") or not bed.behaviour.recorded(bed):
+            raise InputError(
+                f"behaviour '{bed.behaviour.kind}' gives no tasks", key="kind", value=options.kind,
+                expected="a state machine beside it",
+            )  # fmt: skip
+
+    def __init__(self, options: Options, model: ControlModel) -> None:
+        bed = model.bed
+        self._n_wrench, self._driven = model.n_wrench, model.driven
+        gains = [options.gain(c.name, c.name in model.layout.joints) for c in model.layout.velocities]
+        #: current gains of the coordinates, which may be changed between two ticks
+        self.stiffness, self.damping = (np.array([gain[i] for gain in gains]) for i in (0, 1))
+        layout, sets = TaskLayout(bed), model.contact_sets
+        key = bed.fingerprint and f"{bed.fingerprint} {options.model_dump_json()}"
+
+        def write() -> list[ca.Function]:
+            return [_function(model, layout, options, gripped, f"tasks_{i}") for i, gripped in enumerate(sets)]
+
+        kernels = compile_once("task_space", key, write)
+        #: by what the grips hold
+        self._kernels = {
+            np.array([float(name in gripped) for name in bed.grips]).tobytes(): kernels[f"tasks_{i}"]
+            for i, gripped in enumerate(sets)
+        }
+        self._last = kernels["tasks_0"]
+        force = np.concatenate([NOTHING, *(_wrench_bounds(model))])
+        torque = np.array([motor.torque_limit_n_m for motor in bed.motors])
+        self._upper = np.concatenate([torque, force])
+        self._wheels = [(i, model.driven[i], limit) for i, limit in rate_limits(bed).items()]
+        m = len(self._upper)
+        self._no_rows, self._sense = np.zeros((0, m)), np.zeros(m, dtype=np.int32)
+        self._wrenches = [model.wrench_slice(d.pushed(bed)) for d in bed.devices_of(Thrusters).values()]
+
+    def control(self, state: State, reference: Reference) -> Demand:
+        """Accelerations, and the generalised force of the best torques and wrenches."""
+        kernel = self._kernels.get(state.holding.tobytes(), self._last)
+        self._last = kernel
+        given = state.q, state.u, reference.q, reference.u, reference.a, reference.task, self.stiffness, self.damping
+        H, f, u0, U, B = kernel.split(kernel.run(given))
+        upper, lower = self._upper.copy(), -self._upper
+        for i, at, limit in self._wheels:
+            rate = state.u.item(at)
+            upper[i], lower[i] = (0.0 if rate >= limit else upper[i]), (0.0 if rate <= -limit else lower[i])
+        H = np.ascontiguousarray(H)
+        solution = QuadraticProgram(H, f.ravel(), self._no_rows, upper, lower, self._sense).solve()
+        # No torques are known: the guard ends the run, because the demand is not finite.
+        x: Array = solution.x if solution.found else np.full(len(upper), np.nan)
+        wrench, at = np.zeros(self._n_wrench), len(self._driven)
+        for part in self._wrenches:
+            wrench[part] = x[at : at + part.stop - part.start]
+            at += part.stop - part.start
+        return new(Demand, (state.t, u0.ravel() + U @ x, B @ x, wrench, NOTHING))
+
+
+def _wrench_bounds(model: ControlModel) -> list[Array]:
+    """Most of each component of the wrench of each device of thrusters [N, N m]."""
+    found = []
+    for device in model.bed.devices_of(Thrusters).values():
+        wrenches = thruster_matrix(device, device.pushed(model.bed).dimension) * available_thrust(device)
+        found.append(np.minimum(np.maximum(wrenches, 0.0).sum(axis=1), np.maximum(-wrenches, 0.0).sum(axis=1)))
+    return found
+
+
+def _function(
+    model: ControlModel, layout: TaskLayout, options: TaskSpace.Options, gripped: frozenset[str], name: str
+) -> ca.Function:
+    """(q, u, q_ref, u_ref, a_ref, task, K_p, K_v) -> H, f of the programme, u0, U, and B of the force B x."""
+    actuators = [ca.SX.sym("tau", len(model.driven))]
+    force = model.torque_force(actuators[0])
+    for device in model.bed.devices_of(Thrusters).values():
+        module = device.pushed(model.bed)
+        wrench = ca.SX.sym("wrench", 3 if module.dimension == "planar" else 6)
+        force[model.layout.u[module.name]] += force_on_root(model.trees[module.name], wrench)
+        actuators.append(wrench)
+    x = ca.vertcat(*actuators)
+    acting = ca.Function("acting", [model.q], [ca.densify(ca.jacobian(force, x))])
+    rows = _rows(model, layout, options)
+    given = [ca.MX.sym(rows.name_in(i), rows.size1_in(i)) for i in range(rows.n_in())]
+    q, u = given[:2]
+    B, (J, error, weight) = acting(q), rows(*given)
+    moved, load = model.motion_under(gripped), ca.MX.sym("force", model.n)
+    accelerated = moved(q, u, load)
+    # The motion is affine in the force: its derivative at zero is exact.
+    per_force = ca.jacobian(accelerated, load)
+    u0, per_force = ca.substitute([accelerated, per_force], [load], [ca.MX.zeros(model.n)])
+    U = per_force @ B
+    R = J @ U
+    H = R.T @ (ca.repmat(weight, 1, R.shape[1]) * R) + options.effort * ca.MX.eye(R.shape[1])
+    f = R.T @ (weight * (J @ u0 + error))
+    return ca.Function(name, given, [ca.densify(part) for part in (H, f, u0, U, B)])
+
+
+def _rows(model: ControlModel, layout: TaskLayout, options: TaskSpace.Options) -> ca.Function:
+    """(q, u, q_ref, u_ref, a_ref, task, K_p, K_v) -> J, J' u - a, and the weight of each row."""
+    n, n_q = model.n, model.q.numel()
+    q_ref, u_ref, a_ref = (ca.SX.sym(name, size) for name, size in (("q_ref", n_q), ("u_ref", n), ("a_ref", n)))
+    task, kp, kv = ca.SX.sym("task", layout.size), ca.SX.sym("kp", n), ca.SX.sym("kv", n)
+    J, error, weight = [ca.SX.eye(n)], [-(a_ref + kv * (u_ref - model.u) + kp * (q_ref - model.q))], [task[1 : 1 + n]]
+    at = 1 + n
+    for target in layout.targets:
+        own = model.layout.u[target.module]
+        jacobian = ca.SX.zeros(2, n)
+        if target.point is None:
+            mass = ca.sum1(ca.vertcat(*(b.mass for b in model.trees[target.module].bodies)))
+            dynamics = model.dynamics[target.module]
+            position = dynamics.centre_of_mass()[:2]
+            jacobian[:, own], drift, gain = dynamics.mass_matrix[:2, :] / mass, dynamics.bias[:2] / mass, options.centre
+        else:
+            point = model.point(target.module, target.point)
+            position, gain = point.position[:2], options.points
+            jacobian[:, own], drift = point.jacobian[:2, :], point.drift[:2]
+        x, v, a, w = task[at : at + 2], task[at + 2 : at + 4], task[at + 4 : at + 6], task[at + 6]
+        at += 7
+        wanted = a + gain.damping_1_s * (v - jacobian @ model.u) + gain.stiffness_1_s2 * (x - position)
+        J.append(jacobian)
+        error.append(drift - wanted)
+        weight.append(ca.vertcat(w, w))
+    given = [model.q, model.u, q_ref, u_ref, a_ref, task, kp, kv]
+    return ca.Function("rows", given, [ca.densify(ca.vertcat(*parts)) for parts in (J, error, weight)], {"cse": True})

@@ -1,0 +1,51 @@
+"""Fifth-order polynomials between two motions: position, rate and acceleration given at both ends."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from granite.config.records import Array
+
+#: rows: position, rate, acceleration at tau = 0 and tau = 1; columns: powers of tau
+_ENDS = np.array(
+    [[1, 0, 0, 0, 0, 0], [0, 1, 0, 0, 0, 0], [0, 0, 2, 0, 0, 0],
+     [1, 1, 1, 1, 1, 1], [0, 1, 2, 3, 4, 5], [0, 0, 2, 6, 12, 20]], dtype=float,
+)  # fmt: skip
+_COEFFICIENTS = np.linalg.inv(_ENDS)
+_POWERS = np.arange(6)
+
+
+class Quintic:
+    """All coordinates at once; before t0 and after the end it continues at constant rate."""
+
+    def __init__(
+        self, t0: float, duration: float, start: tuple[Array, Array, Array], end: tuple[Array, Array, Array]
+    ) -> None:
+        scale = np.array([1.0, duration, duration**2])[:, None]
+        given = np.vstack([np.array(start) * scale, np.array(end) * scale])
+        self._c, self._t0, self._duration = _COEFFICIENTS @ given, t0, duration
+        self._first, self._last = start, end
+        self.end_s = t0 + duration
+
+    @classmethod
+    def to_rest(cls, t0: float, duration: float, x: Array, v: Array, goal: Array) -> Quintic:
+        """From x and v to rest at the goal."""
+        rest = np.zeros(len(goal))
+        return cls(t0, duration, (x, v, rest), (goal, rest, rest))
+
+    @classmethod
+    def speed_change(cls, t0: float, duration: float, x: Array, v: Array, after: Array) -> Quintic:
+        """From x and v to another velocity, along the mean of both for that time: the rate has no overshoot."""
+        rest = np.zeros(len(x))
+        return cls(t0, duration, (x, v, rest), (x + duration * (v + after) / 2, after, rest))
+
+    def at(self, t: float) -> tuple[Array, Array, Array]:
+        """Position, rate and acceleration at time t."""
+        tau, T = (t - self._t0) / self._duration, self._duration
+        if not 0.0 <= tau <= 1.0:
+            (x, v, a), since = (self._first, t - self._t0) if tau < 0 else (self._last, t - self.end_s)
+            return x + since * v, v, np.zeros(len(a))
+        p = tau**_POWERS
+        rate = _POWERS[1:] * p[:-1]
+        acceleration = _POWERS[2:] * _POWERS[1:-1] * p[:-2]
+        return p @ self._c, rate @ self._c[1:] / T, acceleration @ self._c[2:] / T**2
