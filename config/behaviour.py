@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
-from pydantic import ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer, model_validator
+from pydantic import BeforeValidator, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from granite.config.base import Name, NotNegative, Positive, Table
 from granite.config.contacts import Moment
 from granite.config.errors import InputError
 from granite.config.parts import PartTable
+
+
+def _inner_lists_become_tuples(value: object) -> object:
+    if not isinstance(value, list | tuple):
+        return value
+    return tuple(tuple(group) if isinstance(group, list) else group for group in value)
+
+
+#: sets of names
+Groups = Annotated[tuple[tuple[Name, ...], ...], BeforeValidator(_inner_lists_become_tuples)]
 
 
 class TorqueProfile(Moment):
@@ -52,7 +62,7 @@ class Behaviour(PartTable):
     #: which contacts are closed when; none: all of them, all the time
     holds: tuple[Hold, ...] = ()
     #: sets of contacts that a state machine closes, the first at the start; none: it switches no contacts
-    contact_sets: tuple[tuple[Name, ...], ...] = ()
+    contact_sets: Groups = ()
 
     def states(self) -> tuple[StateNote, ...]:
         """The states of a state machine; none of any other behaviour."""

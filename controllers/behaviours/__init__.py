@@ -3,4 +3,5 @@
 KINDS = {
     "object_path": "object_path:ObjectPath",
     "waypoints": "waypoints:WaypointBehaviour",
+    "leap": "leap:Leap",
 }
