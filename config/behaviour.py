@@ -5,7 +5,14 @@ from __future__ import annotations
 import math
 from typing import Annotated, Any, NamedTuple
 
-from pydantic import BeforeValidator, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer, model_validator
+from pydantic import (
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
 
 from granite.config.base import Name, NotNegative, Positive, Table
 from granite.config.contacts import Moment

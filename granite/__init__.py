@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from granite.config.behaviour import Behaviour as Behaviour
+    from granite.config.behaviour import StateNote as StateNote
     from granite.config.coordinates import Coordinate as Coordinate
     from granite.config.devices.device import Device as Device
     from granite.config.distribution import ForceDistributionTable as ForceDistributionTable
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
     from granite.config.records import State as State
     from granite.config.records import Status as Status
     from granite.config.testbed import Testbed as Testbed
+    from granite.controllers.behaviours.state_machine import Action as Action
+    from granite.controllers.behaviours.state_machine import Moment as Moment
+    from granite.controllers.behaviours.state_machine import StateMachine as StateMachine
     from granite.controllers.distribution.force_distribution import DistributionOutcome as DistributionOutcome
     from granite.controllers.distribution.force_distribution import ForceDistribution as ForceDistribution
     from granite.controllers.distribution.grasp import Grasp as Grasp
@@ -58,6 +62,7 @@ if TYPE_CHECKING:
     from granite.rt.run import Run as Run
 
 _HOME = {
+    "Action": "controllers.behaviours.state_machine",
     "Actuator": "drivers.contract",
     "Behaviour": "config.behaviour",
     "Command": "config.records",
@@ -75,6 +80,7 @@ _HOME = {
     "Grip": "controllers.distribution.grasp",
     "InputError": "config.errors",
     "Log": "rt.logs.log",
+    "Moment": "controllers.behaviours.state_machine",
     "Objective": "config.distribution",
     "DistributionOutcome": "controllers.distribution.force_distribution",
     "PartTable": "config.parts",
@@ -83,6 +89,8 @@ _HOME = {
     "Sample": "config.records",
     "Sensor": "drivers.contract",
     "State": "config.records",
+    "StateMachine": "controllers.behaviours.state_machine",
+    "StateNote": "config.behaviour",
     "Status": "config.records",
     "System": "mrds.system",
     "Testbed": "config.testbed",

@@ -7,19 +7,17 @@ the mass centre moves straight on, whatever the arms do: the flight is planned f
 angles of the arms, not misses.
 """
 
+# ruff: noqa: D102 - what the methods of a state do is in its `StateNote`
+
 from __future__ import annotations
 
-from typing import Any, ClassVar
-
 import numpy as np
-from pydantic import Field, model_validator
 
-from granite.config.base import Positive
-from granite.config.behaviour import Groups, StateNote
 from granite.config.devices.momentum_wheel import rate_limits
 from granite.config.errors import InputError
 from granite.config.records import Array
-from granite.controllers.behaviours.hands import Hand, hands_of
+from granite.controllers.behaviours.hands import hands_of
+from granite.controllers.behaviours.leap_options import LeapOptions, given_coordinates, refuse_unreachable
 from granite.controllers.behaviours.state_machine import Action, Moment, StateMachine
 from granite.controllers.model import ControlModel
 from granite.controllers.target_kinematics import TargetKinematics
@@ -29,87 +27,22 @@ from granite.controllers.trajectories.quintic import Quintic
 #: weights of the tasks: an error of acceleration of 1 m/s^2 or rad/s^2 counts by its square root
 _BASE, _HEADING, _JOINT, _WHEEL, _HAND, _CENTRE = 1.0, 1.0, 1.0, 1e-4, 100.0, 10.0
 
-_LOST = "a hand has lost the bar"
-STATES = (
-    StateNote("hold", "holds the bar at rest", {"crouch": "after hold_s", "float": _LOST}),
-    StateNote("crouch", "draws the base to the bar", {"push": "after crouch_s", "float": _LOST}),
-    StateNote("push", "accelerates the base away from the bar", {"release": "after push_s", "float": _LOST}),
-    StateNote(
-        "release", "lets go, hand after hand", {"release": "a group is open", "fold": "all hands are open"}, 2.0, "stop"
-    ),
-    StateNote("fold", "folds the arms and begins to turn on the wheel", {"turn": "arms folded"}, 10.0, "float"),
-    StateNote("turn", "turns", {"midcourse": "half of the flight is over"}, 60.0, "float"),
-    StateNote("midcourse", "plans turn and catch again", {"reach": "reach_s before the catch"}, 60.0, "float"),
-    StateNote("reach", "leads the hands to the bar", {"catch": "at the time of the catch"}, 10.0, "float"),
-    StateNote(
-        "catch", "holds the hands at the bar and closes the first of them",
-        {"settle": "all hands hold", "recover": "some hands hold"}, 1.0, "float",
-    ),
-    StateNote("recover", "brakes with one hand and leads the other to the bar", {"settle": "all hands hold"}, 4.0, "settle"),
-    StateNote("settle", "brakes, and unloads the wheel where two hands hold", {"rest": "at rest"}, 20.0, "rest"),
-    StateNote("rest", "holds the bar; the behaviour is done", {}),
-    StateNote("stop", "brakes at the bar, because letting go failed", {"rest": "at rest"}, 20.0, "float"),
-    StateNote("float", "floats with the arms at rest, after a miss or a lost bar", {}),
-)  # fmt: skip
-
 
 class Leap(StateMachine):
     """The leap of one floating module with hands."""
 
-    class Options(StateMachine.Options):
-        """When, how fast, and which hands."""
+    class Options(LeapOptions):
+        """Those of the leap."""
 
-        machine: ClassVar[tuple[StateNote, ...]] = STATES
-        #: groups of contacts that are let go one after the other; all are closed at the start
-        release: Groups = Field(min_length=1)
-        #: groups of contacts that take hold one after the other
-        catch: Groups = Field(min_length=1)
-        #: of the base when it leaves the bar
-        velocity_m_s: tuple[float, float]
-        turn_rad: float = np.pi
-        #: arms in flight, by coordinate key; others keep their angles
-        folded: dict[str, float] = Field(default_factory=dict)
-        #: base before the push, by coordinate key; others keep their value
-        crouched: dict[str, float] = Field(default_factory=dict)
-        #: of the mass centre from the middle of the caught grips, along the flight; none: as at the release
-        catch_distance_m: Positive | None = None
-        hold_s: Positive = 0.5
-        crouch_s: Positive = 3.0
-        push_s: Positive = 4.0
-        #: between groups that let go, and between groups that take hold
-        group_s: Positive = 0.2
-        fold_s: Positive = 2.0
-        reach_s: Positive = 2.5
-        settle_s: Positive = 4.0
-        #: a hand closes where it is nearer to its grip and slower, by the estimate
-        close_m: Positive = 2e-3
-        close_m_s: Positive = 4e-3
-
-        @model_validator(mode="before")
-        @classmethod
-        def _sets_follow_from_the_hands(cls, content: Any) -> Any:
-            """The contact sets on the way, in their order."""
-            if (
-                not isinstance(content, dict)
-                or content.get("contact_sets")
-                or not {"release", "catch"} <= content.keys()
-            ):
-                return content
-            try:
-                release, catch = ([list(group) for group in content[key]] for key in ("release", "catch"))
-            except TypeError:
-                return content  # refused below with its key
-            held = [[name for group in release[i:] for name in group] for i in range(len(release) + 1)]
-            caught = [[name for group in catch[: i + 1] for name in group] for i in range(len(catch))]
-            return {**content, "contact_sets": tuple(map(tuple, (*held, *caught)))}
-
-    def __init__(self, options: Options, model: ControlModel) -> None:
+    def __init__(self, options: LeapOptions, model: ControlModel) -> None:
         super().__init__(options, model)
         bed, layout = model.bed, model.layout
         self._options = options
         names = {key: tuple(n for group in getattr(options, key) for n in group) for key in ("release", "catch")}
         self._from = hands_of(model, "behaviour.release", names["release"])
         self._to = hands_of(model, "behaviour.catch", names["catch"])
+        crawled = hands_of(model, "behaviour.crawl", tuple(step.close for step in options.crawl))
+        self._hands = {**self._from, **self._to, **crawled}
         self._targets = TargetKinematics(model)
         module = next(m for m in model.floating if m in bed.controlled)
         self._base = [*range(layout.root_q(module).start, layout.root_q(module).stop)]
@@ -118,11 +51,12 @@ class Leap(StateMachine):
             raise InputError.missing("devices", "a momentum_wheel, because the vehicle turns on one")
         self._arms = [i for i in model.driven if i not in self._wheels]
         keys = [c.key for c in layout.positions]
-        self._folded = _given(options.folded, keys, "behaviour.folded")
-        self._crouched = _given(options.crouched, [keys[i] for i in self._base], "behaviour.crouched")
+        self._folded = given_coordinates(options.folded, keys, "behaviour.folded")
+        self._crouched = given_coordinates(options.crouched, [keys[i] for i in self._base], "behaviour.crouched")
         self._middle = np.mean([hand.place for hand in self._to.values()], axis=0)
-        _refuse_unreachable(options, self._from, self._to, bed.simulation.initial.get(f"{keys[self._base[2]]}", 0.0))
-        self._group = 0
+        refuse_unreachable(options, self._from, self._to)
+        #: groups that were let go, and steps along the bar
+        self._group = self._step = 0
         self._distance = 0.0
         self._catch_at = 0.0
 
@@ -138,7 +72,7 @@ class Leap(StateMachine):
     def enter_crouch(self, now: Moment) -> None:
         q = self._path.at(now.t)[0].copy()
         for i, value in self._crouched.items():
-            q[self._base.index(self._base[i])] = value
+            q[i] = value
         self._path = Quintic.to_rest(now.t, self._options.crouch_s, self._path.at(now.t)[0], np.zeros(3), q)
 
     def leave_crouch(self, now: Moment) -> str | None:
@@ -286,16 +220,19 @@ class Leap(StateMachine):
         self._path = Quintic(now.t, self._options.settle_s, (x, v, after), (goal, after, after))
         self._centre = Quintic.speed_change(now.t, self._options.settle_s, centre.x, centre.v, np.zeros(2))
         wheels = state.u[self._wheels]
+        self._turn = self._path_of_heading(goal[2], now)
         self._unload = Quintic.to_rest(
             now.t, self._options.settle_s, wheels, np.zeros(len(wheels)), np.zeros(len(wheels))
         )
         self._still = Quintic.to_rest(now.t, 0.5, state.q, state.u, state.q + 0.25 * state.u)
-        self._still_wheels = False
 
     def leave_settle(self, now: Moment) -> str | None:
         if not now.holding:
             return "float"
-        return "rest" if now.since >= self._options.settle_s + 1.0 else None
+        if now.since < self._options.settle_s + 1.0:
+            return None
+        is_left = self.name == "settle" and self._step < len(self._options.crawl)
+        return "crawl" if is_left and len(now.holding) > 1 else "rest"
 
     def act_settle(self, now: Moment) -> Action:
         """Two hands: base to rest and wheel unloaded; one hand: mass centre to rest, momentum stays in the wheel."""
@@ -310,11 +247,37 @@ class Leap(StateMachine):
         """As at the end of `settle`."""
         return self.act_settle(now)._replace(done=True)
 
+    # Along the bar
+
+    def enter_crawl(self, now: Moment) -> None:
+        step, targets = self._options.crawl[self._step], self._targets(now.state)
+        self.gripping = self.gripping.difference({step.open})
+        hand = self._hands[step.close]
+        self._hand_paths = {
+            step.close: Quintic.to_rest(now.t, self._options.crawl_s, targets[hand.target].x, np.zeros(2), hand.place)
+        }
+        centre = targets[CENTRE].x
+        self._centre = Quintic.to_rest(now.t, 1.0, centre, np.zeros(2), centre)
+        self._turn = self._path_of_heading(self._heading_at_rest(), now)
+
+    def leave_crawl(self, now: Moment) -> str | None:
+        step = self._options.crawl[self._step]
+        if not now.holding:
+            return "float"
+        if now.since >= self._options.crawl_s:
+            self._close(now, (step.close,))
+        if step.close not in now.holding:
+            return None
+        self._step += 1
+        return "crawl" if self._step < len(self._options.crawl) else "settle"
+
+    act_crawl = act_recover
+
     # Aborts
 
     def enter_stop(self, now: Moment) -> None:
         self.gripping = now.holding
-        self._heading, self._turn_to = float(now.state.q[self._base[2]]), 0.0
+        self._heading = float(now.state.q[self._base[2]]) - self._options.turn_rad
         self.enter_settle(now)
 
     leave_stop, act_stop = leave_settle, act_settle
@@ -359,11 +322,11 @@ class Leap(StateMachine):
         self.tasks.aim(task, CENTRE, *self._centre.at(now.t), _CENTRE)
         self._follow_heading(now, q, u, a, task)
         for name, path in hand_paths.items():
-            self.tasks.aim(task, self._to[name].target, *path.at(now.t), _HAND)
+            self.tasks.aim(task, self._hands[name].target, *path.at(now.t), _HAND)
         still_q, still_u, still_a = self._still.at(now.t)
-        busy = {hand.joints for hand in (*self._from.values(), *self._to.values()) if hand.contact in now.holding}
-        busy |= {self._to[name].joints for name in hand_paths}
-        for hand in (*self._from.values(), *self._to.values()):
+        busy = {hand.joints for hand in self._hands.values() if hand.contact in now.holding}
+        busy |= {self._hands[name].joints for name in hand_paths}
+        for hand in self._hands.values():
             if hand.joints not in busy:
                 for i in hand.joints:
                     q[i], u[i], a[i] = still_q[i], still_u[i], still_a[i]
@@ -381,6 +344,11 @@ class Leap(StateMachine):
         first = np.array([heading]), np.array([rate]), rest if acceleration is None else acceleration
         self._turn = Quintic(t, max(self._catch_at - t, 1.0), first, (np.array([self._heading_at_rest()]), rest, rest))
 
+    def _path_of_heading(self, goal: float, now: Moment) -> Quintic:
+        """From the heading of now to rest at the goal."""
+        i = [self._base[2]]
+        return Quintic.to_rest(now.t, 1.0, now.state.q[i], now.state.u[i], np.array([goal]))
+
     def _heading_at_rest(self) -> float:
         """After the turn [rad]."""
         return self._heading + self._options.turn_rad
@@ -389,37 +357,9 @@ class Leap(StateMachine):
         """Close the hands of a group when all of them are at their grips."""
         targets = self._targets(now.state)
         for name in group:
-            hand: Hand = self._to[name]
+            hand = self._hands[name]
             x, v = targets[hand.target]
             near = np.linalg.norm(x - hand.place) < self._options.close_m
             if name not in self.gripping and not (near and np.linalg.norm(v) < self._options.close_m_s):
                 return
         self.gripping = self.gripping.union(group)
-
-
-def _given(values: dict[str, float], keys: list[str], where: str) -> dict[int, float]:
-    for key in values:
-        if key not in keys:
-            from granite.config.errors import one_of
-
-            raise InputError("no such coordinate", key=f"{where}.{key}", value=values[key], expected=one_of(key, keys))
-    return {keys.index(key): value for key, value in values.items()}
-
-
-def _refuse_unreachable(options: Leap.Options, start: dict[str, Hand], end: dict[str, Hand], heading: float) -> None:
-    """Refuse a velocity that does not lead to the bar, or hands that could not meet their grips there."""
-    velocity = np.array(options.velocity_m_s)
-    speed = float(np.linalg.norm(velocity))
-    way = np.mean([h.place for h in end.values()], axis=0) - np.mean([h.place for h in start.values()], axis=0)
-    if speed == 0 or velocity @ way <= 0:
-        raise InputError(
-            "it does not lead to the bar of behaviour.catch", key="behaviour.velocity_m_s", value=list(velocity),
-            expected=f"along {way.round(3).tolist()} m, the way between the bars",
-        )  # fmt: skip
-    across = abs(float(way @ np.array([-velocity[1], velocity[0]]) / speed))
-    reach = min(hand.reach for hand in end.values())
-    if across > reach / 2:
-        raise InputError(
-            f"the flight passes the bar at {across:.3g} m", key="behaviour.velocity_m_s", value=list(velocity),
-            expected=f"at most {reach / 2:.3g} m, half the reach of an arm",
-        )  # fmt: skip

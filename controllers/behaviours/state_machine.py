@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from granite.config.base import Positive
 from granite.config.behaviour import Behaviour, StateNote
@@ -56,6 +56,14 @@ class StateMachine:
         machine: ClassVar[tuple[StateNote, ...]] = ()
         #: by state [s]
         timeout_s: dict[str, Positive] = Field(default_factory=dict)
+        #: filled in, so that a log has the names of the states in the order of their codes
+        state_names: tuple[str, ...] = ()
+
+        @model_validator(mode="before")
+        @classmethod
+        def _states_are_named(cls, content: Any) -> Any:
+            names = tuple(note.name for note in cls.machine)
+            return {**content, "state_names": names} if isinstance(content, dict) else content
 
         def states(self) -> tuple[StateNote, ...]:
             """The states with the time-outs in force."""
@@ -150,15 +158,3 @@ def _refuse_unknown_states(machine: StateMachine, options: StateMachine.Options)
         if verb in ("enter", "leave", "act") and name and name not in names:
             problem = f"method '{word}' is of no state"
             raise InputError(problem, key="behaviour.kind", value=options.kind, expected=one_of(name, names))
-
-
-def drawing(states: tuple[StateNote, ...]) -> str:
-    """The machine as a Mermaid state diagram."""
-    lines = ["stateDiagram-v2", f"    [*] --> {states[0].name}"]
-    for note in states:
-        lines += [f"    {note.name} --> {other}: {when}" for other, when in note.leads_to.items()]
-        if note.timeout_s is not None and note.on_timeout:
-            lines.append(f"    {note.name} --> {note.on_timeout}: after {note.timeout_s:g} s")
-        if not note.leads_to and not note.on_timeout:
-            lines.append(f"    {note.name} --> [*]")
-    return "\n".join(lines)

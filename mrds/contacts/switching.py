@@ -21,7 +21,7 @@ from granite.mrds.contacts.contact_set import ContactSet, Label
 from granite.mrds.contacts.events import ContactStatus, Event, EventKind
 from granite.mrds.contacts.friction import JammedError, static_friction
 from granite.mrds.contacts.impact import Strike, strike
-from granite.mrds.contacts.reachable import at_rest, moving, named, reachable
+from granite.mrds.contacts.reachable import at_rest, moving, named, reachable, with_misses
 from granite.mrds.contacts.system import System
 from granite.mrds.contacts.watch import Watch
 from granite.mrds.kernel import Array
@@ -77,6 +77,7 @@ class Switching:
         self._rest_speed, self._reach = rest_speed, reach
         self._stops = {c.name for c in system.contacts.values() if kind_of(c.kind).one_sided}
         self._watch = Watch(system)
+        self._able = frozenset(with_misses(self._commanded))
         self._reachable = reachable(system.contacts, self._commanded)
         self._sets: dict[Label, ContactSet] = {}
         first = self._commanded[0]
@@ -114,7 +115,7 @@ class Switching:
         Parameters
         ----------
         closed
-            Names of the grips to close: one of the commanded sets.
+            Names of the grips to close: a commanded set, or what a miss left of one.
         q, u
             (n_q), (n_u) state.
 
@@ -129,7 +130,7 @@ class Switching:
             Where the set is none of the commanded ones.
         """
         wanted = frozenset(closed)
-        if wanted not in self._commanded:
+        if wanted not in self._able:
             expected = "one of the sets this run was prepared for"
             raise InputError(f"command closes {named(wanted)}", expected=expected)
         pose, speed = np.array(q, dtype=float), np.array(u, dtype=float)

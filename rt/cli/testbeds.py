@@ -25,13 +25,28 @@ def list_beds(as_json: AsJson = False) -> None:
         out.print("Run one: granite sim free-flyer, or a variant: granite sim free-flyer/ideal", soft_wrap=True)
 
 
-def show(bed: Bed, overrides: Overrides = None, as_json: AsJson = False) -> None:
+def show(
+    bed: Bed,
+    overrides: Overrides = None,
+    as_json: AsJson = False,
+    states: Annotated[bool, typer.Option("--states", help="draw the state machine of its behaviour")] = False,
+) -> None:
     """Describe a testbed: modules, degrees of freedom, devices, gains, and its source."""
     from granite.rt.report.table import put
     from granite.rt.report.testbed import bed_tables
 
     testbed = load(bed, overrides or ())
-    if as_json:
+    if states:
+        from granite.rt.report.states import drawing, machine_of, states_json, states_table
+
+        with named(bed, testbed):
+            notes = machine_of(testbed)
+        if as_json:
+            print_json(states_json(notes))
+        else:
+            put(out, [states_table(testbed, notes)])
+            out.print(drawing(notes), soft_wrap=True, markup=False, highlight=False)
+    elif as_json:
         print_json(testbed.model_dump(mode="json"))
     else:
         with named(bed, testbed):

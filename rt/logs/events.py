@@ -1,4 +1,4 @@
-"""Events in the rows of a run: a new reason of the guard, lost rows, overruns, contacts that change, bent links."""
+"""Events in the rows of a run: reasons of the guard, lost rows, overruns, contacts, states, bent links."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from granite.config.testbed import Testbed
 from granite.rt.logs.bending import Bending
 from granite.rt.logs.channels import Channels
 from granite.rt.logs.contact_changes import OUT_OF_REACH, ContactChanges
+from granite.rt.logs.machine_summary import StateChanges
 from granite.rt.reasons import Reason
 from granite.rt.subjects import sentence
 
@@ -28,6 +29,7 @@ class Events:
 
     def __init__(self, bed: Testbed, channels: Channels, subjects: Sequence[Coordinate], report: EventSink) -> None:
         self._contacts, self._bending = ContactChanges(bed, channels), Bending(bed, channels)
+        self._states = StateChanges(bed, channels)
         self._watched = [
             channels.column("/verdict", "reason"),
             channels.column("/timing", "lost"),
@@ -48,6 +50,9 @@ class Events:
             level = "warning" if change.what == OUT_OF_REACH else "info"
             name = f"{change.contact}_{change.what}".replace(" ", "_")
             self._report(change.t, change.tick, level, name, change.sentence)
+        for entered in self._states.look(rows):
+            after = f" after {entered.before}" if entered.before else ""
+            self._report(entered.t, entered.tick, "info", f"state_{entered.name}", f"state {entered.name}{after}")
         for exceeded in self._bending.update(rows):
             self._report(exceeded.t, exceeded.tick, "warning", "deflection_beyond_limit", exceeded.sentence)
         self._before = watched[-1]

@@ -114,6 +114,30 @@ class RedundantContacts(TypedDict):
     condition: float | None
 
 
+class VisitedState(TypedDict):
+    """A state of a state machine, and when it was entered."""
+
+    t_s: float
+    state: str
+
+
+class Catch(TypedDict):
+    """A contact that was closed by command: how far apart and how fast its sides were."""
+
+    t_s: float
+    contact: str
+    miss_m: float
+    speed_m_s: float
+
+
+class WheelUse(TypedDict):
+    """Rate of a momentum wheel: the largest, and that at the end."""
+
+    unit: str
+    max: float
+    final: float
+
+
 class Metrics(TypedDict):
     """Metrics of a run, from its rows alone; of a run without rows only the ticks."""
 
@@ -129,6 +153,9 @@ class Metrics(TypedDict):
     energy: NotRequired[EnergyUse]
     switching: NotRequired[list[ContactChange]]  #: the first ones
     switching_not_listed: NotRequired[int]  #: number of the others
+    states: NotRequired[list[VisitedState]]  #: of a state machine
+    catches: NotRequired[list[Catch]]
+    wheels: NotRequired[dict[str, WheelUse]]
     bending: NotRequired[dict[str, LinkBending]]
     audit: NotRequired[AuditSummary]
     guard: NotRequired[dict[str, int]]

@@ -17,6 +17,7 @@ from granite.rt.logs.bending import Bending
 from granite.rt.logs.channels import Channels
 from granite.rt.logs.contact_summary import ContactSummary
 from granite.rt.logs.energy import EnergySummary
+from granite.rt.logs.machine_summary import MachineSummary
 from granite.rt.logs.run_summary import FinalValue, Metrics, Propellant, StepTimes, TrackingError
 from granite.rt.reasons import Reason
 
@@ -103,6 +104,7 @@ class Summary:
         self._contacts, self._audit = ContactSummary(bed, self._channels), AuditVerdict(bed, self._channels)
         self._bending = Bending(bed, channels)
         self._energy = EnergySummary(bed, channels)
+        self._machine = MachineSummary(bed, channels)
 
     def update(self, rows: Array) -> None:
         """Process the next rows."""
@@ -111,6 +113,7 @@ class Summary:
         self._use_propellant(rows)
         self._count_pulses(rows)
         self._contacts.update(rows)
+        self._machine.update(rows)
         self._audit.update(rows)
         self._bending.update(rows)
         self._energy.update(rows)
@@ -174,6 +177,7 @@ class Summary:
         self._contacts.add_to(found)
         if energy := self._energy.result():
             found["energy"] = energy
+        self._machine.add_to(found)
         if bending := self._bending.result():
             found["bending"] = bending
         if audit := self._audit.result(self._bending.check()):

@@ -29,6 +29,7 @@ def run_tables(summary: RunSummary) -> Iterator[Table]:
             errors += [estimated[name]["max"]] if estimated else []
             rows.append((name, error["unit"], *(number(e, ".2e") for e in errors)))
         yield table(title, columns, rows)
+    yield from _machine_tables(summary)
     yield from _contact_tables(summary)
     if "audit" in summary:
         yield _audit_table(summary["audit"])
@@ -98,6 +99,22 @@ def _contact_tables(summary: RunSummary) -> Iterator[Table]:
         title, n = "Changes of contacts", len(switching) + summary.get("switching_not_listed", 0)
         title += f", the first {_CHANGES} of {n} times" if n > _CHANGES else ""
         yield table(title, ("time [s]", "contact", "what", "impulse [N s]", "energy lost [J]"), rows)
+
+
+def _machine_tables(summary: RunSummary) -> Iterator[Table]:
+    """States, catches and wheels of a state machine."""
+    if states := summary.get("states"):
+        visited = [(f"{entered['t_s']:.6g}", entered["state"]) for entered in states]
+        yield table("States", ("time [s]", "state"), visited)
+    if catches := summary.get("catches"):
+        rows = [
+            (c["contact"], f"{c['t_s']:.6g}", number(1e3 * c["miss_m"], ".3g"), number(1e3 * c["speed_m_s"], ".3g"))
+            for c in catches
+        ]
+        yield table("Catches", ("contact", "time [s]", "miss [mm]", "relative speed [mm/s]"), rows)
+    if wheels := summary.get("wheels"):
+        used = [(name, number(use["max"], ".4g"), number(use["final"], ".3g")) for name, use in wheels.items()]
+        yield table("Momentum wheels", ("wheel", "largest rate [rad/s]", "at the end [rad/s]"), used)
 
 
 def _audit_table(audit: AuditSummary) -> Table:

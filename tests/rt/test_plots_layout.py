@@ -43,7 +43,7 @@ def test_every_panel_is_high_enough_to_be_read_and_nothing_is_overprinted(name):
 
 
 def test_a_low_view_stays_near_the_motion_and_has_panels_below():
-    bed = load("leap")
+    bed = load("leap-open-loop")
     start, _ = initial_motion(bed)
     q = np.tile(start, (50, 1))
     q[:, 0] = np.linspace(0, 1.5, 50)

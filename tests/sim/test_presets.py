@@ -49,8 +49,8 @@ SIZES = {
     "sun-planar/ffr-o-rrr": 17,
     "sun-planar/frr-o-rrf": 17,
     "fixed-dual-arm": 7,
-    "leap": 8,
-    "leap/ideal": 8,
+    "leap-open-loop": 8,
+    "leap-open-loop/ideal": 8,
     "spatial-dual-arm": 18,
     "spatial-dual-arm/flexible": 26,
     "spatial-dual-arm/floating": 30,
@@ -146,7 +146,7 @@ def test_a_preset_notes_its_source_and_has_a_title_of_one_line(bed: str) -> None
 
 @pytest.mark.parametrize("bed", SIZES)
 def test_only_what_floats_on_the_granite_has_a_table(bed: str) -> None:
-    assert load(bed).simulation.table.ideal == (bed != "leap")
+    assert load(bed).simulation.table.ideal == (bed != "leap-open-loop")
 
 
 @pytest.mark.parametrize("bed", SIZES)
@@ -198,7 +198,7 @@ def test_chains_of_type_1_stand_on_the_body_and_touch_the_ground(bed: str, chain
 
 
 def test_the_leaping_vehicle_holds_one_bar_then_none_then_the_other() -> None:
-    assert [hold.closed for hold in load("leap").holds] == [("grip1",), (), ("grip2",)]
+    assert [hold.closed for hold in load("leap-open-loop").holds] == [("grip1",), (), ("grip2",)]
 
 
 @pytest.mark.parametrize("bed", FREE)
@@ -284,7 +284,7 @@ def test_the_moving_base_of_system_3_takes_its_pin_along() -> None:
         assert abs(plant.q[1]) < 1e-12
 
 
-@pytest.mark.parametrize("bed", ["leap", "leap/ideal"])
+@pytest.mark.parametrize("bed", ["leap-open-loop", "leap-open-loop/ideal"])
 def test_the_leaping_vehicle_lets_go_flies_and_takes_hold(bed: str) -> None:
     testbed = load(bed)
     lab = Lab(testbed)
@@ -313,7 +313,7 @@ def test_the_leaping_vehicle_lets_go_flies_and_takes_hold(bed: str) -> None:
     assert closed[14] == closed[18] == [0, 1]
     assert momentum[5][0] > 4.0
     assert plant.contacts.caught[1] > 0
-    if bed == "leap/ideal":
+    if bed == "leap-open-loop/ideal":
         np.testing.assert_allclose(momentum[12], momentum[5], atol=1e-9)
         assert energy[12] == pytest.approx(work, rel=1e-8)
         assert energy[18] == pytest.approx(work - plant.contacts.lost, rel=1e-8)

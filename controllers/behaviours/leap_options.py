@@ -1,0 +1,135 @@
+"""States and options of the leap from bar to bar; the machine itself is in `leap.py`."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from granite.config.base import Name, Positive, Table
+from granite.config.behaviour import Groups, StateNote
+from granite.config.errors import InputError, one_of
+from granite.controllers.behaviours.hands import Hand
+from granite.controllers.behaviours.state_machine import StateMachine
+
+_LOST = "a hand has lost the bar"
+STATES = (
+    StateNote("hold", "holds the bar at rest", {"crouch": "after hold_s", "float": _LOST}),
+    StateNote("crouch", "draws the base to the bar", {"push": "after crouch_s", "float": _LOST}),
+    StateNote("push", "accelerates the base away from the bar", {"release": "after push_s", "float": _LOST}),
+    StateNote(
+        "release", "lets go, hand after hand", {"release": "a group is open", "fold": "all hands are open"}, 2.0, "stop"
+    ),
+    StateNote("fold", "folds the arms and begins to turn on the wheel", {"turn": "arms folded"}, 10.0, "float"),
+    StateNote("turn", "turns", {"midcourse": "half of the flight is over"}, 60.0, "float"),
+    StateNote("midcourse", "plans turn and catch again", {"reach": "reach_s before the catch"}, 60.0, "float"),
+    StateNote("reach", "leads the hands to the bar", {"catch": "at the time of the catch"}, 10.0, "float"),
+    StateNote(
+        "catch", "holds the hands at the bar and closes the first of them",
+        {"settle": "all hands hold", "recover": "some hands hold"}, 1.0, "float",
+    ),
+    StateNote(
+        "recover", "brakes with one hand and leads the other to the bar",
+        {"settle": "all hands hold", "float": "no hand holds"}, 4.0, "settle",
+    ),
+    StateNote(
+        "settle", "brakes, and unloads the wheel where two hands hold",
+        {"crawl": "at rest, and there are steps", "rest": "at rest", "float": "no hand holds"}, 20.0, "rest",
+    ),
+    StateNote(
+        "crawl", "moves one hand along the bar while the other holds",
+        {"crawl": "it holds, and there are steps", "settle": "it holds", "float": "no hand holds"}, 8.0, "settle",
+    ),
+    StateNote("rest", "holds the bar; the behaviour is done", {}),
+    StateNote(
+        "stop", "brakes at the bar, because letting go failed",
+        {"rest": "at rest", "float": "no hand holds"}, 20.0, "float",
+    ),
+    StateNote("float", "floats with the arms at rest, after a miss or a lost bar", {}),
+)  # fmt: skip
+
+
+class CrawlStep(Table):
+    """One hand moves from a contact to another one."""
+
+    open: Name
+    close: Name
+
+
+class LeapOptions(StateMachine.Options):
+    """When, how fast, and which hands."""
+
+    machine: ClassVar[tuple[StateNote, ...]] = STATES
+    #: groups of contacts that are let go one after the other; all are closed at the start
+    release: Groups = Field(min_length=1)
+    #: groups of contacts that take hold one after the other
+    catch: Groups = Field(min_length=1)
+    #: of the base when it leaves the bar
+    velocity_m_s: tuple[float, float]
+    turn_rad: float = np.pi
+    #: arms in flight, by coordinate key; others keep their angles
+    folded: dict[str, float] = Field(default_factory=dict)
+    #: base before the push, by coordinate key; others keep their value
+    crouched: dict[str, float] = Field(default_factory=dict)
+    #: of the mass centre from the middle of the caught grips, along the flight; none: as at the release
+    catch_distance_m: Positive | None = None
+    hold_s: Positive = 0.5
+    crouch_s: Positive = 3.0
+    push_s: Positive = 4.0
+    #: between groups that let go, and between groups that take hold
+    group_s: Positive = 0.2
+    fold_s: Positive = 2.0
+    reach_s: Positive = 2.5
+    settle_s: Positive = 4.0
+    #: along the bar, when the vehicle has settled
+    crawl: tuple[CrawlStep, ...] = ()
+    crawl_s: Positive = 2.0
+    #: a hand closes where it is nearer to its grip and slower, by the estimate
+    close_m: Positive = 1.5e-3
+    close_m_s: Positive = 2e-3
+
+    @model_validator(mode="before")
+    @classmethod
+    def _sets_follow_from_the_hands(cls, content: Any) -> Any:
+        """The contact sets on the way, in their order."""
+        if not isinstance(content, dict) or not {"release", "catch"} <= content.keys():
+            return content
+        try:
+            release, catch = ([list(group) for group in content[key]] for key in ("release", "catch"))
+            steps = [(step["open"], step["close"]) for step in content.get("crawl", ())]
+        except (TypeError, KeyError):
+            return content  # refused below with its key
+        sets = [[name for group in release[i:] for name in group] for i in range(len(release) + 1)]
+        sets += [[name for group in catch[: i + 1] for name in group] for i in range(len(catch))]
+        for opened, closed in steps:
+            sets.append([name for name in sets[-1] if name != opened])
+            sets.append([*sets[-1], closed])
+        return {**content, "contact_sets": tuple(map(tuple, sets))}
+
+
+def given_coordinates(values: dict[str, float], keys: list[str], where: str) -> dict[int, float]:
+    """The values by the index of their coordinate; `InputError` where there is none."""
+    for key in values:
+        if key not in keys:
+            raise InputError("no such coordinate", key=f"{where}.{key}", value=values[key], expected=one_of(key, keys))
+    return {keys.index(key): value for key, value in values.items()}
+
+
+def refuse_unreachable(options: LeapOptions, start: dict[str, Hand], end: dict[str, Hand]) -> None:
+    """Refuse a velocity that does not lead to the bar, or hands that could not meet their grips there."""
+    velocity = np.array(options.velocity_m_s)
+    speed = float(np.linalg.norm(velocity))
+    way = np.mean([h.place for h in end.values()], axis=0) - np.mean([h.place for h in start.values()], axis=0)
+    if speed == 0 or velocity @ way <= 0:
+        raise InputError(
+            "it does not lead to the bar of behaviour.catch", key="behaviour.velocity_m_s", value=list(velocity),
+            expected=f"along {way.round(3).tolist()} m, the way between the bars",
+        )  # fmt: skip
+    across = abs(float(way @ np.array([-velocity[1], velocity[0]]) / speed))
+    reach = min(hand.reach for hand in end.values())
+    if across > reach / 2:
+        raise InputError(
+            f"the flight passes the bar at {across:.3g} m", key="behaviour.velocity_m_s", value=list(velocity),
+            expected=f"at most {reach / 2:.3g} m, half the reach of an arm",
+        )  # fmt: skip
