@@ -3,5 +3,6 @@
 KINDS = {
     "object_path": "object_path:ObjectPath",
     "waypoints": "waypoints:WaypointBehaviour",
+    "catch": "catch:Catch",
     "leap": "leap:Leap",
 }

@@ -36,7 +36,7 @@ def hands_of(model: ControlModel, key: str, contacts: tuple[str, ...]) -> dict[s
             raise InputError(
                 f"contact '{name}' is of module '{module.name}'", key=key, expected="a floating planar module"
             )
-        joints, shoulder, reach = _arm(module, str(side.point))
+        joints, shoulder, reach = arm_of(module, str(side.point))
         at = tuple(model.layout.joint_q(model.layout.name(module, joint)) for joint in joints)
         target = f"{module.name}_{side.point}" if len(bed.modules) > 1 else str(side.point)
         found[name] = Hand(name, target, np.array(ground[:2]), at, shoulder, reach)
@@ -50,7 +50,7 @@ def _sides(contact: Contact, key: str) -> tuple[object, tuple[float, ...]] | tup
     return (second, first.position_m) if first.module == GROUND else (first, second.position_m)
 
 
-def _arm(module: Module, point: str) -> tuple[list[str], Array, float]:
+def arm_of(module: Module, point: str) -> tuple[list[str], Array, float]:
     """Joints from the root to the point, place of the first one, and length of the straight arm behind it."""
     tip = next(p for p in module.points if p.name == point)
     carriers = {joint.child: joint for joint in module.joints}

@@ -65,6 +65,7 @@ class Leap(StateMachine):
     def enter_hold(self, now: Moment) -> None:
         q = now.state.q[self._base]
         self._path = Quintic.to_rest(now.t, 1.0, q, np.zeros(3), q)
+        self._still = Quintic.to_rest(now.t, 1.0, now.state.q, now.state.u, now.state.q)
 
     def leave_hold(self, now: Moment) -> str | None:
         return self._unless_lost(now, "crouch", self._options.hold_s)
@@ -92,7 +93,10 @@ class Leap(StateMachine):
         q[self._base], u[self._base], a[self._base] = self._path.at(now.t)
         for i in self._base:
             self.tasks.weigh(task, i, _BASE)
-        self._rest_wheels(now, u, a, task)
+        if len(now.holding) > 1:
+            self._rest_wheels(u, a, task)
+        else:  # the wheel turns the base, because one pinned hand can't
+            self._rest_free_arms(now, (), q, u, a, task)
         return Action(q, u, a, task)
 
     act_crouch = act_push = act_hold
@@ -306,7 +310,7 @@ class Leap(StateMachine):
         """The estimate as reference, and no task."""
         return now.state.q.copy(), now.state.u.copy(), np.zeros(len(now.state.u)), self.tasks.nothing(self.code)
 
-    def _rest_wheels(self, now: Moment, u: Array, a: Array, task: Array) -> None:
+    def _rest_wheels(self, u: Array, a: Array, task: Array) -> None:
         for i in self._wheels:
             u[i] = a[i] = 0.0
             self.tasks.weigh(task, i, _WHEEL)
@@ -323,15 +327,18 @@ class Leap(StateMachine):
         self._follow_heading(now, q, u, a, task)
         for name, path in hand_paths.items():
             self.tasks.aim(task, self._hands[name].target, *path.at(now.t), _HAND)
-        still_q, still_u, still_a = self._still.at(now.t)
-        busy = {hand.joints for hand in self._hands.values() if hand.contact in now.holding}
-        busy |= {self._hands[name].joints for name in hand_paths}
-        for hand in self._hands.values():
-            if hand.joints not in busy:
-                for i in hand.joints:
-                    q[i], u[i], a[i] = still_q[i], still_u[i], still_a[i]
-                    self.tasks.weigh(task, i, _JOINT)
+        self._rest_free_arms(now, tuple(hand_paths), q, u, a, task)
         return Action(q, u, a, task)
+
+    def _rest_free_arms(self, now: Moment, led: tuple[str, ...], q: Array, u: Array, a: Array, task: Array) -> None:
+        """Arms whose hands neither hold nor are led come to rest."""
+        still = self._still.at(now.t)
+        busy = {hand.joints for hand in self._hands.values() if hand.contact in now.holding or hand.contact in led}
+        joints = [i for i in self._arms if not any(i in arm for arm in busy)]
+        for values, at_rest in zip((q, u, a), still, strict=True):
+            values[joints] = at_rest[joints]
+        for i in joints:
+            self.tasks.weigh(task, i, _JOINT)
 
     def _predict(self, now: Moment) -> float:
         """When the mass centre will be at its distance from the bar [s]."""

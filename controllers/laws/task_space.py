@@ -9,7 +9,7 @@ The equations of motion with the grips in force are affine in the actuators x (t
 A box-constrained least-squares problem, solved by DAQP. Where there are as many tasks as actuators it is computed
 torque; where there are fewer actuators than degrees of freedom, momentum fixes the rest (resolved momentum: Umetani and
 Yoshida, IEEE Trans. Robotics and Automation 5, 1989); where a closed chain leaves an internal force free, e chooses the
-least torques. Tasks and weights come with the reference (`controllers/tasks.py`).
+least torques. A root without a task gets no thrust. Tasks and weights come with the reference (`controllers/tasks.py`).
 """
 
 from __future__ import annotations
@@ -89,7 +89,15 @@ class TaskSpace:
         self._wheels = [(i, model.driven[i], limit) for i, limit in rate_limits(bed).items()]
         m = len(self._upper)
         self._no_rows, self._sense = np.zeros((0, m)), np.zeros(m, dtype=np.int32)
-        self._wrenches = [model.wrench_slice(d.pushed(bed)) for d in bed.devices_of(Thrusters).values()]
+        #: of each wrench its place in x, the weights of its root in the task, and its place in the demand
+        self._wrenches: list[tuple[slice, slice, slice]] = []
+        at = len(torque)
+        for device in bed.devices_of(Thrusters).values():
+            module = device.pushed(bed)
+            root, own = model.layout.root_u(module), model.wrench_slice(module)
+            size = own.stop - own.start
+            self._wrenches.append((slice(at, at + size), slice(1 + root.start, 1 + root.stop), own))
+            at += size
 
     def control(self, state: State, reference: Reference) -> Demand:
         """Accelerations, and the generalised force of the best torques and wrenches."""
@@ -101,14 +109,16 @@ class TaskSpace:
         for i, at, limit in self._wheels:
             rate = state.u.item(at)
             upper[i], lower[i] = (0.0 if rate >= limit else upper[i]), (0.0 if rate <= -limit else lower[i])
+        for part, root, _ in self._wrenches:
+            if not reference.task[root].any():  # a root without a task coasts
+                upper[part] = lower[part] = 0.0
         H = np.ascontiguousarray(H)
         solution = QuadraticProgram(H, f.ravel(), self._no_rows, upper, lower, self._sense).solve()
         # No torques are known: the guard ends the run, because the demand is not finite.
         x: Array = solution.x if solution.found else np.full(len(upper), np.nan)
-        wrench, at = np.zeros(self._n_wrench), len(self._driven)
-        for part in self._wrenches:
-            wrench[part] = x[at : at + part.stop - part.start]
-            at += part.stop - part.start
+        wrench = np.zeros(self._n_wrench)
+        for part, _, own in self._wrenches:
+            wrench[own] = x[part]
         return new(Demand, (state.t, u0.ravel() + U @ x, B @ x, wrench, NOTHING))
 
 

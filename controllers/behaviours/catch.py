@@ -1,0 +1,193 @@
+"""Catch: a hand takes hold of an object that drifts and turns, while the base is in transit.
+
+The base is brought to its transit velocity by thrusters and then coasts, so that no valve disturbs the hand. The hand
+follows the grip of the object as it is estimated, at an offset that a fifth-order polynomial brings to zero. With the
+object in hand, the base brakes to rest and the arm stays as it is; so it does after a miss.
+"""
+
+# ruff: noqa: D102 - what the methods of a state do is in its `StateNote`
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import casadi as ca
+import numpy as np
+from pydantic import model_validator
+
+from granite.config.base import Name, Positive
+from granite.config.behaviour import StateNote
+from granite.config.contacts import Side
+from granite.config.errors import InputError
+from granite.config.records import Array, State
+from granite.config.testbed import Testbed
+from granite.controllers.behaviours.hands import arm_of
+from granite.controllers.behaviours.state_machine import Action, Moment, StateMachine
+from granite.controllers.model import ControlModel
+from granite.controllers.target_kinematics import TargetKinematics
+from granite.controllers.trajectories.quintic import Quintic
+from granite.mrds.compilation import compile_once
+
+#: weights of the tasks
+_BASE, _JOINT, _HAND = 1.0, 1.0, 100.0
+
+STATES = (
+    StateNote("accelerate", "brings the base to its transit velocity", {"transit": "after accelerate_s"}),
+    StateNote("transit", "coasts until the object is near", {"reach": "the grip is within reach_m"}, 60.0, "stop"),
+    StateNote("reach", "leads the hand to the grip of the object", {"catch": "after reach_s"}, 20.0, "stop"),
+    StateNote("catch", "follows the grip and closes the hand", {"stop": "the hand holds"}, 1.5, "stop"),
+    StateNote("stop", "brings the base to rest, arms as they are", {"rest": "after stop_s"}),
+    StateNote("rest", "holds the base and the arms; the behaviour is done", {}),
+)
+
+
+class Catch(StateMachine):
+    """One hand and one object."""
+
+    class Options(StateMachine.Options):
+        """Which contact, and when."""
+
+        machine: ClassVar[tuple[StateNote, ...]] = STATES
+        #: joins a point of a controlled module to a point of a known object
+        contact: Name
+        #: of the base in transit
+        velocity_m_s: tuple[float, float]
+        accelerate_s: Positive = 4.0
+        #: from the first joint of the arm to the grip
+        reach_m: Positive = 0.5
+        reach_s: Positive = 2.5
+        stop_s: Positive = 6.0
+        #: the hand closes where it is nearer to the grip and slower relative to it, by the estimate
+        close_m: Positive = 1.5e-3
+        close_m_s: Positive = 2e-3
+
+        @model_validator(mode="before")
+        @classmethod
+        def _sets_follow_from_the_contact(cls, content: Any) -> Any:
+            """Nothing in hand, then the object."""
+            if not isinstance(content, dict) or not isinstance(content.get("contact"), str):
+                return content
+            return {**content, "contact_sets": ((), (content["contact"],))}
+
+    def __init__(self, options: Options, model: ControlModel) -> None:
+        super().__init__(options, model)
+        self._options, self._targets, layout = options, TargetKinematics(model), model.layout
+        hand, held = _sides(options, model.bed)
+        module = model.bed.module(hand.module)
+        self._hand = f"{hand.module}_{hand.point}"
+        self._base = [*range(layout.root_q(module).start, layout.root_q(module).stop)]
+        self._arms = [i for i in range(layout.q[module.name].start, layout.q[module.name].stop) if i not in self._base]
+        joints, place, longest = arm_of(module, str(hand.point))
+        own = {layout.joint_q(layout.name(module, joint)) for joint in joints}
+        self._others = [i for i in self._arms if i not in own]
+        if options.reach_m >= longest:
+            straight = f"less than {longest:g}, the length of the straight arm"
+            raise InputError(key="behaviour.reach_m", value=options.reach_m, expected=straight)
+
+        def write() -> list[ca.Function]:
+            grip = model.point(held.module, str(held.point))
+            shoulder = model.trees[module.name].point(module.root.name, tuple(place))
+            # The object floats freely: its own acceleration is the drift.
+            found = [grip.position[:2], grip.velocity[:2], grip.drift[:2], shoulder.position[:2]]
+            return [ca.Function("grip", [model.q, model.u], [ca.densify(ca.vertcat(*found))])]
+
+        key = model.bed.fingerprint and f"{model.bed.fingerprint} {options.contact}"
+        self._grip = compile_once("grip", key, write)["grip"].run
+
+    # The base moves, the arms stay
+
+    def enter_accelerate(self, now: Moment) -> None:
+        q, after = now.state.q, np.array([*self._options.velocity_m_s, 0.0])
+        self._path = Quintic.speed_change(now.t, self._options.accelerate_s, q[self._base], np.zeros(3), after)
+        self._still = q
+
+    def leave_accelerate(self, now: Moment) -> str | None:
+        return "transit" if now.since >= self._options.accelerate_s else None
+
+    def act_accelerate(self, now: Moment) -> Action:
+        q, u, a, task = self._blank(now)
+        q[self._base], u[self._base], a[self._base] = self._path.at(now.t)
+        for i in self._base:
+            self.tasks.weigh(task, i, _BASE)
+        self._hold(self._arms, q, u, task)
+        return Action(q, u, a, task)
+
+    def leave_transit(self, now: Moment) -> str | None:
+        x, _, _, shoulder = self._seen(now.state)
+        return "reach" if float(np.linalg.norm(x - shoulder)) < self._options.reach_m else None
+
+    act_transit = act_accelerate
+
+    # The hand moves, the base coasts
+
+    def enter_reach(self, now: Moment) -> None:
+        x, v, _, _ = self._seen(now.state)
+        hand = self._targets(now.state)[self._hand]
+        self._offset = Quintic.to_rest(now.t, self._options.reach_s, hand.x - x, hand.v - v, np.zeros(2))
+
+    def leave_reach(self, now: Moment) -> str | None:
+        return "catch" if now.since >= self._options.reach_s else None
+
+    def act_reach(self, now: Moment) -> Action:
+        q, u, a, task = self._blank(now)
+        x, v, drift, _ = self._seen(now.state)
+        offset, rate, acceleration = self._offset.at(now.t)
+        self.tasks.aim(task, self._hand, x + offset, v + rate, drift + acceleration, _HAND)
+        self._hold(self._others, q, u, task)
+        return Action(q, u, a, task)
+
+    act_catch = act_reach
+
+    def leave_catch(self, now: Moment) -> str | None:
+        x, v, _, _ = self._seen(now.state)
+        hand = self._targets(now.state)[self._hand]
+        miss, speed = np.linalg.norm(hand.x - x), np.linalg.norm(hand.v - v)
+        if miss < self._options.close_m and speed < self._options.close_m_s:
+            self.gripping = self.gripping | {self._options.contact}
+        return "stop" if self._options.contact in now.holding else None
+
+    # The base stops
+
+    def enter_stop(self, now: Moment) -> None:
+        q, u = now.state.q, now.state.u
+        self._path = Quintic.speed_change(now.t, self._options.stop_s, q[self._base], u[self._base], np.zeros(3))
+        self._still = q
+
+    def leave_stop(self, now: Moment) -> str | None:
+        return "rest" if now.since >= self._options.stop_s else None
+
+    act_stop = act_accelerate
+
+    def act_rest(self, now: Moment) -> Action:
+        return self.act_accelerate(now)._replace(done=True)
+
+    # Parts of these
+
+    def _seen(self, state: State) -> Array:
+        """Position, velocity and drift of the grip, position of the shoulder; each x and y."""
+        return self._grip((state.q, state.u)).reshape(4, 2)
+
+    def _blank(self, now: Moment) -> tuple[Array, Array, Array, Array]:
+        return now.state.q.copy(), now.state.u.copy(), np.zeros(len(now.state.u)), self.tasks.nothing(self.code)
+
+    def _hold(self, joints: list[int], q: Array, u: Array, task: Array) -> None:
+        """Joints stay where they were."""
+        q[joints], u[joints] = self._still[joints], 0.0
+        for i in joints:
+            self.tasks.weigh(task, i, _JOINT)
+
+
+def _sides(options: Catch.Options, bed: Testbed) -> tuple[Side, Side]:
+    """The side of the hand and that of the object."""
+    contact = next(c for c in bed.contacts if c.name == options.contact)
+    controlled = [module.name for module in bed.controlled]
+    sides = sorted((contact.first, contact.second), key=lambda side: side.module not in controlled)
+    known = [module.name for module in bed.known.modules if module.name not in controlled]
+    if sides[0].module not in controlled or sides[1].module not in known:
+        raise InputError(
+            f"it joins '{sides[0].module}' and '{sides[1].module}'", key="behaviour.contact", value=options.contact,
+            expected="a point of a controlled module and a point of one of controller.objects",
+        )  # fmt: skip
+    if bed.module(sides[0].module).base != "floating":
+        raise InputError(key="behaviour.contact", value=options.contact, expected="a hand of a module that floats")
+    return sides[0], sides[1]
