@@ -49,6 +49,8 @@ class PartTable(Table):
 
     #: options that compiled functions take as arguments: another value compiles nothing again
     arguments: ClassVar[frozenset[str]] = frozenset()
+    #: of a law: it follows the tasks of a state machine, not all coordinates of the reference
+    follows_tasks: ClassVar[bool] = False
 
     kind: str
 

@@ -65,7 +65,7 @@ class Leap(StateMachine):
     def enter_hold(self, now: Moment) -> None:
         q = now.state.q[self._base]
         self._path = Quintic.to_rest(now.t, 1.0, q, np.zeros(3), q)
-        self._still = Quintic.to_rest(now.t, 1.0, now.state.q, now.state.u, now.state.q)
+        self._still = _slowed(now)
 
     def leave_hold(self, now: Moment) -> str | None:
         return self._unless_lost(now, "crouch", self._options.hold_s)
@@ -110,7 +110,7 @@ class Leap(StateMachine):
         centre, heading = self._targets(now.state)[CENTRE], self._base[2]
         self._centre = Quintic.speed_change(now.t, 1.0, centre.x, centre.v, centre.v)
         self._distance = float(np.linalg.norm(centre.x - np.mean([hand.place for hand in self._from.values()], axis=0)))
-        self._still = Quintic.to_rest(now.t, 0.5, now.state.q, now.state.u, now.state.q + 0.25 * now.state.u)
+        self._still = _slowed(now)
         self._heading = float(self._path.at(now.t)[0][2])
         self._turn = Quintic.to_rest(now.t, 1.0, now.state.q[[heading]], np.zeros(1), now.state.q[[heading]])
 
@@ -173,7 +173,7 @@ class Leap(StateMachine):
             name: Quintic.to_rest(now.t, self._catch_at - now.t, *targets[hand.target], hand.place)
             for name, hand in self._to.items()
         }
-        self._group = 0
+        self._still = _slowed(now)
 
     def leave_reach(self, now: Moment) -> str | None:
         return "catch" if now.t >= self._catch_at else None
@@ -183,6 +183,7 @@ class Leap(StateMachine):
         q, u, a, task = self._blank(now)
         for name, path in self._hand_paths.items():
             self.tasks.aim(task, self._to[name].target, *path.at(now.t), _HAND)
+        self._rest_free_arms(now, tuple(self._hand_paths), q, u, a, task)
         self._follow_heading(now, q, u, a, task)
         return Action(q, u, a, task)
 
@@ -228,7 +229,7 @@ class Leap(StateMachine):
         self._unload = Quintic.to_rest(
             now.t, self._options.settle_s, wheels, np.zeros(len(wheels)), np.zeros(len(wheels))
         )
-        self._still = Quintic.to_rest(now.t, 0.5, state.q, state.u, state.q + 0.25 * state.u)
+        self._still = _slowed(now)
 
     def leave_settle(self, now: Moment) -> str | None:
         if not now.holding:
@@ -370,3 +371,9 @@ class Leap(StateMachine):
             if name not in self.gripping and not (near and np.linalg.norm(v) < self._options.close_m_s):
                 return
         self.gripping = self.gripping.union(group)
+
+
+def _slowed(now: Moment) -> Quintic:
+    """All coordinates to rest in half a second."""
+    q, u = now.state.q, now.state.u
+    return Quintic.speed_change(now.t, 0.5, q, u, np.zeros(len(u)))

@@ -77,6 +77,11 @@ class StateMachine:
 
     def __init__(self, options: Options, model: ControlModel) -> None:
         bed = model.bed
+        if not bed.control.law.follows_tasks:
+            law = bed.control.law.kind
+            raise InputError(
+                f"'{options.kind}' gives tasks", key="controller.law.kind", value=law, expected="a law in task space"
+            )
         self.model, self.tasks = model, TaskLayout(bed)
         self._notes = {note.name: note for note in options.states()}
         self._codes = {name: code for code, name in enumerate(self._notes)}

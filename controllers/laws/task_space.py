@@ -14,6 +14,8 @@ least torques. A root without a task gets no thrust. Tasks and weights come with
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import casadi as ca
 import numpy as np
 
@@ -45,6 +47,8 @@ class TaskSpace:
     class Options(ComputedTorque.Options):
         """Gains of coordinates as in `computed_torque`, of points and of the mass centre."""
 
+        follows_tasks: ClassVar[bool] = True
+
         points: TaskGain = TaskGain(stiffness_1_s2=64.0, damping_1_s=16.0)
         centre: TaskGain = TaskGain(stiffness_1_s2=4.0, damping_1_s=4.0)
         #: cost of a torque or force beside errors of acceleration: the e of the formula
@@ -58,7 +62,7 @@ class TaskSpace:
     def check(options: Options, bed: Testbed) -> None:
         """Refuse gains of unknown coordinates, and behaviours that give no tasks."""
         ComputedTorque.check(options, bed)
-        if not hasattr(bed.behaviour, "contact_sets") or not bed.behaviour.recorded(bed):
+        if not bed.behaviour.recorded(bed):
             raise InputError(
                 f"behaviour '{bed.behaviour.kind}' gives no tasks", key="kind", value=options.kind,
                 expected="a state machine beside it",

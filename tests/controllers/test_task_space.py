@@ -1,0 +1,107 @@
+"""Computed torque in task space: the motion it demands is that of the joined modules under its own torques."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from granite.config.loader import load
+from granite.config.parts import build
+from granite.config.records import NOTHING, Array, Reference, State
+from granite.config.testbed import Testbed
+from granite.controllers.laws.task_space import TaskSpace
+from granite.controllers.model import ControlModel
+from granite.controllers.tasks import CENTRE, TaskLayout
+from granite.mrds.start import start_of
+from granite.mrds.system import System
+
+BASE, WHEEL = (0, 1, 2), 5
+ARMS = (3, 4, 6, 7)
+
+
+@pytest.fixture(scope="module")
+def leap() -> tuple[Testbed, TaskSpace, TaskLayout]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GRANITE_NO_COMPILER", "1")
+        bed = load("leap/ideal")
+        return bed, build("law", bed.control.law, ControlModel(bed)), TaskLayout(bed)
+
+
+def state(bed: Testbed, held: tuple[str, ...], q: Array, u: Array) -> State:
+    holding = np.array([float(name in held) for name in bed.grips])
+    return State(0.0, True, q, u, NOTHING, NOTHING, holding=holding)
+
+
+def joints(bed: Testbed) -> tuple[tuple[int, ...], int]:
+    wheel = bed.known.joint_u("wheel")
+    return tuple(bed.known.joint_u(motor.joint) for motor in bed.motors if motor.joint != "wheel"), wheel
+
+
+def moved(bed: Testbed, held: tuple[str, ...], at: State, force: Array) -> Array:
+    """u' by the contact set of `mrds`."""
+    return System(bed.modules, bed.contacts).contact_set(held).accelerate(at.q, at.u, force).acceleration
+
+
+@pytest.mark.parametrize(
+    "held", [("bar1_hand1", "bar1_hand2"), ("bar1_hand1",), ()], ids=["two hands", "one hand", "no hand"]
+)
+def test_demanded_acceleration_is_that_of_the_contact_set_in_force(
+    leap: tuple[Testbed, TaskSpace, TaskLayout], held: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GRANITE_NO_COMPILER", "1")
+    bed, law, layout = leap
+    rng, (q, u) = np.random.default_rng(2), start_of(bed)[:2]
+    arms, wheel = joints(bed)
+    task = layout.nothing(0)
+    for i in (*BASE, wheel) if len(held) == 2 else (2, *arms):
+        layout.weigh(task, i, 1.0)
+    at = state(bed, held, q, u)
+    wanted = 0.05 * rng.standard_normal(8)
+    reference = Reference(0.0, q, u, wanted, False, (), task)
+    demand = law.control(at, reference)
+    assert np.abs(demand.acceleration - moved(bed, held, at, demand.force)).max() < 1e-9
+    assert np.flatnonzero(demand.force).tolist() == sorted((*arms, wheel))
+    if len(held) == 2:  # as many freedoms as torques reach
+        assert np.abs(demand.acceleration - wanted)[[*BASE, wheel]].max() < 1e-3
+    if not held:
+        assert np.abs(demand.acceleration - wanted)[[2, *arms]].max() < 1e-3
+
+
+def test_torques_inside_leave_the_mass_centre_alone(leap: tuple[Testbed, TaskSpace, TaskLayout]) -> None:
+    bed, law, layout = leap
+    q, u = start_of(bed)[:2]
+    arms, _ = joints(bed)
+    task = layout.nothing(0)
+    layout.aim(task, CENTRE, np.array([9.0, 9.0]), np.zeros(2), np.zeros(2), 1e3)
+    for i in arms:
+        layout.weigh(task, i, 1.0)
+    demand = law.control(state(bed, (), q, u), Reference(0.0, q, u, np.zeros(8), False, (), task))
+    assert np.abs(demand.force).max() < 1e-6  # no torque helps
+    assert np.abs(demand.acceleration).max() < 1e-6
+
+
+def test_no_torque_is_beyond_its_limit_and_a_fast_wheel_is_not_driven_on(
+    leap: tuple[Testbed, TaskSpace, TaskLayout],
+) -> None:
+    bed, law, layout = leap
+    q, u = start_of(bed)[:2]
+    arms, wheel = joints(bed)
+    task, wanted = layout.nothing(0), np.zeros(8)
+    for i in (2, *arms):
+        layout.weigh(task, i, 1.0)
+    wanted[2] = 5.0
+    limits = {bed.known.joint_u(motor.joint): motor.torque_limit_n_m for motor in bed.motors}
+    demand = law.control(state(bed, (), q, u), Reference(0.0, q, u, wanted, False, (), task))
+    assert all(abs(demand.force[i]) <= limit + 1e-9 for i, limit in limits.items())
+    assert demand.force[wheel] == pytest.approx(-0.5)
+    fast = u.copy()
+    fast[wheel] = -101.0
+    demand = law.control(state(bed, (), q, fast), Reference(0.0, q, fast, wanted, False, (), task))
+    assert demand.force[wheel] == pytest.approx(0.0, abs=1e-12)
+
+
+def test_without_a_task_everything_floats(leap: tuple[Testbed, TaskSpace, TaskLayout]) -> None:
+    bed, law, layout = leap
+    q, u = start_of(bed)[:2]
+    demand = law.control(state(bed, (), q, u), Reference(0.0, q, u, np.ones(8), False, (), layout.nothing(3)))
+    assert not demand.force.any()
