@@ -31,6 +31,7 @@ CONTENTS = {
         "docs/architecture",
         "docs/control",
         "docs/force-distribution",
+        "docs/behaviours",
         "docs/contacts",
         "docs/flexible-links",
         "docs/safety",

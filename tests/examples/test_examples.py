@@ -13,6 +13,7 @@ SAYS = {
     "metrics": "the same from disk: True",
     "own_law": "replays to the bit: True",
     "own_behaviour": "x from 0.",
+    "own_state_machine": "s: rest",
     "own_device": "gyro against truth: 1.",
     "own_driver": "ended: completed",
     "sweep": "stiffness 1.44 1/s2, seed 2",
