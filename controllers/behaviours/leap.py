@@ -62,19 +62,16 @@ class Leap(StateMachine):
 
     # With both hands at a bar: base and wheel
 
-    def enter_hold(self, now: Moment) -> None:
-        q = now.state.q[self._base]
-        self._path = Quintic.to_rest(now.t, 1.0, q, np.zeros(3), q)
-        self._still = _slowed(now)
-
     def leave_hold(self, now: Moment) -> str | None:
         return self._unless_lost(now, "crouch", self._options.hold_s)
 
     def enter_crouch(self, now: Moment) -> None:
-        q = self._path.at(now.t)[0].copy()
+        start, rest = now.state.q[self._base], np.zeros(3)
+        goal = start.copy()
         for i, value in self._crouched.items():
-            q[i] = value
-        self._path = Quintic.to_rest(now.t, self._options.crouch_s, self._path.at(now.t)[0], np.zeros(3), q)
+            goal[i] = value
+        self._path = Quintic.to_rest(now.t, self._options.crouch_s, start, rest, goal)
+        self._still = _slowed(now)
 
     def leave_crouch(self, now: Moment) -> str | None:
         return self._unless_lost(now, "push", self._options.crouch_s)
@@ -87,7 +84,7 @@ class Leap(StateMachine):
     def leave_push(self, now: Moment) -> str | None:
         return self._unless_lost(now, "release", self._options.push_s)
 
-    def act_hold(self, now: Moment) -> Action:
+    def act_crouch(self, now: Moment) -> Action:
         """Follow the path of the base, wheel at rest."""
         q, u, a, task = self._blank(now)
         q[self._base], u[self._base], a[self._base] = self._path.at(now.t)
@@ -99,7 +96,7 @@ class Leap(StateMachine):
             self._rest_free_arms(now, (), q, u, a, task)
         return Action(q, u, a, task)
 
-    act_crouch = act_push = act_hold
+    act_push = act_crouch
 
     # Letting go, and flight
 
@@ -243,7 +240,7 @@ class Leap(StateMachine):
         """Two hands: base to rest and wheel unloaded; one hand: mass centre to rest, momentum stays in the wheel."""
         if len(now.holding) < 2:
             return self._one_handed(now, {})
-        action = self.act_hold(now)
+        action = self.act_crouch(now)
         rate, acceleration, _ = self._unload.at(now.t)
         action.u[self._wheels], action.a[self._wheels] = rate, acceleration
         return action

@@ -15,7 +15,7 @@ from granite.controllers.behaviours.state_machine import StateMachine
 
 _LOST = "a hand has lost the bar"
 STATES = (
-    StateNote("hold", "holds the bar at rest", {"crouch": "after hold_s", "float": _LOST}),
+    StateNote("hold", "holds the bar while the estimate settles", {"crouch": "after hold_s", "float": _LOST}),
     StateNote("crouch", "draws the base to the bar", {"push": "after crouch_s", "float": _LOST}),
     StateNote("push", "accelerates the base away from the bar", {"release": "after push_s", "float": _LOST}),
     StateNote(
@@ -74,7 +74,7 @@ class LeapOptions(StateMachine.Options):
     crouched: dict[str, float] = Field(default_factory=dict)
     #: of the mass centre from the middle of the caught grips, along the flight; none: as at the release
     catch_distance_m: Positive | None = None
-    hold_s: Positive = 0.5
+    hold_s: Positive = 1.0
     crouch_s: Positive = 3.0
     push_s: Positive = 4.0
     #: between groups that let go, and between groups that take hold

@@ -40,9 +40,8 @@ def test_hands_meet_the_bar_in_every_way_to_let_go_and_to_catch(name: str) -> No
 @pytest.mark.slow
 def test_a_leap_that_misses_floats_on_and_the_guard_accepts_it() -> None:
     """The bar stands 0.2 m further than the controller believes: no hand closes."""
-    changes = {
-        "simulation.plant": {f"contacts.bar2_hand{i}.first.position_m": [2.7, y] for i, y in ((1, 0.145), (2, -0.145))}
-    }
+    places = {"bar2_hand1": [2.7, 0.145], "bar2_hand2": [2.7, -0.145]}
+    changes = {f"simulation.plant.contacts.{name}.first.position_m": place for name, place in places.items()}
     outcome, metrics = leapt("leap", 1, 0.0, changes)
     assert outcome.reason is Reason.PASSED
     assert metrics["catches"] == []
@@ -52,7 +51,7 @@ def test_a_leap_that_misses_floats_on_and_the_guard_accepts_it() -> None:
 @pytest.mark.slow
 def test_a_hand_that_misses_is_recovered() -> None:
     """One hand's grip stands 15 mm aside: the other hand holds, brakes, and the vehicle comes to rest with it."""
-    changes = {"simulation.plant": {"contacts.bar2_hand2.first.position_m": [2.5, -0.16]}}
+    changes = {"simulation.plant.contacts.bar2_hand2.first.position_m": [2.5, -0.16]}
     outcome, metrics = leapt("leap", 1, 0.0, changes)
     assert outcome.reason is Reason.PASSED
     names = [entered["state"] for entered in metrics["states"]]
