@@ -51,7 +51,7 @@ def test_a_leap_that_misses_floats_on_and_the_guard_accepts_it() -> None:
 @pytest.mark.slow
 def test_a_hand_that_misses_is_recovered() -> None:
     """One hand's grip stands 15 mm aside: the other hand holds, brakes, and the vehicle comes to rest with it."""
-    changes = {"simulation.plant.contacts.bar2_hand2.first.position_m": [2.5, -0.16]}
+    changes = {"simulation.plant.contacts.bar2_hand2.first.position_m": [2.5, -0.16], "loop.duration_s": 32.0}
     outcome, metrics = leapt("leap", 1, 0.0, changes)
     assert outcome.reason is Reason.PASSED
     names = [entered["state"] for entered in metrics["states"]]
@@ -78,7 +78,7 @@ def test_a_drifting_object_is_caught_while_the_base_is_in_transit() -> None:
 @pytest.mark.slow
 def test_a_base_that_can_not_catch_comes_to_rest() -> None:
     """The object passes out of reach: after the time-out the base stops, and the guard has nothing to say."""
-    changes = {"simulation.initial.target_body_y_m": 2.2, "behaviour.timeout_s.transit": 8.0}
+    changes = {"simulation.initial.target_body_x_m": 3.3, "behaviour.timeout_s.transit": 8.0}
     summary = simulate_in_memory(load("two-arm-catch", changes)).summary
     assert summary is not None
     assert summary["ended"] == "completed", summary["text"]
