@@ -68,6 +68,10 @@ def catalogue() -> dict[str, list[Listed]]:
     return {title: listed for title, listed in groups.items() if listed}
 
 
+#: kinds of devices whose units are motors on joints
+_MOTORS = ("motors", "momentum_wheel")
+
+
 def _changed(content: dict[str, Any], change: dict[str, Any]) -> dict[str, Any]:
     tree = copy.deepcopy(content)
     for path, value in changes.leaves(change):
@@ -82,7 +86,7 @@ def _traits(content: Mapping[str, Any]) -> Traits:
     return Traits(
         content["title"],
         controlled and any(kind == "thrusters" for kind, _ in devices.values()),
-        sum(len(table["units"]) for kind, table in devices.values() if kind == "motors") if controlled else 0,
+        sum(len(table["units"]) for kind, table in devices.values() if kind in _MOTORS) if controlled else 0,
         any(body.get("flexible") for module in modules for body in module.get("bodies", ())),
         any(module.get("dimension") == "spatial" for module in modules),
     )

@@ -19,16 +19,16 @@ class Wave(granite.StateMachine):
         super().__init__(options, model)
         self.swing, self.elbow = options.swing_rad, model.layout.joint_u("elbow")
 
-    def enter_wave(self, now: granite.Moment) -> None:
+    def enter_wave(self, now: granite.Instant) -> None:
         self.start = now.state.q
 
-    def act_wave(self, now: granite.Moment) -> granite.Action:
+    def act_wave(self, now: granite.Instant) -> granite.Action:
         return self.action(now, self.swing * (1 - np.cos(np.pi * now.since)) / 2)
 
-    def act_rest(self, now: granite.Moment) -> granite.Action:
+    def act_rest(self, now: granite.Instant) -> granite.Action:
         return self.action(now, 0.0)._replace(done=True)
 
-    def action(self, now: granite.Moment, angle: float) -> granite.Action:
+    def action(self, now: granite.Instant, angle: float) -> granite.Action:
         q, rest, task = self.start.copy(), np.zeros(len(self.start)), self.tasks.nothing(self.code)
         q[self.elbow] += angle
         for i in range(len(q)):

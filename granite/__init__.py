@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from granite.config.records import Status as Status
     from granite.config.testbed import Testbed as Testbed
     from granite.controllers.behaviours.state_machine import Action as Action
-    from granite.controllers.behaviours.state_machine import Moment as Moment
+    from granite.controllers.behaviours.state_machine import Instant as Instant
     from granite.controllers.behaviours.state_machine import StateMachine as StateMachine
     from granite.controllers.distribution.force_distribution import DistributionOutcome as DistributionOutcome
     from granite.controllers.distribution.force_distribution import ForceDistribution as ForceDistribution
@@ -80,7 +80,7 @@ _HOME = {
     "Grip": "controllers.distribution.grasp",
     "InputError": "config.errors",
     "Log": "rt.logs.log",
-    "Moment": "controllers.behaviours.state_machine",
+    "Instant": "controllers.behaviours.state_machine",
     "Objective": "config.distribution",
     "DistributionOutcome": "controllers.distribution.force_distribution",
     "PartTable": "config.parts",

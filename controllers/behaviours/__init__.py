@@ -3,6 +3,6 @@
 KINDS = {
     "object_path": "object_path:ObjectPath",
     "waypoints": "waypoints:WaypointBehaviour",
-    "catch": "catch:Catch",
+    "catch": "catch:CatchObject",
     "leap": "leap:Leap",
 }

@@ -22,7 +22,7 @@ from granite.config.errors import InputError
 from granite.config.records import Array, State
 from granite.config.testbed import Testbed
 from granite.controllers.behaviours.hands import arm_of
-from granite.controllers.behaviours.state_machine import Action, Moment, StateMachine
+from granite.controllers.behaviours.state_machine import Action, Instant, StateMachine
 from granite.controllers.model import ControlModel
 from granite.controllers.target_kinematics import TargetKinematics
 from granite.controllers.trajectories.quintic import Quintic
@@ -41,7 +41,7 @@ STATES = (
 )
 
 
-class Catch(StateMachine):
+class CatchObject(StateMachine):
     """One hand and one object."""
 
     class Options(StateMachine.Options):
@@ -96,15 +96,15 @@ class Catch(StateMachine):
 
     # The base moves, the arms stay
 
-    def enter_accelerate(self, now: Moment) -> None:
+    def enter_accelerate(self, now: Instant) -> None:
         q, after = now.state.q, np.array([*self._options.velocity_m_s, 0.0])
         self._path = Quintic.speed_change(now.t, self._options.accelerate_s, q[self._base], np.zeros(3), after)
         self._still = q
 
-    def leave_accelerate(self, now: Moment) -> str | None:
+    def leave_accelerate(self, now: Instant) -> str | None:
         return "transit" if now.since >= self._options.accelerate_s else None
 
-    def act_accelerate(self, now: Moment) -> Action:
+    def act_accelerate(self, now: Instant) -> Action:
         q, u, a, task = self._blank(now)
         q[self._base], u[self._base], a[self._base] = self._path.at(now.t)
         for i in self._base:
@@ -112,7 +112,7 @@ class Catch(StateMachine):
         self._hold(self._arms, q, u, task)
         return Action(q, u, a, task)
 
-    def leave_transit(self, now: Moment) -> str | None:
+    def leave_transit(self, now: Instant) -> str | None:
         x, _, _, shoulder = self._seen(now.state)
         return "reach" if float(np.linalg.norm(x - shoulder)) < self._options.reach_m else None
 
@@ -120,15 +120,15 @@ class Catch(StateMachine):
 
     # The hand moves, the base coasts
 
-    def enter_reach(self, now: Moment) -> None:
+    def enter_reach(self, now: Instant) -> None:
         x, v, _, _ = self._seen(now.state)
         hand = self._targets(now.state)[self._hand]
         self._offset = Quintic.to_rest(now.t, self._options.reach_s, hand.x - x, hand.v - v, np.zeros(2))
 
-    def leave_reach(self, now: Moment) -> str | None:
+    def leave_reach(self, now: Instant) -> str | None:
         return "catch" if now.since >= self._options.reach_s else None
 
-    def act_reach(self, now: Moment) -> Action:
+    def act_reach(self, now: Instant) -> Action:
         q, u, a, task = self._blank(now)
         x, v, drift, _ = self._seen(now.state)
         offset, rate, acceleration = self._offset.at(now.t)
@@ -138,7 +138,7 @@ class Catch(StateMachine):
 
     act_catch = act_reach
 
-    def leave_catch(self, now: Moment) -> str | None:
+    def leave_catch(self, now: Instant) -> str | None:
         x, v, _, _ = self._seen(now.state)
         hand = self._targets(now.state)[self._hand]
         miss, speed = np.linalg.norm(hand.x - x), np.linalg.norm(hand.v - v)
@@ -148,17 +148,17 @@ class Catch(StateMachine):
 
     # The base stops
 
-    def enter_stop(self, now: Moment) -> None:
+    def enter_stop(self, now: Instant) -> None:
         q, u = now.state.q, now.state.u
         self._path = Quintic.speed_change(now.t, self._options.stop_s, q[self._base], u[self._base], np.zeros(3))
         self._still = q
 
-    def leave_stop(self, now: Moment) -> str | None:
+    def leave_stop(self, now: Instant) -> str | None:
         return "rest" if now.since >= self._options.stop_s else None
 
     act_stop = act_accelerate
 
-    def act_rest(self, now: Moment) -> Action:
+    def act_rest(self, now: Instant) -> Action:
         return self.act_accelerate(now)._replace(done=True)
 
     # Parts of these
@@ -167,7 +167,7 @@ class Catch(StateMachine):
         """Position, velocity and drift of the grip, position of the shoulder; each x and y."""
         return self._grip((state.q, state.u)).reshape(4, 2)
 
-    def _blank(self, now: Moment) -> tuple[Array, Array, Array, Array]:
+    def _blank(self, now: Instant) -> tuple[Array, Array, Array, Array]:
         return now.state.q.copy(), now.state.u.copy(), np.zeros(len(now.state.u)), self.tasks.nothing(self.code)
 
     def _hold(self, joints: list[int], q: Array, u: Array, task: Array) -> None:
@@ -177,7 +177,7 @@ class Catch(StateMachine):
             self.tasks.weigh(task, i, _JOINT)
 
 
-def _sides(options: Catch.Options, bed: Testbed) -> tuple[Side, Side]:
+def _sides(options: CatchObject.Options, bed: Testbed) -> tuple[Side, Side]:
     """The side of the hand and that of the object."""
     contact = next(c for c in bed.contacts if c.name == options.contact)
     controlled = [module.name for module in bed.controlled]

@@ -18,7 +18,7 @@ from granite.config.errors import InputError
 from granite.config.records import Array
 from granite.controllers.behaviours.hands import hands_of
 from granite.controllers.behaviours.leap_options import LeapOptions, given_coordinates, refuse_unreachable
-from granite.controllers.behaviours.state_machine import Action, Moment, StateMachine
+from granite.controllers.behaviours.state_machine import Action, Instant, StateMachine
 from granite.controllers.model import ControlModel
 from granite.controllers.target_kinematics import TargetKinematics
 from granite.controllers.tasks import CENTRE
@@ -62,10 +62,10 @@ class Leap(StateMachine):
 
     # With both hands at a bar: base and wheel
 
-    def leave_hold(self, now: Moment) -> str | None:
+    def leave_hold(self, now: Instant) -> str | None:
         return self._unless_lost(now, "crouch", self._options.hold_s)
 
-    def enter_crouch(self, now: Moment) -> None:
+    def enter_crouch(self, now: Instant) -> None:
         start, rest = now.state.q[self._base], np.zeros(3)
         goal = start.copy()
         for i, value in self._crouched.items():
@@ -73,18 +73,18 @@ class Leap(StateMachine):
         self._path = Quintic.to_rest(now.t, self._options.crouch_s, start, rest, goal)
         self._still = _slowed(now)
 
-    def leave_crouch(self, now: Moment) -> str | None:
+    def leave_crouch(self, now: Instant) -> str | None:
         return self._unless_lost(now, "push", self._options.crouch_s)
 
-    def enter_push(self, now: Moment) -> None:
+    def enter_push(self, now: Instant) -> None:
         x, v, _ = self._path.at(now.t)
         after = np.array([*self._options.velocity_m_s, 0.0])
         self._path = Quintic.speed_change(now.t, self._options.push_s, x, v, after)
 
-    def leave_push(self, now: Moment) -> str | None:
+    def leave_push(self, now: Instant) -> str | None:
         return self._unless_lost(now, "release", self._options.push_s)
 
-    def act_crouch(self, now: Moment) -> Action:
+    def act_crouch(self, now: Instant) -> Action:
         """Follow the path of the base, wheel at rest."""
         q, u, a, task = self._blank(now)
         q[self._base], u[self._base], a[self._base] = self._path.at(now.t)
@@ -100,7 +100,7 @@ class Leap(StateMachine):
 
     # Letting go, and flight
 
-    def enter_release(self, now: Moment) -> None:
+    def enter_release(self, now: Instant) -> None:
         group = self._options.release[self._group]
         self.gripping = self.gripping.difference(group)
         self._group += 1
@@ -111,18 +111,18 @@ class Leap(StateMachine):
         self._heading = float(self._path.at(now.t)[0][2])
         self._turn = Quintic.to_rest(now.t, 1.0, now.state.q[[heading]], np.zeros(1), now.state.q[[heading]])
 
-    def leave_release(self, now: Moment) -> str | None:
+    def leave_release(self, now: Instant) -> str | None:
         if now.holding & frozenset(name for group in self._options.release[: self._group] for name in group):
             return None  # not open yet
         if self._group == len(self._options.release):
             return "fold"
         return "release" if now.since >= self._options.group_s else None
 
-    def act_release(self, now: Moment) -> Action:
+    def act_release(self, now: Instant) -> Action:
         """One hand still holds: the mass centre coasts, so that the pin has no force."""
         return self._one_handed(now, {})
 
-    def enter_fold(self, now: Moment) -> None:
+    def enter_fold(self, now: Instant) -> None:
         q = now.state.q.copy()
         for i, angle in self._folded.items():
             q[i] = angle
@@ -136,21 +136,21 @@ class Leap(StateMachine):
         self._began, self._catch_at = now.t, self._predict(now)
         self._plan_turn(now.t, (now.state.q[self._base[2]], now.state.u[self._base[2]]))
 
-    def leave_fold(self, now: Moment) -> str | None:
+    def leave_fold(self, now: Instant) -> str | None:
         return "turn" if now.since >= self._options.fold_s else None
 
-    def leave_turn(self, now: Moment) -> str | None:
+    def leave_turn(self, now: Instant) -> str | None:
         return "midcourse" if now.t >= (self._began + self._catch_at) / 2 else None
 
-    def enter_midcourse(self, now: Moment) -> None:
+    def enter_midcourse(self, now: Instant) -> None:
         self._catch_at = self._predict(now)
         heading, rate, _ = self._turn.at(now.t)
         self._plan_turn(now.t, (float(heading[0]), float(rate[0])), self._turn.at(now.t)[2])
 
-    def leave_midcourse(self, now: Moment) -> str | None:
+    def leave_midcourse(self, now: Instant) -> str | None:
         return "reach" if now.t >= self._catch_at - self._options.reach_s else None
 
-    def act_fold(self, now: Moment) -> Action:
+    def act_fold(self, now: Instant) -> Action:
         """Arms by their joints, heading by the wheel."""
         q, u, a, task = self._blank(now)
         q[self._arms], u[self._arms], a[self._arms] = self._arm_path.at(now.t)
@@ -163,7 +163,7 @@ class Leap(StateMachine):
 
     # Reaching and catching
 
-    def enter_reach(self, now: Moment) -> None:
+    def enter_reach(self, now: Instant) -> None:
         self._catch_at = max(self._predict(now), now.t + 0.5 * self._options.reach_s)
         targets = self._targets(now.state)
         self._hand_paths = {
@@ -172,10 +172,10 @@ class Leap(StateMachine):
         }
         self._still = _slowed(now)
 
-    def leave_reach(self, now: Moment) -> str | None:
+    def leave_reach(self, now: Instant) -> str | None:
         return "catch" if now.t >= self._catch_at else None
 
-    def act_reach(self, now: Moment) -> Action:
+    def act_reach(self, now: Instant) -> Action:
         """Hands in world axes, heading by the wheel."""
         q, u, a, task = self._blank(now)
         for name, path in self._hand_paths.items():
@@ -186,14 +186,14 @@ class Leap(StateMachine):
 
     act_catch = act_reach
 
-    def leave_catch(self, now: Moment) -> str | None:
+    def leave_catch(self, now: Instant) -> str | None:
         self._close(now, self._options.catch[0])
         caught = now.holding & self._to.keys()
         if caught == self._to.keys():
             return "settle"
         return "recover" if caught >= frozenset(self._options.catch[0]) or (caught and now.since > 0.3) else None
 
-    def enter_recover(self, now: Moment) -> None:
+    def enter_recover(self, now: Instant) -> None:
         targets = self._targets(now.state)
         centre = targets[CENTRE]
         self._centre = Quintic.speed_change(now.t, self._options.settle_s, centre.x, centre.v, np.zeros(2))
@@ -203,18 +203,18 @@ class Leap(StateMachine):
             for name in missing
         }
 
-    def leave_recover(self, now: Moment) -> str | None:
+    def leave_recover(self, now: Instant) -> str | None:
         if now.since >= self._options.group_s:
             self._close(now, tuple(self._hand_paths))
         if not now.holding:
             return "float"
         return "settle" if now.holding >= self._to.keys() else None
 
-    def act_recover(self, now: Moment) -> Action:
+    def act_recover(self, now: Instant) -> Action:
         """Brake with the hand that holds, lead the other to the bar."""
         return self._one_handed(now, self._hand_paths)
 
-    def enter_settle(self, now: Moment) -> None:
+    def enter_settle(self, now: Instant) -> None:
         state, centre = now.state, self._targets(now.state)[CENTRE]
         x, v = state.q[self._base], state.u[self._base]
         after, goal = np.zeros(3), x + self._options.settle_s * v / 2
@@ -228,7 +228,7 @@ class Leap(StateMachine):
         )
         self._still = _slowed(now)
 
-    def leave_settle(self, now: Moment) -> str | None:
+    def leave_settle(self, now: Instant) -> str | None:
         if not now.holding:
             return "float"
         if now.since < self._options.settle_s + 1.0:
@@ -236,7 +236,7 @@ class Leap(StateMachine):
         is_left = self.name == "settle" and self._step < len(self._options.crawl)
         return "crawl" if is_left and len(now.holding) > 1 else "rest"
 
-    def act_settle(self, now: Moment) -> Action:
+    def act_settle(self, now: Instant) -> Action:
         """Two hands: base to rest and wheel unloaded; one hand: mass centre to rest, momentum stays in the wheel."""
         if len(now.holding) < 2:
             return self._one_handed(now, {})
@@ -245,13 +245,13 @@ class Leap(StateMachine):
         action.u[self._wheels], action.a[self._wheels] = rate, acceleration
         return action
 
-    def act_rest(self, now: Moment) -> Action:
+    def act_rest(self, now: Instant) -> Action:
         """As at the end of `settle`."""
         return self.act_settle(now)._replace(done=True)
 
     # Along the bar
 
-    def enter_crawl(self, now: Moment) -> None:
+    def enter_crawl(self, now: Instant) -> None:
         step, targets = self._options.crawl[self._step], self._targets(now.state)
         self.gripping = self.gripping.difference({step.open})
         hand = self._hands[step.close]
@@ -262,7 +262,7 @@ class Leap(StateMachine):
         self._centre = Quintic.to_rest(now.t, 1.0, centre, np.zeros(2), centre)
         self._turn = self._path_of_heading(self._heading_at_rest(), now)
 
-    def leave_crawl(self, now: Moment) -> str | None:
+    def leave_crawl(self, now: Instant) -> str | None:
         step = self._options.crawl[self._step]
         if not now.holding:
             return "float"
@@ -277,19 +277,19 @@ class Leap(StateMachine):
 
     # Aborts
 
-    def enter_stop(self, now: Moment) -> None:
+    def enter_stop(self, now: Instant) -> None:
         self.gripping = now.holding
         self._heading = float(now.state.q[self._base[2]]) - self._options.turn_rad
         self.enter_settle(now)
 
     leave_stop, act_stop = leave_settle, act_settle
 
-    def enter_float(self, now: Moment) -> None:
+    def enter_float(self, now: Instant) -> None:
         self.gripping = frozenset()
         q, u = now.state.q[self._arms], now.state.u[self._arms]
         self._arm_path = Quintic.to_rest(now.t, 1.0, q, u, q + 0.5 * u)
 
-    def act_float(self, now: Moment) -> Action:
+    def act_float(self, now: Instant) -> Action:
         """Arms to rest, nothing else."""
         q, u, a, task = self._blank(now)
         q[self._arms], u[self._arms], a[self._arms] = self._arm_path.at(now.t)
@@ -299,12 +299,12 @@ class Leap(StateMachine):
 
     # Parts of these
 
-    def _unless_lost(self, now: Moment, following: str, after_s: float) -> str | None:
+    def _unless_lost(self, now: Instant, following: str, after_s: float) -> str | None:
         if now.holding < self.gripping:
             return "float"
         return following if now.since >= after_s else None
 
-    def _blank(self, now: Moment) -> tuple[Array, Array, Array, Array]:
+    def _blank(self, now: Instant) -> tuple[Array, Array, Array, Array]:
         """The estimate as reference, and no task."""
         return now.state.q.copy(), now.state.u.copy(), np.zeros(len(now.state.u)), self.tasks.nothing(self.code)
 
@@ -313,12 +313,12 @@ class Leap(StateMachine):
             u[i] = a[i] = 0.0
             self.tasks.weigh(task, i, _WHEEL)
 
-    def _follow_heading(self, now: Moment, q: Array, u: Array, a: Array, task: Array) -> None:
+    def _follow_heading(self, now: Instant, q: Array, u: Array, a: Array, task: Array) -> None:
         i = self._base[2]
         (q[i],), (u[i],), (a[i],) = self._turn.at(now.t)
         self.tasks.weigh(task, i, _HEADING)
 
-    def _one_handed(self, now: Moment, hand_paths: dict[str, Quintic]) -> Action:
+    def _one_handed(self, now: Instant, hand_paths: dict[str, Quintic]) -> Action:
         """Mass centre along its path, heading by the wheel, free hands along their paths or their arms at rest."""
         q, u, a, task = self._blank(now)
         self.tasks.aim(task, CENTRE, *self._centre.at(now.t), _CENTRE)
@@ -328,7 +328,7 @@ class Leap(StateMachine):
         self._rest_free_arms(now, tuple(hand_paths), q, u, a, task)
         return Action(q, u, a, task)
 
-    def _rest_free_arms(self, now: Moment, led: tuple[str, ...], q: Array, u: Array, a: Array, task: Array) -> None:
+    def _rest_free_arms(self, now: Instant, led: tuple[str, ...], q: Array, u: Array, a: Array, task: Array) -> None:
         """Arms whose hands neither hold nor are led come to rest."""
         still = self._still.at(now.t)
         busy = {hand.joints for hand in self._hands.values() if hand.contact in now.holding or hand.contact in led}
@@ -338,7 +338,7 @@ class Leap(StateMachine):
         for i in joints:
             self.tasks.weigh(task, i, _JOINT)
 
-    def _predict(self, now: Moment) -> float:
+    def _predict(self, now: Instant) -> float:
         """When the mass centre will be at its distance from the bar [s]."""
         centre = self._targets(now.state)[CENTRE]
         left = float((self._middle - centre.x) @ self._direction) - self._distance
@@ -349,7 +349,7 @@ class Leap(StateMachine):
         first = np.array([heading]), np.array([rate]), rest if acceleration is None else acceleration
         self._turn = Quintic(t, max(self._catch_at - t, 1.0), first, (np.array([self._heading_at_rest()]), rest, rest))
 
-    def _path_of_heading(self, goal: float, now: Moment) -> Quintic:
+    def _path_of_heading(self, goal: float, now: Instant) -> Quintic:
         """From the heading of now to rest at the goal."""
         i = [self._base[2]]
         return Quintic.to_rest(now.t, 1.0, now.state.q[i], now.state.u[i], np.array([goal]))
@@ -358,7 +358,7 @@ class Leap(StateMachine):
         """After the turn [rad]."""
         return self._heading + self._options.turn_rad
 
-    def _close(self, now: Moment, group: tuple[str, ...]) -> None:
+    def _close(self, now: Instant, group: tuple[str, ...]) -> None:
         """Close the hands of a group when all of them are at their grips."""
         targets = self._targets(now.state)
         for name in group:
@@ -370,7 +370,7 @@ class Leap(StateMachine):
         self.gripping = self.gripping.union(group)
 
 
-def _slowed(now: Moment) -> Quintic:
+def _slowed(now: Instant) -> Quintic:
     """All coordinates to rest in half a second."""
     q, u = now.state.q, now.state.u
     return Quintic.speed_change(now.t, 0.5, q, u, np.zeros(len(u)))

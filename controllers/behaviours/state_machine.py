@@ -28,7 +28,7 @@ from granite.controllers.model import ControlModel
 from granite.controllers.tasks import TaskLayout
 
 
-class Moment(NamedTuple):
+class Instant(NamedTuple):
     """The estimate, and where the machine is."""
 
     state: State
@@ -121,14 +121,14 @@ class StateMachine:
         action: Action = self._call("act", now) or self.float(now)
         return Reference(state.t, action.q, action.u, action.a, action.done, self._setpoints(), action.task)
 
-    def float(self, now: Moment) -> Action:
+    def float(self, now: Instant) -> Action:
         """No torque: everything floats."""
         return Action(now.state.q, now.state.u, self._rest, self.tasks.nothing(self.code))
 
-    def _moment(self, state: State) -> Moment:
+    def _moment(self, state: State) -> Instant:
         entered = state.t if self._entered is None else self._entered
         holding = frozenset(name for name, held in zip(self._grips, state.holding.tolist(), strict=True) if held)
-        return Moment(state, state.t, state.t - entered, holding)
+        return Instant(state, state.t, state.t - entered, holding)
 
     def _enter(self, name: str, state: State) -> None:
         if name not in self._notes:
@@ -136,7 +136,7 @@ class StateMachine:
         self.name, self._entered = name, state.t
         self._call("enter", self._moment(state))
 
-    def _call(self, verb: str, now: Moment) -> Any:
+    def _call(self, verb: str, now: Instant) -> Any:
         method = getattr(self, f"{verb}_{self.name}", None)
         return method(now) if method else None
 

@@ -15,7 +15,7 @@ from granite.config.records import Array
 from granite.config.testbed import Testbed
 from granite.mrds.tree import Tree
 from granite.rt.logs.channels import Channels
-from granite.rt.logs.run_summary import Catch, Metrics, VisitedState, WheelUse
+from granite.rt.logs.run_summary import CatchMetrics, Metrics, VisitedState, WheelUse
 
 
 class StateChange(NamedTuple):
@@ -65,7 +65,7 @@ class MachineSummary:
         self._wheels = {joint: rates.index(joint) for joint in joints if joint in rates}
         self._peak, self._final = np.zeros(len(self._wheels)), np.zeros(len(self._wheels))
         self._states: list[VisitedState] = []
-        self._catches: list[Catch] = []
+        self._catches: list[CatchMetrics] = []
         self._last: Array | None = None
 
     def update(self, rows: Array) -> None:
@@ -92,7 +92,7 @@ class MachineSummary:
                 for joint, peak, final in zip(self._wheels, self._peak, self._final, strict=True)
             }
 
-    def _catch(self, contact: Contact, row: Array) -> Catch:
+    def _catch(self, contact: Contact, row: Array) -> CatchMetrics:
         """Distance and relative speed of the two sides, at the tick that closed the contact."""
         q, u = row[self._places["q"]], row[self._places["u"]]
         miss, speed = (

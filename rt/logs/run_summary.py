@@ -121,7 +121,7 @@ class VisitedState(TypedDict):
     state: str
 
 
-class Catch(TypedDict):
+class CatchMetrics(TypedDict):
     """A contact that was closed by command: how far apart and how fast its sides were."""
 
     t_s: float
@@ -154,7 +154,7 @@ class Metrics(TypedDict):
     switching: NotRequired[list[ContactChange]]  #: the first ones
     switching_not_listed: NotRequired[int]  #: number of the others
     states: NotRequired[list[VisitedState]]  #: of a state machine
-    catches: NotRequired[list[Catch]]
+    catches: NotRequired[list[CatchMetrics]]
     wheels: NotRequired[dict[str, WheelUse]]
     bending: NotRequired[dict[str, LinkBending]]
     audit: NotRequired[AuditSummary]

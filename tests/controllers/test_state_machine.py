@@ -53,7 +53,7 @@ class Nod(granite.StateMachine):
 
 
 def moment(t: float, q: np.ndarray) -> State:
-    return State(t, True, q, np.zeros(5), NOTHING, NOTHING)
+    return State(t, True, q, np.zeros(8), NOTHING, NOTHING, holding=np.zeros(4))
 
 
 class Machine(StateMachine):
@@ -70,14 +70,14 @@ class Machine(StateMachine):
 
 @pytest.fixture(scope="module")
 def model() -> ControlModel:
-    return ControlModel(load("free-flyer"))
+    return ControlModel(load("leap"))
 
 
 def test_a_machine_passes_several_states_in_a_tick_and_obeys_its_time_outs(model: ControlModel) -> None:
     machine = Machine(Machine.Options(kind="machine", timeout_s={"second": 0.3}), model)
     names = []
     for k in range(80):
-        reference = machine.decide(moment(0.005 * k, np.zeros(5)))
+        reference = machine.decide(moment(0.005 * k, np.zeros(8)))
         names.append(machine.name)
         assert reference.task[0] == machine.code
         assert not reference.task[1:].any()
@@ -86,7 +86,7 @@ def test_a_machine_passes_several_states_in_a_tick_and_obeys_its_time_outs(model
 
 
 def test_the_same_states_give_the_same_references_to_the_bit(model: ControlModel) -> None:
-    q = np.random.default_rng(1).standard_normal((100, 5))
+    q = np.random.default_rng(1).standard_normal((100, 8))
     machines = [Machine(Machine.Options(kind="machine"), model) for _ in range(2)]
     first, second = ([m.decide(moment(0.01 * k, q[k])) for k in range(100)] for m in machines)
     assert all(a.task.tobytes() == b.task.tobytes() for a, b in zip(first, second, strict=True))
