@@ -48,7 +48,9 @@ def test_the_arms_of_the_two_arm_free_flyer_mirror_each_other() -> None:
     assert left_origin == (right_origin[0], -right_origin[1])
 
 
-@pytest.mark.parametrize("bed", [p.name for p in presets() if load(p.name).controller])
+@pytest.mark.parametrize(
+    "bed", [p.name for p in presets() if hasattr((b := load(p.name)).behaviour, "waypoints") and b.controller]
+)
 def test_the_move_of_a_preset_stays_within_its_own_limits_and_time(bed: str) -> None:
     testbed = load(bed)
     limits = {f"{limit.joint}_rad": (limit.lower_rad, limit.upper_rad) for limit in testbed.safety.joints}
