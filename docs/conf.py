@@ -38,6 +38,7 @@ CONTENTS = {
         "docs/faults",
         "docs/wire",
         "docs/firmware",
+        "docs/pose-stream",
         "docs/glossary",
     ],
     "Trust": ["docs/validation", "docs/benchmarks", "docs/licences"],

@@ -59,16 +59,21 @@ class ClockMap:
             self._origin_us = board_us
             self._restart(_Bounds(0.0, sent, received))
             return
-        s = (board_us - self._origin_us) * 1e-6
-        elapsed = max(s - self._now.s, 0.0)
-        low = max(self._now.low + self._drift_low * elapsed, sent - s)
-        high = min(self._now.high + self._drift_high * elapsed, received - s)
-        if low > high:
+        now = self._intersection(sent, received, board_us)
+        if now.low > now.high:
             self.jumps += 1
-            self._restart(_Bounds(s, sent - s, received - s))
+            self._restart(_Bounds(now.s, sent - now.s, received - now.s))
             return
-        self._now = _Bounds(s, low, high)
+        elapsed = max(now.s - self._now.s, 0.0)
+        self._now = now
         self._bound_drift(elapsed)
+
+    def contradicts(self, sent: float, received: float, board_us: int) -> bool:
+        """Whether an exchange is outside of the bounds so far: a clock jumped, or a message was late."""
+        if self._origin_us is None:
+            return False
+        now = self._intersection(sent, received, board_us)
+        return now.low > now.high
 
     def loop_time(self, board_us: int) -> float:
         """Loop time of a board time near the newest exchange [s]."""
@@ -84,6 +89,21 @@ class ClockMap:
         s = (board_us - (self._origin_us or 0)) * 1e-6
         return s + self._now.low + self.drift * (s - self._now.s)
 
+    def latest(self, board_us: int) -> float:
+        """The latest loop time that the bounds allow [s].
+
+        The truth is near this end where a message is received soon after it was sent.
+        """
+        s = (board_us - (self._origin_us or 0)) * 1e-6
+        return s + self._now.high + self.drift * (s - self._now.s)
+
+    @property
+    def offset_s(self) -> float:
+        """Loop time less board time at the newest exchange, the middle of its bounds [s]; NaN before the first."""
+        if self._origin_us is None:
+            return float("nan")
+        return 0.5 * (self._now.low + self._now.high) - self._origin_us * 1e-6
+
     @property
     def uncertainty_s(self) -> float:
         """Half the distance between the bounds of the offset [s]."""
@@ -98,6 +118,13 @@ class ClockMap:
     def drift_uncertainty(self) -> float:
         """Half the distance between the bounds of the drift."""
         return 0.5 * (self._drift_high - self._drift_low)
+
+    def _intersection(self, sent: float, received: float, board_us: int) -> _Bounds:
+        """The bounds of one exchange within those so far, moved by the drift; empty if they contradict each other."""
+        s = (board_us - (self._origin_us or 0)) * 1e-6
+        elapsed = max(s - self._now.s, 0.0)
+        low = max(self._now.low + self._drift_low * elapsed, sent - s)
+        return _Bounds(s, low, min(self._now.high + self._drift_high * elapsed, received - s))
 
     def _restart(self, bounds: _Bounds) -> None:
         self._now = self._old = self._young = bounds

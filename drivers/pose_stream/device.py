@@ -1,0 +1,153 @@
+"""A pose sensor whose poses come as messages: a camera's program, a motion-capture system, or the plant of a rehearsal.
+
+In a testbed's file:
+
+    [devices.vision]
+    driver = { kind = "pose_stream", address = "udp://0.0.0.0:9870" }
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from granite.config.base import NotNegative
+from granite.config.devices.device import Device
+from granite.config.errors import InputError
+from granite.config.parts import PartTable
+from granite.config.records import Frame, Status, no_frame
+from granite.config.testbed import Testbed
+from granite.drivers.board.clock_map import ClockMap
+from granite.drivers.pose_stream.message import PoseMessage
+from granite.drivers.pose_stream.sockets import Receiver, open_receiver
+
+_UNITS = ["m", "m", "rad"]
+#: so many messages in a row that contradict the clock mean that it jumped; fewer, that they were late
+_JUMP = 5
+#: a number that goes back by more than this is of a sender that was started again
+_REORDERED = 1000
+
+
+@dataclass
+class StreamCounts:
+    """What happened to the stream so far."""
+
+    received: int = 0
+    malformed: int = 0  #: no message of this version
+    other_body: int = 0
+    untracked: int = 0  #: the sender did not see the body
+    repeated: int = 0  #: or out of order
+    missed: int = 0  #: numbers that never came
+    late: int = 0  #: beyond `transport_s`
+    restarts: int = 0  #: of the sender
+
+
+class PoseStream:
+    """The pose of a body on the table: x [m], y [m], heading [rad], with the time of its exposure.
+
+    The sender's clock is mapped to the loop's: a message that is read at a tick arrived after the tick before, and was
+    sent `transport_s` earlier at most. These intervals bound the offset from both sides (`ClockMap`); the estimate is
+    their later end, because messages take much less than `transport_s`.
+    """
+
+    class Options(PartTable):
+        """Where the stream is, and its frame."""
+
+        #: udp://HOST:PORT of this computer, or tcp://HOST:PORT and ipc://FILE of a ZeroMQ publisher
+        address: str
+        #: name of the body in the messages; none: that of the testbed
+        body: str | None = None
+        #: longest time from sending to arrival
+        transport_s: NotNegative = 0.005
+        #: where the origin of the stream's frame is on the table
+        origin_m: tuple[float, float] = (0.0, 0.0)
+        #: and how it is turned
+        turn_rad: float = 0.0
+
+    def __init__(self, options: Options, name: str, bed: Testbed) -> None:
+        device = bed.devices[name]
+        assert isinstance(device, Device)
+        units = [signal.unit for signal in device.signals(bed)]
+        if device.role != "sensor" or units != _UNITS:
+            expected = "a device that measures x [m], y [m] and heading [rad], such as vision"
+            raise InputError("a pose stream has no such signals", key="kind", value="pose_stream", expected=expected)
+        first = device.signals(bed)[0].name
+        self._body = options.body or first.removesuffix("_x")
+        self._options = options
+        self._turn = math.cos(options.turn_rad), math.sin(options.turn_rad)
+        self._receiver: Receiver | None = None
+        self.counts, self.clock = StreamCounts(), ClockMap()
+        self._frame = no_frame(len(units))
+        self._newest: PoseMessage | None = None
+        self._before: float | None = None
+        self._contradictions = 0
+
+    def open(self) -> None:
+        """Open the socket."""
+        self._receiver = open_receiver(self._options.address)
+
+    def close(self) -> None:
+        """Close the socket."""
+        if self._receiver is not None:
+            self._receiver.close()
+
+    def read(self, t: float) -> Frame:
+        """The newest pose that has arrived."""
+        assert self._receiver is not None
+        before, self._before = self._before, t
+        while (received := self._receiver.receive()) is not None:
+            if before is None:
+                continue  # they waited since the socket was opened: when they came is not known
+            message = PoseMessage.unpack(received)
+            if message is None:
+                self.counts.malformed += 1
+            elif self._is_wanted(message):
+                self._note_time(before, t, message)
+                self._take(message)
+        return self._frame
+
+    def _is_wanted(self, message: PoseMessage) -> bool:
+        """Whether it is a newer pose of the body; counts it otherwise."""
+        counts, newest = self.counts, self._newest
+        if message.body != self._body:
+            counts.other_body += 1
+            return False
+        if newest is not None:
+            ahead = message.number - newest.number
+            if -_REORDERED < ahead <= 0:
+                counts.repeated += 1
+                return False
+            if ahead < 0:
+                counts.restarts += 1
+                self.clock = ClockMap()
+            else:
+                counts.missed += ahead - 1
+        counts.received += 1
+        self._newest = message
+        if not message.is_tracked:
+            counts.untracked += 1
+        return message.is_tracked
+
+    def _note_time(self, before: float, t: float, message: PoseMessage) -> None:
+        """Bound the offset of the clocks by a message that arrived between two ticks, unless it was late."""
+        interval = before - self._options.transport_s, t, round(message.sent * 1e6)
+        if self.clock.contradicts(*interval) and self._contradictions < _JUMP:
+            self._contradictions += 1
+            self.counts.late += 1
+        else:
+            self._contradictions = 0
+            self.clock.update(*interval)
+
+    def _take(self, message: PoseMessage) -> None:
+        (x, y, _), (c, s), (x0, y0) = message.position, self._turn, self._options.origin_m
+        heading = message.heading + self._options.turn_rad
+        last = self._frame
+        if last.number:  # a heading within a half turn, continued over it
+            heading += math.tau * round((last.values.item(2) - heading) / math.tau) if math.isfinite(heading) else 0.0
+        t = self.clock.latest(round(message.exposed * 1e6))
+        if last.number:
+            t = max(t, last.t)  # the estimate of the clock improves, and never turns time back by that
+        values = np.array([x0 + c * x - s * y, y0 + s * x + c * y, heading])
+        self._frame = Frame(t, last.number + 1, Status.OK, values)

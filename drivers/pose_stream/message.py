@@ -1,0 +1,68 @@
+"""The message of a pose stream, as `docs/pose-stream.md` has it."""
+
+from __future__ import annotations
+
+import math
+from struct import Struct
+from typing import NamedTuple
+
+MAGIC = b"GPOS"
+VERSION = 1
+#: flag: the body is seen; without it the pose is not used
+TRACKED = 1
+#: magic, version, flags, body, number, exposed, sent [s], position [m], quaternion w x y z
+_MESSAGE = Struct("<4sHH16sQdd3d4d")
+SIZE = _MESSAGE.size
+_LONGEST_NAME = 16
+
+
+class PoseMessage(NamedTuple):
+    """One pose. Times are of the sender's clock [s]."""
+
+    body: str
+    number: int  #: counted by the sender
+    exposed: float  #: when the pose was true
+    sent: float  #: when the message was sent
+    position: tuple[float, float, float]  #: [m]
+    quaternion: tuple[float, float, float, float]  #: w, x, y, z: of the body in the frame of the stream
+    is_tracked: bool = True
+
+    @property
+    def heading(self) -> float:
+        """Rotation about z [rad], within a half turn (yaw of the sequence z, y, x)."""
+        w, x, y, z = self.quaternion
+        return math.atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))
+
+    def pack(self) -> bytes:
+        """The bytes to send.
+
+        Raises
+        ------
+        ValueError
+            Where the name of the body is longer than 16 bytes.
+        """
+        name = self.body.encode()
+        if len(name) > _LONGEST_NAME:
+            raise ValueError(f"body '{self.body}' has more than {_LONGEST_NAME} bytes")
+        head = MAGIC, VERSION, TRACKED * self.is_tracked, name, self.number, self.exposed, self.sent
+        return _MESSAGE.pack(*head, *self.position, *self.quaternion)
+
+    @classmethod
+    def planar(
+        cls, body: str, number: int, exposed: float, sent: float, pose: tuple[float, float, float]
+    ) -> PoseMessage:
+        """The message of a body on the table: x [m], y [m], heading [rad]."""
+        x, y, heading = pose
+        return cls(body, number, exposed, sent, (x, y, 0.0), (math.cos(heading / 2), 0.0, 0.0, math.sin(heading / 2)))
+
+    @classmethod
+    def unpack(cls, received: bytes) -> PoseMessage | None:
+        """The pose of received bytes; None if they are no message of this version."""
+        if len(received) != SIZE:
+            return None
+        magic, version, flags, name, number, exposed, sent, *pose = _MESSAGE.unpack(received)
+        if magic != MAGIC or version != VERSION or not (math.isfinite(exposed) and math.isfinite(sent)):
+            return None
+        body = name.partition(b"\0")[0].decode("utf-8", "replace")
+        x, y, z, qw, qx, qy, qz = pose
+        return cls(body, number, exposed, sent, (x, y, z), (qw, qx, qy, qz), bool(flags & TRACKED))

@@ -1,0 +1,152 @@
+"""The two ends of a pose stream: sockets that receive and send without blocking, over UDP or ZeroMQ.
+
+`udp://HOST:PORT` receives on that address of this computer; a sender sends there. Any other address is of ZeroMQ
+(`tcp://HOST:PORT`, `ipc://FILE`): the sender binds it and publishes, and receivers connect to it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+from typing import Protocol
+
+import zmq
+
+from granite.config.errors import InputError
+
+_LONGEST = 4096
+_UDP = "udp://"
+_EXPECTED = "udp://HOST:PORT, tcp://HOST:PORT or ipc://FILE"
+#: messages that wait for their reader; the oldest are lost then
+_WAITING = 64
+
+
+class Receiver(Protocol):
+    """Receives messages."""
+
+    def receive(self) -> bytes | None:
+        """The next message that has arrived, or None."""
+
+    def close(self) -> None:
+        """Close it."""
+
+
+class Sender(Protocol):
+    """Sends messages."""
+
+    def send(self, message: bytes) -> None:
+        """Send it; it is lost where nobody receives."""
+
+    def close(self) -> None:
+        """Close it."""
+
+
+def open_receiver(address: str) -> Receiver:
+    """A receiver of the stream at this address.
+
+    Raises
+    ------
+    InputError
+        Where the address can't be used.
+    """
+    return _UdpReceiver(*_host_and_port(address)) if address.startswith(_UDP) else _ZmqReceiver(address)
+
+
+def open_sender(address: str) -> Sender:
+    """A sender of the stream at this address; see `open_receiver`."""
+    return _UdpSender(*_host_and_port(address)) if address.startswith(_UDP) else _ZmqSender(address)
+
+
+def _host_and_port(address: str) -> tuple[str, int]:
+    host, _, port = address.removeprefix(_UDP).rpartition(":")
+    if not host or not port.isdigit() or not 0 < int(port) < 65536:
+        raise InputError(key="address", value=address, expected=_EXPECTED)
+    return host.strip("[]"), int(port)
+
+
+def _family(host: str) -> socket.AddressFamily:
+    return socket.AF_INET6 if ":" in host else socket.AF_INET
+
+
+class _UdpReceiver:
+    def __init__(self, host: str, port: int) -> None:
+        self._socket = socket.socket(_family(host), socket.SOCK_DGRAM)
+        try:
+            self._socket.bind((host, port))
+        except OSError as error:
+            self._socket.close()
+            problem = f"it can't be received there: {error.strerror or error}"
+            raise InputError(
+                problem,
+                key="address",
+                value=f"{_UDP}{host}:{port}",
+                expected="an address of this computer, and a free port",
+            ) from error
+        self._socket.setblocking(False)
+
+    def receive(self) -> bytes | None:
+        try:
+            return self._socket.recv(_LONGEST)
+        except OSError:  # nothing has arrived
+            return None
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+class _UdpSender:
+    def __init__(self, host: str, port: int) -> None:
+        self._socket = socket.socket(_family(host), socket.SOCK_DGRAM)
+        self._socket.setblocking(False)
+        self._to = host, port
+
+    def send(self, message: bytes) -> None:
+        with contextlib.suppress(OSError):  # nobody receives yet
+            self._socket.sendto(message, self._to)
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+def _zmq_socket(kind: int) -> zmq.Socket[bytes]:
+    made: zmq.Socket[bytes] = zmq.Context.instance().socket(kind)
+    made.setsockopt(zmq.LINGER, 0)
+    made.setsockopt(zmq.RCVHWM if kind == zmq.SUB else zmq.SNDHWM, _WAITING)
+    return made
+
+
+class _ZmqReceiver:
+    def __init__(self, address: str) -> None:
+        self._socket = _zmq_socket(zmq.SUB)
+        self._socket.setsockopt(zmq.SUBSCRIBE, b"")
+        try:
+            self._socket.connect(address)
+        except zmq.ZMQError as error:
+            self._socket.close()
+            raise InputError(f"{error}", key="address", value=address, expected=_EXPECTED) from error
+
+    def receive(self) -> bytes | None:
+        try:
+            return self._socket.recv(zmq.NOBLOCK)
+        except zmq.ZMQError:  # nothing has arrived
+            return None
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+class _ZmqSender:
+    def __init__(self, address: str) -> None:
+        self._socket = _zmq_socket(zmq.PUB)
+        try:
+            self._socket.bind(address)
+        except zmq.ZMQError as error:
+            self._socket.close()
+            raise InputError(f"{error}", key="address", value=address, expected=_EXPECTED) from error
+
+    def send(self, message: bytes) -> None:
+        with contextlib.suppress(zmq.ZMQError):
+            self._socket.send(message, zmq.NOBLOCK)
+
+    def close(self) -> None:
+        self._socket.close()

@@ -1,0 +1,227 @@
+"""Poses over UDP and ZeroMQ: the message, the sender's clock, and streams with every kind of trouble."""
+
+from __future__ import annotations
+
+import math
+import re
+import socket
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pytest
+
+import granite
+from granite.config.errors import InputError
+from granite.config.records import Frame, Status
+from granite.drivers.pose_stream.device import PoseStream
+from granite.drivers.pose_stream.message import SIZE, PoseMessage
+from granite.drivers.pose_stream.sockets import Sender, open_sender
+from granite.rt.devices import build_devices
+
+PAGE = Path(__file__).parents[3] / "docs/pose-stream.md"
+TICK_S = 0.005
+#: the sender's clock is ahead of the loop's by this
+OFFSET_S = 1234.5
+
+
+def free_port() -> int:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+@pytest.fixture(params=["udp", "zeromq"])
+def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    return f"udp://127.0.0.1:{free_port()}" if request.param == "udp" else f"ipc://{tmp_path}/poses"
+
+
+class Stream:
+    """A sender and the device that receives it; time is that of the test."""
+
+    def __init__(self, address: str, **options: object) -> None:
+        self.sender: Sender = open_sender(address)
+        bed = granite.load("free-flyer")
+        self.device = PoseStream(PoseStream.Options(kind="pose_stream", address=address, **options), "vision", bed)
+        self.device.open()
+        self.number = 0
+
+    def send(self, exposed: float, sent: float, pose: tuple[float, float, float] = (1.0, 2.0, 0.5), **changes: object):
+        """Times of the loop; they are sent as those of the sender's clock."""
+        self.number += 1
+        made = PoseMessage.planar("base", self.number, exposed + OFFSET_S, sent + OFFSET_S, pose)
+        self.sender.send(made._replace(**changes).pack())
+
+    def arrived(self, t: float, beyond: int) -> Frame:
+        """Read at time t until there are more messages than that."""
+        end = time.monotonic() + 5
+        while self.seen <= beyond:
+            frame = self.device.read(t)
+            assert time.monotonic() < end, "no message arrived"
+        return frame
+
+    @property
+    def seen(self) -> int:
+        counts = self.device.counts
+        return counts.received + counts.malformed + counts.other_body + counts.repeated
+
+    def close(self) -> None:
+        self.device.close()
+        self.sender.close()
+
+
+@pytest.fixture
+def stream(address: str) -> Iterator[Stream]:
+    made = Stream(address)
+    end = time.monotonic() + 5
+    made.device.read(-TICK_S)
+    while made.seen == 0:  # a subscriber of ZeroMQ hears nothing until it is connected
+        made.sender.send(b"who is there?")
+        made.device.read(-TICK_S)
+        assert time.monotonic() < end
+        time.sleep(0.001)
+    time.sleep(0.02)
+    made.device.read(-TICK_S)
+    made.device.counts.malformed = 0
+    yield made
+    made.close()
+
+
+def test_a_message_gives_its_pose_with_the_loop_time_of_its_exposure(stream: Stream):
+    stream.send(-0.031, -0.001)
+    frame = stream.arrived(0.0, 0)
+    assert (frame.number, frame.status) == (1, Status.OK)
+    assert frame.values == pytest.approx([1.0, 2.0, 0.5])
+    assert frame.t == pytest.approx(-0.030, abs=1e-9)  # sent at the latest when it was received
+    assert stream.device.read(0.005) is frame
+
+
+def simulate_arrivals(stream: Stream, random: Random, seconds: float, transport_s: float, drift: float = 0.0) -> float:
+    """Poses at 60 Hz, each read at the first tick after its arrival; the error of the newest frame's time [s]."""
+    error = math.nan
+    sendings = [k / 60.0 + random.uniform(0.02, 0.03) for k in range(round(60 * seconds))]
+    pending = [(sent + transport_s, sent) for sent in sendings]
+    for i in range(round(seconds / TICK_S)):
+        t = i * TICK_S
+        due = [sent for arrival, sent in pending if arrival <= t]
+        pending = [each for each in pending if each[0] > t]
+        for sent in due:
+            stream.send((sent - 0.02) * (1 + drift), sent * (1 + drift))
+        frame = stream.arrived(t, stream.seen + len(due) - 1) if due else stream.device.read(t)
+        if due:
+            error = frame.t - (due[-1] - 0.02)
+    return error
+
+
+def test_the_senders_clock_is_mapped_to_the_loops(stream: Stream):
+    error = simulate_arrivals(stream, Random(1), 3.0, transport_s=0.0003)
+    assert 0.0 < error < 0.001  # of the transport, and what is left of the tick
+    assert stream.device.clock.uncertainty_s < 0.006
+    assert stream.device.clock.offset_s == pytest.approx(-OFFSET_S, abs=0.006)
+    assert stream.device.clock.jumps == 0
+
+
+def test_a_drifting_clock_is_followed(stream: Stream):
+    assert abs(simulate_arrivals(stream, Random(2), 6.0, transport_s=0.0003, drift=1e-4)) < 0.0015
+
+
+def test_a_late_message_keeps_its_time_and_a_clock_that_jumped_starts_again(stream: Stream):
+    simulate_arrivals(stream, Random(3), 2.0, transport_s=0.0)
+    stream.device.read(2.3)
+    stream.send(2.2, 2.2)
+    frame = stream.arrived(2.305, stream.seen)
+    assert frame.t == pytest.approx(2.2, abs=0.002)
+    assert stream.device.counts.late == 1
+    for k in range(6):  # from now on the sender's clock is 10 s behind
+        t = 2.4 + k * TICK_S
+        stream.device.read(t - TICK_S)
+        stream.send(t - 10.001, t - 10.001)
+        frame = stream.arrived(t, stream.seen)
+    assert stream.device.clock.jumps == 1
+    assert frame.t == pytest.approx(t, abs=0.002)
+
+
+def test_a_heading_goes_on_over_a_half_turn(stream: Stream):
+    for k, heading in enumerate((3.0, -3.1, -2.9, 3.1)):
+        stream.send(k * TICK_S - 0.001, k * TICK_S - 0.001, (0.0, 0.0, heading))
+        frame = stream.arrived(k * TICK_S, stream.seen)
+    assert frame.values[2] == pytest.approx(3.1)
+    stream.send(0.1, 0.1, (0.0, 0.0, -3.1))
+    assert stream.arrived(0.105, stream.seen).values[2] == pytest.approx(math.tau - 3.1)
+
+
+def test_trouble_is_counted_and_gives_no_frame(stream: Stream):
+    counts = stream.device.counts
+    stream.send(-0.001, -0.001)
+    first = stream.arrived(0.0, 0)
+    for message, field in (
+        (b"short", "malformed"),
+        (bytes(SIZE), "malformed"),
+        (PoseMessage.planar("arm", 9, 1.0, 1.0, (0.0, 0.0, 0.0)).pack(), "other_body"),
+        (PoseMessage.planar("base", 1, 1.0, 1.0, (0.0, 0.0, 0.0)).pack(), "repeated"),
+    ):
+        before = getattr(counts, field)
+        stream.sender.send(message)
+        stream.arrived(0.005, stream.seen)
+        assert getattr(counts, field) == before + 1
+    stream.send(0.004, 0.004, is_tracked=False, number=5)
+    stream.arrived(0.005, stream.seen)
+    assert (counts.untracked, counts.missed) == (1, 3)
+    assert stream.device.read(0.01) is first
+    stream.send(0.004, 0.004, (math.nan, 0.0, 0.0), number=6)
+    assert np.isnan(stream.arrived(0.01, stream.seen).values[0])  # the guard ends the run
+
+
+def test_a_sender_that_starts_again_is_followed(stream: Stream):
+    stream.send(-0.001, -0.001, number=100_000)
+    stream.arrived(0.0, 0)
+    stream.device.read(0.995)
+    stream.send(-99.001, -99.001, number=1)
+    frame = stream.arrived(1.0, stream.seen)
+    assert stream.device.counts.restarts == 1
+    assert frame.t == pytest.approx(1.0, abs=1e-6)
+
+
+def test_the_frame_of_the_stream_is_turned_and_moved_to_the_table(address: str):
+    stream = Stream(address, origin_m=(10.0, 20.0), turn_rad=math.pi / 2)
+    stream.device.read(0.0)
+    stream.device._take(PoseMessage.planar("base", 1, 0.0, 0.0, (1.0, 2.0, 0.3)))
+    assert stream.device.read(0.0).values == pytest.approx([8.0, 21.0, 0.3 + math.pi / 2])
+    stream.close()
+
+
+def refused(address: str, device: str = "vision") -> str:
+    bed = granite.load("free-flyer", {f"devices.{device}.driver": {"kind": "pose_stream", "address": address}})
+    others = [name for name in bed.devices if name != device]
+    with pytest.raises(InputError) as raised:
+        build_devices(bed, simulate=others)[0].open()
+    return str(raised.value)
+
+
+def test_an_address_that_can_not_be_used_is_refused_in_one_sentence():
+    key = "devices.vision.driver.address"
+    assert f'{key} = "udp://nowhere"' in refused("udp://nowhere")
+    assert "expected udp://HOST:PORT, tcp://HOST:PORT or ipc://FILE" in refused("udp://nowhere")
+    assert "expected udp://HOST:PORT" in refused("camera")
+    assert "expected an address of this computer" in refused("udp://192.0.2.1:9870")
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taken:
+        taken.bind(("127.0.0.1", 0))
+        assert "Address already in use" in refused(f"udp://127.0.0.1:{taken.getsockname()[1]}")
+    assert "a pose stream has no such signals" in refused("udp://127.0.0.1:9870", "joint_sensors")
+
+
+def test_a_name_that_is_too_long_is_refused():
+    with pytest.raises(ValueError, match="more than 16 bytes"):
+        PoseMessage.planar("a" * 17, 1, 0.0, 0.0, (0.0, 0.0, 0.0)).pack()
+
+
+def test_the_sender_on_the_page_is_understood():
+    code = re.search(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    assert code
+    sent: list[bytes] = []
+    names: dict[str, object] = {"send": sent.append}
+    exec(code.group(1), names)  # defines send_pose
+    names["send_pose"]("base", 7, 1.0, 2.0, (1.0, 2.0, 0.5))  # type: ignore[operator]
+    assert PoseMessage.unpack(sent[0]) == PoseMessage.planar("base", 7, 1.0, 2.0, (1.0, 2.0, 0.5))
