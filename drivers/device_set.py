@@ -96,6 +96,11 @@ class DeviceSet:
         calls = {name: partial(_closed, device) for name, device in self.all().items()}
         return call_each(calls, self._loop.stop_timeout_s if paced else None)
 
+    def links(self) -> dict[str, dict[str, list[float]]]:
+        """What the links of the real devices counted, and their clocks, over time; by link."""
+        histories = [getattr(device, "link_history", None) for device in self.all().values()]
+        return {history.name: history.summary() for history in histories if history is not None}
+
     def all(self) -> dict[str, Sensor | Actuator]:
         """Every device by name."""
         return {**self._sensors, **self._actuators}

@@ -39,6 +39,7 @@ from granite.rt.provenance import provenance
 from granite.rt.realtime import real_time
 from granite.rt.reasons import Reason
 from granite.rt.recorder import Recorder
+from granite.rt.rehearsal import Rehearsal
 from granite.rt.signals import StopSignals
 from granite.rt.steps import StepByStep, Steps
 from granite.rt.subjects import sentence, subjects
@@ -54,6 +55,8 @@ class Run:
         The testbed.
     simulate
         Names of the devices to simulate; None: all of them.
+    rehearsal
+        The emulated outside of the real drivers, instead of simulated devices.
 
     Raises
     ------
@@ -61,14 +64,18 @@ class Run:
         Where the testbed can't be run with these devices.
     """
 
-    def __init__(self, bed: Testbed, simulate: Collection[str] | None = None) -> None:
-        self.bed = bed
+    def __init__(
+        self, bed: Testbed, simulate: Collection[str] | None = None, rehearsal: Rehearsal | None = None
+    ) -> None:
+        self.bed, self._rehearsal = bed, rehearsal
+        is_hardware = simulate is not None and len(set(simulate)) < len(bed.devices)
+        self._mode = "rehearsal" if rehearsal else "hardware" if is_hardware else "realtime"
         self.devices: DeviceSet
         #: the simulated lab, if a device is simulated
         self.lab: Lab | None
         with refused_where_it_fails(bed.name):
             self.channels = Channels.of(bed)
-            self.devices, self.lab = build_devices(bed, simulate)
+            self.devices, self.lab = (rehearsal.build_devices(), None) if rehearsal else build_devices(bed, simulate)
             self.stack: Stack = build_stack(bed)
             self.guard = Guard(bed)
             self._built: Stack = self.stack
@@ -87,6 +94,8 @@ class Run:
     ) -> Loop:
         """The loop; its devices must be open. See `Loop`."""
         truth, between = (self.lab.truth, self.lab.advance) if self.lab else (None, None)
+        if self._rehearsal:
+            truth = self._rehearsal.truth
         return Loop(self.bed, self.channels, self.devices, self.steps(), clock, sink, truth, between, signals, give_up)
 
     def steps(self) -> Steps:
@@ -175,13 +184,13 @@ class Run:
                 bed,
                 self.channels,
                 log,
-                info=describe(bed, realtime, changes),
+                info={**describe(bed, realtime, changes), **({"mode": self._mode} if realtime else {})},
                 virtual=not realtime,
                 overwrite=overwrite,
                 progress=progress,
             )
             with self._open_devices(realtime, signals) as not_closed:
-                clock = RealClock(bed.loop.spin_s) if realtime else VirtualClock()
+                clock = self._clock(realtime)
                 loop = self.loop(clock, recorder, signals, partial(self._give_up, recorder=recorder))
                 with real_time(bed.loop, enabled=realtime) as granted:
                     # A virtual run does not depend on the date, nor does its log.
@@ -193,7 +202,7 @@ class Run:
             ending = {
                 "bed": bed.name,
                 "seed": bed.seed,
-                "mode": "realtime" if realtime else "virtual",
+                "mode": self._mode if realtime else "virtual",
                 "model": compilation.mode(),
                 "log": str(log),
                 **self.ending(outcome),
@@ -201,6 +210,7 @@ class Run:
                 "wall_s": took,
                 "real_time_factor": outcome.ticks * bed.loop.period_s / took,
                 "asked_of_the_system": granted,
+                "links": self.devices.links(),
             }
         finally:
             if recorder is not None:
@@ -208,6 +218,11 @@ class Run:
         if isinstance(outcome.fault, KeyboardInterrupt):
             raise outcome.fault  # the log is closed and the actuators are stopped
         return {**recorded.summary, "rows_lost": recorded.lost, "log_failure": recorded.failure}
+
+    def _clock(self, realtime: bool) -> Clock:
+        if self._rehearsal:
+            return self._rehearsal.clock(self.bed.loop.spin_s)
+        return RealClock(self.bed.loop.spin_s) if realtime else VirtualClock()
 
     def _give_up(self, outcome: Outcome, recorder: Recorder | None = None) -> NoReturn:
         """Close the log and end the process: the loop's thread blocks and can't be interrupted."""

@@ -19,6 +19,7 @@ from granite.mrds.contacts.possible import Redundancy, redundancy
 from granite.sim import KINDS
 from granite.sim.audit import Audit
 from granite.sim.events import TimedEvents
+from granite.sim.held_plant import HeldPlant
 from granite.sim.plant import Plant
 
 
@@ -43,21 +44,28 @@ class Lab:
         InputError
             Where its kind has no simulation.
         """
+        return self._events.on(name, self._device(name, self.plant))
+
+    def held_sensor(self, name: str) -> Any:
+        """The simulated sensor of that name on the plant as it is now: held there, without timed events."""
+        return self._device(name, HeldPlant(self.plant))
+
+    def _device(self, name: str, plant: Any) -> Any:
         table = self._bed.devices[name]
         assert isinstance(table, Device)
         rng = self.random_numbers(name, self._bed.seed)
         if hasattr(table, "simulate"):
             with own_code(table.kind):
-                device = table.simulate(self.plant, rng)
+                device = table.simulate(plant, rng)
             device = checked(device, name, self._bed)
         elif table.kind in KINDS:
             module, _, simulated = KINDS[table.kind].partition(":")
-            device = getattr(import_module(f"granite.sim.{module}"), simulated)(table, self.plant, rng)
+            device = getattr(import_module(f"granite.sim.{module}"), simulated)(table, plant, rng)
         else:
             raise InputError(
                 "it has no simulation", key=f"devices.{name}.kind", value=table.kind, expected="a method `simulate`"
             )
-        return self._events.on(name, device)
+        return device
 
     def random_numbers(self, name: str, seed: int) -> np.random.Generator:
         """The stream of a device: one each, so that none changes the draws of another."""

@@ -22,6 +22,7 @@ from granite.drivers.board.description import Channel
 from granite.drivers.board.handshake import LinkOptions
 from granite.drivers.board.session import BoardSession
 from granite.drivers.board.wire import MAX_VALVE_COUNT, VALVE_COUNT_S, ChannelKind
+from granite.drivers.link_history import LinkHistory
 
 #: the kind of channel by the last word of a signal's name
 KINDS = {
@@ -49,6 +50,8 @@ class BoardDevice:
         assert isinstance(device, Device)
         self._is_actuator = device.role == "actuator"
         self._bounds = device.bounds(bed) if self._is_actuator else ()
+        self._holds = device.holds_at_rest
+        self._initial = np.array(device.initial(bed) if self._is_actuator else (), dtype=np.float64)
         own = [signal.name for signal in device.signals(bed)]
         self._signals = [f"{name}.{signal}" for signal in own]
         self._units = [signal.unit for signal in device.signals(bed)]
@@ -90,7 +93,8 @@ class BoardDevice:
         session.write(t, self._slots, counts)
         status = session.status(t, True)
         if session.report is None or not session.report.is_armed:
-            self._last = self._last._replace(status=status, values=np.zeros(len(self._slots)))
+            values = self._last.values if self._holds else np.zeros(len(self._slots))
+            self._last = self._last._replace(status=status, values=values)
         elif session.number != self._last.number:
             clock, report = session.link.clock, session.report
             self._last = Frame(clock.earliest(report.time_us), session.number, status, self._applied())
@@ -108,6 +112,11 @@ class BoardDevice:
     def close(self) -> None:
         """Close the link with the board's last device."""
         self._session.close()
+
+    @property
+    def link_history(self) -> LinkHistory:
+        """What the link to its board counted, which all devices on the board share."""
+        return self._session.history
 
     def _pulses(self, opening: Array) -> NDArray[np.int32]:
         """An open valve gets a pulse that outlasts the tick, a throttled one a part of the tick."""
@@ -139,7 +148,7 @@ class BoardDevice:
                 self._refuse_unfit(i, channel)
         if self._is_actuator:
             self._slots = [self._session.slot(signal) for signal in self._signals]
-            self._last = Frame(0.0, 0, self._session.status(0.0, True), np.zeros(len(channels)))
+            self._last = Frame(0.0, 0, self._session.status(0.0, True), self._initial.copy())
 
     def _refuse_unfit(self, i: int, channel: Channel) -> None:
         """Another unit, or a narrower range than that of the set points which the testbed allows."""

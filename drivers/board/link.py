@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 from numpy.typing import NDArray
 
 from granite.config.errors import InputError
 from granite.drivers.board.clock_map import ClockMap
 from granite.drivers.board.description import BoardIdentity, Description
-from granite.drivers.board.frame import WireFrame
+from granite.drivers.board.frame import Decoder, WireFrame
 from granite.drivers.board.handshake import LinkOptions, describe
 from granite.drivers.board.numbered_line import LinkCounts, NumberedLine
 from granite.drivers.board.report import Report
-from granite.drivers.board.wire import BOARD, REFUSAL, REPORT, RESET, VALVE_COUNT_S, FrameKind, Refusal
+from granite.drivers.board.wire import BOARD, REFUSAL, REPORT, RESET, VALVE_COUNT_S, FrameKind, FrameVerdict, Refusal
 
 _REPORT = int(FrameKind.REPORT)
 _NEVER = float("inf")
@@ -55,6 +57,8 @@ class BoardLink:
         self.cause = "not open yet"
         self._is_greeted = False
         self._sequence = 0
+        #: of the lines before the present one, as `Decoder.count`
+        self._verdicts = list(Decoder().count)
         self._retry_at = _NEVER
         self._layout = b""
         self._report_bytes = 0
@@ -134,6 +138,25 @@ class BoardLink:
             self._greet(t)
         return newest
 
+    def numbers(self) -> dict[str, float]:
+        """What was counted so far, here and by the board, and the board's clock; for the log."""
+        now = self.line.decoder.count if self.line is not None else [0] * len(self._verdicts)
+        verdicts = [before + count for before, count in zip(self._verdicts, now, strict=True)]
+        report = self.report
+        return {
+            **dataclasses.asdict(self.counts),
+            **{verdict.name.lower(): verdicts[verdict] for verdict in FrameVerdict if verdict != FrameVerdict.ACCEPTED},
+            "damaged_at_board": report.damaged if report else 0,
+            "missed_at_board": report.missed if report else 0,
+            "refused_at_board": report.refused if report else 0,
+            "latches": report.latch if report else 0,
+            "board_late_us": report.late_us if report else 0,
+            "clock_offset_s": self.clock.offset_s,
+            "clock_uncertainty_s": self.clock.uncertainty_s,
+            "clock_drift": self.clock.drift,
+            "clock_jumps": self.clock.jumps,
+        }
+
     def close(self) -> None:
         """Close the port."""
         self._drop("closed")
@@ -193,6 +216,8 @@ class BoardLink:
     def _drop(self, cause: str) -> None:
         if self.line is not None:
             self._sequence = self.line.sequence
+            counts = zip(self._verdicts, self.line.decoder.count, strict=True)
+            self._verdicts = [before + count for before, count in counts]
             self.line.port.close()
         self.line, self._is_greeted, self.cause = None, False, cause
 

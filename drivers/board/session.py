@@ -21,6 +21,7 @@ from granite.drivers.board.handshake import LinkOptions
 from granite.drivers.board.link import BoardLink
 from granite.drivers.board.report import Report
 from granite.drivers.board.wire import ChannelKind
+from granite.drivers.link_history import LinkHistory
 
 #: ticks from one request to arm to the next: the board wants at least 5 commands before it
 _RESET_EVERY = 8
@@ -59,6 +60,7 @@ class BoardSession:
         self._written = 0
         self._was_armed = False
         self._ticks = 0
+        self.history = LinkHistory(f"board {options.board}", self.link.numbers)
         self._stopping = Lock()
         #: reports before the first stop
         self._stopped: int | None = None
@@ -123,6 +125,7 @@ class BoardSession:
             self.number += 1
             self.before, self.report, self._reported = self.report, report, t
             self._was_armed |= report.is_armed
+        self.history.note(t)
         if self._actuators == 0:
             self._exchange(t)
 

@@ -8,6 +8,7 @@ In a testbed's file:
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from dataclasses import dataclass
 
@@ -20,6 +21,7 @@ from granite.config.parts import PartTable
 from granite.config.records import Frame, Status, no_frame
 from granite.config.testbed import Testbed
 from granite.drivers.board.clock_map import ClockMap
+from granite.drivers.link_history import LinkHistory
 from granite.drivers.pose_stream.message import PoseMessage
 from granite.drivers.pose_stream.sockets import Receiver, open_receiver
 
@@ -79,6 +81,8 @@ class PoseStream:
         self._turn = math.cos(options.turn_rad), math.sin(options.turn_rad)
         self._receiver: Receiver | None = None
         self.counts, self.clock = StreamCounts(), ClockMap()
+        #: what the stream counted over time
+        self.link_history = LinkHistory(f"pose stream {name}", self._numbers)
         self._frame = no_frame(len(units))
         self._newest: PoseMessage | None = None
         self._before: float | None = None
@@ -106,7 +110,18 @@ class PoseStream:
             elif self._is_wanted(message):
                 self._note_time(before, t, message)
                 self._take(message)
+        self.link_history.note(t)
         return self._frame
+
+    def _numbers(self) -> dict[str, float]:
+        clock = self.clock
+        return {
+            **dataclasses.asdict(self.counts),
+            "clock_offset_s": clock.offset_s,
+            "clock_uncertainty_s": clock.uncertainty_s,
+            "clock_drift": clock.drift,
+            "clock_jumps": clock.jumps,
+        }
 
     def _is_wanted(self, message: PoseMessage) -> bool:
         """Whether it is a newer pose of the body; counts it otherwise."""

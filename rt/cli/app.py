@@ -17,6 +17,7 @@ from granite.rt.cli.logs import info, plot, recover, replay
 from granite.rt.cli.machine import doctor
 from granite.rt.cli.montecarlo import montecarlo
 from granite.rt.cli.new import new
+from granite.rt.cli.rehearsal import rehearse
 from granite.rt.cli.runs import compare, runs
 from granite.rt.cli.schema import schema
 from granite.rt.cli.screen import out
@@ -32,7 +33,6 @@ _START = "Start with: granite sim free-flyer"
 _TO_COME = {
     "run": "granite sim BED --realtime, with simulated devices",
     "operate": "granite sim BED --realtime, with simulated devices",
-    "rehearse": "granite sim BED --realtime, with simulated devices",
     "console": "granite sim BED --set KEY=VALUE before the run",
     "optimise": "granite tune BED",
     "sweep": "granite.simulate_many in Python, as in examples/sweep.py",
@@ -73,6 +73,7 @@ app.command(short_help="Describe a testbed")(show)
 app.command(short_help="Write a testbed of your own from a few answers")(new)
 app.command(short_help="Run a testbed on the simulated plant", epilog=EXIT_CODES)(sim)
 app.command(short_help="What the camera of a testbed sees, as pictures")(see)
+app.command(short_help="Run a testbed on real drivers, with emulated boards", epilog=EXIT_CODES)(rehearse)
 app.command(short_help="Replay a log and compare every bit", epilog=EXIT_CODES)(replay)
 app.command(short_help="Plot a log")(plot)
 app.command(short_help="The head of a log: testbed, changes, date, host, version")(info)

@@ -186,6 +186,8 @@ class Ending(TypedDict):
     wall_s: NotRequired[float]
     real_time_factor: NotRequired[float]
     asked_of_the_system: NotRequired[dict[str, str]]
+    #: of each link to real devices, its counts and its clock over `t_s`
+    links: NotRequired[dict[str, dict[str, list[float]]]]
     final_t_s: NotRequired[float]
     final_state: NotRequired[dict[str, FinalValue]]
     final_rate: NotRequired[dict[str, FinalValue]]

@@ -45,7 +45,7 @@ class PlottedRun:
         bed = self.bed = log.bed
         self.events = log.events
         #: whether the loop ran in real time, so that the times of its steps mean something
-        self.is_realtime = log.info.get("mode") == "realtime"
+        self.is_realtime = log.info.get("mode", "virtual") != "virtual"
         #: reason of an early end of the run
         self.stop = next((str(event["name"]) for event in log.events if event["level"] == "error"), "")
         self.t = series("/timing", "scheduled")

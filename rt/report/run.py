@@ -34,7 +34,7 @@ def run_tables(summary: RunSummary) -> Iterator[Table]:
     if "audit" in summary:
         yield _audit_table(summary["audit"])
     # In virtual time these only reflect the load of the machine.
-    if summary.get("mode") == "realtime" and "timing" in summary:
+    if summary.get("mode", "virtual") != "virtual" and "timing" in summary:
         rows = [
             (name, *(f"{times[key]:.1f}" for key in ("median_us", "p99_us", "max_us")))
             for name, times in summary["timing"].items()

@@ -1,0 +1,80 @@
+"""What the commands that run a testbed share: its loading, and the end of the command after the run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from granite.config.errors import InputError
+from granite.config.loader import load
+from granite.config.testbed import Testbed
+from granite.rt.cli.endings import FAULT, STOPPED, end
+from granite.rt.cli.screen import out
+from granite.rt.logs.run_summary import RunSummary
+
+Duration = Annotated[str | None, typer.Option(metavar="SECONDS", help="how long to run")]
+Seed = Annotated[str | None, typer.Option(metavar="N", help="of all randomness of the simulated lab")]
+NewLog = Annotated[
+    Path | None, typer.Option("--out", metavar="FILE", help="the log, *.mcap; default: a new one in runs/")
+]
+
+
+def load_changed(bed: str, overrides: Sequence[str], duration: str | None, seed: str | None) -> Testbed:
+    """The testbed; an error in a short form names the option as it was typed."""
+    typed = short_forms(duration, seed)
+    try:
+        return load(bed, [*overrides, *typed])
+    except InputError as error:
+        file = error.file
+        for change, option in typed.items():
+            file = file.replace(f"--set {change}", option)
+        raise error.within(file=file) from None
+
+
+def short_forms(duration: str | None, seed: str | None) -> dict[str, str]:
+    """The changes that options stand for, and the options as they were typed."""
+    typed = {}
+    if duration is not None:
+        typed[f"loop.duration_s={_seconds(duration)}"] = f"--duration {duration}"
+    if seed is not None:
+        typed[f"seed={seed}"] = f"--seed {seed}"
+    return typed
+
+
+def show_run(summary: RunSummary, path: Path, more: Iterable[Table] = ()) -> None:
+    """Print the tables of a run, and where its log is."""
+    from granite.rt.logs.unfinished import found_log
+    from granite.rt.report.run import run_tables
+    from granite.rt.report.table import put
+
+    put(out, run_tables(summary))
+    put(out, more)
+    path = found_log(path)  # a recorder that was killed leaves it under another name
+    if path.exists():  # there is none of a run that was stopped before its first tick
+        out.print(f"log: {path}", soft_wrap=True)
+        out.print(f"see it: granite plot {path}, or open it in Foxglove, Lichtblick or PlotJuggler", soft_wrap=True)
+
+
+def end_run(summary: RunSummary, path: Path) -> None:
+    """End the command with a sentence and a code, unless the run was completed."""
+    if summary["ended"] == "fault":
+        fault = summary.get("fault", summary["text"])
+        where = f"the traceback is in /summary of log '{path}'"
+        end(f"the run ended at {summary['ended_at_s']:.3f} s by an internal fault, {fault}: {where}", FAULT)
+    if summary["log_failure"] is not None:
+        end(f"the run continued, but its log is incomplete: {summary['log_failure']}", FAULT)
+    if summary["ended"] != "completed" or "not_closed" in summary:
+        code = FAULT if "not_stopped" in summary or "not_closed" in summary else STOPPED
+        end(f"the run ended at {summary['ended_at_s']:.3f} s by {summary['ended']}: {summary['text']}", code)
+
+
+def _seconds(text: str) -> str:
+    """A number as TOML has it: .5 and 5. are numbers to people, but not to TOML."""
+    try:
+        return str(float(text))
+    except ValueError:
+        return text

@@ -1,0 +1,62 @@
+"""`granite rehearse`: a testbed on its real drivers, with emulated boards and the plant in other processes."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Annotated
+
+import typer
+
+from granite.rt.cli.arguments import AsJson, Bed, Overrides, Overwrite, named
+from granite.rt.cli.outputs import new_log, refuse_output
+from granite.rt.cli.recorded_run import Duration, NewLog, Seed, end_run, load_changed, short_forms, show_run
+from granite.rt.cli.screen import err, print_json
+
+
+def rehearse(
+    bed: Bed,
+    overrides: Overrides = None,
+    duration: Duration = None,
+    seed: Seed = None,
+    log: NewLog = None,
+    overwrite: Overwrite = False,
+    watchdog: Annotated[
+        float | None,
+        typer.Option(metavar="SECONDS", help="of the boards; default: 0.02, or four ticks", min=0.002, max=1.0),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run a testbed on the real drivers: firmware and plant are in other processes, on serial ports and sockets."""
+    from granite.rt.logs.latency import latencies
+    from granite.rt.logs.log import read_log
+    from granite.rt.logs.unfinished import found_log
+    from granite.rt.preparing import preparing
+    from granite.rt.rehearsal import rehearsal
+    from granite.rt.report.latency import latency_tables
+    from granite.rt.run import Run
+
+    testbed = load_changed(bed, overrides or [], duration, seed)
+    if log is not None:
+        refuse_output("log", log, (".mcap",), overwrite)
+    progress = not as_json and err.is_terminal
+    with contextlib.nullcontext(log) if log is not None else new_log(testbed.name) as path, named(bed, testbed):
+        with preparing(progress):
+            outside = rehearsal(testbed, watchdog)
+        with outside as running:
+            with preparing(progress):
+                run = Run(testbed, rehearsal=running)
+            summary = run.record(
+                path,
+                realtime=True,
+                overwrite=overwrite or log is None,
+                progress=progress,
+                changes=[*(overrides or []), *short_forms(duration, seed)],
+                pass_signals_on=False,
+            )
+    whole = found_log(path)
+    measured = latencies(read_log(whole)) if summary["ticks"] and whole.exists() else {}
+    if as_json:
+        print_json({**summary, "latency": measured})
+    else:
+        show_run(summary, path, latency_tables(measured, summary))
+    end_run(summary, whole)

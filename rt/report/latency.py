@@ -1,0 +1,40 @@
+"""Latency and links of a run on real drivers, as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from rich.table import Table
+
+from granite.rt.logs.latency import SensorLatency, Spread
+from granite.rt.logs.run_summary import RunSummary
+from granite.rt.report.table import table
+
+#: counts of a link that mean trouble
+_TROUBLE = (
+    "bad_crc", "bad_cobs", "short", "oversize", "bad_version", "missed", "repeated", "reordered", "blocked", "lost",
+    "replugged", "refused", "damaged_at_board", "missed_at_board", "malformed", "untracked", "restarts", "clock_jumps",
+)  # fmt: skip
+
+
+def latency_tables(latencies: Mapping[str, SensorLatency], summary: RunSummary) -> Iterator[Table]:
+    """Age of samples, latency to the applied command, and the state of each link."""
+    if latencies:
+        title = "Latency [ms]: age of a sample at the tick, and from measurement to applied command"
+        columns = ("sensor", "age: median", "99 %", "largest", "to command: median", "99 %", "largest")
+        yield table(
+            title, columns, [(name, *_ms(each["age"]), *_ms(each["to_command"])) for name, each in latencies.items()]
+        )
+    if links := summary.get("links"):
+        rows = []
+        for name, numbers in links.items():
+            last = {key: values[-1] for key, values in numbers.items()}
+            trouble = ", ".join(f"{key} {last[key]:g}" for key in _TROUBLE if last.get(key))
+            uncertainty = last.get("clock_uncertainty_s")
+            rows.append((name, f"{last.get('received', 0):g}", f"{(uncertainty or 0.0) * 1e3:.2f}", trouble or "none"))
+        yield table("Links", ("link", "frames received", "clock known to [ms]", "trouble"), rows, sentences=1)
+
+
+def _ms(spread: Spread) -> tuple[str, str, str]:
+    median, p99, largest = (f"{value * 1e3:.2f}" for value in (spread["median_s"], spread["p99_s"], spread["max_s"]))
+    return median, p99, largest

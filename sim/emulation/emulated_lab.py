@@ -1,0 +1,153 @@
+"""The lab behind emulated boards and pose streams: what they apply moves the plant, which their sensors measure.
+
+It has a shorter period than the loop: sensors are measured anew at each of them, and a board samples the newest values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from granite.config.devices.device import Device
+from granite.config.devices.thrusters import Thrusters
+from granite.config.devices.vision import Vision
+from granite.config.loader import plant_of
+from granite.config.records import Array, Truth
+from granite.config.testbed import Testbed
+from granite.drivers.pose_stream.message import PoseMessage
+from granite.drivers.pose_stream.sockets import Sender
+from granite.mrds.tolerances import SAME_TIME_S
+from granite.sim.emulation.board_line import BoardLine, OutputChange
+from granite.sim.emulation.wiring import WiredDevice, is_pose
+from granite.sim.lab import Lab
+
+#: longest time between two measurements of the sensors [s]
+_LONGEST_PERIOD_S = 0.001
+
+
+def plant_period(bed: Testbed) -> float:
+    """Time from one measurement of the sensors to the next [s]: whole steps of the physics, at least two in a tick."""
+    step = bed.simulation.physics_step_s
+    return max(1, int(min(_LONGEST_PERIOD_S, bed.loop.period_s / 2) / step + 1e-9)) * step
+
+
+def emulated_bed(bed: Testbed) -> Testbed:
+    """The testbed as the plant's process has it: its own period, and boards that keep the valves' shortest pulse."""
+    plant = plant_of(bed)
+    loop = plant.loop.model_copy(update={"period_s": plant_period(bed)})
+    devices: dict[str, Any] = dict(plant.devices)
+    for name, table in plant.devices_of(Thrusters).items():
+        devices[name] = table.model_copy(update={"valve": table.valve.model_copy(update={"minimum_on_s": 0.0})})
+    return plant.model_copy(update={"loop": loop, "devices": devices})
+
+
+class PoseSource(NamedTuple):
+    """A simulated pose sensor, and where its poses go."""
+
+    name: str
+    body: str
+    is_continuous: bool  #: it measures whenever it is read
+    sender: Sender
+
+
+class EmulatedLab:
+    """Plant, simulated devices, and the lines to their boards.
+
+    Attributes
+    ----------
+    period_s : float
+        From one measurement of the sensors to the next.
+    """
+
+    def __init__(self, bed: Testbed, lines: Sequence[BoardLine], streams: Mapping[str, Sender]) -> None:
+        self._lines, own = lines, emulated_bed(bed)
+        self.period_s, self._tick_s = own.loop.period_s, bed.loop.period_s
+        self._lab = Lab(own)
+        held = {name: self._lab.held_sensor(name) for name in bed.sensors}
+        self._running: dict[str, Any] = {name: self._lab.device(name) for name in bed.devices}
+        #: sensors of the held plant until it is released
+        self._sensors: dict[str, Any] = held
+        self._setpoints: dict[str, Array] = {
+            name: np.array(device.initial(own), dtype=np.float64) for name, device in bed.actuators.items()
+        }
+        self._holds = {name for name, device in bed.actuators.items() if device.holds_at_rest}
+        self._switched = {name: self._setpoints[name] == 0.0 for name in self._holds}
+        self._poses = [
+            PoseSource(name, _body(bed, name), _is_continuous(bed, name), sender) for name, sender in streams.items()
+        ]
+        self._sent = {source.name: (0, -np.inf) for source in self._poses}
+        self._numbers = dict.fromkeys(self._sent, 0)
+
+    def release(self) -> None:
+        """Let go of the robot: from now on time is that of the run."""
+        self._sensors = self._running
+        self._sent = dict.fromkeys(self._sent, (0, -np.inf))
+
+    def change(self, line: BoardLine, change: OutputChange, t: float) -> None:
+        """Take over new outputs of a board at time t [s]."""
+        at = 0
+        for device in line.board.devices:
+            if device.is_actuator:
+                n = len(device.wires)
+                self._set(device, device.values(change.counts[at : at + n]))
+                at += n
+        self.apply(t)
+
+    def apply(self, t: float) -> None:
+        """Command the simulated actuators as their boards do at time t [s]."""
+        for name, setpoint in self._setpoints.items():
+            self._running[name].write(t, setpoint)
+
+    def advance(self, t: float) -> None:
+        """Move the plant to time t [s]."""
+        self._lab.advance(t)
+
+    def measure(self, t: float, now: float) -> None:
+        """Measure all sensors at time t [s], and send what they measured; `now` is the sender's clock [s]."""
+        for line in self._lines:
+            line.send([
+                device.counts(self._sensors[device.name].read(t).values)
+                for device in line.board.devices
+                if not device.is_actuator
+            ])  # fmt: skip
+        for source in self._poses:
+            self._send_pose(source, t, now)
+
+    def truth(self, t: float) -> Truth:
+        """True state of the plant."""
+        return self._lab.truth(t)
+
+    def _set(self, device: WiredDevice, values: Array) -> None:
+        """A grip keeps its state of the start until its board has switched it once: boards start with open ones."""
+        if device.name in self._holds:
+            self._switched[device.name] |= values != 0.0
+            values = np.where(self._switched[device.name], values, self._setpoints[device.name])
+        self._setpoints[device.name] = values
+
+    def _send_pose(self, source: PoseSource, t: float, now: float) -> None:
+        """Send a new pose; a sensor that measures at any time is sent once per tick."""
+        frame = self._sensors[source.name].read(t)
+        number, before = self._sent[source.name]
+        is_early = source.is_continuous and before <= frame.t < before + self._tick_s - SAME_TIME_S
+        if frame.number in (0, number) or is_early:
+            return
+        self._sent[source.name] = frame.number, frame.t
+        self._numbers[source.name] += 1
+        x, y, heading = frame.values.tolist()
+        exposed = now - (t - frame.t)
+        message = PoseMessage.planar(source.body, self._numbers[source.name], exposed, now, (x, y, heading))
+        source.sender.send(message.pack())
+
+
+def _body(bed: Testbed, name: str) -> str:
+    device = bed.devices[name]
+    assert isinstance(device, Device)
+    assert is_pose(device, bed)
+    return device.signals(bed)[0].name.removesuffix("_x")
+
+
+def _is_continuous(bed: Testbed, name: str) -> bool:
+    device = bed.devices[name]
+    return isinstance(device, Vision) and device.simulated.perfect

@@ -1,0 +1,129 @@
+"""Rehearsals: the loop on real drivers, with firmware and plant in other processes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import granite
+from granite.config.errors import InputError
+from granite.rt.board_program import board_program
+from granite.rt.logs.latency import latencies
+from granite.rt.logs.log import Log
+from granite.rt.logs.run_summary import RunSummary
+from granite.rt.rehearsal import rehearsal
+from granite.rt.run import Run
+from tests.firmware.emulated import need
+from tests.sim.emulation.controlled import CONTROLLED
+
+#: a loaded machine suspends a loop for longer than a real board would wait
+WATCHDOG_S = 1.0
+
+
+def rehearsed(bed: granite.Testbed, log: Path) -> tuple[RunSummary, Log]:
+    need("cc")
+    with rehearsal(bed, WATCHDOG_S) as outside:
+        summary = Run(bed, rehearsal=outside).record(log, realtime=True)
+    return summary, granite.read_log(log)
+
+
+def test_the_free_flyer_moves_through_firmware_and_ports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    bed = granite.load("free-flyer", {"loop.duration_s": 1.5})
+    with tempfile.TemporaryDirectory() as folder:
+        monkeypatch.setattr(tempfile, "tempdir", folder)
+        summary, log = rehearsed(bed, tmp_path / "run.mcap")
+        assert not list(Path(folder).iterdir())
+    monkeypatch.undo()
+    assert summary["ended"] == "completed", summary["text"]
+    assert (summary["mode"], log.info["mode"]) == ("rehearsal", "rehearsal")
+    assert log.bed == bed  # the drivers of the rehearsal are not part of the testbed
+    assert granite.replay(log).first is None
+    # The truth is of the plant's process, at most some steps from the tick.
+    assert np.median(abs(log["/truth"]["t_s"] - log["/sample"]["t_s"])) < 0.01
+    assert log["/truth"]["base_x_m"][-1] != log["/truth"]["base_x_m"][0]
+    assert summary["estimation_error"]["base_x"]["max"] < 0.02
+    assert max(log["/applied"][f"thrusters_r{i}_opening"].max() for i in range(1, 9)) > 0.0
+    # A board's sample is used one tick later, and its command is applied in that tick.
+    found = latencies(log)
+    assert found["joint_sensors"]["age"]["median_s"] == pytest.approx(0.005, abs=0.002)
+    assert found["joint_sensors"]["to_command"]["median_s"] == pytest.approx(0.005, abs=0.002)
+    assert found["vision"]["age"]["median_s"] > bed.devices["vision"].latency_s
+    board, stream = (summary["links"][name] for name in ("board rehearsal-1", "pose stream vision"))
+    assert board["received"][-1] > 200
+    assert board["bad_crc"][-1] == board["clock_jumps"][-1] == 0
+    assert 0.0 < board["clock_uncertainty_s"][-1] < 0.01
+    assert len(board["t_s"]) == len(board["clock_offset_s"]) >= 3
+    assert stream["received"][-1] > 50
+
+
+def test_the_robot_is_held_until_the_run_starts():
+    need("cc")
+    bed = granite.load("free-flyer")
+    with rehearsal(bed, WATCHDOG_S) as outside:
+        assert outside.truth(0.0).t == 0.0
+        devices = outside.build_devices()
+        devices.open()
+        sample = devices.read(0.0)
+        devices.close()
+        assert sample.frames[0].number == 0
+        assert outside.truth(0.0).t == 0.0
+        assert outside.outputs().tolist() == [[outside.outputs()[0, 0], 1.0]]
+
+
+def test_the_program_of_the_boards_is_compiled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    need("cc")
+    monkeypatch.setenv("GRANITE_CACHE", str(tmp_path / "cache"))
+    program = board_program()
+    made = program.stat().st_mtime_ns
+    assert board_program() == program
+    assert program.stat().st_mtime_ns == made
+    program.write_bytes(program.read_bytes()[:-100])  # cut by a full disk
+    assert board_program() == program
+    said = subprocess.run([program], capture_output=True, text=True, check=False)
+    assert said.stderr.startswith("usage: granite-board")
+
+
+def test_without_a_compiler_one_sentence_says_what_is_missing(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("GRANITE_NO_COMPILER", "1")
+    with pytest.raises(InputError) as raised:
+        board_program()
+    assert str(raised.value) == (
+        "no C compiler (GRANITE_NO_COMPILER is set): emulated boards are compiled from the firmware, "
+        "expected cc, gcc or clang on the PATH, or CC (sudo apt install gcc)"
+    )
+    monkeypatch.setenv("GRANITE_NO_COMPILER", "0")
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.delenv("CC", raising=False)
+    with pytest.raises(InputError, match=r"^no C compiler: emulated boards"):
+        board_program()
+
+
+def test_the_command_prints_latency_and_links(tmp_path: Path):
+    need("cc")
+    command = [sys.executable, "-m", "granite.rt.cli", "rehearse", "atmos", "--duration", "0.5", "--watchdog", "1"]
+    done = subprocess.run(
+        [*command, "--out", str(tmp_path / "a.mcap")], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "to command: median" in done.stdout
+    assert "pose stream vision" in done.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CONTROLLED)
+def test_a_preset_rehearses_as_it_simulates(name: str, tmp_path: Path):
+    """Final errors are those of the simulation within the effect of the latency, noise and pulses."""
+    bed = granite.load(name)
+    bed = granite.load(name, {"loop.duration_s": min(bed.loop.duration_s, 15.0)})
+    summary, log = rehearsed(bed, tmp_path / "run.mcap")
+    assert summary["ended"] == "completed", summary["text"]
+    assert granite.replay(log).first is None
+    simulated = granite.metrics(granite.simulate(bed))["tracking_error"]
+    for coordinate, error in summary["tracking_error"].items():
+        allowance = 0.01 if error["unit"] == "m" else 0.02
+        assert error["max"] <= 1.5 * simulated[coordinate]["max"] + allowance, coordinate

@@ -1,0 +1,76 @@
+"""The boards that a rehearsal derives from a testbed: every signal has its channel, and counts keep its values."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import granite
+from granite.config.errors import InputError
+from granite.sim.emulation.emulated_lab import emulated_bed, plant_period
+from granite.sim.emulation.wiring import is_pose, wire
+from tests.sim.emulation.controlled import CONTROLLED
+
+
+@pytest.mark.parametrize("name", CONTROLLED)
+def test_every_signal_of_a_controlled_preset_has_a_channel_of_its_own_or_a_stream(name: str):
+    bed = granite.load(name)
+    boards = wire(bed)
+    wired = {device.name: device for board in boards for device in board.devices}
+    for device_name, device in (bed.sensors | bed.actuators).items():
+        signals = [signal.name for signal in device.signals(bed)]
+        if not is_pose(device, bed):
+            assert [each.signal for each in wired[device_name].wires] == signals
+    for board in boards:
+        channels = [(each.kind, each.name) for device in board.devices for each in device.wires]
+        assert len(set(channels)) == len(channels)
+        assert all(len(each) <= 15 for _, each in channels)
+
+
+def test_counts_keep_the_values_and_stay_within_the_bounds():
+    bed = granite.load("free-flyer")
+    joints, motors, thrusters = wire(bed)[0].devices
+    angles = np.array([0.3, -1.7, 0.25, -0.011])
+    step = bed.devices["joint_sensors"].range_rad / 2 ** bed.devices["joint_sensors"].converter_bits
+    found = joints.values(joints.counts(angles))
+    assert abs(found - angles)[:2].max() <= 0.5001 * step
+    assert found[2:] == pytest.approx(angles[2:], abs=1e-6)
+    limits = np.array([high for _, high in bed.devices["motors"].bounds(bed)])
+    applied = motors.values(motors.counts(2 * limits))
+    assert (applied <= limits).all()
+    assert applied == pytest.approx(limits, rel=1e-6)
+    assert thrusters.values(np.array([1, 0, 0, 0, 0, 0, 0, 1])).tolist() == [1.0, 0, 0, 0, 0, 0, 0, 1.0]
+    assert joints.counts(np.array([np.nan, np.inf, 0.0, 0.0])).tolist() == [0, 2**30, 0, 0]
+
+
+def test_a_board_keeps_the_shortest_pulse_and_the_plant_does_not():
+    bed = granite.load("free-flyer")
+    assert {each.low for each in wire(bed)[0].devices[2].wires} == {1000}  # 10 ms
+    assert emulated_bed(bed).devices["thrusters"].valve.minimum_on_s == 0.0
+    assert emulated_bed(bed).devices["thrusters"].valve.delay_s == bed.devices["thrusters"].valve.delay_s
+    ideal = wire(granite.load("free-flyer/ideal"))[0].devices[2]
+    assert {each.low for each in ideal.wires} == {0}
+
+
+@pytest.mark.parametrize(
+    ("period_s", "step_s", "found"), [(0.005, 0.001, 1e-3), (0.001, 0.0005, 5e-4), (0.002, 0.0001, 1e-3)]
+)
+def test_sensors_are_measured_at_least_twice_in_a_tick(period_s: float, step_s: float, found: float):
+    changes = {"loop.period_s": period_s, "simulation.physics_step_s": step_s}
+    assert plant_period(granite.load("free-flyer", changes)) == pytest.approx(found)
+
+
+def test_a_device_with_more_signals_than_a_board_reports_is_refused(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("granite.sim.emulation.wiring._MOST", 3)
+    with pytest.raises(InputError, match="4 signals, expected at most 3 signals, which one board reports"):
+        wire(granite.load("free-flyer"))
+
+
+def test_a_testbed_with_many_channels_gets_several_boards(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("granite.sim.emulation.wiring._MOST", 9)
+    boards = wire(granite.load("free-flyer"))
+    assert [board.name for board in boards] == ["rehearsal-1", "rehearsal-2"]
+    assert [[device.name for device in board.devices] for board in boards] == [
+        ["joint_sensors", "motors"],
+        ["thrusters"],
+    ]
