@@ -250,7 +250,8 @@ class KalmanEstimator:
                     joint.begin(frame, self._x)
                 joint.number, joint.taken = frame.number, frame.t
             elif not joint.number:
-                ready = False
+                # The model may be singular where no joint has been measured: nothing is predicted from there.
+                self._started = ready = False
             ages[joint.sensor] = t - joint.taken
         for sensor, pose, signals in self._poses:
             frame = frames[sensor]

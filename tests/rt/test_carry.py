@@ -168,3 +168,9 @@ def test_gains_and_limits_that_can_not_be_are_refused(law: dict[str, object], se
     with pytest.raises(InputError) as refusal:
         Run(load("fixed-dual-arm/carry-gauges", changes))
     assert sentence in str(refusal.value)
+
+
+def test_the_estimate_starts_when_the_joints_report_though_that_is_later_than_the_first_tick() -> None:
+    silent = {"kind": "fault", "device": "joint_sensors", "what": "silent", "at_s": 0.0, "duration_s": 0.01}
+    log = simulate_in_memory(load("fixed-dual-arm/carry", {"simulation.events": [silent], "loop.duration_s": 0.1}))
+    assert log.summary["ended"] == "completed", log.summary["text"]
