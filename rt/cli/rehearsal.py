@@ -22,7 +22,7 @@ def rehearse(
     overwrite: Overwrite = False,
     watchdog: Annotated[
         float | None,
-        typer.Option(metavar="SECONDS", help="of the boards; default: 0.02, or four ticks", min=0.002, max=1.0),
+        typer.Option(metavar="SECONDS", help="of the boards; default: 0.1, or four ticks", min=0.002, max=1.0),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
