@@ -272,7 +272,7 @@ class Run:
             words["not_closed"] = dict(outcome.not_closed)
             words["text"] += f"; not closed: {_named(outcome.not_closed)}"
         if outcome.reason is Reason.PLANT_LOST:
-            words["text"] += f": {outcome.fault}"
+            words["text"] = str(outcome.fault) if self._rehearsal else f"{words['text']}: {outcome.fault}"
         elif outcome.fault is not None:
             words["fault"] = f"{type(outcome.fault).__name__}: {outcome.fault}{raised_at(outcome.fault)}"
             words["traceback"] = "".join(traceback.format_exception(outcome.fault))

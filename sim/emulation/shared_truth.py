@@ -1,6 +1,7 @@
 """The true state of the plant in memory that plant and loop share: one writes it at every step, the other reads it.
 
-The writer counts before and after each copy; a reader that finds two different counts reads again (a sequence lock).
+There are two places, written in turn, and a count that names the newest: a reader that interrupts the writer finds the
+whole truth before, and one that is overtaken by the writer reads again.
 """
 
 from __future__ import annotations
@@ -8,14 +9,14 @@ from __future__ import annotations
 import mmap
 import os
 from collections.abc import Sequence
+from itertools import accumulate, pairwise
 
 import numpy as np
 
 from granite.config.records import NOTHING, Array, Truth
 
-_BYTES = 1 << 16
-_HEAD = 2
-_TRIES = 100
+_BYTES = 1 << 17
+_TRIES = 10
 
 
 class SharedTruth:
@@ -37,23 +38,21 @@ class SharedTruth:
 
     def put(self, truth: Truth, boards: Sequence[tuple[float, float]]) -> None:
         """Replace the truth."""
-        numbers = self._numbers
-        self._count += 1
-        numbers[0] = self._count
         flat = np.concatenate([[truth.t], *truth[1:], np.ravel(boards)])
-        numbers[_HEAD : _HEAD + len(flat)] = flat
-        numbers[1] = self._count
+        self._count += 1
+        place = _place(self._count)
+        self._numbers[place : place + len(flat)] = flat
+        self._numbers[0] = self._count
 
     def get(self, sizes: Sequence[int], boards: int) -> tuple[Truth, Array] | None:
         """The newest truth, whose arrays have these sizes, and two numbers of each board; None while there is none."""
-        numbers, n = self._numbers, 1 + sum(sizes) + 2 * boards
+        numbers, ends = self._numbers, list(accumulate(sizes, initial=1))
         for _ in range(_TRIES):
-            after = numbers[1]
-            flat = numbers[_HEAD : _HEAD + n].copy()
-            if after and numbers[0] == after:
-                ends = np.cumsum([1, *sizes])
-                arrays = np.split(flat[: ends[-1]], ends[:-1])
-                parts = [array if size else NOTHING for array, size in zip(arrays[1:], sizes, strict=True)]
+            count = numbers.item(0)
+            place = _place(int(count))
+            flat = numbers[place : place + ends[-1] + 2 * boards].copy()
+            if count and numbers.item(0) == count:
+                parts = [flat[first:last] if first < last else NOTHING for first, last in pairwise(ends)]
                 return Truth(flat.item(0), *parts), flat[ends[-1] :]
         return None
 
@@ -62,3 +61,8 @@ class SharedTruth:
         del self._numbers
         self._memory.close()
         os.close(self.descriptor)
+
+
+def _place(count: int) -> int:
+    """Index of the first number of the truth with this count."""
+    return 1 + (count % 2) * (_BYTES // 16 - 1)
