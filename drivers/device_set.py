@@ -39,6 +39,7 @@ class DeviceSet:
         self._reads = [sensor.read for sensor in self._sensors.values()]
         self._writes = [actuator.write for actuator in self._actuators.values()]
         self._sizes = {name: len(device.signals(bed)) for name, device in bed.actuators.items()}
+        self._opened: set[str] = set()
         self._loop, self._holding = bed.loop, {name for name, device in bed.actuators.items() if device.holds_at_rest}
 
     def open(self) -> None:
@@ -54,9 +55,30 @@ class DeviceSet:
                     why = f"it can't be opened: {type(error).__name__}: {error}"
                     raise InputError(why, key=f"devices.{name}", expected="the device, ready") from error
                 opened[name] = device
+            self._opened = set(opened)
         except BaseException:  # of the one that failed to open; what closing the others gives is less important
             call_each({name: partial(_closed, opened[name]) for name in reversed(opened)})
             raise
+
+    def open_each(self) -> dict[str, str]:
+        """Open every device that can be opened; why the others can't. `close` closes those that were opened."""
+        refused = {}
+        for name, device in self.all().items():
+            try:
+                device.open()
+                self._opened.add(name)
+            except (Exception, SystemExit) as error:
+                refused[name] = str(error) or type(error).__name__
+        return refused
+
+    def observe(self, t: float) -> list[Frame | None]:
+        """What each actuator reports without a command that acts; None where it can't be asked in that way."""
+        return [actuator.observe(t) if hasattr(actuator, "observe") else None for actuator in self._actuators.values()]
+
+    def identity(self, name: str) -> str:
+        """What an open device says about itself."""
+        device = self.all()[name]
+        return str(getattr(device, "identity", type(device).__name__))
 
     def read(self, t: float) -> Sample:
         """Newest frames of the sensors by time t, and those of the actuators since the last tick."""
@@ -93,7 +115,8 @@ class DeviceSet:
 
     def close(self, paced: bool = False) -> dict[str, str]:
         """Close every device, even if another one fails; those that failed, each with the reason."""
-        calls = {name: partial(_closed, device) for name, device in self.all().items()}
+        opened, self._opened = self._opened, set()
+        calls = {name: partial(_closed, device) for name, device in self.all().items() if name in opened}
         return call_each(calls, self._loop.stop_timeout_s if paced else None)
 
     def links(self) -> dict[str, dict[str, list[float]]]:

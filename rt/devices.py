@@ -29,17 +29,33 @@ def build_devices(bed: Testbed, simulate: Collection[str] | None = None) -> tupl
         Where a name is unknown, or a device that is not simulated has no driver.
     """
     names = list(bed.devices) if simulate is None else list(simulate)
-    for name in names:
-        if name not in bed.devices:
-            raise InputError("no such device", key="simulate", value=name, expected=one_of(name, bed.devices))
+    _refuse_unknown(bed, names)
     lab = Lab(bed) if names or simulate is None else None
+    return _device_set(bed, names, lab), lab
+
+
+def build_subset(bed: Testbed, wanted: Collection[str], simulate: Collection[str]) -> tuple[DeviceSet, Testbed]:
+    """Some devices of a testbed, and the testbed with no others: for tests of single devices."""
+    _refuse_unknown(bed, simulate)
+    subset = bed.model_copy(update={"devices": {name: bed.devices[name] for name in bed.devices if name in wanted}})
+    lab = Lab(bed) if set(simulate) & set(wanted) else None
+    return _device_set(subset, simulate, lab), subset
+
+
+def _device_set(bed: Testbed, simulate: Collection[str], lab: Lab | None) -> DeviceSet:
     sensors: dict[str, Any] = {}
     actuators: dict[str, Any] = {}
     for name, device in bed.devices.items():
         assert isinstance(device, Device)
-        made = lab.device(name) if lab and name in names else _driver(bed, name, device)
+        made = lab.device(name) if lab and name in simulate else _driver(bed, name, device)
         (sensors if device.role == "sensor" else actuators)[name] = made
-    return DeviceSet(bed, sensors, actuators), lab
+    return DeviceSet(bed, sensors, actuators)
+
+
+def _refuse_unknown(bed: Testbed, simulate: Collection[str]) -> None:
+    for name in simulate:
+        if name not in bed.devices:
+            raise InputError("no such device", key="simulate", value=name, expected=one_of(name, bed.devices))
 
 
 def _driver(bed: Testbed, name: str, device: Device) -> Any:

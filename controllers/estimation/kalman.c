@@ -112,7 +112,7 @@ static int estimate(const struct parameters *p, struct memory *m, const struct k
             m->joint_number[i] = frame[FRAME_NUMBER];
             m->joint_taken[i] = frame[FRAME_T];
         } else if (!m->joint_number[i]) {
-            ready = 0;
+            m->kalman_started[0] = ready = 0; /* nothing is predicted from a pose that was never measured */
         }
         ages[KALMAN_JOINT[i]] = t - m->joint_taken[i];
         innovations += size;

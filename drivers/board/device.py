@@ -102,6 +102,20 @@ class BoardDevice:
             self._last = self._last._replace(status=status)
         return self._last
 
+    def observe(self, t: float) -> Frame:
+        """What the board reports, without a command that acts: nothing is armed."""
+        session = self._session
+        session.listen(t)
+        status = session.status(t, False)
+        values = self._last.values if session.report is None else self._applied()
+        return Frame(t, session.number, status, values)
+
+    @property
+    def identity(self) -> str:
+        """The board's own description."""
+        board = self._session.link.description.board
+        return f"board '{board.name}', firmware {board.firmware}, {board.channels} channels"
+
     def stop(self, t: float) -> Frame:
         """Outputs of the whole board safe at once; the frame confirms it when the board has reported them."""
         session = self._session

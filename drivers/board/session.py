@@ -138,6 +138,14 @@ class BoardSession:
             self._written = 0
             self._exchange(t)
 
+    def listen(self, t: float) -> None:
+        """Ask for a report, once per tick, by a frame that only makes outputs safe: before a run, for its checks."""
+        if t == self._polled:
+            return
+        self.poll(t)
+        if self._actuators:
+            self.link.stop(t)
+
     def stop(self, t: float) -> bool:
         """Make outputs safe at once; whether a report since the first stop confirms it.
 

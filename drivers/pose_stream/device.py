@@ -92,6 +92,11 @@ class PoseStream:
         """Open the socket."""
         self._receiver = open_receiver(self._options.address)
 
+    @property
+    def identity(self) -> str:
+        """Where it listens, and for what."""
+        return f"body '{self._body}' at {self._options.address}"
+
     def close(self) -> None:
         """Close the socket."""
         if self._receiver is not None:
@@ -109,7 +114,7 @@ class PoseStream:
                 self.counts.malformed += 1
             elif self._is_wanted(message):
                 self._note_time(before, t, message)
-                self._take(message)
+                self._take(t, message)
         self.link_history.note(t)
         return self._frame
 
@@ -155,13 +160,14 @@ class PoseStream:
             self._contradictions = 0
             self.clock.update(*interval)
 
-    def _take(self, message: PoseMessage) -> None:
+    def _take(self, now: float, message: PoseMessage) -> None:
         (x, y, _), (c, s), (x0, y0) = message.position, self._turn, self._options.origin_m
         heading = message.heading + self._options.turn_rad
         last = self._frame
         if last.number:  # a heading within a half turn, continued over it
             heading += math.tau * round((last.values.item(2) - heading) / math.tau) if math.isfinite(heading) else 0.0
-        t = self.clock.latest(round(message.exposed * 1e6))
+        # It may have come after the time of a tick that is late: not from the future, as far as the tick is concerned.
+        t = min(self.clock.latest(round(message.exposed * 1e6)), now)
         if last.number:
             t = max(t, last.t)  # the estimate of the clock improves, and never turns time back by that
         values = np.array([x0 + c * x - s * y, y0 + s * x + c * y, heading])

@@ -13,6 +13,7 @@ from typer.core import TyperGroup
 
 from granite.config.errors import CompilationError, InputError, one_of
 from granite.rt.cli.endings import BAD_INPUT, DONE, EXIT_CODES, FAULT, STOPPED, end, end_refused
+from granite.rt.cli.hardware import run, try_device
 from granite.rt.cli.logs import info, plot, recover, replay
 from granite.rt.cli.machine import doctor
 from granite.rt.cli.montecarlo import montecarlo
@@ -31,7 +32,6 @@ _INTERRUPTED = 130
 _START = "Start with: granite sim free-flyer"
 #: planned commands, and their present alternatives
 _TO_COME = {
-    "run": "granite sim BED --realtime, with simulated devices",
     "operate": "granite sim BED --realtime, with simulated devices",
     "console": "granite sim BED --set KEY=VALUE before the run",
     "optimise": "granite tune BED",
@@ -74,6 +74,8 @@ app.command(short_help="Write a testbed of your own from a few answers")(new)
 app.command(short_help="Run a testbed on the simulated plant", epilog=EXIT_CODES)(sim)
 app.command(short_help="What the camera of a testbed sees, as pictures")(see)
 app.command(short_help="Run a testbed on real drivers, with emulated boards", epilog=EXIT_CODES)(rehearse)
+app.command(short_help="Run a testbed on its real devices", epilog=EXIT_CODES)(run)
+app.command("test-device", short_help="Try one device with small commands", epilog=EXIT_CODES)(try_device)
 app.command(short_help="Replay a log and compare every bit", epilog=EXIT_CODES)(replay)
 app.command(short_help="Plot a log")(plot)
 app.command(short_help="The head of a log: testbed, changes, date, host, version")(info)

@@ -143,6 +143,13 @@ def test_a_late_message_keeps_its_time_and_a_clock_that_jumped_starts_again(stre
     assert frame.t == pytest.approx(t, abs=0.002)
 
 
+def test_a_pose_that_comes_while_a_tick_is_late_is_not_from_its_future(stream: Stream):
+    simulate_arrivals(stream, Random(4), 1.0, transport_s=0.0)
+    stream.device.read(1.2)
+    stream.send(1.212, 1.212)
+    assert stream.arrived(1.205, stream.seen).t == 1.205
+
+
 def test_a_heading_goes_on_over_a_half_turn(stream: Stream):
     for k, heading in enumerate((3.0, -3.1, -2.9, 3.1)):
         stream.send(k * TICK_S - 0.001, k * TICK_S - 0.001, (0.0, 0.0, heading))
@@ -187,7 +194,7 @@ def test_a_sender_that_starts_again_is_followed(stream: Stream):
 def test_the_frame_of_the_stream_is_turned_and_moved_to_the_table(address: str):
     stream = Stream(address, origin_m=(10.0, 20.0), turn_rad=math.pi / 2)
     stream.device.read(0.0)
-    stream.device._take(PoseMessage.planar("base", 1, 0.0, 0.0, (1.0, 2.0, 0.3)))
+    stream.device._take(0.0, PoseMessage.planar("base", 1, 0.0, 0.0, (1.0, 2.0, 0.3)))
     assert stream.device.read(0.0).values == pytest.approx([8.0, 21.0, 0.3 + math.pi / 2])
     stream.close()
 

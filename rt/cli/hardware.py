@@ -1,0 +1,141 @@
+"""`granite run` and `granite test-device`: a testbed on its real devices."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Iterator
+from typing import Annotated
+
+import typer
+
+from granite.config.errors import InputError
+from granite.config.loader import load
+from granite.config.testbed import Testbed
+from granite.rt.cli.arguments import AsJson, Bed, Overrides, Overwrite, named
+from granite.rt.cli.endings import STOPPED, end
+from granite.rt.cli.outputs import new_log, refuse_output
+from granite.rt.cli.recorded_run import Duration, NewLog, Seed, end_run, load_changed, short_forms, show_run
+from granite.rt.cli.screen import err, out, print_json
+from granite.rt.clock import Clock
+
+Simulated = Annotated[
+    str, typer.Option("--simulate", metavar="NAMES", help="devices to simulate, for instance thrusters,vision")
+]
+Yes = Annotated[bool, typer.Option("--yes", help="do not ask before the devices are armed")]
+
+
+def run(
+    bed: Bed,
+    simulate: Simulated = "",
+    check: Annotated[bool, typer.Option("--check", help="stop after the checks; nothing is armed")] = False,
+    yes: Yes = False,
+    overrides: Overrides = None,
+    duration: Duration = None,
+    seed: Seed = None,
+    log: NewLog = None,
+    overwrite: Overwrite = False,
+    as_json: AsJson = False,
+) -> None:
+    """Run a testbed on its real devices: check them, ask, arm, run and record."""
+    from granite.rt.clock import RealClock
+    from granite.rt.devices import build_devices
+    from granite.rt.logs.latency import latencies
+    from granite.rt.logs.log import read_log
+    from granite.rt.logs.unfinished import found_log
+    from granite.rt.preflight import preflight
+    from granite.rt.preparing import preparing
+    from granite.rt.report.hardware import preflight_table
+    from granite.rt.report.latency import latency_tables
+    from granite.rt.report.table import put
+    from granite.rt.run import Run
+
+    testbed = load_changed(bed, overrides or [], duration, seed)
+    names = _names(simulate)
+    if log is not None:
+        refuse_output("log", log, (".mcap",), overwrite)
+    progress = not as_json and err.is_terminal
+    with named(bed, testbed):
+        with preparing(progress):
+            prepared = Run(testbed, simulate=names)
+        # Devices of the checks are of a copy: those of the run are opened when it starts.
+        findings = preflight(testbed, lambda: build_devices(testbed.model_copy(), names)[0], RealClock())
+        put(err if as_json else out, [preflight_table(findings)])
+        if failed := [finding for finding in findings if not finding.held]:
+            what = "; ".join(f"{each.device} {each.check}: {each.text}" for each in failed)
+            end(f"nothing was armed, {len(failed)} checks failed: {what}", STOPPED)
+        if check:
+            return
+        if not yes:
+            _confirm(f"Arm {', '.join(testbed.actuators) or 'nothing'} and run {testbed.name}?")
+        with contextlib.nullcontext(log) if log is not None else new_log(testbed.name) as path:
+            summary = prepared.record(
+                path,
+                realtime=True,
+                overwrite=overwrite or log is None,
+                progress=progress,
+                changes=[*(overrides or []), *short_forms(duration, seed)],
+                pass_signals_on=False,
+            )
+    whole = found_log(path)
+    measured = latencies(read_log(whole)) if summary["ticks"] and whole.exists() else {}
+    if as_json:
+        print_json({**summary, "latency": measured})
+    else:
+        show_run(summary, path, latency_tables(measured, summary))
+    end_run(summary, whole)
+
+
+def try_device(
+    bed: Bed,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="a device of the testbed, for instance thrusters")],
+    level: Annotated[
+        float | None, typer.Option(metavar="PART", help="of the greatest set point; default 0.05, at most 0.3")
+    ] = None,
+    simulate: Simulated = "",
+    rehearsed: Annotated[bool, typer.Option("--rehearse", help="on emulated boards and a simulated plant")] = False,
+    yes: Yes = False,
+    overrides: Overrides = None,
+) -> None:
+    """Try one device with small bounded commands, one unit after the other, and show what came back."""
+    from granite.rt.clock import RealClock
+    from granite.rt.device_test import LEVEL, try_units
+    from granite.rt.report.hardware import device_table
+    from granite.rt.report.table import put
+
+    testbed = load(bed, overrides or [])
+    names = _names(simulate)
+    with named(bed, testbed), _outside(testbed, rehearsed) as (real, clock):
+        if not yes and not rehearsed and name in testbed.actuators and name not in names:
+            _confirm(f"The robot may move. Arm {name} of {testbed.name}?")
+        tried = []
+        for each in try_units(real, name, clock or RealClock(), names, level or LEVEL):
+            tried.append(each)
+            err.print(f"granite: {each.unit}: {'passed' if each.held else 'FAILED'}", soft_wrap=True)
+    put(out, [device_table(name, tried)])
+    if failed := [each.unit for each in tried if not each.held]:
+        end(f"{', '.join(failed)} did not pass", STOPPED)
+
+
+@contextlib.contextmanager
+def _outside(bed: Testbed, is_rehearsed: bool) -> Iterator[tuple[Testbed, Clock | None]]:
+    """The testbed with its drivers and the clock of its plant, if it is rehearsed."""
+    if not is_rehearsed:
+        yield bed, None
+        return
+    from granite.rt.rehearsal import rehearsal
+
+    with rehearsal(bed) as outside:
+        yield outside.bed, outside.clock(0.0)
+
+
+def _names(simulate: str) -> list[str]:
+    return [name.strip() for name in simulate.split(",") if name.strip()]
+
+
+def _confirm(question: str) -> None:
+    """Ask the operator, who types yes."""
+    if not sys.stdin.isatty():
+        raise InputError("nobody can be asked", key="standard input", expected="a terminal, or --yes")
+    if input(f"{question} Type yes: ").strip().lower() != "yes":
+        end("nothing was armed: the operator did not type yes", STOPPED)

@@ -1,0 +1,30 @@
+"""Checks before a run, and the test of a device, as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.table import Table
+from rich.text import Text
+
+from granite.rt.device_test import Tried
+from granite.rt.preflight_checks import Finding
+from granite.rt.report.table import table
+
+
+def preflight_table(findings: Sequence[Finding]) -> Table:
+    """Every check with its result."""
+    failed = sum(not finding.held for finding in findings)
+    title = f"Checks before the run: {f'{failed} FAILED' if failed else 'all passed'}"
+    rows = [(finding.device, finding.check, _passed(finding.held), finding.text) for finding in findings]
+    return table(title, ("device", "check", "passed", "found"), rows, sentences=1)
+
+
+def device_table(name: str, tried: Sequence[Tried]) -> Table:
+    """What each unit of a device was told, and what came back."""
+    rows = [(each.unit, each.told, each.applied, _passed(each.held), each.response) for each in tried]
+    return table(f"Test of {name}", ("unit", "told", "came back", "passed", "sensors"), rows, sentences=1)
+
+
+def _passed(held: bool) -> Text:
+    return Text("yes", "green") if held else Text("NO", "red")

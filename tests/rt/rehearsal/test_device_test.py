@@ -1,0 +1,71 @@
+"""The test of single devices: every unit gets a small command, what came back is shown, and every way out is safe."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import granite
+from granite.config.errors import InputError
+from granite.rt.clock import VirtualClock
+from granite.rt.device_test import exercises, try_units
+from granite.rt.rehearsal import rehearsal
+from granite.rt.report.hardware import device_table
+from tests.firmware.emulated import need, until
+
+BED = granite.load("free-flyer")
+
+
+def test_commands_are_small_and_bounded():
+    motors = exercises(BED, "motors", 0.1)
+    assert [command.parts for command in motors] == [pytest.approx((0.2, -0.2)), pytest.approx((0.1, -0.1))]
+    assert all(set(command.parts) == {1.0} for command in exercises(BED, "thrusters", 0.1))
+    assert [command.signal for command in exercises(granite.load("leap"), "grips", 0.1)]
+
+
+@pytest.mark.parametrize("name", ["motors", "thrusters", "vision", "joint_sensors"])
+def test_a_simulated_device_passes(name: str):
+    tried = list(try_units(BED, name, VirtualClock(), simulate=list(BED.devices)))
+    assert [each.unit for each in tried] == [signal.name for signal in BED.devices[name].signals(BED)]
+    assert all(each.held for each in tried), tried
+    assert device_table(name, tried).row_count == len(tried)
+
+
+def test_a_dead_motor_is_reported_as_it_is():
+    event = {"kind": "fault", "device": "motors", "what": "refuses", "at_s": 0.0}
+    bed = granite.load("free-flyer", {"simulation.events": [event]})
+    (found,) = try_units(bed, "motors", VirtualClock(), simulate=list(bed.devices))
+    assert (found.held, found.applied, found.response) == (False, "status REFUSED", "it did not arm")
+
+
+def test_names_and_levels_are_checked():
+    with pytest.raises(InputError, match="no such device"):
+        list(try_units(BED, "motor", VirtualClock()))
+    with pytest.raises(InputError, match=r"expected above 0, at most 0.3"):
+        list(try_units(BED, "motors", VirtualClock(), level=0.5))
+    with pytest.raises(InputError, match="driver is missing"):
+        list(try_units(BED, "motors", VirtualClock()))
+
+
+def test_a_test_that_is_left_in_the_middle_leaves_the_board_safe():
+    need("cc")
+    with rehearsal(BED, 1.0) as outside:
+        tried = try_units(outside.bed, "thrusters", outside.clock(0.0))
+        first = next(tried)
+        assert (first.unit, first.held) == ("r1_opening", True)
+        tried.close()  # as by an exception or Ctrl-C
+        until(lambda: bool(outside.outputs()[0, 1]))
+        assert np.isfinite(outside.truth(0.0).q).all()
+
+
+def test_the_command_prints_a_table():
+    command = [sys.executable, "-m", "granite.rt.cli", "test-device", "free-flyer", "motors"]
+    done = subprocess.run([*command, "--simulate", "motors"], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "0.1, -0.1 N m for 0.05 s each" in done.stdout
+    refused = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, stdin=subprocess.DEVNULL)
+    assert refused.returncode == 2
+    assert "nobody can be asked" in refused.stderr
