@@ -1,0 +1,88 @@
+"""`granite run` on ports: what the checks find, who is asked, and how it ends."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import granite
+from granite.rt.rehearsal import Rehearsal, rehearsal
+from tests.firmware.emulated import need
+
+BED = granite.load("free-flyer")
+
+
+@pytest.fixture(scope="module")
+def outside() -> Iterator[Rehearsal]:
+    need("cc")
+    with rehearsal(BED, 1.0) as made:
+        yield made
+
+
+def command(outside: Rehearsal, *words: str, **changes: object) -> subprocess.CompletedProcess[str]:
+    """`granite run` on the ports of a rehearsal, whose robot is held."""
+    sets = []
+    for name, device in outside.bed.devices.items():
+        own = device.driver.model_dump()
+        options = own | (changes if own["kind"] == "board" else {})
+        pairs = ", ".join(f"{key} = {toml(value)}" for key, value in options.items() if value is not None)
+        sets += ["--set", f"devices.{name}.driver={{ {pairs} }}"]
+    return subprocess.run(
+        [sys.executable, "-m", "granite.rt.cli", "run", "free-flyer", *sets, *words],
+        capture_output=True, text=True, timeout=100, check=False, stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+
+
+def toml(value: object) -> str:
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f'{key} = "{each}"' for key, each in value.items()) + " }"
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(str, value))}]"
+    return f'"{value}"' if isinstance(value, str) else str(value)
+
+
+def test_checks_pass_on_a_robot_that_is_held_and_nothing_is_armed(outside: Rehearsal):
+    done = command(outside, "--check")
+    assert done.returncode == 0, done.stderr
+    assert "Checks before the run: all passed" in done.stdout
+    assert "firmware 1.0.0" in done.stdout
+    assert outside.outputs()[:, 1].tolist() == [1.0]
+
+
+@pytest.mark.slow
+def test_without_a_terminal_nobody_can_be_asked_and_nothing_is_armed(outside: Rehearsal):
+    done = command(outside)
+    assert done.returncode == 2
+    assert done.stderr == ("granite: free-flyer: standard input: nobody can be asked, expected a terminal, or --yes\n")
+
+
+@pytest.mark.slow
+def test_a_confirmed_run_records_and_ends_with_safe_outputs(outside: Rehearsal, tmp_path: Path):
+    log = tmp_path / "run.mcap"
+    done = command(outside, "--yes", "--duration", "0.3", "--out", str(log))
+    assert done.returncode == 0, done.stderr
+    assert granite.read_log(log).info["mode"] == "hardware"
+    assert "to command: median" in done.stdout
+    assert outside.outputs()[:, 1].tolist() == [1.0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"board": "spot"}, "board 'rehearsal-1' answers on"),
+        ({"firmware": "2."}, "has firmware 1.0.0"),
+        ({"baud": 115200}, "too slow: an exchange of"),
+        ({"watchdog_s": 0.001}, "expected 0.01 (two ticks, or the board's limit)"),
+        ({"port": "/dev/ttyNONE"}, "no such port"),
+    ],
+)
+def test_what_does_not_fit_fails_the_checks_by_name(outside: Rehearsal, changes: dict[str, object], words: str):
+    done = command(outside, "--check", "--simulate", "vision", **changes)
+    assert done.returncode in (2, 3)
+    assert words in " ".join(done.stderr.split())
+    assert done.stderr.count("\n") == 1
