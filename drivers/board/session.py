@@ -12,6 +12,7 @@ from threading import Lock
 from weakref import WeakValueDictionary
 
 import numpy as np
+from numpy.typing import NDArray
 
 from granite.config.errors import InputError, shown
 from granite.config.records import Status
@@ -129,7 +130,7 @@ class BoardSession:
         if self._actuators == 0:
             self._exchange(t)
 
-    def write(self, t: float, slots: list[int], counts: np.ndarray) -> None:
+    def write(self, t: float, slots: NDArray[np.intp], counts: NDArray[np.int32]) -> None:
         """Set an actuator's slots; the last one of a tick sends the command."""
         self.poll(t)
         self._slots[slots] = counts

@@ -86,7 +86,7 @@ def test_nothing_acts_before_the_board_is_armed_and_that_is_no_fault(board: Emul
 
 def test_open_valves_stay_open_and_the_applied_opening_is_measured(board: Emulated, ticks: Ticks):
     openings = np.array([1.0, 0, 0, 0, 0, 0, 0, 0])
-    ticks.until(lambda sample: sample.applied[1].values[0] > 0.999, openings=openings)
+    ticks.until(lambda sample: sample.applied[1].values[0] == 1.0, openings=openings)
     assert ticks.sample.applied[1].values[1:].tolist() == [0.0] * 7
     board.outside.changes.clear()
     for _ in range(20):

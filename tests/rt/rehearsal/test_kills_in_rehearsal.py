@@ -60,15 +60,14 @@ def test_a_killed_loop_leaves_the_board_safe_within_the_watchdog_time_and_5_ms(t
             with running(BED, outside, log) as run:
                 time.sleep(random.uniform(0.6, 0.9))  # rows are flushed twice in a second
                 before = waited_us(board)
-                if is_safe(outside) and not run.process.is_alive():
-                    continue  # the machine suspended the loop for longer than the watchdog allows
                 os.kill(run.pid, signal.SIGKILL)
-                killed_us = time.monotonic_ns() // 1000
                 run.process.join()
             until(lambda outside=outside: is_safe(outside))
             report = report_of(outside)
             waited = waited_us(board) - before
         silent_us = (report.latched_us - report.commanded_us) & 0xFFFFFFFF
+        if silent_us > 1 << 31:
+            continue  # it was latched before: the machine had suspended the loop for longer than the watchdog allows
         assert (report.is_armed, report.reason) == (False, LatchReason.WATCHDOG)
         # A microcontroller has no other processes: what they took is not the firmware's.
         assert silent_us <= limit_us + waited
@@ -78,7 +77,7 @@ def test_a_killed_loop_leaves_the_board_safe_within_the_watchdog_time_and_5_ms(t
         last = granite.read_log(found_log(log))["/sample"]["t_s"][-1]
         assert last > 0.0
         log.unlink(missing_ok=True)
-    print(f"50 kills: safe {min(found)} to {max(found)} us after the last command, limit {limit_us} us; {killed_us}")
+    print(f"50 kills: safe {min(found)} to {max(found)} us after the last command, limit {limit_us} us")
 
 
 def _is_readable(log: Path) -> bool:
