@@ -11,7 +11,7 @@ endef
 # A file that differs from the one that was locked is not installed.
 LOCKED := --require-hashes --requirement
 
-.PHONY: venv demo test test-all validation check bench docs licences lock clean
+.PHONY: venv demo rehearse-demo test test-all validation check bench docs licences lock clean
 
 venv: .venv/ready
 
@@ -38,6 +38,13 @@ demo: venv
 	$(BIN)/granite sim free-flyer --out runs/demo.mcap --overwrite
 	$(BIN)/granite replay runs/demo.mcap
 	$(BIN)/granite plot runs/demo.mcap --out runs/demo.png --overwrite
+
+# The free-flyer crosses the table through firmware and serial ports; needs a C compiler.
+rehearse-demo: venv
+	@mkdir -p runs
+	$(BIN)/granite rehearse free-flyer --out runs/rehearsal.mcap --overwrite
+	$(BIN)/granite replay runs/rehearsal.mcap
+	$(BIN)/granite plot runs/rehearsal.mcap --out runs/rehearsal.png --overwrite
 
 # Both cores; one file is one process, because its tests share what they compile.
 PYTEST := $(BIN)/python -m pytest --numprocesses 2 --dist loadfile
