@@ -24,6 +24,8 @@ CONTENTS = {
         "docs/simulated-lab",
         "docs/vision",
         "docs/tuning",
+        "docs/rehearsal",
+        "docs/hardware",
         "docs/platforms",
         "docs/troubleshooting",
     ],

@@ -57,7 +57,12 @@ def test_the_wheel_has_one_top_level_name(wheel: Path) -> None:
     names = {name.split("/")[0] for name in zipfile.ZipFile(wheel).namelist()}
     assert {name for name in names if not name.endswith(".dist-info")} == {"granite"}
     files = zipfile.ZipFile(wheel).namelist()
-    for file in ("granite/py.typed", "granite/config/testbeds/free-flyer.toml", "granite/rt/logs/log.py"):
+    for file in (
+        "granite/py.typed",
+        "granite/config/testbeds/free-flyer.toml",
+        "granite/rt/logs/log.py",
+        "granite/firmware/core/board.c",
+    ):
         assert file in files
 
 

@@ -46,7 +46,8 @@ def fault(words: list[str]) -> str | None:
             raise
         return str(error.format_message())
     changes = next((values[option.name] for option in COMMANDS[name].params if "--set" in option.opts), None) or []
-    beds = [v for p in COMMANDS[name].params if p.param_type_name == "argument" for v in several(values[p.name])]
+    arguments_of = [p for p in COMMANDS[name].params if p.param_type_name == "argument" and p.metavar != "NAME"]
+    beds = [v for p in arguments_of for v in several(values[p.name])]
     try:
         for bed in beds:
             if not bed.isupper() and "." not in bed:  # neither BED nor a file
