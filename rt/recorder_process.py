@@ -24,6 +24,7 @@ from granite.config.records import Array
 from granite.config.testbed import Testbed
 from granite.rt.logs.channels import Channels
 from granite.rt.logs.events import Events
+from granite.rt.logs.link_trouble import link_trouble
 from granite.rt.logs.mcap_file import McapFile
 from granite.rt.logs.summary import Summary
 from granite.rt.logs.unfinished import UnfinishedLog
@@ -83,6 +84,9 @@ def record(order: Order, lines: TextIO, answers: TextIO) -> None:
             readers = (file.write, events.look, summary.update, show)
             drain(ring, file, readers, lambda: os.getppid() != order.loop, idle)
         ending = json.loads((lines.readline() if ring.finished else "") or "null") or LOOP_DIED
+        links: Any = ending.get("links", {})
+        for t, text in link_trouble(links):
+            file.event(t, round(t / bed.loop.period_s), "warning", "link_trouble", text)
         events.look_back(ring.lost, ending["ended"], ending["text"])
         result = finite({**summary.result(), **ending})
         file.summary(json.dumps(result))

@@ -7,14 +7,9 @@ from collections.abc import Iterator, Mapping
 from rich.table import Table
 
 from granite.rt.logs.latency import SensorLatency, Spread
+from granite.rt.logs.link_trouble import TROUBLE
 from granite.rt.logs.run_summary import RunSummary
 from granite.rt.report.table import table
-
-#: counts of a link that mean trouble
-_TROUBLE = (
-    "bad_crc", "bad_cobs", "short", "oversize", "bad_version", "missed", "repeated", "reordered", "blocked", "lost",
-    "replugged", "refused", "damaged_at_board", "missed_at_board", "malformed", "untracked", "restarts", "clock_jumps",
-)  # fmt: skip
 
 
 def latency_tables(latencies: Mapping[str, SensorLatency], summary: RunSummary) -> Iterator[Table]:
@@ -29,7 +24,7 @@ def latency_tables(latencies: Mapping[str, SensorLatency], summary: RunSummary) 
         rows = []
         for name, numbers in links.items():
             last = {key: values[-1] for key, values in numbers.items()}
-            trouble = ", ".join(f"{key} {last[key]:g}" for key in _TROUBLE if last.get(key))
+            trouble = ", ".join(f"{key} {last[key]:g}" for key in TROUBLE if last.get(key))
             uncertainty = last.get("clock_uncertainty_s")
             rows.append((name, f"{last.get('received', 0):g}", f"{(uncertainty or 0.0) * 1e3:.2f}", trouble or "none"))
         yield table("Links", ("link", "frames received", "clock known to [ms]", "trouble"), rows, sentences=1)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import granite
 from tests.firmware.emulated import need
 from tests.rt.fault_table import Row
 from tests.rt.rehearsal.fault_cases import (
@@ -44,3 +45,6 @@ def test_a_fault_of_a_port_or_a_board_is_noticed_by_name(fault: PortFault, tmp_p
     assert any(name in found.text for name in ("joint_sensors", "motors", "thrusters"))
     assert found.after_s <= fault.within_s + ALLOWANCE_S
     assert found.safe
+    if fault.what == "damage":
+        events = granite.read_log(tmp_path / "run.mcap").events
+        assert any(event["name"] == "link_trouble" and "bad_" in event["text"] for event in events)
