@@ -61,6 +61,7 @@ def test_a_test_that_is_left_in_the_middle_leaves_the_board_safe():
         assert np.isfinite(outside.truth(0.0).q).all()
 
 
+@pytest.mark.slow
 def test_the_command_prints_a_table():
     command = [sys.executable, "-m", "granite.rt.cli", "test-device", "free-flyer", "motors"]
     done = subprocess.run([*command, "--simulate", "motors"], capture_output=True, text=True, timeout=60, check=False)

@@ -133,6 +133,7 @@ def test_an_angle_and_a_rate_that_contradict_each_other_do_not_agree():
     assert "joint_sensors shoulder_angle differs by" in found["sensors", "agree"]
 
 
+@pytest.mark.slow
 def test_pose_and_joints_that_leave_a_gap_in_a_closed_contact_do_not_agree():
     bed = granite.load("fixed-dual-arm/carry")
     devices, _ = build_devices(bed)

@@ -61,6 +61,7 @@ def test_the_free_flyer_moves_through_firmware_and_ports(tmp_path: Path, monkeyp
     assert stream["received"][-1] > 50
 
 
+@pytest.mark.slow
 def test_the_robot_is_held_until_the_run_starts():
     need("cc")
     bed = granite.load("free-flyer")
@@ -75,6 +76,7 @@ def test_the_robot_is_held_until_the_run_starts():
         assert outside.outputs().tolist() == [[outside.outputs()[0, 0], 1.0]]
 
 
+@pytest.mark.slow
 def test_the_program_of_the_boards_is_compiled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     need("cc")
     monkeypatch.setenv("GRANITE_CACHE", str(tmp_path / "cache"))
@@ -103,6 +105,7 @@ def test_without_a_compiler_one_sentence_says_what_is_missing(monkeypatch: pytes
         board_program()
 
 
+@pytest.mark.slow
 def test_the_command_prints_latency_and_links(tmp_path: Path):
     need("cc")
     command = [sys.executable, "-m", "granite.rt.cli", "rehearse", "atmos", "--duration", "0.5", "--watchdog", "1"]

@@ -45,6 +45,7 @@ def toml(value: object) -> str:
     return f'"{value}"' if isinstance(value, str) else str(value)
 
 
+@pytest.mark.slow
 def test_checks_pass_on_a_robot_that_is_held_and_nothing_is_armed(outside: Rehearsal):
     done = command(outside, "--check")
     assert done.returncode == 0, done.stderr
