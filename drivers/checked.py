@@ -13,7 +13,7 @@ import numpy as np
 from granite.config.errors import InputError
 from granite.config.records import Array, Frame
 from granite.config.testbed import Testbed
-from granite.drivers.contract import Actuator, Sensor
+from granite.drivers.contract import OPTIONAL, Actuator, Sensor
 
 _FLOAT64 = np.dtype(np.float64)
 #: a float64 holds every whole number below this
@@ -47,7 +47,18 @@ def checked(device: Any, name: str, bed: Testbed) -> Any:
     return CheckedSensor(device, name, size) if table.role == "sensor" else CheckedActuator(device, name, size)
 
 
-class CheckedSensor:
+class _Checked:
+    """What a device may have beside its contract is passed on."""
+
+    device: Any
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in OPTIONAL:
+            raise AttributeError(name)
+        return getattr(self.device, name)
+
+
+class CheckedSensor(_Checked):
     """A sensor whose frames are checked."""
 
     def __init__(self, sensor: Sensor, name: str, size: int) -> None:
@@ -59,7 +70,7 @@ class CheckedSensor:
         return _checked(self._read(t), self._name, self._shape)
 
 
-class CheckedActuator:
+class CheckedActuator(_Checked):
     """An actuator whose frames are checked."""
 
     def __init__(self, actuator: Actuator, name: str, size: int) -> None:

@@ -6,6 +6,10 @@ thread while `read` or `write` blocks. A sensor without a new measurement return
 last frame again, with the same number. An actuator returns a frame with the applied values; if it is silent or
 refuses, the frame's status says so, and the guard ends the run. A real actuator needs a watchdog that stops it when the
 host is silent.
+
+A driver may have three things more (`OPTIONAL`). `observe(t)` of an actuator returns a frame without a command that
+acts, for the checks before a run; `identity` is what an open device says about itself; `link_history` is a
+`LinkHistory`, which goes into the log.
 """
 
 from __future__ import annotations
@@ -13,6 +17,9 @@ from __future__ import annotations
 from typing import Protocol
 
 from granite.config.records import Array, Frame
+
+#: what a driver may have beside its contract
+OPTIONAL = ("observe", "identity", "link_history")
 
 
 class Sensor(Protocol):

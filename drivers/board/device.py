@@ -136,6 +136,8 @@ class BoardDevice:
 
     def _pulses(self, opening: Array) -> NDArray[np.int32]:
         """An open valve gets a pulse that outlasts the tick, a throttled one a part of the tick."""
+        if not opening.any():  # most ticks
+            return self._closed
         on = np.where(opening >= 1.0, _HELD_TICKS * self._period, opening * self._period)
         counts = np.clip(np.rint(on / VALVE_COUNT_S), 0, MAX_VALVE_COUNT).astype(np.uint32)
         return (counts << 16).view(np.int32)
@@ -150,7 +152,10 @@ class BoardDevice:
             return values
         if before is None or report.time_us <= before.time_us:
             return np.zeros(len(now))
-        open_s: Array = (now - before.slots[self._positions]).view(np.uint32) * self._scale
+        counts = now - before.slots[self._positions]
+        if not counts.any():  # most ticks
+            return np.zeros(len(now))
+        open_s: Array = counts.view(np.uint32) * self._scale
         elapsed = (report.time_us - before.time_us) * 1e-6
         # Open all the time, within the resolution: a model of the valves would see every other value as a switching.
         return np.where(open_s >= elapsed - _RESOLUTION_S, 1.0, open_s / elapsed)
@@ -165,6 +170,7 @@ class BoardDevice:
                 self._refuse_unfit(i, channel)
         if self._is_actuator:
             self._slots = np.array([self._session.slot(signal) for signal in self._signals], np.intp)
+            self._closed = np.zeros(len(channels), np.int32)
             self._last = Frame(0.0, 0, self._session.status(0.0, True), self._initial.copy())
 
     def _refuse_unfit(self, i: int, channel: Channel) -> None:

@@ -165,3 +165,32 @@ def test_a_stop_is_not_confirmed_by_a_frame_of_other_values(values):
     failed = DeviceSet(BED, made, made).stop(1.0)
     assert list(failed) == ["motors"]
     assert "expected float64 of shape (2,)" in failed["motors"]
+
+
+def test_devices_that_can_not_be_opened_are_named_and_only_the_others_are_closed():
+    told: list[str] = []
+    made = devices(told, {"vision": ("open",)})
+    assert made.open_each() == {"vision": "vision is gone"}
+    told.clear()
+    assert made.close() == {}
+    assert set(told) == {"close joint_sensors", "close motors", "close thrusters"}
+
+
+def test_what_a_users_driver_has_beside_its_contract_is_passed_on():
+    class Telling(Fake):
+        identity = "motor driver 7"
+
+        def observe(self, t: float) -> Frame:
+            return Frame(t, 3, Status.OK, np.zeros(2))
+
+    made = DeviceSet(
+        BED,
+        {name: Fake(name, []) for name in BED.sensors},
+        {"motors": Telling("motors", []), "thrusters": Fake("thrusters", [])},
+    )
+    assert made.identity("motors") == "motor driver 7"
+    motors, thrusters = made.observe(1.0)
+    assert motors is not None
+    assert (motors.t, motors.number) == (1.0, 3)
+    assert thrusters is None
+    assert made.links() == {}
