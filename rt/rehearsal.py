@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -226,14 +225,13 @@ def rehearsal(bed: Testbed, watchdog_s: float | None = None) -> Iterator[Rehears
     InputError
         Where it can't be started.
     """
-    folder = Path(tempfile.mkdtemp(prefix="granite-rehearsal-"))
-    made = Rehearsal(bed, folder, watchdog_s)
-    try:
-        made.start()
-        yield made
-    finally:
-        made.stop()
-        shutil.rmtree(folder, ignore_errors=True)
+    with tempfile.TemporaryDirectory(prefix="granite-rehearsal-", ignore_cleanup_errors=True) as folder:
+        made = Rehearsal(bed, Path(folder), watchdog_s)
+        try:
+            made.start()
+            yield made
+        finally:
+            made.stop()
 
 
 def _start_board(program: Path, folder: Path, board: WiredBoard) -> subprocess.Popen[str]:

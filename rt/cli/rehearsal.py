@@ -39,20 +39,19 @@ def rehearse(
     if log is not None:
         refuse_output("log", log, (".mcap",), overwrite)
     progress = not as_json and err.is_terminal
-    with contextlib.nullcontext(log) if log is not None else new_log(testbed.name) as path, named(bed, testbed):
+    with contextlib.ExitStack() as stack:
+        path = log if log is not None else stack.enter_context(new_log(testbed.name))
+        stack.enter_context(named(bed, testbed))
         with preparing(progress):
-            outside = rehearsal(testbed, watchdog)
-        with outside as running:
-            with preparing(progress):
-                run = Run(testbed, rehearsal=running)
-            summary = run.record(
-                path,
-                realtime=True,
-                overwrite=overwrite or log is None,
-                progress=progress,
-                changes=[*(overrides or []), *short_forms(duration, seed)],
-                pass_signals_on=False,
-            )
+            run = Run(testbed, rehearsal=stack.enter_context(rehearsal(testbed, watchdog)))
+        summary = run.record(
+            path,
+            realtime=True,
+            overwrite=overwrite or log is None,
+            progress=progress,
+            changes=[*(overrides or []), *short_forms(duration, seed)],
+            pass_signals_on=False,
+        )
     whole = found_log(path)
     measured = latencies(read_log(whole)) if summary["ticks"] and whole.exists() else {}
     if as_json:
