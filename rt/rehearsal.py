@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -29,6 +30,7 @@ from granite.rt.devices import build_devices
 from granite.sim.emulation.shared_truth import SharedTruth
 from granite.sim.emulation.wiring import WiredBoard, is_pose, wire
 
+_FOLDER = "granite-rehearsal-"
 _START_S = 10.0
 _END_S = 5.0
 #: of the boards. Pseudo-terminals pass bytes on in a kernel thread of ordinary priority: on a loaded machine that takes
@@ -225,13 +227,23 @@ def rehearsal(bed: Testbed, watchdog_s: float | None = None) -> Iterator[Rehears
     InputError
         Where it can't be started.
     """
-    with tempfile.TemporaryDirectory(prefix="granite-rehearsal-", ignore_cleanup_errors=True) as folder:
+    _sweep()
+    with tempfile.TemporaryDirectory(prefix=f"{_FOLDER}{os.getpid()}-", ignore_cleanup_errors=True) as folder:
         made = Rehearsal(bed, Path(folder), watchdog_s)
         try:
             made.start()
             yield made
         finally:
             made.stop()
+
+
+def _sweep() -> None:
+    """Delete the folders of rehearsals that were killed."""
+    for left in Path(tempfile.gettempdir()).glob(f"{_FOLDER}[0-9]*-*"):
+        process = left.name.removeprefix(_FOLDER).partition("-")[0]
+        with contextlib.suppress(OSError):
+            if not Path("/proc", process).exists() and left.lstat().st_uid == os.geteuid():
+                shutil.rmtree(left, ignore_errors=True)
 
 
 def _start_board(program: Path, folder: Path, board: WiredBoard) -> subprocess.Popen[str]:

@@ -36,6 +36,7 @@ def test_the_free_flyer_moves_through_firmware_and_ports(tmp_path: Path, monkeyp
     bed = granite.load("free-flyer", {"loop.duration_s": 1.5, "safety.age_s.joint_sensors": 1.0})
     with tempfile.TemporaryDirectory() as folder:
         monkeypatch.setattr(tempfile, "tempdir", folder)
+        (Path(folder) / "granite-rehearsal-4194305-killed").mkdir()  # no process has this number
         summary, log = rehearsed(bed, tmp_path / "run.mcap")
         assert not list(Path(folder).iterdir())
     monkeypatch.undo()
