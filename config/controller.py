@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from pydantic import Field, model_validator
 
 from granite.config.base import Name, Positive, Table, refuse_twice
+from granite.config.braking import BrakingTable
 from granite.config.errors import InputError
 from granite.config.monitor import MonitorTable
 from granite.config.parts import EstimatorPart, LawPart, ModulationPart, SharingPart, part
+from granite.config.responses import Answer, FaultResponse, answer_to, refuse_impossible
 
 
 class Allocation(Table):
@@ -57,7 +61,7 @@ class JointLimit(Table):
 
 
 class Safety(Table):
-    """Limits of the guard: beyond one of them the run ends with valves closed and motors at zero."""
+    """Limits of the guard, and the response to each fault."""
 
     #: x_min, y_min, x_max, y_max of the table for the origins of the floating roots
     table_m: tuple[float, float, float, float] | None = None
@@ -71,6 +75,22 @@ class Safety(Table):
     #: time limit for the first frame of every sensor
     start_up_s: Positive = 2.0
     monitor: MonitorTable = MonitorTable()
+    braking: BrakingTable = BrakingTable()
+    #: the response to a fault by its name, where it is another than that of the fault table
+    responses: dict[Name, FaultResponse] = Field(default_factory=dict)
+    #: overruns within a second that are a burst
+    burst_overruns: Annotated[int, Field(ge=1)] = 20
+    #: an operator who watches is lost after this time without a message
+    operator_silence_s: Positive = 2.0
+
+    def answer(self, fault: str) -> Answer:
+        """The response to a fault."""
+        return answer_to(fault, self.responses.get(fault))
+
+    @model_validator(mode="after")
+    def _responses_are_possible(self) -> Safety:
+        refuse_impossible(self.responses)
+        return self
 
     @model_validator(mode="after")
     def _table_has_an_area(self) -> Safety:

@@ -91,6 +91,8 @@ class Recording(Table):
     """The ring between loop and recorder."""
 
     ring_rows: Annotated[int, Field(ge=16, le=100_000)] = 8192
+    #: in real time, less free space on the disk of the log is the fault `disk_full`
+    least_free_mb: NotNegative = 100.0
 
 
 class Testbed(Table):
@@ -247,7 +249,7 @@ class Testbed(Table):
 
     @cached_property
     def fingerprint(self) -> str | None:
-        """Hash of everything that its compiled functions follow from: not of titles, seeds, durations and faults.
+        """Hash of everything that its compiled functions follow from: no titles, seeds, durations, faults, responses.
 
         None where a part or a contact kind is a user's own: what its code imports can't be known.
         """
@@ -263,7 +265,8 @@ class Testbed(Table):
 
     def _hash(self, left_out: frozenset[str]) -> str:
         events = tuple(e for e in self.simulation.events if not isinstance(e, FaultEvent | DropOutEvent))
-        compiled = self.model_copy(update={"simulation": self.simulation.model_copy(update={"events": events})})
+        kept = {"simulation": self.simulation.model_copy(update={"events": events})}
+        compiled = self.model_copy(update={**kept, "safety": self.safety.model_copy(update={"responses": {}})})
         never: Any = {"name", "title", "note", "seed", "recording", "loop"} | left_out
         excluded: dict[str, Any] = dict.fromkeys(never, True)
         if self.controller is not None and "controller" not in excluded:

@@ -1,0 +1,141 @@
+"""The fault table: how each fault is noticed, how long it must last, the response to it, and who may clear it.
+
+Every fault has a default; a testbed changes rows of it in `[safety.responses]`:
+
+    [safety.responses]
+    tracking_error = "hold"
+    base_too_fast = { response = "stop", lasting_s = 0.1, cleared_by = "nobody" }
+
+A response must be possible: one that needs an estimate is refused where the fault makes the estimate untrusted.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple
+
+from pydantic import model_validator
+
+from granite.config.base import NotNegative, Table
+from granite.config.errors import InputError, one_of
+
+Response = Literal["warn", "hold", "float", "stop", "stop_at_once"]
+#: from the mildest to the most severe
+RESPONSES: tuple[Response, ...] = ("warn", "hold", "float", "stop", "stop_at_once")
+Clearing = Literal["itself", "operator", "nobody"]
+
+#: estimate and commands can be trusted: every response is possible
+_TRUSTED = RESPONSES
+#: the estimate may be wrong: nothing that needs it, and joints are damped at the user's own judgement
+_DOUBTFUL: tuple[Response, ...] = ("warn", "float", "stop_at_once")
+#: the reference or the demand can't be used, but those of another mode can
+_REPLACED: tuple[Response, ...] = ("hold", "float", "stop", "stop_at_once")
+#: no command can be made or trusted
+_NO_COMMAND: tuple[Response, ...] = ("stop_at_once",)
+
+
+class Fault(NamedTuple):
+    """A row of the fault table."""
+
+    noticed: str  #: how
+    possible: tuple[Response, ...]
+    response: Response
+    cleared_by: Clearing = "nobody"
+
+    @property
+    def passes(self) -> bool:
+        """Whether a command may be written in spite of the fault."""
+        return "warn" in self.possible
+
+
+def _cut(noticed: str) -> Fault:
+    return Fault(noticed, _NO_COMMAND, "stop_at_once")
+
+
+def _doubt(noticed: str) -> Fault:
+    return Fault(noticed, _DOUBTFUL, "stop_at_once")
+
+
+FAULTS: dict[str, Fault] = {
+    "sensors_never_reported": _cut("no frame within safety.start_up_s"),
+    "sample_not_finite": _cut("a measurement is NaN or infinite"),
+    "state_not_finite": _cut("the estimate is NaN or infinite"),
+    "command_not_finite": _cut("the command is NaN or infinite"),
+    "setpoint_out_of_range": _cut("a set point is beyond the range of its actuator"),
+    "reference_not_finite": Fault("the reference is NaN or infinite", _REPLACED, "stop"),
+    "demand_not_finite": Fault("the demand is NaN or infinite", _REPLACED, "stop_at_once"),
+    "solver_failed": Fault("the force distribution found no answer", _REPLACED, "float", "operator"),
+    "applied_not_finite": _cut("an actuator reports NaN or infinity"),
+    "applied_out_of_range": _cut("an actuator reports more than its bounds"),
+    "sensor_stale": _doubt("the newest frame is older than safety.age_s"),
+    "sensor_fault": _cut("a sensor reports that it is broken"),
+    "actuator_fault": _cut("an actuator is silent, refuses, or reports that it is broken"),
+    "sensor_ahead": _doubt("a frame has a time in the future"),
+    "sensor_time_back": _doubt("a new frame is older than the last one"),
+    "sensor_counter": _doubt("a frame counter goes back or jumps"),
+    "sensor_frozen": _doubt("a value repeats although the sensor has noise"),
+    "sensor_outliers": _doubt("too many refused frames in a row"),
+    "sensor_biased": _doubt("measurements stay on one side of their prediction"),
+    "table_edge": Fault("a base is outside safety.table_m", _TRUSTED, "stop"),
+    "base_too_fast": Fault("a base moves or turns too fast", _TRUSTED, "stop"),
+    "joint_limit": Fault("a joint is outside its range", _TRUSTED, "stop"),
+    "joint_too_fast": Fault("a joint turns too fast", _TRUSTED, "stop"),
+    "tracking_error": Fault("too far from the reference", _TRUSTED, "stop"),
+    "motion_unexplained": _doubt("model and commands do not explain the motion"),
+    "reference_jump": Fault("the reference jumps", _TRUSTED, "stop"),
+    "torque_step": Fault("a torque changes too much in one tick", _TRUSTED, "stop"),
+    "table_edge_ahead": Fault("a base could not stop before the edge", _TRUSTED, "hold", "operator"),
+    "operator_stop": Fault("stop by the operator, Ctrl-C or a signal", ("stop", "stop_at_once"), "stop"),
+    "overrun_burst": Fault("too many overruns within a second", _TRUSTED, "warn", "itself"),
+    "recorder_lost": Fault("the recorder's process has ended", _TRUSTED, "warn"),
+    "disk_full": Fault("less than recording.least_free_mb is free", _TRUSTED, "warn", "operator"),
+    "operator_lost": Fault("an operator who watches is silent, or the channel has ended", _TRUSTED, "hold", "operator"),
+    "emergency_stop": _cut("the emergency stop was pressed, by input, operator or keyboard"),
+}
+
+
+class FaultResponse(Table):
+    """The response to a fault; what is left out is as in the fault table."""
+
+    response: Response | None = None
+    #: the fault must last for this long
+    lasting_s: NotNegative = 0.0
+    #: who ends a hold or a float
+    cleared_by: Clearing | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _may_be_a_word(cls, content: Any) -> Any:
+        return {"response": content} if isinstance(content, str) else content
+
+
+class Answer(NamedTuple):
+    """What the supervisor does about a fault."""
+
+    response: Response
+    lasting_s: float
+    cleared_by: Clearing
+
+
+def answer_to(fault: str, given: FaultResponse | None) -> Answer:
+    """The response to a fault: what the testbed gives, else the default."""
+    usual, own = FAULTS[fault], given or FaultResponse()
+    return Answer(own.response or usual.response, own.lasting_s, own.cleared_by or usual.cleared_by)
+
+
+def refuse_impossible(responses: dict[str, FaultResponse]) -> None:
+    """Raise where a fault is unknown, or its response is not possible."""
+    for name, given in responses.items():
+        key = f"responses.{name}"
+        if name not in FAULTS:
+            raise InputError("no such fault", key=key, expected=one_of(name, FAULTS))
+        fault = FAULTS[name]
+        if given.response is not None and given.response not in fault.possible:
+            raise InputError(
+                f"not possible when {fault.noticed}", key=f"{key}.response", value=given.response,
+                expected=one_of(given.response, fault.possible),
+            )  # fmt: skip
+        if given.lasting_s and not fault.passes:
+            raise InputError(
+                f"no command can be written when {fault.noticed}", key=f"{key}.lasting_s", value=given.lasting_s,
+                expected="0",
+            )  # fmt: skip
