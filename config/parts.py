@@ -31,6 +31,7 @@ from granite.config.base import Table
 from granite.config.coordinates import Coordinate
 from granite.config.errors import GraniteError, InputError, one_of
 from granite.config.tunable import Tunable
+from granite.config.gains import TunableGain
 
 _IN_FILE = ".py:"
 
@@ -74,6 +75,10 @@ class PartTable(Table):
 
     def tunable(self, bed: Any) -> tuple[Tunable, ...]:
         """What can be tuned in this table, with the range in which it makes sense: `granite tune BED --list`."""
+        return ()
+
+    def live_gains(self, bed: Any) -> tuple[TunableGain, ...]:
+        """Gains of a law that may change during a run; the law takes them by its method `tune(values)`."""
         return ()
 
 

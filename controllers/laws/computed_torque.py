@@ -19,8 +19,9 @@ from pydantic import Field
 
 from granite.config.base import NotNegative, Table
 from granite.config.errors import InputError, one_of
+from granite.config.gains import TunableGain, around
 from granite.config.parts import PartTable
-from granite.config.records import NOTHING, Demand, Reference, State, new
+from granite.config.records import NOTHING, Array, Demand, Reference, State, new
 from granite.config.tunable import Tunable
 from granite.controllers.model import ControlModel
 from granite.mrds.compilation import compile_once
@@ -80,6 +81,17 @@ class ComputedTorque:
                 found.append(Tunable(f"gains.{kind}.damping_1_s", damping / 5, damping * 4, usual=damping))
             return tuple(found)
 
+        def live_gains(self, bed: Testbed) -> tuple[TunableGain, ...]:
+            """Stiffness of every controlled coordinate, then damping."""
+            names = [c.name for module in bed.controlled for c in bed.known.velocities[bed.known.u[module.name]]]
+            gains = [self.gain(name, name in bed.joints) for name in names]
+            kinds = (("stiffness", "1/s2", "acceleration per error"), ("damping", "1/s", "acceleration per rate error"))
+            return tuple(
+                around(f"{name}_{kind}", unit, gain[i], f"{what} of {name}")
+                for i, (kind, unit, what) in enumerate(kinds)
+                for name, gain in zip(names, gains, strict=True)
+            )
+
     @staticmethod
     def check(options: Options, bed: Testbed) -> None:
         """Refuse gains of coordinates that are not controlled."""
@@ -96,6 +108,8 @@ class ComputedTorque:
         ).reshape(-1, 2)
         #: current gains, which may be changed between two ticks
         self.stiffness, self.damping = gains[:, 0].copy(), gains[:, 1].copy()
+        own = [i for module in model.bed.controlled for i in range(*model.layout.u[module.name].indices(model.n))]
+        self._tuned, self._active = np.array(own, dtype=int), np.isin(own, model.active)
         kernels = compile_once("computed_torque", model.bed.fingerprint, lambda: [_function(model)])
         self._kernel = kernels["computed_torque"]
         self._run = self._kernel.run
@@ -108,6 +122,11 @@ class ComputedTorque:
             parameters={"law_stiffness": self.stiffness, "law_damping": self.damping},
             kernels={"computed_torque": [self._kernel]},
         )
+
+    def tune(self, values: Array) -> None:
+        """Set the gains of `Options.live_gains`; those of coordinates without an actuator stay zero."""
+        stiffness, damping = np.where(self._active, values.reshape(2, -1), 0.0)
+        self.stiffness[self._tuned], self.damping[self._tuned] = stiffness, damping
 
     def control(self, state: State, reference: Reference) -> Demand:
         """Demanded accelerations and forces from the errors to the reference."""

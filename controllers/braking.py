@@ -1,0 +1,82 @@
+"""Decelerations that a robot can hold on its way to rest, from its data sheets or from `safety.braking`."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from granite.config.devices.thrusters import Thrusters
+from granite.config.records import Array
+from granite.config.testbed import Testbed
+from granite.controllers.model import ControlModel
+from granite.controllers.thrusters.geometry import available_thrust, thruster_matrix
+
+#: directions in which the force of the thrusters is looked at
+_DIRECTIONS = 16
+#: of an object that arms carry, whose forces no data sheet has [m/s^2, rad/s^2]
+_CARRIED = (0.1, 0.5)
+
+
+class Braked(NamedTuple):
+    """Velocities that come to rest together, along their common direction."""
+
+    indices: tuple[int, ...]
+    #: along the direction [m/s^2 or rad/s^2]; of a moment or torque in `effort` it follows from the inertia
+    deceleration: float | None
+    effort: float = math.nan  #: [N m]
+
+
+def base_deceleration(bed: Testbed, thrusters: Thrusters) -> float:
+    """Deceleration of a base along its path [m/s^2]: what its thrusters can do in their weakest direction."""
+    braking, module = bed.safety.braking, thrusters.pushed(bed)
+    if braking.acceleration_m_s2 is not None:
+        return braking.acceleration_m_s2
+    pushes = (thruster_matrix(thrusters, "planar") * available_thrust(thrusters))[:2]
+    angles = np.linspace(0.0, 2 * math.pi, _DIRECTIONS, endpoint=False)
+    along = np.vstack((np.cos(angles), np.sin(angles))).T @ pushes
+    force = float(np.maximum(along, 0.0).sum(axis=1).min())
+    mass = sum(
+        body.mass_kg + (body.flexible.mass_kg + body.flexible.tip_mass_kg if body.flexible else 0.0)
+        for body in module.bodies
+    )
+    return braking.thrust_ratio * force / mass
+
+
+def braked(model: ControlModel) -> list[Braked]:
+    """The velocities that can be brought to rest: bases with thrusters, joints with motors, carried objects."""
+    bed, braking, layout = model.bed, model.bed.safety.braking, model.layout
+    found: list[Braked] = []
+    pushed = set()
+    for thrusters in bed.devices_of(Thrusters).values():
+        module = thrusters.pushed(bed)
+        pushed.add(module.name)
+        x, y, heading = range(layout.root_u(module).start, layout.root_u(module).stop)
+        moments = (thruster_matrix(thrusters, "planar") * available_thrust(thrusters))[2]
+        weaker = min(float(np.maximum(sign * moments, 0.0).sum()) for sign in (1.0, -1.0))
+        found.append(Braked((x, y), base_deceleration(bed, thrusters) or None, 0.0))
+        found.append(Braked((heading,), braking.acceleration_rad_s2, braking.thrust_ratio * weaker))
+    for motor in bed.motors:
+        effort = braking.torque_ratio * motor.torque_limit_n_m
+        found.append(Braked((layout.joint_u(motor.joint),), braking.joint_rad_s2, effort))
+    for module in bed.followed:
+        if module.base == "floating" and module.name not in pushed:
+            x, y, heading = range(layout.root_u(module).start, layout.root_u(module).stop)
+            found.append(Braked((x, y), braking.acceleration_m_s2 or _CARRIED[0]))
+            found.append(Braked((heading,), braking.acceleration_rad_s2 or _CARRIED[1]))
+    return [one for one in found if one.deceleration or one.effort > 0]
+
+
+def can_brake(bed: Testbed) -> bool:
+    """Whether the robot can be brought to rest under control: it has a controller, and moves in a plane."""
+    return bed.controller is not None and all(module.dimension == "planar" for module in bed.known.modules)
+
+
+def decelerations(each: list[Braked], inertia: Array) -> Array:
+    """Of each velocity [m/s^2 or rad/s^2], with the diagonal of the mass matrix as inertia; zero: it is left alone."""
+    found = np.zeros(len(inertia))
+    for one in each:
+        for i in one.indices:
+            found[i] = one.deceleration or one.effort / inertia[i]
+    return found
