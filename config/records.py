@@ -142,6 +142,21 @@ class Timing(NamedTuple):
     overruns: int
 
 
+class Operation(NamedTuple):
+    """What was asked of the supervisor before this tick, and what it made of it and of the guard's verdict."""
+
+    t: float
+    request: int  #: a code of `granite.rt.modes.Ask`
+    sender: int  #: number of the operator's key; 0: keyboard, or Granite itself
+    argument: int  #: index of a gain, or the reason of a reported fault
+    value: float  #: of a gain
+    reply: int  #: a code of `granite.rt.modes.Reply`
+    mode: int  #: of this tick, a code of `granite.rt.modes.Mode`
+    cause: int  #: the reason of the mode; 0 where nothing is wrong
+    response: int  #: to the verdict: 0 none, else 1 + its index in `granite.config.responses.RESPONSES`
+    gains: Array = NOTHING  #: of the law in this tick, as its `Options.tunable` lists them
+
+
 class Tick(NamedTuple):
     """All records of one tick."""
 
@@ -154,6 +169,7 @@ class Tick(NamedTuple):
     applied: tuple[Frame, ...]
     truth: Truth
     timing: Timing
+    operation: Operation
 
 
 def no_frame(n: int) -> Frame:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from granite.config.devices.device import Device
-from granite.config.records import Array, Command, Sample, Verdict, new
+from granite.config.records import Array, Command, Reference, Sample, State, Verdict, new
 from granite.config.testbed import Testbed
 from granite.controllers.stack import Stack
 from granite.mrds import compilation
@@ -25,8 +25,11 @@ from granite.rt.guard import Guard
 from granite.rt.logs.channels import Channels
 from granite.rt.reasons import Reason
 from granite.rt.steps import Decision
+from granite.rt.supervisor import Supervisor
 
 _PASSED = Reason.PASSED
+#: (t, state, reference, the guard's verdict) -> the verdict, after the response to it
+Judge = Callable[[float, State, Reference, Verdict], Verdict]
 
 
 def steps_in_python(stack: Stack) -> list[str]:
@@ -49,13 +52,13 @@ class GuardOfCompiledSteps:
     def __init__(self, channels: Channels, guard: Guard, memory: Mapping[str, Array]) -> None:
         self._channels, self._guard, self._memory = channels, guard, memory
 
-    def decide(self, row: Array, sample: Sample | None = None) -> tuple[Verdict, bytes]:
+    def decide(self, row: Array, judge: Judge, sample: Sample | None = None) -> tuple[Verdict, bytes]:
         """The verdict on the records of a row, and all of them with it, as `Decision` has them."""
         guard, memory = self._guard, self._memory
         guard.adopt(memory)
         recorded, state, reference, demand, command = self._channels.read_controllers(row.copy())
         seen = sample or recorded
-        verdict = guard.check(seen, state, reference, demand, command)
+        verdict = judge(seen.t, state, reference, guard.check(seen, state, reference, demand, command))
         memory["guard_memory"][:], memory["guard_waits"][:] = guard.memory, guard.waits
         memory["guard_passed"][:] = np.concatenate([*guard.passed, ()])
         return verdict, self._channels.pack_decision(seen, state, reference, demand, command, verdict)
@@ -80,12 +83,18 @@ class CompiledSteps:
         self._setpoints = [self._row[place] for place in _setpoints(bed, channels)]
         self._thrust = self._row[channels.place("/command", "thrust")]
         self._call = self._bound()
+        self._supervisor: Supervisor
 
-    def run(self, sample: Sample) -> Decision:
-        """Evaluate the steps for a sample."""
+    def begin(self, supervisor: Supervisor) -> None:
+        """The supervisor of the run: it judges what does not pass, and looks at the newest records when it needs them."""
+        self._supervisor = supervisor
+        supervisor.newest = self._newest
+
+    def run(self, sample: Sample, stack: Stack) -> Decision:
+        """Evaluate the steps for a sample, of the stack that they were compiled from."""
         self._sample[:] = self._channels.pack_sample(sample)
         if not self._call():
-            return Decision(*self._guard.decide(self._row, sample), self._laps.tolist())
+            return Decision(*self._guard.decide(self._row, self._supervisor.judge, sample), self._laps.tolist())
         t, setpoints = sample.t, []
         for setpoint in self._setpoints:
             setpoints.append(setpoint.copy())
@@ -95,9 +104,16 @@ class CompiledSteps:
 
     def hand_over(self) -> None:
         """Let the parts in Python continue from here; the compiled ones are not to be called any more."""
+        self._supervisor.look()
+        self._supervisor.newest = None
         stack, guard = self._parts_in_python
         for part in (stack.estimator, stack.behaviour, stack.actuation, guard):
             part.adopt(self.parts.memory)  # type: ignore[union-attr]
+
+    def _newest(self) -> tuple[State, Reference]:
+        """The records of the last tick."""
+        _, state, reference, *_ = self._channels.read_controllers(self._row.copy())
+        return state, reference
 
     def _bound(self) -> Callable[[], int]:
         """The function without arguments: they never change."""

@@ -8,7 +8,7 @@ makes those after it meaningless.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from struct import Struct
 
@@ -58,6 +58,8 @@ class Guard:
         self._no_thrust = np.zeros(len(bed.thrusters))
         for constant in (*self._zero, self._no_thrust):
             constant.setflags(write=False)
+        #: asked where a limit is broken: whether the command passes in spite of it
+        self.passes: Callable[[Reason, float], bool] = lambda reason, t: False
 
     def compiled_form(self) -> CompiledForm:
         """The check of a command that passes in C; to be asked for before the first one."""
@@ -124,12 +126,13 @@ class Guard:
         if found.item(0):
             self.passed = command.setpoints
             return new(Verdict, (t, command, _PASSED, 0, _NAN, _NAN, False))
-        reason, subject, value, limit = self._limits.first_broken(arguments)
-        if reason is Reason.SETPOINT_CLAMPED:
-            return Verdict(t, self._clamped(command), reason, subject, value, limit, False)
-        if not reason.stops:  # a warning
-            return Verdict(t, command, reason, subject, value, limit, False)
-        return self._refused(t, sample, reason, subject, value, limit)
+        broken = self._limits.broken(arguments)
+        for reason, subject, value, limit in broken:
+            if reason.stops and not self.passes(reason, t):
+                return self._refused(t, sample, reason, subject, value, limit)
+        if any(reason is Reason.SETPOINT_CLAMPED for reason, *_ in broken):
+            command = self._clamped(command)
+        return Verdict(t, command, *broken[0], False)
 
     def _unusable(self, t: float, sample: Sample) -> Verdict:
         """The first device whose frame can't be used: it is missing, or its status is a fault."""

@@ -11,8 +11,10 @@ import numpy as np
 
 from granite.config.coordinates import Coordinate
 from granite.config.devices.motors import Motors
+from granite.config.devices.thrusters import Thrusters
 from granite.config.records import Array
 from granite.config.testbed import Testbed
+from granite.controllers.braking import base_deceleration
 from granite.controllers.model import ControlModel
 from granite.mrds.compilation import compile_once
 from granite.mrds.kernel import Buffer
@@ -31,7 +33,7 @@ class Limits:
     `check` is (values of the sensors' frames, stamps, reported set points, ages, q, u, innovation, correction;
     q, u and a of the reference; acceleration, force, wrench and recorded numbers of the demand; set points, thrust,
     memory) -> 1 if all limits hold, else 0; and the memory after the tick. `stamps` are the time of the tick, then
-    time and number of each sensor's frame. `first_broken` takes the same.
+    time and number of each sensor's frame. `broken` takes the same.
     """
 
     def __init__(self, bed: Testbed) -> None:
@@ -75,30 +77,19 @@ class Limits:
         ]
         names = [subject.name for subject in subjects(bed)]
         self._subjects = [names.index(limit.subject) for limit in self._limits]
-        #: what `first_broken` gets at the first tick
+        #: what `check` gets at the first tick
         self.memory: Array = np.zeros(monitor.memory.before.numel())
 
         def write() -> list[ca.Function]:
-            all_hold, first = ca.SX(1), ca.SX(0)
-            for i, limit in reversed(list(enumerate(self._limits, start=1))):
+            all_hold = ca.SX(1)
+            for limit in reversed(self._limits):
                 all_hold = ca.logic_and(limit.holds, all_hold)
-                first = ca.if_else(limit.holds, first, i)
             given = [_joined(measured), stamps, _joined(applied), ages, q, u, _joined(innovation), correction]
-            given += [
-                q_ref,
-                u_ref,
-                a_ref,
-                a,
-                force,
-                wrench,
-                recorded,
-                _joined(setpoints),
-                thrust,
-                monitor.memory.before,
-            ]
-            values = ca.vertcat(ca.SX(0, 1), *(limit.value for limit in self._limits))
+            given += [q_ref, u_ref, a_ref, a, force, wrench, recorded, _joined(setpoints), thrust]
+            given.append(monitor.memory.before)
+            each = [*(limit.holds for limit in self._limits), *(limit.value for limit in self._limits)]
             momentum = _momentum(bed, q, correction)
-            checked, broken = ca.vertcat(all_hold, monitor.memory.after), ca.vertcat(first, values)
+            checked, broken = ca.vertcat(all_hold, monitor.memory.after), ca.vertcat(ca.SX(0, 1), *each)
             checked, broken = ca.substitute([checked, broken], [impulse], [momentum])
             # Which limit does not hold takes as long again: it is asked for only where one does not.
             return [ca.Function("checked", given, [checked]), ca.Function("broken", given, [broken])]
@@ -108,12 +99,14 @@ class Limits:
         self.checked = kernels["checked"]
         self.check, self._broken = self.checked.run, kernels["broken"].run
 
-    def first_broken(self, arguments: Iterable[Buffer]) -> tuple[Reason, int, float, float]:
-        """Of the first limit that does not hold: the reason, the number of its subject, the value and the limit."""
-        first, *values = self._broken(arguments).tolist()
-        i = int(first) - 1
-        limit = self._limits[i]
-        return limit.reason, self._subjects[i], values[i], limit.limit
+    def broken(self, arguments: Iterable[Buffer]) -> list[tuple[Reason, int, float, float]]:
+        """Of each limit that does not hold, in order: reason, number of the subject, value and limit."""
+        n, found = len(self._limits), self._broken(arguments).tolist()
+        return [
+            (limit.reason, self._subjects[i], found[n + i], limit.limit)
+            for i, limit in enumerate(self._limits)
+            if not found[i]
+        ]
 
 
 def _momentum(bed: Testbed, q: ca.SX, u: ca.SX) -> ca.SX:
@@ -182,6 +175,24 @@ def _moving(bed: Testbed, q: ca.SX, u: ca.SX, q_ref: ca.SX) -> Iterator[Limit]:
             if c.unit in ("m", "rad"):
                 error, most = q_ref[i] - q[i], safety.tracking_error_m if c.unit == "m" else safety.tracking_error_rad
                 yield Limit(ca.fabs(error) <= most, Reason.TRACKING_ERROR, c.name, error, most)
+    yield from _stopping(bed, q, u)
+
+
+def _stopping(bed: Testbed, q: ca.SX, u: ca.SX) -> Iterator[Limit]:
+    """Where a base could stop: beyond the reaction time it decelerates along its path, d = v t + v |v| / 2 a."""
+    table, braking, known = bed.safety.table_m, bed.safety.braking, bed.known
+    if table is None or bed.controller is None:
+        return
+    for thrusters in bed.devices_of(Thrusters).values():
+        module = thrusters.pushed(bed)
+        a = base_deceleration(bed, thrusters)
+        if module.name not in known.q or module.dimension != "planar" or not a:
+            continue
+        x, y, _ = _indices(known.root_u(module))
+        seconds = braking.reaction_s + ca.norm_2(ca.vertcat(u[x], u[y])) / (2 * a)
+        rows = zip(_indices(known.root_q(module)), (x, y), table[:2], table[2:], strict=False)
+        for i, rate, lower, upper in rows:
+            yield from _within(q[i] + u[rate] * seconds, lower, upper, Reason.TABLE_EDGE_AHEAD, known.positions[i].name)
 
 
 def _reported(bed: Testbed, applied: Mapping[str, ca.SX]) -> Iterator[Limit]:

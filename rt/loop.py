@@ -9,6 +9,7 @@ later than `loop.longest_lateness_s` is not written, and the run ends.
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -18,12 +19,22 @@ from typing import Protocol
 from granite.config.errors import PlantLostError
 from granite.config.records import Command, Frame, Sample, Timing, Truth, Verdict, new
 from granite.config.testbed import Testbed
+from granite.controllers.stack import Stack
 from granite.rt.clock import Clock
+from granite.rt.compiled_steps import CompiledSteps
+from granite.rt.guard import Guard
 from granite.rt.logs.channels import Channels
+from granite.rt.modes import Ask, Request
 from granite.rt.reasons import Reason
 from granite.rt.signals import Interrupted, StopSignals
-from granite.rt.steps import Steps
+from granite.rt.steps import StepByStep, Steps
+from granite.rt.supervisor import RequestSource, Supervisor
 from granite.rt.watchdog import Watchdog
+
+#: what a signal asks for, where it is no ordinary stop; Ctrl-\\ is the emergency stop of the keyboard
+_ASKED = {"SIGQUIT": Ask.EMERGENCY_STOP}
+#: overruns within this time are a burst [s]
+_BURST_S = 1.0
 
 
 class LoopDevices(Protocol):
@@ -80,6 +91,10 @@ class Loop:
         Signals that end the run; they are caught by the caller.
     give_up
         Called by the watchdog when this loop's thread blocks and can't be interrupted; ends the process.
+    source
+        Requests of operators.
+    compiled
+        The steps of the stack in one call.
     """
 
     def __init__(
@@ -87,20 +102,28 @@ class Loop:
         bed: Testbed,
         channels: Channels,
         devices: LoopDevices,
-        steps: Steps,
+        stack: Stack,
+        guard: Guard,
         clock: Clock,
         sink: RowSink,
         truth: Callable[[float], Truth] | None = None,
         between: Callable[[float], None] | None = None,
         signals: StopSignals | None = None,
         give_up: Callable[[Outcome], None] = lambda outcome: None,
+        source: RequestSource | None = None,
+        compiled: CompiledSteps | None = None,
     ) -> None:
-        self._bed, self._devices, self._steps = bed, devices, steps
+        self._bed, self._devices, self._stack = bed, devices, stack
+        self.supervisor = Supervisor(bed, stack, guard, source)
+        self._step_by_step, self._compiled = StepByStep(channels, guard, self.supervisor), compiled
+        if compiled is not None:
+            compiled.begin(self.supervisor)
         self._clock, self._sink, self._truth, self._between = clock, sink, truth, between
         self._channels = channels
         self._record_lap = 0.0  # known only after the row is recorded: each row has that of the tick before
         self._lost = 0
         self._signals = signals or StopSignals()
+        self._overrun_times: deque[float] = deque(maxlen=bed.safety.burst_overruns)
         self._longest_lateness = bed.loop.lateness_limit_s
         self.outcome = Outcome()
         self._watchdog = Watchdog(
@@ -123,10 +146,12 @@ class Loop:
         delay
             Of the wake-up behind the deadline [s].
         """
+        supervisor = self.supervisor
+        stack, mode = supervisor.begin(t), supervisor.mode
         t0 = perf_counter()
         sample = self._devices.read(t)
         t1 = perf_counter()
-        verdict, decision, laps = self._steps.run(sample)  # estimate, decide, control, allocate, guard
+        verdict, decision, laps = self._steps(stack).run(sample, stack)  # estimate, decide, control, allocate, guard
         self._refuse_late(t)
         t2 = perf_counter()
         applied = self._devices.write(t, verdict.command)
@@ -134,9 +159,19 @@ class Loop:
         steps = t1 - t0, *laps, t2 - t1 - sum(laps), t3 - t2, self._record_lap
         timing = new(Timing, (k, t, delay, steps, self._lost, self.outcome.overruns))
         truth = self._truth(t) if self._truth else None
-        self._lost = self._sink.record(self._channels.completed(decision, applied, truth, timing))
+        operation = supervisor.operation(t, mode, verdict)
+        self._lost = self._sink.record(self._channels.completed(decision, applied, truth, timing, operation))
         self._record_lap = perf_counter() - t3
         return verdict
+
+    def _steps(self, stack: Stack) -> Steps:
+        """Compiled, until something asks for other controllers or gains; then step by step to the end."""
+        if self._compiled is not None:
+            if stack is self._stack and not self.supervisor.has_changed_gains:
+                return self._compiled
+            self._compiled.hand_over()
+            self._compiled = None
+        return self._step_by_step
 
     def run(self, ticks: int) -> Outcome:
         """Run `ticks` ticks, or until the guard, lateness, a signal, the watchdog or an exception ends the run.
@@ -161,7 +196,7 @@ class Loop:
             self._stop()
         if self._watchdog.fired_at:
             self._ended_by_watchdog()
-        elif outcome.reason is Reason.OPERATOR_STOP:
+        elif outcome.reason in (Reason.OPERATOR_STOP, Reason.EMERGENCY_STOP):
             outcome.detail = self._signals.first or ""
         elif outcome.reason is Reason.PASSED and outcome.not_stopped:
             outcome.reason = Reason.STOP_NOT_CONFIRMED
@@ -169,27 +204,39 @@ class Loop:
 
     def _run(self, ticks: int) -> None:
         outcome, period, policy = self.outcome, self._bed.loop.period_s, self._bed.loop.overrun
-        k = 0
-        while k < ticks:
+        k, is_asked = 0, False
+        while k < ticks + self.supervisor.idle_ticks:
             outcome.t = k * period
             delay = self._clock.wait_until(outcome.t)
             verdict = self.tick(k, outcome.t, delay)
             outcome.ticks += 1
             if self._between:
                 self._between(outcome.t + period)
-            if verdict.stop or self._signals.first:
-                outcome.verdict = verdict
-                outcome.reason = Reason(verdict.reason) if verdict.stop else Reason.OPERATOR_STOP
-                return
+            if verdict.stop:
+                break
+            if self._signals.first and not is_asked:
+                is_asked = True
+                self.supervisor.own.append(Request(_ASKED.get(self._signals.first, Ask.STOP)))
             late = int(self._clock.now() / period) - k
             if late > 0:
                 outcome.overruns += 1
+                self._note_overrun(outcome.t)
                 if policy == "stop":
                     outcome.reason = Reason.OVERRUN
                     return
                 if policy == "skip":
                     k += late
             k += 1
+        if (ended_by := self.supervisor.ended_by) is not None:
+            outcome.verdict, outcome.reason = ended_by, Reason(ended_by.reason)
+
+    def _note_overrun(self, t: float) -> None:
+        """Report a burst once, when it is full."""
+        burst = self._overrun_times
+        burst.append(t)
+        if len(burst) == burst.maxlen and t - burst[0] < _BURST_S:
+            burst.clear()
+            self.supervisor.own.append(Request(Ask.REPORT, argument=Reason.OVERRUN_BURST))
 
     def _refuse_late(self, t: float) -> None:
         """Raise before an old command is written: after a pause of the process, or after the watchdog's stop."""

@@ -6,7 +6,7 @@ from enum import IntEnum
 
 
 class Reason(IntEnum):
-    """Below 10 the run continues; from 10 on it ends with valves closed and motors at zero."""
+    """Below 10 all is well or nearly so; from 10 on it is a fault, whose response `safety.responses` has."""
 
     PASSED = 0
     WAITING_FOR_SENSORS = 1
@@ -42,6 +42,7 @@ class Reason(IntEnum):
     REFERENCE_JUMP = 36
     TORQUE_STEP = 37
     DISTRIBUTION_FAILED = 38
+    TABLE_EDGE_AHEAD = 39
     OVERRUN = 40
     OPERATOR_STOP = 41
     FAULT = 42
@@ -49,10 +50,17 @@ class Reason(IntEnum):
     TOO_LATE = 44
     WATCHDOG = 45
     STOP_NOT_CONFIRMED = 46
+    OVERRUN_BURST = 47
+    RECORDER_LOST = 48
+    DISK_FULL = 49
+    OPERATOR_LOST = 50
+    EMERGENCY_STOP = 51
+    OPERATOR_HOLD = 52
+    OPERATOR_FLOAT = 53
 
     @property
     def stops(self) -> bool:
-        """Whether the run ends."""
+        """Whether it is a fault: the run ends, unless the response to it is milder."""
         return self >= 10
 
     @property
@@ -96,6 +104,7 @@ _TEXT = {
     Reason.REFERENCE_JUMP: "the reference jumped by more than safety.monitor allows",
     Reason.TORQUE_STEP: "a torque changed in one tick by more than safety.monitor allows",
     Reason.DISTRIBUTION_FAILED: "the force distribution found no answer: numbers not finite, or iterations used up",
+    Reason.TABLE_EDGE_AHEAD: "a base could not have stopped inside safety.table_m with the deceleration of its brake",
     Reason.OVERRUN: "a tick missed its deadline and loop.overrun is 'stop'",
     Reason.OPERATOR_STOP: "the operator stopped the run",
     Reason.FAULT: "an exception was raised inside the loop",
@@ -103,4 +112,11 @@ _TEXT = {
     Reason.TOO_LATE: "a command was later than loop.longest_lateness_s and was not written",
     Reason.WATCHDOG: "no tick ended within loop.watchdog_s",
     Reason.STOP_NOT_CONFIRMED: "the run reached its end, but an actuator did not confirm its stop",
+    Reason.OVERRUN_BURST: "more than safety.burst_overruns ticks missed their deadline within a second",
+    Reason.RECORDER_LOST: "the recorder's process ended during the run",
+    Reason.DISK_FULL: "the disk of the log is nearly full",
+    Reason.OPERATOR_LOST: "an operator who watches fell silent, or the operator channel ended",
+    Reason.EMERGENCY_STOP: "the emergency stop was pressed",
+    Reason.OPERATOR_HOLD: "the operator asked for a hold",
+    Reason.OPERATOR_FLOAT: "the operator asked to float",
 }

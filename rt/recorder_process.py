@@ -76,7 +76,8 @@ def record(order: Order, lines: TextIO, answers: TextIO) -> None:
         unfinished.discard()
         return _answer(answers, failure=f"log '{path}' can't be written: {error}")
     _answer(answers, ready=True)
-    events, summary = Events(bed, channels, subjects(bed), file.event), Summary(bed, channels)
+    operators = json.loads(order.metadata.get("operators", "[]"))
+    events, summary = Events(bed, channels, subjects(bed), file.event, operators), Summary(bed, channels)
     idle = _IDLE_PERIOD_VIRTUAL if order.virtual else min(_IDLE_PERIOD, ring.size * bed.loop.period_s / 4)
     try:
         file.begin(json.loads(lines.readline() or '{"start_ns": 0}')["start_ns"])

@@ -43,6 +43,7 @@ from granite.rt.rehearsal import Rehearsal
 from granite.rt.signals import StopSignals
 from granite.rt.steps import StepByStep, Steps
 from granite.rt.subjects import sentence, subjects
+from granite.rt.supervisor import RequestSource
 from granite.sim.lab import Lab
 
 
@@ -83,6 +84,8 @@ class Run:
             if not steps_in_python(self.stack):
                 self._compiled = CompiledSteps(bed, self.channels, self.stack, self.guard)
             self.ticks = round(bed.loop.duration_s / bed.loop.period_s)
+        #: requests of operators
+        self.source: RequestSource | None = None
         self._is_used = False
 
     def loop(
@@ -96,13 +99,12 @@ class Run:
         truth, between = (self.lab.truth, self.lab.advance) if self.lab else (None, None)
         if self._rehearsal:
             truth = self._rehearsal.truth
-        return Loop(self.bed, self.channels, self.devices, self.steps(), clock, sink, truth, between, signals, give_up)
+        parts = self.bed, self.channels, self.devices, self.stack, self.guard
+        return Loop(*parts, clock, sink, truth, between, signals, give_up, self.source, self.compiled_steps())
 
-    def steps(self) -> Steps:
-        """The steps from estimate to guard; compiled where each has a compiled form and none was replaced."""
-        if self._compiled is not None and self.stack is self._built:
-            return self._compiled
-        return StepByStep(self.channels, self.stack, self.guard)
+    def compiled_steps(self) -> CompiledSteps | None:
+        """The steps from estimate to guard in one call, where each has a compiled form and none was replaced."""
+        return self._compiled if self.stack is self._built else None
 
     def execute(self, clock: Clock, sink: RowSink) -> Outcome:
         """Open the devices, run the loop to its end, close the devices.

@@ -1,4 +1,4 @@
-"""The steps of the tick from a sample to the guard's verdict: estimate, decide, control, allocate, guard.
+"""The steps of the tick from a sample to the verdict: estimate, decide, control, allocate, guard.
 
 `StepByStep` calls the parts one after the other; a user's own part runs there. `CompiledSteps` in `compiled_steps.py`
 is the same in one compiled call, where every part has a compiled form: equal to the bit, and faster.
@@ -14,6 +14,7 @@ from granite.config.records import Sample, Verdict, new
 from granite.controllers.stack import Stack
 from granite.rt.guard import Guard
 from granite.rt.logs.channels import Channels
+from granite.rt.supervisor import Supervisor
 
 
 class Decision(NamedTuple):
@@ -27,19 +28,18 @@ class Decision(NamedTuple):
 class Steps(Protocol):
     """The steps of the tick between reading and writing the devices."""
 
-    def run(self, sample: Sample) -> Decision:
+    def run(self, sample: Sample, stack: Stack) -> Decision:
         """The checked command for a sample."""
 
 
 class StepByStep:
     """The parts in Python."""
 
-    def __init__(self, channels: Channels, stack: Stack, guard: Guard) -> None:
-        self._channels, self._stack, self._guard = channels, stack, guard
+    def __init__(self, channels: Channels, guard: Guard, supervisor: Supervisor) -> None:
+        self._channels, self._guard, self._supervisor = channels, guard, supervisor
 
-    def run(self, sample: Sample) -> Decision:
+    def run(self, sample: Sample, stack: Stack) -> Decision:
         """Call each part."""
-        stack = self._stack
         t0 = perf_counter()
         state = stack.estimator.estimate(sample)
         t1 = perf_counter()
@@ -50,5 +50,6 @@ class StepByStep:
         command = stack.actuation.allocate(state, reference, demand)
         t4 = perf_counter()
         verdict = self._guard.check(sample, state, reference, demand, command)
+        verdict = self._supervisor.judge(sample.t, state, reference, verdict)
         records = self._channels.pack_decision(sample, state, reference, demand, command, verdict)
         return new(Decision, (verdict, records, (t1 - t0, t2 - t1, t3 - t2, t4 - t3)))

@@ -24,6 +24,7 @@ from granite.config.devices.device import Device
 from granite.config.devices.gauge import Gauge
 from granite.config.devices.thrusters import Thrusters
 from granite.config.errors import InputError, one_of
+from granite.config.parts import OpaquePart
 from granite.config.records import (
     NOTHING,
     STEPS,
@@ -31,6 +32,7 @@ from granite.config.records import (
     Command,
     Demand,
     Frame,
+    Operation,
     Reference,
     Sample,
     State,
@@ -49,7 +51,7 @@ _WRENCH = {
     "planar": (("fx", "N"), ("fy", "N"), ("mz", "N m")),
     "spatial": (("fx", "N"), ("fy", "N"), ("fz", "N"), ("mx", "N m"), ("my", "N m"), ("mz", "N m")),
 }
-_1, _2, _3, _5 = (Struct(f"{n}d").pack for n in (1, 2, 3, 5))
+_1, _2, _3, _5, _9 = (Struct(f"{n}d").pack for n in (1, 2, 3, 5, 9))
 _timing = Struct(f"{5 + len(STEPS)}d").pack
 _ROS_FIELD = re.compile(r"[a-z](_?[a-z0-9])*")
 
@@ -122,7 +124,13 @@ class Channels:
     def of(cls, bed: Testbed) -> Channels:
         """The row of a testbed, with the signals of its devices."""
         channels = cls(topics_of(bed))
-        for name, record in (("/state", State), ("/demand", Demand), ("/truth", Truth), ("/timing", Timing)):
+        for name, record in (
+            ("/state", State),
+            ("/demand", Demand),
+            ("/truth", Truth),
+            ("/timing", Timing),
+            ("/operation", Operation),
+        ):
             entries = tuple(channels.topic(name).entries)
             assert entries == record._fields[: len(entries)]
         for topic in channels.topics:
@@ -182,10 +190,11 @@ class Channels:
         applied: tuple[Frame, ...],
         truth: Truth | None,
         timing: Timing,
+        operation: Operation,
     ) -> bytes:
         """The records of a tick as a row."""
         decision = self.pack_decision(sample, state, reference, demand, command, verdict)
-        return self.completed(decision, applied, truth, timing)
+        return self.completed(decision, applied, truth, timing, operation)
 
     def pack_decision(
         self, sample: Sample, state: State, reference: Reference, demand: Demand, command: Command, verdict: Verdict
@@ -212,7 +221,14 @@ class Channels:
         applied = packed if sample.applied is before else _frames_of(sample.applied)
         return b"".join((_1(sample.t), _frames_of(sample.frames), applied))
 
-    def completed(self, decision: bytes, applied: tuple[Frame, ...], truth: Truth | None, timing: Timing) -> bytes:
+    def completed(
+        self,
+        decision: bytes,
+        applied: tuple[Frame, ...],
+        truth: Truth | None,
+        timing: Timing,
+        operation: Operation,
+    ) -> bytes:
         """The row whose first part this is. Called in the tick, so fast: bytes that occur twice are packed once."""
         done = _frames_of(applied)
         self._applied = applied, done
@@ -222,6 +238,7 @@ class Channels:
                 done,
                 _1(truth.t), *truth[1 : self._end_of_truth],
                 _timing(timing.tick, timing.scheduled, timing.delay, *timing.steps, timing.lost, timing.overruns),
+                _9(*operation[:9]), operation.gains,
         )  # fmt: skip
         row = b"".join(pieces)
         if len(row) != self._size:
@@ -237,7 +254,10 @@ class Channels:
         applied = _read_frames(values, self._n_applied)
         truth, timing = Truth(*islice(values, len(Truth._fields))), Timing(*islice(values, len(Timing._fields)))
         timing = timing._replace(tick=int(timing.tick), lost=int(timing.lost), overruns=int(timing.overruns))
-        return Tick(sample, state, reference, demand, wanted, verdict, applied, truth, timing)
+        asked = Operation(*islice(values, len(Operation._fields)))
+        codes = {name: int(getattr(asked, name)) for name in Operation._fields[1:-1] if name != "value"}
+        operation = asked._replace(**codes)
+        return Tick(sample, state, reference, demand, wanted, verdict, applied, truth, timing, operation)
 
     def read_controllers(self, row: Array) -> tuple[Sample, State, Reference, Demand, Command]:
         """The records before the verdict."""
@@ -313,6 +333,8 @@ def fits(channels: Channels, bed: Testbed) -> bool:
         for entry in ("ages", "innovation") if unknown else ():  # the sensors among the unknown devices have some too
             if entry in own and entry in wanted:
                 own[entry] = wanted[entry]
+        if topic.name == "/operation" and bed.controller and isinstance(bed.controller.law, OpaquePart):
+            own["gains"] = wanted["gains"]  # only its code knows them
         if list(own.items()) != list(wanted.items()):
             return False
     return True
@@ -343,6 +365,7 @@ def topics_of(bed: Testbed) -> dict[str, dict[str, Entry]]:
     )
     holding = tuple(Coordinate(f"{name}_holding", "1") for name in bed.grips) if bed.controller else ()
     task = bed.behaviour.recorded(bed) if bed.controller else ()
+    tunable = bed.controller.law.live_gains(bed) if bed.controller else ()
     return {
         "/sample": {
             "t": t,
@@ -415,6 +438,11 @@ def topics_of(bed: Testbed) -> dict[str, dict[str, Entry]]:
             "steps": tuple(Coordinate(step, "s") for step in STEPS),
             "lost": Coordinate("lost", "1"),
             "overruns": Coordinate("overruns", "1"),
+        },
+        "/operation": {
+            "t": t,
+            **{name: Coordinate(name, "1") for name in Operation._fields[1:-1]},
+            "gains": tuple(Coordinate(f"{gain.name}_gain", "1") for gain in tunable),
         },
     }
 

@@ -8,14 +8,26 @@ from typing import Protocol
 import numpy as np
 
 from granite.config.coordinates import Coordinate
-from granite.config.records import Array
+from granite.config.records import Array, Operation
 from granite.config.testbed import Testbed
 from granite.rt.logs.bending import Bending
 from granite.rt.logs.channels import Channels
 from granite.rt.logs.contact_changes import OUT_OF_REACH, ContactChanges
 from granite.rt.logs.machine_summary import StateChanges
+from granite.rt.modes import Ask, Mode, Reply
 from granite.rt.reasons import Reason
 from granite.rt.subjects import sentence
+
+#: what the robot does in each mode
+_MODES = {
+    Mode.RUNNING: "the behaviour runs",
+    Mode.HOLDING: "the robot brakes to rest and holds its pose",
+    Mode.FLOATING: "the robot floats: valves closed, joints damped",
+    Mode.STOPPING: "the robot brakes to rest before the run ends",
+    Mode.STOPPED: "the actuators rest and the run ends",
+    Mode.DISARMED: "the actuators rest until an operator arms",
+    Mode.ARMED: "the robot holds its pose until an operator starts",
+}
 
 
 class EventSink(Protocol):
@@ -27,24 +39,34 @@ class EventSink(Protocol):
 class Events:
     """Finds events in successive rows."""
 
-    def __init__(self, bed: Testbed, channels: Channels, subjects: Sequence[Coordinate], report: EventSink) -> None:
+    def __init__(
+        self,
+        bed: Testbed,
+        channels: Channels,
+        subjects: Sequence[Coordinate],
+        report: EventSink,
+        operators: Sequence[str] = (),
+    ) -> None:
         self._contacts, self._bending = ContactChanges(bed, channels), Bending(bed, channels)
         self._states = StateChanges(bed, channels)
         self._watched = [
             channels.column("/verdict", "reason"),
             channels.column("/timing", "lost"),
             channels.column("/timing", "overruns"),
+            channels.column("/operation", "mode"),
+            channels.column("/operation", "request"),
         ]
         self._channels, self._subjects = channels, subjects
-        self._report = report
-        self._before = np.zeros(3)
+        self._report, self._operators = report, operators
+        self._gains = bed.controller.law.tunable(bed) if bed.controller else ()
+        self._before = np.zeros(5)
         self._last: tuple[float, int] = (0.0, 0)
 
     def look(self, rows: Array) -> None:
         """Report every change in the rows."""
         watched = rows[:, self._watched]
         before = np.vstack((self._before, watched[:-1]))
-        for i in np.flatnonzero((watched != before).any(axis=1)):
+        for i in np.flatnonzero((watched != before).any(axis=1) | (watched[:, 4] != 0)):
             self._report_change(rows[i], before[i].tolist(), watched[i].tolist())
         for change in self._contacts.look(rows):
             level = "warning" if change.what == OUT_OF_REACH else "info"
@@ -69,8 +91,13 @@ class Events:
     def _report_change(self, row: Array, before: list[float], now: list[float]) -> None:
         tick = self._channels.read(row)
         at = tick.sample.t, tick.timing.tick
-        reason, lost, overruns = now
-        if reason != before[0] and reason != 0:
+        reason, lost, overruns, mode, request = now
+        if request:
+            level = "info" if tick.operation.reply == Reply.DONE else "warning"
+            name = "reported" if request == Ask.REPORT else "operator_request"
+            self._report(*at, level, name, self._asked(tick.operation))
+        answered = mode != Mode.RUNNING and reason == tick.operation.cause and not tick.verdict.stop
+        if reason != before[0] and reason != 0 and not answered:  # in a hold it may come and go
             why = Reason(int(reason))
             level = "error" if why.stops else "info" if why is Reason.WAITING_FOR_SENSORS else "warning"
             self._report(*at, level, why.name.lower(), sentence(self._subjects, tick.verdict))
@@ -78,6 +105,27 @@ class Events:
             self._report(*at, "warning", "rows_lost", _rows_lost(int(lost - before[1])))
         if overruns > before[2]:
             self._report(*at, "warning", "overrun", "the tick ended after the next one was due")
+        if mode != before[3]:
+            now_in, cause = Mode(int(mode)), Reason(tick.operation.cause)
+            because = f", because {cause.text}" if cause else ""
+            level = "info" if now_in in (Mode.RUNNING, Mode.ARMED, Mode.DISARMED) else "warning"
+            self._report(*at, level, now_in.name.lower(), f"{_MODES[now_in]}{because}")
+
+    def _asked(self, operation: Operation) -> str:
+        """Who asked for what, and the answer."""
+        ask, reply = Ask(operation.request), Reply(operation.reply)
+        known = 0 < operation.sender <= len(self._operators)
+        who = f"operator '{self._operators[operation.sender - 1]}'" if known else "the loop's own terminal"
+        if ask is Ask.REPORT:
+            return Reason(operation.argument).text
+        if ask is Ask.ATTACH:
+            return "the run waits for an operator to arm it"
+        what = ask.name.lower().replace("_", " ")
+        if ask is Ask.SET_GAIN:
+            has = operation.argument < len(self._gains)
+            gain = self._gains[operation.argument].name if has else f"number {operation.argument}"
+            what += f" {gain} to {operation.value:g}"
+        return f"{who} asked for {what}: {reply.text}"
 
 
 def _rows_lost(n: int) -> str:

@@ -21,7 +21,7 @@ from granite.config.records import Array
 from granite.rt.logs.channels import Channels, Topic
 
 #: raised with every change that an older reader would misread
-FORMAT = "4"
+FORMAT = "5"
 METADATA = "granite"
 TESTBED = "testbed.json"
 CHANNELS = "channels.json"

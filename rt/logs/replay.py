@@ -18,10 +18,10 @@ from granite.rt.guard import Guard
 from granite.rt.logs.channels import Channels
 from granite.rt.logs.log import Log
 from granite.rt.loop import Loop
-from granite.rt.steps import StepByStep
+from granite.rt.modes import Ask, Mode, Reply, Request
 
-#: outputs of the tick; samples and applied frames are its inputs, truth and timing are not reproducible
-COMPARED = ("/state", "/reference", "/demand", "/command", "/verdict")
+#: outputs of the tick; samples, applied frames and requests are its inputs, truth and timing are not reproducible
+COMPARED = ("/state", "/reference", "/demand", "/command", "/verdict", "/operation")
 
 
 @dataclass(frozen=True)
@@ -72,9 +72,8 @@ def replay(log: Log, progress: Callable[[int], None] | None = None) -> Replay:
     if Channels.of(bed).layout() != log.channels.layout():
         files = ", ".join(changed) or "Granite itself"
         raise InputError(f"its devices have other signals than in the run, because of {files}", expected="the same")
-    # In Python, whichever form the run had: this compares both.
-    steps = StepByStep(log.channels, build_stack(bed), Guard(bed))
-    loop = Loop(bed, log.channels, devices, steps, VirtualClock(), comparison)
+    # Step by step, whichever form the run had: this compares both.
+    loop = Loop(bed, log.channels, devices, build_stack(bed), Guard(bed), VirtualClock(), comparison, source=devices)
     lost, n, last = log.channels.column("/timing", "lost"), 0, -1
     for row in (row for rows in log.blocks() for row in rows):
         if row[lost] > 0:  # the controllers' state is not known after a gap
@@ -98,7 +97,7 @@ def changed_sources(log: Log) -> tuple[str, ...]:
 
 
 class _LoggedDevices:
-    """Devices that repeat the recorded frames."""
+    """Devices and operators that repeat what is recorded."""
 
     now: Tick
 
@@ -110,6 +109,13 @@ class _LoggedDevices:
 
     def stop(self, t: float, paced: bool = False) -> dict[str, str]:
         return {}
+
+    def take(self) -> Request | None:
+        asked = self.now.operation
+        return Request(Ask(asked.request), asked.sender, asked.argument, asked.value) if asked.request else None
+
+    def answer(self, request: Request, reply: Reply, mode: Mode) -> None:
+        pass
 
 
 class _Comparison:

@@ -6,13 +6,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from granite.config.records import Array
+from granite.config.responses import RESPONSES
 from granite.config.testbed import Testbed
 from granite.rt.logs.channels import Channels
+from granite.rt.modes import Ask, Mode, Reply
 from granite.rt.reasons import Reason
 
 #: from here on not every whole number is a float64
 _LARGEST_COUNT = 2.0**53
 _COUNTS = {("/timing", "tick"), ("/timing", "lost"), ("/timing", "overruns"), ("/verdict", "subject")}
+_COUNTS |= {("/operation", "sender"), ("/operation", "argument")}
+#: entries that hold a code, with the codes that they may have
+_CODES: dict[tuple[str, str], tuple[int, ...]] = {
+    ("/verdict", "reason"): tuple(Reason),
+    ("/operation", "request"): tuple(Ask),
+    ("/operation", "reply"): tuple(Reply),
+    ("/operation", "mode"): tuple(Mode),
+    ("/operation", "cause"): tuple(Reason),
+    ("/operation", "response"): tuple(range(len(RESPONSES) + 1)),
+}
 _FLAGS = {("/state", "ready"), ("/reference", "done"), ("/verdict", "stop")}
 #: of a contact in the truth: open, closed, slipping, out of reach; NaN where there is no plant
 _CONTACT_STATES = (0.0, 1.0, 2.0, 3.0)
@@ -39,7 +51,7 @@ class RowRules:
                     self._flags[column] = name
                 elif (topic.name, entry) == ("/truth", "closed"):
                     self._contacts[column] = name
-        self._reasons = {channels.column("/verdict", "reason"): "/verdict reason"}
+        self._codes = {(channels.column(*place), " ".join(place)): codes for place, codes in _CODES.items()}
         self._last_tick = -1.0
         self._n = 0  #: rows so far
 
@@ -50,8 +62,9 @@ class RowRules:
             whole = (counts == np.floor(counts)) & (np.abs(counts) < _LARGEST_COUNT)
         self._refuse(rows, self._counts, whole, "a whole number")
         self._refuse(rows, self._flags, np.isin(rows[:, list(self._flags)], (0.0, 1.0)), "0 or 1")
-        codes = np.array(list(Reason), dtype=float)
-        self._refuse(rows, self._reasons, np.isin(rows[:, list(self._reasons)], codes), "the number of a reason")
+        for (column, name), codes in self._codes.items():
+            right = np.isin(rows[:, [column]], np.array(codes, dtype=float))
+            self._refuse(rows, {column: name}, right, f"the number of a {name.partition(' ')[2]}")
         contacts = rows[:, list(self._contacts)]
         known = np.isin(contacts, _CONTACT_STATES) | np.isnan(contacts)
         self._refuse(rows, self._contacts, known, "0, 1, 2 or 3")

@@ -8,6 +8,7 @@ from granite.config.records import (
     Command,
     Demand,
     Frame,
+    Operation,
     Reference,
     Sample,
     State,
@@ -84,6 +85,7 @@ def make_tick(
             *truth,
         ),
         Timing(k, t, 1e-5, some(8), lost, overruns),
+        Operation(t, 0, k, 2 * k, 0.5, 0, 0, 0, 0, some(len(Channels.of(bed).topic("/operation").entries["gains"]))),
     )
 
 

@@ -119,7 +119,9 @@ def test_an_exception_inside_the_loop_ends_it_at_rest(error: BaseException):
 
 
 def test_the_guard_ends_the_run_at_rest_and_the_reason_is_in_the_row():
-    outcome, rows, channels, devices, at_rest = run("safety.table_m=[0.99, 0.3, 1.001, 2.0]", ticks=2000)
+    edge = "safety.table_m=[0.99, 0.3, 1.001, 2.0]"
+    at_once = "safety.responses={table_edge='stop_at_once', table_edge_ahead='warn'}"
+    outcome, rows, channels, devices, at_rest = run(edge, at_once, ticks=2000)
     assert outcome.reason is Reason.TABLE_EDGE
     assert rows[-1, channels.column("/verdict", "reason")] == Reason.TABLE_EDGE
     assert not rows[-1, channels.place("/verdict", "setpoint.motors")].any()
@@ -191,7 +193,8 @@ def test_a_sensor_that_says_it_is_broken_ends_the_run_with_its_name(device, monk
 def test_the_way_a_run_ended_names_coordinate_value_and_limit():
     log = simulate_in_memory(load("free-flyer", ["safety.table_m=[0.99, 0.3, 1.001, 2.0]"]))
     assert log.summary["ended"] == "table_edge"
-    x = log.rows[-1, log.channels.column("/state", "base_x_m")]
+    reasons = log.rows[:, log.channels.column("/verdict", "reason")]
+    x = log.rows[np.argmax(reasons == Reason.TABLE_EDGE), log.channels.column("/state", "base_x_m")]
     assert log.summary["text"] == f"{Reason.TABLE_EDGE.text}: base_x was {x:.6g} m, limit 1.001 m"
     assert log.summary["ended_at_s"] == log.rows[-1, log.channels.column("/sample", "t_s")]
 

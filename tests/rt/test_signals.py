@@ -38,7 +38,7 @@ def passed_on():
 
 def signalled(number: int, clock, monkeypatch, at: float = 0.1):
     """The outcome of a run in which a signal arrives, and its plant."""
-    run = Run(load("free-flyer", ["loop.duration_s=0.5", *UNHURRIED]))
+    run = Run(load("free-flyer", ["loop.duration_s=1.0", *UNHURRIED]))
     read = run.devices.read
 
     def read_and_signal(t: float):
@@ -56,7 +56,7 @@ def test_a_signal_ends_the_run_after_its_tick_and_is_passed_on(number, clock, pa
     before = signal.getsignal(number)
     outcome, run = signalled(number, clock(), monkeypatch)
     assert outcome.reason is Reason.OPERATOR_STOP
-    assert outcome.t == pytest.approx(0.1)
+    assert 0.1 < outcome.t < 0.6  # it brakes to rest first
     assert run.ending(outcome)["text"] == f"the operator stopped the run: {number.name}"
     assert not run.lab.plant.torque_sources[0].torque.any()
     assert passed_on == [number]

@@ -1,0 +1,79 @@
+"""Modes of the supervisor, requests to it, and its answers: one number each, the same in log and operator channel."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import NamedTuple
+
+
+class Mode(IntEnum):
+    """Which controllers run."""
+
+    RUNNING = 0  #: behaviour and law of the testbed
+    HOLDING = 1  #: brakes to rest, then holds the pose
+    FLOATING = 2  #: valves closed, joints damped
+    STOPPING = 3  #: brakes to rest, then the run ends
+    STOPPED = 4  #: at rest; the run ends with this tick
+    DISARMED = 5  #: at rest, until the operator arms
+    ARMED = 6  #: holds the pose, until the operator starts
+
+
+class Ask(IntEnum):
+    """A request to the supervisor. They are inputs of the tick and stand in the log."""
+
+    NOTHING = 0
+    ATTACH = 1  #: an operator is needed: the run begins disarmed
+    ARM = 2
+    START = 3
+    HOLD = 4
+    FLOAT = 5
+    STOP = 6
+    RESET = 7
+    SET_GAIN = 8
+    EMERGENCY_STOP = 9
+    REPORT = 10  #: a fault that was noticed outside the tick; its reason is the argument
+
+
+class Reply(IntEnum):
+    """The answer to a request."""
+
+    NONE = 0
+    DONE = 1
+    NOT_IN_THIS_MODE = 2
+    NOT_READY = 3
+    NOT_AT_REST = 4
+    NOT_CLEARABLE = 5
+    NO_SUCH_GAIN = 6
+    OUT_OF_BOUNDS = 7
+    NOT_POSSIBLE = 8
+
+    @property
+    def text(self) -> str:
+        """One sentence for people."""
+        return _REPLIES[self]
+
+
+_REPLIES = {
+    Reply.NONE: "nothing was asked",
+    Reply.DONE: "done",
+    Reply.NOT_IN_THIS_MODE: "refused: not possible in this mode",
+    Reply.NOT_READY: "refused: a sensor has not reported yet, or a fault was noticed within the last half second",
+    Reply.NOT_AT_REST: "refused: the robot is not at rest yet",
+    Reply.NOT_CLEARABLE: "refused: nobody may clear this fault; stop, and begin a new run",
+    Reply.NO_SUCH_GAIN: "refused: the law has no such gain",
+    Reply.OUT_OF_BOUNDS: "refused: the gain is outside its bounds",
+    Reply.NOT_POSSIBLE: "refused: this testbed has no controller that could do it",
+}
+
+
+class Request(NamedTuple):
+    """What someone asks of the supervisor."""
+
+    ask: Ask
+    sender: int = 0  #: number of the key, from 1 on; 0: keyboard, or Granite itself
+    argument: int = 0  #: index of a gain, or the reason of a reported fault
+    value: float = 0.0  #: of a gain
+    number: int = 0  #: by which its answer is found
+
+
+NO_REQUEST = Request(Ask.NOTHING)

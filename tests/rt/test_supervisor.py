@@ -1,0 +1,241 @@
+"""Every response does what it says: warn, hold, float, stop and stop at once; and people may ask for them."""
+
+import numpy as np
+import pytest
+from scripted import Scripted, scripted
+
+from granite.config.errors import InputError
+from granite.config.loader import load
+from granite.config.responses import FAULTS, RESPONSES
+from granite.rt.modes import Ask, Mode, Reply, Request
+from granite.rt.reasons import Reason
+
+#: the base moves at 6 cm/s when its limit is broken
+FAST = ["safety.base_speed_m_s=0.06", "loop.duration_s=12"]
+STILL = 0.006  # [m/s] with the ripple of the thrusters
+
+
+def speed(done: Scripted) -> np.ndarray:
+    return np.linalg.norm(done.entry("/truth", "u")[:, :2], axis=1)
+
+
+def answered(response: str, *changes: str) -> Scripted:
+    return scripted({}, f"safety.responses.base_too_fast={response}", *FAST, *changes)
+
+
+def noticed(done: Scripted, reason: Reason = Reason.BASE_TOO_FAST) -> int:
+    return int(np.argmax(done.column("/verdict", "reason") == reason))
+
+
+def test_every_fault_of_the_guard_is_in_the_fault_table_and_every_row_is_a_reason():
+    guard = {reason.name.lower() for reason in Reason if 10 <= reason < Reason.OVERRUN}
+    names = {reason.name.lower() for reason in Reason}
+    assert guard <= set(FAULTS) <= names
+    assert all(fault.response in fault.possible for fault in FAULTS.values())
+
+
+def test_a_warning_changes_nothing_but_the_log():
+    done = answered("warn")
+    plain = scripted({}, "loop.duration_s=12", "safety.base_speed_m_s=0.5")
+    assert done.outcome.reason is Reason.PASSED
+    assert noticed(done) > 0
+    np.testing.assert_array_equal(done.entry("/truth", "q"), plain.entry("/truth", "q"))
+
+
+def test_a_hold_brakes_to_rest_and_keeps_the_pose():
+    done = answered("hold")
+    assert done.modes == [Mode.RUNNING, Mode.HOLDING]
+    assert done.outcome.reason is Reason.BASE_TOO_FAST  # a run that ends in a hold does not end well
+    at, q = noticed(done), done.entry("/truth", "q")
+    assert speed(done)[at] > 0.05
+    assert speed(done)[-200:].max() < STILL
+    a = done.run.bed.safety.braking.thrust_ratio * 2.0 / 52.0
+    distance = np.hypot(*(q[-1] - q[at])[:2])
+    assert distance == pytest.approx(speed(done)[at] ** 2 / (2 * a), rel=0.15)
+    np.testing.assert_allclose(q[-200:], np.broadcast_to(q[-1], (200, 5)), atol=3e-3)
+
+
+def test_floating_closes_the_valves_and_damps_the_joints():
+    done = answered("float")
+    assert done.modes == [Mode.RUNNING, Mode.FLOATING]
+    at = noticed(done)
+    assert not done.entry("/verdict", "setpoint.thrusters")[at:].any()
+    joints, torques = done.entry("/state", "u")[at + 1 :, 3:], done.entry("/verdict", "setpoint.motors")[at + 1 :]
+    assert (joints * torques <= 0).all()  # power is taken out
+    assert np.abs(joints[-1]).max() < 0.3 * np.abs(joints[0]).max()
+
+
+def test_a_stop_brings_the_base_to_rest_before_the_valves_close():
+    done = answered("stop")
+    assert done.modes == [Mode.RUNNING, Mode.STOPPING]
+    assert done.outcome.reason is Reason.BASE_TOO_FAST
+    assert speed(done)[noticed(done)] > 0.05
+    assert speed(done)[-1] < STILL
+    assert done.outcome.t < 12 - 0.1
+
+
+def test_a_stop_is_bounded_in_time():
+    done = answered("stop", "safety.braking.time_limit_s=0.5")
+    at = noticed(done)
+    assert (len(done.rows) - 1 - at) * 0.005 == pytest.approx(0.5, abs=0.011)
+    assert done.outcome.reason is Reason.BASE_TOO_FAST
+
+
+def test_a_stop_at_once_writes_rest_in_the_same_tick():
+    done = answered("stop_at_once")
+    assert noticed(done) == len(done.rows) - 1
+    assert not done.entry("/verdict", "setpoint.thrusters")[-1].any()
+
+
+def test_a_fault_must_last_as_long_as_declared():
+    at_once = answered("hold")
+    late = answered("{response='hold', lasting_s=0.2}")
+    began = [int(np.argmax(done.column("/operation", "mode") == Mode.HOLDING)) for done in (at_once, late)]
+    assert 40 <= began[1] - began[0] <= 60
+
+
+def test_what_clears_itself_resumes_by_itself():
+    done = answered("{response='hold', cleared_by='itself'}", "loop.duration_s=16")
+    assert done.modes[:3] == [Mode.RUNNING, Mode.HOLDING, Mode.RUNNING]
+
+
+def test_the_base_stops_before_the_edge_of_the_table():
+    done = scripted({}, "safety.table_m=[0.3,0.3,1.5,2.44]", "loop.duration_s=16")
+    assert done.outcome.reason is Reason.TABLE_EDGE_AHEAD
+    x = done.entry("/truth", "q")[:, 0]
+    assert 1.45 < x[-1] < 1.5
+    assert x.max() < 1.5
+    assert speed(done)[-1] < STILL
+
+
+@pytest.mark.parametrize(
+    ("what", "reason"), [("frozen", Reason.SENSOR_FROZEN), ("not_finite", Reason.SAMPLE_NOT_FINITE)]
+)
+def test_where_the_sensors_are_not_trusted_the_run_stops_at_once(what, reason):
+    event = f"[{{kind='fault', at_s=4, device='joint_sensors', what='{what}'}}]"
+    done = scripted({}, f"simulation.events={event}", "loop.duration_s=5")
+    assert done.outcome.reason in (reason, Reason.SENSOR_OUTLIERS)
+    assert done.modes == [Mode.RUNNING]
+    assert speed(done)[-1] > 0.01
+
+
+def test_a_second_fault_during_the_brake_ends_it_at_once():
+    event = "[{kind='fault', at_s=8.5, device='vision', what='not_finite'}]"
+    done = scripted({8.0: Ask.STOP}, f"simulation.events={event}")
+    assert done.outcome.reason is Reason.SAMPLE_NOT_FINITE
+    assert done.outcome.t < 8.7
+
+
+def test_a_stop_in_a_hold_ends_at_rest():
+    done = scripted({8.0: Ask.HOLD, 9.0: Ask.STOP})
+    assert done.modes == [Mode.RUNNING, Mode.HOLDING, Mode.STOPPING]
+    assert speed(done)[-1] < STILL
+
+
+def test_a_run_goes_on_after_a_hold_without_a_jump_of_the_reference():
+    done = scripted({6.0: Ask.HOLD, 10.0: Ask.START}, "loop.duration_s=34")
+    assert done.modes == [Mode.RUNNING, Mode.HOLDING, Mode.RUNNING]
+    assert [reply for _, reply, _ in done.script.answers] == [Reply.DONE, Reply.DONE]
+    q_ref, u_ref = done.entry("/reference", "q"), done.entry("/reference", "u")
+    began = int(np.argmax(done.column("/operation", "mode") == Mode.HOLDING))
+    steps = np.abs(np.diff(q_ref, axis=0) - 0.0025 * (u_ref[1:] + u_ref[:-1]))
+    steps[began - 1] = 0.0  # the hold begins where the robot is
+    assert steps[20:].max() < 1e-4  # before, the state is not known
+    assert done.outcome.reason is Reason.PASSED
+    np.testing.assert_allclose(done.entry("/truth", "q")[-1], [2.0, 1.3, np.pi / 2, -0.2, 1.4], atol=0.02)
+
+
+def test_with_an_operator_the_run_waits_at_rest_until_it_is_armed_and_started():
+    done = scripted({0.0: Ask.ATTACH, 1.0: Ask.START, 3.0: Ask.ARM, 4.0: Ask.START}, "loop.duration_s=2")
+    assert done.modes == [Mode.DISARMED, Mode.ARMED, Mode.RUNNING]
+    assert done.script.answers[1] == (Ask.START, Reply.NOT_IN_THIS_MODE, Mode.DISARMED)
+    armed = int(np.argmax(done.column("/operation", "mode") == Mode.ARMED))
+    assert not done.entry("/verdict", "setpoint.motors")[:armed].any()
+    assert not done.entry("/verdict", "setpoint.thrusters")[:armed].any()
+    assert done.outcome.t == pytest.approx(4.0 + 2.0, abs=0.011)  # the time of the run begins at its start
+
+
+@pytest.mark.parametrize(
+    ("requests", "replies"),
+    [
+        ({1.0: Ask.ARM}, [Reply.NOT_IN_THIS_MODE]),
+        ({1.0: Ask.RESET}, [Reply.NOT_IN_THIS_MODE]),
+        ({0.0: Ask.ATTACH, 0.01: Ask.ARM}, [Reply.DONE, Reply.NOT_READY]),
+        ({8.0: Ask.HOLD, 8.1: Ask.START}, [Reply.DONE, Reply.NOT_AT_REST]),
+        ({1.0: Request(Ask.SET_GAIN, 1, 99, 1.0)}, [Reply.NO_SUCH_GAIN]),
+        ({1.0: Request(Ask.SET_GAIN, 1, 0, 1e6)}, [Reply.OUT_OF_BOUNDS]),
+        ({1.0: Request(Ask.SET_GAIN, 1, 0, float("nan"))}, [Reply.OUT_OF_BOUNDS]),
+    ],
+    ids=str,
+)
+def test_what_is_not_possible_now_is_refused_by_name(requests, replies):
+    done = scripted(requests, f"loop.duration_s={max(requests) + 0.1}")
+    assert [reply for _, reply, _ in done.script.answers] == replies
+
+
+def test_a_fault_that_nobody_may_clear_stays():
+    hold = "safety.responses.base_too_fast={response='hold', cleared_by='nobody'}"
+    done = scripted({11.0: Ask.RESET, 11.2: Ask.START}, hold, *FAST)
+    assert [reply for _, reply, _ in done.script.answers] == [Reply.NOT_CLEARABLE, Reply.NOT_IN_THIS_MODE]
+
+
+def test_the_operator_clears_a_fault_and_the_run_goes_on():
+    hold = "safety.responses.base_too_fast={response='hold', cleared_by='operator'}"
+    done = scripted({11.0: Ask.RESET, 11.2: Ask.START}, hold, *FAST)
+    assert [reply for _, reply, _ in done.script.answers] == [Reply.DONE, Reply.DONE]
+    assert done.modes == [Mode.RUNNING, Mode.HOLDING, Mode.ARMED, Mode.RUNNING]
+    assert done.outcome.reason is Reason.PASSED
+
+
+@pytest.mark.parametrize("mode", [Ask.NOTHING, Ask.HOLD, Ask.FLOAT])
+def test_the_emergency_stop_ends_the_run_in_its_tick_from_every_mode(mode):
+    requests = {8.2: Ask.EMERGENCY_STOP} | ({8.0: mode} if mode else {})
+    done = scripted(requests)
+    assert done.outcome.reason is Reason.EMERGENCY_STOP
+    assert done.outcome.t == pytest.approx(8.2)
+    assert not done.entry("/verdict", "setpoint.thrusters")[-1].any()
+    assert not done.entry("/verdict", "setpoint.motors")[-1].any()
+
+
+def test_a_gain_changes_along_a_ramp_and_the_command_does_not_jump():
+    bed = load("free-flyer")
+    names = [gain.name for gain in bed.control.law.tunable(bed)]
+    gain = names.index("elbow_stiffness")
+    done = scripted({3.0: Request(Ask.SET_GAIN, 1, gain, 48.0)}, "loop.duration_s=5")
+    values = done.column("/operation", "elbow_stiffness_gain")
+    assert (values[599], values[-1]) == (16.0, 48.0)
+    assert np.abs(np.diff(values)).max() <= 32.0 * 0.005 / 0.5 + 1e-9
+    torque = done.column("/verdict", "motors_elbow_torque_n_m")
+    assert np.abs(np.diff(torque[590:720])).max() < 2 * np.abs(np.diff(torque[460:590])).max()
+
+
+@pytest.mark.parametrize("response", RESPONSES)
+def test_reports_from_outside_the_tick_get_their_response(response):
+    report = Request(Ask.REPORT, argument=Reason.RECORDER_LOST)
+    done = scripted({2.0: report}, f"safety.responses.recorder_lost={response}", "loop.duration_s=4")
+    ends = {"warn": Reason.PASSED}.get(response, Reason.RECORDER_LOST)
+    last = {"warn": Mode.RUNNING, "hold": Mode.HOLDING, "float": Mode.FLOATING, "stop": Mode.STOPPING}
+    assert done.outcome.reason is ends
+    assert done.modes[-1] == last.get(response, Mode.STOPPED)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ("safety.responses.sensor_stale=hold", 'safety.responses.sensor_stale.response = "hold": not possible when'),
+        ("safety.responses.state_not_finite=warn", "expected stop_at_once"),
+        ("safety.responses.edge=hold", "no such fault"),
+        ("safety.responses.table_edge=brake", "safety.responses.table_edge.response"),
+        ("safety.responses.state_not_finite={lasting_s=1}", "no command can be written when"),
+    ],
+)
+def test_a_response_that_is_not_possible_is_refused(change, said):
+    with pytest.raises(InputError) as refusal:
+        load("free-flyer", [change])
+    assert said in str(refusal.value)
+
+
+def test_a_testbed_without_a_controller_stops_at_once():
+    done = scripted({0.05: Ask.HOLD, 0.1: Ask.STOP}, bed="mrds-1")
+    assert [reply for _, reply, _ in done.script.answers] == [Reply.NOT_POSSIBLE, Reply.DONE]
+    assert done.outcome.t == pytest.approx(0.1)
