@@ -80,8 +80,6 @@ class Safety(Table):
     responses: dict[Name, FaultResponse] = Field(default_factory=dict)
     #: overruns within a second that are a burst
     burst_overruns: Annotated[int, Field(ge=1)] = 20
-    #: an operator who watches is lost after this time without a message
-    operator_silence_s: Positive = 2.0
 
     def answer(self, fault: str) -> Answer:
         """The response to a fault."""

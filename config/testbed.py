@@ -23,6 +23,7 @@ from granite.config.errors import InputError, one_of
 from granite.config.events import DropOutEvent, FaultEvent
 from granite.config.layout import Layout
 from granite.config.modules import Module
+from granite.config.operator_channel import OperatorTable
 from granite.config.parts import (
     BehaviourPart,
     DevicePart,
@@ -118,6 +119,7 @@ class Testbed(Table):
     recording: Recording = Recording()
     #: how it is tuned; no part of a run, and so in no log
     tuning: TuningTable | None = Field(default=None, exclude=True)
+    operator: OperatorTable = OperatorTable()
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
         """A copy with other values; cached properties are not copied."""
@@ -267,7 +269,7 @@ class Testbed(Table):
         events = tuple(e for e in self.simulation.events if not isinstance(e, FaultEvent | DropOutEvent))
         kept = {"simulation": self.simulation.model_copy(update={"events": events})}
         compiled = self.model_copy(update={**kept, "safety": self.safety.model_copy(update={"responses": {}})})
-        never: Any = {"name", "title", "note", "seed", "recording", "loop"} | left_out
+        never: Any = {"name", "title", "note", "seed", "recording", "loop", "operator"} | left_out
         excluded: dict[str, Any] = dict.fromkeys(never, True)
         if self.controller is not None and "controller" not in excluded:
             excluded["controller"] = {"law": set(self.controller.law.arguments)}

@@ -197,7 +197,7 @@ class Loop:
         if self._watchdog.fired_at:
             self._ended_by_watchdog()
         elif outcome.reason in (Reason.OPERATOR_STOP, Reason.EMERGENCY_STOP):
-            outcome.detail = self._signals.first or ""
+            outcome.detail = self._signals.first or self.supervisor.stopped_by
         elif outcome.reason is Reason.PASSED and outcome.not_stopped:
             outcome.reason = Reason.STOP_NOT_CONFIRMED
         return outcome

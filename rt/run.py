@@ -12,15 +12,16 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from granite.config.errors import InputError
 from granite.config.parts import sources
 from granite.config.records import Truth
 from granite.config.testbed import Testbed
+from granite.controllers.braking import can_brake
 from granite.controllers.stack import Stack, build_stack
 from granite.drivers.device_set import DeviceSet
 from granite.mrds import compilation
@@ -34,17 +35,21 @@ from granite.rt.logs.channels import Channels
 from granite.rt.logs.run_summary import Ending, RedundantContacts, RunSummary
 from granite.rt.logs.summary import named_values
 from granite.rt.loop import Loop, Outcome, RowSink
+from granite.rt.modes import Ask, Request
 from granite.rt.preparing import preparing
 from granite.rt.provenance import provenance
 from granite.rt.realtime import real_time
 from granite.rt.reasons import Reason
 from granite.rt.recorder import Recorder
 from granite.rt.rehearsal import Rehearsal
+from granite.rt.run_watch import RunWatch, disk_is_full
 from granite.rt.signals import StopSignals
-from granite.rt.steps import StepByStep, Steps
 from granite.rt.subjects import sentence, subjects
 from granite.rt.supervisor import RequestSource
 from granite.sim.lab import Lab
+
+if TYPE_CHECKING:
+    from granite.rt.operator.link import OperatorLink
 
 
 class Run:
@@ -86,6 +91,7 @@ class Run:
             self.ticks = round(bed.loop.duration_s / bed.loop.period_s)
         #: requests of operators
         self.source: RequestSource | None = None
+        self._link: OperatorLink | None = None
         self._is_used = False
 
     def loop(
@@ -143,6 +149,7 @@ class Run:
         progress: bool = False,
         changes: Sequence[str] = (),
         pass_signals_on: bool = True,
+        operator: bool = False,
     ) -> RunSummary:
         """Run and record into a log.
 
@@ -161,6 +168,8 @@ class Run:
         pass_signals_on
             Where a signal ended the run, send it to the handler of the caller when all is closed: after Ctrl-C,
             KeyboardInterrupt is raised. Else the summary alone has it.
+        operator
+            In real time: begin at rest, until an operator arms and starts the run over the operator channel.
 
         Returns
         -------
@@ -173,20 +182,41 @@ class Run:
             Where the log can't be written.
         """
         refuse_too_large_a_log(self.bed, self.channels, self.ticks, Path(log))
-        with StopSignals(realtime, pass_signals_on) as signals:
+        with StopSignals(realtime, pass_signals_on) as signals, self._listening(operator, realtime):
             return self._record(Path(log), realtime, overwrite, progress, changes, signals)
+
+    @contextmanager
+    def _listening(self, operator: bool, realtime: bool) -> Iterator[None]:
+        """With an operator, the operator channel is there."""
+        if not operator:
+            yield
+            return
+        if not realtime:
+            raise InputError("a run in virtual time waits for nobody", key="operator", expected="--realtime with it")
+        if not can_brake(self.bed):
+            expected = "a planar testbed with a controller"
+            raise InputError("it can't hold its pose", key="operator", expected=expected)
+        from granite.rt.operator.keys import key_folder  # most runs need no ZeroMQ
+        from granite.rt.operator.link import OperatorLink
+
+        self.source = self._link = OperatorLink.start(self.bed, key_folder())
+        try:
+            yield
+        finally:
+            self._link.close()
 
     def _record(
         self, log: Path, realtime: bool, overwrite: bool, progress: bool, changes: Sequence[str], signals: StopSignals
     ) -> RunSummary:
         bed, recorder = self.bed, None
         ending: Ending = {"ended": "fault", "text": Reason.FAULT.text}
+        mode = {"mode": self._mode} if realtime else {}
         try:
             recorder = Recorder.start(  # before the devices are open: it is a fork, without their ports and threads
                 bed,
                 self.channels,
                 log,
-                info={**describe(bed, realtime, changes), **({"mode": self._mode} if realtime else {})},
+                info={**describe(bed, realtime, changes), **self._operators(), **mode},
                 virtual=not realtime,
                 overwrite=overwrite,
                 progress=progress,
@@ -194,7 +224,10 @@ class Run:
             with self._open_devices(realtime, signals) as not_closed:
                 clock = self._clock(realtime)
                 loop = self.loop(clock, recorder, signals, partial(self._give_up, recorder=recorder))
-                with real_time(bed.loop, enabled=realtime) as granted:
+                if self._link is not None:
+                    loop.supervisor.own.append(Request(Ask.ATTACH))
+                watch = RunWatch(loop.supervisor.own, self._watched(recorder, log)) if realtime else nullcontext()
+                with watch, real_time(bed.loop, enabled=realtime) as granted:
                     # A virtual run does not depend on the date, nor does its log.
                     recorder.begin(time.time_ns() if realtime else 0)
                     began = time.perf_counter()
@@ -225,6 +258,19 @@ class Run:
         if self._rehearsal:
             return self._rehearsal.clock(self.bed.loop.spin_s)
         return RealClock(self.bed.loop.spin_s) if realtime else VirtualClock()
+
+    def _operators(self) -> dict[str, str]:
+        """The operators of the run, for the log's metadata."""
+        return {"operators": json.dumps(self._link.names)} if self._link else {}
+
+    def _watched(self, recorder: Recorder, log: Path) -> dict[Reason, Callable[[], bool]]:
+        """Faults outside the tick."""
+        link, least = self._link, self.bed.recording.least_free_mb
+        found: dict[Reason, Callable[[], bool]] = {
+            Reason.RECORDER_LOST: lambda: not recorder.alive,
+            Reason.DISK_FULL: lambda: disk_is_full(log, least),
+        }
+        return {**found, Reason.OPERATOR_LOST: lambda: not link.alive} if link else found
 
     def _give_up(self, outcome: Outcome, recorder: Recorder | None = None) -> NoReturn:
         """Close the log and end the process: the loop's thread blocks and can't be interrupted."""
@@ -291,6 +337,7 @@ def simulate(
     changes: Sequence[str] = (),
     announce: Callable[[str], None] | None = None,
     pass_signals_on: bool = True,
+    operator: bool = False,
 ) -> RunSummary:
     """Run the testbed on the simulated plant into a log; the summary of the run. See `Run.record`.
 
@@ -308,6 +355,7 @@ def simulate(
         progress=progress,
         changes=changes,
         pass_signals_on=pass_signals_on,
+        operator=operator,
     )
 
 

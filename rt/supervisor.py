@@ -44,11 +44,14 @@ _RUNNING = Mode.RUNNING
 class RequestSource(Protocol):
     """Where requests come from, beside Granite itself: the operator channel, or a log."""
 
-    def take(self) -> Request | None:
-        """The next request, if there is one; called in the tick, so fast."""
+    def take(self, t: float, mode: Mode, cause: Reason) -> Request | None:
+        """The next request, if there is one, given what the run does; called in the tick, so fast."""
 
     def answer(self, request: Request, reply: Reply, mode: Mode) -> None:
         """Say what became of it."""
+
+    def name(self, sender: int) -> str:
+        """Who sent it, in words."""
 
 
 class Supervisor:
@@ -82,6 +85,8 @@ class Supervisor:
         #: ticks that do not count as running, because an operator is there to end them
         self.idle_ticks = 0
         self._is_attended = False
+        #: the operator who ended the run, in words
+        self.stopped_by = ""
         self._since = 0.0
         #: time of the behaviour when it was paused [s], and what has it since
         self._behaviour_time = 0.0
@@ -114,7 +119,7 @@ class Supervisor:
         """Take a request, if there is one; the controllers of this tick."""
         if self.own:
             self._take(t, self.own.popleft())
-        elif self._source is not None and (request := self._source.take()):
+        elif self._source is not None and (request := self._source.take(t, self.mode, self.cause)):
             self._take(t, request)
         elif self._request is not NO_REQUEST:
             self._request, self._reply = NO_REQUEST, Reply.NONE
@@ -179,10 +184,15 @@ class Supervisor:
 
     def _stop(self, t: float, request: Request) -> Reply:
         if self.mode not in (Mode.STOPPING, Mode.STOPPED):
+            self._note_sender(request)
             self._end(t, self._verdict(t, Reason.OPERATOR_STOP))
         return Reply.DONE
 
+    def _note_sender(self, request: Request) -> None:
+        self.stopped_by = self._source.name(request.sender) if self._source else ""
+
     def _emergency_stop(self, t: float, request: Request) -> Reply:
+        self._note_sender(request)
         self._end(t, self._verdict(t, Reason.EMERGENCY_STOP))
         return Reply.DONE
 

@@ -18,6 +18,7 @@ from granite.rt.cli.logs import info, plot, recover, replay
 from granite.rt.cli.machine import doctor
 from granite.rt.cli.montecarlo import montecarlo
 from granite.rt.cli.new import new
+from granite.rt.cli.operate import operate
 from granite.rt.cli.rehearsal import rehearse
 from granite.rt.cli.runs import compare, runs
 from granite.rt.cli.schema import schema
@@ -32,7 +33,6 @@ _INTERRUPTED = 130
 _START = "Start with: granite sim free-flyer"
 #: planned commands, and their present alternatives
 _TO_COME = {
-    "operate": "granite sim BED --realtime, with simulated devices",
     "console": "granite sim BED --set KEY=VALUE before the run",
     "optimise": "granite tune BED",
     "sweep": "granite.simulate_many in Python, as in examples/sweep.py",
@@ -76,6 +76,7 @@ app.command(short_help="What the camera of a testbed sees, as pictures")(see)
 app.command(short_help="Run a testbed on real drivers, with emulated boards", epilog=EXIT_CODES)(rehearse)
 app.command(short_help="Run a testbed on its real devices", epilog=EXIT_CODES)(run)
 app.command("test-device", short_help="Try one device with small commands", epilog=EXIT_CODES)(try_device)
+app.command(short_help="Talk to a run that was started with --operator")(operate)
 app.command(short_help="Replay a log and compare every bit", epilog=EXIT_CODES)(replay)
 app.command(short_help="Plot a log")(plot)
 app.command(short_help="The head of a log: testbed, changes, date, host, version")(info)

@@ -16,6 +16,9 @@ from granite.rt.cli.screen import err, print_json
 def sim(
     bed: Bed,
     realtime: Annotated[bool, typer.Option("--realtime", help="keep pace with wall-clock time")] = False,
+    operator: Annotated[
+        bool, typer.Option("--operator", help="in real time: wait at rest until granite operate arms and starts it")
+    ] = False,
     overrides: Overrides = None,
     duration: Duration = None,
     seed: Seed = None,
@@ -44,6 +47,7 @@ def sim(
             changes=[*asked, *short_forms(duration, seed)],
             announce=lambda sentence: err.print(f"granite: {sentence}", soft_wrap=True),
             pass_signals_on=False,
+            operator=operator,
         )
     if as_json:
         print_json(summary)

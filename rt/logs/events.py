@@ -58,7 +58,8 @@ class Events:
         ]
         self._channels, self._subjects = channels, subjects
         self._report, self._operators = report, operators
-        self._gains = bed.controller.law.tunable(bed) if bed.controller else ()
+        gains = channels.topic("/operation").entries["gains"]
+        self._gains = [gain.name.removesuffix("_gain") for gain in gains if isinstance(gain, Coordinate)]
         self._before = np.zeros(5)
         self._last: tuple[float, int] = (0.0, 0)
 
@@ -123,7 +124,7 @@ class Events:
         what = ask.name.lower().replace("_", " ")
         if ask is Ask.SET_GAIN:
             has = operation.argument < len(self._gains)
-            gain = self._gains[operation.argument].name if has else f"number {operation.argument}"
+            gain = self._gains[operation.argument] if has else f"number {operation.argument}"
             what += f" {gain} to {operation.value:g}"
         return f"{who} asked for {what}: {reply.text}"
 

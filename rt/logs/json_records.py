@@ -53,9 +53,10 @@ def read_summary(message: bytes) -> RunSummary:
 
 def read_info(info: Mapping[str, str]) -> None:
     """Check the metadata; `InputError` where an entry is not what the recorder writes."""
-    changes = _read(info.get("changes", "[]").encode(), "changes", _LONGEST_EVENT)
-    if not isinstance(changes, list) or not all(isinstance(change, str) for change in changes):
-        raise InputError(shown(changes), key="changes", expected="a list of texts")
+    for key in ("changes", "operators"):
+        listed = _read(info.get(key, "[]").encode(), key, _LONGEST_EVENT)
+        if not isinstance(listed, list) or not all(isinstance(text, str) for text in listed):
+            raise InputError(shown(listed), key=key, expected="a list of texts")
     sources = _read(info.get("sources", "{}").encode(), "sources", _LONGEST_EVENT)
     if not isinstance(sources, dict) or not all(isinstance(value, str) for value in sources.values()):
         raise InputError(shown(sources), key="sources", expected="a table of texts")

@@ -12,6 +12,7 @@ from granite.rt.logs.channels import Channels
 from granite.rt.loop import Outcome
 from granite.rt.memory import Memory
 from granite.rt.modes import Ask, Mode, Reply, Request
+from granite.rt.reasons import Reason
 from granite.rt.run import Run
 
 
@@ -22,12 +23,15 @@ class Script:
         self._requests, self._tick = requests, -1
         self.answers: list[tuple[Ask, Reply, Mode]] = []
 
-    def take(self) -> Request | None:
+    def take(self, t: float, mode: Mode, cause: Reason) -> Request | None:
         self._tick += 1
         return self._requests.get(self._tick)
 
     def answer(self, request: Request, reply: Reply, mode: Mode) -> None:
         self.answers.append((request.ask, reply, mode))
+
+    def name(self, sender: int) -> str:
+        return f"operator {sender}"
 
 
 class Scripted(NamedTuple):

@@ -1,0 +1,104 @@
+"""`granite operate`: arm, start, hold, float, stop and tune a running loop, by commands or at a prompt."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+
+from granite.config.errors import InputError, one_of
+from granite.config.operator_channel import OperatorTable
+from granite.rt.cli.arguments import AsJson
+from granite.rt.cli.endings import STOPPED, end
+from granite.rt.cli.screen import out, print_json
+
+_PROMPT = "granite> "
+_COMMANDS = (
+    "status", "gains", "arm", "start", "hold", "float", "stop", "reset", "set-gain", "emergency-stop", "new-key",
+)  # fmt: skip
+
+
+def operate(
+    command: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[COMMAND]", help=f"{', '.join(_COMMANDS)}; none: a prompt"),
+    ] = None,
+    address: Annotated[str, typer.Option(metavar="ADDRESS", help="where the loop listens")] = OperatorTable().address,
+    key: Annotated[str, typer.Option(metavar="NAME", help="whose key to use")] = "operator",
+    as_json: AsJson = False,
+) -> None:
+    """Talk to a run that was started with --operator.
+
+    A prompt watches: when it is gone without `quit`, the run has lost its operator and holds.
+    """
+    from granite.rt.operator.client import Operator
+    from granite.rt.operator.keys import key_folder, new_operator
+
+    words = command or []
+    if words[:1] == ["new-key"]:
+        if len(words) != 2:
+            raise InputError("no name", key="new-key", expected="granite operate new-key NAME")
+        folder = key_folder()
+        new_operator(folder, words[1])
+        out.print(f"secret key: {folder / words[1]}.secret", soft_wrap=True)
+        out.print("the loop obeys it from its next run on", soft_wrap=True)
+        return
+    asked = _message(words) if words else {}
+    with Operator(address, key) as operator:
+        if not words:
+            _converse(operator)
+            return
+        answer = operator.ask(**asked)
+    if as_json:
+        print_json(answer)
+    else:
+        _print(answer)
+    if not answer["ok"]:
+        end(answer["text"], STOPPED)
+
+
+def _message(words: Sequence[str]) -> dict[str, Any]:
+    """The message of a command as it was typed."""
+    do, *more = words
+    if do not in _COMMANDS or do == "new-key":
+        raise InputError("no such command", key="command", value=do, expected=one_of(do, _COMMANDS[:-1]))
+    if do != "set-gain":
+        if more:
+            raise InputError(f"'{more[0]}' after it", key="command", value=do, expected="nothing")
+        return {"do": do.replace("-", "_")}
+    try:
+        gain, value = more
+        return {"do": "set_gain", "gain": gain, "value": float(value)}
+    except ValueError:
+        raise InputError(key="command", value=" ".join(words), expected="set-gain GAIN NUMBER") from None
+
+
+def _converse(operator: Any) -> None:
+    """A prompt; it watches the run until `quit` or the end of the input."""
+    operator.watch()
+    _print(operator.ask("status"))
+    while True:
+        try:
+            words = shlex.split(input(_PROMPT))
+            if words[:1] in (["quit"], ["exit"]):
+                return
+            if words:
+                answer = operator.ask(**_message(words))
+                if not answer["ok"]:
+                    out.print(answer["text"], soft_wrap=True)
+                _print(answer)
+        except EOFError:
+            return
+        except ValueError as error:  # bad input too: the prompt goes on
+            out.print(f"granite: {error}", soft_wrap=True)
+
+
+def _print(answer: dict[str, Any]) -> None:
+    for gain in answer.get("gains", ()):
+        bounds = f"{gain['lower']:g} to {gain['upper']:g} {gain['unit']}"
+        out.print(f"{gain['name']} = {gain['value']:g} ({bounds}): {gain['meaning']}", soft_wrap=True)
+    if answer["ok"]:
+        because = f" by {answer['cause']}" if "cause" in answer else ""
+        out.print(f"{answer['bed']}: {answer['mode']}{because} at {answer['t_s']:.1f} s", soft_wrap=True)

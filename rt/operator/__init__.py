@@ -1,0 +1,1 @@
+"""The operator channel: people talk to a running loop over ZeroMQ with CURVE keys, from another process."""

@@ -1,0 +1,111 @@
+"""The operator's side: ask a running loop, and watch it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import threading
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import zmq
+
+from granite.config.errors import InputError
+from granite.rt.operator.keys import key_folder, public_key, read_pair
+
+#: how long an answer may take [s]
+ANSWER_S = 2.0
+#: time between two signs of life of an operator who watches [s]
+WATCH_S = 0.5
+
+
+class Operator:
+    """A connection to a run, with the key of a person.
+
+    Parameters
+    ----------
+    address
+        Of the loop, as in `operator.address` of its testbed.
+    name
+        Of the key.
+    folder
+        Of the keys.
+
+    Examples
+    --------
+    >>> with Operator("tcp://127.0.0.1:5790") as operator:  # doctest: +SKIP
+    ...     operator.ask("hold")["mode"]
+    'holding'
+    """
+
+    def __init__(self, address: str, name: str = "operator", folder: Path | None = None) -> None:
+        folder = folder or key_folder()
+        self._address, self._name = address, name
+        self._server, self._keys = public_key(folder), read_pair(folder, name)
+        self._context = zmq.Context()
+        self._lock = threading.Lock()
+        self._over = threading.Event()
+        self._watch: threading.Thread | None = None
+        self._socket = self._connect()
+
+    def __enter__(self) -> Operator:
+        """The connection."""
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        """Close it."""
+        self.close()
+
+    def ask(self, do: str, **more: Any) -> dict[str, Any]:
+        """Send a command; the answer of the loop, with `ok`, `text` and `mode`.
+
+        Raises
+        ------
+        InputError
+            Where nobody answers.
+        """
+        with self._lock:
+            self._socket.send(json.dumps({"do": do, **more}).encode())
+            if not self._socket.poll(round(1000 * ANSWER_S)):
+                self._socket.close(0)  # a REQ socket that waits for an answer can't send
+                self._socket = self._connect()
+                raise InputError(
+                    f"no answer from {self._address} within {ANSWER_S:g} s",
+                    expected=f"a run with --operator there, which knows the key '{self._name}'",
+                )
+            answer: dict[str, Any] = json.loads(self._socket.recv())
+        return answer
+
+    def watch(self) -> None:
+        """From now on the run holds when this client is gone for `operator.silence_s`."""
+        self.ask("watch")
+        self._watch = threading.Thread(target=self._keep_watching, name="watch", daemon=True)
+        self._watch.start()
+
+    def close(self) -> None:
+        """End watching, and close the connection."""
+        self._over.set()
+        if self._watch is not None:
+            self._watch.join()
+            with contextlib.suppress(InputError):  # the run may be over
+                self.ask("leave")
+        self._context.destroy(0)
+
+    def _keep_watching(self) -> None:
+        while not self._over.wait(WATCH_S):
+            try:
+                self.ask("watch")
+            except InputError:
+                continue
+
+    def _connect(self) -> zmq.Socket[bytes]:
+        socket = self._context.socket(zmq.REQ)
+        socket.linger = 0
+        socket.curve_serverkey = self._server
+        socket.curve_publickey, socket.curve_secretkey = self._keys
+        try:
+            socket.connect(self._address)
+        except zmq.ZMQError as error:
+            raise InputError(str(error), key="address", value=self._address, expected="tcp://HOST:PORT") from None
+        return socket

@@ -1,0 +1,129 @@
+"""The loop's side of the operator channel: a process that listens, and two rings of shared memory to it.
+
+In the tick the loop looks at one counter of the ring. Everything that costs time (sockets, encryption, text) is in the
+other process, so that no client can disturb the loop.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from struct import Struct
+
+from granite.config.errors import InputError
+from granite.config.testbed import Testbed
+from granite.rt.modes import Ask, Mode, Reply, Request
+from granite.rt.operator.keys import loop_keys, operators
+from granite.rt.reasons import Reason
+from granite.rt.import_path import import_path
+from granite.rt.ring import Ring
+
+#: requests that may wait, and numbers of one: ask, sender, argument, value, number
+REQUESTS, REQUEST_WIDTH = 64, 5
+#: answers and reports that may wait, and numbers of one: number of the request or 0, reply, mode, cause, time
+ANSWERS, ANSWER_WIDTH = 1024, 5
+#: time between two reports of the loop [s]
+_REPORT_S = 0.1
+_pack = Struct(f"{ANSWER_WIDTH}d").pack
+#: how long the process may take to end [s]
+_END_S = 2.0
+
+
+class OperatorLink:
+    """A source of requests."""
+
+    def __init__(self, requests: Ring, answers: Ring, process: subprocess.Popen[str], names: Sequence[str]) -> None:
+        self._requests, self._answers, self._process = requests, answers, process
+        #: operators by the number of their key, from 1 on
+        self.names = tuple(names)
+        self._report_at = 0.0
+        self._mode = Mode.RUNNING
+
+    @classmethod
+    def start(cls, bed: Testbed, folder: Path) -> OperatorLink:
+        """Make the keys if there are none, and listen.
+
+        Raises
+        ------
+        InputError
+            Where nobody can listen at the address, or a key can't be used.
+        """
+        loop_keys(folder)
+        names = list(operators(folder))
+        requests, answers = Ring.create(REQUESTS, REQUEST_WIDTH), Ring.create(ANSWERS, ANSWER_WIDTH)
+        gains = bed.controller.law.tunable(bed) if bed.controller else ()
+        order = {
+            "address": bed.operator.address,
+            "silence_s": bed.operator.silence_s,
+            "bed": bed.name,
+            "folder": os.fspath(folder.absolute()),
+            "names": names,
+            "gains": gains,
+            "requests": requests.descriptor,
+            "answers": answers.descriptor,
+            "loop": os.getpid(),
+        }
+        process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "granite.rt.operator.process"],
+            env={**os.environ, "PYTHONPATH": import_path()},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            pass_fds=(requests.descriptor, answers.descriptor),
+            start_new_session=True,  # the loop alone handles Ctrl-C
+        )
+        link = cls(requests, answers, process, names)
+        try:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            process.stdin.write(json.dumps(order) + "\n")
+            process.stdin.flush()
+            said = json.loads(process.stdout.readline() or '{"failure": "the operator channel ended at its start"}')
+            if "failure" in said:
+                raise InputError(said["failure"], key="operator.address", value=bed.operator.address)
+        except BaseException:
+            link.close()
+            raise
+        return link
+
+    def take(self, t: float, mode: Mode, cause: Reason) -> Request | None:
+        """The next request, if one waits; now and then tells the channel what the run does."""
+        if t >= self._report_at or mode is not self._mode:
+            self._report_at, self._mode = t + _REPORT_S, mode
+            self._answers.put(_pack(0, 0, mode, cause, t))
+        if not self._requests.waiting:
+            return None
+        ask, sender, argument, value, number = self._requests.take(1)[0].tolist()
+        return Request(Ask(int(ask)), int(sender), int(argument), value, int(number))
+
+    def answer(self, request: Request, reply: Reply, mode: Mode) -> None:
+        """Tell the channel what became of a request."""
+        if request.number:
+            self._answers.put(_pack(request.number, reply, mode, 0, 0))
+
+    def name(self, sender: int) -> str:
+        """Who that is."""
+        return f"operator '{self.names[sender - 1]}'" if 0 < sender <= len(self.names) else ""
+
+    @property
+    def alive(self) -> bool:
+        """Whether somebody listens; asks the operating system, so not in the tick."""
+        return self._process.poll() is None
+
+    def close(self) -> None:
+        """End the process, which answers what waits."""
+        self._answers.finish()
+        try:
+            self._process.wait(_END_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout):
+            assert pipe is not None
+            pipe.close()
+        self._requests.close()
+        self._answers.close()

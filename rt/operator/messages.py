@@ -1,0 +1,70 @@
+"""Messages of the operator channel: one JSON object each way.
+
+{"do": "hold"}                                             -> {"ok": true, "text": "done", "mode": "holding", ...}
+{"do": "set_gain", "gain": "elbow_stiffness", "value": 20}
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any, NamedTuple
+
+from granite.config.errors import InputError, one_of
+from granite.config.gains import TunableGain
+from granite.rt.modes import Ask
+
+#: a longer message is refused unread [bytes]
+LONGEST = 1024
+
+#: commands that the loop answers
+ASKS = {
+    ask.name.lower(): ask
+    for ask in (Ask.ARM, Ask.START, Ask.HOLD, Ask.FLOAT, Ask.STOP, Ask.RESET, Ask.SET_GAIN, Ask.EMERGENCY_STOP)
+}
+#: commands that the channel answers by itself: what the run does, its gains, and watching it from now on
+OWN = ("status", "gains", "watch", "leave")
+
+
+class Message(NamedTuple):
+    """A command of an operator."""
+
+    do: str
+    gain: int = 0  #: its index
+    value: float = 0.0
+
+
+def read_message(content: bytes, gains: tuple[TunableGain, ...]) -> Message:
+    """The command in a message.
+
+    Raises
+    ------
+    InputError
+        Where it is none; the sentence is the answer to the sender.
+    """
+    if len(content) > LONGEST:
+        raise InputError(f"a message of {len(content)} bytes", expected=f"at most {LONGEST}")
+    try:
+        table: Any = json.loads(content)
+    except (ValueError, RecursionError):
+        raise InputError("a message that is no JSON", expected='an object such as {"do": "status"}') from None
+    if not isinstance(table, dict) or not isinstance(table.get("do"), str):
+        raise InputError("a message without a command", expected='an object such as {"do": "status"}')
+    do, known = table["do"], (*ASKS, *OWN)
+    if do not in known:
+        raise InputError("no such command", key="do", value=do, expected=one_of(do, known))
+    keys = {"do", "gain", "value"} if do == "set_gain" else {"do"}
+    if set(table) != keys:
+        raise InputError(f"a message with the keys {', '.join(map(str, table))}", expected=", ".join(sorted(keys)))
+    if do != "set_gain":
+        return Message(do)
+    names, value = [gain.name for gain in gains], table["value"]
+    if table["gain"] not in names:
+        expected = one_of(str(table["gain"]), names)
+        raise InputError("the law has no such gain", key="gain", value=table["gain"], expected=expected)
+    gain = gains[names.index(table["gain"])]
+    is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    if not is_number or not gain.lower <= value <= gain.upper:
+        bounds = f"{gain.lower:g} to {gain.upper:g} {gain.unit}"
+        raise InputError(key=gain.name, value=value, expected=bounds)
+    return Message(do, names.index(gain.name), float(value))

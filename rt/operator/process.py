@@ -1,0 +1,198 @@
+"""The process of the operator channel: a ZeroMQ socket with CURVE keys on one side, the loop's rings on the other.
+
+A client without a key of the folder does not get past the handshake, which libzmq does in a thread of its own. Each
+message of the others is checked and answered: by this process, or by the loop, to which a valid command goes. It
+ends when the loop has finished or died.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+from struct import Struct
+from typing import Any, NamedTuple
+
+import zmq
+from zmq.utils import z85
+
+from granite.config.errors import GraniteError, InputError
+from granite.config.gains import TunableGain
+from granite.rt.modes import Ask, Mode, Reply
+from granite.rt.operator.keys import operators, read_pair
+from granite.rt.operator.link import ANSWER_WIDTH, ANSWERS, REQUEST_WIDTH, REQUESTS
+from granite.rt.operator.messages import ASKS, LONGEST, Message, read_message
+from granite.rt.reasons import Reason
+from granite.rt.ring import Ring
+from granite.rt.signals import TERMINATING
+
+#: where libzmq asks who may connect (ZeroMQ RFC 27)
+_ZAP = "inproc://zeromq.zap.01"
+_DOMAIN = b"granite"
+#: how long it waits for a message [ms], and while an answer of the loop is due
+_IDLE_MS, _BUSY_MS = 50, 2
+#: messages of clients in one go, so that the loop's answers never wait for a flood
+_AT_ONCE = 50
+_pack = Struct(f"{REQUEST_WIDTH}d").pack
+
+
+class Waiting(NamedTuple):
+    """A client whose command is with the loop."""
+
+    route: list[bytes]
+    message: Message
+    sender: str
+
+
+class Channel:
+    """The sockets and the rings."""
+
+    def __init__(self, order: dict[str, Any]) -> None:
+        self._requests = Ring(order["requests"], REQUESTS, REQUEST_WIDTH)
+        self._answers = Ring(order["answers"], ANSWERS, ANSWER_WIDTH)
+        self._gains = tuple(TunableGain(*gain) for gain in order["gains"])
+        self._values = [gain.value for gain in self._gains]
+        self._bed, self._silence, self._loop = order["bed"], order["silence_s"], order["loop"]
+        self._names: list[str] = order["names"]
+        folder = Path(order["folder"])
+        known = operators(folder)
+        self._by_key = {known[name]: name for name in self._names if name in known}
+        self._context = zmq.Context()
+        self._zap = self._context.socket(zmq.REP)
+        self._zap.bind(_ZAP)
+        keys = read_pair(folder, "loop")
+        socket = self._socket = self._context.socket(zmq.ROUTER)
+        socket.curve_server = True
+        socket.curve_publickey, socket.curve_secretkey = keys
+        socket.zap_domain = _DOMAIN
+        socket.linger = 0
+        socket.rcvhwm = socket.sndhwm = 100
+        socket.maxmsgsize = 4 * LONGEST
+        socket.bind(order["address"])
+        self._poller = zmq.Poller()
+        for each in (self._zap, self._socket):
+            self._poller.register(each, zmq.POLLIN)
+        self._waiting: dict[int, Waiting] = {}
+        self._number = 0
+        self._watching: dict[str, float] = {}
+        self._refused = 0
+        self._mode, self._cause, self._t = Mode.RUNNING, Reason.PASSED, 0.0
+
+    def serve(self) -> None:
+        """Until the loop has finished or died."""
+        while True:
+            over = self._answers.finished or os.getppid() != self._loop
+            for number, reply, mode, cause, t in self._answers.take().tolist():
+                self._hear(int(number), int(reply), int(mode), int(cause), t)
+            if over:
+                break
+            ready = dict(self._poller.poll(_BUSY_MS if self._waiting else _IDLE_MS))
+            if self._zap in ready:
+                self._admit()
+            if self._socket in ready:
+                for _ in range(_AT_ONCE):
+                    if not self._receive():
+                        break
+            self._miss(time.monotonic())
+        for number in list(self._waiting):
+            self._hear(number, Reply.DONE, Mode.STOPPED, 0, self._t)
+        self._context.destroy(linger=200)
+
+    def _admit(self) -> None:
+        """Whether a client may connect: its key is one of the operators'."""
+        version, request, domain, _address, _identity, mechanism, *credentials = self._zap.recv_multipart()
+        key = z85.encode(credentials[0]) if mechanism == b"CURVE" and len(credentials) == 1 else b""
+        name = self._by_key.get(key) if domain == _DOMAIN else None
+        self._refused += name is None
+        said = (b"200", b"OK", name.encode()) if name else (b"400", b"unknown key", b"")
+        self._zap.send_multipart([version, request, *said, b""])
+
+    def _receive(self) -> bool:
+        """Take one message, if there is one."""
+        try:
+            frames = self._socket.recv_multipart(zmq.NOBLOCK, copy=False)
+        except zmq.Again:
+            return False
+        route, body = [frame.bytes for frame in frames[:-1]], frames[-1].bytes
+        sender = str(frames[-1].get("User-Id"))
+        try:
+            if len(route) != 2 or route[1]:
+                raise InputError(f"a message of {len(frames)} parts", expected="one, as a REQ socket sends it")
+            self._do(route, sender, read_message(body, self._gains))
+        except InputError as refusal:
+            self._say(route, ok=False, text=f"refused: {refusal}")
+        return True
+
+    def _do(self, route: list[bytes], sender: str, message: Message) -> None:
+        if sender in self._watching:
+            self._watching[sender] = time.monotonic()
+        if message.do in ASKS:
+            self._number += 1
+            asked = (ASKS[message.do], self._names.index(sender) + 1, message.gain, message.value, self._number)
+            if not self._requests.put(_pack(*asked)):
+                self._say(route, ok=False, text="refused: too many requests wait")
+                return
+            self._waiting[self._number] = Waiting(route, message, sender)
+            return
+        if message.do == "watch":
+            self._watching[sender] = time.monotonic()
+        elif message.do == "leave":
+            self._watching.pop(sender, None)
+        gains = {"gains": self._listed()} if message.do == "gains" else {}
+        self._say(route, ok=True, text=self._state(), **gains)
+
+    def _hear(self, number: int, reply: int, mode: int, cause: int, t: float) -> None:
+        """What the loop says: an answer to a request, or what it does."""
+        self._mode = Mode(mode)
+        if not number:
+            self._cause, self._t = Reason(cause), t
+            return
+        if (waiting := self._waiting.pop(number, None)) is None:
+            return
+        if reply == Reply.DONE and waiting.message.do == "set_gain":
+            self._values[waiting.message.gain] = waiting.message.value
+        self._say(waiting.route, ok=reply == Reply.DONE, text=Reply(reply).text)
+
+    def _miss(self, now: float) -> None:
+        """Report operators who watch and have fallen silent."""
+        for name, heard in list(self._watching.items()):
+            if now - heard > self._silence:
+                del self._watching[name]
+                sender = self._names.index(name) + 1
+                self._requests.put(_pack(Ask.REPORT, sender, Reason.OPERATOR_LOST, now - heard, 0))
+
+    def _say(self, route: list[bytes], **answer: Any) -> None:
+        status = {"bed": self._bed, "mode": self._mode.name.lower(), "t_s": self._t, "refused_keys": self._refused}
+        if self._cause:
+            status["cause"] = self._cause.name.lower()
+        self._socket.send_multipart([*route, json.dumps({**answer, **status}).encode()], zmq.NOBLOCK)
+
+    def _state(self) -> str:
+        because = f", because {self._cause.text}" if self._cause else ""
+        return f"{self._bed} is {self._mode.name.lower()} at {self._t:.1f} s{because}"
+
+    def _listed(self) -> list[dict[str, Any]]:
+        return [{**gain._asdict(), "value": value} for gain, value in zip(self._gains, self._values, strict=True)]
+
+
+def main() -> None:
+    """Listen as the line on standard input says."""
+    for number in TERMINATING:
+        signal.signal(number, signal.SIG_IGN)  # it ends with the loop
+    os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+    os.nice(10)
+    order = json.loads(sys.stdin.readline())
+    try:
+        channel = Channel(order)
+    except (zmq.ZMQError, GraniteError, OSError) as error:
+        print(json.dumps({"failure": f"nobody can listen there: {error}"}), flush=True)
+        return
+    print(json.dumps({"ready": True}), flush=True)
+    channel.serve()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,188 @@
+"""The operator channel obeys those with a key, answers every message, and can't be disturbed by anyone else."""
+
+import stat
+import threading
+import time
+
+import pytest
+import zmq
+from operator_clients import attack, free_address
+
+import granite
+from granite.config.errors import InputError
+from granite.config.gains import around
+from granite.config.loader import load
+from granite.config.operator_channel import OperatorTable
+from granite.rt.modes import Ask, Mode, Reply
+from granite.rt.operator.client import Operator
+from granite.rt.operator.keys import loop_keys, new_operator, operators, read_pair
+from granite.rt.operator.link import OperatorLink
+from granite.rt.operator.messages import read_message
+from granite.rt.reasons import Reason
+
+GAINS = (around("elbow_stiffness", "1/s2", 16.0, "stiffness"),)
+
+
+class Answering:
+    """A loop without a robot: takes requests in its own thread and answers them; `asked` keeps them."""
+
+    def __init__(self, link: OperatorLink) -> None:
+        self.link, self.asked, self._over = link, [], threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def __enter__(self):
+        self._thread.start()
+        return self
+
+    def __exit__(self, *error):
+        self._over.set()
+        self._thread.join()
+
+    def _run(self):
+        t = 0.0
+        while not self._over.wait(0.002):
+            t += 0.002
+            if (request := self.link.take(t, Mode.RUNNING, Reason.PASSED)) is not None:
+                self.asked.append(request)
+                self.link.answer(request, Reply.DONE, Mode.HOLDING)
+
+
+@pytest.fixture(scope="module")
+def channel(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("keys")
+    address = free_address()
+    loop_keys(folder)
+    new_operator(folder, "second")
+    bed = load("free-flyer", [f'operator.address="{address}"', "operator.silence_s=0.3"])
+    link = OperatorLink.start(bed, folder)
+    with Answering(link) as loop:
+        yield loop, folder, address
+    link.close()
+
+
+def test_keys_are_made_once_and_are_private(tmp_path):
+    first = loop_keys(tmp_path / "keys")
+    assert loop_keys(tmp_path / "keys") == first
+    assert list(operators(tmp_path / "keys")) == ["operator"]
+    for path in (tmp_path / "keys").rglob("*"):
+        mode = stat.S_IMODE(path.stat().st_mode)
+        assert mode == (0o700 if path.is_dir() else 0o600)
+    assert stat.S_IMODE((tmp_path / "keys").stat().st_mode) == 0o700
+
+
+def test_a_secret_key_that_others_can_read_is_refused(tmp_path):
+    loop_keys(tmp_path)
+    (tmp_path / "operator.secret").chmod(0o644)
+    with pytest.raises(InputError, match="others can read the secret key"):
+        read_pair(tmp_path, "operator")
+
+
+@pytest.mark.parametrize("name", ["", "Bob", "../x", "loop", "a" * 40])
+def test_a_bad_name_of_a_key_is_refused(name, tmp_path):
+    with pytest.raises(InputError, match="a name in lower case"):
+        new_operator(tmp_path, name)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "no JSON"),
+        (b"\xff\xfe", "no JSON"),
+        (b"[" * 900, "no JSON"),
+        (b"[]", "without a command"),
+        (b'{"do": 1}', "without a command"),
+        (b'{"do": "fly"}', "no such command"),
+        (b'{"do": "report"}', "no such command"),
+        (b'{"do": "attach"}', "no such command"),
+        (b'{"do": "hold", "now": 1}', "with the keys do, now"),
+        (b'{"do": "set_gain"}', "with the keys do"),
+        (b'{"do": "set_gain", "gain": "knee", "value": 1}', "the law has no such gain"),
+        (b'{"do": "set_gain", "gain": ["x"], "value": 1}', "the law has no such gain"),
+        (b'{"do": "set_gain", "gain": "elbow_stiffness", "value": NaN}', "expected 4 to 64 1/s2"),
+        (b'{"do": "set_gain", "gain": "elbow_stiffness", "value": true}', "expected 4 to 64 1/s2"),
+        (b'{"do": "set_gain", "gain": "elbow_stiffness", "value": 65}', "expected 4 to 64 1/s2"),
+        (b'"' + b"x" * 2000 + b'"', "a message of 2002 bytes"),
+    ],
+)
+def test_a_malformed_message_is_refused_in_one_sentence(content, said):
+    with pytest.raises(InputError) as refusal:
+        read_message(content, GAINS)
+    assert said in str(refusal.value)
+
+
+@pytest.mark.parametrize("change", ['operator.address="udp://x:1"', 'operator.address="tcp://*"', "operator.address=5"])
+def test_an_address_that_is_none_is_refused(change):
+    with pytest.raises(InputError, match=r"operator\.address"):
+        load("free-flyer", [change])
+    assert OperatorTable().address.startswith("tcp://127.0.0.1:")
+
+
+def test_a_command_reaches_the_loop_with_its_sender_and_is_answered(channel):
+    loop, folder, address = channel
+    loop.asked.clear()
+    with Operator(address, "operator", folder) as first, Operator(address, "second", folder) as second:
+        assert first.ask("hold")["ok"]
+        answer = second.ask("set_gain", gain="elbow_stiffness", value=20.0)
+        assert (answer["ok"], answer["mode"], answer["bed"]) == (True, "holding", "free-flyer")
+        listed = {gain["name"]: gain["value"] for gain in first.ask("gains")["gains"]}
+    assert listed["elbow_stiffness"] == 20.0
+    names = [loop.link.names[request.sender - 1] for request in loop.asked]
+    assert [(r.ask, name) for r, name in zip(loop.asked, names, strict=True)] == [
+        (Ask.HOLD, "operator"),
+        (Ask.SET_GAIN, "second"),
+    ]
+    assert loop.asked[1].value == 20.0
+
+
+def test_an_operator_who_watches_and_falls_silent_is_reported_and_one_who_leaves_is_not(channel):
+    loop, folder, address = channel
+    loop.asked.clear()
+    with Operator(address, "operator", folder) as leaving:
+        leaving.ask("watch")
+        leaving.ask("leave")
+    with Operator(address, "second", folder) as silent:
+        silent.ask("watch")
+    deadline = time.monotonic() + 10
+    while not loop.asked and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert [(r.ask, r.argument, r.sender) for r in loop.asked] == [(Ask.REPORT, Reason.OPERATOR_LOST, 2)]
+
+
+def test_a_client_without_a_right_key_gets_nothing_and_nothing_malformed_reaches_the_loop(channel):
+    loop, folder, address = channel
+    loop.asked.clear()
+    heard = attack(address, folder, 1.0, 2000)
+    assert (heard["no key"], heard["wrong key"], heard["wrong server"]) == (0, 0, 0)
+    assert heard["malformed"] > 0  # refused, each
+    assert loop.asked == []
+    with Operator(address, "second", folder) as operator:
+        assert operator.ask("hold")["ok"]
+    assert [request.ask for request in loop.asked] == [Ask.HOLD]
+
+
+def test_a_key_of_others_and_a_run_that_is_not_there_are_named(tmp_path):
+    loop_keys(tmp_path)
+    with pytest.raises(InputError, match="no key"):
+        Operator("tcp://127.0.0.1:1", "nobody", tmp_path)
+    with (
+        Operator(f"ipc://{tmp_path}/nothing", "operator", tmp_path) as operator,
+        pytest.raises(InputError, match="no answer"),
+    ):
+        operator.ask("status")
+
+
+def test_an_address_in_use_is_refused(channel):
+    _, folder, _ = channel
+    taken = zmq.Context.instance().socket(zmq.REP)
+    port = taken.bind_to_random_port("tcp://127.0.0.1")
+    with pytest.raises(InputError, match="Address already in use"):
+        OperatorLink.start(load("free-flyer", [f'operator.address="tcp://127.0.0.1:{port}"']), folder)
+    taken.close(0)
+
+
+@pytest.mark.parametrize(
+    ("bed", "realtime", "said"), [("free-flyer", False, "virtual time"), ("mrds-1", True, "can't hold its pose")]
+)
+def test_an_operator_is_refused_where_there_is_nothing_to_operate(bed, realtime, said, tmp_path):
+    with pytest.raises(InputError, match=said):
+        granite.Run(load(bed)).record(tmp_path / "run.mcap", realtime=realtime, operator=True)

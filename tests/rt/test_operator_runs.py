@@ -1,0 +1,63 @@
+"""Whole runs in real time with an operator: through the command line, the channel and the loop."""
+
+import os
+import subprocess
+import time
+
+import pytest
+from operator_clients import Session, attack
+
+from granite.rt.logs.replay import replay
+
+
+@pytest.mark.slow
+def test_a_run_is_armed_started_held_tuned_and_stopped_by_its_operator_and_replays(tmp_path):
+    with Session(tmp_path) as session:
+        session.do("arm", "armed")
+        session.do("start", "running")
+        session.do("set_gain", "running", gain="elbow_stiffness", value=20.0)
+        session.do("hold", "holding")
+        session.do("start", "running")
+        session.do("float", "floating")
+        assert session.operator.ask("stop")["ok"]
+        log = session.finish()
+    assert log.summary["ended"] == "operator_stop"
+    assert log.summary["text"] == "the operator stopped the run: operator 'operator'"
+    said = [event["text"] for event in log.events if event["name"] == "operator_request"]
+    assert "operator 'operator' asked for set gain elbow_stiffness to 20: done" in said
+    found = replay(log)
+    assert (found.first, found.ticks) == (None, log.summary["ticks"])
+
+
+@pytest.mark.slow
+def test_when_the_channel_is_killed_the_run_holds_and_ctrl_c_still_stops_it(tmp_path):
+    with Session(tmp_path) as session:
+        session.do("arm", "armed")
+        session.do("start", "running")
+        children = subprocess.run(
+            ["pgrep", "-P", str(session.process.pid), "-f", "granite.rt.operator.process"],
+            capture_output=True, text=True, check=True,
+        ).stdout.split()  # fmt: skip
+        os.kill(int(children[0]), 9)
+        time.sleep(2.0)
+        session.process.send_signal(2)
+        log = session.finish()
+    names = [event["name"] for event in log.events]
+    assert "holding" in names
+    assert log.summary["ended"] == "operator_stop"
+    assert replay(log).first is None
+
+
+@pytest.mark.slow
+def test_ten_thousand_bad_messages_a_second_disturb_nothing(tmp_path):
+    with Session(tmp_path) as session:
+        session.do("arm", "armed")
+        session.do("start", "running")
+        heard = attack(session.address, tmp_path / "keys", 5.0, 10_000)
+        assert session.operator.ask("stop")["ok"]
+        log = session.finish()
+    assert (heard["no key"], heard["wrong key"], heard["wrong server"]) == (0, 0, 0)
+    assert log.summary["ended"] == "operator_stop"
+    requests = [event["text"] for event in log.events if event["name"] == "operator_request"]
+    assert len(requests) == len([text for text in requests if "arm" in text or "start" in text or "stop" in text])
+    assert replay(log).first is None
