@@ -10,6 +10,7 @@ import casadi as ca
 import numpy as np
 
 from granite.config.coordinates import Coordinate
+from granite.config.devices.emergency_stop import EmergencyStop
 from granite.config.devices.motors import Motors
 from granite.config.devices.thrusters import Thrusters
 from granite.config.records import Array
@@ -23,6 +24,8 @@ from granite.rt.monitor import Monitor, Watched
 from granite.rt.reasons import Reason
 from granite.rt.subjects import accelerations, forces, subjects, thrusts, wrenches
 
+#: a button is released below this
+_PRESSED = 0.5
 #: by this part of its range an actuator may report more than its bounds
 _REPORTED = 0.01
 
@@ -118,7 +121,10 @@ def _momentum(bed: Testbed, q: ca.SX, u: ca.SX) -> ca.SX:
 
 
 def _measured(bed: Testbed, measured: Mapping[str, ca.SX], stamps: ca.SX, ages: ca.SX) -> Iterator[Limit]:
-    """Only a controller uses sensors: without one, measurements are recorded unchecked."""
+    """Only a controller uses sensors: without one, measurements are recorded unchecked, but for emergency stops."""
+    for name in bed.devices_of(EmergencyStop):
+        pressed = measured[name][0]
+        yield Limit(pressed < _PRESSED, Reason.EMERGENCY_STOP, f"{name} pressed", pressed, _PRESSED)
     for i, (name, device) in enumerate(bed.sensors.items() if bed.controller else ()):
         own = [Coordinate(f"{name} {c.name}", c.unit) for c in device.signals(bed)]
         yield from _finite(Reason.SAMPLE_NOT_FINITE, own, measured[name])

@@ -146,9 +146,9 @@ class Loop:
         delay
             Of the wake-up behind the deadline [s].
         """
+        t0 = perf_counter()
         supervisor = self.supervisor
         stack, mode = supervisor.begin(t), supervisor.mode
-        t0 = perf_counter()
         sample = self._devices.read(t)
         t1 = perf_counter()
         verdict, decision, laps = self._steps(stack).run(sample, stack)  # estimate, decide, control, allocate, guard

@@ -99,6 +99,8 @@ class Supervisor:
         self._state: State | None = None
         self._reference: Reference | None = None
         self._request, self._reply = NO_REQUEST, Reply.NONE
+        self._quiet: tuple[float, ...] = (0, 0, 0, 0.0, 0, 0, 0, 0)
+        self._quiet_mode, self._quiet_cause = self.mode, self.cause
         self._handlers: dict[Ask, Callable[[float, Request], Reply]] = {
             Ask.ATTACH: self._attach,
             Ask.ARM: self._arm,
@@ -250,12 +252,17 @@ class Supervisor:
 
     def operation(self, t: float, mode: Mode, verdict: Verdict) -> Operation:
         """What the log has of it; `mode` is that of the tick."""
-        request, reason = self._request, verdict.reason
+        request, reason, cause = self._request, verdict.reason, self.cause
+        if request is NO_REQUEST and reason < 10:  # nearly always; plain numbers are packed faster
+            if mode is not self._quiet_mode or cause is not self._quiet_cause:
+                self._quiet_mode, self._quiet_cause = mode, cause
+                self._quiet = (0, 0, 0, 0.0, 0, int(mode), int(cause), 0)
+            return new(Operation, (t, *self._quiet, self._gains.values))
         response = 0
         if reason >= 10 and reason in self._answers:
             response = 1 + RESPONSES.index(self._answers[Reason(reason)].response)
-        asked = (t, request.ask, request.sender, request.argument, request.value, self._reply)
-        return new(Operation, (*asked, mode, self.cause, response, self._gains.values))
+        asked = (t, int(request.ask), request.sender, request.argument, request.value, int(self._reply))
+        return new(Operation, (*asked, int(mode), int(cause), response, self._gains.values))
 
     @property
     def ended_by(self) -> Verdict | None:

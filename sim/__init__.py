@@ -11,4 +11,5 @@ KINDS = {
     "momentum_wheel": "momentum_wheel:SimulatedMomentumWheels",
     "thrusters": "thrusters:SimulatedThrusters",
     "grips": "grips:SimulatedGrips",
+    "emergency_stop": "emergency_stop:SimulatedEmergencyStop",
 }

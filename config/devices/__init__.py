@@ -13,4 +13,5 @@ KINDS = {
     "momentum_wheel": "momentum_wheel:MomentumWheels",
     "thrusters": "thrusters:Thrusters",
     "grips": "grips:Grips",
+    "emergency_stop": "emergency_stop:EmergencyStop",
 }

@@ -19,6 +19,7 @@ from granite.mrds.contacts import kind_of
 from granite.mrds.contacts.kind import known
 from granite.mrds.system import System
 from granite.rt.report.lab import lab_rows
+from granite.rt.report.operation import operation_tables
 from granite.rt.report.table import table, vector
 
 
@@ -39,6 +40,7 @@ def bed_tables(bed: Testbed) -> Iterator[Table]:
     if devices := list(_devices(bed)):
         yield table("Devices", ("device", "kind", "what it is"), devices, sentences=1)
     yield table("Control" if bed.controller else "Behaviour", ("what", "value"), _control(bed), sentences=1)
+    yield from operation_tables(bed)
     if differences := list(lab_rows(bed)):
         yield table("Simulated lab", ("what", "value"), differences, sentences=1)
 

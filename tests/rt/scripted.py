@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from granite.config.loader import load
@@ -60,9 +60,15 @@ class Scripted(NamedTuple):
         return found
 
 
-def scripted(requests: Mapping[float, Request | Ask], *changes: str, bed: str = "free-flyer") -> Scripted:
+def scripted(
+    requests: Mapping[float, Request | Ask],
+    *changes: str,
+    bed: str = "free-flyer",
+    prepare: Callable[[Run], None] = lambda run: None,
+) -> Scripted:
     """Run a testbed in virtual time with requests by their time [s]."""
     run = Run(load(bed, list(changes)))
+    prepare(run)
     period = run.bed.loop.period_s
     script = Script({round(t / period): Request(r) if isinstance(r, Ask) else r for t, r in requests.items()})
     run.source = script

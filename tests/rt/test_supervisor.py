@@ -239,3 +239,12 @@ def test_a_testbed_without_a_controller_stops_at_once():
     done = scripted({0.05: Ask.HOLD, 0.1: Ask.STOP}, bed="mrds-1")
     assert [reply for _, reply, _ in done.script.answers] == [Reply.NOT_POSSIBLE, Reply.DONE]
     assert done.outcome.t == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize("at", [0.0, 3.0])
+def test_a_pressed_emergency_stop_ends_the_run_in_its_tick_and_keeps_the_next_from_moving(at):
+    button = f"devices.emergency_stop={{simulated={{pressed_at_s={at}}}}}"
+    done = scripted({}, button, "loop.duration_s=4")
+    assert done.outcome.reason is Reason.EMERGENCY_STOP
+    assert done.outcome.t == pytest.approx(max(at, 0.035), abs=0.011)  # from the first tick whose state is ready
+    assert not done.entry("/verdict", "setpoint.thrusters")[-1].any()
