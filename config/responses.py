@@ -63,7 +63,7 @@ FAULTS: dict[str, Fault] = {
     "setpoint_out_of_range": _cut("a set point is beyond the range of its actuator"),
     "reference_not_finite": Fault("the reference is NaN or infinite", _REPLACED, "stop"),
     "demand_not_finite": Fault("the demand is NaN or infinite", _REPLACED, "stop_at_once"),
-    "solver_failed": Fault("the force distribution found no answer", _REPLACED, "float", "operator"),
+    "distribution_failed": Fault("the force distribution found no answer", _REPLACED, "float", "operator"),
     "applied_not_finite": _cut("an actuator reports NaN or infinity"),
     "applied_out_of_range": _cut("an actuator reports more than its bounds"),
     "sensor_stale": _doubt("the newest frame is older than safety.age_s"),

@@ -15,7 +15,7 @@ from granite.rt.cli.endings import STOPPED, end
 from granite.rt.cli.screen import out, print_json
 
 _PROMPT = "granite> "
-_COMMANDS = (
+OPERATOR_COMMANDS = (
     "status", "gains", "arm", "start", "hold", "float", "stop", "reset", "set-gain", "emergency-stop", "new-key",
 )  # fmt: skip
 
@@ -23,7 +23,7 @@ _COMMANDS = (
 def operate(
     command: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[COMMAND]", help=f"{', '.join(_COMMANDS)}; none: a prompt"),
+        typer.Argument(metavar="[COMMAND]", help=f"{', '.join(OPERATOR_COMMANDS)}; none: a prompt"),
     ] = None,
     address: Annotated[str, typer.Option(metavar="ADDRESS", help="where the loop listens")] = OperatorTable().address,
     key: Annotated[str, typer.Option(metavar="NAME", help="whose key to use")] = "operator",
@@ -62,8 +62,8 @@ def operate(
 def _message(words: Sequence[str]) -> dict[str, Any]:
     """The message of a command as it was typed."""
     do, *more = words
-    if do not in _COMMANDS or do == "new-key":
-        raise InputError("no such command", key="command", value=do, expected=one_of(do, _COMMANDS[:-1]))
+    if do not in OPERATOR_COMMANDS or do == "new-key":
+        raise InputError("no such command", key="command", value=do, expected=one_of(do, OPERATOR_COMMANDS[:-1]))
     if do != "set-gain":
         if more:
             raise InputError(f"'{more[0]}' after it", key="command", value=do, expected="nothing")

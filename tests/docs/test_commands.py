@@ -11,6 +11,7 @@ import typer
 from granite.config.errors import InputError
 from granite.config.loader import load
 from granite.rt.cli.app import app
+from granite.rt.cli.operate import OPERATOR_COMMANDS
 from tests.docs.pages import NAMES, ROOT, code_spans, shell_lines
 
 COMMANDS: dict[str, Any] = typer.main.get_command(app).commands  # type: ignore[attr-defined]
@@ -46,6 +47,9 @@ def fault(words: list[str]) -> str | None:
             raise
         return str(error.format_message())
     changes = next((values[option.name] for option in COMMANDS[name].params if "--set" in option.opts), None) or []
+    if name == "operate":  # its argument is a command of the operator
+        words = values["command"] or ["status"]
+        return None if words[0] in OPERATOR_COMMANDS else f"no command '{words[0]}' of the operator"
     arguments_of = [p for p in COMMANDS[name].params if p.param_type_name == "argument" and p.metavar != "NAME"]
     beds = [v for p in arguments_of for v in several(values[p.name])]
     try:

@@ -6,9 +6,10 @@ import time
 
 import pytest
 import zmq
-from operator_clients import attack, free_address
+from operator_clients import free_address
 
 import granite
+from benchmarks.attack import attack
 from granite.config.errors import InputError
 from granite.config.gains import around
 from granite.config.loader import load

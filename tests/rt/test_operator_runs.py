@@ -5,8 +5,9 @@ import subprocess
 import time
 
 import pytest
-from operator_clients import Session, attack
+from operator_clients import Session
 
+from benchmarks.attack import attack
 from granite.rt.logs.replay import replay
 
 

@@ -248,3 +248,17 @@ def test_a_pressed_emergency_stop_ends_the_run_in_its_tick_and_keeps_the_next_fr
     assert done.outcome.reason is Reason.EMERGENCY_STOP
     assert done.outcome.t == pytest.approx(max(at, 0.035), abs=0.011)  # from the first tick whose state is ready
     assert not done.entry("/verdict", "setpoint.thrusters")[-1].any()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "bed", ["spot/arm", "astrobee", "atmos", "two-arm-free-flyer", "stanford-free-flyer", "fixed-dual-arm/carry"]
+)
+def test_every_platform_comes_to_rest_before_it_stops(bed):
+    done = scripted({4.0: Ask.STOP}, bed=bed)
+    assert done.modes == [Mode.RUNNING, Mode.STOPPING]
+    assert done.outcome.reason is Reason.OPERATOR_STOP
+    units = np.array([0.006 if c.unit == "m/s" else 0.03 for c in done.run.bed.known.velocities])
+    u = done.entry("/truth", "u")[:, : len(units)]
+    assert (np.abs(u[800]) > units).any()
+    assert (np.abs(u[-1]) < units).all()
