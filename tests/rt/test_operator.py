@@ -153,8 +153,8 @@ def test_a_client_without_a_right_key_gets_nothing_and_nothing_malformed_reaches
     loop, folder, address = channel
     loop.asked.clear()
     heard = attack(address, folder, 1.0, 2000)
-    assert (heard["no key"], heard["wrong key"], heard["wrong server"]) == (0, 0, 0)
-    assert heard["malformed"] > 0  # refused, each
+    assert [heard.answers[name] for name in ("no key", "wrong key", "wrong server")] == [0, 0, 0]
+    assert heard.answers["malformed"] > 0  # refused, each
     assert loop.asked == []
     with Operator(address, "second", folder) as operator:
         assert operator.ask("hold")["ok"]
