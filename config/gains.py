@@ -1,6 +1,6 @@
 """Gains of a law as a contract: names, units, bounds and meaning; they may change between two ticks.
 
-A law that has some lists them by `Options.tunable(bed)`, and takes all of them in that order by its method
+A law that has some lists them by `Options.live_gains(bed)`, and takes all of them in that order by its method
 `tune(values)`.
 """
 
@@ -12,7 +12,7 @@ from typing import NamedTuple
 LEAST, MOST = 0.25, 4.0
 
 
-class TunableGain(NamedTuple):
+class LiveGain(NamedTuple):
     """A gain that may be changed during a run."""
 
     name: str
@@ -23,6 +23,6 @@ class TunableGain(NamedTuple):
     meaning: str
 
 
-def around(name: str, unit: str, value: float, meaning: str) -> TunableGain:
+def around(name: str, unit: str, value: float, meaning: str) -> LiveGain:
     """A gain with the usual bounds: a quarter to four times the testbed's value; zero stays zero."""
-    return TunableGain(name, unit, value, LEAST * value, MOST * value, meaning)
+    return LiveGain(name, unit, value, LEAST * value, MOST * value, meaning)

@@ -30,8 +30,8 @@ from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, ValidationInf
 from granite.config.base import Table
 from granite.config.coordinates import Coordinate
 from granite.config.errors import GraniteError, InputError, one_of
+from granite.config.gains import LiveGain
 from granite.config.tunable import Tunable
-from granite.config.gains import TunableGain
 
 _IN_FILE = ".py:"
 
@@ -77,7 +77,7 @@ class PartTable(Table):
         """What can be tuned in this table, with the range in which it makes sense: `granite tune BED --list`."""
         return ()
 
-    def live_gains(self, bed: Any) -> tuple[TunableGain, ...]:
+    def live_gains(self, bed: Any) -> tuple[LiveGain, ...]:
         """Gains of a law that may change during a run; the law takes them by its method `tune(values)`."""
         return ()
 

@@ -154,7 +154,7 @@ class Operation(NamedTuple):
     mode: int  #: of this tick, a code of `granite.rt.modes.Mode`
     cause: int  #: the reason of the mode; 0 where nothing is wrong
     response: int  #: to the verdict: 0 none, else 1 + its index in `granite.config.responses.RESPONSES`
-    gains: Array = NOTHING  #: of the law in this tick, as its `Options.tunable` lists them
+    gains: Array = NOTHING  #: of the law in this tick, as its `Options.live_gains` lists them
 
 
 class Tick(NamedTuple):

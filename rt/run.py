@@ -46,6 +46,7 @@ from granite.rt.run_watch import RunWatch, disk_is_full
 from granite.rt.signals import StopSignals
 from granite.rt.subjects import sentence, subjects
 from granite.rt.supervisor import RequestSource
+from granite.rt.terminal import Terminal
 from granite.sim.lab import Lab
 
 if TYPE_CHECKING:
@@ -226,7 +227,7 @@ class Run:
                 loop = self.loop(clock, recorder, signals, partial(self._give_up, recorder=recorder))
                 if self._link is not None:
                     loop.supervisor.own.append(Request(Ask.ATTACH))
-                watch = RunWatch(loop.supervisor.own, self._watched(recorder, log)) if realtime else nullcontext()
+                watch = self._watch(loop, recorder, log, progress) if realtime else nullcontext()
                 with watch, real_time(bed.loop, enabled=realtime) as granted:
                     # A virtual run does not depend on the date, nor does its log.
                     recorder.begin(time.time_ns() if realtime else 0)
@@ -263,14 +264,18 @@ class Run:
         """The operators of the run, for the log's metadata."""
         return {"operators": json.dumps(self._link.names)} if self._link else {}
 
-    def _watched(self, recorder: Recorder, log: Path) -> dict[Reason, Callable[[], bool]]:
-        """Faults outside the tick."""
+    def _watch(self, loop: Loop, recorder: Recorder, log: Path, aloud: bool) -> RunWatch:
+        """Looks for faults outside the tick, and says on the terminal what the run does."""
         link, least = self._link, self.bed.recording.least_free_mb
         found: dict[Reason, Callable[[], bool]] = {
             Reason.RECORDER_LOST: lambda: not recorder.alive,
             Reason.DISK_FULL: lambda: disk_is_full(log, least),
         }
-        return {**found, Reason.OPERATOR_LOST: lambda: not link.alive} if link else found
+        if link:
+            found[Reason.OPERATOR_LOST] = lambda: not link.alive
+        supervisor = loop.supervisor
+        say = (lambda sentence: print(f"granite: {sentence}", file=Terminal())) if aloud else None
+        return RunWatch(supervisor.own, found, lambda: (supervisor.mode, supervisor.cause), say)
 
     def _give_up(self, outcome: Outcome, recorder: Recorder | None = None) -> NoReturn:
         """Close the log and end the process: the loop's thread blocks and can't be interrupted."""

@@ -1,7 +1,8 @@
 """Faults that are noticed outside the tick: recorder lost, disk full, operator channel lost.
 
 A thread of ordinary priority asks the operating system a few times in a second, and hands each fault to the supervisor
-once. In real time only: a run in virtual time does not depend on the machine.
+once. It also says on the terminal when the mode has changed. In real time only: a run in virtual time does not depend
+on the machine.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
 
-from granite.rt.modes import Ask, Request
+from granite.rt.mode_sentences import sentence_of
+from granite.rt.modes import Ask, Mode, Request
 from granite.rt.reasons import Reason
 
 #: time between two looks [s]
@@ -31,10 +33,20 @@ class RunWatch:
         Takes the reports: `Supervisor.own`.
     faults
         By reason, whether it is there.
+    mode
+        The mode of the run and its cause.
+    say
+        Called with a sentence when the mode has changed.
     """
 
-    def __init__(self, inbox: deque[Request], faults: Mapping[Reason, Callable[[], bool]]) -> None:
-        self._inbox, self._faults = inbox, dict(faults)
+    def __init__(
+        self,
+        inbox: deque[Request],
+        faults: Mapping[Reason, Callable[[], bool]],
+        mode: Callable[[], tuple[Mode, Reason]] = lambda: (Mode.RUNNING, Reason.PASSED),
+        say: Callable[[str], None] | None = None,
+    ) -> None:
+        self._inbox, self._faults, self._mode, self._say = inbox, dict(faults), mode, say
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._look, name="run watch", daemon=True)
 
@@ -49,7 +61,12 @@ class RunWatch:
         self._thread.join()
 
     def _look(self) -> None:
+        before = Mode.RUNNING
         while not self._over.wait(PERIOD_S):
+            mode, cause = self._mode()
+            if self._say is not None and mode is not before:
+                self._say(sentence_of(mode, cause))
+            before = mode
             for reason in [reason for reason, is_there in self._faults.items() if is_there()]:
                 del self._faults[reason]
                 self._inbox.append(Request(Ask.REPORT, argument=reason))

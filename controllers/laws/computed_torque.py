@@ -19,7 +19,7 @@ from pydantic import Field
 
 from granite.config.base import NotNegative, Table
 from granite.config.errors import InputError, one_of
-from granite.config.gains import TunableGain, around
+from granite.config.gains import LiveGain, around
 from granite.config.parts import PartTable
 from granite.config.records import NOTHING, Array, Demand, Reference, State, new
 from granite.config.tunable import Tunable
@@ -81,7 +81,7 @@ class ComputedTorque:
                 found.append(Tunable(f"gains.{kind}.damping_1_s", damping / 5, damping * 4, usual=damping))
             return tuple(found)
 
-        def live_gains(self, bed: Testbed) -> tuple[TunableGain, ...]:
+        def live_gains(self, bed: Testbed) -> tuple[LiveGain, ...]:
             """Stiffness of every controlled coordinate, then damping."""
             names = [c.name for module in bed.controlled for c in bed.known.velocities[bed.known.u[module.name]]]
             gains = [self.gain(name, name in bed.joints) for name in names]

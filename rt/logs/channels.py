@@ -365,7 +365,7 @@ def topics_of(bed: Testbed) -> dict[str, dict[str, Entry]]:
     )
     holding = tuple(Coordinate(f"{name}_holding", "1") for name in bed.grips) if bed.controller else ()
     task = bed.behaviour.recorded(bed) if bed.controller else ()
-    tunable = bed.controller.law.live_gains(bed) if bed.controller else ()
+    gains = bed.controller.law.live_gains(bed) if bed.controller else ()
     return {
         "/sample": {
             "t": t,
@@ -442,7 +442,7 @@ def topics_of(bed: Testbed) -> dict[str, dict[str, Entry]]:
         "/operation": {
             "t": t,
             **{name: Coordinate(name, "1") for name in Operation._fields[1:-1]},
-            "gains": tuple(Coordinate(f"{gain.name}_gain", "1") for gain in tunable),
+            "gains": tuple(Coordinate(f"{gain.name}_gain", "1") for gain in gains),
         },
     }
 

@@ -14,20 +14,10 @@ from granite.rt.logs.bending import Bending
 from granite.rt.logs.channels import Channels
 from granite.rt.logs.contact_changes import OUT_OF_REACH, ContactChanges
 from granite.rt.logs.machine_summary import StateChanges
+from granite.rt.mode_sentences import sentence_of
 from granite.rt.modes import Ask, Mode, Reply
 from granite.rt.reasons import Reason
 from granite.rt.subjects import sentence
-
-#: what the robot does in each mode
-_MODES = {
-    Mode.RUNNING: "the behaviour runs",
-    Mode.HOLDING: "the robot brakes to rest and holds its pose",
-    Mode.FLOATING: "the robot floats: valves closed, joints damped",
-    Mode.STOPPING: "the robot brakes to rest before the run ends",
-    Mode.STOPPED: "the actuators rest and the run ends",
-    Mode.DISARMED: "the actuators rest until an operator arms",
-    Mode.ARMED: "the robot holds its pose until an operator starts",
-}
 
 
 class EventSink(Protocol):
@@ -108,9 +98,8 @@ class Events:
             self._report(*at, "warning", "overrun", "the tick ended after the next one was due")
         if mode != before[3]:
             now_in, cause = Mode(int(mode)), Reason(tick.operation.cause)
-            because = f", because {cause.text}" if cause else ""
             level = "info" if now_in in (Mode.RUNNING, Mode.ARMED, Mode.DISARMED) else "warning"
-            self._report(*at, level, now_in.name.lower(), f"{_MODES[now_in]}{because}")
+            self._report(*at, level, now_in.name.lower(), sentence_of(now_in, cause))
 
     def _asked(self, operation: Operation) -> str:
         """Who asked for what, and the answer."""

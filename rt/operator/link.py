@@ -55,7 +55,7 @@ class OperatorLink:
         loop_keys(folder)
         names = list(operators(folder))
         requests, answers = Ring.create(REQUESTS, REQUEST_WIDTH), Ring.create(ANSWERS, ANSWER_WIDTH)
-        gains = bed.controller.law.tunable(bed) if bed.controller else ()
+        gains = bed.controller.law.live_gains(bed) if bed.controller else ()
         order = {
             "address": bed.operator.address,
             "silence_s": bed.operator.silence_s,

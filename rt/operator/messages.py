@@ -11,7 +11,7 @@ import math
 from typing import Any, NamedTuple
 
 from granite.config.errors import InputError, one_of
-from granite.config.gains import TunableGain
+from granite.config.gains import LiveGain
 from granite.rt.modes import Ask
 
 #: a longer message is refused unread [bytes]
@@ -34,7 +34,7 @@ class Message(NamedTuple):
     value: float = 0.0
 
 
-def read_message(content: bytes, gains: tuple[TunableGain, ...]) -> Message:
+def read_message(content: bytes, gains: tuple[LiveGain, ...]) -> Message:
     """The command in a message.
 
     Raises

@@ -20,7 +20,7 @@ import zmq
 from zmq.utils import z85
 
 from granite.config.errors import GraniteError, InputError
-from granite.config.gains import TunableGain
+from granite.config.gains import LiveGain
 from granite.rt.modes import Ask, Mode, Reply
 from granite.rt.operator.keys import operators, read_pair
 from granite.rt.operator.link import ANSWER_WIDTH, ANSWERS, REQUEST_WIDTH, REQUESTS
@@ -53,7 +53,7 @@ class Channel:
     def __init__(self, order: dict[str, Any]) -> None:
         self._requests = Ring(order["requests"], REQUESTS, REQUEST_WIDTH)
         self._answers = Ring(order["answers"], ANSWERS, ANSWER_WIDTH)
-        self._gains = tuple(TunableGain(*gain) for gain in order["gains"])
+        self._gains = tuple(LiveGain(*gain) for gain in order["gains"])
         self._values = [gain.value for gain in self._gains]
         self._bed, self._silence, self._loop = order["bed"], order["silence_s"], order["loop"]
         self._names: list[str] = order["names"]

@@ -17,7 +17,7 @@ def operation_tables(bed: Testbed) -> Iterator[Table]:
         return
     gains = [
         (gain.name, gain.unit, f"{gain.value:g}", f"{gain.lower:g} to {gain.upper:g}", gain.meaning)
-        for gain in bed.controller.law.tunable(bed)
+        for gain in bed.controller.law.live_gains(bed)
     ]
     if gains:
         yield table(

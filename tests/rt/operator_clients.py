@@ -4,12 +4,19 @@ import os
 import socket as sockets
 import subprocess
 import sys
+import threading
 import time
+
+import pytest
 
 import granite
 from granite.config.errors import InputError
+from granite.config.loader import load
+from granite.rt.modes import Mode, Reply
 from granite.rt.operator.client import Operator
-from granite.rt.operator.keys import loop_keys
+from granite.rt.operator.keys import loop_keys, new_operator
+from granite.rt.operator.link import OperatorLink
+from granite.rt.reasons import Reason
 
 
 def free_address() -> str:
@@ -17,6 +24,43 @@ def free_address() -> str:
     with sockets.socket() as free:
         free.bind(("127.0.0.1", 0))
         return f"tcp://127.0.0.1:{free.getsockname()[1]}"
+
+
+class Answering:
+    """A loop without a robot: takes requests in its own thread and answers them; `asked` keeps them."""
+
+    def __init__(self, link: OperatorLink) -> None:
+        self.link, self.asked, self._over = link, [], threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def __enter__(self):
+        self._thread.start()
+        return self
+
+    def __exit__(self, *error):
+        self._over.set()
+        self._thread.join()
+
+    def _run(self):
+        t = 0.0
+        while not self._over.wait(0.002):
+            t += 0.002
+            if (request := self.link.take(t, Mode.RUNNING, Reason.PASSED)) is not None:
+                self.asked.append(request)
+                self.link.answer(request, Reply.DONE, Mode.HOLDING)
+
+
+@pytest.fixture(scope="module")
+def channel(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("keys")
+    address = free_address()
+    loop_keys(folder)
+    new_operator(folder, "second")
+    bed = load("free-flyer", [f'operator.address="{address}"', "operator.silence_s=0.3"])
+    link = OperatorLink.start(bed, folder)
+    with Answering(link) as loop:
+        yield loop, folder, address
+    link.close()
 
 
 RUN = ["sim", "free-flyer", "--realtime", "--operator", "--duration", "30", "--set", "loop.longest_lateness_s=2",

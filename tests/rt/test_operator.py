@@ -1,12 +1,11 @@
 """The operator channel obeys those with a key, answers every message, and can't be disturbed by anyone else."""
 
 import stat
-import threading
 import time
 
 import pytest
 import zmq
-from operator_clients import free_address
+from operator_clients import channel as channel
 
 import granite
 from benchmarks.attack import attack
@@ -14,7 +13,7 @@ from granite.config.errors import InputError
 from granite.config.gains import around
 from granite.config.loader import load
 from granite.config.operator_channel import OperatorTable
-from granite.rt.modes import Ask, Mode, Reply
+from granite.rt.modes import Ask
 from granite.rt.operator.client import Operator
 from granite.rt.operator.keys import loop_keys, new_operator, operators, read_pair
 from granite.rt.operator.link import OperatorLink
@@ -22,43 +21,6 @@ from granite.rt.operator.messages import read_message
 from granite.rt.reasons import Reason
 
 GAINS = (around("elbow_stiffness", "1/s2", 16.0, "stiffness"),)
-
-
-class Answering:
-    """A loop without a robot: takes requests in its own thread and answers them; `asked` keeps them."""
-
-    def __init__(self, link: OperatorLink) -> None:
-        self.link, self.asked, self._over = link, [], threading.Event()
-        self._thread = threading.Thread(target=self._run, daemon=True)
-
-    def __enter__(self):
-        self._thread.start()
-        return self
-
-    def __exit__(self, *error):
-        self._over.set()
-        self._thread.join()
-
-    def _run(self):
-        t = 0.0
-        while not self._over.wait(0.002):
-            t += 0.002
-            if (request := self.link.take(t, Mode.RUNNING, Reason.PASSED)) is not None:
-                self.asked.append(request)
-                self.link.answer(request, Reply.DONE, Mode.HOLDING)
-
-
-@pytest.fixture(scope="module")
-def channel(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("keys")
-    address = free_address()
-    loop_keys(folder)
-    new_operator(folder, "second")
-    bed = load("free-flyer", [f'operator.address="{address}"', "operator.silence_s=0.3"])
-    link = OperatorLink.start(bed, folder)
-    with Answering(link) as loop:
-        yield loop, folder, address
-    link.close()
 
 
 def test_keys_are_made_once_and_are_private(tmp_path):

@@ -199,7 +199,7 @@ def test_the_emergency_stop_ends_the_run_in_its_tick_from_every_mode(mode):
 
 def test_a_gain_changes_along_a_ramp_and_the_command_does_not_jump():
     bed = load("free-flyer")
-    names = [gain.name for gain in bed.control.law.tunable(bed)]
+    names = [gain.name for gain in bed.control.law.live_gains(bed)]
     gain = names.index("elbow_stiffness")
     done = scripted({3.0: Request(Ask.SET_GAIN, 1, gain, 48.0)}, "loop.duration_s=5")
     values = done.column("/operation", "elbow_stiffness_gain")
