@@ -151,7 +151,7 @@ class Operation(NamedTuple):
     argument: int  #: index of a gain, or the reason of a reported fault
     value: float  #: of a gain
     reply: int  #: a code of `granite.rt.modes.Reply`
-    mode: int  #: of this tick, a code of `granite.rt.modes.Mode`
+    mode: int  #: of this tick, a code of `granite.rt.modes.RunMode`
     cause: int  #: the reason of the mode; 0 where nothing is wrong
     response: int  #: to the verdict: 0 none, else 1 + its index in `granite.config.responses.RESPONSES`
     gains: Array = NOTHING  #: of the law in this tick, as its `Options.live_gains` lists them

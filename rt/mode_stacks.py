@@ -13,10 +13,10 @@ from granite.controllers.braking import can_brake
 from granite.controllers.floating import Following, JointDamping, TorquesOnly, no_force, recorded_numbers
 from granite.controllers.model import ControlModel
 from granite.controllers.stack import Stack
-from granite.rt.modes import Mode
+from granite.rt.modes import RunMode
 
 
-class ModeStacks(dict[Mode, Stack]):
+class ModeStacks(dict[RunMode, Stack]):
     """The stack of each mode."""
 
     def __init__(self, bed: Testbed, stack: Stack) -> None:
@@ -29,20 +29,22 @@ class ModeStacks(dict[Mode, Stack]):
         self._following, self._braking = Following(n_u), Braking(model) if model and self.can_brake else None
         self._following.begin(self.initial_direct)
         rest = Stack(stack.estimator, self._following, no_force(bed, model), TorquesOnly(bed))
-        super().__init__({Mode.RUNNING: stack, Mode.STOPPED: rest, Mode.DISARMED: rest})
+        super().__init__({RunMode.RUNNING: stack, RunMode.STOPPED: rest, RunMode.DISARMED: rest})
         if model is not None and self._braking is not None:
             hold = replace(stack, behaviour=self._braking)
             damped = replace(rest, law=JointDamping(model, recorded_numbers(bed)))
-            self.update({Mode.FLOATING: damped, **dict.fromkeys((Mode.HOLDING, Mode.STOPPING, Mode.ARMED), hold)})
+            self.update(
+                {RunMode.FLOATING: damped, **dict.fromkeys((RunMode.HOLDING, RunMode.STOPPING, RunMode.ARMED), hold)}
+            )
         self.no_command = Command(0.0, (), np.zeros(len(bed.thrusters)))
 
-    def begin(self, mode: Mode, direct: tuple[Array, ...]) -> None:
+    def begin(self, mode: RunMode, direct: tuple[Array, ...]) -> None:
         """A mode begins: set points of grips stay as they are, and a brake starts from the next state."""
         self._following.begin(direct)
         if self._braking is not None and self[mode].behaviour is self._braking:
             self._braking.begin(direct)
 
-    def is_at_rest(self, mode: Mode, state: State) -> bool:
+    def is_at_rest(self, mode: RunMode, state: State) -> bool:
         """Whether the motion of a mode is over; where nothing brakes, it is."""
         if self._braking is None or self[mode].behaviour is not self._braking:
             return self._braking is None or self._braking.is_slow(state)

@@ -6,7 +6,7 @@ from enum import IntEnum
 from typing import NamedTuple
 
 
-class Mode(IntEnum):
+class RunMode(IntEnum):
     """Which controllers run."""
 
     RUNNING = 0  #: behaviour and law of the testbed

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import TracebackType
 
 from granite.rt.mode_sentences import sentence_of
-from granite.rt.modes import Ask, Mode, Request
+from granite.rt.modes import Ask, Request, RunMode
 from granite.rt.reasons import Reason
 
 #: time between two looks [s]
@@ -43,7 +43,7 @@ class RunWatch:
         self,
         inbox: deque[Request],
         faults: Mapping[Reason, Callable[[], bool]],
-        mode: Callable[[], tuple[Mode, Reason]] = lambda: (Mode.RUNNING, Reason.PASSED),
+        mode: Callable[[], tuple[RunMode, Reason]] = lambda: (RunMode.RUNNING, Reason.PASSED),
         say: Callable[[str], None] | None = None,
     ) -> None:
         self._inbox, self._faults, self._mode, self._say = inbox, dict(faults), mode, say
@@ -61,7 +61,7 @@ class RunWatch:
         self._thread.join()
 
     def _look(self) -> None:
-        before = Mode.RUNNING
+        before = RunMode.RUNNING
         while not self._over.wait(PERIOD_S):
             mode, cause = self._mode()
             if self._say is not None and mode is not before:

@@ -26,7 +26,7 @@ from granite.controllers.stack import Stack
 from granite.rt.gain_ramp import GainRamp
 from granite.rt.guard import Guard
 from granite.rt.mode_stacks import ModeStacks
-from granite.rt.modes import NO_REQUEST, Ask, Mode, Reply, Request
+from granite.rt.modes import NO_REQUEST, Ask, Reply, Request, RunMode
 from granite.rt.reasons import Reason
 
 #: a fault that lasts is noticed in every tick; this many periods without it end it
@@ -36,18 +36,18 @@ _CALM_S = 0.5
 #: what a switch of controllers itself may cause, in its first tick
 _BY_SWITCHING = (Reason.REFERENCE_JUMP, Reason.TORQUE_STEP)
 #: the mode that answers a response, and how severe each mode is as a response
-_MODES = {"hold": Mode.HOLDING, "float": Mode.FLOATING, "stop": Mode.STOPPING, "stop_at_once": Mode.STOPPED}
+_MODES = {"hold": RunMode.HOLDING, "float": RunMode.FLOATING, "stop": RunMode.STOPPING, "stop_at_once": RunMode.STOPPED}
 _SEVERITY = {mode: RESPONSES.index(response) for response, mode in _MODES.items()}
-_RUNNING = Mode.RUNNING
+_RUNNING = RunMode.RUNNING
 
 
 class RequestSource(Protocol):
     """Where requests come from, beside Granite itself: the operator channel, or a log."""
 
-    def take(self, t: float, mode: Mode, cause: Reason) -> Request | None:
+    def take(self, t: float, mode: RunMode, cause: Reason) -> Request | None:
         """The next request, if there is one, given what the run does; called in the tick, so fast."""
 
-    def answer(self, request: Request, reply: Reply, mode: Mode) -> None:
+    def answer(self, request: Request, reply: Reply, mode: RunMode) -> None:
         """Say what became of it."""
 
     def name(self, sender: int) -> str:
@@ -79,7 +79,7 @@ class Supervisor:
         self._gains = GainRamp(bed, stack.law)
         #: requests of Granite itself: of the keyboard, and faults that are noticed outside the tick
         self.own: deque[Request] = deque()
-        self.mode, self.cause = Mode.RUNNING, Reason.PASSED
+        self.mode, self.cause = RunMode.RUNNING, Reason.PASSED
         #: the verdict, or the request as one, that led to the mode
         self._because: Verdict | None = None
         #: ticks that do not count as running, because an operator is there to end them
@@ -147,20 +147,20 @@ class Supervisor:
 
     def _attach(self, t: float, request: Request) -> Reply:
         self._is_attended = True
-        self._enter(t, Mode.DISARMED)
+        self._enter(t, RunMode.DISARMED)
         return Reply.DONE
 
     def _arm(self, t: float, request: Request) -> Reply:
-        if self.mode is not Mode.DISARMED:
+        if self.mode is not RunMode.DISARMED:
             return Reply.NOT_IN_THIS_MODE
         if self._state is None or not self._state.ready or t - self._fault_at < _CALM_S:
             return Reply.NOT_READY
-        self._enter(t, Mode.ARMED)
+        self._enter(t, RunMode.ARMED)
         return Reply.DONE
 
     def _start(self, t: float, request: Request) -> Reply:
         by_request = self.cause in (Reason.PASSED, Reason.OPERATOR_HOLD, Reason.OPERATOR_FLOAT)
-        if self.mode not in (Mode.ARMED, Mode.HOLDING, Mode.FLOATING) or not by_request:
+        if self.mode not in (RunMode.ARMED, RunMode.HOLDING, RunMode.FLOATING) or not by_request:
             return Reply.NOT_IN_THIS_MODE
         if not self._is_at_rest():
             return Reply.NOT_AT_REST
@@ -168,24 +168,24 @@ class Supervisor:
         return Reply.DONE
 
     def _hold(self, t: float, request: Request) -> Reply:
-        return self._switch(t, Mode.HOLDING, Reason.OPERATOR_HOLD)
+        return self._switch(t, RunMode.HOLDING, Reason.OPERATOR_HOLD)
 
     def _float(self, t: float, request: Request) -> Reply:
-        return self._switch(t, Mode.FLOATING, Reason.OPERATOR_FLOAT)
+        return self._switch(t, RunMode.FLOATING, Reason.OPERATOR_FLOAT)
 
-    def _switch(self, t: float, mode: Mode, cause: Reason) -> Reply:
+    def _switch(self, t: float, mode: RunMode, cause: Reason) -> Reply:
         if not self._stacks.can_brake:
             return Reply.NOT_POSSIBLE
-        allowed = {Mode.RUNNING, Mode.ARMED, Mode.HOLDING, Mode.FLOATING} - {mode}
+        allowed = {RunMode.RUNNING, RunMode.ARMED, RunMode.HOLDING, RunMode.FLOATING} - {mode}
         # From float to hold only where no fault asked for the float.
         faulty = self.cause in self._answers
-        if self.mode not in allowed or (mode is Mode.HOLDING and faulty):
+        if self.mode not in allowed or (mode is RunMode.HOLDING and faulty):
             return Reply.NOT_IN_THIS_MODE
         self._enter(t, mode, self.cause if faulty else cause)
         return Reply.DONE
 
     def _stop(self, t: float, request: Request) -> Reply:
-        if self.mode not in (Mode.STOPPING, Mode.STOPPED):
+        if self.mode not in (RunMode.STOPPING, RunMode.STOPPED):
             self._note_sender(request)
             self._end(t, self._verdict(t, Reason.OPERATOR_STOP))
         return Reply.DONE
@@ -199,13 +199,13 @@ class Supervisor:
         return Reply.DONE
 
     def _reset(self, t: float, request: Request) -> Reply:
-        if self.mode not in (Mode.HOLDING, Mode.FLOATING):
+        if self.mode not in (RunMode.HOLDING, RunMode.FLOATING):
             return Reply.NOT_IN_THIS_MODE
         if self.cause in self._answers and self._answers[self.cause].cleared_by == "nobody":
             return Reply.NOT_CLEARABLE
         if t - self._fault_at < _CALM_S:
             return Reply.NOT_READY
-        self._enter(t, Mode.ARMED)
+        self._enter(t, RunMode.ARMED)
         return Reply.DONE
 
     def _set_gain(self, t: float, request: Request) -> Reply:
@@ -227,7 +227,7 @@ class Supervisor:
         self._last_seen[reason] = t
         if not FAULTS[name].passes:
             return False
-        if self.mode is Mode.DISARMED or (reason in _BY_SWITCHING and t <= self._since):
+        if self.mode is RunMode.DISARMED or (reason in _BY_SWITCHING and t <= self._since):
             return True
         if answer.response == "warn" or t - self._first_seen[reason] < answer.lasting_s:
             return True
@@ -241,16 +241,16 @@ class Supervisor:
         if verdict.reason >= 10:
             self._fault_at = t
             verdict = self._answered(t, verdict)
-        if self.mode is Mode.STOPPING and (self._is_at_rest() or t - self._since >= self._time_limit):
-            self.mode = Mode.STOPPED
-        if self.mode is Mode.STOPPED and self._because is not None:
+        if self.mode is RunMode.STOPPING and (self._is_at_rest() or t - self._since >= self._time_limit):
+            self.mode = RunMode.STOPPED
+        if self.mode is RunMode.STOPPED and self._because is not None:
             why = self._because
             return new(Verdict, (t, verdict.command, why.reason, why.subject, why.value, why.limit, True))
         if self.mode is not _RUNNING:
             self._wait(t)
         return verdict
 
-    def operation(self, t: float, mode: Mode, verdict: Verdict) -> Operation:
+    def operation(self, t: float, mode: RunMode, verdict: Verdict) -> Operation:
         """What the log has of it; `mode` is that of the tick."""
         request, reason, cause = self._request, verdict.reason, self.cause
         if request is NO_REQUEST and reason < 10:  # nearly always; plain numbers are packed faster
@@ -267,7 +267,7 @@ class Supervisor:
     @property
     def ended_by(self) -> Verdict | None:
         """What ended the run, or holds it at its end; none where all is well."""
-        is_fault = self.cause in self._answers or self.mode is Mode.STOPPED
+        is_fault = self.cause in self._answers or self.mode is RunMode.STOPPED
         return self._because if is_fault else None
 
     def _answered(self, t: float, verdict: Verdict) -> Verdict:
@@ -284,9 +284,9 @@ class Supervisor:
         mode = _MODES[response]
         # What is not milder than the present mode, and yet had to be refused, leaves nothing but the end.
         if not self._stacks.can_brake or _SEVERITY.get(self.mode, -1) >= _SEVERITY[mode]:
-            mode = Mode.STOPPED if verdict.stop or not self._stacks.can_brake else self.mode
-        if mode in (Mode.STOPPING, Mode.STOPPED):
-            self._end(t, verdict, at_once=mode is Mode.STOPPED)
+            mode = RunMode.STOPPED if verdict.stop or not self._stacks.can_brake else self.mode
+        if mode in (RunMode.STOPPING, RunMode.STOPPED):
+            self._end(t, verdict, at_once=mode is RunMode.STOPPED)
         elif mode is not self.mode:
             self._because = verdict
             self._enter(t, mode, reason)
@@ -294,11 +294,11 @@ class Supervisor:
     def _end(self, t: float, verdict: Verdict, at_once: bool = False) -> None:
         """Brake to rest and end the run, or end it with this tick where nothing can brake."""
         reason = Reason(verdict.reason)
-        brakes = self.mode not in (Mode.DISARMED, Mode.STOPPED) and not self._is_untrusted()
+        brakes = self.mode not in (RunMode.DISARMED, RunMode.STOPPED) and not self._is_untrusted()
         brakes = brakes and self._stacks.can_brake and self._state is not None and self._state.ready
         wanted = self._answers[reason].response == "stop" and not at_once
         self._because = verdict
-        self._enter(t, Mode.STOPPING if wanted and brakes else Mode.STOPPED, reason)
+        self._enter(t, RunMode.STOPPING if wanted and brakes else RunMode.STOPPED, reason)
 
     def _is_untrusted(self) -> bool:
         return self.cause in self._answers and "hold" not in FAULTS[self.cause.name.lower()].possible
@@ -308,15 +308,15 @@ class Supervisor:
         if self._is_attended:
             self.idle_ticks += 1
         answer = self._answers.get(self.cause)
-        if self.mode not in (Mode.HOLDING, Mode.FLOATING) or answer is None or answer.cleared_by != "itself":
+        if self.mode not in (RunMode.HOLDING, RunMode.FLOATING) or answer is None or answer.cleared_by != "itself":
             return
         if t - self._last_seen.get(self.cause, self._since) > _CALM_S and self._is_at_rest():
             self._resume(t)
 
     # Modes.
 
-    def _enter(self, t: float, mode: Mode, cause: Reason = Reason.PASSED) -> None:
-        if self.mode is Mode.RUNNING:
+    def _enter(self, t: float, mode: RunMode, cause: Reason = Reason.PASSED) -> None:
+        if self.mode is RunMode.RUNNING:
             self._behaviour_time = self._resumed.time(t) if self._resumed else t
         held = self._reference.direct if self._reference is not None else self._stacks.initial_direct
         # A hold after a hold goes on with the same pose.
@@ -328,8 +328,8 @@ class Supervisor:
         assert self._reference is not None
         q = self._reference.q
         self._resumed = Resumed(self._stacks.normal.behaviour, self._behaviour_time, q, self._stacks.decelerations(q))
-        self._stacks[Mode.RUNNING] = replace(self._stacks.normal, behaviour=self._resumed)
-        self.mode, self.cause, self._since, self._because = Mode.RUNNING, Reason.PASSED, t, None
+        self._stacks[RunMode.RUNNING] = replace(self._stacks.normal, behaviour=self._resumed)
+        self.mode, self.cause, self._since, self._because = RunMode.RUNNING, Reason.PASSED, t, None
 
     def _is_at_rest(self) -> bool:
         return self._state is not None and self._stacks.is_at_rest(self.mode, self._state)
@@ -339,4 +339,4 @@ class Supervisor:
 
 
 #: modes in which the pose is held
-_STANDING = (Mode.HOLDING, Mode.STOPPING, Mode.ARMED)
+_STANDING = (RunMode.HOLDING, RunMode.STOPPING, RunMode.ARMED)

@@ -15,7 +15,7 @@ from granite.rt.logs.channels import Channels
 from granite.rt.logs.contact_changes import OUT_OF_REACH, ContactChanges
 from granite.rt.logs.machine_summary import StateChanges
 from granite.rt.mode_sentences import sentence_of
-from granite.rt.modes import Ask, Mode, Reply
+from granite.rt.modes import Ask, Reply, RunMode
 from granite.rt.reasons import Reason
 from granite.rt.subjects import sentence
 
@@ -87,7 +87,7 @@ class Events:
             level = "info" if tick.operation.reply == Reply.DONE else "warning"
             name = "reported" if request == Ask.REPORT else "operator_request"
             self._report(*at, level, name, self._asked(tick.operation))
-        answered = mode != Mode.RUNNING and reason == tick.operation.cause and not tick.verdict.stop
+        answered = mode != RunMode.RUNNING and reason == tick.operation.cause and not tick.verdict.stop
         if reason != before[0] and reason != 0 and not answered:  # in a hold it may come and go
             why = Reason(int(reason))
             level = "error" if why.stops else "info" if why is Reason.WAITING_FOR_SENSORS else "warning"
@@ -97,8 +97,8 @@ class Events:
         if overruns > before[2]:
             self._report(*at, "warning", "overrun", "the tick ended after the next one was due")
         if mode != before[3]:
-            now_in, cause = Mode(int(mode)), Reason(tick.operation.cause)
-            level = "info" if now_in in (Mode.RUNNING, Mode.ARMED, Mode.DISARMED) else "warning"
+            now_in, cause = RunMode(int(mode)), Reason(tick.operation.cause)
+            level = "info" if now_in in (RunMode.RUNNING, RunMode.ARMED, RunMode.DISARMED) else "warning"
             self._report(*at, level, now_in.name.lower(), sentence_of(now_in, cause))
 
     def _asked(self, operation: Operation) -> str:

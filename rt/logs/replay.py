@@ -18,7 +18,7 @@ from granite.rt.guard import Guard
 from granite.rt.logs.channels import Channels
 from granite.rt.logs.log import Log
 from granite.rt.loop import Loop
-from granite.rt.modes import Ask, Mode, Reply, Request
+from granite.rt.modes import Ask, Reply, Request, RunMode
 from granite.rt.reasons import Reason
 
 #: outputs of the tick; samples, applied frames and requests are its inputs, truth and timing are not reproducible
@@ -111,11 +111,11 @@ class _LoggedDevices:
     def stop(self, t: float, paced: bool = False) -> dict[str, str]:
         return {}
 
-    def take(self, t: float, mode: Mode, cause: Reason) -> Request | None:
+    def take(self, t: float, mode: RunMode, cause: Reason) -> Request | None:
         asked = self.now.operation
         return Request(Ask(asked.request), asked.sender, asked.argument, asked.value) if asked.request else None
 
-    def answer(self, request: Request, reply: Reply, mode: Mode) -> None:
+    def answer(self, request: Request, reply: Reply, mode: RunMode) -> None:
         pass
 
     def name(self, sender: int) -> str:

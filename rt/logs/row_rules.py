@@ -9,7 +9,7 @@ from granite.config.records import Array
 from granite.config.responses import RESPONSES
 from granite.config.testbed import Testbed
 from granite.rt.logs.channels import Channels
-from granite.rt.modes import Ask, Mode, Reply
+from granite.rt.modes import Ask, Reply, RunMode
 from granite.rt.reasons import Reason
 
 #: from here on not every whole number is a float64
@@ -21,7 +21,7 @@ _CODES: dict[tuple[str, str], tuple[int, ...]] = {
     ("/verdict", "reason"): tuple(Reason),
     ("/operation", "request"): tuple(Ask),
     ("/operation", "reply"): tuple(Reply),
-    ("/operation", "mode"): tuple(Mode),
+    ("/operation", "mode"): tuple(RunMode),
     ("/operation", "cause"): tuple(Reason),
     ("/operation", "response"): tuple(range(len(RESPONSES) + 1)),
 }

@@ -16,7 +16,7 @@ from struct import Struct
 
 from granite.config.errors import InputError
 from granite.config.testbed import Testbed
-from granite.rt.modes import Ask, Mode, Reply, Request
+from granite.rt.modes import Ask, Reply, Request, RunMode
 from granite.rt.operator.keys import loop_keys, operators
 from granite.rt.reasons import Reason
 from granite.rt.import_path import import_path
@@ -41,7 +41,7 @@ class OperatorLink:
         #: operators by the number of their key, from 1 on
         self.names = tuple(names)
         self._report_at = 0.0
-        self._mode = Mode.RUNNING
+        self._mode = RunMode.RUNNING
 
     @classmethod
     def start(cls, bed: Testbed, folder: Path) -> OperatorLink:
@@ -90,7 +90,7 @@ class OperatorLink:
             raise
         return link
 
-    def take(self, t: float, mode: Mode, cause: Reason) -> Request | None:
+    def take(self, t: float, mode: RunMode, cause: Reason) -> Request | None:
         """The next request, if one waits; now and then tells the channel what the run does."""
         if t >= self._report_at or mode is not self._mode:
             self._report_at, self._mode = t + _REPORT_S, mode
@@ -100,7 +100,7 @@ class OperatorLink:
         ask, sender, argument, value, number = self._requests.take(1)[0].tolist()
         return Request(Ask(int(ask)), int(sender), int(argument), value, int(number))
 
-    def answer(self, request: Request, reply: Reply, mode: Mode) -> None:
+    def answer(self, request: Request, reply: Reply, mode: RunMode) -> None:
         """Tell the channel what became of a request."""
         if request.number:
             self._answers.put(_pack(request.number, reply, mode, 0, 0))

@@ -21,7 +21,7 @@ from zmq.utils import z85
 
 from granite.config.errors import GraniteError, InputError
 from granite.config.gains import LiveGain
-from granite.rt.modes import Ask, Mode, Reply
+from granite.rt.modes import Ask, Reply, RunMode
 from granite.rt.operator.keys import operators, read_pair
 from granite.rt.operator.link import ANSWER_WIDTH, ANSWERS, REQUEST_WIDTH, REQUESTS
 from granite.rt.operator.messages import ASKS, LONGEST, Message, read_message
@@ -47,7 +47,7 @@ class Waiting(NamedTuple):
     sender: str
 
 
-class Channel:
+class OperatorChannel:
     """The sockets and the rings."""
 
     def __init__(self, order: dict[str, Any]) -> None:
@@ -79,7 +79,7 @@ class Channel:
         self._number = 0
         self._watching: dict[str, float] = {}
         self._refused = 0
-        self._mode, self._cause, self._t = Mode.RUNNING, Reason.PASSED, 0.0
+        self._mode, self._cause, self._t = RunMode.RUNNING, Reason.PASSED, 0.0
 
     def serve(self) -> None:
         """Until the loop has finished or died."""
@@ -98,7 +98,7 @@ class Channel:
                         break
             self._miss(time.monotonic())
         for number in list(self._waiting):
-            self._hear(number, Reply.DONE, Mode.STOPPED, 0, self._t)
+            self._hear(number, Reply.DONE, RunMode.STOPPED, 0, self._t)
         self._context.destroy(linger=200)
 
     def _admit(self) -> None:
@@ -146,7 +146,7 @@ class Channel:
 
     def _hear(self, number: int, reply: int, mode: int, cause: int, t: float) -> None:
         """What the loop says: an answer to a request, or what it does."""
-        self._mode = Mode(mode)
+        self._mode = RunMode(mode)
         if not number:
             self._cause, self._t = Reason(cause), t
             return
@@ -186,7 +186,7 @@ def main() -> None:
     os.nice(10)
     order = json.loads(sys.stdin.readline())
     try:
-        channel = Channel(order)
+        channel = OperatorChannel(order)
     except (zmq.ZMQError, GraniteError, OSError) as error:
         print(json.dumps({"failure": f"nobody can listen there: {error}"}), flush=True)
         return

@@ -12,7 +12,7 @@ import pytest
 import granite
 from granite.config.errors import InputError
 from granite.config.loader import load
-from granite.rt.modes import Mode, Reply
+from granite.rt.modes import Reply, RunMode
 from granite.rt.operator.client import Operator
 from granite.rt.operator.keys import loop_keys, new_operator
 from granite.rt.operator.link import OperatorLink
@@ -45,9 +45,9 @@ class Answering:
         t = 0.0
         while not self._over.wait(0.002):
             t += 0.002
-            if (request := self.link.take(t, Mode.RUNNING, Reason.PASSED)) is not None:
+            if (request := self.link.take(t, RunMode.RUNNING, Reason.PASSED)) is not None:
                 self.asked.append(request)
-                self.link.answer(request, Reply.DONE, Mode.HOLDING)
+                self.link.answer(request, Reply.DONE, RunMode.HOLDING)
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ from granite.config.records import Command, Demand, Reference, State
 from granite.config.responses import RESPONSES
 from granite.controllers.distribution.force_distribution import DistributionOutcome
 from granite.controllers.stack import Allocates, Decides
-from granite.rt.modes import Ask, Mode, Request
+from granite.rt.modes import Ask, Request, RunMode
 from granite.rt.reasons import Reason
 from granite.rt.run import Run
 
@@ -144,14 +144,14 @@ def answer(row: Row) -> Answered:
 
 def _given(done: Scripted, first: int) -> tuple[str, float]:
     """The response, and when it was complete."""
-    t, last = done.column("/sample", "t_s"), Mode(int(done.column("/operation", "mode")[-1]))
-    if last is Mode.RUNNING and done.outcome.reason is Reason.PASSED:
+    t, last = done.column("/sample", "t_s"), RunMode(int(done.column("/operation", "mode")[-1]))
+    if last is RunMode.RUNNING and done.outcome.reason is Reason.PASSED:
         return RESPONSES[0], 0.0
     speed = np.linalg.norm(done.entry("/truth", "u")[:, :2], axis=1)
-    if last in (Mode.STOPPING, Mode.STOPPED, Mode.RUNNING):  # the last: in the tick of the notice
-        braked = last is Mode.STOPPING and speed[-1] < STILL
+    if last in (RunMode.STOPPING, RunMode.STOPPED, RunMode.RUNNING):  # the last: in the tick of the notice
+        braked = last is RunMode.STOPPING and speed[-1] < STILL
         return "stop" if braked else "stop_at_once", float(t[-1] - t[first])
-    if last is Mode.FLOATING:
+    if last is RunMode.FLOATING:
         thrust = done.entry("/verdict", "thrust")
         opened = np.flatnonzero(thrust.any(axis=1)) if thrust.shape[1] else np.array([first])
         return "float", float(t[max(opened.max(initial=0) + 1, first)] - t[first])

@@ -11,7 +11,7 @@ from granite.rt.clock import VirtualClock
 from granite.rt.logs.channels import Channels
 from granite.rt.loop import Outcome
 from granite.rt.memory import Memory
-from granite.rt.modes import Ask, Mode, Reply, Request
+from granite.rt.modes import Ask, Reply, Request, RunMode
 from granite.rt.reasons import Reason
 from granite.rt.run import Run
 
@@ -21,13 +21,13 @@ class Script:
 
     def __init__(self, requests: Mapping[int, Request]) -> None:
         self._requests, self._tick = requests, -1
-        self.answers: list[tuple[Ask, Reply, Mode]] = []
+        self.answers: list[tuple[Ask, Reply, RunMode]] = []
 
-    def take(self, t: float, mode: Mode, cause: Reason) -> Request | None:
+    def take(self, t: float, mode: RunMode, cause: Reason) -> Request | None:
         self._tick += 1
         return self._requests.get(self._tick)
 
-    def answer(self, request: Request, reply: Reply, mode: Mode) -> None:
+    def answer(self, request: Request, reply: Reply, mode: RunMode) -> None:
         self.answers.append((request.ask, reply, mode))
 
     def name(self, sender: int) -> str:
@@ -51,12 +51,12 @@ class Scripted(NamedTuple):
         return self.rows[:, self.channels.place(topic, entry)]
 
     @property
-    def modes(self) -> list[Mode]:
+    def modes(self) -> list[RunMode]:
         """Each mode once, in turn."""
-        found: list[Mode] = []
+        found: list[RunMode] = []
         for mode in self.column("/operation", "mode"):
             if not found or found[-1] != mode:
-                found.append(Mode(int(mode)))
+                found.append(RunMode(int(mode)))
         return found
 
 

@@ -7,7 +7,7 @@ from scripted import Scripted, scripted
 from granite.config.errors import InputError
 from granite.config.loader import load
 from granite.config.responses import FAULTS, RESPONSES
-from granite.rt.modes import Ask, Mode, Reply, Request
+from granite.rt.modes import Ask, Reply, Request, RunMode
 from granite.rt.reasons import Reason
 
 #: the base moves at 6 cm/s when its limit is broken
@@ -44,7 +44,7 @@ def test_a_warning_changes_nothing_but_the_log():
 
 def test_a_hold_brakes_to_rest_and_keeps_the_pose():
     done = answered("hold")
-    assert done.modes == [Mode.RUNNING, Mode.HOLDING]
+    assert done.modes == [RunMode.RUNNING, RunMode.HOLDING]
     assert done.outcome.reason is Reason.BASE_TOO_FAST  # a run that ends in a hold does not end well
     at, q = noticed(done), done.entry("/truth", "q")
     assert speed(done)[at] > 0.05
@@ -57,7 +57,7 @@ def test_a_hold_brakes_to_rest_and_keeps_the_pose():
 
 def test_floating_closes_the_valves_and_damps_the_joints():
     done = answered("float")
-    assert done.modes == [Mode.RUNNING, Mode.FLOATING]
+    assert done.modes == [RunMode.RUNNING, RunMode.FLOATING]
     at = noticed(done)
     assert not done.entry("/verdict", "setpoint.thrusters")[at:].any()
     joints, torques = done.entry("/state", "u")[at + 1 :, 3:], done.entry("/verdict", "setpoint.motors")[at + 1 :]
@@ -67,7 +67,7 @@ def test_floating_closes_the_valves_and_damps_the_joints():
 
 def test_a_stop_brings_the_base_to_rest_before_the_valves_close():
     done = answered("stop")
-    assert done.modes == [Mode.RUNNING, Mode.STOPPING]
+    assert done.modes == [RunMode.RUNNING, RunMode.STOPPING]
     assert done.outcome.reason is Reason.BASE_TOO_FAST
     assert speed(done)[noticed(done)] > 0.05
     assert speed(done)[-1] < STILL
@@ -90,13 +90,13 @@ def test_a_stop_at_once_writes_rest_in_the_same_tick():
 def test_a_fault_must_last_as_long_as_declared():
     at_once = answered("hold")
     late = answered("{response='hold', lasting_s=0.2}")
-    began = [int(np.argmax(done.column("/operation", "mode") == Mode.HOLDING)) for done in (at_once, late)]
+    began = [int(np.argmax(done.column("/operation", "mode") == RunMode.HOLDING)) for done in (at_once, late)]
     assert 40 <= began[1] - began[0] <= 60
 
 
 def test_what_clears_itself_resumes_by_itself():
     done = answered("{response='hold', cleared_by='itself'}", "loop.duration_s=16")
-    assert done.modes[:3] == [Mode.RUNNING, Mode.HOLDING, Mode.RUNNING]
+    assert done.modes[:3] == [RunMode.RUNNING, RunMode.HOLDING, RunMode.RUNNING]
 
 
 def test_the_base_stops_before_the_edge_of_the_table():
@@ -115,7 +115,7 @@ def test_where_the_sensors_are_not_trusted_the_run_stops_at_once(what, reason):
     event = f"[{{kind='fault', at_s=4, device='joint_sensors', what='{what}'}}]"
     done = scripted({}, f"simulation.events={event}", "loop.duration_s=5")
     assert done.outcome.reason in (reason, Reason.SENSOR_OUTLIERS)
-    assert done.modes == [Mode.RUNNING]
+    assert done.modes == [RunMode.RUNNING]
     assert speed(done)[-1] > 0.01
 
 
@@ -128,16 +128,16 @@ def test_a_second_fault_during_the_brake_ends_it_at_once():
 
 def test_a_stop_in_a_hold_ends_at_rest():
     done = scripted({8.0: Ask.HOLD, 9.0: Ask.STOP})
-    assert done.modes == [Mode.RUNNING, Mode.HOLDING, Mode.STOPPING]
+    assert done.modes == [RunMode.RUNNING, RunMode.HOLDING, RunMode.STOPPING]
     assert speed(done)[-1] < STILL
 
 
 def test_a_run_goes_on_after_a_hold_without_a_jump_of_the_reference():
     done = scripted({6.0: Ask.HOLD, 10.0: Ask.START}, "loop.duration_s=34")
-    assert done.modes == [Mode.RUNNING, Mode.HOLDING, Mode.RUNNING]
+    assert done.modes == [RunMode.RUNNING, RunMode.HOLDING, RunMode.RUNNING]
     assert [reply for _, reply, _ in done.script.answers] == [Reply.DONE, Reply.DONE]
     q_ref, u_ref = done.entry("/reference", "q"), done.entry("/reference", "u")
-    began = int(np.argmax(done.column("/operation", "mode") == Mode.HOLDING))
+    began = int(np.argmax(done.column("/operation", "mode") == RunMode.HOLDING))
     steps = np.abs(np.diff(q_ref, axis=0) - 0.0025 * (u_ref[1:] + u_ref[:-1]))
     steps[began - 1] = 0.0  # the hold begins where the robot is
     assert steps[20:].max() < 1e-4  # before, the state is not known
@@ -147,9 +147,9 @@ def test_a_run_goes_on_after_a_hold_without_a_jump_of_the_reference():
 
 def test_with_an_operator_the_run_waits_at_rest_until_it_is_armed_and_started():
     done = scripted({0.0: Ask.ATTACH, 1.0: Ask.START, 3.0: Ask.ARM, 4.0: Ask.START}, "loop.duration_s=2")
-    assert done.modes == [Mode.DISARMED, Mode.ARMED, Mode.RUNNING]
-    assert done.script.answers[1] == (Ask.START, Reply.NOT_IN_THIS_MODE, Mode.DISARMED)
-    armed = int(np.argmax(done.column("/operation", "mode") == Mode.ARMED))
+    assert done.modes == [RunMode.DISARMED, RunMode.ARMED, RunMode.RUNNING]
+    assert done.script.answers[1] == (Ask.START, Reply.NOT_IN_THIS_MODE, RunMode.DISARMED)
+    armed = int(np.argmax(done.column("/operation", "mode") == RunMode.ARMED))
     assert not done.entry("/verdict", "setpoint.motors")[:armed].any()
     assert not done.entry("/verdict", "setpoint.thrusters")[:armed].any()
     assert done.outcome.t == pytest.approx(4.0 + 2.0, abs=0.011)  # the time of the run begins at its start
@@ -183,7 +183,7 @@ def test_the_operator_clears_a_fault_and_the_run_goes_on():
     hold = "safety.responses.base_too_fast={response='hold', cleared_by='operator'}"
     done = scripted({11.0: Ask.RESET, 11.2: Ask.START}, hold, *FAST)
     assert [reply for _, reply, _ in done.script.answers] == [Reply.DONE, Reply.DONE]
-    assert done.modes == [Mode.RUNNING, Mode.HOLDING, Mode.ARMED, Mode.RUNNING]
+    assert done.modes == [RunMode.RUNNING, RunMode.HOLDING, RunMode.ARMED, RunMode.RUNNING]
     assert done.outcome.reason is Reason.PASSED
 
 
@@ -214,9 +214,9 @@ def test_reports_from_outside_the_tick_get_their_response(response):
     report = Request(Ask.REPORT, argument=Reason.RECORDER_LOST)
     done = scripted({2.0: report}, f"safety.responses.recorder_lost={response}", "loop.duration_s=4")
     ends = {"warn": Reason.PASSED}.get(response, Reason.RECORDER_LOST)
-    last = {"warn": Mode.RUNNING, "hold": Mode.HOLDING, "float": Mode.FLOATING, "stop": Mode.STOPPING}
+    last = {"warn": RunMode.RUNNING, "hold": RunMode.HOLDING, "float": RunMode.FLOATING, "stop": RunMode.STOPPING}
     assert done.outcome.reason is ends
-    assert done.modes[-1] == last.get(response, Mode.STOPPED)
+    assert done.modes[-1] == last.get(response, RunMode.STOPPED)
 
 
 @pytest.mark.parametrize(
@@ -256,7 +256,7 @@ def test_a_pressed_emergency_stop_ends_the_run_in_its_tick_and_keeps_the_next_fr
 )
 def test_every_platform_comes_to_rest_before_it_stops(bed):
     done = scripted({4.0: Ask.STOP}, bed=bed)
-    assert done.modes == [Mode.RUNNING, Mode.STOPPING]
+    assert done.modes == [RunMode.RUNNING, RunMode.STOPPING]
     assert done.outcome.reason is Reason.OPERATOR_STOP
     units = np.array([0.006 if c.unit == "m/s" else 0.03 for c in done.run.bed.known.velocities])
     u = done.entry("/truth", "u")[:, : len(units)]
