@@ -11,7 +11,7 @@ from granite.rt.modes import Ask, Reply, Request, RunMode
 from granite.rt.reasons import Reason
 
 #: the base moves at 6 cm/s when its limit is broken
-FAST = ["safety.base_speed_m_s=0.06", "loop.duration_s=12"]
+FAST = ["safety.base_speed_m_s=0.06", "loop.duration_s=8"]
 STILL = 0.006  # [m/s] with the ripple of the thrusters
 
 
@@ -36,7 +36,7 @@ def test_every_fault_of_the_guard_is_in_the_fault_table_and_every_row_is_a_reaso
 
 def test_a_warning_changes_nothing_but_the_log():
     done = answered("warn")
-    plain = scripted({}, "loop.duration_s=12", "safety.base_speed_m_s=0.5")
+    plain = scripted({}, "loop.duration_s=8", "safety.base_speed_m_s=0.5")
     assert done.outcome.reason is Reason.PASSED
     assert noticed(done) > 0
     np.testing.assert_array_equal(done.entry("/truth", "q"), plain.entry("/truth", "q"))
@@ -62,7 +62,8 @@ def test_floating_closes_the_valves_and_damps_the_joints():
     assert not done.entry("/verdict", "setpoint.thrusters")[at:].any()
     joints, torques = done.entry("/state", "u")[at + 1 :, 3:], done.entry("/verdict", "setpoint.motors")[at + 1 :]
     assert (joints * torques <= 0).all()  # power is taken out
-    assert np.abs(joints[-1]).max() < 0.3 * np.abs(joints[0]).max()
+    rates = np.abs(done.entry("/truth", "u")[at:, 3:]).max(axis=1)
+    assert rates[-1] < 0.5 * rates[0]
 
 
 def test_a_stop_brings_the_base_to_rest_before_the_valves_close():
@@ -71,7 +72,7 @@ def test_a_stop_brings_the_base_to_rest_before_the_valves_close():
     assert done.outcome.reason is Reason.BASE_TOO_FAST
     assert speed(done)[noticed(done)] > 0.05
     assert speed(done)[-1] < STILL
-    assert done.outcome.t < 12 - 0.1
+    assert done.outcome.t < 8 - 0.1
 
 
 def test_a_stop_is_bounded_in_time():
@@ -87,6 +88,7 @@ def test_a_stop_at_once_writes_rest_in_the_same_tick():
     assert not done.entry("/verdict", "setpoint.thrusters")[-1].any()
 
 
+@pytest.mark.slow
 def test_a_fault_must_last_as_long_as_declared():
     at_once = answered("hold")
     late = answered("{response='hold', lasting_s=0.2}")
@@ -94,13 +96,14 @@ def test_a_fault_must_last_as_long_as_declared():
     assert 40 <= began[1] - began[0] <= 60
 
 
+@pytest.mark.slow
 def test_what_clears_itself_resumes_by_itself():
-    done = answered("{response='hold', cleared_by='itself'}", "loop.duration_s=16")
+    done = answered("{response='hold', cleared_by='itself'}", "loop.duration_s=14")
     assert done.modes[:3] == [RunMode.RUNNING, RunMode.HOLDING, RunMode.RUNNING]
 
 
 def test_the_base_stops_before_the_edge_of_the_table():
-    done = scripted({}, "safety.table_m=[0.3,0.3,1.5,2.44]", "loop.duration_s=16")
+    done = scripted({}, "safety.table_m=[0.3,0.3,1.5,2.44]", "loop.duration_s=14")
     assert done.outcome.reason is Reason.TABLE_EDGE_AHEAD
     x = done.entry("/truth", "q")[:, 0]
     assert 1.45 < x[-1] < 1.5
@@ -175,13 +178,14 @@ def test_what_is_not_possible_now_is_refused_by_name(requests, replies):
 
 def test_a_fault_that_nobody_may_clear_stays():
     hold = "safety.responses.base_too_fast={response='hold', cleared_by='nobody'}"
-    done = scripted({11.0: Ask.RESET, 11.2: Ask.START}, hold, *FAST)
+    done = scripted({7.0: Ask.RESET, 7.2: Ask.START}, hold, *FAST)
     assert [reply for _, reply, _ in done.script.answers] == [Reply.NOT_CLEARABLE, Reply.NOT_IN_THIS_MODE]
 
 
+@pytest.mark.slow
 def test_the_operator_clears_a_fault_and_the_run_goes_on():
     hold = "safety.responses.base_too_fast={response='hold', cleared_by='operator'}"
-    done = scripted({11.0: Ask.RESET, 11.2: Ask.START}, hold, *FAST)
+    done = scripted({7.0: Ask.RESET, 7.2: Ask.START}, hold, *FAST)
     assert [reply for _, reply, _ in done.script.answers] == [Reply.DONE, Reply.DONE]
     assert done.modes == [RunMode.RUNNING, RunMode.HOLDING, RunMode.ARMED, RunMode.RUNNING]
     assert done.outcome.reason is Reason.PASSED
