@@ -66,6 +66,7 @@ FAULTS: dict[str, Fault] = {
     "distribution_failed": Fault("the force distribution found no answer", _REPLACED, "float", "operator"),
     "applied_not_finite": _cut("an actuator reports NaN or infinity"),
     "applied_out_of_range": _cut("an actuator reports more than its bounds"),
+    "sensor_saturated": _doubt("a measurement is at the end of its sensor's range"),
     "sensor_stale": _doubt("the newest frame is older than safety.age_s"),
     "sensor_fault": _cut("a sensor reports that it is broken"),
     "actuator_fault": _cut("an actuator is silent, refuses, or reports that it is broken"),

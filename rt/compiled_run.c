@@ -54,6 +54,8 @@ static int end_tick(const struct parameters *p, struct memory *m, const struct k
     memset(row + ROW_TIMING_TICK, 0, sizeof(double) * (ROW_WIDTH - ROW_TIMING_TICK));
     row[ROW_TIMING_TICK] = m->run_tick[0];
     row[ROW_TIMING_SCHEDULED] = t;
+    row[ROW_OPERATION_T] = t;
+    copy(row + ROW_OPERATION_T + 1, p->run_operation, OPERATION_SIZE);
     m->run_tick[0]++;
     return plant_advance(p, m, ks, exposures, t + p->period[0]);
 }
@@ -66,12 +68,9 @@ int run_ticks(const struct parameters *p, struct memory *m, const struct kernels
         double *row = rows + ROW_WIDTH * (long)m->run_tick[0];
         if (!decided && !begin_tick(p, m, ks, errors, m->run_tick[0] * p->period[0], row))
             return RUN_ASKS_THE_GUARD;
-        int stops = row[ROW_VERDICT_STOP] != 0;
         decided = 0;
         if (end_tick(p, m, ks, exposures, row) == PLANT_LOST)
             return RUN_LOST_THE_PLANT;
-        if (stops)
-            break;
     }
     return RUN_ENDED;
 }

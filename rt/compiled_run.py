@@ -1,8 +1,8 @@
 """Whole runs in virtual time as compiled code: plant, simulated devices and steps, tick after tick without Python.
 
-The rows are those of the loop in Python, to the bit, except for the durations of the steps, which are zero. What does
-not pass the guard is decided by the guard in Python, and the run continues. A run whose parts do not all have a
-compiled form runs in the loop; `parts_in_python` names them.
+The rows are those of the loop in Python, to the bit, except for the durations of the steps, which are zero. Warnings
+and clamped set points are decided by the guard in Python, and the run continues. A run with a fault, which needs a
+response, and one whose parts do not all have a compiled form, run in the loop; `parts_in_python` names the parts.
 """
 
 from __future__ import annotations
@@ -16,19 +16,23 @@ from typing import Any, TypeVar
 import numpy as np
 
 from granite.config.errors import PlantLostError
-from granite.config.records import Array, Status, Truth
+from granite.config.records import NOTHING, Array, Command, Status, Truth, Verdict
 from granite.drivers.device_set import DeviceSet
 from granite.mrds.compiled_form import CompiledForm, CompiledParts
 from granite.rt.compiled_steps import GuardOfCompiledSteps, step_forms, steps_in_python
 from granite.rt.loop import Outcome
+from granite.rt.modes import RunMode
 from granite.rt.reasons import Reason
 from granite.rt.run import Run
+from granite.rt.supervisor import Supervisor
 from granite.sim.joint_sensors import SimulatedJointSensors
 from granite.sim.motors import SimulatedMotors
 from granite.sim.thrusters import SimulatedThrusters
 from granite.sim.vision import SimulatedVision
 
 _ENDED, _ASKS_THE_GUARD, _LOST_THE_PLANT = range(3)
+_RUNNING = RunMode.RUNNING
+_NOTHING = Verdict(0.0, Command(0.0, (), NOTHING), Reason.PASSED, 0, math.nan, math.nan, False)
 _KINDS = SimulatedJointSensors, SimulatedVision, SimulatedMotors, SimulatedThrusters
 
 Kind = TypeVar("Kind")
@@ -92,8 +96,11 @@ class CompiledRun:
         )
         self._guard = GuardOfCompiledSteps(run.channels, run.guard, self._parts.memory)
 
-    def rows(self, seed: int | None = None) -> tuple[Array, Outcome, Truth]:
-        """The rows of a run, how it ended, and the state of the plant at its end; the testbed's seed if none."""
+    def rows(self, seed: int | None = None) -> tuple[Array, Outcome, Truth] | None:
+        """The rows of a run, how it ended, and the state of the plant at its end; None where it has a fault.
+
+        The seed is that of the testbed where none is given.
+        """
         parts, run = self._parts, self.run
         parts.restart()
         errors, exposures = self._draw(self._bed.seed if seed is None else seed)
@@ -108,11 +115,11 @@ class CompiledRun:
             if state != _ASKS_THE_GUARD:
                 break
             row = rows[int(tick[0])]
-            verdict, records = self._guard.decide(row)
+            verdict, records = self._guard.decide(row, lambda t, state, reference, verdict: verdict)
+            if verdict.reason >= 10:
+                return None
             row[: len(records) // 8] = np.frombuffer(records)
             decided = 1
-            if verdict.stop:
-                outcome.verdict, outcome.reason = verdict, Reason(verdict.reason)
         outcome.ticks = int(tick[0])
         outcome.t = (outcome.ticks - 1) * self._bed.loop.period_s
         if state == _LOST_THE_PLANT:
@@ -145,6 +152,11 @@ class CompiledRun:
             first += n
         return np.concatenate([np.zeros(1)[:0], *errors]), np.concatenate([np.zeros(1)[:0], *exposures])
 
+    def _operation(self) -> Array:
+        """The numbers of `Operation` without its time, while nothing is asked and nothing is wrong."""
+        _, *numbers, gains = Supervisor(self._bed, self.run.stack, self.run.guard).operation(0.0, _RUNNING, _NOTHING)
+        return np.array([*numbers, *gains])
+
     def _device_form(self, devices: DeviceSet) -> CompiledForm:
         """Which device of its kind each sensor and actuator is, and their first frames."""
         bed = self._bed
@@ -154,7 +166,11 @@ class CompiledRun:
         applied = [_frame(frame.t, frame.values) for frame in devices.applied]
         return CompiledForm(
             (),
-            {"FRAMES_SIZE": sum(map(len, frames)), "APPLIED_SIZE": sum(map(len, applied))},
+            {
+                "FRAMES_SIZE": sum(map(len, frames)),
+                "APPLIED_SIZE": sum(map(len, applied)),
+                "OPERATION_SIZE": len(self._operation()),
+            },
             {
                 "SIM_SENSOR_IS_CAMERA": [int(name in cameras) for name in sensors],
                 "SIM_SENSOR": [(cameras if name in cameras else list(self._joints)).index(name) for name in sensors],
@@ -163,6 +179,7 @@ class CompiledRun:
                     (motors if name in motors else list(self._thrusters)).index(name) for name in actuators
                 ],
             },
+            parameters={"run_operation": self._operation()},
             memory={
                 "run_tick": np.zeros(1),
                 "run_frames": np.concatenate(frames),

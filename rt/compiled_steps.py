@@ -86,7 +86,7 @@ class CompiledSteps:
         self._supervisor: Supervisor
 
     def begin(self, supervisor: Supervisor) -> None:
-        """The supervisor of the run: it judges what does not pass, and looks at the newest records when it needs them."""
+        """The supervisor of the run judges what does not pass, and looks at the newest records when it needs them."""
         self._supervisor = supervisor
         supervisor.newest = self._newest
 

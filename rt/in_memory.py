@@ -26,8 +26,9 @@ from granite.rt.subjects import subjects
 def simulate_in_memory(bed: Testbed) -> Log:
     """Run the testbed in virtual time and keep its rows; a fault inside is raised."""
     refuse_too_many_rows(bed, Channels.of(bed), round(bed.loop.duration_s / bed.loop.period_s))
-    if (repeated := _repeated(to_json(bed.model_copy(update={"seed": 0})))) is not None:
-        return logged(bed, repeated.run, *repeated.rows(bed.seed))
+    repeated = _repeated(to_json(bed.model_copy(update={"seed": 0})))
+    if repeated is not None and (found := repeated.rows(bed.seed)):
+        return logged(bed, repeated.run, *found)
     run = Run(bed)
     memory = Memory(run.channels, run.ticks)
     outcome = run.execute(VirtualClock(), memory)

@@ -53,7 +53,7 @@ class Resumed:
 
     def decide(self, state: State) -> Reference:
         """The reference at the time of the state."""
-        _, q, u, a, done, direct = self._behaviour.decide(state._replace(t=self.time(state.t)))
+        _, q, u, a, done, direct, task = self._behaviour.decide(state._replace(t=self.time(state.t)))
         if math.isnan(self._t0):
             self._begin(state.t, q, u)
         s, rate, d = (state.t - self._t0) / self._takes, 1 / self._takes, self._offset
@@ -62,7 +62,7 @@ class Resumed:
             q = q + d * (1 - s**3 * (10 - 15 * s + 6 * s * s))
             a = a * speed**2 + u * (6 * s * (1 - s) * rate) - d * (rate**2 * 60 * s * (1 - s) * (1 - 2 * s))
             u = u * speed - d * (rate * 30 * s**2 * (1 - s) ** 2)
-        return new(Reference, (state.t, q, u, a, done, direct))
+        return new(Reference, (state.t, q, u, a, done, direct, task))
 
     def _begin(self, t: float, q: Array, u: Array) -> None:
         moved = self._most > 0

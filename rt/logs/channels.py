@@ -255,7 +255,7 @@ class Channels:
         truth, timing = Truth(*islice(values, len(Truth._fields))), Timing(*islice(values, len(Timing._fields)))
         timing = timing._replace(tick=int(timing.tick), lost=int(timing.lost), overruns=int(timing.overruns))
         asked = Operation(*islice(values, len(Operation._fields)))
-        codes = {name: int(getattr(asked, name)) for name in Operation._fields[1:-1] if name != "value"}
+        codes: Any = {name: int(getattr(asked, name)) for name in Operation._fields[1:-1] if name != "value"}
         operation = asked._replace(**codes)
         return Tick(sample, state, reference, demand, wanted, verdict, applied, truth, timing, operation)
 

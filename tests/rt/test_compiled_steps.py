@@ -18,6 +18,7 @@ from granite.rt.memory import Memory
 from granite.rt.reasons import Reason
 from granite.rt.run import Run
 from granite.rt.steps import StepByStep
+from granite.rt.supervisor import Supervisor
 
 pytestmark = pytest.mark.skipif(find_compiler() is None, reason="compiled steps need a C compiler")
 
@@ -26,7 +27,7 @@ def rows_of(bed: Testbed, compiled: bool) -> tuple[Array, Outcome, Run]:
     run = Run(bed)
     if not compiled:
         run.stack = replace(run.stack)  # the same parts in another stack: not the compiled one any more
-    assert isinstance(run.steps(), CompiledSteps if compiled else StepByStep)
+    assert (run.compiled_steps() is not None) == compiled
     memory = Memory(run.channels, run.ticks)
     outcome = run.execute(VirtualClock(), memory)
     return memory.rows, outcome, run
@@ -73,7 +74,7 @@ def test_every_controlled_testbed_with_compiled_steps_has_the_bits_of_the_run_in
     [
         ('{at_s=1.0, kind="drop_out", device="vision", duration_s=9}', Reason.SENSOR_STALE),
         ('{at_s=1.0, kind="drop_out", device="vision", duration_s=0.1}', Reason.PASSED),
-        ('{at_s=1.0, kind="push", body="base", duration_s=1, force_n=[40, 0]}', Reason.BASE_TOO_FAST),
+        ('{at_s=1.0, kind="push", body="base", duration_s=1, force_n=[40, 0]}', Reason.SENSOR_OUTLIERS),
     ],
 )
 def test_faults_are_decided_as_in_python(event: str, reason: Reason):
@@ -97,11 +98,14 @@ def test_ticks_that_were_skipped_are_predicted_as_in_python():
     rows = {}
     for compiled in (True, False):
         run = Run(load("free-flyer", ["loop.duration_s=6", "loop.period_s=0.01"]))
-        steps = run.steps() if compiled else StepByStep(run.channels, run.stack, run.guard)
+        supervisor = Supervisor(run.bed, run.stack, run.guard)
+        steps = (compiled and run.compiled_steps()) or StepByStep(run.channels, run.guard, supervisor)
+        if isinstance(steps, CompiledSteps):
+            steps.begin(supervisor)
         run.devices.open()
         rows[compiled], k = [], 0
         while k < run.ticks:
-            decision = steps.run(run.devices.read(k * 0.01))
+            decision = steps.run(run.devices.read(k * 0.01), run.stack)
             run.devices.write(k * 0.01, decision.verdict.command)
             rows[compiled].append(decision.records)
             k += 1 if k % 7 else 3
@@ -113,8 +117,8 @@ def test_gains_are_parameters_of_the_compiled_steps():
         load("free-flyer", ["loop.duration_s=1.5", f"controller.law.gains.base.stiffness_1_s2={k}"]) for k in (0.2, 2)
     )
     run = Run(soft)
-    steps = run.steps()
-    assert isinstance(steps, CompiledSteps)
+    steps = run.compiled_steps()
+    assert steps is not None
     steps.parts.parameters["law_stiffness"][:] = Run(stiff).stack.law.stiffness  # type: ignore[attr-defined]
     memory = Memory(run.channels, run.ticks)
     run.execute(VirtualClock(), memory)
@@ -129,15 +133,17 @@ def test_the_parts_in_python_continue_where_the_compiled_ones_end(ticks: int):
     records = {}
     for switches in (True, False):
         run = Run(load("two-arm-free-flyer", ["loop.duration_s=4"]))
-        steps, step_by_step = run.steps(), StepByStep(run.channels, run.stack, run.guard)
-        assert isinstance(steps, CompiledSteps)
+        supervisor = Supervisor(run.bed, run.stack, run.guard)
+        steps, step_by_step = run.compiled_steps(), StepByStep(run.channels, run.guard, supervisor)
+        assert steps is not None
+        steps.begin(supervisor)
         run.devices.open()
         records[switches] = []
         for k in range(run.ticks):
             if switches and k == ticks:
                 steps.hand_over()
             form = steps if switches and k < ticks else step_by_step
-            decision = form.run(run.devices.read(k * 0.005))
+            decision = form.run(run.devices.read(k * 0.005), run.stack)
             run.devices.write(k * 0.005, decision.verdict.command)
             records[switches].append(decision.records)
     assert records[True] == records[False]
