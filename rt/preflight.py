@@ -9,13 +9,13 @@ from granite.config.testbed import Testbed
 from granite.controllers.stack import build_stack
 from granite.drivers.device_set import DeviceSet
 from granite.rt.clock import Clock
-from granite.rt.preflight_checks import Finding, actuator_findings, agreement, sensor_findings
+from granite.rt.preflight_checks import CheckResult, actuator_findings, agreement, sensor_findings
 
 #: how long devices are observed [s]
 _OBSERVED_S = 1.5
 
 
-def preflight(bed: Testbed, build_devices: Callable[[], DeviceSet], clock: Clock) -> list[Finding]:
+def preflight(bed: Testbed, build_devices: Callable[[], DeviceSet], clock: Clock) -> list[CheckResult]:
     """Check every device and their agreement; no command that acts is sent, and nothing is armed.
 
     Parameters
@@ -35,7 +35,7 @@ def preflight(bed: Testbed, build_devices: Callable[[], DeviceSet], clock: Clock
     devices = build_devices()
     refused = devices.open_each()
     findings = [
-        Finding(name, "describes itself", name not in refused, refused.get(name) or devices.identity(name))
+        CheckResult(name, "describes itself", name not in refused, refused.get(name) or devices.identity(name))
         for name in (*bed.sensors, *bed.actuators)
     ]
     try:

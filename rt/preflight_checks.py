@@ -24,7 +24,7 @@ _GAP = 0.02
 _RATE_PART = 0.5
 
 
-class Finding(NamedTuple):
+class CheckResult(NamedTuple):
     """The result of one check."""
 
     device: str
@@ -33,48 +33,48 @@ class Finding(NamedTuple):
     text: str
 
 
-def sensor_findings(bed: Testbed, name: str, samples: Sequence[Sample]) -> Iterator[Finding]:
+def sensor_findings(bed: Testbed, name: str, samples: Sequence[Sample]) -> Iterator[CheckResult]:
     """A sensor answers, is fresh, has its rate, changes, and reads plausible values at rest."""
     i, device = list(bed.sensors).index(name), bed.sensors[name]
     frames = [sample.frames[i] for sample in samples]
     number = frames[-1].number
     if frames[-1].status not in (Status.OK, Status.SILENT) or number == 0:
-        yield Finding(name, "answers", False, f"no frame, status {Status(frames[-1].status).name}")
+        yield CheckResult(name, "answers", False, f"no frame, status {Status(frames[-1].status).name}")
         return
-    yield Finding(name, "answers", True, f"{number} frames")
+    yield CheckResult(name, "answers", True, f"{number} frames")
     later = [(sample.t, frame) for sample, frame in zip(samples, frames, strict=True) if frame.number]
     oldest, limit = max(t - frame.t for t, frame in later[len(later) // 2 :]), bed.age_limit(name)
-    yield Finding(name, "fresh", oldest <= limit, f"at most {oldest * 1e3:.1f} ms old, limit {limit * 1e3:g} ms")
+    yield CheckResult(name, "fresh", oldest <= limit, f"at most {oldest * 1e3:.1f} ms old, limit {limit * 1e3:g} ms")
     rate, wanted = _rate(later), _wanted_rate(bed, device)
     if wanted is not None:
         enough = rate >= _RATE_PART * wanted
-        yield Finding(name, "rate", enough, f"{rate:.0f} frames a second, data sheet {wanted:g}")
+        yield CheckResult(name, "rate", enough, f"{rate:.0f} frames a second, data sheet {wanted:g}")
     distinct = list({frame.number: frame for _, frame in later}.values())
     yield from _plausible(bed, name, device, distinct)
 
 
-def actuator_findings(bed: Testbed, name: str, observed: Sequence[Frame | None]) -> Iterator[Finding]:
+def actuator_findings(bed: Testbed, name: str, observed: Sequence[Frame | None]) -> Iterator[CheckResult]:
     """An actuator that can be asked without a command answers, and applies nothing."""
     device = bed.actuators[name]
     last = observed[-1]
     if last is None:
-        yield Finding(name, "answers", True, "it can't be asked without a command")
+        yield CheckResult(name, "answers", True, "it can't be asked without a command")
         return
     if last.status not in (Status.OK, Status.NO_FRAME) or last.number == 0:
-        yield Finding(name, "answers", False, f"no report, status {Status(last.status).name}")
+        yield CheckResult(name, "answers", False, f"no report, status {Status(last.status).name}")
         return
-    yield Finding(name, "answers", True, f"{last.number} reports")
+    yield CheckResult(name, "answers", True, f"{last.number} reports")
     if not device.holds_at_rest:
         largest = float(np.abs(last.values).max(initial=0.0))
-        yield Finding(name, "at rest", largest == 0.0, f"applies at most {largest:g}")
+        yield CheckResult(name, "at rest", largest == 0.0, f"applies at most {largest:g}")
 
 
-def agreement(bed: Testbed, estimator: Estimates, samples: Sequence[Sample]) -> Iterator[Finding]:
+def agreement(bed: Testbed, estimator: Estimates, samples: Sequence[Sample]) -> Iterator[CheckResult]:
     """Sensors agree: with each other through the model at rest, and pose with joints through closed contacts."""
     states = [estimator.estimate(sample) for sample in samples]
     ready = [state for state in states if state.ready]
     if not ready:
-        yield Finding("sensors", "agree", False, "the state was never complete")
+        yield CheckResult("sensors", "agree", False, "the state was never complete")
         return
     found = np.array([state.innovation for state in ready[len(ready) // 2 :]])
     signals = [f"{name} {signal.name}" for name, device in bed.sensors.items() for signal in device.signals(bed)]
@@ -83,13 +83,13 @@ def agreement(bed: Testbed, estimator: Estimates, samples: Sequence[Sample]) -> 
         rms = np.sqrt(squares.mean(axis=0))
         i = int(np.argmax(rms))
         text = f"{signals[i]} differs by {rms[i]:.1f} standard deviations, limit {_AGREEMENT_SIGMA:g}"
-        yield Finding("sensors", "agree", bool(rms[i] <= _AGREEMENT_SIGMA), text)
+        yield CheckResult("sensors", "agree", bool(rms[i] <= _AGREEMENT_SIGMA), text)
     if bed.contacts and bed.known.positions == bed.positions:
         q, u = ready[-1].q, ready[-1].u
         gap, _ = System(bed.modules, bed.contacts).contact_set(bed.contact_sets[0]).errors(q, u)
         largest = float(np.abs(gap).max(initial=0.0))
         text = f"pose and joints leave a gap of {largest * 1e3:.1f} mm (mrad), limit {_GAP * 1e3:g}"
-        yield Finding("contacts", "agree", largest <= _GAP, text)
+        yield CheckResult("contacts", "agree", largest <= _GAP, text)
 
 
 def _rate(later: Sequence[tuple[float, Frame]]) -> float:
@@ -105,7 +105,7 @@ def _wanted_rate(bed: Testbed, device: Device) -> float | None:
     return min(device.rate_hz or np.inf, 1 / bed.loop.period_s)
 
 
-def _plausible(bed: Testbed, name: str, device: Device, frames: Sequence[Frame]) -> Iterator[Finding]:
+def _plausible(bed: Testbed, name: str, device: Device, frames: Sequence[Frame]) -> Iterator[CheckResult]:
     values: Array = np.array([frame.values for frame in frames])
     t: Array = np.array([frame.t for frame in frames])
     signals, repeats = device.signals(bed), device.repeats(bed)
@@ -120,7 +120,7 @@ def _plausible(bed: Testbed, name: str, device: Device, frames: Sequence[Frame])
             *_outside(bed, name, signal, values[-1, i]),
         )
     ]
-    yield Finding(name, "plausible at rest", not wrong, "; ".join(wrong) or _shown(signals, values[-1]))
+    yield CheckResult(name, "plausible at rest", not wrong, "; ".join(wrong) or _shown(signals, values[-1]))
 
 
 def _frozen(signal: Coordinate, values: Array, repeats: float) -> Iterator[str]:

@@ -8,11 +8,11 @@ from rich.table import Table
 from rich.text import Text
 
 from granite.rt.device_test import Tried
-from granite.rt.preflight_checks import Finding
+from granite.rt.preflight_checks import CheckResult
 from granite.rt.report.table import table
 
 
-def preflight_table(findings: Sequence[Finding]) -> Table:
+def preflight_table(findings: Sequence[CheckResult]) -> Table:
     """Every check with its result."""
     failed = sum(not finding.held for finding in findings)
     title = f"Checks before the run: {f'{failed} FAILED' if failed else 'all passed'}"

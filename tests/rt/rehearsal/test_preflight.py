@@ -14,14 +14,14 @@ from granite.controllers.stack import build_stack
 from granite.rt.clock import RealClock, VirtualClock
 from granite.rt.devices import build_devices
 from granite.rt.preflight import preflight
-from granite.rt.preflight_checks import Finding, actuator_findings, agreement, sensor_findings
+from granite.rt.preflight_checks import CheckResult, actuator_findings, agreement, sensor_findings
 from granite.rt.rehearsal import rehearsal
 from tests.firmware.emulated import need
 
 BED = granite.load("free-flyer")
 
 
-def failed(findings: Iterator[Finding] | list[Finding]) -> dict[tuple[str, str], str]:
+def failed(findings: Iterator[CheckResult] | list[CheckResult]) -> dict[tuple[str, str], str]:
     return {(finding.device, finding.check): finding.text for finding in findings if not finding.held}
 
 
