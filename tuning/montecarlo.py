@@ -60,9 +60,13 @@ class MonteCarlo:
         found = np.array([run.values[metric] for run in runs], dtype=float)
         return np.asarray(found[np.isfinite(found)])
 
+    def less_is_worse(self, metric: int) -> bool:
+        """Whether a metric is a margin."""
+        return self.metrics[metric].startswith("margin")
+
     def worst(self, metric: int, number: int = 1) -> list[DrawnRun]:
         """The runs with the worst values: the largest, of a margin the smallest."""
-        sign = 1.0 if self.metrics[metric].startswith("margin") else -1.0
+        sign = 1.0 if self.less_is_worse(metric) else -1.0
         runs = [run for run in self.runs if run.values and np.isfinite(run.values[metric])]
         return sorted(runs, key=lambda run: sign * run.values[metric])[:number]
 

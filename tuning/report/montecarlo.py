@@ -29,7 +29,8 @@ def monte_carlo_tables(found: MonteCarlo) -> Iterator[Table]:
             rows.append((name, "-", "-", "-", "-", "-"))
             continue
         worst = found.worst(i)[0]
-        seeds = ", ".join(str(run.seed) for run in found.worst(i, _WORST))
+        named = len(found.scenarios) > 1
+        seeds = ", ".join(f"{r.seed} ({r.scenario})" if named else str(r.seed) for r in found.worst(i, _WORST))
         rows.append((name, *(f"{x:.4g}" for x in np.quantile(values, _PARTS)), f"{worst.values[i]:.4g}", seeds))
     columns = ("metric", "5 %", "median", "95 %", "worst", "worst seeds")
     yield table(f"{len(found.runs)} runs of {found.bed.name}, {ended} reached their end", columns, rows)
@@ -55,7 +56,7 @@ def monte_carlo_figure(found: MonteCarlo) -> Figure:
     """The distribution of each metric, and with several scenarios how much worse each is than the first."""
     names, scenarios = titles(found), found.scenarios
     panels = len(names) + (len(scenarios) > 1)
-    columns = min(panels, 3)
+    columns = 2 if panels in (2, 4) else min(panels, 3)
     rows = -(-panels // columns)
     figure = Figure(figsize=(4.6 * columns, 3.3 * rows + 0.3), dpi=DPI, layout="constrained")
     axes = list(figure.subplots(rows, columns, squeeze=False).flat)
@@ -95,15 +96,16 @@ def _draw_distribution(axes: Axes, found: MonteCarlo, i: int, name: str) -> None
 
 
 def _draw_matrix(axes: Axes, found: MonteCarlo) -> None:
-    """The 95 % quantile of each metric over that of the first scenario."""
+    """The 95 % quantile of each metric over that of the first scenario; of a margin the 5 % one."""
     ratio = np.full((len(found.scenarios), len(found.metrics)), np.nan)
     for row, scenario in enumerate(found.scenarios):
         for i in range(len(found.metrics)):
             own, first = found.values(i, scenario), found.values(i, found.scenarios[0])
-            if len(own) and len(first):
-                reference = float(np.quantile(first, _PARTS[-1]))
-                ratio[row, i] = float(np.quantile(own, _PARTS[-1])) / reference if reference else np.nan
-    axes.imshow(ratio, aspect="auto", cmap="RdYlGn_r", vmin=0.5, vmax=1.5)
+            part = _PARTS[0] if found.less_is_worse(i) else _PARTS[-1]
+            if len(own) and len(first) and (reference := float(np.quantile(first, part))):
+                ratio[row, i] = float(np.quantile(own, part)) / reference
+    worse = np.array([-1.0 if found.less_is_worse(i) else 1.0 for i in range(len(found.metrics))])
+    axes.imshow(worse * (ratio - 1), aspect="auto", cmap="RdYlGn_r", vmin=-1, vmax=1, alpha=0.6)
     centred: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 8}
     for row, i in np.ndindex(*ratio.shape):
         axes.text(i, row, "-" if np.isnan(ratio[row, i]) else f"{ratio[row, i]:.2f}", **centred)
@@ -111,7 +113,7 @@ def _draw_matrix(axes: Axes, found: MonteCarlo) -> None:
     axes.set_yticks(range(len(labels)), labels, fontsize=7.5)
     axes.set_xticks(range(len(found.metrics)), found.metrics, fontsize=7.5, rotation=20, ha="right")
     axes.grid(visible=False)
-    axes.set_title("95 % quantile over that of the first (share that ended well)", fontsize=8.5, loc="left")
+    axes.set_title("Bad 5 %, relative to the first (share that ended well)", fontsize=8.5, loc="left")
 
 
 def _share(found: MonteCarlo, scenario: str) -> str:
@@ -123,5 +125,5 @@ def _cell(found: MonteCarlo, metric: int, scenario: str) -> str:
     values = found.values(metric, scenario)
     if not len(values):
         return "-"
-    worst = np.min(values) if found.metrics[metric].startswith("margin") else np.max(values)
+    worst = np.min(values) if found.less_is_worse(metric) else np.max(values)
     return f"{np.median(values):.3g} / {worst:.3g}"
