@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from granite.config.errors import GraniteError, InputError
+from granite.config.extras import required
 from granite.rt.worker_processes import ATTEMPTS, Answer, Workers, local_workers
-from granite.tuning.extras import required
 
 #: how long a scheduler may take to answer
 _PATIENCE = "10s"

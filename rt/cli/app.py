@@ -14,7 +14,7 @@ from typer.core import TyperGroup
 from granite.config.errors import CompilationError, InputError, one_of
 from granite.rt.cli.endings import BAD_INPUT, DONE, EXIT_CODES, FAULT, STOPPED, end, end_refused
 from granite.rt.cli.hardware import run, try_device
-from granite.rt.cli.logs import info, plot, recover, replay
+from granite.rt.cli.logs import export, info, plot, recover, replay
 from granite.rt.cli.machine import doctor
 from granite.rt.cli.montecarlo import montecarlo
 from granite.rt.cli.new import new
@@ -38,7 +38,6 @@ _TO_COME = {
     "sweep": "granite.simulate_many in Python, as in examples/sweep.py",
     "live": "granite plot LOG after the run",
     "watch": "granite plot LOG after the run",
-    "export": "granite.read_log in Python, for instance log.to_pandas()",
     "calibrate": "the values of the data sheets in the testbed",
     "identify": "the values of the data sheets in the testbed",
 }
@@ -79,6 +78,7 @@ app.command("test-device", short_help="Try one device with small commands", epil
 app.command(short_help="Talk to a run that was started with --operator")(operate)
 app.command(short_help="Replay a log and compare every bit", epilog=EXIT_CODES)(replay)
 app.command(short_help="Plot a log")(plot)
+app.command(short_help="A log as CSV, Parquet or MAT")(export)
 app.command(short_help="The head of a log: testbed, changes, date, host, version")(info)
 app.command(short_help="Make a whole log of a cut or damaged one")(recover)
 app.command(short_help="The logs in a folder, the newest last")(runs)

@@ -1,4 +1,4 @@
-"""Commands on the log of a run: `replay`, `plot`, `info`, `recover`."""
+"""Commands on the log of a run: `replay`, `plot`, `export`, `info`, `recover`."""
 
 from __future__ import annotations
 
@@ -69,6 +69,30 @@ def plot(
     named = [name.strip() for name in panels.split(",")] if panels is not None else []
     plot_log(recorded, path, overwrite=overwrite, panels=named)
     out.print(f"plot: {path}", soft_wrap=True)
+    end_if_incomplete(log, recorded)
+
+
+def export(
+    log: LogFile,
+    path: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="FILE", help="*.csv, *.parquet or *.mat; default: a CSV beside the log"),
+    ] = None,
+    topics: Annotated[
+        str | None, typer.Option(metavar="NAMES", help="only these, e.g. truth,state; default: all")
+    ] = None,
+    overwrite: Overwrite = False,
+) -> None:
+    """Write the signals of a log as a table for other programs, with their units."""
+    from granite.rt.logs.export import SUFFIXES, export_log
+    from granite.rt.logs.log import read_log
+
+    recorded = read_log(log)
+    path = path or log.with_suffix(".csv")
+    refuse_output("table", path, SUFFIXES, overwrite)
+    named = [name.strip() for name in topics.split(",")] if topics is not None else []
+    n = export_log(recorded, path, named, overwrite)
+    out.print(f"table: {path}, {recorded.ticks} rows of {n} signals", soft_wrap=True)
     end_if_incomplete(log, recorded)
 
 
