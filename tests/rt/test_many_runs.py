@@ -26,12 +26,13 @@ def test_a_run_of_many_is_the_single_run_to_the_bit(runs: list[granite.ManyRun])
     assert runs[-1].metrics["ended"] == "completed"
 
 
-def test_any_run_can_be_had_again_as_a_full_log(runs: list[granite.ManyRun], tmp_path):
-    log = runs[1].log(tmp_path / "again.mcap")
+def test_any_run_can_be_had_again_as_a_full_log(runs: list[granite.ManyRun]):
+    log = runs[1].log()
     np.testing.assert_array_equal(runs[1].signals["truth.base_x_m"], log["/truth"].base_x_m)
     assert granite.replay(log).first is None
 
 
+@pytest.mark.slow
 def test_two_processes_give_the_numbers_of_one(runs: list[granite.ManyRun]):
     again = granite.simulate_many(SHORT, CHANGES, [4, 5], ["truth.base_x_m"], processes=2)
     assert [run.metrics for run in again] == [run.metrics for run in runs]

@@ -22,7 +22,7 @@ parameters = [{ key = "controller.law.gains.base.stiffness_1_s2" }]
 objectives = [{ of = "rms_error_m" }, { of = "margin" }]
 spread = [{ key = "modules.vehicle.bodies.base.mass_kg", relative = 0.2 }]
 [tuning.changes]
-loop.duration_s = 1.0
+loop.duration_s = 0.7
 [tuning.scenarios.nominal]
 [tuning.scenarios.pushed]
 simulation.events = [{ kind = "push", at_s = 0.2, duration_s = 0.1, body = "base", force_n = [12.0, 0.0] }]

@@ -65,13 +65,14 @@ def test_the_first_trial_is_the_start_and_later_ones_are_better(whole: list[Tria
 
 def test_a_hopeless_trial_is_not_run_in_the_other_scenarios(tmp_path: Path):
     workers = Bowl()
-    results = tuned(tmp_path / "s", workers, trials=24, seeds=[1, 2, 3])
+    results = tuned(tmp_path / "s", workers, trials=16, seeds=[1, 2, 3])
     pruned = [result for result in results if result.failure and "pruned" in result.failure]
     assert pruned
-    assert workers.cases == 24 * 3 - 2 * len(pruned)
+    assert workers.cases == 16 * 3 - 2 * len(pruned)
     assert all(result.number >= 8 for result in pruned)  # compared with others that were run before
 
 
+@pytest.mark.slow
 def test_constraints_lead_the_search_and_decide_which_is_best(tmp_path: Path):
     bound = [{"of": "margin", "lower": 0.3}]  # the logarithm of the stiffness, of the bowl
     session = Session.create(
@@ -84,6 +85,7 @@ def test_constraints_lead_the_search_and_decide_which_is_best(tmp_path: Path):
     assert any(not result.is_feasible for result in session.study().results())
 
 
+@pytest.mark.slow
 def test_an_objective_that_is_never_finite_is_named_and_the_trials_are_kept(tmp_path: Path):
     class Endless(Bowl):
         def answers(self, work: Any, cases: Any) -> Any:
@@ -103,6 +105,7 @@ def test_progress_has_the_best_so_far_and_the_time_left(tmp_path: Path):
     assert known[0].left_s > known[1].left_s == 0.0
 
 
+@pytest.mark.slow
 def test_a_parameter_of_whole_numbers_gets_whole_numbers(tmp_path: Path):
     whole = {"key": "devices.joint_sensors.converter_bits", "lower": 8, "upper": 16}
     wider = table(parameters=[*table().model_dump()["parameters"], whole])
