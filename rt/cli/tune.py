@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from granite.tuning.driver import Progress as Known
     from granite.tuning.session import Session
 
-_START = "BED"
+_START = "start"
 SessionFolder = Annotated[Path, typer.Argument(metavar="SESSION", help="a folder that granite tune BED made")]
 Figures = Annotated[Path | None, typer.Option("--plot", metavar="FILE", help="draw it, *.png, *.svg or *.pdf")]
 
@@ -36,22 +36,23 @@ class _Sessions(TyperGroup):
     """The commands of sessions; any other first word is the testbed of a session to start."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Put the name of the hidden command before a testbed or an option."""
-        if args and args[0] not in self.commands and args[0] not in ("-h", "--help"):
+        """Put the word `start`, which may be left out, before a testbed or an option."""
+        if not args:
+            raise InputError.missing("BED", f"a testbed, or one of {', '.join(self.commands)} (granite tune --help)")
+        if args[0] not in self.commands and args[0] not in ("-h", "--help"):
             args = [_START, *args]
         return super().parse_args(ctx, args)
 
 
 tune = typer.Typer(
     cls=_Sessions,
-    no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
-    help="Tune a testbed: granite tune BED starts a session (granite tune BED --help), the commands below use one.",
+    help="Tune a testbed: granite tune BED starts a session (options: granite tune start --help).",
 )
 
 
-@tune.command(_START, short_help="Start or resume a session: granite tune BED")
+@tune.command(_START, short_help="Start or resume a session; this word may be left out")
 def start(
     bed: Bed,
     overrides: Overrides = None,

@@ -158,6 +158,7 @@ def test_a_table_that_does_not_fit_is_one_sentence_and_leaves_nothing(
 
 
 def test_a_testbed_without_a_table_and_a_missing_package_are_named(granite: Call, monkeypatch: pytest.MonkeyPatch):
+    assert "BED is missing, expected a testbed, or one of start, show" in sentence_of(granite("tune"))
     assert "spot: tuning is missing, expected a table" in sentence_of(granite("tune", "spot"))
     monkeypatch.setitem(sys.modules, "optuna", None)
     said = sentence_of(granite("tune", "free-flyer"))
