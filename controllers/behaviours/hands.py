@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from granite.config.contacts import GROUND, Contact
+from granite.config.contacts import GROUND, Contact, Side
 from granite.config.errors import InputError
 from granite.config.joints import Joint
 from granite.config.modules import Module
@@ -43,7 +43,8 @@ def hands_of(model: ControlModel, key: str, contacts: tuple[str, ...]) -> dict[s
     return found
 
 
-def _sides(contact: Contact, key: str) -> tuple[object, tuple[float, ...]] | tuple:  # type: ignore[type-arg]
+def _sides(contact: Contact, key: str) -> tuple[Side, tuple[float, ...]]:
+    """The side of the hand, and the place of the grip on the ground."""
     first, second = contact.first, contact.second
     if (first.module == GROUND) == (second.module == GROUND):
         raise InputError(f"contact '{contact.name}' joins no ground", key=key, expected="a bar that stands still")
