@@ -22,10 +22,15 @@ class MonitorTable(Table):
     judges_motion: bool = True
     #: time constant of the mean innovation and of the residual force
     window_s: Positive = 1.0
+    #: time constant of the mean disturbance of a base, in which a fault of a thruster must be found to explain it
+    patience_s: Positive = 4.0
     #: mean innovation of a signal, in standard deviations of the mean
     mean_innovation_sigma: Positive = 8.0
-    #: mean force on a root that is not explained by the model, as a part of the weakest thruster's, and moment likewise
-    residual_thrust_ratio: Positive = 0.35
+    #: mean force on a root that neither model nor disturbance estimate explain, as a part of the weakest thruster's,
+    #: and moment likewise
+    residual_thrust_ratio: Positive = 0.5
+    #: mean disturbance of a root, as a part of the same, where no fault of a thruster explains it
+    disturbance_thrust_ratio: Positive = 0.4
     #: mean torque on a joint that is not explained by the model, as a part of the motor's limit
     residual_torque_ratio: Positive = 0.03
     #: the same as numbers, by coordinate, instead of a part of the data sheet

@@ -67,6 +67,8 @@ class State(NamedTuple):
     ages: Array  #: of each sensor, t minus the time of the newest frame used [s]; NaN before the first
     innovation: Array = NOTHING  #: of each sensor's signals, newest frame, in standard deviations; NaN where unknown
     correction: Array = NOTHING  #: (n_u) what measurements added to u at this tick; NaN where unknown
+    disturbance: Array = NOTHING  #: (n_u) generalised force beside the commanded one; empty: none is estimated
+    faults: Array = NOTHING  #: (n_t) of each thruster: 0 none found, 1 dead, 2 stuck open
     gauges: Array = NOTHING  #: signals of all gauges, tared and filtered, device after device
     holding: Array = NOTHING  #: of each of `bed.grips`, 1 where it reports that it holds
 

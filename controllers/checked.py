@@ -53,45 +53,46 @@ class CheckedPart:
 
 
 def checked_estimator(
-    part: Any, kind: str, n_q: int, n_u: int, n_sensors: int, n_signals: int, grips: int | None = None
+    part: Any, kind: str, n_q: int, n_u: int, n_sensors: int, n_signals: int, n_t: int, grips: int | None = None
 ) -> Any:
     """An estimator whose states are checked; `grips` is the index of that device among the actuators."""
     sizes = {"q": n_q, "u": n_u, "deviation": n_u, "ages": n_sensors}
     return CheckedPart(
-        _Consistency(part, n_signals, n_u, grips),
+        _Consistency(part, n_signals, n_u, n_t, grips),
         "estimate",
         kind,
         State,
-        {**sizes, "innovation": n_signals, "correction": n_u},
+        {**sizes, "innovation": n_signals, "correction": n_u, "disturbance": n_u, "faults": n_t},
     )
 
 
 class _Consistency:
-    """An estimator that may leave out innovations and corrections: then the guard does not judge them.
+    """An estimator that may leave out how well it knows its state: then the guard does not judge it.
 
     What the grips hold is what they report.
     """
 
-    def __init__(self, estimator: Any, n_signals: int, n_u: int, grips: int | None) -> None:
-        self._grips = grips
-        self._estimator, self._innovation, self._correction = (
-            estimator,
-            np.full(n_signals, np.nan),
-            np.full(n_u, np.nan),
-        )
+    def __init__(self, estimator: Any, n_signals: int, n_u: int, n_t: int, grips: int | None) -> None:
+        self._estimator, self._grips = estimator, grips
+        self._left_out = {
+            "innovation": np.full(n_signals, np.nan),
+            "correction": np.full(n_u, np.nan),
+            "disturbance": np.zeros(n_u),
+            "faults": np.zeros(n_t),
+        }
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._estimator, name)
 
     def estimate(self, sample: Sample) -> State:
-        """The state of the estimator, with NaN for what it leaves out."""
+        """The state of the estimator, with NaN for what it leaves out, and no disturbance or fault."""
         state: State = self._estimator.estimate(sample)
-        if isinstance(state, State) and not len(state.innovation):
-            state = state._replace(innovation=self._innovation)
-        if isinstance(state, State) and not len(state.correction):
-            state = state._replace(correction=self._correction)
-        if isinstance(state, State) and self._grips is not None:
-            state = state._replace(holding=np.nan_to_num(sample.applied[self._grips].values))
+        if isinstance(state, State):
+            left_out = self._left_out.items()
+            absent: dict[str, Any] = {name: value for name, value in left_out if not len(getattr(state, name))}
+            if self._grips is not None:
+                absent["holding"] = np.nan_to_num(sample.applied[self._grips].values)
+            state = state._replace(**absent)
         return state
 
 

@@ -155,17 +155,19 @@ class ControlModel:
 
     @cached_property
     def acceleration(self) -> ca.Function:
-        """(q, u, torque of each motor, thrust of each thruster) -> u', with the closed contacts in force."""
+        """(q, u, torque of each motor, thrust of each thruster, disturbance) -> u', with the closed contacts."""
         return self.acceleration_under(frozenset())
 
     def acceleration_under(self, gripped: frozenset[str]) -> ca.Function:
         """The same with these grips closed as well."""
         torque, thrust = ca.SX.sym("tau", len(self.driven)), ca.SX.sym("thrust", len(self.bed.thrusters))
-        force = self.torque_force(torque) + self.thrust_force(thrust)
-        acting, moved = ca.Function("acting", [self.q, self.u, torque, thrust], [force]), self.motion_under(gripped)
+        disturbance = ca.SX.sym("d", self.n)
+        force = self.torque_force(torque) + self.thrust_force(thrust) + disturbance
+        arguments = [self.q, self.u, torque, thrust, disturbance]
+        acting, moved = ca.Function("acting", arguments, [force]), self.motion_under(gripped)
         # Without contacts everything is one expression; with them the contact set is a function of its own.
         symbol: Any = ca.SX if moved.is_a("SXFunction") else ca.MX
-        given = [symbol.sym(acting.name_in(i), acting.size1_in(i)) for i in range(4)]
+        given = [symbol.sym(acting.name_in(i), acting.size1_in(i)) for i in range(len(arguments))]
         return ca.Function("acceleration", given, [moved(*given[:2], acting(*given))])
 
     def motion_under(self, gripped: frozenset[str]) -> ca.Function:

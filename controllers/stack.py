@@ -86,7 +86,8 @@ def build_stack(bed: Testbed) -> Stack:
     if not is_built_in(estimator.kind):
         grips = next((i for i, d in enumerate(bed.actuators.values()) if isinstance(d, Grips)), None)
         signals = sum(len(device.signals(bed)) for device in bed.sensors.values())
-        checked = checked_estimator(stack.estimator, estimator.kind, n_q, n_u, len(bed.sensors), signals, grips)
+        sizes = n_q, n_u, len(bed.sensors), signals, len(bed.thrusters)
+        checked = checked_estimator(stack.estimator, estimator.kind, *sizes, grips)
         stack = replace(stack, estimator=checked)
     if bed.devices_of(Gauge):
         stack = replace(stack, estimator=GaugeReadings(stack.estimator, bed))

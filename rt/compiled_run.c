@@ -1,6 +1,6 @@
 /* A run in virtual time on the simulated plant: the loop of loop.py in C, tick after tick without Python. */
 
-enum { RUN_ENDED, RUN_ASKS_THE_GUARD, RUN_LOST_THE_PLANT };
+enum { RUN_ENDED, RUN_ASKS_THE_GUARD, RUN_LOST_THE_PLANT, RUN_FOUND_A_FAULT };
 
 static void read_devices(const struct parameters *p, struct memory *m, const struct kernels *ks, const double *errors,
                          double t)
@@ -27,7 +27,7 @@ static void write_devices(const struct parameters *p, struct memory *m, const st
     }
 }
 
-/* Read the devices and run the steps; 1 where the command passes. */
+/* Read the devices and run the steps. */
 static int begin_tick(const struct parameters *p, struct memory *m, const struct kernels *ks, const double *errors,
                       double t, double *row)
 {
@@ -66,8 +66,9 @@ int run_ticks(const struct parameters *p, struct memory *m, const struct kernels
 {
     while ((long)m->run_tick[0] < ticks) {
         double *row = rows + ROW_WIDTH * (long)m->run_tick[0];
-        if (!decided && !begin_tick(p, m, ks, errors, m->run_tick[0] * p->period[0], row))
-            return RUN_ASKS_THE_GUARD;
+        int end = decided ? STEPS_PASS : begin_tick(p, m, ks, errors, m->run_tick[0] * p->period[0], row);
+        if (end != STEPS_PASS)
+            return end == STEPS_FOUND_A_FAULT ? RUN_FOUND_A_FAULT : RUN_ASKS_THE_GUARD;
         decided = 0;
         if (end_tick(p, m, ks, exposures, row) == PLANT_LOST)
             return RUN_LOST_THE_PLANT;

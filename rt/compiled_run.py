@@ -30,7 +30,7 @@ from granite.sim.motors import SimulatedMotors
 from granite.sim.thrusters import SimulatedThrusters
 from granite.sim.vision import SimulatedVision
 
-_ENDED, _ASKS_THE_GUARD, _LOST_THE_PLANT = range(3)
+_ENDED, _ASKS_THE_GUARD, _LOST_THE_PLANT, _FOUND_A_FAULT = range(4)
 _RUNNING = RunMode.RUNNING
 _NOTHING = Verdict(0.0, Command(0.0, (), NOTHING), Reason.PASSED, 0, math.nan, math.nan, False)
 _KINDS = SimulatedJointSensors, SimulatedVision, SimulatedMotors, SimulatedThrusters
@@ -120,6 +120,8 @@ class CompiledRun:
                 return None
             row[: len(records) // 8] = np.frombuffer(records)
             decided = 1
+        if state == _FOUND_A_FAULT:
+            return None
         outcome.ticks = int(tick[0])
         outcome.t = (outcome.ticks - 1) * self._bed.loop.period_s
         if state == _LOST_THE_PLANT:

@@ -24,10 +24,12 @@ from granite.mrds.valves import SOURCE as VALVES
 from granite.rt.guard import Guard
 from granite.rt.logs.channels import Channels
 from granite.rt.reasons import Reason
-from granite.rt.steps import Decision
+from granite.rt.steps import Decision, StepByStep
 from granite.rt.supervisor import Supervisor
 
 _PASSED = Reason.PASSED
+#: how the steps end, as `steps.c` has it
+_ASK_THE_GUARD, _PASS, _FOUND_A_FAULT = range(3)
 #: (t, state, reference, the guard's verdict) -> the verdict, after the response to it
 Judge = Callable[[float, State, Reference, Verdict], Verdict]
 
@@ -84,17 +86,22 @@ class CompiledSteps:
         self._thrust = self._row[channels.place("/command", "thrust")]
         self._call = self._bound()
         self._supervisor: Supervisor
+        self._step_by_step: StepByStep
+        #: whether the parts in Python have taken over
+        self.is_over = False
 
     def begin(self, supervisor: Supervisor) -> None:
         """The supervisor of the run judges what does not pass, and looks at the newest records when it needs them."""
         self._supervisor = supervisor
+        self._step_by_step = StepByStep(self._channels, self._parts_in_python[1], supervisor)
         supervisor.newest = self._newest
 
     def run(self, sample: Sample, stack: Stack) -> Decision:
         """Evaluate the steps for a sample, of the stack that they were compiled from."""
         self._sample[:] = self._channels.pack_sample(sample)
-        if not self._call():
-            return Decision(*self._guard.decide(self._row, self._supervisor.judge, sample), self._laps.tolist())
+        end = self._call()
+        if end != _PASS:
+            return self._decided_in_python(end, sample, stack)
         t, setpoints = sample.t, []
         for setpoint in self._setpoints:
             setpoints.append(setpoint.copy())
@@ -102,13 +109,22 @@ class CompiledSteps:
         verdict = new(Verdict, (t, command, _PASSED, 0, nan, nan, False))
         return new(Decision, (verdict, bytes(self._records), self._laps.tolist()))
 
+    def _decided_in_python(self, end: int, sample: Sample, stack: Stack) -> Decision:
+        """What the guard does not pass, and everything after a fault of a thruster was found."""
+        if end == _ASK_THE_GUARD:
+            return Decision(*self._guard.decide(self._row, self._supervisor.judge, sample), self._laps.tolist())
+        _, state, *_ = self._channels.read_controllers(self._row.copy())
+        self.hand_over()
+        return self._step_by_step.after_estimate(sample, state, stack, self._laps.item(0))
+
     def hand_over(self) -> None:
         """Let the parts in Python continue from here; the compiled ones are not to be called any more."""
+        self.is_over = True
         self._supervisor.look()
         self._supervisor.newest = None
         stack, guard = self._parts_in_python
-        for part in (stack.estimator, stack.behaviour, stack.actuation, guard):
-            part.adopt(self.parts.memory)  # type: ignore[union-attr]
+        for part in (*vars(stack).values(), guard):
+            part.adopt(self.parts.memory)
 
     def _newest(self) -> tuple[State, Reference]:
         """The records of the last tick."""

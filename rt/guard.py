@@ -117,7 +117,7 @@ class Guard:
             reported.append(frame.values)
         arguments: tuple[Buffer, ...] = (
             *measured, self._stamps(*stamps), *reported,
-            state.ages, state.q, state.u, state.innovation, state.correction,
+            state.ages, state.q, state.u, state.innovation, state.correction, state.disturbance, state.faults,
             reference.q, reference.u, reference.a, demand.acceleration, demand.force, demand.wrench,
             demand.distribution, *command.setpoints, command.thrust, self.memory,
         )  # fmt: skip

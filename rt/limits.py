@@ -16,6 +16,7 @@ from granite.config.devices.thrusters import Thrusters
 from granite.config.records import Array
 from granite.config.testbed import Testbed
 from granite.controllers.braking import base_deceleration
+from granite.controllers.estimation.thruster_faults import STUCK_OPEN
 from granite.controllers.model import ControlModel
 from granite.mrds.compilation import compile_once
 from granite.mrds.kernel import Buffer
@@ -33,10 +34,10 @@ _REPORTED = 0.01
 class Limits:
     """The limits of a testbed, in the order of their check.
 
-    `check` is (values of the sensors' frames, stamps, reported set points, ages, q, u, innovation, correction;
-    q, u and a of the reference; acceleration, force, wrench and recorded numbers of the demand; set points, thrust,
-    memory) -> 1 if all limits hold, else 0; and the memory after the tick. `stamps` are the time of the tick, then
-    time and number of each sensor's frame. `broken` takes the same.
+    `check` is (values of the sensors' frames, stamps, reported set points, ages, q, u, innovation, correction,
+    disturbance, faults; q, u and a of the reference; acceleration, force, wrench and recorded numbers of the demand;
+    set points, thrust, memory) -> 1 if all limits hold, else 0; and the memory after the tick. `stamps` are the time of
+    the tick, then time and number of each sensor's frame. `broken` takes the same.
     """
 
     def __init__(self, bed: Testbed) -> None:
@@ -53,8 +54,12 @@ class Limits:
         u, correction, impulse, u_ref, a_ref, a, force = (
             ca.SX.sym(name, n_u) for name in ("u", "correction", "impulse", "u_ref", "a_ref", "a", "force")
         )
+        d, unexplained = ca.SX.sym("disturbance", n_u), ca.SX.sym("unexplained", n_u)
+        faults = ca.SX.sym("faults", len(bed.thrusters))
         wrench, thrust = ca.SX.sym("wrench", len(wrenches(bed))), ca.SX.sym("thrust", len(bed.thrusters))
-        seen = Watched(stamps[0], stamps[1::2], stamps[2::2], measured, innovation, impulse, q_ref, u_ref)
+        seen = Watched(
+            stamps[0], stamps[1::2], stamps[2::2], measured, innovation, impulse, unexplained, faults, q_ref, u_ref
+        )
         monitor = Monitor(bed, seen)
         recorded = ca.SX.sym("recorded", len(bed.controller.law.recorded(bed)) if bed.controller else 0)
         by_law = list(_by_law(bed, recorded))
@@ -75,7 +80,7 @@ class Limits:
             *_moving(bed, q, u, q_ref),
             *_finite(Reason.COMMAND_NOT_FINITE, thrusts(bed), thrust),
             *_commanded(bed, setpoints, applied),
-            *monitor.refusals,
+            *monitor.notices,
             *(limit for limit in by_law if not limit.reason.stops),
         ]
         names = [subject.name for subject in subjects(bed)]
@@ -88,12 +93,12 @@ class Limits:
             for limit in reversed(self._limits):
                 all_hold = ca.logic_and(limit.holds, all_hold)
             given = [_joined(measured), stamps, _joined(applied), ages, q, u, _joined(innovation), correction]
-            given += [q_ref, u_ref, a_ref, a, force, wrench, recorded, _joined(setpoints), thrust]
+            given += [d, faults, q_ref, u_ref, a_ref, a, force, wrench, recorded, _joined(setpoints), thrust]
             given.append(monitor.memory.before)
             each = [*(limit.holds for limit in self._limits), *(limit.value for limit in self._limits)]
-            momentum = _momentum(bed, q, correction)
             checked, broken = ca.vertcat(all_hold, monitor.memory.after), ca.vertcat(ca.SX(0, 1), *each)
-            checked, broken = ca.substitute([checked, broken], [impulse], [momentum])
+            computed = _momentum(bed, q, correction), d - _stuck(bed, q, faults)
+            checked, broken = ca.substitute([checked, broken], [impulse, unexplained], [*computed])
             # Which limit does not hold takes as long again: it is asked for only where one does not.
             return [ca.Function("checked", given, [checked]), ca.Function("broken", given, [broken])]
 
@@ -118,6 +123,14 @@ def _momentum(bed: Testbed, q: ca.SX, u: ca.SX) -> ca.SX:
         return u
     model = ControlModel(bed)
     return ca.substitute(model.mass_matrix @ u, model.q, q)
+
+
+def _stuck(bed: Testbed, q: ca.SX, faults: ca.SX) -> ca.SX:
+    """Generalised force of the thrusters that are stuck open, which the disturbance contains."""
+    if bed.controller is None or not bed.explains_motion:
+        return ca.SX.zeros(len(bed.known.velocities))
+    model = ControlModel(bed)
+    return ca.substitute(model.thrust_force(ca.DM(model.available) * (faults == STUCK_OPEN)), model.q, q)
 
 
 def _measured(bed: Testbed, measured: Mapping[str, ca.SX], stamps: ca.SX, ages: ca.SX) -> Iterator[Limit]:

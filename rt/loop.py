@@ -166,11 +166,10 @@ class Loop:
 
     def _steps(self, stack: Stack) -> Steps:
         """Compiled, until something asks for other controllers or gains; then step by step to the end."""
-        if self._compiled is not None:
+        if self._compiled is not None and not self._compiled.is_over:
             if stack is self._stack and not self.supervisor.has_changed_gains:
                 return self._compiled
             self._compiled.hand_over()
-            self._compiled = None
         return self._step_by_step
 
     def run(self, ticks: int) -> Outcome:

@@ -19,10 +19,10 @@ from typing import NamedTuple
 
 import casadi as ca
 
-from granite.config.devices.motors import Motors
-from granite.config.devices.thrusters import Thrusters
+from granite.config.devices.vision import Vision
 from granite.config.testbed import Testbed
-from granite.controllers.thrusters.geometry import available_thrust, thruster_matrix
+from granite.controllers.estimation.disturbance import motor_torques, weakest_thrust
+from granite.controllers.estimation.thruster_faults import DEAD, STUCK_OPEN
 from granite.rt.limit import Limit
 from granite.rt.reasons import Reason
 from granite.rt.subjects import residuals
@@ -40,6 +40,8 @@ class Watched(NamedTuple):
     measured: dict[str, ca.SX]
     innovation: dict[str, ca.SX]
     impulse: ca.SX  #: (n_u) M times the velocity correction
+    disturbance: ca.SX  #: (n_u) without the thrust of valves that are known to be stuck open
+    faults: ca.SX  #: of each thruster
     q_ref: ca.SX
     u_ref: ca.SX
 
@@ -88,15 +90,18 @@ class Monitor:
         self._fresh: dict[str, ca.SX] = {}
         self._intervals: dict[str, ca.SX] = {}
         self.limits: list[Limit] = []
-        #: frames that were not used; the run continues
-        self.refusals: list[Limit] = []
+        #: frames that were not used, and faults that were found; the run continues
+        self.notices: list[Limit] = []
+        self._found_a_fault = ca.SX(0)
         if bed.controller is not None:
+            faults = list(self._faults())
             self.limits += [*self._stamps(), *self._frozen()]
             if bed.explains_motion:
                 self.limits += self._outliers()
                 if bed.safety.monitor.judges_motion:
                     self.limits += [*self._residual(), *self._biased()]
             self.limits += self._reference()
+            self.notices = [*faults, *self.notices]
 
     def _stamps(self) -> Iterator[Limit]:
         memory, most = self.memory, float(self._bed.safety.monitor.counter_step)
@@ -139,7 +144,7 @@ class Monitor:
                 about = subject, innovation[i], monitor.gate_sigma
                 sustained = ca.logic_and(outlier, count > monitor.refused_frames)
                 yield Limit(_not(sustained), Reason.SENSOR_OUTLIERS, *about)
-                self.refusals.append(Limit(_not(ca.logic_and(outlier, new)), Reason.MEASUREMENT_REFUSED, *about))
+                self.notices.append(Limit(_not(ca.logic_and(outlier, new)), Reason.MEASUREMENT_REFUSED, *about))
 
     def _is_outlier(self, innovation: ca.SX) -> ca.SX:
         """False for NaN: no innovation is known."""
@@ -147,7 +152,12 @@ class Monitor:
 
     def _biased(self) -> Iterator[Limit]:
         monitor, memory = self._bed.safety.monitor, self.memory
+        poses = self._bed.devices_of(
+            Vision
+        )  # a mean innovation of a pose is an unknown force, which `_residual` judges
         for name, device in self._bed.sensors.items():
+            if name in poses:
+                continue
             part = 1 - ca.exp(-ca.fmax(self._intervals[name], 0.0) / monitor.window_s)
             for i, signal in enumerate(device.signals(self._bed)):
                 subject, innovation = f"{name} {signal.name} mean innovation", self._seen.innovation[name][i]
@@ -161,14 +171,39 @@ class Monitor:
                 yield Limit(ca.fabs(ratio) <= most, Reason.SENSOR_BIASED, subject, ratio, most)
 
     def _residual(self) -> Iterator[Limit]:
-        window = self._bed.safety.monitor.window_s
-        kept, names = ca.exp(-self._dt / window), residuals(self._bed)
+        """The residual of a joint is all that the model does not explain; that of a base only what the disturbance
+        estimate does not explain either, because that takes a while to find a fault. The disturbance is judged more
+        patiently: it ends the run where no fault was found to explain it.
+        """
+        monitor, seen, names = self._bed.safety.monitor, self._seen, residuals(self._bed)
+        on_bases = weakest_thrust(self._bed)
+        patient = monitor.disturbance_thrust_ratio / monitor.residual_thrust_ratio
         for i, most in residual_limits(self._bed).items():
-            impulse = self._seen.impulse[i]
-            added = ca.if_else(ca.logic_and(self._settled, ca.fabs(impulse) < math.inf), impulse, 0.0) / window
-            name = names[i].name
-            force = self.memory.keep(name, kept * self.memory.recall(name) + added)
-            yield Limit(ca.fabs(force) <= most, Reason.MOTION_UNEXPLAINED, name, force, most)
+            name, force, d = names[i].name, seen.impulse[i] / self._bed.loop.period_s, seen.disturbance[i]
+            unexplained = force if i in on_bases else force + d
+            mean = self._mean(name, unexplained, monitor.window_s)
+            yield Limit(ca.fabs(mean) <= most, Reason.MOTION_UNEXPLAINED, name, mean, most)
+            if i in on_bases:
+                mean, most = self._mean(f"{name} disturbance", d, monitor.patience_s), most * patient
+                yield Limit(ca.fabs(mean) <= most, Reason.MOTION_UNEXPLAINED, name, mean, most)
+
+    def _mean(self, name: str, force: ca.SX, window: float) -> ca.SX:
+        """The mean of a force over a window, since velocities are known or a fault was found; NaN counts as zero."""
+        kept = ca.if_else(self._found_a_fault, 0.0, ca.exp(-self._dt / window))
+        usable = ca.logic_and(self._settled, ca.fabs(force) < math.inf)
+        added = ca.if_else(usable, force, 0.0) * self._bed.loop.period_s / window
+        return self.memory.keep(name, kept * self.memory.recall(name) + added)
+
+    def _faults(self) -> Iterator[Limit]:
+        """A thruster fault that was found in this tick; the run continues without that thruster."""
+        for i, name in enumerate(self._bed.thruster_names):
+            subject, now = f"{name} thrust", self._seen.faults[i]
+            before = self.memory.recall(f"{name} fault")
+            self.memory.keep(f"{name} fault", now)
+            for code, reason in ((DEAD, Reason.THRUSTER_DEAD), (STUCK_OPEN, Reason.THRUSTER_STUCK_OPEN)):
+                fresh = ca.logic_and(now == code, before != code)
+                self._found_a_fault = ca.logic_or(self._found_a_fault, fresh)
+                yield Limit(_not(fresh), reason, subject, ca.SX(math.nan), math.nan)
 
     def _reference(self) -> Iterator[Limit]:
         known, monitor, period = self._bed.known, self._bed.safety.monitor, self._bed.loop.period_s
@@ -192,21 +227,10 @@ class Monitor:
 
 def residual_limits(bed: Testbed) -> dict[int, float]:
     """The limit of each velocity that an actuator acts on, by its index."""
-    monitor, known, found = bed.safety.monitor, bed.known, {}
-    for device in bed.devices_of(Motors).values():
-        for motor in device.units:
-            found[known.joint_u(motor.joint)] = monitor.residual_torque_ratio * motor.torque_limit_n_m
-    for thrusters in bed.devices_of(Thrusters).values():
-        module = thrusters.pushed(bed)
-        if module.dimension != "planar":  # its root has other axes than the wrench
-            continue
-        wrenches = abs(thruster_matrix(thrusters, "planar") * available_thrust(thrusters))
-        force = [math.hypot(fx, fy) for fx, fy, _ in wrenches.T if fx or fy]
-        moment = [m for m in wrenches[2] if m > 1e-9]
-        limits = [min(force, default=math.inf)] * 2 + [min(moment, default=math.inf)]
-        for i, limit in zip(range(known.root_u(module).start, known.root_u(module).stop), limits, strict=True):
-            found[i] = monitor.residual_thrust_ratio * limit
-    for i, c in enumerate(known.velocities):
+    monitor = bed.safety.monitor
+    found = {i: monitor.residual_torque_ratio * torque for i, torque in motor_torques(bed).items()}
+    found |= {i: monitor.residual_thrust_ratio * thrust for i, thrust in weakest_thrust(bed).items()}
+    for i, c in enumerate(bed.known.velocities):
         for given in (monitor.residual_n, monitor.residual_n_m):
             if c.name in given:
                 found[i] = given[c.name]

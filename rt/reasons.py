@@ -14,6 +14,8 @@ class Reason(IntEnum):
     MEASUREMENT_REFUSED = 3
     GRIP_SLIPS = 4
     CONTACT_LOST = 5
+    THRUSTER_DEAD = 6
+    THRUSTER_STUCK_OPEN = 7
     SENSORS_NEVER_REPORTED = 10
     SAMPLE_NOT_FINITE = 11
     STATE_NOT_FINITE = 12
@@ -76,6 +78,8 @@ _TEXT = {
     Reason.MEASUREMENT_REFUSED: "a frame was too far from its prediction and was not used",
     Reason.GRIP_SLIPS: "the force of a grip was outside its friction cone: it slips, or would without a pin",
     Reason.CONTACT_LOST: "a grip pushed less than its least force: it has hardly any contact",
+    Reason.THRUSTER_DEAD: "a thruster gives no thrust and is not used any more",
+    Reason.THRUSTER_STUCK_OPEN: "a thruster does not close; the others act against it",
     Reason.SENSORS_NEVER_REPORTED: "a sensor did not report within safety.start_up_s",
     Reason.SAMPLE_NOT_FINITE: "a measurement was not a finite number",
     Reason.STATE_NOT_FINITE: "the estimate was not a finite number",

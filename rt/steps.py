@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from time import perf_counter
 from typing import NamedTuple, Protocol
 
-from granite.config.records import Sample, Verdict, new
+from granite.config.records import Sample, State, Verdict, new
 from granite.controllers.stack import Stack
 from granite.rt.guard import Guard
 from granite.rt.logs.channels import Channels
@@ -42,6 +42,10 @@ class StepByStep:
         """Call each part."""
         t0 = perf_counter()
         state = stack.estimator.estimate(sample)
+        return self.after_estimate(sample, state, stack, perf_counter() - t0)
+
+    def after_estimate(self, sample: Sample, state: State, stack: Stack, lap: float) -> Decision:
+        """Call the parts after the estimator, which took this long [s]."""
         t1 = perf_counter()
         reference = stack.behaviour.decide(state)
         t2 = perf_counter()
@@ -52,4 +56,4 @@ class StepByStep:
         verdict = self._guard.check(sample, state, reference, demand, command)
         verdict = self._supervisor.judge(sample.t, state, reference, verdict)
         records = self._channels.pack_decision(sample, state, reference, demand, command, verdict)
-        return new(Decision, (verdict, records, (t1 - t0, t2 - t1, t3 - t2, t4 - t3)))
+        return new(Decision, (verdict, records, (lap, t2 - t1, t3 - t2, t4 - t3)))

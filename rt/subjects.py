@@ -15,6 +15,10 @@ from granite.rt.reasons import Reason
 _STAMPS = {"counter": "frames", "interval": "s"}
 _JUDGED = {"repetition": "frames", "innovation": "sigma", "mean innovation": "sigma"}
 
+_WITHOUT_A_VALUE = (
+    Reason.WAITING_FOR_SENSORS, Reason.SENSORS_NEVER_REPORTED, Reason.THRUSTER_DEAD, Reason.THRUSTER_STUCK_OPEN,
+)  # fmt: skip
+
 
 def subjects(bed: Testbed) -> tuple[Coordinate, ...]:
     """Everything that a verdict can be about: devices, their signals, and coordinates; 0 is the tick itself."""
@@ -36,7 +40,7 @@ def sentence(known: Sequence[Coordinate], verdict: Verdict) -> str:
     if not 0 < verdict.subject < len(known):
         return text
     name, unit = known[verdict.subject]
-    if verdict.reason in (Reason.WAITING_FOR_SENSORS, Reason.SENSORS_NEVER_REPORTED):
+    if verdict.reason in _WITHOUT_A_VALUE:
         return f"{text}: {name}"
     if verdict.reason in (Reason.SENSOR_FAULT, Reason.ACTUATOR_FAULT):
         return f"{text}: {name}, status {_status(int(verdict.value))}"

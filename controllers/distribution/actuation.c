@@ -42,7 +42,8 @@ static void allocate(const struct parameters *p, struct memory *m, const struct 
         open_valves(p, m, ks, i, t, row + ROW_DEMAND_WRENCH + BANK_WRENCH[i], row + SETPOINT[BANK_DEVICE[i]], to);
     const struct kernel *k = ks->delivered;
     k->arg[0] = row + ROW_STATE_Q, k->arg[1] = row + ROW_STATE_U;
-    k->arg[2] = row + ROW_DEMAND_ACCELERATION, k->arg[3] = row + ROW_DEMAND_FORCE, k->arg[4] = mean;
+    k->arg[2] = row + ROW_DEMAND_ACCELERATION, k->arg[3] = row + ROW_DEMAND_FORCE;
+    k->arg[4] = row + ROW_STATE_DISTURBANCE, k->arg[5] = mean;
     k->res[0] = torque, k->res[1] = row + ROW_COMMAND_THRUST;
     evaluate(k);
     const double *from = torque;

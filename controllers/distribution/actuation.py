@@ -5,7 +5,9 @@ difference would disturb the arm. So the torques are solved again for the thrust
 the demanded joint accelerations g (ours; the Stanford report of 1987 stops at the plain law): with b the coordinates
 without a motor,
 
-    M_bb a_b = (B f)_b - h_b - M_bj g          tau = M_jb a_b + M_jj g + h_j - (B f)_j
+    M_bb a_b = (B f + d)_b - h_b - M_bj g          tau = M_jb a_b + M_jj g + h_j - (B f + d)_j
+
+d is the estimated disturbance.
 """
 
 from __future__ import annotations
@@ -38,8 +40,12 @@ class Actuation:
     def __init__(self, model: ControlModel) -> None:
         bed = model.bed
         _refuse_a_wrench_twice(bed)
-        self._n_motors = len(model.driven)
-        self._banks = [ThrusterBank(device, model) for device in bed.devices_of(Thrusters).values()]
+        self._n_motors, self._undisturbed = len(model.driven), np.zeros(model.n)
+        self._banks: list[ThrusterBank] = []
+        first = 0
+        for device in bed.devices_of(Thrusters).values():
+            self._banks.append(ThrusterBank(device, model, first))
+            first += len(device.units)
         self._torques: list[slice] = []
         at = 0
         for motors in bed.devices_of(Motors).values():
@@ -127,9 +133,10 @@ class Actuation:
         t, direct = state.t, reference.direct or self._direct_rest
         if not state.ready:
             return Command(t, self._ordered([*self._at_rest, *direct]), self._no_thrust)
-        arguments, computed = [state.q, state.u, demand.acceleration, demand.force], []
+        disturbance = state.disturbance if len(state.disturbance) else self._undisturbed
+        arguments, computed = [state.q, state.u, demand.acceleration, demand.force, disturbance], []
         for bank in self._banks:
-            arguments.append(bank.open(t, demand.wrench))
+            arguments.append(bank.open(t, demand.wrench, state.faults))
         found = self._deliver(arguments)
         for part in self._torques:
             computed.append(found[part])
@@ -153,18 +160,20 @@ def _refuse_a_wrench_twice(bed: Testbed) -> None:
 
 
 def _delivered(model: ControlModel) -> ca.Function:
-    """(q, u, demanded acceleration and force, mean opening of each valve) -> torques of the driven joints, thrust."""
+    """(q, u, demanded acceleration and force, disturbance, mean opening of each valve) -> torques of the driven joints,
+    thrust."""
     n, driven, bed = model.n, model.driven, model.bed
     free = [i for i in range(n) if i not in driven]
-    demanded, demanded_force = ca.SX.sym("a", n), ca.SX.sym("F", n)
+    demanded, demanded_force, disturbance = ca.SX.sym("a", n), ca.SX.sym("F", n), ca.SX.sym("d", n)
     opening = ca.SX.sym("opening", len(bed.thrusters))
     thrust = ca.DM(model.available) * opening
     torque = demanded_force[driven] if driven else ca.SX(0, 1)
     if bed.control.resolve_delivered and driven and bed.thrusters:
-        force = model.thrust_force(thrust)
+        force = model.thrust_force(thrust) + disturbance
         M, h, g = model.mass_matrix, model.bias, demanded[driven]
         a = ca.SX.zeros(n)
         a[driven] = g
         a[free] = solve(M[free, free], force[free] - h[free] - M[free, driven] @ g)
         torque = (model.inverse(a) - force)[driven]
-    return ca.Function("delivered", [model.q, model.u, demanded, demanded_force, opening], [torque, thrust])
+    given = [model.q, model.u, demanded, demanded_force, disturbance, opening]
+    return ca.Function("delivered", given, [torque, thrust])

@@ -19,7 +19,7 @@ static void kalman_predict(const struct parameters *p, struct memory *m, const s
                            double t, double gate, int updates)
 {
     double torque[KALMAN_TORQUES + 1], opening[KALMAN_OPENINGS + 1], measured[KALMAN_MEASURED + 1];
-    double numbers[KALMAN_JOINTS + KALMAN_POSES + 1], *to = torque;
+    double numbers[KALMAN_JOINTS + KALMAN_POSES + 2], *to = torque;
     for (int i = 0; i < KALMAN_MOTORS; i++, to += KALMAN_TORQUES_OF[i - 1])
         copy(to, row + APPLIED_FRAME[KALMAN_MOTOR[i]] + FRAME_VALUES, KALMAN_TORQUES_OF[i]);
     to = opening;
@@ -43,14 +43,18 @@ static void kalman_predict(const struct parameters *p, struct memory *m, const s
     for (int i = 0; i < KALMAN_POSES; i++)
         numbers[KALMAN_JOINTS + i] = t - m->pose_exposed[i];
     numbers[KALMAN_JOINTS + KALMAN_POSES] = gate;
+    numbers[KALMAN_JOINTS + KALMAN_POSES + 1] = t >= m->kalman_observe_from[0];
 
-    double x[KALMAN_X], covariances[KALMAN_COVARIANCES + 1], motions[9 * KALMAN_POSES + 1];
+    double correction[KALMAN_N], unknown[KALMAN_UNKNOWN], x[KALMAN_X], covariances[KALMAN_COVARIANCES + 1], motions[9 * KALMAN_POSES + 1];
     const struct kernel *k = ks->kalman_prediction;
     k->arg[0] = m->kalman_x, k->arg[1] = torque, k->arg[2] = opening, k->arg[3] = measured, k->arg[4] = numbers;
-    k->arg[5] = m->joint_covariance, k->arg[6] = m->pose_covariance;
+    k->arg[5] = m->joint_covariance, k->arg[6] = m->pose_covariance, k->arg[7] = m->kalman_correction;
+    k->arg[8] = m->kalman_unknown;
     k->res[0] = x, k->res[1] = m->kalman_deviation, k->res[2] = covariances, k->res[3] = m->kalman_innovations;
-    k->res[4] = m->kalman_correction, k->res[5] = motions;
+    k->res[4] = correction, k->res[5] = motions, k->res[6] = unknown, k->res[7] = m->kalman_disturbance;
     evaluate(k);
+    copy(m->kalman_correction, correction, KALMAN_N);
+    copy(m->kalman_unknown, unknown, KALMAN_UNKNOWN);
     copy(m->kalman_x, x, KALMAN_X);
     copy(m->joint_covariance, covariances, KALMAN_COVARIANCES);
     for (int i = 0; i < KALMAN_POSES; i++)
@@ -86,7 +90,7 @@ static void kalman_take_pose(const struct parameters *p, struct memory *m, const
         m->kalman_correction[POSE_ROOT[i] + k] = rates[k] - before[k];
 }
 
-static int estimate(const struct parameters *p, struct memory *m, const struct kernels *ks, double *row)
+static void estimate(const struct parameters *p, struct memory *m, const struct kernels *ks, double *row)
 {
     double t = row[ROW_SAMPLE_T], gate = t >= m->kalman_gate_from[0] ? p->kalman_gate[0] : INFINITY;
     double period = p->period[0], *ages = row + ROW_STATE_AGES;
@@ -127,8 +131,10 @@ static int estimate(const struct parameters *p, struct memory *m, const struct k
         ready = ready && m->pose_started[i];
         ages[KALMAN_POSE[i]] = t - m->pose_exposed[i];
     }
-    if (ready && m->kalman_gate_from[0] == INFINITY)
+    if (ready && m->kalman_gate_from[0] == INFINITY) {
         m->kalman_gate_from[0] = t + p->kalman_settling[0];
+        m->kalman_observe_from[0] = t + p->kalman_observing[0];
+    }
     row[ROW_STATE_T] = t;
     row[ROW_STATE_READY] = ready;
     copy(row + ROW_STATE_Q, m->kalman_x, KALMAN_N);
@@ -136,5 +142,15 @@ static int estimate(const struct parameters *p, struct memory *m, const struct k
     copy(row + ROW_STATE_DEVIATION, m->kalman_deviation, KALMAN_N);
     copy(row + ROW_STATE_INNOVATION, m->kalman_innovation, KALMAN_SIGNALS);
     copy(row + ROW_STATE_CORRECTION, m->kalman_correction, KALMAN_N);
-    return ready;
+    copy(row + ROW_STATE_DISTURBANCE, m->kalman_disturbance, KALMAN_N);
+    copy(row + ROW_STATE_FAULTS, m->kalman_unknown + KALMAN_FAULTS, KALMAN_N_FAULTS);
+}
+
+/* Whether a fault of a thruster was found: the allocation without it is Python's. */
+static int has_faults(const double *row)
+{
+    for (int i = 0; i < KALMAN_N_FAULTS; i++)
+        if (row[ROW_STATE_FAULTS + i])
+            return 1;
+    return 0;
 }

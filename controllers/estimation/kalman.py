@@ -22,10 +22,13 @@ from granite.config.errors import InputError
 from granite.config.parts import PartTable, find
 from granite.config.records import NOTHING, Array, Frame, Sample, State, new
 from granite.config.tunable import Tunable
+from granite.controllers.estimation.disturbance import DisturbanceTable
 from granite.controllers.estimation.joint_filter import first_covariance, joint_filter
 from granite.controllers.estimation.measured_modes import ModeFilter, mode_indices
 from granite.controllers.estimation.pose_filter import PoseFilter
 from granite.controllers.estimation.prediction import known_joints, n_covariances, n_extra, n_states, prediction
+from granite.controllers.estimation.thruster_faults import ThrusterFaultTable
+from granite.controllers.estimation.unknown_forces import UnknownForces
 from granite.controllers.model import ControlModel
 from granite.controllers.thrusters.delivery import build_delivery
 from granite.mrds.compilation import compile_once
@@ -49,10 +52,12 @@ class KalmanEstimator:
         translation_m_s2_per_rthz: Positive = 2e-3
         rotation_rad_s2_per_rthz: Positive = 1e-2
         joint_rad_s2_per_rthz: Positive = 0.2
+        disturbance: DisturbanceTable = DisturbanceTable()
+        thruster_faults: ThrusterFaultTable = ThrusterFaultTable()
 
         def tunable(self, bed: Any) -> tuple[Tunable, ...]:
             """The process noise, within two decades."""
-            usual = {name: field.default for name, field in type(self).model_fields.items() if name != "kind"}
+            usual = {name: field.default for name, field in type(self).model_fields.items() if name.endswith("rthz")}
             return tuple(Tunable(name, value / 10, value * 10) for name, value in usual.items())
 
     def __init__(self, options: Options, model: ControlModel) -> None:
@@ -90,6 +95,7 @@ class KalmanEstimator:
         #: a contact force that the model does not know would look like an outlier
         self._gate_sigma = monitor.gate_sigma if bed.explains_motion else inf
         self._settling, self._gate_from = monitor.settling_s, inf
+        self._observing, self._observe_from = options.disturbance.after_s, inf
         self._motors = [actuators.index(name) for name in bed.devices_of(Motors)]
         #: how many torques and openings each device has
         self._torques = [len(device.units) for device in bed.devices_of(Motors).values()]
@@ -100,6 +106,10 @@ class KalmanEstimator:
             for name, device in bed.devices_of(Thrusters).items()
         ]
 
+        unknown = UnknownForces(options.disturbance, options.thruster_faults, bed, options.translation_m_s2_per_rthz)
+        #: disturbance, faults, and what finds them
+        self._unknown, self._disturbance = unknown.memory, np.zeros(self._n)
+        self._faults = unknown.faults
         key = bed.fingerprint and f"{bed.fingerprint} {options.model_dump_json()}"
 
         sets = model.contact_sets
@@ -107,7 +117,9 @@ class KalmanEstimator:
         def write() -> list[ca.Function]:
             noise = options.joint_rad_s2_per_rthz
             filters = {name: (s, joint_filter(s, noise, self._period)) for name, s in joints.items()}
-            return [prediction(model, filters, poses, gripped, f"prediction_{i}") for i, gripped in enumerate(sets)]
+            return [
+                prediction(model, filters, poses, unknown, gripped, f"prediction_{i}") for i, gripped in enumerate(sets)
+            ]
 
         kernels = compile_once("estimator", key, write)
         #: the prediction under each contact set, by what the grips report
@@ -119,7 +131,7 @@ class KalmanEstimator:
         self._run = self._prediction.run
         self._grips = next((actuators.index(name) for name, d in bed.actuators.items() if isinstance(d, Grips)), None)
         self._holding = np.array([float(name in sets[0]) for name in bed.grips])
-        self._numbers = Struct(f"{len(joints) + len(poses) + 1}d").pack
+        self._numbers = Struct(f"{len(joints) + len(poses) + 2}d").pack
         self._ages = Struct(f"{self._n_sensors}d").pack
         # New arrays in every tick, so that the state may hold views of them.
         self._x, self._deviation = np.zeros(self._end_x), np.full(self._n, np.nan)
@@ -154,6 +166,9 @@ class KalmanEstimator:
                 "KALMAN_OPENINGS": sum(self._openings),
                 "KALMAN_MEASURED": self._end_innovations - self._end_covariances,
                 "KALMAN_COVARIANCES": self._end_covariances - self._end_deviation,
+                "KALMAN_UNKNOWN": len(self._unknown),
+                "KALMAN_FAULTS": self._faults.start,
+                "KALMAN_N_FAULTS": self._faults.stop - self._faults.start,
             },
             {
                 **pose.tables,
@@ -179,6 +194,7 @@ class KalmanEstimator:
                 **pose.parameters,
                 "kalman_gate": np.array([self._gate_sigma]),
                 "kalman_settling": np.array([self._settling]),
+                "kalman_observing": np.array([self._observing]),
                 "kalman_timing": np.array([bank.timing for bank in banks]),
             },
             {
@@ -191,6 +207,9 @@ class KalmanEstimator:
                 "kalman_t": np.zeros(1),
                 "kalman_started": np.zeros(1),
                 "kalman_gate_from": np.array([inf]),
+                "kalman_observe_from": np.array([inf]),
+                "kalman_unknown": self._unknown,
+                "kalman_disturbance": self._disturbance,
                 "kalman_banks": np.concatenate([NOTHING, *memories]),
                 "joint_number": np.zeros(len(self._joints)),
                 "joint_taken": np.full(len(self._joints), nan),
@@ -211,6 +230,8 @@ class KalmanEstimator:
         self._innovations = memory["kalman_innovations"].copy()
         self._t, self._started = memory["kalman_t"].item(0), bool(memory["kalman_started"][0])
         self._gate_from = memory["kalman_gate_from"].item(0)
+        self._observe_from = memory["kalman_observe_from"].item(0)
+        self._unknown, self._disturbance = memory["kalman_unknown"].copy(), memory["kalman_disturbance"].copy()
         at = bank_at = 0
         for i, joint in enumerate(self._joints):
             joint.number, joint.taken = int(memory["joint_number"][i]), memory["joint_taken"].item(i)
@@ -263,11 +284,11 @@ class KalmanEstimator:
                 ready = False
             ages[sensor] = t - pose.exposed
         if ready and self._gate_from == inf:
-            self._gate_from = t + self._settling
+            self._gate_from, self._observe_from = t + self._settling, t + self._observing
         n, x, self._innovation = self._n, self._x, innovation
         ages_now = np.frombuffer(self._ages(*ages))
-        state = (t, ready, x[:n], x[n : 2 * n], self._deviation, ages_now, innovation, self._correction)
-        return new(State, (*state, NOTHING, self._holding))
+        judged = innovation, self._correction, self._disturbance, self._unknown[self._faults]
+        return new(State, (t, ready, x[:n], x[n : 2 * n], self._deviation, ages_now, *judged, NOTHING, self._holding))
 
     def _predict(self, t: float, sample: Sample, updates: bool) -> None:
         """Predict over one period, to time t; with `updates`, also the measurement update by joint sensors."""
@@ -288,11 +309,12 @@ class KalmanEstimator:
             numbers.append(updates and 0 < joint.number < frame.number)
         for _, pose, _ in self._poses:
             numbers.append(t - pose.exposed)
-        arguments.append(self._numbers(*numbers, self._gate))
+        arguments.append(self._numbers(*numbers, self._gate, t >= self._observe_from))
         for joint in self._joints:
             arguments.append(joint.covariance)
         for _, pose, _ in self._poses:
             arguments.append(pose.covariance)
+        arguments += self._correction, self._unknown
         found = self._run(arguments)
         at = self._end_deviation
         self._x, self._deviation = found[: self._end_x], found[self._end_x : at]
@@ -306,6 +328,7 @@ class KalmanEstimator:
             if pose.started:
                 pose.push(t, found[at : at + 9])
             at += 9
+        self._unknown, self._disturbance = found[at : -self._n], found[-self._n :]
 
     def _take_modes(self, measured: Array, dt: float) -> None:
         modes = self._mode_filter

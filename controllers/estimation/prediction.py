@@ -17,6 +17,7 @@ import numpy as np
 from granite.config.devices.joint_sensors import JointSensors
 from granite.controllers.estimation.joint_filter import JointFilter
 from granite.controllers.estimation.pose_filter import PoseFilter
+from granite.controllers.estimation.unknown_forces import UnknownForces
 from granite.controllers.model import ControlModel
 
 #: joint sensors with their filters
@@ -45,15 +46,22 @@ def n_covariances(joints: Iterable[JointSensors]) -> int:
 
 
 def prediction(
-    model: ControlModel, joints: Joints, poses: Mapping[str, PoseFilter], gripped: frozenset[str], name: str
+    model: ControlModel,
+    joints: Joints,
+    poses: Mapping[str, PoseFilter],
+    unknown: UnknownForces,
+    gripped: frozenset[str] = frozenset(),
+    name: str = "prediction",
 ) -> ca.Function:
     """(x, torque of each motor, mean opening of each valve, frames of the joint sensors, numbers, covariances of the
-    joints, covariances of the poses) -> (x a period later, deviation of each coordinate, covariances of the joints,
-    innovations of the joint sensors, velocity correction, motions).
+    joints, covariances of the poses, velocity correction of the last tick, memory of the unknown forces) -> (x a period
+    later, deviation of each coordinate, covariances of the joints, innovations of the joint sensors, velocity
+    correction, motions, memory of the unknown forces, disturbance).
 
-    `numbers` are 1 for each joint sensor whose frame is new, else 0; then the age of each pose; then the gate.
-    Innovations are in their standard deviations, those of unknown joints NaN; a frame with one beyond the gate is not
-    used. `motions` are pose, velocity and acceleration of each root with a pose, for their history.
+    `numbers` are 1 for each joint sensor whose frame is new, else 0; then the age of each pose; then the gate, and 1 if
+    unknown forces are observed. Innovations are in their standard deviations, those of unknown joints NaN; a frame with
+    one beyond the gate is not used. `motions` are pose, velocity and acceleration of each root with a pose, for their
+    history.
     """
     update = _update(model, joints, poses)
     acceleration, n = model.acceleration_under(gripped), model.n
@@ -61,8 +69,12 @@ def prediction(
     symbol: Any = ca.SX if acceleration.is_a("SXFunction") else ca.MX
     x, _, *others = (symbol.sym(update.name_in(i), update.size1_in(i)) for i in range(update.n_in()))
     torque, opening = symbol.sym("tau", len(model.driven)), symbol.sym("opening", len(model.bed.thrusters))
-    a = acceleration(x[:n], x[n : 2 * n], torque, ca.DM(model.available) * opening)
-    return ca.Function(name, [x, torque, opening, *others], update.call([x, a, *others]))
+    memory, last = symbol.sym("unknown", len(unknown.memory)), symbol.sym("du", n)
+    observed = unknown.function(model)
+    memory_after, disturbance, opened = observed(memory, x[:n], last, opening, others[1][-1])
+    a = acceleration(x[:n], x[n : 2 * n], torque, ca.DM(model.available) * opened, memory_after[:n])
+    given = [x, torque, opening, *others, last, memory]
+    return ca.Function(name, given, [*update.call([x, a, *others]), memory_after, disturbance])
 
 
 def _update(model: ControlModel, joints: Joints, poses: Mapping[str, PoseFilter]) -> ca.Function:
@@ -70,7 +82,7 @@ def _update(model: ControlModel, joints: Joints, poses: Mapping[str, PoseFilter]
     n, period, devices = model.n, model.bed.loop.period_s, [sensors for sensors, _ in joints.values()]
     x = ca.SX.sym("x", n_states(model, devices))
     a, measured = ca.SX.sym("a", n), ca.SX.sym("measured", sum(2 * len(sensors.joints) for sensors in devices))
-    numbers = ca.SX.sym("numbers", len(joints) + len(poses) + 1)
+    numbers = ca.SX.sym("numbers", len(joints) + len(poses) + 2)
     before, covariances = ca.SX.sym("P_joints", n_covariances(devices)), ca.SX.sym("P", 9 * len(poses))
 
     after, deviation = ca.SX(x), ca.SX(np.full(n, np.nan))
@@ -93,7 +105,7 @@ def _update(model: ControlModel, joints: Joints, poses: Mapping[str, PoseFilter]
             innovation = measured[values] - ca.DM(filters.C) @ predicted
             innovations[values] = innovation / update.sigma
             for value in values:
-                usable = ca.logic_and(usable, ca.fabs(innovations[value]) <= numbers[-1])
+                usable = ca.logic_and(usable, ca.fabs(innovations[value]) <= numbers[-2])
             found.append((i, own, predicted, innovation))
             first_extra += filters.n_extra
         P = ca.if_else(usable, update.P, P)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from math import inf
 from struct import Struct
 from typing import Any
@@ -74,20 +75,37 @@ def build_allocator(
         device.valve,
         period_s,
     )
-    sharing: Sharing = build("sharing", allocation.sharing, thrusters)
-    modulation: Modulation = build("modulation", allocation.modulation, thrusters)
+    sharing, modulation = _parts(allocation, thrusters, len(device.units))
     _refuse_misfits(allocation, sharing, modulation, device)
-    size = {"": len(device.units)}
-    if not is_built_in(allocation.sharing.kind):
-        sharing = CheckedPart(sharing, "share", allocation.sharing.kind, None, size)  # type: ignore[assignment]
-    if not is_built_in(allocation.modulation.kind):
-        modulation = CheckedPart(modulation, "modulate", allocation.modulation.kind, None, size)  # type: ignore[assignment]
     if _has_expression(sharing, thrusters) and hasattr(modulation, "expression"):
         tables = device.model_dump_json(), allocation.model_dump_json()
         known = all(is_built_in(part.kind) for part in (device, allocation.sharing, allocation.modulation))
         key = repr((*tables, dimension, period_s)) if known else None
         return CompiledAllocator(sharing, modulation, key, len(thrusters.weight))
     return Allocator(sharing, modulation, len(device.units))
+
+
+def build_degraded(
+    device: Thrusters, allocation: Allocation, dimension: Dimension, period_s: float, lost: Collection[int]
+) -> Allocator:
+    """The configured allocator without some thrusters. Nothing is compiled: it may be built in the loop."""
+    available = available_thrust(device)
+    available[list(lost)] = 0.0
+    weight = wrench_weight(dimension, allocation.torque_weight_1_m)
+    thrusters = ThrusterSet(thruster_matrix(device, dimension), available, weight, device.valve, period_s)
+    sharing, modulation = _parts(allocation, thrusters, len(device.units))
+    return Allocator(sharing, modulation, len(device.units))
+
+
+def _parts(allocation: Allocation, thrusters: ThrusterSet, n: int) -> tuple[Sharing, Modulation]:
+    """Sharing and modulation; those of a user are checked."""
+    sharing: Sharing = build("sharing", allocation.sharing, thrusters)
+    modulation: Modulation = build("modulation", allocation.modulation, thrusters)
+    if not is_built_in(allocation.sharing.kind):
+        sharing = CheckedPart(sharing, "share", allocation.sharing.kind, None, {"": n})  # type: ignore[assignment]
+    if not is_built_in(allocation.modulation.kind):
+        modulation = CheckedPart(modulation, "modulate", allocation.modulation.kind, None, {"": n})  # type: ignore[assignment]
+    return sharing, modulation
 
 
 def _refuse_misfits(allocation: Allocation, sharing: Sharing, modulation: Modulation, device: Thrusters) -> None:

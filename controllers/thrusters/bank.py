@@ -1,30 +1,51 @@
-"""The thrusters of one device as the controller commands them: from wrench to valves, and the expected delivery."""
+"""The thrusters of one device as the controller commands them: from wrench to valves, and the expected delivery.
+
+Thrusters whose fault was found get no work: the allocators without any one of them exist from the start, others are
+built when they are needed.
+"""
 
 from __future__ import annotations
+
+import numpy as np
 
 from granite.config.devices.thrusters import Thrusters
 from granite.config.records import Array
 from granite.controllers.model import ControlModel
-from granite.controllers.thrusters.allocator import build_allocator
+from granite.controllers.thrusters.allocator import Allocator, CompiledAllocator, build_allocator, build_degraded
 from granite.controllers.thrusters.delivery import build_delivery
 
 
 class ThrusterBank:
-    """Allocator and expected response of one device's valves."""
+    """Allocators and expected response of one device's valves; `first` is its place among all thrusters."""
 
-    def __init__(self, device: Thrusters, model: ControlModel) -> None:
+    def __init__(self, device: Thrusters, model: ControlModel, first: int) -> None:
         module, allocation, period = device.pushed(model.bed), model.bed.control.allocation, model.bed.loop.period_s
         #: its part of the wrenches on all floating roots
         self.wrench: slice
         self.wrench, self._period = model.wrench_slice(module), period
         self._is_alone = len(model.floating) == 1
-        self.allocator = build_allocator(device, allocation, module.dimension, period)
+        self._own = slice(first, first + len(device.units))
+        self._degraded = device, allocation, module.dimension, period
+        self.allocator: Allocator | CompiledAllocator = build_allocator(*self._degraded)
+        self._without: dict[tuple[int, ...], Allocator] = {}
+        for i in range(len(device.units)):
+            self._without[i,] = build_degraded(*self._degraded, (i,))
         self.delivery = build_delivery(device, self.allocator.throttles, period)
+        self._faults = bytes(8 * len(device.units))
         #: set point of the tick
         self.opening: Array
 
-    def open(self, t: float, wrenches: Array) -> Array:
+    def open(self, t: float, wrenches: Array, faults: Array) -> Array:
         """Command the valves for the wrench on their module; returns their mean opening until the next tick."""
+        found = faults[self._own].tobytes()
+        if found and found != self._faults:
+            self._faults = found
+            self._leave_out(tuple(np.flatnonzero(faults[self._own]).tolist()))
         wrench = wrenches if self._is_alone else wrenches[self.wrench]
         self.opening = self.delivery.command(t, self.allocator.allocate(t, wrench))
         return self.delivery.mean_opening(t, t + self._period)
+
+    def _leave_out(self, lost: tuple[int, ...]) -> None:
+        if lost not in self._without:
+            self._without[lost] = build_degraded(*self._degraded, lost)
+        self.allocator = self._without[lost]

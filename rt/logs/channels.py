@@ -51,6 +51,8 @@ _WRENCH = {
     "planar": (("fx", "N"), ("fy", "N"), ("mz", "N m")),
     "spatial": (("fx", "N"), ("fy", "N"), ("fz", "N"), ("mx", "N m"), ("my", "N m"), ("mz", "N m")),
 }
+#: unit of the force along a velocity
+_FORCE = {"m/s": "N", "rad/s": "N m"}
 _1, _2, _3, _5, _9 = (Struct(f"{n}d").pack for n in (1, 2, 3, 5, 9))
 _timing = Struct(f"{5 + len(STEPS)}d").pack
 _ROS_FIELD = re.compile(r"[a-z](_?[a-z0-9])*")
@@ -204,7 +206,7 @@ class Channels:
         pieces: tuple[Any, ...] = (
                 self.pack_sample(sample),
                 _2(state.t, state.ready), state.q, state.u, state.deviation, state.ages,
-                state.innovation, state.correction, state.gauges, state.holding,
+                state.innovation, state.correction, state.disturbance, state.faults, state.gauges, state.holding,
                 _1(reference.t), reference.q, reference.u, reference.a, _1(reference.done), *reference.direct,
                 reference.task,
                 _1(demand.t), demand.acceleration, demand.force, demand.wrench, demand.distribution,
@@ -385,6 +387,8 @@ def topics_of(bed: Testbed) -> dict[str, dict[str, Entry]]:
                 for signal in _signals(bed, name, device)
             ),
             "correction": tuple(Coordinate(f"{c.name}_correction", c.unit) for c in u),
+            "disturbance": tuple(Coordinate(f"{c.name}_disturbance", _FORCE.get(c.unit, c.unit)) for c in u),
+            "faults": tuple(Coordinate(f"{name}_fault", "1") for name in bed.thruster_names),
             **({"gauges": gauges} if gauges else {}),
             **({"holding": holding} if holding else {}),
         },

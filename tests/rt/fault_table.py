@@ -65,8 +65,8 @@ TABLE = (
     Row("pose or heading stuck", "vision", "frozen", ANY_POSE, 0.6, (None, *PLACES, *HEADING)),
     Row("joint angle drifts by 0.02 rad/s", "joint_sensors", "drift", (BIASED,), 0.5, ANGLES, _signed(0.02)),
     Row("joint rate drifts by 0.05 rad/s a second", "joint_sensors", "drift", (BIASED,), 0.5, RATES, _signed(0.05)),
-    Row("pose drifts by 20 mm/s", "vision", "drift", (UNEXPLAINED,), 0.5, PLACES, _signed(0.02)),
-    Row("heading drifts by 0.05 rad/s", "vision", "drift", (UNEXPLAINED,), 0.6, HEADING, _signed(0.05)),
+    Row("pose drifts by 20 mm/s", "vision", "drift", (UNEXPLAINED, OUTLIERS), 1.0, PLACES, _signed(0.02)),
+    Row("heading drifts by 0.05 rad/s", "vision", "drift", (UNEXPLAINED, OUTLIERS), 1.0, HEADING, _signed(0.05)),
     Row("joint angle off by 0.05 rad", "joint_sensors", "offset", (OUTLIERS,), 0.1, ANGLES, _signed(0.05)),
     Row("joint rate off by 0.05 rad/s", "joint_sensors", "offset", (BIASED, UNEXPLAINED), 0.6, RATES, _signed(0.05)),
     Row("pose off by 0.1 m", "vision", "offset", (OUTLIERS,), 0.4, PLACES, _signed(0.1)),
@@ -99,8 +99,8 @@ TABLE = (
     ),
     Row("motor dead", "motors", "torque_factor", ANY_JOINT, 2.0, JOINTS, (0.0,)),
     Row("motor at half or double torque", "motors", "torque_factor", ANY_JOINT, 5.0, JOINTS, (0.5, 2.0)),
-    Row("thruster stuck open", "thrusters", "stuck_open", (UNEXPLAINED,), 5.0, THRUSTERS),
-    Row("thruster dead", "thrusters", "dead", (UNEXPLAINED,), 5.0, THRUSTERS),
+    Row("thruster stuck open", "thrusters", "stuck_open", (UNEXPLAINED, Reason.THRUSTER_STUCK_OPEN), 5.0, THRUSTERS),
+    Row("thruster dead", "thrusters", "dead", (UNEXPLAINED, Reason.THRUSTER_DEAD), 8.0, THRUSTERS),
 )  # fmt: skip
 
 

@@ -131,8 +131,8 @@ def test_a_topic_or_value_that_is_not_there_is_refused_with_the_nearest_name():
     channels = Channels.of(BED)
     with pytest.raises(InputError, match="did you mean '/state'"):
         channels.topic("/sate")
-    with pytest.raises(InputError, match=r"/state has no such value.*did you mean 'base_x_m'"):
-        channels.column("state", "base_xm")
+    with pytest.raises(InputError, match=r"/reference has no such value.*did you mean 'base_x_m'"):
+        channels.column("reference", "base_xm")
 
 
 def test_names_are_ros_2_field_names_with_their_unit():

@@ -27,7 +27,7 @@ def complaint(case: Case) -> str:
     """What is not as declared; empty where all is."""
     row, found = case.row, inject(case)
     said = f"{case}: {found.reason.name} after {found.after_s:.3f} s ({found.text})"
-    if found.reason not in row.noticed_by or found.after_s > row.within_s or found.completed is row.ends:
+    if found.reason not in row.noticed_by or found.after_s > row.within_s or found.completed is found.reason.stops:
         return said
     return "" if found.text != found.reason.text else f"{said}: no subject"
 

@@ -27,6 +27,8 @@ def situation(t=10.0, ready=True, **changes):
     arrays = {
         "innovation": np.zeros(7),
         "correction": np.zeros(5),
+        "disturbance": np.zeros(5),
+        "faults": np.zeros(8),
         "reference_u": np.zeros(5),
         "reference_a": np.zeros(5),
         "acceleration": np.zeros(5),
@@ -67,7 +69,7 @@ def situation(t=10.0, ready=True, **changes):
     reference = arrays["reference_q"], arrays["reference_u"], arrays["reference_a"]
     return (
         Sample(t, tuple(frames[:2]), tuple(frames[2:])),
-        State(t, ready, *state, arrays["innovation"], arrays["correction"]),
+        State(t, ready, *state, *(arrays[name] for name in ("innovation", "correction", "disturbance", "faults"))),
         Reference(t, *reference, False, (arrays["grips"],)),
         Demand(t, arrays["acceleration"], arrays["force"], arrays["wrench"]),
         Command(t, (arrays["motors"], arrays["thrusters"], arrays["grips"]), arrays["thrust"]),
@@ -190,14 +192,14 @@ SUCCESSIONS = [
         Reason.SENSOR_FROZEN, "vision base_heading repetition was 23 frames, limit 22 frames",
     ),
     (
-        {"innovation_4": lambda k: 6.5 * (k > SETTLED)},
-        Reason.SENSOR_OUTLIERS, "vision base_x innovation was 6.5 sigma, limit 5 sigma",
+        {"innovation_4": lambda k: 9.5 * (k > SETTLED)},
+        Reason.SENSOR_OUTLIERS, "vision base_x innovation was 9.5 sigma, limit 8 sigma",
     ),
     (
         {"innovation_1": lambda k: 2.0 * (k > SETTLED)},
         Reason.SENSOR_BIASED, "joint_sensors elbow_angle mean innovation was 8",
     ),
-    ({"correction_1": lambda k: 1e-4 * (k > SETTLED)}, Reason.MOTION_UNEXPLAINED, "base_y residual was 0.35"),
+    ({"correction_1": lambda k: 1e-4 * (k > SETTLED)}, Reason.MOTION_UNEXPLAINED, "base_y residual was 0.50"),
     (
         {"reference_q_0": lambda k: 1.0 + 0.06 * (k > 9)},
         Reason.REFERENCE_JUMP, "base_x reference step was 0.06 m, limit 0.05 m",
@@ -219,7 +221,7 @@ def test_a_single_outlier_is_named_and_the_run_goes_on():
     (refused,) = (verdict for verdict in verdicts if verdict.reason != Reason.PASSED)
     assert refused.reason is Reason.MEASUREMENT_REFUSED
     assert refused.command.setpoints[0].any()
-    assert sentence(subjects(PLAIN), refused).endswith("vision base_x innovation was 200 sigma, limit 5 sigma")
+    assert sentence(subjects(PLAIN), refused).endswith("vision base_x innovation was 200 sigma, limit 8 sigma")
 
 
 def test_a_reference_that_moves_as_its_velocity_says_does_not_jump():

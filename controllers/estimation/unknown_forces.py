@@ -1,0 +1,78 @@
+"""Forces that the model does not know: disturbances and faults of thrusters, as one expression of the prediction."""
+
+from __future__ import annotations
+
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+import casadi as ca
+import numpy as np
+
+from granite.config.devices.thrusters import Thrusters
+from granite.config.records import Array
+from granite.controllers.estimation.disturbance import DisturbanceObserver, DisturbanceTable
+from granite.controllers.estimation.thruster_faults import (
+    DEAD,
+    STUCK_OPEN,
+    ThrusterFaults,
+    ThrusterFaultTable,
+    force_lag_s,
+)
+from granite.controllers.model import ControlModel
+
+if TYPE_CHECKING:
+    from granite.config.testbed import Testbed
+
+
+class UnknownForces:
+    """Observer and fault finders of a testbed.
+
+    The memory is the disturbance (n_u), the faults of all thrusters (n_t), and what each finder remembers. Thrusters of
+    bases that float in space have no finder.
+    """
+
+    def __init__(self, disturbance: DisturbanceTable, faults: ThrusterFaultTable, bed: Testbed, density: float) -> None:
+        self._observer = DisturbanceObserver(disturbance, bed)
+        n_u, devices = len(bed.known.velocities), list(bed.devices_of(Thrusters).values())
+        #: where the faults are in the memory
+        self.faults = slice(n_u, n_u + len(bed.thrusters))
+        self._finders: list[tuple[int, Thrusters, ThrusterFaults]] = []
+        starts = accumulate((len(device.units) for device in devices), initial=0)
+        for start, device in zip(starts, devices, strict=False):
+            if not faults.find or not bed.explains_motion or device.pushed(bed).dimension != "planar":
+                continue
+            lag = force_lag_s(bed, device, density)
+            self._finders.append((start, device, ThrusterFaults(faults, device, bed.loop.period_s, lag)))
+        self._period = bed.loop.period_s
+
+    @property
+    def memory(self) -> Array:
+        """What it starts with."""
+        own = [finder.memory[finder.n :] for _, _, finder in self._finders]
+        return np.concatenate([self._observer.memory, np.zeros(self.faults.stop - self.faults.start), *own])
+
+    def function(self, model: ControlModel) -> ca.Function:
+        """(memory, q, velocity correction of the last tick, mean opening of each valve, whether they are observed) ->
+        (memory, disturbance with the thrust of open valves that can't close, openings as the faults leave them)."""
+        n = model.n
+        memory, correction = ca.SX.sym("unknown", len(self.memory)), ca.SX.sym("du", n)
+        opening, observes = ca.SX.sym("opening", len(model.bed.thrusters)), ca.SX.sym("observes")
+        impulse = model.mass_matrix @ correction
+        before, faults = memory[:n], ca.SX(memory[self.faults])
+        d = self._observer.expression(before, impulse, observes)
+        kept, at = [], self.faults.stop
+        for start, device, finder in self._finders:
+            own, size, module = slice(start, start + finder.n), len(finder.memory) - finder.n, device.pushed(model.bed)
+            force = impulse / self._period + before
+            wrench = model.wrenches(force)[model.wrench_slice(module)]
+            found_memory = ca.vertcat(faults[own], memory[at : at + size])
+            after, found = finder.expression(found_memory, wrench, opening[own], observes)
+            faults[own], at = after[: finder.n], at + size
+            kept.append(after[finder.n :])
+            # What the fault explains is no disturbance: the rest is found again within a time constant.
+            root = model.layout.root_u(module)
+            d[root] = ca.if_else(found, 0.0, d[root])
+        opened = ca.if_else(faults == DEAD, 0.0, ca.if_else(faults == STUCK_OPEN, 1.0, opening))
+        stuck = model.thrust_force(ca.DM(model.available) * (faults == STUCK_OPEN))
+        results = [ca.vertcat(d, faults, *kept), d + stuck, opened]
+        return ca.Function("unknown", [memory, model.q, correction, opening, observes], results)

@@ -1,0 +1,83 @@
+"""Disturbances are found and acted against, faults of thrusters are named, and a hold costs little."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from granite.config.errors import InputError
+from granite.config.loader import load
+from granite.rt.run import simulate_in_memory
+from tests.rt.flights import TARGET, fly
+
+
+def test_the_force_of_a_slope_is_found_without_winding_up():
+    flight = fly("simulation.table.tilt_g=3e-4", "simulation.table.tilt_direction_rad=0.0")
+    weight = 52.0 * 9.80665
+    found = flight.of("/state", "disturbance")[-200:, 0].mean()
+    assert found == pytest.approx(3e-4 * weight, rel=0.15)
+    assert flight.ended == "completed"
+    assert flight.error_m < 1e-3
+    assert flight.error_rad < 2e-3
+
+
+def test_without_the_observer_a_slope_leaves_an_error():
+    flight = fly("simulation.table.tilt_g=3e-4", "controller.estimator.disturbance.observe=false")
+    assert flight.error_m > 2e-3
+
+
+def test_a_wrong_centre_of_mass_leaves_no_error_after_the_move():
+    flight = fly("simulation.plant.modules.vehicle.bodies.base.com_m=[0.045, 0.051]")
+    assert flight.error_m < 2e-3
+    assert flight.error_rad < 2e-3
+
+
+@pytest.mark.parametrize(("what", "unit", "code"), [("stuck_open", "r2", 2.0), ("dead", "r1", 1.0)])
+def test_a_failed_thruster_is_found_named_and_flown_with(what, unit, code):
+    event = f"{{kind='fault', at_s=14, device='thrusters', unit='{unit}', what='{what}'}}"
+    flight = fly(f"simulation.events=[{event}]")
+    faults = flight.of("/state", "faults")
+    assert faults[-1].tolist() == [code if i == int(unit[1]) - 1 else 0.0 for i in range(8)]
+    named = "thruster_dead" if code == 1.0 else "thruster_stuck_open"
+    assert flight.summary["guard"][named] == 1
+    assert flight.ended == "completed"
+    assert flight.error_m < 2e-3
+    assert flight.error_rad < 2e-3
+
+
+def test_a_healthy_flight_names_no_fault_and_ends_within_a_millimetre():
+    flight = fly("seed=7")
+    assert not flight.of("/state", "faults").any()
+    assert flight.error_m < 1e-3
+    assert flight.error_rad < 1e-3
+
+
+def test_gains_of_a_hold_come_without_a_jump_of_the_demand():
+    rows = simulate_in_memory(load("free-flyer/ideal", ["loop.duration_s=30"]))
+    demand = rows.rows[:, rows.channels.place("/demand", "force")]
+    t = rows.rows[:, rows.channels.column("/truth", "t_s")]
+    after_the_move = t > 20.5  # the reference rests; its acceleration jumped to zero before
+    assert np.abs(np.diff(demand[after_the_move, :3], axis=0)).max() < 0.02
+
+
+def test_gains_of_a_hold_for_an_unknown_coordinate_are_refused():
+    with pytest.raises(InputError, match=r"controller\.law\.hold\.gains\.base_z: no such coordinate"):
+        load("free-flyer", ["controller.law.hold.gains.base_z={stiffness_1_s2=1}"])
+
+
+@pytest.mark.parametrize("key", ["disturbance.base_time_s=0.1", "thruster_faults.explained=1.5"])
+def test_options_of_the_observer_out_of_bounds_are_refused(key):
+    with pytest.raises(InputError, match=key.split("=")[0]):
+        load("free-flyer", [f"controller.estimator.{key}"])
+
+
+@pytest.mark.slow
+def test_a_hold_within_a_millimetre_costs_at_most_0_6_newton_seconds_a_minute():
+    costs = []
+    for seed in (1, 2, 3, 4):
+        flight = fly(f"seed={seed}", "loop.duration_s=90", "behaviour.waypoints.0.hold_s=70")
+        t, q = flight.of("/truth", "t"), flight.of("/truth", "q")
+        late = t > 30.0
+        assert np.hypot(*(q[late, :2] - TARGET[:2]).T).max() < 1e-3
+        costs.append(flight.of("/truth", "thrust")[late].sum() * 0.005 / (t[-1] - 30.0) * 60.0)
+    assert np.mean(costs) <= 0.6
