@@ -39,6 +39,7 @@ CONTENTS = {
         "docs/flexible-links",
         "docs/safety",
         "docs/faults",
+        "docs/robustness",
         "docs/wire",
         "docs/firmware",
         "docs/pose-stream",

@@ -1,0 +1,91 @@
+"""The robustness matrix: a plant that differs from the controller's model, and how the move of the free-flyer ends.
+
+`python -m tests.validation.robustness` flies every case and prints the rows of `docs/robustness.md`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from tests.rt.flights import Flight, fly
+
+_BASE = "simulation.plant.modules.vehicle.bodies.base"
+_THRUSTERS = "simulation.plant.devices.thrusters"
+#: largest error at the end
+MOST_M, MOST_RAD = 2e-3, 2e-3
+
+
+class Condition(NamedTuple):
+    """A difference of the plant."""
+
+    name: str
+    changes: tuple[str, ...]
+
+
+def _thrust(factor: float) -> tuple[str, ...]:
+    return tuple(f"{_THRUSTERS}.units.r{i}.thrust_n={factor}" for i in range(1, 9))
+
+
+def _event(**event: object) -> str:
+    return "{" + ", ".join(f"{key}={value!r}" for key, value in event.items()) + "}"
+
+
+def _events(*events: str) -> tuple[str, ...]:
+    return (f"simulation.events=[{', '.join(events)}]",)
+
+
+def _wrong_time(error: float) -> tuple[str, ...]:
+    return _events(_event(kind="fault", at_s=0.0, device="vision", what="time_jump", value=error))
+
+
+def _outliers() -> tuple[str, ...]:
+    each = {"kind": "fault", "device": "vision", "what": "offset", "unit": "base_x_m", "value": 0.2, "duration_s": 0.02}
+    return _events(*(_event(at_s=float(t), **each) for t in range(3, 29)))
+
+
+CONDITIONS = (
+    Condition("none", ()),
+    *(Condition(f"mass {p:+d} %", (f"{_BASE}.mass_kg={50 * (1 + p / 100)}",)) for p in (-30, -20, 20, 30)),
+    *(Condition(f"inertia {p:+d} %", (f"{_BASE}.inertia_kg_m2={1.44 * (1 + p / 100)}",)) for p in (-30, -20, 20, 30)),
+    *(Condition(f"thrust {p:+d} %", _thrust(1 + p / 100)) for p in (-30, -20, 20, 30)),
+    Condition("centre of mass +2 cm in x", (f"{_BASE}.com_m=[0.045, 0.051]",)),
+    Condition("centre of mass +2 cm in y", (f"{_BASE}.com_m=[0.025, 0.071]",)),
+    Condition("centre of mass -2 cm in y", (f"{_BASE}.com_m=[0.025, 0.031]",)),
+    Condition("valve delay +5 ms", (f"{_THRUSTERS}.valve.delay_s=0.009",)),
+    Condition("pose time 20 ms late", _wrong_time(0.02)),
+    Condition("pose time 20 ms early", _wrong_time(-0.02)),
+    Condition("tilt x10", ("simulation.table.tilt_g=1e-4",)),
+    Condition("tilt x50", ("simulation.table.tilt_g=5e-4",)),
+    Condition(
+        "5 kg in the hand",
+        _events(_event(kind="payload", at_s=0.0, body="forearm", mass_kg=5.0, position_m=[0.3, 0.0])),
+    ),
+    Condition("vision outliers, 0.2 m every second", _outliers()),
+    Condition("vision gap of 1 s", _events(_event(kind="drop_out", at_s=10.0, device="vision", duration_s=1.0))),
+    *(Condition(f"r{i} dead", (f"{_THRUSTERS}.units.r{i}.failed=true",)) for i in range(1, 9)),
+    *(Condition(f"r{i} stuck open", (f"{_THRUSTERS}.simulated.stuck_open=['r{i}']",)) for i in range(1, 9)),
+)
+
+
+def passes(flight: Flight) -> bool:
+    """Whether it ends at its target, or by the guard's name for what is wrong."""
+    if flight.ended != "completed":
+        return flight.ended in ("motion_unexplained", "sensor_stale", "sensor_outliers", "tracking_error")
+    return flight.error_m <= MOST_M and flight.error_rad <= MOST_RAD
+
+
+def row(condition: Condition, flight: Flight) -> str:
+    """The row of the page."""
+    reported = [name for name in flight.summary["guard"] if name.startswith("thruster_")]
+    if flight.ended == "completed":
+        errors = f"{flight.error_m * 1e3:.1f} | {flight.error_rad * 1e3:.1f}"
+    else:
+        errors = "- | -"
+    ended = ", ".join(f"`{name}`" for name in [*reported, flight.ended])
+    return f"| {condition.name} | {errors} | {flight.impulse_n_s:.1f} | {ended} |"
+
+
+if __name__ == "__main__":
+    for condition in CONDITIONS:
+        flight = fly(*condition.changes)
+        print(row(condition, flight), "" if passes(flight) else "FAILS", flush=True)

@@ -1,0 +1,24 @@
+"""A plant that differs from the model: the move ends within 2 mm and 2 mrad, or the run ends by a name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.rt.flights import fly
+from tests.validation.robustness import CONDITIONS, Condition, passes, row
+
+_PAGE = Path(__file__).parents[2] / "docs" / "robustness.md"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("condition", CONDITIONS, ids=lambda condition: condition.name)
+def test_the_move_ends_at_its_target_or_by_a_name(condition: Condition) -> None:
+    flight = fly(*condition.changes)
+    assert passes(flight), row(condition, flight)
+
+
+def test_the_page_has_every_condition() -> None:
+    page = _PAGE.read_text()
+    assert [c.name for c in CONDITIONS if f"\n| {c.name} |" not in page] == []
