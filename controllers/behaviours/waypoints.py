@@ -14,6 +14,7 @@ from granite.config.behaviour import Behaviour
 from granite.config.errors import InputError
 from granite.config.records import NOTHING, Array, Reference, State, new
 from granite.controllers.behaviours.holds import Holds
+from granite.controllers.behaviours.move_check import MoveCheck
 from granite.controllers.model import ControlModel
 from granite.controllers.trajectories.minimum_jerk import MinimumJerk
 from granite.controllers.trajectories.trapezoidal import Trapezoidal
@@ -51,6 +52,10 @@ class WaypointBehaviour:
         arguments: ClassVar[frozenset[str]] = frozenset({"waypoints"})
 
         waypoints: tuple[Waypoint, ...] = ()
+        #: refuse moves that the actuators or the limits of `safety` do not allow; false: the guard ends such a run
+        check_moves: bool = True
+        #: lengthen moves that are too fast instead
+        stretch: bool = False
 
     def __init__(self, options: Options, model: ControlModel) -> None:
         bed, waypoints = model.bed, options.waypoints
@@ -66,6 +71,9 @@ class WaypointBehaviour:
             Leg(np.array([w.target.get(key, np.nan) for key in keys]), w.duration_s, w.hold_s, w.ramp_s)
             for w in waypoints
         )
+        if options.check_moves and self._legs and bed.explains_motion and len(keys) == model.n:
+            start = np.array([bed.simulation.initial.get(key, 0.0) for key in keys])
+            self._legs = MoveCheck(model).feasible(start, self._legs, stretch=options.stretch)
         self._rest: Array = np.zeros(model.n)
         self._rest.setflags(write=False)
         for segment in (MinimumJerk, Trapezoidal):  # the path is built in the loop, where nothing may be compiled

@@ -16,7 +16,7 @@ MODEL = ControlModel(load("free-flyer"))
 
 
 def behaviour(*waypoints: Waypoint, model: ControlModel = MODEL) -> WaypointBehaviour:
-    return WaypointBehaviour(WaypointBehaviour.Options(kind="waypoints", waypoints=waypoints), model)
+    return WaypointBehaviour(WaypointBehaviour.Options(kind="waypoints", waypoints=waypoints, check_moves=False), model)
 
 
 def state(t: float, q: np.ndarray = Q0, ready: bool = True) -> State:

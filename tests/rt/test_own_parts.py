@@ -146,6 +146,7 @@ def second_module(file: str) -> dict[str, object]:
         "devices.mate_jets": {"kind": "thrusters", "module": "mate", "units": JETS},
         "controller.modules": ["vehicle", "mate"],
         "behaviour.waypoints": [{"duration_s": 0.4, "target": {"mate_body_x_m": 0.51}}],
+        "behaviour.check_moves": False,
         "safety.joints": [],
         "simulation.initial": {"vehicle_base_x_m": 1.5, "vehicle_base_y_m": 1.0,
                                "mate_body_x_m": 0.5, "mate_body_y_m": 0.5},

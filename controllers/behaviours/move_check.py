@@ -1,0 +1,135 @@
+"""Moves checked before they start: what each leg needs of thrust, torque and speed, against what there is.
+
+Along a leg, velocities scale with 1/T of its duration T, accelerations with 1/T^2, and so do the forces M a + h,
+because h is quadratic in the velocities. So the least duration follows from samples of one duration: T sqrt(needed/available
+force) or T needed/available speed, whichever is longer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import inf, sqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from granite.config.devices.thrusters import Thrusters
+from granite.config.errors import InputError
+from granite.config.records import Array
+from granite.controllers.model import ControlModel
+from granite.controllers.thrusters.geometry import available_thrust, thruster_matrix
+from granite.controllers.thrusters.reach import reach
+from granite.controllers.trajectories.waypoints import Leg
+
+#: samples of a leg
+_SAMPLES = 41
+
+
+class Need(NamedTuple):
+    """Of a leg, the part of a limit that it uses; above 1 it is too fast."""
+
+    name: str
+    ratio: float
+    power: int  #: of 1/T: 1 speed, 2 force
+
+    @property
+    def stretch(self) -> float:
+        """The least factor of the duration."""
+        return self.ratio if self.power == 1 else sqrt(self.ratio)
+
+
+class MoveCheck:
+    """The limits of a testbed; compiled at the start."""
+
+    def __init__(self, model: ControlModel) -> None:
+        self._model, self._inverse = model, model.compile_inverse()
+        bed = model.bed
+        motors = zip(bed.motors, model.driven, strict=True)
+        self._torques = {motor.joint: (place, motor.torque_limit_n_m) for motor, place in motors}
+        self._reaches = []
+        for name, device in bed.devices_of(Thrusters).items():
+            module = device.pushed(bed)
+            if module.dimension == "planar":
+                found = reach(thruster_matrix(device, "planar"), available_thrust(device))
+                self._reaches.append((name, model.wrench_slice(module), found))
+
+    def feasible(self, start: Array, legs: Sequence[Leg], *, stretch: bool) -> tuple[Leg, ...]:
+        """The legs from a start, longer where they are too fast and may be stretched.
+
+        Raises
+        ------
+        InputError
+            Where a target is outside the limits, no thruster can produce a needed force, or a leg is too fast.
+        """
+        found, here = [], start
+        for i, leg in enumerate(legs):
+            there = np.where(np.isnan(leg.target), here, leg.target)
+            try:
+                self._refuse_outside(there)
+                found.append(self._slow_enough(leg, here, there, stretch))
+            except InputError as refusal:
+                raise refusal.within(f"behaviour.waypoints.{i}") from None
+            here = there
+        return tuple(found)
+
+    def _slow_enough(self, leg: Leg, start: Array, end: Array, stretch: bool) -> Leg:
+        needs = list(self.needs(leg, start, end))
+        slowest = max(needs, key=lambda need: need.stretch, default=Need("", 0.0, 1))
+        if slowest.stretch <= 1.0:
+            return leg
+        least = leg.duration_s * slowest.stretch * (1 + 1e-6)
+        if stretch:
+            ramp = None if leg.ramp_s is None else leg.ramp_s * least / leg.duration_s
+            return leg._replace(duration_s=least, ramp_s=ramp)
+        raise InputError(
+            f"it would need {slowest.ratio:.3g} times the {slowest.name}", key="duration_s", value=leg.duration_s,
+            expected=f"at least {least:.3g}, or behaviour.stretch = true",
+        )  # fmt: skip
+
+    def needs(self, leg: Leg, start: Array, end: Array) -> Iterator[Need]:
+        """What the leg needs of each limit."""
+        model, layout, safety = self._model, self._model.layout, self._model.bed.safety
+        segment = leg.segment(start, end, 0.0)
+        samples = [segment.at(t) for t in np.linspace(0.0, leg.duration_s, _SAMPLES)]
+        forces = [self._inverse(q, u, a)[1:] for q, u, a in samples]
+        for name, part, found in self._reaches:
+            if not any(np.abs(wrench[part]).max() > 1e-9 for _, wrench in forces):
+                continue
+            least = min(found.factor(wrench[part]) for _, wrench in forces)
+            if least < 1e-6:
+                raise InputError(
+                    f"{name} can't produce {', '.join(found.missing())}", key="target",
+                    expected="a layout of thrusters with force in every direction of the move",
+                )  # fmt: skip
+            yield Need(f"thrust of {name} in its direction", 1 / least, 2)
+        for joint, (place, limit) in self._torques.items():
+            most = max(abs(force[place]) for force, _ in forces)
+            yield Need(f"torque limit of '{joint}'", most / limit, 2)
+        for module in model.floating:
+            if module.dimension == "planar":
+                x, y, heading = range(*layout.root_u(module).indices(model.n))
+                speed = max(float(np.hypot(u[x], u[y])) for _, u, _ in samples)
+                yield Need("speed safety.base_speed_m_s", speed / (safety.base_speed_m_s or inf), 1)
+                turning = max(abs(u[heading]) for _, u, _ in samples)
+                yield Need("rate safety.base_rate_rad_s", turning / (safety.base_rate_rad_s or inf), 1)
+        for joint_limit in safety.joints:
+            place = layout.joint_u(joint_limit.joint)
+            most = max(abs(u[place]) for _, u, _ in samples)
+            yield Need(f"rate of '{joint_limit.joint}' in safety.joints", most / joint_limit.rate_rad_s, 1)
+
+    def _refuse_outside(self, q: Array) -> None:
+        layout, safety = self._model.layout, self._model.bed.safety
+        limits: list[tuple[int, float, float, str]] = []
+        for module in self._model.floating:
+            if module.dimension == "planar" and safety.table_m:
+                x, y, _ = range(*layout.root_q(module).indices(len(q)))
+                x_min, y_min, x_max, y_max = safety.table_m
+                limits += [(x, x_min, x_max, "safety.table_m"), (y, y_min, y_max, "safety.table_m")]
+        for limit in safety.joints:
+            limits.append((layout.joint_q(limit.joint), limit.lower_rad, limit.upper_rad, "safety.joints"))
+        for i, lower, upper, source in limits:
+            if not lower <= q[i] <= upper:
+                name, value = layout.positions[i].key, float(q[i])
+                raise InputError(
+                    key=f"target.{name}", value=value, expected=f"{lower:g} to {upper:g}, as {source} allows"
+                )
