@@ -1,8 +1,8 @@
 """Moves checked before they start: what each leg needs of thrust, torque and speed, against what there is.
 
 Along a leg, velocities scale with 1/T of its duration T, accelerations with 1/T^2, and so do the forces M a + h,
-because h is quadratic in the velocities. So the least duration follows from samples of one duration: T sqrt(needed/available
-force) or T needed/available speed, whichever is longer.
+because h is quadratic in the velocities. So the least duration follows from samples of one duration:
+T sqrt(needed/available force) or T needed/available speed, whichever is longer.
 """
 
 from __future__ import annotations

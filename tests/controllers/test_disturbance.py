@@ -81,3 +81,14 @@ def test_a_hold_within_a_millimetre_costs_at_most_0_6_newton_seconds_a_minute():
         assert np.hypot(*(q[late, :2] - TARGET[:2]).T).max() < 1e-3
         costs.append(flight.of("/truth", "thrust")[late].sum() * 0.005 / (t[-1] - 30.0) * 60.0)
     assert np.mean(costs) <= 0.6
+
+
+@pytest.mark.slow
+def test_the_move_takes_at_most_1_3_times_the_least_impulse():
+    from benchmarks.propellant import least_impulse
+
+    least, plain = least_impulse()
+    assert plain < least < 1.5 * plain
+    flight = fly("seed=3")
+    t = flight.of("/truth", "t")
+    assert flight.of("/truth", "thrust")[t <= 20.0].sum() * 0.005 <= 1.3 * least
