@@ -45,7 +45,7 @@ class Gain(Table):
     damping_1_s: NotNegative | None = None
 
 
-class Hold(Table):
+class StationKeeping(Table):
     """Gains while the reference rests; those left out are the gains of `law.gains`."""
 
     gains: dict[str, Gain] = Field(default_factory=dict)
@@ -67,7 +67,7 @@ class ComputedTorque:
         arguments: ClassVar[frozenset[str]] = frozenset({"gains"})
 
         gains: dict[str, Gain] = Field(default_factory=dict)
-        hold: Hold = Hold()
+        hold: StationKeeping = StationKeeping()
 
         def gain(self, coordinate: str, is_joint: bool, *, holds: bool = False) -> tuple[float, float]:
             """Stiffness [1/s^2] and damping [1/s] of a coordinate: its own, or those of its kind."""
@@ -179,7 +179,7 @@ class ComputedTorque:
         return new(Demand, (state.t, found[:n], found[n : 2 * n], found[2 * n : -n - 1], NOTHING))
 
 
-def _function(model: ControlModel, hold: Hold) -> ca.Function:
+def _function(model: ControlModel, hold: StationKeeping) -> ca.Function:
     q_ref, u_ref, a_ref, kp, kv, kp_hold, kv_hold, disturbance = (
         ca.SX.sym(s, model.n) for s in ("q_ref", "u_ref", "a_ref", "kp", "kv", "kp_hold", "kv_hold", "d")
     )
@@ -195,7 +195,7 @@ def _function(model: ControlModel, hold: Hold) -> ca.Function:
     return ca.Function("computed_torque", inputs, [a, force, model.wrenches(force), filtered, held])
 
 
-def _held(model: ControlModel, hold: Hold, before: ca.SX, q_ref: ca.SX, motion: ca.SX) -> ca.SX:
+def _held(model: ControlModel, hold: StationKeeping, before: ca.SX, q_ref: ca.SX, motion: ca.SX) -> ca.SX:
     """How far the gains are those of a hold: rises while the reference rests and the bases are near it."""
     rests = ca.sumsqr(motion) == 0
     for module in model.floating:
