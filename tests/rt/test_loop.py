@@ -121,7 +121,7 @@ def test_an_exception_inside_the_loop_ends_it_at_rest(error: BaseException):
 def test_the_guard_ends_the_run_at_rest_and_the_reason_is_in_the_row():
     edge = "safety.table_m=[0.99, 0.3, 1.001, 2.0]"
     at_once = "safety.responses={table_edge='stop_at_once', table_edge_ahead='warn'}"
-    outcome, rows, channels, devices, at_rest = run(edge, at_once, ticks=2000)
+    outcome, rows, channels, devices, at_rest = run(edge, at_once, "behaviour.check_moves=false", ticks=2000)
     assert outcome.reason is Reason.TABLE_EDGE
     assert rows[-1, channels.column("/verdict", "reason")] == Reason.TABLE_EDGE
     assert not rows[-1, channels.place("/verdict", "setpoint.motors")].any()
@@ -191,7 +191,9 @@ def test_a_sensor_that_says_it_is_broken_ends_the_run_with_its_name(device, monk
 
 
 def test_the_way_a_run_ended_names_coordinate_value_and_limit():
-    log = simulate_in_memory(load("free-flyer", ["safety.table_m=[0.99, 0.3, 1.001, 2.0]"]))
+    log = simulate_in_memory(
+        load("free-flyer", ["safety.table_m=[0.99, 0.3, 1.001, 2.0]", "behaviour.check_moves=false"])
+    )
     assert log.summary["ended"] == "table_edge"
     reasons = log.rows[:, log.channels.column("/verdict", "reason")]
     x = log.rows[np.argmax(reasons == Reason.TABLE_EDGE), log.channels.column("/state", "base_x_m")]
