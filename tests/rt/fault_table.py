@@ -99,7 +99,7 @@ TABLE = (
     ),
     Row("motor dead", "motors", "torque_factor", ANY_JOINT, 2.0, JOINTS, (0.0,)),
     Row("motor at half or double torque", "motors", "torque_factor", ANY_JOINT, 5.0, JOINTS, (0.5, 2.0)),
-    Row("thruster stuck open", "thrusters", "stuck_open", (UNEXPLAINED, Reason.THRUSTER_STUCK_OPEN), 5.0, THRUSTERS),
+    Row("thruster stuck open", "thrusters", "stuck_open", (UNEXPLAINED, Reason.THRUSTER_STUCK_OPEN), 8.0, THRUSTERS),
     Row("thruster dead", "thrusters", "dead", (UNEXPLAINED, Reason.THRUSTER_DEAD), 8.0, THRUSTERS),
 )  # fmt: skip
 
