@@ -124,3 +124,10 @@ class Camera(Vision):
             raise InputError(key="targets", value=len(self.targets), expected=expected)
         if self.simulated.perfect:
             raise InputError(key="simulated.perfect", value=True, expected="false, because a camera renders its frames")
+
+    def describe(self, bed: Testbed) -> list[str]:
+        """Body, rate, latency; image and marks."""
+        marks = f"{len(self.targets)} targets" if self.tag is None else f"AprilTag {self.tag.family} {self.tag.id}"
+        width, height = self.size_px
+        seen = f"{width} x {height} pixels, exposure {self.exposure_s * 1e3:g} ms, {marks}"
+        return [*super().describe(bed), seen]

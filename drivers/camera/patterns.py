@@ -11,6 +11,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from granite.config.errors import InputError
 from granite.config.records import Array
@@ -106,6 +107,7 @@ def match(
     tolerance: float,
     near: tuple[Array, float] | None = None,
     needed: int | None = None,
+    hidden: NDArray[np.bool_] | None = None,
 ) -> Match | None:
     """Which spots are the targets of a body; None where too few are.
 
@@ -119,6 +121,8 @@ def match(
         Where the pattern is expected: a pose, and how far a target may be from its place under it [m].
     needed
         Least number of targets; None: so many as identify the body.
+    hidden
+        Targets that no spot can be (n); None: none.
     """
     least = pattern.needed if needed is None else needed
     best: Match | None = None
@@ -127,6 +131,8 @@ def match(
     fits = np.abs(np.log(radii[np.newaxis] / pattern.radii[:, np.newaxis])) < np.log(SIZE_FACTOR)
     if near is not None:
         fits &= _distance(placed(pattern.places, near[0]), points) < near[1]
+    if hidden is not None:
+        fits[hidden] = False
     apart = _distance(points, points)
     for i, j in combinations(range(len(pattern.places)), 2):
         length = float(np.hypot(*(pattern.places[i] - pattern.places[j])))

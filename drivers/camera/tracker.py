@@ -148,14 +148,14 @@ class Tracker:
             shape = "x".join(map(str, frame.shape[1::-1]))
             raise InputError(f"a frame of {shape} pixels", expected=f"{width}x{height}, as calibrated")
         predicted = {body: _predicted(track, t) for body, track in memory.tracks.items()}
-        windows, blobs = self._look(frame, memory, predicted, t)
+        windows, blobs, covered = self._look(frame, memory, predicted, t)
         points, scale, radii = self._on_plane(blobs)
         matches: dict[str, Match] = {}
         for pattern in self._patterns:
             if pattern.body in predicted:
                 reach = self._reach(memory.tracks[pattern.body], t) * self._scale
                 near = (predicted[pattern.body], reach)
-                found = self._tracked(pattern, points, radii, near)
+                found = self._tracked(pattern, points, radii, near, covered[pattern.body])
                 if found is not None:
                     matches[pattern.body] = found
         matches = _without_shared(matches)
@@ -172,7 +172,8 @@ class Tracker:
             }
             blobs = kept + new
             points, scale, radii = self._on_plane(blobs)
-            free = np.arange(len(kept), len(blobs))
+            free = np.flatnonzero(~self._crowded(blobs))
+            free = free[free >= len(kept)]
             for body, (found, spots) in match_all(lost, points[free], radii[free], self._tolerance).items():
                 matches[body] = found._replace(spots=free[spots].tolist())
         sightings = []
@@ -191,11 +192,12 @@ class Tracker:
 
     def _look(
         self, frame: FrameLike, memory: TrackMemory, predicted: Mapping[str, Array], t: float
-    ) -> tuple[list[Window], list[Blob]]:
-        """The spots in the windows of all targets of the bodies that are tracked."""
+    ) -> tuple[list[Window], list[Blob], dict[str, NDArray[np.bool_]]]:
+        """The spots in the windows of all targets of the bodies that are tracked, and which targets of each of these
+        are too near to one of another body to be measured."""
         followed = [p for p in self._patterns if p.body in predicted]
         if not followed:
-            return [], []
+            return [], [], {}
         pixels = self._view.to_pixel(np.vstack([placed(p.places, predicted[p.body]) for p in followed]))
         radii = np.concatenate([p.radii for p in followed]) / self._scale
         reach = np.concatenate([np.full(len(p.radii), self._reach(memory.tracks[p.body], t)) for p in followed])
@@ -204,7 +206,19 @@ class Tracker:
         inside = ((pixels > 0) & (pixels < (width, height))).all(axis=1)
         blobs, corners = spots_at(frame, pixels[inside], half, radii[inside], self._gain)
         side = 2 * half + 1
-        return [Window(left, top, left + side, top + side) for left, top in corners.tolist()], blobs
+        windows = [Window(left, top, left + side, top + side) for left, top in corners.tolist()]
+        sizes = [len(p.radii) for p in followed]
+        owner = np.repeat(np.arange(len(followed)), sizes)
+        touching = _touching(pixels, radii) & (owner[:, np.newaxis] != owner)
+        covered = np.split(touching.any(axis=1), np.cumsum(sizes)[:-1])
+        return windows, blobs, {p.body: part for p, part in zip(followed, covered, strict=True)}
+
+    def _crowded(self, blobs: Sequence[Blob]) -> NDArray[np.bool_]:
+        """Which spots have the light of another one in their aperture."""
+        pixels = np.array([(blob.x, blob.y) for blob in blobs]).reshape(-1, 2)
+        near = _touching(pixels, np.full(len(blobs), self._largest))
+        np.fill_diagonal(near, False)
+        return np.asarray(near.any(axis=1))
 
     def _on_plane(self, blobs: Sequence[Blob]) -> tuple[Array, Array, Array]:
         """Points [m], metres per pixel there, and radii [m] of spots."""
@@ -213,14 +227,22 @@ class Tracker:
         points, scale = self._view.with_scale(np.array([(blob.x, blob.y) for blob in blobs]))
         return points, scale, scale * np.array([blob.radius for blob in blobs])
 
-    def _tracked(self, pattern: Pattern, points: Array, radii: Array, near: tuple[Array, float]) -> Match | None:
-        """The targets of a body near its predicted pose."""
+    def _tracked(
+        self,
+        pattern: Pattern,
+        points: Array,
+        radii: Array,
+        near: tuple[Array, float],
+        covered: NDArray[np.bool_],
+    ) -> Match | None:
+        """The targets of a body near its predicted pose, without those that are covered."""
         pose, reach = near
         if len(points) < 2:
             return None
         distance = np.abs(as_complex(placed(pattern.places, pose))[:, np.newaxis] - as_complex(points))
         known = pattern.radii[:, np.newaxis]
         distance[(radii > SIZE_FACTOR * known) | (SIZE_FACTOR * radii < known)] = np.inf
+        distance[covered] = np.inf
         nearest = distance.argmin(axis=1)
         targets = [i for i, k in enumerate(nearest.tolist()) if distance[i, k] < reach]
         spots = nearest[targets].tolist()
@@ -229,7 +251,7 @@ class Tracker:
             if residual.max() < self._tolerance:
                 return Match(pose, targets, spots, float(residual @ residual))
         # A foreign spot is among them: the largest set that lies as the pattern does.
-        return match(pattern, points, radii, self._tolerance, near, needed=2)
+        return match(pattern, points, radii, self._tolerance, near, needed=2, hidden=covered)
 
     def _sighting(
         self, pattern: Pattern, found: Match, blobs: Sequence[Blob], points: Array, scale: Array, t: float
@@ -303,6 +325,12 @@ class Tracker:
 def _predicted(track: Track, t: float) -> Array:
     """Pose at time t with constant velocity."""
     return track.pose if track.rate is None else track.pose + (t - track.t) * track.rate
+
+
+def _touching(pixels: Array, radii: Array) -> NDArray[np.bool_]:
+    """Which spots put light into the aperture of which others (n, n)."""
+    places = as_complex(pixels)
+    return np.abs(places[:, np.newaxis] - places) < radii[:, np.newaxis] + radii + 2 * MARGIN_PX
 
 
 def _without_shared(matches: dict[str, Match]) -> dict[str, Match]:

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 import granite
-from granite.config.devices.camera import Camera
+from granite.config.devices.camera import Camera, Target
 from granite.config.errors import InputError
 from granite.config.loader import load
+from granite.config.modules import Module
 from granite.sim.camera.device import SimulatedCamera
 from tests.sim.prescribed import PrescribedMotion
 
@@ -114,3 +115,41 @@ def test_bodies_that_can_not_be_told_apart_are_refused_before_the_run():
     square = "[{position_m=[0.1,0.1]},{position_m=[-0.1,0.1]},{position_m=[-0.1,-0.1]},{position_m=[0.1,-0.1]}]"
     with pytest.raises(InputError, match="vehicle: turned, 4 of its targets lie as before"):
         device(f"devices.vision.targets={square}")
+
+
+def test_two_bodies_with_a_camera_device_each_are_both_seen():
+    bed = load("free-flyer/camera", QUIET)
+    first = bed.devices["vision"]
+    assert isinstance(first, Camera)
+    puck = Module.model_validate(
+        {
+            "name": "puck",
+            "dimension": "planar",
+            "base": "floating",
+            "bodies": [{"name": "disc", "mass_kg": 5.0, "inertia_kg_m2": 0.1}],
+        }
+    )
+    pair = ({"position_m": (0.2, 0.0)}, {"position_m": (-0.14, 0.0), "radius_m": 0.024})
+    targets = tuple(Target.model_validate(target) for target in pair)
+    devices = {
+        "vision": first.model_copy(update={"module": "vehicle"}),
+        "other": first.model_copy(update={"module": "puck", "body": None, "targets": targets}),
+    }
+    both = bed.model_copy(update={"modules": (*bed.modules, puck), "devices": devices})
+    elsewhere, drift = np.array([2.2, 1.6, 1.0]), np.array([-0.2, 0.1, 0.4])
+    plant = PrescribedMotion(
+        both,
+        lambda t: np.concatenate((pose(t), [0.0, 0.0], elsewhere + t * drift)),
+        lambda t: np.concatenate((velocity(t), [0.0, 0.0], drift)),
+    )
+    cameras = [SimulatedCamera(device, plant, np.random.default_rng(k)) for k, device in enumerate(devices.values())]
+    for k in range(40):
+        seen = [camera.read(0.005 * k) for camera in cameras]
+    assert min(frame.number for frame in seen) > 8
+    np.testing.assert_allclose(seen[0].values[:3], pose(seen[0].t), atol=1e-3)
+    np.testing.assert_allclose(seen[1].values[:3], elsewhere + seen[1].t * drift, atol=1e-3)
+
+
+def test_a_camera_describes_its_image_and_marks():
+    bed = load("free-flyer/camera")
+    assert bed.devices["vision"].describe(bed)[1] == "1280 x 1024 pixels, exposure 2 ms, 4 targets"
