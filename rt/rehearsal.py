@@ -33,7 +33,7 @@ from granite.sim.emulation.wiring import WiredBoard, is_pose, wire
 _FOLDER = "granite-rehearsal-"
 _START_S = 10.0
 _END_S = 5.0
-#: of the boards. Pseudo-terminals pass bytes on in a kernel thread of ordinary priority: on a loaded machine that takes
+#: of the boards. On a loaded machine a byte through a pseudo-terminal can take
 #: longer than the 20 ms of a real board [s]
 _WATCHDOG_S = 0.1
 #: a plant that is later than this is lost [s]

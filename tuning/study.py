@@ -3,7 +3,7 @@
 The sampler is seeded anew for each trial, from the seed of the session and the number of the trial. So a study does
 not depend on which process finished first, nor on how often it was interrupted and resumed: what was asked for and not
 told is asked for again, with the same answer. The study is worked on in memory and its finished trials are copied into
-the file, because Optuna's own work on SQLite takes 50 ms a trial.
+the file, because Optuna's own work on SQLite takes longer than a compiled run.
 """
 
 from __future__ import annotations

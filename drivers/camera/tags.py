@@ -16,7 +16,7 @@ from granite.drivers.camera.spots import FrameLike
 from granite.drivers.camera.tracker import Seen, Sighting, TrackMemory
 from granite.drivers.camera.view import PlaneView
 
-#: one standard deviation of a refined corner [pixel], measured on rendered frames
+#: one standard deviation of a refined corner [pixel]; assumed
 CORNER_PX = 0.1
 
 
