@@ -1,4 +1,4 @@
-"""Simulated seconds per second of processor time of whole compiled runs, beside the same runs in Python."""
+"""Simulated seconds per second of processor time of whole compiled runs, beside the same runs in Python; many runs."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from benchmarks.result import Result
 from granite.config.loader import load
 from granite.rt.clock import VirtualClock
 from granite.rt.compiled_run import CompiledRun
+from granite.rt.many_runs import simulate_many
 from granite.rt.memory import Memory
 from granite.rt.run import Run
 
@@ -33,6 +34,21 @@ def measure() -> Iterator[Result]:
         wanted = f"at least {goal:g} and 8 times the loop in Python" if goal else "at least 8 times the loop in Python"
         met = fast >= 8 * slow and (goal is None or fast >= goal)
         yield Result(f"compiled run of {rate}", "simulated s/s", fast, slow, "loop in Python", wanted, met)
+    yield from _many()
+
+
+def _many() -> Iterator[Result]:
+    """Metrics of 1000 runs of 30 s: wall time with two processes, beside one."""
+    one, two = (_wall_time(processes) for processes in (1, 2))
+    yield Result(
+        "1000 runs of 30 s, two processes", "s", two, one, "one process", "at least 1.8 times", one / two >= 1.8
+    )
+
+
+def _wall_time(processes: int) -> float:
+    began = time.perf_counter()
+    simulate_many("free-flyer", seeds=range(1, 1001), processes=processes)
+    return time.perf_counter() - began
 
 
 def _in_python(run: Run) -> Callable[[], object]:

@@ -36,8 +36,8 @@ class Following:
 class NoForce:
     """A law that demands nothing."""
 
-    def __init__(self, n_u: int, n_wrench: int, recorded: int) -> None:
-        self._force, self._wrench, self._recorded = np.zeros(n_u), np.zeros(n_wrench), np.full(recorded, np.nan)
+    def __init__(self, n_u: int, n_wrench: int, recorded: Array) -> None:
+        self._force, self._wrench, self._recorded = np.zeros(n_u), np.zeros(n_wrench), recorded
 
     def control(self, state: State, reference: Reference) -> Demand:
         """No acceleration, no force."""
@@ -47,10 +47,10 @@ class NoForce:
 class JointDamping:
     """A law that damps the joints with motors."""
 
-    def __init__(self, model: ControlModel, recorded: int) -> None:
+    def __init__(self, model: ControlModel, recorded: Array) -> None:
         kernels = compile_once("inertia", model.bed.fingerprint, lambda: [inertia_function(model)])
         self._inertia, self._wrench, self._recorded = (
-            kernels["inertia"].run, np.zeros(model.n_wrench), np.full(recorded, np.nan),
+            kernels["inertia"].run, np.zeros(model.n_wrench), recorded,
         )  # fmt: skip
         self._rate: Array = np.zeros(model.n)
         self._rate[model.driven] = model.bed.safety.braking.float_damping_1_s
@@ -101,10 +101,16 @@ def _closed(n: int) -> Callable[[Reference, Demand], Array]:
 def no_force(bed: Testbed, model: ControlModel | None) -> NoForce:
     """The law of a robot at rest."""
     if model is None:
-        return NoForce(0, 0, 0)
+        return NoForce(0, 0, NOTHING)
     return NoForce(model.n, model.n_wrench, recorded_numbers(bed))
 
 
-def recorded_numbers(bed: Testbed) -> int:
-    """How many numbers the law of a testbed records beside its demand."""
-    return len(bed.control.law.recorded(bed) or NOTHING)
+def recorded_numbers(bed: Testbed) -> Array:
+    """What the law of a testbed records beside its demand, while it does not run: NaN, or a number that is no fault."""
+    law = bed.control.law
+    names = [c.name for c in law.recorded(bed)]
+    found = np.full(len(names), np.nan)
+    for limit in law.judged(bed):
+        bounds = [bound for bound in (limit.least, limit.most) if np.isfinite(bound)]
+        found[names.index(limit.name)] = bounds[0] if bounds else 0.0
+    return found

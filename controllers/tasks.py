@@ -25,7 +25,7 @@ _PARTS = (
 )  # fmt: skip
 
 
-class Target(NamedTuple):
+class TaskTarget(NamedTuple):
     """A point of a controlled module; without a point, the mass centre of the module."""
 
     name: str
@@ -39,14 +39,14 @@ class TaskLayout:
     def __init__(self, bed: Testbed) -> None:
         several = len(bed.modules) > 1
         self.targets = [
-            Target(f"{module.name}_{point.name}" if several else point.name, module.name, point.name)
+            TaskTarget(f"{module.name}_{point.name}" if several else point.name, module.name, point.name)
             for module in bed.controlled
             for point in module.points
             if module.dimension == "planar"
         ]
         floating = [module for module in bed.controlled if module.base == "floating" and module.dimension == "planar"]
         if floating:
-            self.targets.append(Target(CENTRE, floating[0].name, None))
+            self.targets.append(TaskTarget(CENTRE, floating[0].name, None))
         self._velocities = bed.known.velocities
         self.n = len(self._velocities)
         self._starts = {target.name: 1 + self.n + TARGET * i for i, target in enumerate(self.targets)}

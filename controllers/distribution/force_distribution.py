@@ -19,7 +19,6 @@ import numpy as np
 from granite.config.distribution import ForceDistributionTable
 from granite.config.parts import find, is_built_in
 from granite.config.records import Array
-from granite.controllers.distribution.contradictions import refuse_contradictions
 from granite.controllers.distribution.grasp import Grasp, GraspShape
 from granite.controllers.distribution.reduction import ADDED, owners, reduce
 from granite.controllers.distribution.relaxation import relax
@@ -82,7 +81,6 @@ class ForceDistribution:
 
     def __init__(self, table: ForceDistributionTable, shape: GraspShape) -> None:
         self.table, self.shape = table, shape
-        refuse_contradictions(table)
         kernels = compile_once("distribution", _key(table, shape), lambda: reduce(table, shape))
         programme, judge = kernels["programme"], kernels["judge"]
         self._evaluate, self._judge = programme.run_in_place, judge.run_in_place

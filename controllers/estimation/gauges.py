@@ -17,7 +17,7 @@ import casadi as ca
 import numpy as np
 
 from granite.config.devices.gauge import Gauge
-from granite.config.records import Array, Sample, State, new
+from granite.config.records import Array, Sample, State
 from granite.config.testbed import Testbed
 from granite.controllers.estimation.measured_modes import mode_map
 from granite.mrds.compilation import compile_once
@@ -58,7 +58,7 @@ class GaugeReadings:
             # Until they are tared the readings are zero: links at rest are straight.
             self._estimator.measured_modes = self._modes @ gauges  # type: ignore[attr-defined]
         state = self._estimator.estimate(sample)
-        return new(State, (state.t, state.ready and is_tared, *state[2:-1], gauges))
+        return state._replace(ready=state.ready and is_tared, gauges=gauges)
 
 
 def expression(bed: Testbed) -> tuple[ca.SX, ca.SX, ca.SX, ca.SX]:

@@ -68,6 +68,7 @@ class HeldObjectEstimator:
             u=np.concatenate([u, twist]),
             deviation=np.concatenate([deviation, uncertain]),
             correction=self._no_correction,
+            disturbance=self._no_correction,
         )
 
 

@@ -29,6 +29,7 @@ from granite.config.errors import InputError
 from granite.config.parts import PartTable, RecordedLimit
 from granite.config.records import NOTHING, Demand, Reference, State, new
 from granite.config.tunable import Tunable
+from granite.controllers.distribution.contradictions import refuse_contradictions
 from granite.controllers.distribution.force_distribution import (
     DistributedForce,
     DistributionOutcome,
@@ -144,6 +145,10 @@ class ObjectImpedance:
     def check(options: Options, bed: Testbed) -> None:
         """Refuse an object that the arms do not hold, or that they could not lead, and gauges that are missing."""
         grips = arm_grips(bed, carried_object(bed, options.object))
+        try:
+            refuse_contradictions(options.distribution)
+        except InputError as refusal:
+            raise refusal.within("distribution") from None
         gain, most = options.internal_force.integral_1_s, 1 / bed.loop.period_s
         if gain > most:  # the reading shows the torque of the tick before
             expected = f"at most 1 / loop.period_s = {most:g}, else it overshoots"

@@ -15,7 +15,7 @@ _FEWEST = 4
 _SPREAD = 0.05
 
 
-class ForceGauge(NamedTuple):
+class CalibratedGauge(NamedTuple):
     """A calibrated gauge."""
 
     matrix: Array  #: C (2, 2) [reading per N]
@@ -33,7 +33,7 @@ class ForceGauge(NamedTuple):
         return np.asarray(np.sqrt((back**2) @ self.deviation**2))
 
 
-def calibrate_gauge(loads: Array, readings: Array) -> ForceGauge:
+def calibrate_gauge(loads: Array, readings: Array) -> CalibratedGauge:
     """Fit matrix and offset.
 
     Parameters
@@ -57,4 +57,4 @@ def calibrate_gauge(loads: Array, readings: Array) -> ForceGauge:
     found, *_ = np.linalg.lstsq(rows, readings, rcond=None)
     residual = readings - rows @ found
     matrix, offset = np.array(found[:2].T, dtype=float), np.array(found[2], dtype=float)
-    return ForceGauge(matrix, offset, np.sqrt((residual**2).sum(axis=0) / (len(loads) - 3)))
+    return CalibratedGauge(matrix, offset, np.sqrt((residual**2).sum(axis=0) / (len(loads) - 3)))

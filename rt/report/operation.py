@@ -16,20 +16,18 @@ def operation_tables(bed: Testbed) -> Iterator[Table]:
     if bed.controller is None:
         return
     gains = [
-        (gain.name, gain.unit, f"{gain.value:g}", f"{gain.lower:g} to {gain.upper:g}", gain.meaning)
+        (gain.name, gain.unit, f"{gain.value:g}", f"{gain.lower:g} to {gain.upper:g}")
         for gain in bed.controller.law.live_gains(bed)
     ]
     if gains:
-        yield table(
-            "Gains that may change in a run", ("gain", "unit", "value", "bounds", "meaning"), gains, sentences=1
-        )
-    columns = "fault", "response", "cleared by", "noticed when"
-    yield table("Faults", columns, _faults(bed), sentences=1)
+        yield table("Gains that may change in a run", ("gain", "unit", "value", "bounds"), gains)
+    columns = "fault", "response", "noticed when"
+    yield table("Faults, and who clears a hold or a float", columns, _faults(bed), sentences=2)
 
 
 def _faults(bed: Testbed) -> Iterator[tuple[str, ...]]:
     for name, fault in FAULTS.items():
         answer = bed.safety.answer(name)
-        clears = answer.cleared_by if answer.response in ("hold", "float") else "-"
+        clears = f" ({answer.cleared_by})" if answer.response in ("hold", "float") else ""
         lasting = f" after {answer.lasting_s:g} s" if answer.lasting_s else ""
-        yield name, f"{answer.response}{lasting}", clears, fault.noticed
+        yield name, f"{answer.response}{clears}{lasting}", fault.noticed

@@ -353,9 +353,9 @@ IN_FILE = {
     ),
     "an unknown kind of device": Slip(
         "[devices.vision]",
-        "[devices.camera]",
-        "devices.camera.kind",
-        '= "camera"',
+        "[devices.sonar]",
+        "devices.sonar.kind",
+        '= "sonar"',
         "vision",
     ),
     "an unknown option of a device": Slip(

@@ -21,7 +21,7 @@ def test_every_preset_and_variant_loads_under_the_name_it_was_asked_for(bed: str
 
 @pytest.mark.parametrize("bed", BEDS)
 def test_a_stored_testbed_comes_back_the_same(bed: str) -> None:
-    assert from_json(to_json(load(bed))) == load(bed)
+    assert from_json(to_json(load(bed))) == load(bed).model_copy(update={"tuning": None})  # in no log
 
 
 def test_presets_are_listed_with_the_titles_of_their_variants() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from granite.config.errors import InputError
 from granite.config.loader import load
-from granite.rt.run import simulate_in_memory
+from granite.rt.in_memory import simulate_in_memory
 from tests.rt.flights import TARGET, fly
 
 

@@ -188,8 +188,8 @@ def test_contacts_that_grips_open_and_close_are_joined_by_contact_set() -> None:
     assert model.contact_sets[0] == both
     q, u, torque = np.zeros(7), np.zeros(7), np.array([0.1, 0.2, -0.1, 0.3])
     q[:4], q[5] = (1.8368763740210565, -1.4594553124539325, 1.3047162795687366, 1.4594553124539325), 0.4
-    joined, free = (model.acceleration_under(s)(q, u, torque, np.zeros(0)) for s in (both, frozenset()))
-    closed = ControlModel(load("fixed-dual-arm", HELD)).acceleration(q, u, torque, np.zeros(0))
+    joined, free = (model.acceleration_under(s)(q, u, torque, np.zeros(0), np.zeros(7)) for s in (both, frozenset()))
+    closed = ControlModel(load("fixed-dual-arm", HELD)).acceleration(q, u, torque, np.zeros(0), np.zeros(7))
     assert np.abs(np.array(joined - closed)).max() < 1e-12
     assert np.abs(np.array(free)[4:]).max() == 0.0
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from granite.config.loader import load
 from granite.config.records import Array
-from granite.rt.run import simulate_in_memory
+from granite.rt.in_memory import simulate_in_memory
 
 #: pose of the base at the end of the move
 TARGET = np.array([2.0, 1.3, np.pi / 2])

@@ -105,7 +105,7 @@ TABLE = (
     Row("reference jumps by 0.2", Reason.REFERENCE_JUMP, "stop", 4.0, prepare=spoil_reference(0.2)),
     Row("reference is NaN", Reason.REFERENCE_NOT_FINITE, "stop", 4.0, prepare=spoil_reference(np.nan)),
     Row("torque steps", Reason.TORQUE_STEP, "stop", 4.0, prepare=step_torque),
-    Row("force distribution without an answer, two arms", Reason.SOLVER_FAILED, "float", 0.01,
+    Row("force distribution without an answer, two arms", Reason.DISTRIBUTION_FAILED, "float", 0.01,
         bed="fixed-dual-arm/carry", prepare=break_solver),
     Row("operator stop, Ctrl-C", Reason.OPERATOR_STOP, "stop", 4.0, Request(Ask.STOP)),
     Row("operator hold", Reason.OPERATOR_HOLD, "hold", 4.0, Request(Ask.HOLD)),

@@ -255,7 +255,7 @@ def test_beyond_a_limit_the_run_ends_at_rest_with_the_name_of_it(changes, reason
 
 def test_every_reason_the_guard_can_give_is_tested_above():
     go_on = {reason for reason in Reason if not reason.stops}
-    by_the_loop = {reason for reason in Reason if reason >= Reason.SOLVER_FAILED}  # the last: by a law of its own
+    by_the_loop = {reason for reason in Reason if reason >= Reason.OVERRUN}
     need_a_tick_before = {case[1] for case in SUCCESSIONS}
     of_carrying = {Reason.SENSOR_SATURATED, Reason.DISTRIBUTION_FAILED}  # in test_carry
     tested = {reason for _, reason, _ in REFUSALS} | need_a_tick_before | of_carrying

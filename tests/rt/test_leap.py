@@ -9,8 +9,8 @@ from granite.config.errors import InputError
 from granite.config.loader import load
 from granite.config.parts import build
 from granite.controllers.model import ControlModel
+from granite.rt.in_memory import simulate_in_memory
 from granite.rt.reasons import Reason
-from granite.rt.run import simulate_in_memory
 from tests.rt.leaping import leapt, worst
 
 MISS, SPEED = 3e-3, 5e-3

@@ -96,7 +96,7 @@ def test_a_spoilt_byte_never_gives_a_wrong_number(tmp_path, whole):
         except InputError as error:
             assert str(path) in str(error)  # noqa: PT017
             continue
-        assert log.bed == BED
+        assert log.bed == BED.model_copy(update={"tuning": None})
         np.testing.assert_array_equal(bits(log.rows), bits(rows[: len(log.rows)]))
 
 

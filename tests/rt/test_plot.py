@@ -166,7 +166,8 @@ def test_numbers_gone_wild_do_not_spoil_the_page(flown):
 
 
 def test_the_stop_of_the_guard_is_named_and_lined_through():
-    log = run(load("free-flyer", ["loop.duration_s=2", "safety.tracking_error_m=0.001"]))
+    at_once = "safety.responses.tracking_error=stop_at_once"
+    log = run(load("free-flyer", ["loop.duration_s=2", "safety.tracking_error_m=0.001", at_once]))
     assert log.summary is not None
     assert log.summary["ended"] == "tracking_error"
     figure, at = drawn(log), log.summary["ended_at_s"]

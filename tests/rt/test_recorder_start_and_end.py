@@ -124,8 +124,8 @@ def test_a_fifo_is_refused_and_no_process_is_left(tmp_path):
 
 def test_a_disk_that_is_full_at_the_start_is_refused_and_leaves_no_file(tmp_path):
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    bed = BED.model_copy(update={"recording": BED.recording.model_copy(update={"ring_rows": 16}), "note": "x" * 20_000})
-    resource.setrlimit(resource.RLIMIT_FSIZE, (25_000, hard))  # enough for the ring, not for the head of a log
+    bed = BED.model_copy(update={"recording": BED.recording.model_copy(update={"ring_rows": 16}), "note": "x" * 40_000})
+    resource.setrlimit(resource.RLIMIT_FSIZE, (35_000, hard))  # enough for the ring, not for the head of a log
     try:
         with pytest.raises(InputError, match="can't be written"):
             Recorder.start(bed, Channels.of(bed), tmp_path / "run.mcap", info={}, virtual=True)

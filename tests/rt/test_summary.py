@@ -9,11 +9,11 @@ import pytest
 from granite.config.loader import load
 from granite.config.records import STEPS
 from granite.mrds.energy import Energy
+from granite.rt.in_memory import simulate_in_memory
 from granite.rt.logs.channels import Channels
 from granite.rt.logs.summary import EDGES, Summary
 from granite.rt.reasons import Reason
 from granite.rt.recorder_process import finite
-from granite.rt.run import simulate_in_memory
 
 BED = load("free-flyer")
 CHANNELS = Channels.of(BED)

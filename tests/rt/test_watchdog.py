@@ -121,7 +121,7 @@ def test_a_silent_actuator_is_named_twice_as_the_fault_and_as_not_confirmed():
 def test_a_device_that_can_not_be_closed_keeps_neither_the_others_open_nor_the_outcome(options, tmp_path, monkeypatch):
     run = run_with_driver(tmp_path, {"duration_s": 0.1}, **options)
     closed = []
-    for name, device in run.devices._all().items():
+    for name, device in run.devices.all().items():
         if name != "motors":
             monkeypatch.setattr(device, "close", lambda name=name: closed.append(name), raising=False)
     summary = run.record(tmp_path / "run.mcap", realtime="blocks" in options)
