@@ -26,6 +26,7 @@ CONTENTS = {
         "docs/tuning",
         "docs/rehearsal",
         "docs/hardware",
+        "docs/devices",
         "docs/operator",
         "docs/platforms",
         "docs/troubleshooting",

@@ -1,4 +1,8 @@
 """The driver contract, and the drivers of real devices, one file each."""
 
 #: drivers by kind, as `devices.NAME.driver` names them
-KINDS: dict[str, str] = {"board": "board.device:BoardDevice", "pose_stream": "pose_stream.device:PoseStream"}
+KINDS: dict[str, str] = {
+    "board": "board.device:BoardDevice",
+    "dynamixel": "dynamixel.device:DynamixelDevice",
+    "pose_stream": "pose_stream.device:PoseStream",
+}
