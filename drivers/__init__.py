@@ -4,5 +4,6 @@
 KINDS: dict[str, str] = {
     "board": "board.device:BoardDevice",
     "dynamixel": "dynamixel.device:DynamixelDevice",
+    "natnet": "natnet.device:NatNet",
     "pose_stream": "pose_stream.device:PoseStream",
 }

@@ -46,7 +46,18 @@ class StreamCounts:
     restarts: int = 0  #: of the sender
 
 
-class PoseStream:
+class PoseOptions(PartTable):
+    """The frame of a stream on the table, and how late its messages may be."""
+
+    #: longest time from sending to arrival
+    transport_s: NotNegative = 0.005
+    #: where the origin of the stream's frame is on the table
+    origin_m: tuple[float, float] = (0.0, 0.0)
+    #: and how it is turned
+    turn_rad: float = 0.0
+
+
+class PoseSensor:
     """The pose of a body on the table: x [m], y [m], heading [rad], with the time of its exposure.
 
     The sender's clock is mapped to the loop's: a message that is read at a tick arrived after the tick before, and was
@@ -54,48 +65,25 @@ class PoseStream:
     their later end, because messages take much less than `transport_s`.
     """
 
-    class Options(PartTable):
-        """Where the stream is, and its frame."""
-
-        #: udp://HOST:PORT of this computer, or tcp://HOST:PORT and ipc://FILE of a ZeroMQ publisher
-        address: str
-        #: name of the body in the messages; none: that of the testbed
-        body: str | None = None
-        #: longest time from sending to arrival
-        transport_s: NotNegative = 0.005
-        #: where the origin of the stream's frame is on the table
-        origin_m: tuple[float, float] = (0.0, 0.0)
-        #: and how it is turned
-        turn_rad: float = 0.0
-
-    def __init__(self, options: Options, name: str, bed: Testbed) -> None:
+    def __init__(self, options: PoseOptions, body: str | None, name: str, bed: Testbed) -> None:
         device = bed.devices[name]
         assert isinstance(device, Device)
         units = [signal.unit for signal in device.signals(bed)]
         if device.role != "sensor" or units != _UNITS:
             expected = "a device that measures x [m], y [m] and heading [rad], such as vision"
-            raise InputError("a pose stream has no such signals", key="kind", value="pose_stream", expected=expected)
+            raise InputError("a pose stream has no such signals", key="kind", value=options.kind, expected=expected)
         first = device.signals(bed)[0].name
-        self._body = options.body or first.removesuffix("_x")
+        self._body = body or first.removesuffix("_x")
         self._options = options
         self._turn = math.cos(options.turn_rad), math.sin(options.turn_rad)
         self._receiver: Receiver | None = None
         self.counts, self.clock = StreamCounts(), ClockMap()
         #: what the stream counted over time
-        self.link_history = LinkHistory(f"pose stream {name}", self._numbers)
+        self.link_history = LinkHistory(f"{options.kind.replace('_', ' ')} {name}", self._numbers)
         self._frame = no_frame(len(units))
         self._newest: PoseMessage | None = None
         self._before: float | None = None
         self._contradictions = 0
-
-    def open(self) -> None:
-        """Open the socket."""
-        self._receiver = open_receiver(self._options.address)
-
-    @property
-    def identity(self) -> str:
-        """Where it listens, and for what."""
-        return f"body '{self._body}' at {self._options.address}"
 
     def close(self) -> None:
         """Close the socket."""
@@ -109,7 +97,7 @@ class PoseStream:
         while (received := self._receiver.receive()) is not None:
             if before is None:
                 continue  # they waited since the socket was opened: when they came is not known
-            message = PoseMessage.unpack(received)
+            message = self._message(received)
             if message is None:
                 self.counts.malformed += 1
             elif self._is_wanted(message):
@@ -117,6 +105,10 @@ class PoseStream:
                 self._take(t, message)
         self.link_history.note(t)
         return self._frame
+
+    def _message(self, received: bytes) -> PoseMessage | None:
+        """The pose of received bytes; None if they are no message."""
+        return PoseMessage.unpack(received)
 
     def _numbers(self) -> dict[str, float]:
         clock = self.clock
@@ -172,3 +164,28 @@ class PoseStream:
             t = max(t, last.t)  # the estimate of the clock improves, and never turns time back by that
         values = np.array([x0 + c * x - s * y, y0 + s * x + c * y, heading])
         self._frame = Frame(t, last.number + 1, Status.OK, values)
+
+
+class PoseStream(PoseSensor):
+    """Poses in the messages of `docs/pose-stream.md`."""
+
+    class Options(PoseOptions):
+        """Where the stream is, and its frame."""
+
+        #: udp://HOST:PORT of this computer, or tcp://HOST:PORT and ipc://FILE of a ZeroMQ publisher
+        address: str
+        #: name of the body in the messages; none: that of the testbed
+        body: str | None = None
+
+    def __init__(self, options: Options, name: str, bed: Testbed) -> None:
+        super().__init__(options, options.body, name, bed)
+        self._address = options.address
+
+    def open(self) -> None:
+        """Open the socket."""
+        self._receiver = open_receiver(self._address)
+
+    @property
+    def identity(self) -> str:
+        """Where it listens, and for what."""
+        return f"body '{self._body}' at {self._address}"
