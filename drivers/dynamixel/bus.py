@@ -81,7 +81,7 @@ class Bus:
         self.answered: list[int] = []
         self._answered_at: list[float] = []
         self._users = self._actuators = self._written = 0
-        self._request, self._requested_at, self.answered_request_at = 0, 0.0, 0.0
+        self._request, self._requested_at, self.answered_request_at = 0, float("-inf"), 0.0
         self._polled = float("-inf")
         self._began: float | None = None
         self._was_armed = False
@@ -219,10 +219,9 @@ class Bus:
 
     def listen(self, t: float) -> None:
         """Ask for feedback without a command, once per tick: before a run, for its checks."""
-        if t != self._polled:
-            self.poll(t)
-            if self._actuators:
-                self.request(t)
+        self.poll(t)
+        if t != self._requested_at:
+            self.request(t)
 
     def stop(self, t: float) -> bool:
         """Turn torque off at once; whether every servo has confirmed it since. May be called by several threads."""
@@ -234,9 +233,10 @@ class Bus:
             zeros = [0] * len(self._goals)
             self._sync_write(TORQUE_ENABLE, zeros, 1)
             self._sync_write(GOAL_CURRENT, zeros, 2)
-            stopped, is_asked = self._stopped, self._request > self._stopped
-            self.request(t)
-            return is_asked and all(
+            stopped = self._stopped
+            if t != self._requested_at:  # answers to two requests would meet on the bus
+                self.request(t)
+            return all(
                 number > stopped and feedback is not None and not feedback.torque_on
                 for number, feedback in zip(self.answered, self.feedback, strict=True)
             )
@@ -311,7 +311,7 @@ class Bus:
         self.feedback, self._alerts, self._answered_at = [None] * n, [False] * n, [float("-inf")] * n
         self._decoder = StatusDecoder(self._sdk)
         self._began, self._stopped, self._was_armed, self._written = None, None, False, 0
-        self._polled = float("-inf")
+        self._polled = self._requested_at = float("-inf")
 
     def _numbers(self) -> dict[str, float]:
         errors = 0

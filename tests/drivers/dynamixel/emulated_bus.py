@@ -103,11 +103,16 @@ class EmulatedBus:
             p[2:] for i, p in list(self.instructions) if i == instruction and p[:2] == address.to_bytes(2, "little")
         ]
 
+    def hang(self) -> None:
+        """Read and answer nothing any more."""
+        if self._thread.is_alive():
+            os.write(self._other, _END)
+            self._thread.join(5)
+
     def close(self) -> None:
         """Unplug it."""
         if self._end >= 0:
-            os.write(self._other, _END)
-            self._thread.join(5)
+            self.hang()
             os.close(self._other)
             os.close(self._end)
             self._end = self._other = -1

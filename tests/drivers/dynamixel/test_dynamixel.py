@@ -15,7 +15,7 @@ import pytest
 
 import granite
 from granite.config.errors import InputError
-from granite.config.records import Frame, Status
+from granite.config.records import Command, Frame, Status
 from granite.drivers.dynamixel.control_table import errors_of
 from granite.drivers.dynamixel.device import DynamixelDevice
 from granite.drivers.dynamixel.status_packets import StatusDecoder
@@ -255,6 +255,16 @@ def test_a_port_that_goes_away_is_silent(arm: Arm, bus: EmulatedBus) -> None:
     assert arm.motors.stop(arm.t + TICK_S).status == Status.SILENT
 
 
+def test_a_bus_that_takes_no_bytes_does_not_block_the_loop(arm: Arm, bus: EmulatedBus) -> None:
+    for _ in range(3):
+        arm.tick()
+    bus.hang()
+    for k in range(2000):
+        applied = arm.motors.write(1.0 + k * TICK_S, np.zeros(2))
+    assert arm.counts.blocked > 0
+    assert applied.status == Status.SILENT
+
+
 def test_observing_reports_without_torque(arm: Arm, bus: EmulatedBus) -> None:
     for k in range(3):
         frame = arm.motors.observe(TICK_S * k)
@@ -355,6 +365,29 @@ def test_motors_and_sensors_that_disagree_on_a_sign_are_refused(bus: EmulatedBus
     constants = {"shoulder": 1.0, "elbow": 1.0}
     with pytest.raises(InputError, match="describes this servo differently"):
         DynamixelDevice(DynamixelDevice.Options(**given, torque_n_m_per_a=constants), "motors", bed)
+
+
+def test_a_set_of_devices_is_observed_armed_and_stopped_in_real_time(bus: EmulatedBus) -> None:
+    driver = {"kind": "dynamixel", "port": bus.port, "ids": {"shoulder": 1, "elbow": 2}, "watchdog_s": 2.0}
+    torques = {"torque_n_m_per_a": {"shoulder": CONSTANT, "elbow": CONSTANT}}
+    drivers = {"devices.joint_sensors.driver": driver, "devices.motors.driver": {**driver, **torques}}
+    devices, _ = build_subset(granite.load("free-flyer", drivers), ["joint_sensors", "motors"], [])
+    devices.open()
+    command = Command(0.0, (np.array([0.5, -0.25]),), np.zeros(0))
+    for k in range(20):
+        sample = devices.read(TICK_S * k)
+        applied = devices.observe(TICK_S * k)[0] if k < 10 else devices.write(TICK_S * k, command)[0]
+        assert applied is not None
+        if k == 9:
+            assert applied.status == Status.OK
+            assert not applied.values.any()
+            assert not any(servo.registers[64] for servo in bus.servos.values())
+        time.sleep(0.01)  # more than the answers take, also on a busy machine
+    assert sample.frames[0].number >= 10
+    np.testing.assert_allclose(applied.values, [0.5, -0.25], atol=STEP)
+    assert devices.stop(TICK_S * k, paced=True) == {}
+    assert devices.close() == {}
+    assert not any(servo.registers[64] for servo in bus.servos.values())
 
 
 def driven(port: str) -> granite.Testbed:
