@@ -26,6 +26,7 @@ class EmulatedServo:
         self.registers = bytearray(300)
         self.id = id
         self.is_silent = False
+        self.lost = 0  #: so many writes of torque enable to come never arrive
         self.put(0, model, 2)
         self.put(6, 46, 1)
         self.put(7, id, 1)
@@ -61,8 +62,11 @@ class EmulatedServo:
         self.put(126, self.get(102, 2) if self.registers[64] else 1, 2)  # a converter's noise where torque is off
         return bytes(self.registers[self._direct(address + i)] for i in range(size))
 
-    def write(self, address: int, values: bytes) -> int:
-        """The error number of the answer."""
+    def write(self, address: int, values: bytes) -> int | None:
+        """The error number of the answer; None if there is none."""
+        if address == 64 and self.lost:
+            self.lost -= 1
+            return None
         if address == 102:
             if self.registers[98] == 255:
                 return 7
@@ -85,6 +89,7 @@ class EmulatedBus:
         self.instructions: list[tuple[int, bytes]] = []  #: those heard, with their parameters
         self.damage = 0  #: so many answers to come have a flipped bit
         self.before = b""  #: bytes before every answer
+        self.obeyed = 0  #: instructions so far
         self.emitted = 0  #: bytes written so far
         self._rest = b""
         self._end, self._other = os.openpty()
@@ -143,8 +148,9 @@ class EmulatedBus:
         id, instruction, parameters = packet[4], packet[7], packet[8 : 7 + int.from_bytes(packet[5:7], "little") - 2]
         for servo in self.servos.values():
             servo.silence_s = 0.0
-        self._carry_out(id, instruction, parameters)
         self.instructions.append((instruction, parameters))
+        self._carry_out(id, instruction, parameters)
+        self.obeyed += 1
 
     def _carry_out(self, id: int, instruction: int, parameters: bytes) -> None:
         address, rest = int.from_bytes(parameters[:2], "little"), parameters[2:]
@@ -160,7 +166,9 @@ class EmulatedBus:
             if servo is None or servo.is_silent:
                 continue
             if instruction == WRITE:
-                self._answer(servo, servo.write(address, rest), b"")
+                error = servo.write(address, rest)
+                if error is not None:
+                    self._answer(servo, error, b"")
             else:
                 self._answer(servo, 0, servo.read(address, int.from_bytes(rest[:2], "little")))
 

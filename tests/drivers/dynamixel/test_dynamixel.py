@@ -55,7 +55,9 @@ class Arm:
     def open(self) -> Arm:
         self.sensors.open()
         self.motors.open()
-        self.arrived, self.before = self.bus.emitted, len(self.bus.instructions) - self.counts.sent
+        while self.bus.obeyed < len(self.bus.instructions):
+            time.sleep(0.0005)
+        self.arrived, self.before = self.bus.emitted, self.bus.obeyed - self.counts.sent
         return self
 
     def wait(self) -> None:
@@ -64,7 +66,7 @@ class Arm:
         port = self.motors._bus._port
         waiting = array("i", [0])
         while True:
-            done = len(self.bus.instructions) - self.before == self.counts.sent
+            done = self.bus.obeyed - self.before == self.counts.sent
             if port is None:
                 return
             fcntl.ioctl(port._port.fileno(), termios.FIONREAD, waiting)
@@ -192,6 +194,16 @@ def test_stop_turns_torque_off_and_is_confirmed_by_the_servos(arm: Arm, bus: Emu
     assert not any(servo.registers[64] for servo in bus.servos.values())
 
 
+def test_a_stop_while_torque_is_turned_on_is_final(arm: Arm, bus: EmulatedBus) -> None:
+    bus.servos[2].is_silent = True  # it obeys, and never confirms
+    arm.tick(0.5)
+    assert all(servo.registers[64] for servo in bus.servos.values())
+    arm.motors.stop(arm.t)
+    arm.tick(0.5)  # late writes of the loop
+    arm.tick(0.5)
+    assert not any(servo.registers[64] for servo in bus.servos.values())
+
+
 def test_closing_turns_torque_off(bus: EmulatedBus) -> None:
     arm = Arm(bus).open()
     for _ in range(3):
@@ -199,6 +211,29 @@ def test_closing_turns_torque_off(bus: EmulatedBus) -> None:
     assert all(servo.registers[64] for servo in bus.servos.values())
     arm.close()
     assert not any(servo.registers[64] for servo in bus.servos.values())
+
+
+def test_closing_turns_torque_off_again_where_packets_are_lost(bus: EmulatedBus) -> None:
+    arm = Arm(bus).open()
+    for _ in range(3):
+        arm.tick(0.5)
+    bus.servos[2].lost = 2
+    arm.close()
+    assert not any(servo.registers[64] for servo in bus.servos.values())
+
+
+def test_sensors_alone_ask_and_send_nothing_else(bus: EmulatedBus) -> None:
+    devices, _ = build_subset(driven(bus.port), ["joint_sensors"], [])
+    devices.open()
+    asked, end = len(bus.instructions), time.monotonic() + 5
+    k = 0
+    while (frame := devices.read(TICK_S * k).frames[0]).number < 3:
+        k += 1
+        assert time.monotonic() < end
+        time.sleep(0.002)
+    assert frame.status == Status.OK
+    assert {kind for kind, _ in bus.instructions[asked:]} == {SYNC_READ}
+    devices.close()
 
 
 def test_a_hardware_error_makes_the_device_broken_and_is_in_the_log(arm: Arm, bus: EmulatedBus) -> None:
