@@ -23,6 +23,7 @@ CONTENTS = {
         "docs/logs",
         "docs/simulated-lab",
         "docs/vision",
+        "docs/calibration",
         "docs/tuning",
         "docs/rehearsal",
         "docs/hardware",

@@ -14,6 +14,7 @@ from typer.core import TyperGroup
 from granite.config.errors import CompilationError, InputError, one_of
 from granite.rt.cli.endings import BAD_INPUT, DONE, EXIT_CODES, FAULT, STOPPED, end, end_refused
 from granite.rt.cli.hardware import run, try_device
+from granite.rt.cli.identify import identify
 from granite.rt.cli.logs import export, info, plot, recover, replay
 from granite.rt.cli.machine import doctor
 from granite.rt.cli.montecarlo import montecarlo
@@ -38,8 +39,7 @@ _TO_COME = {
     "sweep": "granite.simulate_many in Python, as in examples/sweep.py",
     "live": "granite plot LOG after the run",
     "watch": "granite plot LOG after the run",
-    "calibrate": "the values of the data sheets in the testbed",
-    "identify": "the values of the data sheets in the testbed",
+    "calibrate": "granite identify LOG for mass and inertia, else the values of the data sheets",
 }
 
 
@@ -79,6 +79,7 @@ app.command(short_help="Talk to a run that was started with --operator")(operate
 app.command(short_help="Replay a log and compare every bit", epilog=EXIT_CODES)(replay)
 app.command(short_help="Plot a log")(plot)
 app.command(short_help="A log as CSV, Parquet or MAT")(export)
+app.command(short_help="Mass and inertia from the log of a free flight")(identify)
 app.command(short_help="The head of a log: testbed, changes, date, host, version")(info)
 app.command(short_help="Make a whole log of a cut or damaged one")(recover)
 app.command(short_help="The logs in a folder, the newest last")(runs)
