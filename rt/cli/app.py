@@ -39,7 +39,7 @@ _TO_COME = {
     "sweep": "granite.simulate_many in Python, as in examples/sweep.py",
     "live": "granite plot LOG after the run",
     "watch": "granite plot LOG after the run",
-    "calibrate": "granite identify LOG for mass and inertia, else the values of the data sheets",
+    "calibrate": "granite identify LOG for inertia and thrusts, else the values of the data sheets",
 }
 
 

@@ -1,10 +1,10 @@
-"""`granite identify`: mass, mass centre and inertia of a vehicle from the log of a free flight."""
+"""`granite identify`: inertia or thrusts of a vehicle from the log of a free flight."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -14,9 +14,18 @@ from granite.rt.cli.logs import end_if_incomplete
 from granite.rt.cli.outputs import refuse_output
 from granite.rt.cli.screen import out, print_json
 
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from granite.rt.identification.motion_fit import Fit
+    from granite.rt.logs.log import Log
+
 
 def identify(
     log: LogFile,
+    thrusters: Annotated[
+        bool, typer.Option("--thrusters", help="the thrust of each thruster, with mass and inertia of the file")
+    ] = False,
     path: Annotated[
         Path | None,
         typer.Option("--out", metavar="FILE", help="the numbers, *.toml; default: LOG-inertia.toml beside the log"),
@@ -27,40 +36,67 @@ def identify(
     overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
-    """Find mass, mass centre and inertia of the base from its firings and poses, with their uncertainty."""
-    from granite.rt.identification.fit import identify_base
-    from granite.rt.identification.flight import expected_base, flight_of
+    """Find mass, mass centre and inertia of the base, or its thrusts, from firings and poses, with uncertainty."""
     from granite.rt.logs.log import read_log
     from granite.rt.plots.figure_file import SUFFIXES
     from granite.rt.plots.residuals import plot_residuals
-    from granite.rt.report.identification import identified_content, identified_lines, identified_table
     from granite.rt.report.table import put
     from granite.tuning.toml_text import toml_text
 
     recorded = read_log(log)
-    path = path or log.with_name(f"{log.stem}-inertia.toml")
+    path = path or log.with_name(f"{log.stem}-{'thrusters' if thrusters else 'inertia'}.toml")
     refuse_output("file", path, (".toml",), overwrite)
     if plot is not None:
         refuse_output("plot", plot, SUFFIXES, overwrite)
     try:
-        expected = expected_base(recorded.bed)
-        found = identify_base(flight_of(recorded), expected)
+        found = (_thrusters if thrusters else _base)(recorded, log)
     except InputError as error:
         raise error.within(file=str(log)) from None
-    content = identified_content(recorded.bed, log, found)
     if plot is not None:
-        plot_residuals(found, log.name, plot, overwrite)
-    _write(path, toml_text(content))
+        plot_residuals(found.fit, log.name, plot, overwrite)
+    _write(path, toml_text(found.content))
     if as_json:
-        print_json(content)
+        print_json(found.content)
     else:
-        put(out, [identified_table(found, expected)])
-        for line in identified_lines(found, expected):
+        put(out, [found.table])
+        for line in found.lines:
             out.print(line, soft_wrap=True)
         out.print(f"numbers: {path}", soft_wrap=True)
         if plot is not None:
             out.print(f"residuals: {plot}", soft_wrap=True)
     end_if_incomplete(log, recorded)
+
+
+class _Found(NamedTuple):
+    """What was identified, in all forms."""
+
+    fit: Fit
+    content: dict[str, Any]
+    table: Table
+    lines: list[str]
+
+
+def _base(log: Log, file: Path) -> _Found:
+    from granite.rt.identification.base import identify_base
+    from granite.rt.identification.flight import expected_base, flight_of
+    from granite.rt.report.identification import base_content, base_lines, base_table
+
+    expected = expected_base(log.bed)
+    found = identify_base(flight_of(log), expected)
+    content, lines = base_content(log.bed, file, found), base_lines(found, expected)
+    return _Found(found.fit, content, base_table(found, expected), list(lines))
+
+
+def _thrusters(log: Log, file: Path) -> _Found:
+    from granite.config.devices.thrusters import Thrusters
+    from granite.rt.identification.flight import expected_base, flight_of, vehicle_of
+    from granite.rt.identification.thrusters import identify_thrusters
+    from granite.rt.report.identification import thrusters_content, thrusters_lines, thrusters_table
+
+    device = log.bed.devices_of(Thrusters)[vehicle_of(log.bed)[0]]
+    found = identify_thrusters(flight_of(log), expected_base(log.bed))
+    content, lines = thrusters_content(log.bed, file, found), thrusters_lines(found, device)
+    return _Found(found.fit, content, thrusters_table(found, device), list(lines))
 
 
 def _write(path: Path, text: str) -> None:

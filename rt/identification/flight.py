@@ -9,7 +9,7 @@ import numpy as np
 from scipy.signal import savgol_filter
 
 from granite.config.devices.camera import Camera
-from granite.config.devices.thrusters import Thrusters
+from granite.config.devices.thrusters import Thrusters, Valve
 from granite.config.devices.vision import Vision
 from granite.config.errors import InputError
 from granite.config.modules import Module
@@ -23,6 +23,8 @@ from granite.rt.logs.log import Log
 
 #: ticks may differ from their period by this part of it
 _UNEVEN = 0.01
+#: of the derivative by the delay of the valves [s]
+_SHIFT_S = 1e-3
 #: joint angles are smoothed by parabolas over this time [s]: drag depends on the rates even where they are small
 _SMOOTHED_S = 0.2
 
@@ -39,12 +41,21 @@ class BaseInertia(NamedTuple):
         """All four in this order."""
         return np.array([self.mass_kg, *self.com_m, self.inertia_kg_m2])
 
+    @property
+    def about_origin(self) -> Array:
+        """Mass, mass times its centre (x, y), and inertia about the origin (4)."""
+        m, c = self.mass_kg, np.array(self.com_m)
+        return np.array([m, *(m * c), self.inertia_kg_m2 + m * c @ c])
+
 
 class FreeFlight(NamedTuple):
     """What was measured in n ticks of a flight."""
 
     period_s: float
-    wrench: Array  #: (n, 3) mean of the thrusters in each tick, in base axes about its origin [N, N, N m]
+    openings: Array  #: (n, k) mean opening of each valve in each tick, by the response in the file
+    later: Array  #: (n, k) their derivative by the delay of the valves [1/s]
+    thrust: Array  #: (k) of each thruster by the file [N]
+    matrix: Array  #: (3, k) wrench per newton in base axes, about the origin of the base
     impulse: Array  #: (n) of all thrusters before each tick [N s]
     masses: Array  #: (b) of the carried bodies [kg]
     inertias: Array  #: (b) about their mass centres [kg m2]
@@ -81,8 +92,9 @@ def flight_of(log: Log) -> FreeFlight:
     if np.any(np.abs(np.diff(t) - bed.loop.period_s) > _UNEVEN * bed.loop.period_s):
         raise InputError("rows are missing or late", key="log", expected="a row for every tick")
     opening = _entries(log, "/applied", f"{thrusters_name}.values")
-    force = _mean_openings(thrusters, log.t, opening, bed.loop.period_s)[rows] * available_thrust(thrusters)
-    spent = np.cumsum(force.sum(axis=1)) * bed.loop.period_s
+    openings, later = (part[rows][:-1] for part in _mean_openings(thrusters, log.t, opening, bed.loop.period_s))
+    thrust = available_thrust(thrusters)
+    spent = np.cumsum(openings @ thrust) * bed.loop.period_s
     centres, headings = _carried(log, module, rows)
     times, poses = _poses(log, module)
     inside = (times >= t[0]) & (times <= t[-1])
@@ -90,8 +102,11 @@ def flight_of(log: Log) -> FreeFlight:
     carried = [body for body in module.in_tree_order() if body.name != module.root.name]
     return FreeFlight(
         bed.loop.period_s,
-        (force @ thruster_matrix(thrusters, "planar").T)[:-1],
-        np.concatenate(([0.0], spent[:-2])),
+        openings,
+        later,
+        thrust,
+        thruster_matrix(thrusters, "planar"),
+        np.concatenate(([0.0], spent[:-1])),
         np.array([body.mass_kg for body in carried]),
         np.array([cast(float, body.inertia_kg_m2) for body in carried]),
         centres,
@@ -129,10 +144,18 @@ def _entries(log: Log, topic: str, entry: str) -> Array:
     return log.columns([found.start + i for i, (name, _) in enumerate(found.values) if name == entry])
 
 
-def _mean_openings(thrusters: Thrusters, t: Array, opening: Array, period_s: float) -> Array:
-    """Mean opening of each valve in each tick, by the response of the valves in the file."""
-    changes = remembered_changes(thrusters.valve, period_s, throttled=True)
-    bank, found = ValveBank(thrusters.valve, len(thrusters.units), changes), []
+def _mean_openings(thrusters: Thrusters, t: Array, opening: Array, period_s: float) -> tuple[Array, Array]:
+    """Mean opening of each valve in each tick by the response in the file, and its derivative by the delay."""
+    valve = thrusters.valve
+    shift = min(_SHIFT_S, valve.delay_s)
+    around = [valve.model_copy(update={"delay_s": valve.delay_s + change}) for change in (-shift, 0.0, shift)]
+    sooner, found, later = (_responses(each, t, opening, period_s) for each in around)
+    return found, (later - sooner) / (2 * shift) if shift else np.zeros_like(found)
+
+
+def _responses(valve: Valve, t: Array, opening: Array, period_s: float) -> Array:
+    changes = remembered_changes(valve, period_s, throttled=True)
+    bank, found = ValveBank(valve, opening.shape[1], changes), []
     for at, commanded in zip(t.tolist(), np.ascontiguousarray(opening), strict=True):
         bank.command(at, commanded)
         found.append(bank.mean_opening(at, at + period_s))

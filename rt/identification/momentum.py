@@ -9,6 +9,9 @@ bodies takes their place.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import NamedTuple
+
 import casadi as ca
 
 from granite.mrds.compilation import compile_once
@@ -16,40 +19,51 @@ from granite.mrds.kernel import Kernel
 from granite.rt.identification.flight import FreeFlight
 from granite.sim.forces import GRAVITY
 
-#: numbers of base and table: mass, mass times its centre (x, y), inertia about the origin, drag ratio, slope (x, y)
-#: [m/s2], loss of thrust by the impulse spent [1/(N s)]
-N_OWN = 8
-#: and the pose and velocity at the start
-N_FITTED = N_OWN + 6
+
+class Numbers(NamedTuple):
+    """The numbers that a motion follows from, each fitted or given."""
+
+    base: ca.SX  #: (4) mass, mass times its centre (x, y), inertia about the origin
+    drag: ca.SX  #: as a part of the weight
+    slope: ca.SX  #: (2) acceleration [m/s2]
+    droop: ca.SX  #: loss of thrust by the impulse spent [1/(N s)]
+    wrench: ca.SX  #: (3) of all thrusters with a full tank, in base axes
+    start: ca.SX  #: (6) pose and velocity
 
 
-def compiled_motion(flight: FreeFlight) -> dict[str, Kernel]:
-    """`start` and `step` of `_functions`, compiled."""
-    key = repr((flight.masses.tolist(), flight.inertias.tolist(), flight.period_s, flight.drag_speed_m_s))
-    return compile_once("free_flight", f"{key} {flight.is_viscous}", lambda: _functions(flight))
+#: the numbers of what is fitted (n), and of what is known of the firings in a tick
+Meaning = Callable[[ca.SX, ca.SX], Numbers]
 
 
-def _functions(flight: FreeFlight) -> list[ca.Function]:
-    """The state (pose; P; H) at the start and after one tick, each with its derivatives S by the fitted numbers."""
+def compiled_motion(flight: FreeFlight, fitted: int, firings: int, meaning: Meaning, key: str) -> dict[str, Kernel]:
+    """`start` and `step`, compiled: the state (pose; P; H) and its derivatives by the fitted numbers."""
+    known = flight.masses.tolist(), flight.inertias.tolist(), flight.period_s, flight.drag_speed_m_s, flight.is_viscous
+    return compile_once("free_flight", f"{known} {key}", lambda: _functions(flight, fitted, firings, meaning))
+
+
+def _functions(flight: FreeFlight, fitted: int, firings: int, meaning: Meaning) -> list[ca.Function]:
     b, dt = len(flight.masses), flight.period_s
-    theta, x, S = ca.SX.sym("theta", N_FITTED), ca.SX.sym("x", 6), ca.SX.sym("S", 6, N_FITTED)
-    given = ca.SX.sym("given", 4 + 5 * b)
-    wrench, spent, place, speed, spin = ca.vertsplit(given, [0, 3, 4, 4 + 2 * b, 4 + 4 * b, 4 + 5 * b])
-    vehicle = _Vehicle(flight, theta, place, speed, spin)
+    theta, x, S = ca.SX.sym("theta", fitted), ca.SX.sym("x", 6), ca.SX.sym("S", 6, fitted)
+    given, ends = ca.SX.sym("given", firings + 1 + 5 * b), [0]
+    for size in (firings, 1, 2 * b, 2 * b, b):
+        ends.append(ends[-1] + size)
+    firing, spent, place, speed, spin = ca.vertsplit(given, ends)
+    numbers = meaning(theta, firing)
+    vehicle = _Vehicle(flight, numbers, place, speed, spin)
 
     def rate(at: ca.SX) -> ca.SX:
         R = _rotation(at[2])
         P = R.T @ at[3:5]
         v, w = vehicle.velocity(P, at[5])
-        force, moment = vehicle.table(R.T @ theta[5:7], v, w)
-        thrust = wrench * (1 - theta[7] * spent)
+        force, moment = vehicle.table(R.T @ numbers.slope, v, w)
+        thrust = numbers.wrench * (1 - numbers.droop * spent)
         return ca.vertcat(R @ v, w, R @ (force + thrust[:2]), moment + thrust[2] - _cross(v, P))
 
     after = x + dt * rate(x + dt / 2 * rate(x))  # the midpoint rule
     S_after = ca.jacobian(after, x) @ S + ca.jacobian(after, theta)
-    R = _rotation(theta[N_OWN + 2])
-    P, H = vehicle.momentum(R.T @ theta[N_OWN + 3 : N_OWN + 5], theta[N_OWN + 5])
-    start = ca.vertcat(theta[N_OWN : N_OWN + 3], R @ P, H)
+    R = _rotation(numbers.start[2])
+    P, H = vehicle.momentum(R.T @ numbers.start[3:5], numbers.start[5])
+    start = ca.vertcat(numbers.start[:3], R @ P, H)
     return [
         ca.Function("start", [given, theta], [start, ca.jacobian(start, theta)]),
         ca.Function("step", [x, S, given, theta], [after, S_after]),
@@ -59,15 +73,16 @@ def _functions(flight: FreeFlight) -> list[ca.Function]:
 class _Vehicle:
     """Momentum and table forces of the base with the bodies that it carries, all in base axes."""
 
-    def __init__(self, flight: FreeFlight, theta: ca.SX, place: ca.SX, speed: ca.SX, spin: ca.SX) -> None:
-        self._flight, self._m, self._s, self._drag = flight, theta[0], theta[1:3], theta[4]
+    def __init__(self, flight: FreeFlight, numbers: Numbers, place: ca.SX, speed: ca.SX, spin: ca.SX) -> None:
+        base, self._flight, self._drag = numbers.base, flight, numbers.drag
+        self._m, self._s = base[0], base[1:3]
         self._place = [place[2 * i : 2 * i + 2] for i in range(len(flight.masses))]
         self._speed = [speed[2 * i : 2 * i + 2] for i in range(len(flight.masses))]
         masses, inertias = flight.masses.tolist(), flight.inertias.tolist()
         carried = list(zip(masses, inertias, self._place, self._speed, ca.vertsplit(spin), strict=True))
-        self._mass = theta[0] + sum(masses)
-        self._first = theta[1:3] + sum((m * r for m, _, r, _, _ in carried), ca.SX.zeros(2))
-        self._second = theta[3] + sum((inertia + m * ca.dot(r, r) for m, inertia, r, _, _ in carried), ca.SX(0))
+        self._mass = base[0] + sum(masses)
+        self._first = base[1:3] + sum((m * r for m, _, r, _, _ in carried), ca.SX.zeros(2))
+        self._second = base[3] + sum((inertia + m * ca.dot(r, r) for m, inertia, r, _, _ in carried), ca.SX(0))
         self._own = sum((m * rate for m, _, _, rate, _ in carried), ca.SX.zeros(2))
         self._own_spin = sum((m * _cross(r, rate) + inertia * w for m, inertia, r, rate, w in carried), ca.SX(0))
 

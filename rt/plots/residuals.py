@@ -6,19 +6,19 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from granite.rt.identification.fit import Identified
+from granite.rt.identification.motion_fit import Fit
 from granite.rt.plots.figure_file import write_figure
 from granite.rt.plots.look import COLOURS, DPI, SOFT
 
 _SIZE_IN = (9.0, 5.5)
 
 
-def plot_residuals(found: Identified, title: str, path: Path, overwrite: bool = False) -> None:
+def plot_residuals(found: Fit, title: str, path: Path, overwrite: bool = False) -> None:
     """Plot into a file; `InputError` if it can't be written."""
     write_figure(path, lambda: build_residuals(found, title), overwrite)
 
 
-def build_residuals(found: Identified, title: str) -> Figure:
+def build_residuals(found: Fit, title: str) -> Figure:
     """The figure: an axes for x, y and heading, each with two standard deviations and its distribution."""
     figure = Figure(figsize=_SIZE_IN, dpi=DPI, layout="constrained")
     grid = figure.subplots(3, 2, sharex="col", sharey="row", width_ratios=(5, 1))

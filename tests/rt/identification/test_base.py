@@ -10,7 +10,7 @@ import granite as library
 from granite.config.errors import InputError
 from granite.config.loader import load
 from granite.config.testbed import Testbed
-from granite.rt.identification.fit import Identified, identify_base
+from granite.rt.identification.base import Identified, identify_base
 from granite.rt.identification.flight import BaseInertia, expected_base, flight_of
 from tests.rt.command_line import Call, granite, left_in, sentence_of
 
@@ -55,7 +55,7 @@ def test_one_log_gives_mass_centre_and_inertia_of_a_loaded_base():
     assert found.base.inertia_kg_m2 == pytest.approx(truth.inertia_kg_m2, rel=0.02)
     assert np.all(np.abs(found.base.numbers - truth.numbers) < 4 * found.deviation)
     assert found.drag_ratio == pytest.approx(1e-4, rel=0.02)
-    assert found.pose_deviation == pytest.approx([5e-4, 5e-4, 1e-3], rel=0.05)
+    assert found.fit.pose_deviation == pytest.approx([5e-4, 5e-4, 1e-3], rel=0.05)
     mass, place = found.payload(FILE) or (0.0, np.zeros(2))
     assert mass == pytest.approx(5.0, abs=0.5)
     assert place == pytest.approx([0.15, -0.08], abs=0.03)
@@ -79,7 +79,7 @@ def test_errors_have_the_stated_spread():
 
 def test_a_flight_without_firings_is_refused():
     flight = flight_of(library.simulate(bed_with(FILE, 4.0)))
-    silent = flight._replace(wrench=np.zeros_like(flight.wrench), impulse=np.zeros_like(flight.impulse))
+    silent = flight._replace(openings=np.zeros_like(flight.openings), impulse=np.zeros_like(flight.impulse))
     with pytest.raises(InputError, match="the thrusters fired 0 N s, expected 1 N s or more"):
         identify_base(silent, FILE)
 
