@@ -91,11 +91,15 @@ def _thrusters(log: Log, file: Path) -> _Found:
     from granite.config.devices.thrusters import Thrusters
     from granite.rt.identification.flight import expected_base, flight_of, vehicle_of
     from granite.rt.identification.thrusters import identify_thrusters
+    from granite.rt.identification.wiring import rewired, swapped_valves
     from granite.rt.report.identification import thrusters_content, thrusters_lines, thrusters_table
 
     device = log.bed.devices_of(Thrusters)[vehicle_of(log.bed)[0]]
-    found = identify_thrusters(flight_of(log), expected_base(log.bed))
-    content, lines = thrusters_content(log.bed, file, found), thrusters_lines(found, device)
+    flight, base = flight_of(log), expected_base(log.bed)
+    swapped = swapped_valves(flight, base)
+    found = identify_thrusters(rewired(flight, swapped), base)
+    content = thrusters_content(log.bed, file, found, swapped)
+    lines = thrusters_lines(found, device, swapped)
     return _Found(found.fit, content, thrusters_table(found, device), list(lines))
 
 

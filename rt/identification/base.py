@@ -14,7 +14,7 @@ from granite.rt.identification.motion_fit import (
     START,
     TABLE,
     Fit,
-    Motion,
+    FittedMotion,
     fit_motion,
     refuse_little,
     start_of,
@@ -71,7 +71,7 @@ def identify_base(flight: FreeFlight, expected: BaseInertia) -> Identified:
     start = np.concatenate((base, np.zeros(4), start_of(flight)))
     prior = np.array([_RELATIVE * m, _CENTRE * m, _CENTRE * m, _RELATIVE * inertia, *TABLE, *START])
     wrench = (flight.openings * flight.thrust) @ flight.matrix.T
-    return _identified(fit_motion(Motion(flight, wrench, len(start), _meaning, "base"), start, prior))
+    return _identified(fit_motion(FittedMotion(flight, wrench, len(start), _meaning, "base"), start, prior))
 
 
 def _meaning(theta: ca.SX, firing: ca.SX) -> Numbers:

@@ -52,7 +52,7 @@ def refuse_little(flight: FreeFlight, mass_kg: float) -> None:
         raise InputError(f"{len(flight.pose_times)} poses", key="log", expected=f"{_FEWEST} or more")
     if flight.impulse[-1] < least:
         found = f"the thrusters fired {flight.impulse[-1]:.2g} N s"
-        raise InputError(found, key="log", expected=f"{least:.2g} N s or more to show mass and inertia")
+        raise InputError(found, key="log", expected=f"{least:.2g} N s or more")
 
 
 def start_of(flight: FreeFlight) -> Array:
@@ -62,7 +62,7 @@ def start_of(flight: FreeFlight) -> Array:
     return np.concatenate((at_start, speeds))
 
 
-def fit_motion(motion: Motion, start: Array, prior: Array) -> Fit:
+def fit_motion(motion: FittedMotion, start: Array, prior: Array) -> Fit:
     """The numbers that explain a flight best.
 
     Parameters
@@ -92,10 +92,10 @@ def fit_motion(motion: Motion, start: Array, prior: Array) -> Fit:
 
 def unexplained() -> InputError:
     """The error for a flight that no numbers explain."""
-    return InputError("no mass and inertia explain the poses", key="log", expected="a free flight without pushes")
+    return InputError("no numbers of the model explain the poses", key="log", expected="a free flight without pushes")
 
 
-class Motion:
+class FittedMotion:
     """Poses of a flight and their derivatives by the fitted numbers.
 
     Parameters
@@ -141,7 +141,7 @@ class Motion:
 
 
 def _iterate(
-    motion: Motion, theta: Array, prior: tuple[Array, Array], deviation: Array, until: float
+    motion: FittedMotion, theta: Array, prior: tuple[Array, Array], deviation: Array, until: float
 ) -> tuple[Array, Array, Array]:
     """Better numbers, the standard deviation of a pose by the residuals, and the covariance of the numbers."""
     residual, jacobian = motion.compare(theta, until)

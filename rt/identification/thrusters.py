@@ -10,7 +10,7 @@ import numpy as np
 from granite.config.records import Array
 from granite.rt.identification.flight import BaseInertia, FreeFlight
 from granite.rt.identification.momentum import Numbers
-from granite.rt.identification.motion_fit import START, TABLE, Fit, Motion, fit_motion, refuse_little, start_of
+from granite.rt.identification.motion_fit import START, TABLE, Fit, FittedMotion, fit_motion, refuse_little, start_of
 
 #: what is known before: one standard deviation of a thrust relative to the file's, and of the delay [s]
 _RELATIVE, _DELAY = 1.0, 0.01
@@ -64,7 +64,7 @@ def identify_thrusters(flight: FreeFlight, base: BaseInertia) -> IdentifiedThrus
         return Numbers(ca.SX(ca.DM(base.about_origin)), drag, slope, droop, wrench, begin)
 
     key = f"thrusters {base} {flight.matrix.tolist()}"
-    motion = Motion(flight, np.hstack((flight.openings, flight.later)), len(start), meaning, key)
+    motion = FittedMotion(flight, np.hstack((flight.openings, flight.later)), len(start), meaning, key)
     fit = fit_motion(motion, start, prior)
     deviation = np.sqrt(np.diag(fit.covariance))
     return IdentifiedThrusters(fit.numbers[:k], deviation[:k], float(fit.numbers[k]), float(deviation[k]), fit)

@@ -55,11 +55,13 @@ def thrusters_table(found: IdentifiedThrusters, device: Thrusters) -> Table:
     return table("Thrusters by a free flight", ("thruster", "thrust [N]", "deviation", "file"), rows)
 
 
-def thrusters_lines(found: IdentifiedThrusters, device: Thrusters) -> Iterator[str]:
-    """Delay, residuals, and thrusters that are dead or fired too little, in sentences."""
+def thrusters_lines(found: IdentifiedThrusters, device: Thrusters, swapped: dict[int, int]) -> Iterator[str]:
+    """Delay, residuals, and thrusters that are swapped, dead or fired too little, in sentences."""
     delay, spread = (device.valve.delay_s + found.later_s) * 1e3, found.later_deviation * 1e3
     yield f"delay of the valves: {delay:.1f} ms (deviation {spread:.1g}), file {device.valve.delay_s * 1e3:g} ms"
     yield _residual_line(found.fit)
+    for i, j in swapped.items():
+        yield f"swapped: the command of {device.units[i].name} opens {device.units[j].name}"
     expected = available_thrust(device)
     if dead := found.dead(expected):
         yield f"dead: {', '.join(device.units[i].name for i in dead)}"
@@ -85,7 +87,7 @@ def base_content(bed: Testbed, log: Path, found: Identified) -> dict[str, Any]:
     }
 
 
-def thrusters_content(bed: Testbed, log: Path, found: IdentifiedThrusters) -> dict[str, Any]:
+def thrusters_content(bed: Testbed, log: Path, found: IdentifiedThrusters, swapped: dict[int, int]) -> dict[str, Any]:
     """The content of the file of thrusters."""
     name = vehicle_of(bed)[0]
     device = bed.devices_of(Thrusters)[name]
@@ -94,6 +96,7 @@ def thrusters_content(bed: Testbed, log: Path, found: IdentifiedThrusters) -> di
         **_head("thrusters", bed, log),
         "device": name,
         "dead": [units[i] for i in found.dead(available_thrust(device))],
+        "swapped": {units[i]: units[j] for i, j in swapped.items()},
         "thrust_n": dict(zip(units, found.thrust_n.tolist(), strict=True)),
         "valve": {"delay_s": device.valve.delay_s + found.later_s},
         "deviation": {

@@ -12,6 +12,7 @@ from granite.config.testbed import Testbed
 from granite.rt.identification.flight import expected_base, flight_of
 from granite.rt.identification.motion_fit import Fit
 from granite.rt.identification.thrusters import IdentifiedThrusters, identify_thrusters
+from granite.rt.identification.wiring import swapped_valves
 from tests.rt.command_line import Call, granite
 
 __all__ = ["granite"]
@@ -58,7 +59,7 @@ def test_errors_have_the_stated_spread():
 
 def test_the_command_names_a_dead_valve(granite: Call, tmp_path: Path):
     granite("sim", "free-flyer", "--duration", 40, "--out", "a.mcap", "--set", f"{DEVICE}.units.r2.failed=true")
-    said = granite("identify", "a.mcap", "--thrusters", "--plot", "r.svg")
+    said = granite("identify", "a.mcap", "--thrusters")
     assert said.code == 0
     assert "\ndead: r2\n" in said.out
     content = tomllib.loads((tmp_path / "a-thrusters.toml").read_text())
@@ -66,3 +67,24 @@ def test_the_command_names_a_dead_valve(granite: Call, tmp_path: Path):
     assert content["thrust_n"]["r2"] == pytest.approx(0.0, abs=0.05)
     assert content["thrust_n"]["r5"] == pytest.approx(1.0, abs=0.03)
     assert abs(content["valve"]["delay_s"] - FILE_S) < 4 * content["deviation"]["valve"]["delay_s"]
+
+
+def test_the_command_names_swapped_valves(granite: Call, tmp_path: Path):
+    units = f"{DEVICE}.units"
+    places = {"r1": "[-0.13, 0.13]", "r3": "[0.13, 0.13]"}
+    directions = {"r1": "[0, -1]", "r3": "[-1, 0]"}
+    changes = [f"{units}.{name}.position_m={place}" for name, place in places.items()]
+    changes += [f"{units}.{name}.direction={direction}" for name, direction in directions.items()]
+    granite("sim", "free-flyer", "--duration", 60, "--out", "a.mcap", *(f"--set={change}" for change in changes))
+    said = granite("identify", "a.mcap", "--thrusters")
+    assert "swapped: the command of r1 opens r3\nswapped: the command of r3 opens r1\n" in said.out
+    content = tomllib.loads((tmp_path / "a-thrusters.toml").read_text())
+    assert content["swapped"] == {"r1": "r3", "r3": "r1"}
+    assert content["dead"] == []
+    assert content["residual"]["deviation"] == pytest.approx([5e-4, 5e-4, 1e-3], rel=0.1)
+
+
+@pytest.mark.slow
+def test_a_flight_as_in_the_file_has_no_swapped_valves():
+    bed = load("free-flyer", ["loop.duration_s=60"])
+    assert swapped_valves(flight_of(library.simulate(bed)), expected_base(bed)) == {}
