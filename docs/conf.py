@@ -21,6 +21,7 @@ CONTENTS = {
         "docs/commands",
         "docs/testbeds",
         "docs/logs",
+        "docs/live",
         "docs/simulated-lab",
         "docs/vision",
         "docs/calibration",

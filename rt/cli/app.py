@@ -18,6 +18,7 @@ from granite.rt.cli.identify import identify
 from granite.rt.cli.logs import export, info, plot, recover, replay
 from granite.rt.cli.machine import doctor
 from granite.rt.cli.montecarlo import montecarlo
+from granite.rt.cli.movie import movie
 from granite.rt.cli.new import new
 from granite.rt.cli.operate import operate
 from granite.rt.cli.rehearsal import rehearse
@@ -78,6 +79,7 @@ app.command("test-device", short_help="Try one device with small commands", epil
 app.command(short_help="Talk to a run that was started with --operator")(operate)
 app.command(short_help="Replay a log and compare every bit", epilog=EXIT_CODES)(replay)
 app.command(short_help="Plot a log")(plot)
+app.command(short_help="Film a log, as MP4 or GIF")(movie)
 app.command(short_help="A log as CSV, Parquet or MAT")(export)
 app.command(short_help="Mass and inertia from the log of a free flight")(identify)
 app.command(short_help="The head of a log: testbed, changes, date, host, version")(info)

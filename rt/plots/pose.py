@@ -12,11 +12,12 @@ from matplotlib.patches import Circle, Patch, Polygon, Rectangle
 
 from granite.config.records import Array
 from granite.rt.plots.look import ARM, HULL_FIRST, INK, PLUME, SOFT, STAND, STOP
-from granite.rt.plots.shapes import bar, capsule, rounded_hull, wedge
+from granite.rt.plots.outlines import arm_outlines, base_outlines
+from granite.rt.plots.shapes import wedge
 from granite.rt.plots.silhouette import Silhouette
 
-#: lengths of the longest plume, of a nozzle and of half a strut's width, relative to the reach of the base
-_PLUME, _NOZZLE, _STRUT = 1.6, 0.14, 0.3
+#: lengths of the longest plume and of a nozzle, relative to the reach of the base
+PLUME_LENGTH, NOZZLE = 1.6, 0.14
 #: line widths of a beam and of its core [points]: visible, however thin the beam is
 _BEAM, _CORE = 4.6, 2.6
 _GHOST = (0, (3, 2))
@@ -56,15 +57,15 @@ def draw_pose(axes: Axes, module: Silhouette, points: Array, impulse: Array, ink
     jets = [(points[nozzle], reach * (points[down] - points[nozzle])) for nozzle, down in module.jets]
     for (nozzle, jet), length in zip(jets, impulse, strict=True):
         for part in (1.0, 0.75, 0.5):
-            fill(Polygon(wedge(nozzle, _PLUME * length * part * jet, 0.13)), PLUME, 0.45, 0.0)
+            fill(Polygon(wedge(nozzle, PLUME_LENGTH * length * part * jet, 0.13)), PLUME, 0.45, 0.0)
     for i, patch in enumerate(base_patches(module, points)):
         fill(patch, ink.hull or HULL_FIRST, 1.0 if ink.hull else 0.25, 0.1 + 0.001 * i, 1.2)
     if module.heading:
         dark(Polygon(points[module.heading]), 0.2)
     for (nozzle, jet), failed in zip(jets, module.failed, strict=True):
-        dark(Polygon(wedge(nozzle, _NOZZLE * jet, 0.5)), 0.2)
+        dark(Polygon(wedge(nozzle, NOZZLE * jet, 0.5)), 0.2)
         if failed and ink.hull:
-            axes.plot(*(nozzle + 0.6 * _NOZZLE * jet), zorder=ink.order + 0.25, **_CROSS)
+            axes.plot(*(nozzle + 0.6 * NOZZLE * jet), zorder=ink.order + 0.25, **_CROSS)
     # The colour of a pose is that of its base; a module without one has it in its arms.
     arm = ARM if module.base else ink.hull or ARM
     for patch in arm_patches(module, points, ink.thickness):
@@ -103,21 +104,14 @@ def base_patches(module: Silhouette, points: Array) -> Iterator[Patch]:
     """A base that floats: struts to its far points below, then the body itself."""
     if (base := module.base) is None:
         return
-    for end in base.struts:
-        yield Polygon(bar(points[module.root], points[end], _STRUT * base.reach))
-    corners = points[base.corners]
-    if len(corners) == 1:
-        yield Circle(corners[0], base.radius)
-    else:
-        yield Polygon(rounded_hull(corners, base.radius) if base.radius else corners)
+    *struts, body = base_outlines(module, points)
+    yield from map(Polygon, struts)
+    yield Circle(points[base.corners[0]], base.radius) if len(base.corners) == 1 else Polygon(body)
 
 
 def arm_patches(module: Silhouette, points: Array, thickness: float) -> Iterator[Patch]:
     """The rigid parts of its arms, one after the other."""
-    for start, end in module.links:
-        yield Polygon(capsule(points[start], points[end], thickness))
-    for outline in module.outlines:
-        yield Polygon(points[outline])
+    yield from map(Polygon, arm_outlines(module, points, thickness))
 
 
 def _draw_beam(axes: Axes, line: Array, core: str, ink: Ink) -> None:

@@ -31,6 +31,13 @@ def bar(start: Array, end: Array, half_width: float) -> Array:
     return np.array([start + across, end + across, end - across, start - across])
 
 
+def circle(middle: Array, radius: float) -> Array:
+    """A disc."""
+    angles = np.linspace(0, 2 * np.pi, 64, endpoint=False)
+    around: Array = middle + radius * np.column_stack((np.cos(angles), np.sin(angles)))
+    return around
+
+
 def rounded_hull(corners: Array, radius: float) -> Array:
     """The tightest outline around a disc at each corner."""
     angles = np.linspace(0, 2 * np.pi, 32, endpoint=False)

@@ -41,10 +41,10 @@ def draw_view(column: Sequence[Axes], view: View, inch: float) -> None:
         axes.margins(_MARGIN)
         axes.grid(visible=False)
         axes.set(xlabel=sight.projection.labels[0], ylabel=sight.projection.labels[1])
-        parts = (_draw_table, draw_reference, draw_paths, _draw_poses, _mark_contacts)
+        parts = (draw_table, draw_reference, draw_paths, _draw_poses, _mark_contacts)
         keys = [handle for draw in parts for handle in draw(axes, sight)]
         handles = handles or keys
-        _draw_stands(axes, sight)
+        draw_stands(axes, sight)
         write_times(axes, sight, inch)
         if not view.run.bed.planar:
             axes.set_title(sight.projection.name, loc="right", fontsize=9, color=SOFT)
@@ -68,7 +68,8 @@ def to_one_scale(column: Sequence[Axes]) -> None:
         axes.autoscale_view()
 
 
-def _draw_table(axes: Axes, sight: Sight) -> list[Artist]:
+def draw_table(axes: Axes, sight: Sight) -> list[Artist]:
+    """The area that the guard keeps the robot in, where there is one."""
     table = sight.view.run.bed.safety.table_m
     if table is None or not sight.projection.is_from_above:
         return []
@@ -108,7 +109,7 @@ def _mark_contacts(axes: Axes, sight: Sight) -> list[Artist]:
     return [*surfaces, *contact_keys(last, run.closed[view.ticks[view.poses[[0, -1]]]])]
 
 
-def _draw_stands(axes: Axes, sight: Sight) -> None:
+def draw_stands(axes: Axes, sight: Sight) -> None:
     """Stands, with the names of their modules where there are several, on the side opposite to the arm."""
     scene, thickness, points = sight.view.scene, sight.view.thickness, sight.points
     for module in scene.silhouettes:
