@@ -65,15 +65,17 @@ class Recorder:
         virtual: bool,
         overwrite: bool = False,
         progress: bool = False,
+        live: int | None = None,
     ) -> Recorder:
         """Create the log and the process that writes it; `InputError` if the log can't be written.
 
-        `info` goes into the log's metadata, and `progress` draws a bar on standard error. In virtual time there is no
+        `info` goes into the log's metadata, `progress` draws a bar on standard error, and `live` is the port of the
+        live view. In virtual time there is no
         deadline: the loop waits while too many rows wait to be written. The run begins
         later, by `begin`.
         """
         ring = Ring.create(bed.recording.ring_rows, channels.width)
-        order = Order(bed, channels, ring, os.fspath(path), overwrite, info, progress, virtual, os.getpid())
+        order = Order(bed, channels, ring, os.fspath(path), overwrite, info, progress, virtual, os.getpid(), live)
         process = ForkedProcess(partial(record, order), keep=(ring.descriptor,))
         recorder = cls(channels, ring, process, virtual)
         unfinished = unfinished_name(Path(os.path.realpath(path)))

@@ -16,7 +16,7 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, TextIO
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 from granite.config.errors import LogError
 from granite.config.loader import to_json
@@ -33,11 +33,16 @@ from granite.rt.signals import TERMINATING
 from granite.rt.subjects import subjects
 from granite.rt.terminal import Terminal
 
+if TYPE_CHECKING:
+    from granite.rt.live.live_server import LiveServer
+
 #: period of flushing to the file [s]: the rows of that time are lost if this process is killed
 FLUSH_PERIOD = 0.5
 #: how long it sleeps when the ring is empty [s], and in virtual time, where the loop may wait for it; a batch costs ten
 #: times as much as a row, so few large batches keep up where the machine gives this process little time
 _IDLE_PERIOD, _IDLE_PERIOD_VIRTUAL = 0.05, 0.005
+#: the same with a live view of 30 scenes a second [s]
+_IDLE_PERIOD_LIVE = 0.03
 #: largest batch: a flush never waits for more
 _BATCH = 512
 #: ending of a run whose loop died
@@ -56,6 +61,7 @@ class Order(NamedTuple):
     progress: bool
     virtual: bool
     loop: int  #: the process of the loop
+    live: int | None = None  #: port of the live view, if wanted
 
 
 def record(order: Order, lines: TextIO, answers: TextIO) -> None:
@@ -75,14 +81,37 @@ def record(order: Order, lines: TextIO, answers: TextIO) -> None:
     except (OSError, RuntimeError) as error:
         unfinished.discard()
         return _answer(answers, failure=f"log '{path}' can't be written: {error}")
+    try:
+        live = _live_server(order, file)
+    except LogError as error:
+        file.close()
+        unfinished.discard()
+        return _answer(answers, failure=str(error))
     _answer(answers, ready=True)
     operators = json.loads(order.metadata.get("operators", "[]"))
-    events, summary = Events(bed, channels, subjects(bed), file.event, operators), Summary(bed, channels)
+
+    def report(t: float, tick: int, level: str, name: str, text: str) -> None:
+        file.event(t, tick, level, name, text)
+        if live:
+            live.event(t, tick, level, name, text)
+
+    def show_live(rows: Array) -> None:
+        nonlocal live
+        try:
+            if live:
+                live.show(rows)
+        except Exception as error:  # the log matters more than its view
+            live = None
+            t, tick = rows[-1, channels.column("/sample", "t_s")], rows[-1, channels.column("/timing", "tick")]
+            file.event(float(t), int(tick), "warning", "live_view_lost", f"the live view ended: {error}")
+
+    events, summary = Events(bed, channels, subjects(bed), report, operators), Summary(bed, channels)
     idle = _IDLE_PERIOD_VIRTUAL if order.virtual else min(_IDLE_PERIOD, ring.size * bed.loop.period_s / 4)
+    idle = min(idle, _IDLE_PERIOD_LIVE) if live else idle
     try:
         file.begin(json.loads(lines.readline() or '{"start_ns": 0}')["start_ns"])
         with _progress(bed, order.progress) as show:
-            readers = (file.write, events.look, summary.update, show)
+            readers = [file.write, events.look, summary.update, show, show_live]
             drain(ring, file, readers, lambda: os.getppid() != order.loop, idle)
         ending = json.loads((lines.readline() if ring.finished else "") or "null") or LOOP_DIED
         links: Any = ending.get("links", {})
@@ -99,7 +128,18 @@ def record(order: Order, lines: TextIO, answers: TextIO) -> None:
     except (RuntimeError, OSError, LogError) as error:
         why = f"log '{path}' can't be written: {error}; the rows so far are in '{unfinished.path}'"
         return _answer(answers, failure=why)
+    if live:
+        live.close()
     _answer(answers, failure=None, summary=result)
+
+
+def _live_server(order: Order, file: McapFile) -> LiveServer | None:
+    """The live view, where it is wanted; `LogError` where its port can't be had."""
+    if order.live is None:
+        return None
+    from granite.rt.live.live_server import LiveServer  # slow to import, and most runs have none
+
+    return LiveServer(order.bed, order.channels, file, order.live)
 
 
 def drain(

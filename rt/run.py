@@ -151,6 +151,7 @@ class Run:
         changes: Sequence[str] = (),
         pass_signals_on: bool = True,
         operator: bool = False,
+        live: int | None = None,
     ) -> RunSummary:
         """Run and record into a log.
 
@@ -171,6 +172,8 @@ class Run:
             KeyboardInterrupt is raised. Else the summary alone has it.
         operator
             In real time: begin at rest, until an operator arms and starts the run over the operator channel.
+        live
+            In real time: the port of this machine on which the run can be watched; None: no live view.
 
         Returns
         -------
@@ -184,7 +187,9 @@ class Run:
         """
         refuse_too_large_a_log(self.bed, self.channels, self.ticks, Path(log))
         with StopSignals(realtime, pass_signals_on) as signals, self._listening(operator, realtime):
-            return self._record(Path(log), realtime, overwrite, progress, changes, signals)
+            if live is not None and not realtime:
+                raise InputError("a run in virtual time can't be watched", key="live", expected="--realtime with it")
+            return self._record(Path(log), realtime, overwrite, progress, changes, signals, live)
 
     @contextmanager
     def _listening(self, operator: bool, realtime: bool) -> Iterator[None]:
@@ -207,7 +212,14 @@ class Run:
             self._link.close()
 
     def _record(
-        self, log: Path, realtime: bool, overwrite: bool, progress: bool, changes: Sequence[str], signals: StopSignals
+        self,
+        log: Path,
+        realtime: bool,
+        overwrite: bool,
+        progress: bool,
+        changes: Sequence[str],
+        signals: StopSignals,
+        live: int | None,
     ) -> RunSummary:
         bed, recorder = self.bed, None
         ending: Ending = {"ended": "fault", "text": Reason.FAULT.text}
@@ -221,7 +233,10 @@ class Run:
                 virtual=not realtime,
                 overwrite=overwrite,
                 progress=progress,
+                live=live,
             )
+            if live is not None:
+                print(f"granite: live view: open ws://127.0.0.1:{live} in Foxglove", file=Terminal())
             with self._open_devices(realtime, signals) as not_closed:
                 clock = self._clock(realtime)
                 loop = self.loop(clock, recorder, signals, partial(self._give_up, recorder=recorder))
@@ -343,6 +358,7 @@ def simulate(
     announce: Callable[[str], None] | None = None,
     pass_signals_on: bool = True,
     operator: bool = False,
+    live: int | None = None,
 ) -> RunSummary:
     """Run the testbed on the simulated plant into a log; the summary of the run. See `Run.record`.
 
@@ -361,6 +377,7 @@ def simulate(
         changes=changes,
         pass_signals_on=pass_signals_on,
         operator=operator,
+        live=live,
     )
 
 

@@ -38,8 +38,8 @@ _TO_COME = {
     "console": "granite sim BED --set KEY=VALUE before the run",
     "optimise": "granite tune BED",
     "sweep": "granite.simulate_many in Python, as in examples/sweep.py",
-    "live": "granite plot LOG after the run",
-    "watch": "granite plot LOG after the run",
+    "live": "granite sim BED --realtime --live",
+    "watch": "granite sim BED --realtime --live",
     "calibrate": "granite identify LOG for inertia and thrusts, else the values of the data sheets",
 }
 

@@ -15,7 +15,18 @@ from granite.config.testbed import Testbed
 from granite.rt.cli.arguments import AsJson, Bed, Overrides, Overwrite, named
 from granite.rt.cli.endings import STOPPED, end
 from granite.rt.cli.outputs import new_log, refuse_output
-from granite.rt.cli.recorded_run import Duration, NewLog, Seed, end_run, load_changed, short_forms, show_run
+from granite.rt.cli.recorded_run import (
+    Duration,
+    Live,
+    LivePort,
+    NewLog,
+    Seed,
+    end_run,
+    live_port,
+    load_changed,
+    short_forms,
+    show_run,
+)
 from granite.rt.cli.screen import err, out, print_json
 from granite.rt.clock import Clock
 
@@ -30,6 +41,8 @@ def run(
     simulate: Simulated = "",
     check: Annotated[bool, typer.Option("--check", help="stop after the checks; nothing is armed")] = False,
     yes: Yes = False,
+    live: Live = False,
+    with_port: LivePort = None,
     overrides: Overrides = None,
     duration: Duration = None,
     seed: Seed = None,
@@ -52,6 +65,7 @@ def run(
 
     testbed = load_changed(bed, overrides or [], duration, seed)
     names = _names(simulate)
+    port = live_port(live, with_port)
     if log is not None:
         refuse_output("log", log, (".mcap",), overwrite)
     progress = not as_json and err.is_terminal
@@ -76,6 +90,7 @@ def run(
                 progress=progress,
                 changes=[*(overrides or []), *short_forms(duration, seed)],
                 pass_signals_on=False,
+                live=port,
             )
     whole = found_log(path)
     measured = latencies(read_log(whole)) if summary["ticks"] and whole.exists() else {}

@@ -21,6 +21,22 @@ Seed = Annotated[str | None, typer.Option(metavar="N", help="of all randomness o
 NewLog = Annotated[
     Path | None, typer.Option("--out", metavar="FILE", help="the log, *.mcap; default: a new one in runs/")
 ]
+Live = Annotated[bool, typer.Option("--live", help="in real time: let Foxglove on this machine watch the run")]
+LivePort = Annotated[
+    int | None, typer.Option("--live-port", metavar="PORT", help="of --live, 1024 to 65535; default: 8765")
+]
+#: the port on which Foxglove looks first
+_LIVE_PORT, _PORTS = 8765, (1024, 65535)
+
+
+def live_port(live: bool, port: int | None) -> int | None:
+    """The port of the live view; None where none is wanted."""
+    if not live and port is None:
+        return None
+    port = _LIVE_PORT if port is None else port
+    if not _PORTS[0] <= port <= _PORTS[1]:
+        raise InputError("no port", key="--live-port", value=port, expected=f"{_PORTS[0]} to {_PORTS[1]}")
+    return port
 
 
 def load_changed(bed: str, overrides: Sequence[str], duration: str | None, seed: str | None) -> Testbed:

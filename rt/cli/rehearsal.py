@@ -9,12 +9,25 @@ import typer
 
 from granite.rt.cli.arguments import AsJson, Bed, Overrides, Overwrite, named
 from granite.rt.cli.outputs import new_log, refuse_output
-from granite.rt.cli.recorded_run import Duration, NewLog, Seed, end_run, load_changed, short_forms, show_run
+from granite.rt.cli.recorded_run import (
+    Duration,
+    Live,
+    LivePort,
+    NewLog,
+    Seed,
+    end_run,
+    live_port,
+    load_changed,
+    short_forms,
+    show_run,
+)
 from granite.rt.cli.screen import err, print_json
 
 
 def rehearse(
     bed: Bed,
+    live: Live = False,
+    with_port: LivePort = None,
     overrides: Overrides = None,
     duration: Duration = None,
     seed: Seed = None,
@@ -36,6 +49,7 @@ def rehearse(
     from granite.rt.run import Run
 
     testbed = load_changed(bed, overrides or [], duration, seed)
+    port = live_port(live, with_port)
     if log is not None:
         refuse_output("log", log, (".mcap",), overwrite)
     progress = not as_json and err.is_terminal
@@ -51,6 +65,7 @@ def rehearse(
             progress=progress,
             changes=[*(overrides or []), *short_forms(duration, seed)],
             pass_signals_on=False,
+            live=port,
         )
     whole = found_log(path)
     measured = latencies(read_log(whole)) if summary["ticks"] and whole.exists() else {}

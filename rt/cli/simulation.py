@@ -9,7 +9,18 @@ import typer
 
 from granite.rt.cli.arguments import AsJson, Bed, Overrides, Overwrite, named
 from granite.rt.cli.outputs import new_log, refuse_output
-from granite.rt.cli.recorded_run import Duration, NewLog, Seed, end_run, load_changed, short_forms, show_run
+from granite.rt.cli.recorded_run import (
+    Duration,
+    Live,
+    LivePort,
+    NewLog,
+    Seed,
+    end_run,
+    live_port,
+    load_changed,
+    short_forms,
+    show_run,
+)
 from granite.rt.cli.screen import err, print_json
 
 
@@ -19,6 +30,8 @@ def sim(
     operator: Annotated[
         bool, typer.Option("--operator", help="in real time: wait at rest until granite operate arms and starts it")
     ] = False,
+    live: Live = False,
+    with_port: LivePort = None,
     overrides: Overrides = None,
     duration: Duration = None,
     seed: Seed = None,
@@ -35,6 +48,7 @@ def sim(
 
     asked = [*(overrides or []), *(["simulation.audit=true"] if audit else [])]
     testbed = load_changed(bed, asked, duration, seed)
+    port = live_port(live, with_port)
     if log is not None:
         refuse_output("log", log, (".mcap",), overwrite)
     with contextlib.nullcontext(log) if log is not None else new_log(testbed.name) as path, named(bed, testbed):
@@ -48,6 +62,7 @@ def sim(
             announce=lambda sentence: err.print(f"granite: {sentence}", soft_wrap=True),
             pass_signals_on=False,
             operator=operator,
+            live=port,
         )
     if as_json:
         print_json(summary)

@@ -60,11 +60,19 @@ class McapFile:
 
         `start_ns` is the wall time at t = 0; None: it comes by `begin`, before the first row.
         """
-        self._context = context = Context()  # the channels live as long as it does
+        #: of the channels, which live as long as it does; others may add channels, which do not go into the file
+        self.context = context = Context()
         # No compression threads: they would use all cores, also the loop's.
         # Level 1: as small as the usual level 3 on such rows, in two thirds of the time.
         options = MCAPWriteOptions(compression_threads=0, compression_level=1)
-        self._writer = foxglove.open_mcap(path, allow_overwrite=True, context=context, writer_options=options)
+        own_topics = {EVENTS, SUMMARY, *(topic.name for topic in channels.topics)}
+        self._writer = foxglove.open_mcap(
+            path,
+            allow_overwrite=True,
+            context=context,
+            writer_options=options,
+            channel_filter=lambda channel: channel.topic in own_topics,
+        )
         attachments = {TESTBED: bed_json, CHANNELS: json.dumps(channels.layout())}
         own = {FINGERPRINTS[name]: fingerprint(text) for name, text in attachments.items()}
         self._writer.write_metadata(METADATA, {**metadata, "format": FORMAT, **own})
@@ -101,7 +109,7 @@ class McapFile:
             (channel.log, _cdr(rows[:, topic.start : topic.stop]))
             for channel, topic in zip(self._channels, self._topics, strict=True)
         ]
-        times = [self._log_time(t) for t in rows[:, self._t].tolist()]
+        times = [self.log_time(t) for t in rows[:, self._t].tolist()]
         for i, log_time in enumerate(times):
             for log, of_row in messages:
                 log(of_row[i], log_time=log_time)
@@ -110,7 +118,7 @@ class McapFile:
     def event(self, t: float, tick: int, level: str, name: str, text: str) -> None:
         """Write an event at time t."""
         event = {"t_s": t, "tick": tick, "level": level, "name": name, "text": text}
-        self._events.log(json.dumps(event).encode(), log_time=self._log_time(t))
+        self._events.log(json.dumps(event).encode(), log_time=self.log_time(t))
 
     def summary(self, summary: str) -> None:
         """Write the summary of the run, as JSON, at the time of the last row."""
@@ -124,7 +132,8 @@ class McapFile:
         """Write the index and close; `RuntimeError` if the file is incomplete."""
         self._writer.close()
 
-    def _log_time(self, t: float) -> int:
+    def log_time(self, t: float) -> int:
+        """Wall time of a time of the run [ns]."""
         return self._start_ns + round(t * 1e9)
 
 

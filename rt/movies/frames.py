@@ -59,10 +59,8 @@ class Frames:
         scene, points = self._view.scene, self._points[i]
         if np.isfinite(self._reference[i, scene.main.drawn]).all():
             self._draw_ghost(frame, scene.main, self._reference[i])
-        first = 0
         for module in scene.silhouettes:
-            opening = self._shown.opening[i, first : first + len(module.jets)]
-            first += len(module.jets)
+            opening = self._shown.opening[i, scene.thrusters[module.name]]
             if np.isfinite(points[module.drawn]).all():
                 self._draw_module(frame, module, points, opening)
         self._mark_contacts(frame, i)

@@ -20,6 +20,8 @@ class Places:
         self._trees = {module.name: Tree(module) for module in modules}
         self._positions: list[ca.SX] = []
         self._numbers: dict[tuple[str, str, tuple[float, float, float]], int] = {}
+        #: the positions as a function of q; None: a point was added since
+        self._seen: ca.Function | None = None
 
     def on(self, module: str, body: str, position: Iterable[float] = (0.0, 0.0)) -> int:
         """A point on a body, given by its position on the undeformed body."""
@@ -35,10 +37,12 @@ class Places:
 
     def at(self, q: Array) -> Array:
         """x, y and z of every point: (instants, points, 3) [m]; q is that of all modules, one row for each instant."""
-        symbols = ca.vertcat(*(tree.q for tree in self._trees.values()))
-        seen = ca.Function("seen", [symbols], [ca.densify(ca.vertcat(*self._positions))])
-        return np.array(seen(ca.DM(q.T))).T.reshape(len(q), -1, 3)
+        if self._seen is None:
+            symbols = ca.vertcat(*(tree.q for tree in self._trees.values()))
+            self._seen = ca.Function("seen", [symbols], [ca.densify(ca.vertcat(*self._positions))])
+        return np.array(self._seen(ca.DM(q.T))).T.reshape(len(q), -1, 3)
 
     def _add(self, position: ca.SX) -> int:
         self._positions.append(position)
+        self._seen = None
         return len(self._positions) - 1

@@ -21,9 +21,14 @@ class Scene:
         self._modules = {module.name: module for module in modules}
         self.places = Places(modules)
         on_module: dict[str, tuple[Thruster, ...]] = {}
+        #: numbers of the thrusters on each module, among all of the testbed
+        self.thrusters: dict[str, list[int]] = {module.name: [] for module in modules}
+        first = 0
         for device in bed.devices_of(Thrusters).values():
             name = device.pushed(bed).name
             on_module[name] = (*on_module.get(name, ()), *device.units)
+            self.thrusters.setdefault(name, []).extend(range(first, first + len(device.units)))
+            first += len(device.units)
         self.silhouettes = [Silhouette(m, self.places, on_module.get(m.name, ())) for m in modules]
         #: the module whose path is emphasised: the robot, or the last module
         names = [module.name for module in modules]

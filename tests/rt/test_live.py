@@ -1,0 +1,192 @@
+"""The live view, seen by a client that is not ours: the `websockets` package and the protocol's own bytes."""
+
+import base64
+import json
+import socket
+import struct
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import granite as api
+from granite.rt.live.live_scene import LiveScene
+from granite.rt.run import Run
+from tests.rt.command_line import Call, left_in, sentence_of
+from tests.rt.command_line import granite as granite
+
+client = pytest.importorskip("websockets.sync.client", reason="websockets is missing")
+
+SCENE = ("/scene", "/tf", "/truth", "/log")
+
+
+def free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+class Watcher(threading.Thread):
+    """Connects as soon as the server is there, subscribes to some topics, and keeps what it is sent."""
+
+    def __init__(self, port: int, topics: tuple[str, ...] = SCENE, stalls: bool = False) -> None:
+        super().__init__(daemon=True)
+        self.port, self.topics, self.stalls = port, topics, stalls
+        self.info: dict[str, Any] = {}
+        self.channels: dict[str, dict[str, Any]] = {}
+        self.messages: list[tuple[str, int, bytes]] = []
+        self.protocol: str | None = None
+        self.over = threading.Event()
+
+    def run(self) -> None:
+        address = f"ws://127.0.0.1:{self.port}"
+        until = time.monotonic() + 20
+        while time.monotonic() < until:
+            options = {"subprotocols": ["foxglove.sdk.v1"], "max_size": None, "close_timeout": 0.1}
+            with suppress(OSError), client.connect(address, **options) as link:
+                with suppress(Exception):  # the server ends with the run
+                    self._watch(link)
+                return
+            time.sleep(0.02)
+
+    def _watch(self, link: Any) -> None:
+        self.protocol = link.subprotocol
+        self.info = json.loads(link.recv())
+        while not set(self.topics) <= set(self.channels):
+            for channel in json.loads(link.recv())["channels"]:
+                self.channels[channel["topic"]] = channel
+        wanted = [{"id": i, "channelId": self.channels[topic]["id"]} for i, topic in enumerate(self.topics)]
+        link.send(json.dumps({"op": "subscribe", "subscriptions": wanted}))
+        if self.stalls:
+            self.over.wait(30)
+            return
+        while True:
+            message = link.recv()
+            if isinstance(message, bytes):
+                opcode, subscription, at_ns = struct.unpack("<BIQ", message[:13])
+                assert opcode == 1
+                self.messages.append((self.topics[subscription], at_ns, message[13:]))
+
+
+@contextmanager
+def watched(bed: api.Testbed, log: Path, **options: Any) -> Iterator[tuple[Watcher, dict[str, Any]]]:
+    """A run in real time, with a client that watches it."""
+    run, port = Run(bed), free_port()
+    watcher = Watcher(port, **options)
+    watcher.start()
+    try:
+        summary = run.record(log, realtime=True, live=port)
+        yield watcher, dict(summary)
+    finally:
+        watcher.over.set()
+        watcher.join(10)
+
+
+def test_a_client_sees_scene_signals_and_events(tmp_path: Path):
+    bed = api.load("free-flyer", {"loop.duration_s": 1.5})
+    with watched(bed, tmp_path / "run.mcap") as (seen, summary):
+        pass
+    assert summary["ended"] == "completed"
+    assert seen.protocol == "foxglove.sdk.v1"
+    assert seen.info["capabilities"] == []  # nobody can set or publish anything
+    schemas = {topic: seen.channels[topic]["schemaName"] for topic in SCENE}
+    names = ("foxglove.SceneUpdate", "foxglove.FrameTransforms", "granite/msg/Truth", "foxglove.Log")
+    assert schemas == dict(zip(SCENE, names, strict=True))
+    assert b"SceneEntity" in base64.b64decode(seen.channels["/scene"]["schema"])
+    log = api.read_log(tmp_path / "run.mcap")
+    assert {topic.name for topic in log.channels.topics} <= set(seen.channels)
+    # Signals are those of the log, to the bit.
+    rows = {at: message for topic, at, message in seen.messages if topic == "/truth"}
+    assert len(rows) > 20
+    start, truth = int(log.info["start_ns"]), log.channels.topic("/truth")
+    for t, row in zip(log.t, log.rows, strict=True):
+        if (at := start + round(t * 1e9)) in rows:
+            assert rows.pop(at)[4:] == row[truth.start : truth.stop].tobytes()
+    assert not rows
+    # The scene has the robot, its jets, its reference and the table; every body has a frame.
+    scenes = [message for topic, _, message in seen.messages if topic == "/scene"]
+    assert len(scenes) > 5
+    for part in ("table", "reference", "contacts", bed.modules[0].name, f"{bed.modules[0].name} jets"):
+        assert part.encode() in scenes[-1]
+    frames = [message for topic, _, message in seen.messages if topic == "/tf"][-1]
+    for body in bed.modules[0].bodies:
+        assert f"{bed.modules[0].name}/{body.name}".encode() in frames
+    # The scene is not in the log, which replays.
+    assert api.replay(log).first is None
+    counted = Counter(topic for topic, _, _ in seen.messages)
+    assert counted["/scene"] <= 31 * 1.5 + 2
+
+
+def test_events_arrive_as_lines_of_a_log(tmp_path: Path):
+    silent = {"kind": "fault", "at_s": 1.2, "device": "joint_sensors", "what": "silent"}
+    bed = api.load("free-flyer", {"loop.duration_s": 2.0, "simulation.events": [silent]})
+    with watched(bed, tmp_path / "run.mcap") as (seen, summary):
+        pass
+    assert summary["ended"] == "sensor_stale"
+    events = api.read_log(tmp_path / "run.mcap").events
+    lines = [message for topic, _, message in seen.messages if topic == "/log"]
+    stale = [str(event["text"]).encode() for event in events if event["name"] == "sensor_stale"]
+    assert stale
+    assert any(text in line for text in stale for line in lines)
+
+
+def test_a_client_that_stalls_costs_no_row(tmp_path: Path):
+    bed = api.load("free-flyer", {"loop.duration_s": 1.5})
+    with watched(bed, tmp_path / "run.mcap", stalls=True) as (_, summary):
+        pass
+    assert summary["ended"] == "completed"
+    assert summary["rows_lost"] == 0
+    assert api.read_log(tmp_path / "run.mcap").complete
+
+
+def doubles(message: bytes) -> set[float]:
+    """Every float64 field of a protobuf message, wherever it stands: enough to find a known number in it."""
+    return {struct.unpack_from("<d", message, i)[0] for i in range(len(message) - 7)}
+
+
+def sent(name: str) -> tuple[api.Log, set[float]]:
+    """A short run, and the numbers in the frames that are sent at its end."""
+    log = api.simulate(api.load(name, {"loop.duration_s": 0.2}))
+    frames, scene = LiveScene(log.bed, log.channels, log.rows[0]).messages(log.rows[-5:], 1_000_000_007)
+    assert len(scene.encode()) > 100
+    return log, doubles(frames.encode())
+
+
+def test_the_frame_of_the_base_is_its_pose():
+    log, numbers = sent("free-flyer")
+    truth = log["/truth"]
+    half = truth.base_heading_rad[-1] / 2
+    for expected in (truth.base_x_m[-1], truth.base_y_m[-1], np.sin(half), np.cos(half)):
+        assert min(abs(number - expected) for number in numbers) < 1e-12
+
+
+def test_the_frame_of_a_body_in_space_has_its_quaternion():
+    log, numbers = sent("spatial-dual-arm")
+    q = log.rows[-1, log.channels.place("/truth", "q")]
+    turns = [q[i] for i, coordinate in enumerate(log.bed.positions) if coordinate.unit == "1"]
+    assert len(turns) == 4
+    for part in turns:
+        assert min(min(abs(number - part), abs(number + part)) for number in numbers) < 1e-9
+
+
+@pytest.mark.parametrize("name", ["mrds-6a", "flexible-arm"])
+def test_testbeds_on_stands_have_a_scene(name: str):
+    sent(name)
+
+
+def test_what_can_not_be_watched_is_refused(granite: Call, tmp_path: Path):
+    assert "--realtime" in sentence_of(granite("sim", "free-flyer", "--live", "--duration", 0.1, "--json"), code=2)
+    assert "1024 to 65535" in sentence_of(granite("sim", "free-flyer", "--realtime", "--live-port", 80))
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(api.InputError, match=f"live view: port {port} can't be opened .* expected a free one"):
+            Run(api.load("free-flyer", {"loop.duration_s": 0.1})).record(tmp_path / "a.mcap", realtime=True, live=port)
+    assert left_in(tmp_path) == []
