@@ -17,6 +17,7 @@ import pytest
 
 import granite as api
 from granite.rt.live.live_scene import LiveScene
+from granite.rt.live.live_server import LiveServer
 from granite.rt.run import Run
 from tests.rt.command_line import Call, left_in, sentence_of
 from tests.rt.command_line import granite as granite
@@ -190,3 +191,17 @@ def test_what_can_not_be_watched_is_refused(granite: Call, tmp_path: Path):
         with pytest.raises(api.InputError, match=f"live view: port {port} can't be opened .* expected a free one"):
             Run(api.load("free-flyer", {"loop.duration_s": 0.1})).record(tmp_path / "a.mcap", realtime=True, live=port)
     assert left_in(tmp_path) == []
+
+
+def test_a_view_that_fails_ends_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def fail(server: LiveServer, rows: np.ndarray) -> None:
+        raise ValueError("no such colour")
+
+    monkeypatch.setattr(LiveServer, "show", fail)  # the recorder's process is a fork, and has it too
+    bed = api.load("free-flyer", {"loop.duration_s": 0.3})
+    summary = Run(bed).record(tmp_path / "run.mcap", realtime=True, live=free_port())
+    assert summary["rows_lost"] == 0
+    log = api.read_log(tmp_path / "run.mcap")
+    assert log.complete
+    (event,) = [event for event in log.events if event["name"] == "live_view_lost"]
+    assert event["text"] == "the live view ended: no such colour"
