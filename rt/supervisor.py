@@ -82,6 +82,8 @@ class Supervisor:
         self.mode, self.cause = RunMode.RUNNING, Reason.PASSED
         #: the verdict, or the request as one, that led to the mode
         self._because: Verdict | None = None
+        #: mode, cause and verdict before a fault: back there once it has cleared itself
+        self._returns_to: tuple[RunMode, Reason, Verdict | None] = (RunMode.RUNNING, Reason.PASSED, None)
         #: ticks that do not count as running, because an operator is there to end them
         self.idle_ticks = 0
         self._is_attended = False
@@ -285,9 +287,12 @@ class Supervisor:
         # What is not milder than the present mode, and yet had to be refused, leaves nothing but the end.
         if not self._stacks.can_brake or _SEVERITY.get(self.mode, -1) >= _SEVERITY[mode]:
             mode = RunMode.STOPPED if verdict.stop or not self._stacks.can_brake else self.mode
+        if mode is self.mode and not verdict.stop:
+            return  # answered already, and nothing was refused
         if mode in (RunMode.STOPPING, RunMode.STOPPED):
             self._end(t, verdict, at_once=mode is RunMode.STOPPED)
-        elif mode is not self.mode:
+        elif mode is not self.mode and self.mode is not RunMode.DISARMED:  # who is disarmed rests already
+            self._returns_to = self.mode, self.cause, self._because
             self._because = verdict
             self._enter(t, mode, reason)
 
@@ -311,7 +316,12 @@ class Supervisor:
         if self.mode not in (RunMode.HOLDING, RunMode.FLOATING) or answer is None or answer.cleared_by != "itself":
             return
         if t - self._last_seen.get(self.cause, self._since) > _CALM_S and self._is_at_rest():
-            self._resume(t)
+            mode, cause, because = self._returns_to
+            if mode is _RUNNING:
+                self._resume(t)
+            else:  # nobody asked for a start, or an earlier hold goes on
+                self._enter(t, mode, cause)
+                self._because = because
 
     # Modes.
 

@@ -111,7 +111,7 @@ def main() -> None:
     # Until the loop sets its own handlers, these act like Ctrl-C: unfinished files are removed.
     before = {
         number: signal.signal(number, signal.default_int_handler)
-        for number in (signal.SIGTERM, signal.SIGHUP)
+        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
         if signal.getsignal(number) is not signal.SIG_IGN  # as by nohup
     }
     try:

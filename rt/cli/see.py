@@ -35,7 +35,7 @@ def see(
     changes = [*(overrides or ()), *([f"loop.duration_s={max(duration, 0.1)}"] if source is None else [])]
     testbed = load(bed, changes)
     camera_of(testbed)
-    into = folder or Path(f"seen-{testbed.name}")
+    into = folder or Path(f"seen-{testbed.name}".replace("/", "-"))
     if into.exists() and (not into.is_dir() or any(into.iterdir())):
         raise InputError(f"'{into}' exists: expected a new folder, or an empty one, by --out")
     if not into.parent.is_dir():

@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import json
-import math
 from typing import Any, NamedTuple
 
 from granite.config.errors import InputError, one_of
@@ -45,7 +44,7 @@ def read_message(content: bytes, gains: tuple[LiveGain, ...]) -> Message:
     if len(content) > LONGEST:
         raise InputError(f"a message of {len(content)} bytes", expected=f"at most {LONGEST}")
     try:
-        table: Any = json.loads(content)
+        table: Any = json.loads(content, object_pairs_hook=_once)
     except (ValueError, RecursionError):
         raise InputError("a message that is no JSON", expected='an object such as {"do": "status"}') from None
     if not isinstance(table, dict) or not isinstance(table.get("do"), str):
@@ -63,8 +62,16 @@ def read_message(content: bytes, gains: tuple[LiveGain, ...]) -> Message:
         expected = one_of(str(table["gain"]), names)
         raise InputError("the law has no such gain", key="gain", value=table["gain"], expected=expected)
     gain = gains[names.index(table["gain"])]
-    is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-    if not is_number or not gain.lower <= value <= gain.upper:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or not gain.lower <= value <= gain.upper:  # also NaN
         bounds = f"{gain.lower:g} to {gain.upper:g} {gain.unit}"
         raise InputError(key=gain.name, value=value, expected=bounds)
     return Message(do, names.index(gain.name), float(value))
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The object of these pairs; `ValueError` where a key is there twice: what it means is not clear."""
+    table = dict(pairs)
+    if len(table) != len(pairs):
+        raise ValueError("a key twice")
+    return table

@@ -64,6 +64,8 @@ def test_a_bad_name_of_a_key_is_refused(name, tmp_path):
         (b'{"do": "set_gain", "gain": "elbow_stiffness", "value": NaN}', "expected 4 to 64 1/s2"),
         (b'{"do": "set_gain", "gain": "elbow_stiffness", "value": true}', "expected 4 to 64 1/s2"),
         (b'{"do": "set_gain", "gain": "elbow_stiffness", "value": 65}', "expected 4 to 64 1/s2"),
+        (b'{"do": "set_gain", "gain": "elbow_stiffness", "value": 1' + b"0" * 400 + b"}", "expected 4 to 64 1/s2"),
+        (b'{"do": "hold", "do": "stop"}', "no JSON"),
         (b'"' + b"x" * 2000 + b'"', "a message of 2002 bytes"),
     ],
 )

@@ -135,6 +135,35 @@ def test_a_stop_in_a_hold_ends_at_rest():
     assert speed(done)[-1] < STILL
 
 
+def lost() -> Request:
+    return Request(Ask.REPORT, argument=Reason.OPERATOR_LOST)
+
+
+def test_who_is_disarmed_stays_at_rest_when_the_operator_is_lost():
+    done = scripted({0.0: Ask.ATTACH, 0.5: lost(), 2.0: Ask.STOP}, "loop.duration_s=3")
+    assert set(done.modes) <= {RunMode.RUNNING, RunMode.DISARMED, RunMode.STOPPED}
+    for setpoint in ("setpoint.thrusters", "setpoint.motors"):
+        assert not done.entry("/verdict", setpoint)[1:].any()
+
+
+@pytest.mark.parametrize("response", ["hold", "float"])
+def test_a_fault_that_clears_itself_starts_nothing_that_nobody_started(response: str):
+    clears = f"safety.responses.operator_lost={{response='{response}', cleared_by='itself'}}"
+    done = scripted({0.0: Ask.ATTACH, 1.5: Ask.ARM, 2.0: lost(), 7.0: Ask.STOP}, clears, "loop.duration_s=9")
+    assert RunMode.RUNNING not in done.modes[1:]
+    assert done.modes[1:4] == [
+        RunMode.ARMED,
+        RunMode.HOLDING if response == "hold" else RunMode.FLOATING,
+        RunMode.ARMED,
+    ]
+
+
+def test_a_milder_fault_leaves_a_brake_alone():
+    done = scripted({8.0: Ask.STOP, 8.1: lost()}, "loop.duration_s=14")
+    assert done.outcome.reason is Reason.OPERATOR_STOP
+    assert np.abs(done.entry("/truth", "u")[-1, :2]).max() < 0.006
+
+
 def test_a_run_goes_on_after_a_hold_without_a_jump_of_the_reference():
     done = scripted({6.0: Ask.HOLD, 10.0: Ask.START}, "loop.duration_s=34")
     assert done.modes == [RunMode.RUNNING, RunMode.HOLDING, RunMode.RUNNING]

@@ -33,7 +33,7 @@ PLATFORMS = [
     for bed in (p.name, *(f"{p.name}/{variant}" for variant, _ in p.variants))
 ]
 #: the slope of this floor pushes, and no part of the controllers finds out
-WIDER = {"atmos/rough-floor": 0.05, "spot/arm": 5e-3}
+WIDER = {"atmos/rough-floor": 0.05}
 
 
 @pytest.mark.parametrize("name", SOURCES)
