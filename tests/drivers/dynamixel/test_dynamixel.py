@@ -213,6 +213,7 @@ def test_closing_turns_torque_off(bus: EmulatedBus) -> None:
     assert not any(servo.registers[64] for servo in bus.servos.values())
 
 
+@pytest.mark.slow  # answers that are late on a loaded machine count as lost, too
 def test_closing_turns_torque_off_again_where_packets_are_lost(bus: EmulatedBus) -> None:
     arm = Arm(bus).open()
     for _ in range(3):
