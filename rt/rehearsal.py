@@ -27,6 +27,7 @@ from granite.drivers.device_set import DeviceSet
 from granite.rt.board_program import board_program
 from granite.rt.clock import RealClock
 from granite.rt.devices import build_devices
+from granite.rt.import_path import import_path
 from granite.sim.emulation.shared_truth import SharedTruth
 from granite.sim.emulation.wiring import WiredBoard, is_pose, wire
 
@@ -85,7 +86,7 @@ class Rehearsal:
         self._shared = SharedTruth()
         self.plant = subprocess.Popen(
             [sys.executable, "-P", "-m", "granite.sim.emulation.plant_process"],
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(os.path.abspath(place) for place in sys.path)},
+            env={**os.environ, "PYTHONPATH": import_path()},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

@@ -21,13 +21,12 @@ from granite.rt.cli.recorded_run import (
     LivePort,
     NewLog,
     Seed,
-    end_run,
+    end_device_run,
     live_port,
     load_changed,
     short_forms,
-    show_run,
 )
-from granite.rt.cli.screen import err, out, print_json
+from granite.rt.cli.screen import err, out
 from granite.rt.clock import Clock
 
 Simulated = Annotated[
@@ -53,13 +52,9 @@ def run(
     """Run a testbed on its real devices: check them, ask, arm, run and record."""
     from granite.rt.clock import RealClock
     from granite.rt.devices import build_devices
-    from granite.rt.logs.latency import latencies
-    from granite.rt.logs.log import read_log
-    from granite.rt.logs.unfinished import found_log
     from granite.rt.preflight import preflight
     from granite.rt.preparing import preparing
     from granite.rt.report.hardware import preflight_table
-    from granite.rt.report.latency import latency_tables
     from granite.rt.report.table import put
     from granite.rt.run import Run
 
@@ -92,13 +87,7 @@ def run(
                 pass_signals_on=False,
                 live=port,
             )
-    whole = found_log(path)
-    measured = latencies(read_log(whole)) if summary["ticks"] and whole.exists() else {}
-    if as_json:
-        print_json({**summary, "latency": measured})
-    else:
-        show_run(summary, path, latency_tables(measured, summary))
-    end_run(summary, whole)
+    end_device_run(summary, path, as_json)
 
 
 def try_device(

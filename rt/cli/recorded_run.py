@@ -13,7 +13,7 @@ from granite.config.errors import InputError
 from granite.config.loader import load
 from granite.config.testbed import Testbed
 from granite.rt.cli.endings import FAULT, STOPPED, end
-from granite.rt.cli.screen import out
+from granite.rt.cli.screen import out, print_json
 from granite.rt.logs.run_summary import RunSummary
 
 Duration = Annotated[str | None, typer.Option(metavar="SECONDS", help="how long to run")]
@@ -73,6 +73,22 @@ def show_run(summary: RunSummary, path: Path, more: Iterable[Table] = ()) -> Non
     if path.exists():  # there is none of a run that was stopped before its first tick
         out.print(f"log: {path}", soft_wrap=True)
         out.print(f"see it: granite plot {path}, or open it in Foxglove, Lichtblick or PlotJuggler", soft_wrap=True)
+
+
+def end_device_run(summary: RunSummary, path: Path, as_json: bool) -> None:
+    """Show a run on real drivers with its latencies, and end the command."""
+    from granite.rt.logs.latency import latencies
+    from granite.rt.logs.log import read_log
+    from granite.rt.logs.unfinished import found_log
+    from granite.rt.report.latency import latency_tables
+
+    whole = found_log(path)
+    measured = latencies(read_log(whole)) if summary["ticks"] and whole.exists() else {}
+    if as_json:
+        print_json({**summary, "latency": measured})
+    else:
+        show_run(summary, path, latency_tables(measured, summary))
+    end_run(summary, whole)
 
 
 def end_run(summary: RunSummary, path: Path) -> None:

@@ -15,13 +15,12 @@ from granite.rt.cli.recorded_run import (
     LivePort,
     NewLog,
     Seed,
-    end_run,
+    end_device_run,
     live_port,
     load_changed,
     short_forms,
-    show_run,
 )
-from granite.rt.cli.screen import err, print_json
+from granite.rt.cli.screen import err
 
 
 def rehearse(
@@ -40,12 +39,8 @@ def rehearse(
     as_json: AsJson = False,
 ) -> None:
     """Run a testbed on the real drivers: firmware and plant are in other processes, on serial ports and sockets."""
-    from granite.rt.logs.latency import latencies
-    from granite.rt.logs.log import read_log
-    from granite.rt.logs.unfinished import found_log
     from granite.rt.preparing import preparing
     from granite.rt.rehearsal import rehearsal
-    from granite.rt.report.latency import latency_tables
     from granite.rt.run import Run
 
     testbed = load_changed(bed, overrides or [], duration, seed)
@@ -67,10 +62,4 @@ def rehearse(
             pass_signals_on=False,
             live=port,
         )
-    whole = found_log(path)
-    measured = latencies(read_log(whole)) if summary["ticks"] and whole.exists() else {}
-    if as_json:
-        print_json({**summary, "latency": measured})
-    else:
-        show_run(summary, path, latency_tables(measured, summary))
-    end_run(summary, whole)
+    end_device_run(summary, path, as_json)

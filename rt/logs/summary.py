@@ -61,8 +61,7 @@ class Histogram:
 class Summary:
     """Accumulates rows; `result` may be called at any time."""
 
-    def __init__(self, bed: Testbed, channels: Channels, followed: Iterable[str] | None = None) -> None:
-        """`followed` are the names of `bed.followed`, where the testbed was read without its law."""
+    def __init__(self, bed: Testbed, channels: Channels) -> None:
         self._bed, self._channels = bed, channels
         at = channels.place
         self._t, self._tick = at("/timing", "scheduled"), at("/timing", "tick")
@@ -81,7 +80,7 @@ class Summary:
         self._signals = [c for _, c in columns if c.unit != "1"]
         self._opening = _columns(channels, bed.devices_of(Thrusters))
         #: coordinates with a reference: known objects have none
-        names = [module.name for module in bed.followed] if followed is None else followed
+        names = [module.name for module in bed.followed]
         # Without the code of a user's own motors, the modules that they move are not known.
         own = (bed.known.q[name] for name in names if name in bed.known.q)
         self._controlled = {i for part in own for i in range(part.start, part.stop)}
