@@ -158,10 +158,11 @@ class Loop:
         t3 = perf_counter()
         steps = t1 - t0, *laps, t2 - t1 - sum(laps), t3 - t2, self._record_lap
         timing = new(Timing, (k, t, delay, steps, self._lost, self.outcome.overruns))
-        truth = self._truth(t) if self._truth else None
         operation = supervisor.operation(t, mode, verdict)
+        truth = self._truth(t) if self._truth else None  # time of the plant, not of the tick: a robot tells none
+        t4 = perf_counter()
         self._lost = self._sink.record(self._channels.completed(decision, applied, truth, timing, operation))
-        self._record_lap = perf_counter() - t3
+        self._record_lap = perf_counter() - t4
         return verdict
 
     def _steps(self, stack: Stack) -> Steps:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import casadi as ca
@@ -14,7 +15,14 @@ from granite.mrds.compilation import compile_once
 from granite.mrds.contacts.contact_set import ContactSet, Drive, Label
 from granite.mrds.kernel import Kernel
 from granite.mrds.tolerances import ELIMINATION_SINE_SQUARED, TORN_GAP
-from granite.sim.equations import force_function, lab_function, part_function, step_function, stride_function
+from granite.sim.equations import (
+    force_function,
+    lab_function,
+    loads_function,
+    part_function,
+    step_function,
+    stride_function,
+)
 from granite.sim.motion import ContactMotion, PlantMotion, is_driven
 
 #: the label of a plant without contacts
@@ -131,6 +139,8 @@ class ConstrainedPlant:
                 functions.append(part)
             if contacts is not None:
                 functions += [force_function(bed, motion), lab_function(bed, motion), contacts.assembly.loads]
+                if contacts.contacts:
+                    functions.append(loads_function(bed, motion, contacts))
             return functions
 
         kernels = compile_once("plant", key, write)
@@ -187,20 +197,29 @@ class ConstrainedPlant:
 
     def contact_loads(self, state: Array, thrust: Array, torque: Array) -> ContactLoads:
         """Loads of the contacts in a state, with this thrust of a full tank and these torques."""
-        contacts = self.contacts
-        wrench, squeeze = np.zeros(len(self._bed.contacts) * self._d), np.zeros(len(self._squeezed))
+        wrench, contacts = np.zeros((len(self._bed.contacts), self._d)), self.contacts
         if contacts is None or self._svd is None or not contacts.contacts:
-            return ContactLoads(wrench, squeeze, 0.0, 0.0, 1.0)
-        q, u, extra = self._svd.parts(state[: self._n])
-        drive = self._svd.drive(extra)
+            return ContactLoads(wrench.ravel(), np.zeros(len(self._squeezed)), 0.0, 0.0, 1.0)
+        kernel = self._kernels["plant_loads"]
+        closed, squeeze, errors = kernel.split(kernel.run((state, thrust, torque)))
+        gap, slip, sine_squared = errors.tolist()
+        if sine_squared > ELIMINATION_SINE_SQUARED:
+            independence = math.sqrt(sine_squared)
+        else:
+            closed, squeeze, independence = self._loads_by_svd(contacts, self._svd, state, thrust, torque)
+        wrench[self._closed] = closed.reshape(-1, self._d)
+        return ContactLoads(wrench.ravel(), squeeze, gap, slip, independence)
+
+    def _loads_by_svd(
+        self, contacts: ContactSet, svd: SvdMotion, state: Array, thrust: Array, torque: Array
+    ) -> tuple[Array, Array, float]:
+        """Wrench of each closed contact, internal forces and independence, where elimination loses digits."""
+        q, u, extra = svd.parts(state[: self._n])
+        drive = svd.drive(extra)
         solution = contacts.accelerate(q, u, self.force(state, thrust, torque), **drive._asdict())
         loads = self._kernels["loads"].run((q, u, drive.free_force, solution.force))
-        wrench.reshape(-1, self._d)[self._closed] = loads[:-1].reshape(-1, self._d)
-        for i, module in enumerate(self._squeezed):
-            squeeze[i] = np.linalg.norm(contacts.internal_force(module, q, solution.force))
-        errors = contacts.errors(q, u, drive.velocity, drive.displacement)
-        gap, slip = (float(np.abs(x).max(initial=0.0)) for x in errors)
-        return ContactLoads(wrench, squeeze, gap, slip, solution.independence)
+        squeeze = [np.linalg.norm(contacts.internal_force(module, q, solution.force)) for module in self._squeezed]
+        return loads[:-1], np.array(squeeze), solution.independence
 
     def _refuse_torn(self, svd: SvdMotion, state: Array) -> None:
         """Raise where a closed contact has a large gap: the modules cannot follow its prescribed motion."""

@@ -12,8 +12,9 @@ from granite.config.devices.joint_sensors import JointSensors
 from granite.config.devices.thrusters import Thrusters
 from granite.config.records import Array
 from granite.config.testbed import Testbed
+from granite.mrds.contacts.contact_set import NO_FEEDBACK, ContactSet
 from granite.sim.forces import n_held, n_thrusters
-from granite.sim.motion import PlantMotion
+from granite.sim.motion import EliminationMotion, PlantMotion
 from granite.sim.rate_filter import RateFilter
 
 Part = TypeVar("Part")
@@ -89,6 +90,25 @@ def lab_function(bed: Testbed, motion: PlantMotion) -> ca.Function:
     used, pushed = before.used + ca.sum1(given), before.pushed + thrust
     after = PlantState(q, u, extra, before.left - given, used, pushed, lag, joints)
     return ca.Function("plant_lab", [state, full, x], [ca.vertcat(*after)])
+
+
+def loads_function(bed: Testbed, motion: PlantMotion, contacts: ContactSet) -> ca.Function:
+    """(state, thrust, torque) -> loads of the closed contacts by elimination.
+
+    These are the wrench of each contact; the norm of the internal force of each module between contacts; and the
+    largest gap, the largest slip and the independence of the constraints.
+    """
+    before, (state, full, torque) = _symbols(bed, motion)
+    (q, u, extra, left, *_), assembly = before, contacts.assembly
+    force, _ = motion.force(q, u, ca.vertcat(_droop(bed, full, left)[0], torque))
+    free_force, velocity, acceleration, displacement = EliminationMotion(bed, contacts, motion).drive(extra)
+    drive = free_force, velocity, acceleration, ca.DM(NO_FEEDBACK), displacement
+    _, held, independence = assembly.driven(q, u, force, *drive)
+    wrench, _ = assembly.loads(q, u, free_force, held)
+    internal = dict(zip(contacts.modules, assembly.internal_forces.call([q, held]), strict=True))
+    squeeze = ca.vertcat(ca.MX(0, 1), *(ca.norm_2(internal[module]) for module in bed.squeezed))
+    gap, slip = (ca.mmax(ca.fabs(error)) for error in assembly.errors(q, u, velocity, displacement))
+    return ca.Function("plant_loads", [state, full, torque], [wrench, squeeze, ca.vertcat(gap, slip, independence)])
 
 
 def part_function(bed: Testbed, motion: PlantMotion) -> ca.Function:

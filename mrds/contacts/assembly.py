@@ -142,13 +142,14 @@ class Assembly:
         return ca.Function("loads", [q, u, free_force, force], function.call([*inputs, free_force, force]))
 
     @cached_property
-    def grasp_matrices(self) -> ca.Function:
-        """q -> for every module the matrix from its twist, with frozen joints, to the constrained velocities."""
+    def internal_forces(self) -> ca.Function:
+        """(q, constraint forces) -> for every module the part of them that neither pushes nor turns it."""
         (q, u, _), kinematics = self._state(), Terms.KINEMATICS
-        matrices = [self.level.grasp_matrix(name) for name in self._modules]
-        function = self._level_function("grasp_level", [], matrices, terms=kinematics)
+        held, force = ca.SX.sym("F_c", self.level.n_held), ca.MX.sym("F_c", self.level.n_held)
+        parts = [self.level.internal_force(name, held) for name in self._modules]
+        function = self._level_function("internal_level", [held], parts, terms=kinematics)
         inputs = self._level_inputs(self._modular(q, ca.MX.zeros(*u.shape), terms=kinematics), kinematics)
-        return ca.Function("grasp_matrices", [q], function.call(inputs))
+        return ca.Function("internal_forces", [q, force], function.call([*inputs, force]))
 
     def dense(self) -> ca.Function:
         """(q, u, force, drive, displacement) -> M, f, A, y of M u' = f + A^T F_c and A u' = y; all modules are hubs.

@@ -24,7 +24,7 @@ from granite.mrds.contacts.friction import magnitudes_by_trial
 from granite.mrds.contacts.solution import ContactSolution, status_of
 from granite.mrds.integrators import rk4
 from granite.mrds.kernel import Array, Kernel
-from granite.mrds.tolerances import DEPENDENT_SINE, ELIMINATION_SINE_SQUARED, NO_LEVER, PROJECTED_GAP
+from granite.mrds.tolerances import DEPENDENT_SINE, ELIMINATION_SINE_SQUARED, PROJECTED_GAP
 
 #: gains of Baumgarte stabilisation: none
 NO_FEEDBACK = (0.0, 0.0)
@@ -280,17 +280,9 @@ class ContactSet:
         """
         if module not in self.modules:
             raise InputError(key="module", value=module, expected=one_of(module, self.modules))
-        kernel = self._kernels["grasp_matrices"]
-        G = kernel.split(kernel.run(self._state(q)))[list(self.modules).index(module)]
-        squeeze, given = np.zeros(self.n_held), np.asarray(force, dtype=float)
-        for contact in self.contacts:
-            # A contact of a module with itself cancels whatever it does, and is no load by others.
-            if (contact.first.module == module) != (contact.second.module == module):
-                squeeze[self.rows[contact.name]] = given[self.rows[contact.name]]
-        U, sizes, _ = np.linalg.svd(G, full_matrices=False)
-        U = U[:, sizes > NO_LEVER * sizes.max(initial=0.0)]
-        internal: Array = squeeze - U @ (U.T @ squeeze)
-        return internal
+        kernel = self._kernels["internal_forces"]
+        parts = kernel.split(kernel.run((*self._state(q), _column(force, self.n_held))))
+        return parts[list(self.modules).index(module)]
 
     def rk4(
         self,
@@ -465,7 +457,7 @@ class ContactSet:
     @cached_property
     def _kernels(self) -> dict[str, Kernel]:
         a = self.assembly
-        functions = [a.accelerate, a.driven, a.errors, a.correct, a.grasp_matrices, a.rate, a.normalised]
+        functions = [a.accelerate, a.driven, a.errors, a.correct, a.internal_forces, a.rate, a.normalised]
         return compile_functions("system", functions)
 
     @cached_property

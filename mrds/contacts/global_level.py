@@ -37,7 +37,7 @@ from granite.mrds.contacts.kind import PLANAR, known
 from granite.mrds.contacts.kinematics import ContactKinematics, ContactPoint, contact_kinematics
 from granite.mrds.elimination import eliminate
 from granite.mrds.symbols import rotation_of_angles, vector
-from granite.mrds.tolerances import IMMOVABLE_ROW, NO_DIVISION_BY_ZERO
+from granite.mrds.tolerances import IMMOVABLE_ROW, NO_DIVISION_BY_ZERO, NO_LEVER
 
 
 @dataclass(frozen=True)
@@ -87,6 +87,7 @@ class GlobalLevel:
         self.displacement = ca.vertcat(*displacements)
         self.has_motion = any(c.motion.profiles for c in contacts)
         self.n_held, self.n_free = (sum(getattr(k, n) for k in self.kinematics) for n in ("n_held", "n_free"))
+        self._contacts, self._held_at = contacts, [0, *accumulate(k.n_held for k in self.kinematics)]
         self._C = {name: self._constraints(name) for name in modules}
         #: from the constrained modes to the axes in which the forces are solved for
         self.rotation = ca.diagcat(ca.SX(0, 0), *(k.rotation for k in self.kinematics))
@@ -117,9 +118,8 @@ class GlobalLevel:
     def contact_wrenches(self, held: ca.SX) -> ca.SX:
         """The wrench by E on P of each contact, one after the other, at P in world axes, friction included."""
         free_at = [0, *accumulate(k.n_free for k in self.kinematics)]
-        held_at = [0, *accumulate(k.n_held for k in self.kinematics)]
         free_force = ca.vertsplit(self._with_friction(held), free_at)
-        parts = zip(self.kinematics, free_force, ca.vertsplit(held, held_at), strict=True)
+        parts = zip(self.kinematics, free_force, ca.vertsplit(held, self._held_at), strict=True)
         return _stacked(k.U[1].T @ free + k.C[1].T @ (k.rotation @ force) for k, free, force in parts)
 
     def contact_power(self, held: ca.SX) -> ca.SX:
@@ -186,6 +186,30 @@ class GlobalLevel:
             block = ca.vertcat(ca.horzcat(ca.SX.eye(3), -ca.skew(lever)), ca.horzcat(ca.SX(3, 3), ca.SX.eye(3)))
             blocks.append(block[self._rows, self._rows])
         return self.rotation.T @ self._C[module] @ ca.vertcat(*blocks)
+
+    def internal_force(self, module: str, force: ca.SX) -> ca.SX:
+        """The part of the constraint forces on a module that neither pushes nor turns it (`ContactSet.internal_force`).
+
+        The rest, the smallest forces with the same resultant, is in the space of the columns of G. These are made
+        orthogonal one after the other (modified Gram-Schmidt), each twice against rounding.
+        """
+        # A contact of a module with itself cancels whatever it does, and is no load by others.
+        loads = [float((c.first.module == module) != (c.second.module == module)) for c in self._contacts]
+        internal = _stacked(load * part for load, part in zip(loads, ca.vertsplit(force, self._held_at), strict=True))
+        columns = ca.horzsplit(ca.densify(self.grasp_matrix(module)))
+        largest = ca.SX(0)
+        for column in columns:
+            largest = ca.fmax(largest, ca.norm_2(column))
+        basis: list[ca.SX] = []
+        for column in columns:
+            for other in (*basis, *basis):
+                column -= other * ca.dot(other, column)
+            size = ca.norm_2(column)
+            is_lever = size > NO_LEVER * largest
+            basis.append(column * ca.if_else(is_lever, 1 / (size + NO_DIVISION_BY_ZERO), 0))
+        for other in basis:
+            internal -= other * ca.dot(other, internal)
+        return internal
 
     def solve(self, y: ca.SX, net_force: ca.SX) -> KktSolution:
         """[-S -A; -A^T H] [F_c; u'] = [-y; f], with the Delassus matrix S = C Lambda^-1 C^T of the leaves.
