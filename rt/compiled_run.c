@@ -36,7 +36,7 @@ static int begin_tick(const struct parameters *p, struct memory *m, const struct
     row[ROW_SAMPLE_T] = t;
     copy(row + SENSOR_FRAME[0], m->run_frames, FRAMES_SIZE);
     copy(row + APPLIED_FRAME[0], m->run_applied, APPLIED_SIZE);
-    return steps(p, m, ks, row, laps);
+    return steps(p, m, ks, row, laps, ESTIMATE);
 }
 
 /* Write the command of the verdict, complete the row, and advance the plant to the next tick. */

@@ -1,5 +1,6 @@
 """The steps of the tick in one compiled call, equal to `StepByStep` to the bit.
 
+A part without a compiled form is called in Python between two such calls: its record goes into the row.
 A command that passes the guard is decided without Python. Everything else (sensors that have not reported, a fault, a
 clamped set point, a measurement that was refused) is decided by the guard in Python, on the records in the row.
 """
@@ -10,28 +11,36 @@ import ctypes
 from collections.abc import Callable, Mapping
 from math import nan
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 from granite.config.devices.device import Device
-from granite.config.records import Array, Command, Reference, Sample, State, Verdict, new
+from granite.config.records import Array, Command, Demand, Reference, Sample, State, Verdict, new
 from granite.config.testbed import Testbed
 from granite.controllers.stack import Stack
 from granite.mrds import compilation
 from granite.mrds.compiled_form import CompiledForm, CompiledParts
 from granite.mrds.valves import SOURCE as VALVES
 from granite.rt.guard import Guard
-from granite.rt.logs.channels import Channels
+from granite.rt.logs.channels import Channels, pack_command, pack_demand, pack_reference, pack_state
 from granite.rt.reasons import Reason
 from granite.rt.steps import Decision, StepByStep
 from granite.rt.supervisor import Supervisor
 
 _PASSED = Reason.PASSED
 #: how the steps end, as `steps.c` has it
-_ASK_THE_GUARD, _PASS, _FOUND_A_FAULT = range(3)
+_ASK_THE_GUARD, _PASS, _FOUND_A_FAULT, _IN_PYTHON = range(4)
+#: the steps that may be in Python
+_ESTIMATE, _DECIDE, _CONTROL, _ALLOCATE = range(4)
 #: (t, state, reference, the guard's verdict) -> the verdict, after the response to it
 Judge = Callable[[float, State, Reference, Verdict], Verdict]
+
+
+def has_compiled_steps(bed: Testbed) -> bool:
+    """Whether it is worth while: without a controller nothing but the guard would be compiled."""
+    return bed.controller is not None and compilation.find_compiler() is not None
 
 
 def steps_in_python(stack: Stack) -> list[str]:
@@ -43,9 +52,11 @@ def steps_in_python(stack: Stack) -> list[str]:
 
 def step_forms(bed: Testbed, channels: Channels, stack: Stack, guard: Guard) -> list[CompiledForm]:
     """The compiled forms of all steps, in their initial state."""
-    parts = stack.estimator, stack.behaviour, stack.law, stack.actuation, guard
-    forms = [_row_form(bed, channels), CompiledForm((VALVES,)), *map(_form, parts)]
-    return [*(form for form in forms if form), CompiledForm((Path(__file__).with_name("steps.c"),))]
+    parts = {name: _form(part) for name, part in vars(stack).items()}
+    is_compiled = {f"COMPILED_{name.upper()}": int(form is not None) for name, form in parts.items()}
+    forms = [_row_form(bed, channels), CompiledForm((VALVES,)), *parts.values(), _form(guard)]
+    steps = CompiledForm((Path(__file__).with_name("steps.c"),), is_compiled)
+    return [*(form for form in forms if form), steps]
 
 
 class GuardOfCompiledSteps:
@@ -67,7 +78,7 @@ class GuardOfCompiledSteps:
 
 
 class CompiledSteps:
-    """All steps in one call.
+    """The steps in one call, or in one before and one after each part in Python.
 
     Raises
     ------
@@ -81,6 +92,14 @@ class CompiledSteps:
         self._guard = GuardOfCompiledSteps(channels, guard, self.parts.memory)
         self._sample = self._row[: channels.topic("/sample").stop].data.cast("B")
         self._records = self._row[: channels.topic("/verdict").stop].data.cast("B")
+        #: where the record of a part in Python goes
+        self._places = {
+            name: self._row[channels.topic(name).start : channels.topic(name).stop].data.cast("B")
+            for name in ("/state", "/reference", "/demand", "/command")
+        }
+        self._state: State | None
+        self._reference: Reference | None
+        self._demand: Demand | None
         self._laps = np.zeros(4)
         self._setpoints = [self._row[place] for place in _setpoints(bed, channels)]
         self._thrust = self._row[channels.place("/command", "thrust")]
@@ -99,7 +118,9 @@ class CompiledSteps:
     def run(self, sample: Sample, stack: Stack) -> Decision:
         """Evaluate the steps for a sample, of the stack that they were compiled from."""
         self._sample[:] = self._channels.pack_sample(sample)
-        end = self._call()
+        end = self._call(_ESTIMATE)
+        if end >= _IN_PYTHON:
+            end = self._with_parts_in_python(end, sample, stack)
         if end != _PASS:
             return self._decided_in_python(end, sample, stack)
         t, setpoints = sample.t, []
@@ -108,6 +129,46 @@ class CompiledSteps:
         command = new(Command, (t, tuple(setpoints), self._thrust.copy()))
         verdict = new(Verdict, (t, command, _PASSED, 0, nan, nan, False))
         return new(Decision, (verdict, bytes(self._records), self._laps.tolist()))
+
+    def _with_parts_in_python(self, end: int, sample: Sample, stack: Stack) -> int:
+        """Call the part that comes next, then the compiled ones after it, and so on; returns how the steps end."""
+        self._state = self._reference = self._demand = None
+        while end >= _IN_PYTHON:
+            step, since = end - _IN_PYTHON, perf_counter()
+            if step == _ESTIMATE:
+                self._state = stack.estimator.estimate(sample)
+                self._put("/state", pack_state(self._state))
+                if self._state.faults.any():
+                    return _FOUND_A_FAULT
+            elif step == _DECIDE:
+                self._reference = stack.behaviour.decide(self._state_now())
+                self._put("/reference", pack_reference(self._reference))
+            elif step == _CONTROL:
+                self._demand = stack.law.control(self._state_now(), self._reference_now())
+                self._put("/demand", pack_demand(self._demand))
+            else:
+                records = self._state_now(), self._reference_now(), self._demand_now()
+                self._put("/command", pack_command(stack.actuation.allocate(*records)))
+            self._laps[step] = perf_counter() - since
+            end = self._call(step + 1)
+        return end
+
+    # A record of this tick, by a part in Python or from the row; copied, because parts may keep what they get.
+
+    def _state_now(self) -> State:
+        self._state = self._state or self._channels.read_state(self._row.copy())
+        return self._state
+
+    def _reference_now(self) -> Reference:
+        self._reference = self._reference or self._channels.read_reference(self._row.copy())
+        return self._reference
+
+    def _demand_now(self) -> Demand:
+        self._demand = self._demand or self._channels.read_demand(self._row.copy())
+        return self._demand
+
+    def _put(self, topic: str, record: bytes) -> None:
+        self._places[topic][:] = record
 
     def _decided_in_python(self, end: int, sample: Sample, stack: Stack) -> Decision:
         """What the guard does not pass, and everything after a fault of a thruster was found."""
@@ -124,27 +185,28 @@ class CompiledSteps:
         self._supervisor.newest = None
         stack, guard = self._parts_in_python
         for part in (*vars(stack).values(), guard):
-            part.adopt(self.parts.memory)
+            if _form(part) is not None:
+                part.adopt(self.parts.memory)
 
     def _newest(self) -> tuple[State, Reference]:
         """The records of the last tick."""
         _, state, reference, *_ = self._channels.read_controllers(self._row.copy())
         return state, reference
 
-    def _bound(self) -> Callable[[], int]:
-        """The function without arguments: they never change."""
-        function, addresses = self.parts.function("steps", ctypes.c_void_p, ctypes.c_void_p)
+    def _bound(self) -> Callable[[int], int]:
+        """The function of the first step alone: its other arguments never change."""
+        function, addresses = self.parts.function("steps", ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int)
         pointers = [ctypes.c_void_p(a) for a in (*addresses, self._row.ctypes.data, self._laps.ctypes.data)]
 
-        def call() -> int:
-            return int(function(*pointers))
+        def call(first: int) -> int:
+            return int(function(*pointers, first))
 
         return call
 
 
 def _form(part: Any) -> CompiledForm | None:
-    make = getattr(part, "compiled_form", None)
-    form: CompiledForm | None = make() if make else None
+    """None also for a subclass that has no form of its own: that of its base is another part."""
+    form: CompiledForm | None = part.compiled_form() if "compiled_form" in vars(type(part)) else None
     return form
 
 

@@ -26,7 +26,7 @@ from granite.controllers.stack import Stack, build_stack
 from granite.drivers.device_set import DeviceSet
 from granite.mrds import compilation
 from granite.rt.clock import Clock, RealClock, VirtualClock
-from granite.rt.compiled_steps import CompiledSteps, steps_in_python
+from granite.rt.compiled_steps import CompiledSteps, has_compiled_steps
 from granite.rt.devices import build_devices
 from granite.rt.failures import raised_at, refused_where_it_fails
 from granite.rt.forecast import announcement, refuse_too_large_a_log
@@ -87,7 +87,7 @@ class Run:
             self.guard = Guard(bed)
             self._built: Stack = self.stack
             self._compiled = None
-            if not steps_in_python(self.stack):
+            if has_compiled_steps(bed):
                 self._compiled = CompiledSteps(bed, self.channels, self.stack, self.guard)
             self.ticks = round(bed.loop.duration_s / bed.loop.period_s)
         #: requests of operators
@@ -110,7 +110,7 @@ class Run:
         return Loop(*parts, clock, sink, truth, between, signals, give_up, self.source, self.compiled_steps())
 
     def compiled_steps(self) -> CompiledSteps | None:
-        """The steps from estimate to guard in one call, where each has a compiled form and none was replaced."""
+        """The steps from estimate to guard, as far as they have a compiled form; None where one was replaced."""
         return self._compiled if self.stack is self._built else None
 
     def execute(self, clock: Clock, sink: RowSink) -> Outcome:

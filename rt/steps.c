@@ -1,22 +1,53 @@
 /* The steps of the tick from estimate to guard: steps.py in C. The row has the sample.
- * What they end with: the guard in Python decides, the command passes, or a fault was found and the rest is Python's. */
+ * What they end with: the guard in Python decides, the command passes, a fault was found and the rest is Python's, or
+ * (plus its number) the next step has no compiled form: the row gets its record, and the steps go on after it. */
 
-enum { STEPS_ASK_THE_GUARD, STEPS_PASS, STEPS_FOUND_A_FAULT };
+enum { STEPS_ASK_THE_GUARD, STEPS_PASS, STEPS_FOUND_A_FAULT, STEPS_IN_PYTHON };
+enum { ESTIMATE, DECIDE, CONTROL, ALLOCATE };
 
-int steps(const struct parameters *p, struct memory *m, const struct kernels *ks, double *row, double *laps)
+static double lap(double *since)
 {
-    double t0 = seconds_now();
-    estimate(p, m, ks, row);
-    double t1 = seconds_now();
-    laps[0] = t1 - t0;
-    if (has_faults(row))
-        return STEPS_FOUND_A_FAULT;
-    decide(p, m, ks, row);
-    double t2 = seconds_now();
-    control(p, m, ks, row);
-    double t3 = seconds_now();
-    allocate(p, m, ks, row);
-    double t4 = seconds_now();
-    laps[1] = t2 - t1, laps[2] = t3 - t2, laps[3] = t4 - t3;
+    double now = seconds_now(), passed = now - *since;
+    *since = now;
+    return passed;
+}
+
+int steps(const struct parameters *p, struct memory *m, const struct kernels *ks, double *row, double *laps, int first)
+{
+    double since = seconds_now();
+    if (first <= ESTIMATE) {
+#if COMPILED_ESTIMATOR
+        estimate(p, m, ks, row);
+        laps[ESTIMATE] = lap(&since);
+        if (has_faults(row))
+            return STEPS_FOUND_A_FAULT;
+#else
+        return STEPS_IN_PYTHON + ESTIMATE;
+#endif
+    }
+    if (first <= DECIDE) {
+#if COMPILED_BEHAVIOUR
+        decide(p, m, ks, row);
+        laps[DECIDE] = lap(&since);
+#else
+        return STEPS_IN_PYTHON + DECIDE;
+#endif
+    }
+    if (first <= CONTROL) {
+#if COMPILED_LAW
+        control(p, m, ks, row);
+        laps[CONTROL] = lap(&since);
+#else
+        return STEPS_IN_PYTHON + CONTROL;
+#endif
+    }
+    if (first <= ALLOCATE) {
+#if COMPILED_ACTUATION
+        allocate(p, m, ks, row);
+        laps[ALLOCATE] = lap(&since);
+#else
+        return STEPS_IN_PYTHON + ALLOCATE;
+#endif
+    }
     return guard(m, ks, row) ? STEPS_PASS : STEPS_ASK_THE_GUARD;
 }

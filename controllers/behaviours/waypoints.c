@@ -65,5 +65,5 @@ static void decide(const struct parameters *p, struct memory *m, const struct ke
     while (now + 1 < HOLDS && p->hold_from[now + 1] <= t + SAME_TIME)
         now++;
     m->hold_now[0] = now;
-    copy(row + ROW_REFERENCE_DONE + 1, p->hold_setpoints + now * N_DIRECT, N_DIRECT);
+    copy(row + ROW_REFERENCE_DONE + 1, p->hold_setpoints + now * HOLD_SIZE, HOLD_SIZE);
 }

@@ -89,7 +89,12 @@ class WaypointBehaviour:
         holds = self._holds.table()
         return CompiledForm(
             (Path(__file__).with_suffix(".c"),),
-            {"LEGS": len(legs), "PATH_STAYS": int(not self._legs), "HOLDS": len(holds)},
+            {
+                "LEGS": len(legs),
+                "PATH_STAYS": int(not self._legs),
+                "HOLDS": len(holds),
+                "HOLD_SIZE": holds.shape[1] - 1,
+            },
             {"LEG_IS_TRAPEZOIDAL": [int(leg.ramp_s is not None) for leg in legs]},
             {
                 "leg_target": np.concatenate([leg.target for leg in legs]),

@@ -86,7 +86,6 @@ class Actuation:
                 "N_MOTORS": self._n_motors,
                 "N_THRUSTERS": sum(valves),
                 "N_DIRECT_DEVICES": len(self._direct_devices),
-                "N_DIRECT": sum(self._direct_devices.values()),
                 "ALLOCATOR_LONGEST": max([1, *map(len, starts), *valves]),
             },
             {

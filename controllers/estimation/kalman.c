@@ -14,10 +14,24 @@ static struct bank kalman_bank(const struct parameters *p, struct memory *m, con
                          m->kalman_banks + KALMAN_BANK[i], KALMAN_VALVES_OF[i], KALMAN_BANK_SIZE[i]};
 }
 
+/* Predict under the contact set that the grips report; under the last one, where they report none of them. */
+static void kalman_follow_grips(const struct parameters *p, struct memory *m, const double *row)
+{
+#if KALMAN_GRIPS
+    const double *reported = row + APPLIED_FRAME[KALMAN_GRIPS_OF] + FRAME_VALUES;
+    for (int i = 0; i < KALMAN_SETS; i++)
+        if (!memcmp(reported, p->kalman_sets + KALMAN_GRIPS * i, sizeof(double) * KALMAN_GRIPS)) {
+            m->kalman_set[0] = i;
+            copy(m->kalman_holding, reported, KALMAN_GRIPS);
+        }
+#endif
+}
+
 /* Predict over one period, to time t; with `updates`, also the measurement update by joint sensors. */
 static void kalman_predict(const struct parameters *p, struct memory *m, const struct kernels *ks, const double *row,
                            double t, double gate, int updates)
 {
+    kalman_follow_grips(p, m, row);
     double torque[KALMAN_TORQUES + 1], opening[KALMAN_OPENINGS + 1], measured[KALMAN_MEASURED + 1];
     double numbers[KALMAN_JOINTS + KALMAN_POSES + 2], *to = torque;
     for (int i = 0; i < KALMAN_MOTORS; i++, to += KALMAN_TORQUES_OF[i - 1])
@@ -46,7 +60,7 @@ static void kalman_predict(const struct parameters *p, struct memory *m, const s
     numbers[KALMAN_JOINTS + KALMAN_POSES + 1] = t >= m->kalman_observe_from[0];
 
     double correction[KALMAN_N], unknown[KALMAN_UNKNOWN], x[KALMAN_X], covariances[KALMAN_COVARIANCES + 1], motions[9 * KALMAN_POSES + 1];
-    const struct kernel *k = ks->kalman_prediction;
+    const struct kernel *k = ks->kalman_prediction + (int)m->kalman_set[0];
     k->arg[0] = m->kalman_x, k->arg[1] = torque, k->arg[2] = opening, k->arg[3] = measured, k->arg[4] = numbers;
     k->arg[5] = m->joint_covariance, k->arg[6] = m->pose_covariance, k->arg[7] = m->kalman_correction;
     k->arg[8] = m->kalman_unknown;
@@ -144,6 +158,9 @@ static void estimate(const struct parameters *p, struct memory *m, const struct 
     copy(row + ROW_STATE_CORRECTION, m->kalman_correction, KALMAN_N);
     copy(row + ROW_STATE_DISTURBANCE, m->kalman_disturbance, KALMAN_N);
     copy(row + ROW_STATE_FAULTS, m->kalman_unknown + KALMAN_FAULTS, KALMAN_N_FAULTS);
+#if KALMAN_GRIPS
+    copy(row + ROW_STATE_HOLDING, m->kalman_holding, KALMAN_GRIPS);
+#endif
 }
 
 /* Whether a fault of a thruster was found: the allocation without it is Python's. */

@@ -122,15 +122,13 @@ class KalmanEstimator:
             ]
 
         kernels = compile_once("estimator", key, write)
-        #: the prediction under each contact set, by what the grips report
-        self._runs = {
-            np.array([float(name in gripped) for name in bed.grips]).tobytes(): kernels[f"prediction_{i}"].run
-            for i, gripped in enumerate(sets)
-        }
-        self._prediction = kernels["prediction_0"]
-        self._run = self._prediction.run
+        self._predictions = [kernels[f"prediction_{i}"] for i in range(len(sets))]
+        #: what the grips report under each contact set, and the set by that
+        self._sets = np.array([[float(name in gripped) for name in bed.grips] for gripped in sets])
+        self._set_of = {reported.tobytes(): i for i, reported in enumerate(self._sets)}
+        self._set = 0
         self._grips = next((actuators.index(name) for name, d in bed.actuators.items() if isinstance(d, Grips)), None)
-        self._holding = np.array([float(name in sets[0]) for name in bed.grips])
+        self._holding = self._sets[0]
         self._numbers = Struct(f"{len(joints) + len(poses) + 2}d").pack
         self._ages = Struct(f"{self._n_sensors}d").pack
         # New arrays in every tick, so that the state may hold views of them.
@@ -142,10 +140,8 @@ class KalmanEstimator:
         self._modes = np.array(mode_indices(bed.known), dtype=int)
         self._mode_filter = ModeFilter(len(self._modes))
 
-    def compiled_form(self) -> CompiledForm | None:
-        """The same in C; None where grips change the contacts. To be asked for before the first sample."""
-        if self._grips is not None:
-            return None
+    def compiled_form(self) -> CompiledForm:
+        """The same in C. To be asked for before the first sample."""
         banks = [delivery for _, delivery in self._valves if isinstance(delivery, ValveBank)]
         known = [joint.known for joint in self._joints]
         pose = PoseFilter.compiled_form([pose for _, pose, _ in self._poses])
@@ -169,6 +165,9 @@ class KalmanEstimator:
                 "KALMAN_UNKNOWN": len(self._unknown),
                 "KALMAN_FAULTS": self._faults.start,
                 "KALMAN_N_FAULTS": self._faults.stop - self._faults.start,
+                "KALMAN_GRIPS": len(self._holding),
+                "KALMAN_GRIPS_OF": self._grips or 0,
+                "KALMAN_SETS": len(self._sets),
             },
             {
                 **pose.tables,
@@ -196,6 +195,7 @@ class KalmanEstimator:
                 "kalman_settling": np.array([self._settling]),
                 "kalman_observing": np.array([self._observing]),
                 "kalman_timing": np.array([bank.timing for bank in banks]),
+                "kalman_sets": self._sets,
             },
             {
                 **pose.memory,
@@ -210,6 +210,8 @@ class KalmanEstimator:
                 "kalman_observe_from": np.array([inf]),
                 "kalman_unknown": self._unknown,
                 "kalman_disturbance": self._disturbance,
+                "kalman_set": np.zeros(1),
+                "kalman_holding": self._holding,
                 "kalman_banks": np.concatenate([NOTHING, *memories]),
                 "joint_number": np.zeros(len(self._joints)),
                 "joint_taken": np.full(len(self._joints), nan),
@@ -217,7 +219,7 @@ class KalmanEstimator:
             },
             {
                 **pose.kernels,
-                "kalman_prediction": [self._prediction],
+                "kalman_prediction": self._predictions,
                 "kalman_command": [bank.kernels[0] for bank in banks],
                 "kalman_move": [bank.kernels[1] for bank in banks],
             },
@@ -232,6 +234,7 @@ class KalmanEstimator:
         self._gate_from = memory["kalman_gate_from"].item(0)
         self._observe_from = memory["kalman_observe_from"].item(0)
         self._unknown, self._disturbance = memory["kalman_unknown"].copy(), memory["kalman_disturbance"].copy()
+        self._set, self._holding = int(memory["kalman_set"][0]), memory["kalman_holding"].copy()
         at = bank_at = 0
         for i, joint in enumerate(self._joints):
             joint.number, joint.taken = int(memory["joint_number"][i]), memory["joint_taken"].item(i)
@@ -293,8 +296,10 @@ class KalmanEstimator:
     def _predict(self, t: float, sample: Sample, updates: bool) -> None:
         """Predict over one period, to time t; with `updates`, also the measurement update by joint sensors."""
         applied, frames = sample.applied, sample.frames
-        if self._grips is not None and (run := self._runs.get(applied[self._grips].values.tobytes())):
-            self._run, self._holding = run, applied[self._grips].values
+        if self._grips is not None:
+            held = self._set_of.get(applied[self._grips].values.tobytes())
+            if held is not None:
+                self._set, self._holding = held, applied[self._grips].values
         arguments: list[Buffer] = [self._x]
         numbers: list[float] = []
         for i in self._motors:
@@ -315,7 +320,7 @@ class KalmanEstimator:
         for _, pose, _ in self._poses:
             arguments.append(pose.covariance)
         arguments += self._correction, self._unknown
-        found = self._run(arguments)
+        found = self._predictions[self._set].run(arguments)
         at = self._end_deviation
         self._x, self._deviation = found[: self._end_x], found[self._end_x : at]
         for joint in self._joints:

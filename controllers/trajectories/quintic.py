@@ -12,7 +12,8 @@ _ENDS = np.array(
      [1, 1, 1, 1, 1, 1], [0, 1, 2, 3, 4, 5], [0, 0, 2, 6, 12, 20]], dtype=float,
 )  # fmt: skip
 _COEFFICIENTS = np.linalg.inv(_ENDS)
-_POWERS = np.arange(6)
+#: from the coefficients of a polynomial to those of its derivative
+_DERIVATIVE = np.diag(np.arange(1.0, 6.0), 1)
 
 
 class Quintic:
@@ -23,7 +24,10 @@ class Quintic:
     ) -> None:
         scale = np.array([1.0, duration, duration**2])[:, None]
         given = np.vstack([np.array(start) * scale, np.array(end) * scale])
-        self._c, self._t0, self._duration = _COEFFICIENTS @ given, t0, duration
+        c, self._t0, self._duration, self._n = _COEFFICIENTS @ given, t0, duration, len(start[0])
+        rate = _DERIVATIVE @ c / duration
+        #: coefficients of positions, rates and accelerations side by side
+        self._c = np.hstack([c, rate, _DERIVATIVE @ rate / duration])
         self._first, self._last = start, end
         self.end_s = t0 + duration
 
@@ -41,11 +45,11 @@ class Quintic:
 
     def at(self, t: float) -> tuple[Array, Array, Array]:
         """Position, rate and acceleration at time t."""
-        tau, T = (t - self._t0) / self._duration, self._duration
+        tau, n = (t - self._t0) / self._duration, self._n
         if not 0.0 <= tau <= 1.0:
             (x, v, a), since = (self._first, t - self._t0) if tau < 0 else (self._last, t - self.end_s)
             return x + since * v, v, np.zeros(len(a))
-        p = tau**_POWERS
-        rate = _POWERS[1:] * p[:-1]
-        acceleration = _POWERS[2:] * _POWERS[1:-1] * p[:-2]
-        return p @ self._c, rate @ self._c[1:] / T, acceleration @ self._c[2:] / T**2
+        square = tau * tau
+        cube = square * tau
+        found: Array = np.array((1.0, tau, square, cube, square * square, square * cube)) @ self._c
+        return found[:n], found[n : 2 * n], found[2 * n :]

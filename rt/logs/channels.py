@@ -107,6 +107,9 @@ class Channels:
         self.topics = tuple(found)
         self.width = at
         self._places = tuple(places)
+        self._places_by_topic = {
+            topic.name: tuple(self._places_by_entry[topic.name, entry] for entry in topic.entries) for topic in found
+        }
         unknown = self.topic("/truth").entries.values()
         nothing: list[Any] = [math.nan if isinstance(e, Coordinate) else np.full(len(e), math.nan) for e in unknown]
         self._no_truth = Truth(*nothing)
@@ -202,17 +205,11 @@ class Channels:
         self, sample: Sample, state: State, reference: Reference, demand: Demand, command: Command, verdict: Verdict
     ) -> bytes:
         """The first part of a row: the records up to the verdict."""
-        commanded = _command(command)
+        commanded = pack_command(command)
         pieces: tuple[Any, ...] = (
-                self.pack_sample(sample),
-                _2(state.t, state.ready), state.q, state.u, state.deviation, state.ages,
-                state.innovation, state.correction, state.disturbance, state.faults, state.gauges, state.holding,
-                _1(reference.t), reference.q, reference.u, reference.a, _1(reference.done), *reference.direct,
-                reference.task,
-                _1(demand.t), demand.acceleration, demand.force, demand.wrench, demand.distribution,
-                commanded,
+                self.pack_sample(sample), pack_state(state), pack_reference(reference), pack_demand(demand), commanded,
                 _1(verdict.t),
-                commanded if verdict.command is command else _command(verdict.command),
+                commanded if verdict.command is command else pack_command(verdict.command),
                 _5(verdict.reason, verdict.subject, verdict.value, verdict.limit, verdict.stop),
         )  # fmt: skip
         return b"".join(pieces)
@@ -265,19 +262,41 @@ class Channels:
         """The records before the verdict."""
         return self._read_controllers(self._values(row))
 
-    def _values(self, row: Array) -> Iterator[Any]:
-        return iter([row[place] if isinstance(place, slice) else row.item(place) for place in self._places])
+    def read_state(self, row: Array) -> State:
+        """The estimate alone."""
+        return self._read_state(self._values(row, "/state"))
+
+    def read_reference(self, row: Array) -> Reference:
+        """The reference alone."""
+        return self._read_reference(self._values(row, "/reference"))
+
+    def read_demand(self, row: Array) -> Demand:
+        """The demand alone."""
+        return self._read_demand(self._values(row, "/demand"))
+
+    def _values(self, row: Array, topic: str = "") -> Iterator[Any]:
+        """The entries of a topic, or of all."""
+        places = self._places_by_topic[topic] if topic else self._places
+        return iter([row[place] if isinstance(place, slice) else row.item(place) for place in places])
 
     def _read_controllers(self, values: Iterator[Any]) -> tuple[Sample, State, Reference, Demand, Command]:
         sample = Sample(next(values), _read_frames(values, self._n_frames), _read_frames(values, self._n_applied))
+        state, reference = self._read_state(values), self._read_reference(values)
+        return sample, state, reference, self._read_demand(values), self._read_command(values)
+
+    def _read_state(self, values: Iterator[Any]) -> State:
         entries = self.topic("/state").entries
         state = State(**dict(zip(entries, islice(values, len(entries)), strict=True)))
+        return state._replace(ready=bool(state.ready))
+
+    def _read_reference(self, values: Iterator[Any]) -> Reference:
         t, q, u, a, done = islice(values, 5)
         direct = tuple(islice(values, self._n_direct))
         task = next(values) if "task" in self.topic("/reference").entries else NOTHING
-        reference = Reference(t, q, u, a, bool(done), direct, task)
-        demand = Demand(*islice(values, len(self.topic("/demand").entries)))
-        return sample, state._replace(ready=bool(state.ready)), reference, demand, self._read_command(values)
+        return Reference(t, q, u, a, bool(done), direct, task)
+
+    def _read_demand(self, values: Iterator[Any]) -> Demand:
+        return Demand(*islice(values, len(self.topic("/demand").entries)))
 
     def _read_command(self, values: Iterator[Any]) -> Command:
         return Command(next(values), tuple(islice(values, self._n_applied)), next(values))
@@ -294,7 +313,29 @@ def _frames_of(frames: tuple[Frame, ...]) -> bytes:
     return b"".join(pieces)
 
 
-def _command(command: Command) -> bytes:
+def pack_state(state: State) -> bytes:
+    """The estimate as it stands in a row."""
+    t, ready, *arrays = state
+    pieces: tuple[Any, ...] = (_2(t, ready), *arrays)
+    return b"".join(pieces)
+
+
+def pack_reference(reference: Reference) -> bytes:
+    """The reference as it stands in a row."""
+    t, q, u, a, done, direct, task = reference
+    pieces: tuple[Any, ...] = (_1(t), q, u, a, _1(done), *direct, task)
+    return b"".join(pieces)
+
+
+def pack_demand(demand: Demand) -> bytes:
+    """The demand as it stands in a row."""
+    t, *arrays = demand
+    pieces: tuple[Any, ...] = (_1(t), *arrays)
+    return b"".join(pieces)
+
+
+def pack_command(command: Command) -> bytes:
+    """A command as it stands in a row."""
     pieces: list[Any] = [_1(command.t), *command.setpoints, command.thrust]
     return b"".join(pieces)
 

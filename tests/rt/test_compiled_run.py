@@ -16,7 +16,7 @@ from granite.rt.loop import Outcome
 from granite.rt.memory import Memory
 from granite.rt.reasons import Reason
 from granite.rt.run import Run
-from tests.rt.test_compiled_steps import compiled_testbeds
+from tests.rt.test_compiled_steps import controlled_testbeds
 
 pytestmark = pytest.mark.skipif(find_compiler() is None, reason="compiled runs need a C compiler")
 
@@ -54,7 +54,7 @@ def test_a_compiled_run_has_the_bits_of_the_loop(name: str):
 
 @pytest.mark.slow
 def test_every_testbed_that_can_be_compiled_has_the_bits_of_the_loop():
-    beds = [load(name) for name in compiled_testbeds()]
+    beds = [load(name) for name in controlled_testbeds()]
     whole = [bed for bed in beds if not parts_in_python(Run(bed))]
     assert len(whole) >= 8
     for bed in whole:

@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 from granite.config.loader import load, presets
-from granite.config.records import Array
+from granite.config.records import Array, Demand, Reference, State
 from granite.config.testbed import Testbed
+from granite.controllers.laws.computed_torque import ComputedTorque
+from granite.controllers.model import ControlModel
 from granite.mrds.compilation import find_compiler
 from granite.rt.clock import VirtualClock
 from granite.rt.compiled_steps import CompiledSteps, steps_in_python
@@ -44,10 +46,9 @@ def assert_equal_to_the_bit(bed: Testbed) -> tuple[Array, Outcome, Run]:
     return rows, outcome, run
 
 
-def compiled_testbeds() -> list[str]:
+def controlled_testbeds() -> list[str]:
     names = [f"{preset.name}/{variant}" for preset in presets() for variant, _ in preset.variants]
-    beds = {name: load(name) for name in [*names, *(preset.name for preset in presets())]}
-    return [name for name, bed in beds.items() if bed.controller and not steps_in_python(Run(bed).stack)]
+    return [name for name in [*names, *(preset.name for preset in presets())] if load(name).controller]
 
 
 @pytest.mark.parametrize(
@@ -62,11 +63,34 @@ def test_a_run_has_the_bits_of_the_run_in_python(name: str):
 
 
 @pytest.mark.slow
-def test_every_controlled_testbed_with_compiled_steps_has_the_bits_of_the_run_in_python():
-    names = compiled_testbeds()
-    assert {"free-flyer", "two-arm-free-flyer", "astrobee"} <= set(names)
-    for name in names:
-        assert_equal_to_the_bit(load(name))
+@pytest.mark.parametrize("name", controlled_testbeds())
+def test_every_controlled_testbed_has_the_bits_of_the_run_in_python(name: str):
+    assert_equal_to_the_bit(load(name))
+
+
+@pytest.mark.parametrize(
+    ("name", "in_python"),
+    [
+        ("fixed-dual-arm/carry", ["law"]),
+        ("leap", ["behaviour", "law"]),
+        ("flexible-arm", ["estimator", "law"]),
+    ],
+)
+def test_parts_in_python_stand_between_compiled_ones(name: str, in_python: list[str]):
+    rows, _, run = assert_equal_to_the_bit(load(name, ["loop.duration_s=0.5"]))
+    assert steps_in_python(run.stack) == in_python
+    assert rows[-1, run.channels.place("/verdict", "reason")] == Reason.PASSED
+
+
+def test_a_subclass_does_not_run_in_the_compiled_form_of_its_base():
+    class Limp(ComputedTorque):
+        def control(self, state: State, reference: Reference) -> Demand:
+            demand = super().control(state, reference)
+            return demand._replace(force=0 * demand.force, wrench=0 * demand.wrench)
+
+    bed = load("free-flyer")
+    law = Limp(bed.control.law, ControlModel(bed))
+    assert steps_in_python(replace(Run(bed).stack, law=law)) == ["law"]
 
 
 @pytest.mark.parametrize(
