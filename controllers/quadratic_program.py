@@ -2,8 +2,7 @@
 
 The bounds of the variables may be left out: then lower and upper are those of A x alone.
 
-The solution judges itself: its status, and the residuals of the conditions of optimality. A solve that fails raises an
-error that carries the problem and the solver's status.
+The solution judges itself: its status, and the residuals of the conditions of optimality.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ import daqp
 import numpy as np
 from numpy.typing import NDArray
 
-from granite.config.errors import GraniteError
 from granite.config.records import Array
 
 #: DAQP's mark for an equality
@@ -32,8 +30,6 @@ STATUS = {
     -6: "overdetermined initial active set",
 }
 INFEASIBLE = -1
-#: flags of equalities that no point within the bounds fulfils: contradicting ones, or more of them than variables
-OUT_OF_REACH = (INFEASIBLE, -6)
 
 
 class QuadraticProgram(NamedTuple):
@@ -98,11 +94,3 @@ class Solution(NamedTuple):
         """Of everything that has bounds."""
         rows = self.problem.A @ self.x
         return rows if len(rows) == len(self.problem.upper) else np.concatenate([self.x, rows])
-
-
-class SolveError(GraniteError):
-    """A quadratic programme that should have a solution has none: `solution` has the problem and the status."""
-
-    def __init__(self, what: str, solution: Solution) -> None:
-        super().__init__(f"{what}: the solver says '{solution.status}'")
-        self.solution = solution

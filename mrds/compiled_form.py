@@ -26,7 +26,7 @@ from granite.mrds import compilation
 from granite.mrds.kernel import Array, Kernel
 
 #: file with what every C file uses
-_HEADER = Path(__file__).with_name("compiled_form.h")
+HEADER = Path(__file__).with_name("compiled_form.h")
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class CompiledParts:
 
 def source_of(forms: Sequence[CompiledForm]) -> str:
     """The C source of a library."""
-    lines = [_HEADER.read_text()]
+    lines = [HEADER.read_text()]
     for form in forms:
         lines += [f"#define {key} {value}" for key, value in form.sizes.items()]
         lines += [f"static const int {key}[] = {{{_listed(table)}}};" for key, table in form.tables.items()]

@@ -6,17 +6,37 @@ static struct bank thruster_bank(const struct parameters *p, struct memory *m, c
                          BANK_VALVES[i], BANK_SIZE[i]};
 }
 
+/* The opening of each valve of one device; all closed where the wrench is not finite. */
+static void allocate_valves(const struct parameters *p, struct memory *m, const struct kernels *ks, int i, double t,
+                            const double *wrench, double *opening)
+{
+    double after[ALLOCATOR_LONGEST], thrust[ALLOCATOR_LONGEST], *memory = m->allocators + ALLOCATOR[i];
+    const double *table = p->sharing + SHARING[i], *given = wrench;
+    const struct kernel *k = &ks->allocation[i];
+    if (SHARING_SIZE[i]) {
+        if (!shareable(table, wrench)) {
+            memset(opening, 0, sizeof(double) * (size_t)BANK_VALVES[i]);
+            return;
+        }
+        least_propellant(table, wrench, thrust); /* a failure is not a number, and goes on as one */
+        given = thrust;
+    }
+    k->arg[0] = memory, k->arg[1] = &t, k->arg[2] = given;
+    k->res[0] = after, k->res[1] = opening;
+    evaluate(k);
+    copy(memory, after, ALLOCATOR_SIZE[i]);
+}
+
 /* Set points of one device of thrusters for the demanded wrench, and their mean opening until the next tick. */
 static void open_valves(const struct parameters *p, struct memory *m, const struct kernels *ks, int i, double t,
                         const double *wrench, double *setpoint, double *mean)
 {
-    double after[ALLOCATOR_LONGEST], opening[ALLOCATOR_LONGEST], *memory = m->allocators + ALLOCATOR[i];
-    const struct kernel *k = &ks->allocation[i];
-    k->arg[0] = memory, k->arg[1] = &t, k->arg[2] = wrench;
-    k->res[0] = after, k->res[1] = opening;
-    evaluate(k);
-    copy(memory, after, ALLOCATOR_SIZE[i]);
-    if (BANK_THROTTLES) {
+    double opening[ALLOCATOR_LONGEST];
+    allocate_valves(p, m, ks, i, t, wrench, opening);
+    double sum = 0.0;
+    for (int j = 0; j < BANK_VALVES[i]; j++)
+        sum += opening[j];
+    if (BANK_THROTTLES || !(sum < INFINITY)) { /* the valves would take a failure for closed */
         copy(setpoint, opening, BANK_VALVES[i]);
         copy(mean, opening, BANK_VALVES[i]);
         return;

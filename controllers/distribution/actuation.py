@@ -26,8 +26,9 @@ from granite.config.errors import InputError
 from granite.config.records import NOTHING, Array, Command, Demand, Reference, State, new
 from granite.config.testbed import Testbed
 from granite.controllers.model import ControlModel
-from granite.controllers.thrusters.allocator import CompiledAllocator
+from granite.controllers.thrusters.allocator import WITH_COMPILED_FORM
 from granite.controllers.thrusters.bank import ThrusterBank
+from granite.controllers.thrusters.least_propellant import SOURCE as LEAST_PROPELLANT
 from granite.mrds.compilation import compile_once
 from granite.mrds.compiled_form import CompiledForm
 from granite.mrds.dynamics import solve
@@ -71,14 +72,14 @@ class Actuation:
 
     def compiled_form(self) -> CompiledForm | None:
         """The same in C; None where the thrusters are allocated in Python. To be asked for before the first demand."""
-        allocators = [bank.allocator for bank in self._banks if isinstance(bank.allocator, CompiledAllocator)]
+        allocators = [bank.allocator for bank in self._banks if isinstance(bank.allocator, WITH_COMPILED_FORM)]
         if len(allocators) < len(self._banks):
             return None
         banks = [bank.delivery for bank in self._banks if isinstance(bank.delivery, ValveBank)]
         memories, starts = [bank.memory for bank in banks], [allocator.memory for allocator in allocators]
-        valves = list(self._bank_devices.values())
+        valves, tables = list(self._bank_devices.values()), [allocator.table for allocator in allocators]
         return CompiledForm(
-            (Path(__file__).with_suffix(".c"),),
+            (LEAST_PROPELLANT, Path(__file__).with_suffix(".c")),
             {
                 "BANKS": len(self._banks),
                 "BANK_THROTTLES": int(len(banks) < len(self._banks)),
@@ -96,12 +97,17 @@ class Actuation:
                 "BANK_WRENCH": [bank.wrench.start for bank in self._banks],
                 "ALLOCATOR": [0, *accumulate(map(len, starts))],
                 "ALLOCATOR_SIZE": list(map(len, starts)),
+                "SHARING": [0, *accumulate(map(len, tables))],
+                "SHARING_SIZE": list(map(len, tables)),
                 "MOTOR_DEVICE": list(self._motor_devices),
                 "MOTORS_OF": list(self._motor_devices.values()),
                 "DIRECT": list(self._direct_devices),
                 "DIRECT_SIZE": list(self._direct_devices.values()),
             },
-            {"bank_timing": np.array([bank.timing for bank in banks])},
+            {
+                "bank_timing": np.array([bank.timing for bank in banks]),
+                "sharing": np.concatenate([NOTHING, *tables]),
+            },
             {
                 "banks": np.concatenate([NOTHING, *memories]),
                 "allocators": np.concatenate([NOTHING, *starts]),
@@ -118,7 +124,7 @@ class Actuation:
         """Continue from the memory of the compiled form."""
         at = bank_at = 0
         for bank in self._banks:
-            assert isinstance(bank.allocator, CompiledAllocator)
+            assert isinstance(bank.allocator, WITH_COMPILED_FORM)
             size = len(bank.allocator.memory)
             bank.allocator.memory = memory["allocators"][at : at + size].copy()
             at += size

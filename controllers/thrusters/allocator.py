@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from math import inf
+from math import inf, nan
 from struct import Struct
 from typing import Any
 
@@ -14,10 +14,11 @@ from granite.config.controller import Allocation
 from granite.config.devices.thrusters import Thrusters
 from granite.config.errors import InputError
 from granite.config.parts import build, is_built_in
-from granite.config.records import Array
+from granite.config.records import NOTHING, Array
 from granite.controllers.checked import CheckedPart
 from granite.controllers.thrusters.contract import Modulation, Sharing, ThrusterSet
 from granite.controllers.thrusters.geometry import Dimension, available_thrust, thruster_matrix, wrench_weight
+from granite.controllers.thrusters.least_propellant import LeastPropellant
 from granite.mrds.compilation import compile_once
 
 _KEY = "controller.allocation.modulation"
@@ -29,18 +30,25 @@ class Allocator:
 
     def __init__(self, sharing: Sharing, modulation: Modulation, n: int) -> None:
         self._sharing, self._modulation, self.throttles = sharing, modulation, getattr(modulation, "throttles", False)
-        self._closed = np.zeros(n)
+        self._closed, self._unknown = np.zeros(n), np.full(n, nan)
         self._closed.setflags(write=False)
 
     def allocate(self, t: float, wrench: Array) -> Array:
-        """The opening of each valve from t to the next call; all closed where the wrench is not finite."""
+        """The opening of each valve from t to the next call; all closed where the wrench is not finite.
+
+        NaN where the sharing fails.
+        """
         if not wrench @ wrench < inf:
             return self._closed
-        return self._modulation.modulate(t, self._sharing.share(wrench))
+        thrust = self._sharing.share(wrench)
+        return self._modulation.modulate(t, thrust) if thrust @ thrust < inf else self._unknown
 
 
 class CompiledAllocator:
     """The same in one compiled call, for sharing and modulation that have a form in symbols."""
+
+    #: numbers for the sharing in C; none where the kernel shares
+    table: Array = NOTHING
 
     def __init__(self, sharing: Any, modulation: Any, key: str | None, n_wrench: int) -> None:
         #: what the modulation remembers from tick to tick
@@ -64,9 +72,41 @@ class CompiledAllocator:
         return found[self._n :]
 
 
-def build_allocator(
-    device: Thrusters, allocation: Allocation, dimension: Dimension, period_s: float
-) -> Allocator | CompiledAllocator:
+class TableAllocator:
+    """The same for a sharing method in C, which reads a table, and a modulation in symbols."""
+
+    def __init__(self, sharing: LeastPropellant, modulation: Any, key: str | None, n: int) -> None:
+        self.memory: Array = modulation.memory
+        self.sharing, self.table = sharing, sharing.table
+        self._share, self._n, self.throttles = sharing.share, len(self.memory), getattr(modulation, "throttles", False)
+        self._closed = np.zeros(n)
+        self._closed.setflags(write=False)
+
+        def write() -> list[ca.Function]:
+            memory, t, thrust = ca.SX.sym("memory", self._n), ca.SX.sym("t"), ca.SX.sym("thrust", n)
+            after, opening = modulation.expression(memory, t, thrust)
+            finite = ca.sumsqr(thrust) < inf
+            results = [ca.if_else(finite, after, memory), ca.if_else(finite, opening, nan)]
+            return [ca.Function("modulation", [memory, t, thrust], results)]
+
+        self.kernel = compile_once("modulation", key, write)["modulation"]
+        self._run = self.kernel.run
+
+    def allocate(self, t: float, wrench: Array) -> Array:
+        """The opening of each valve; all closed where the wrench is not finite, NaN where the sharing fails."""
+        if not wrench @ wrench < inf:
+            return self._closed
+        found = self._run((self.memory, _TIME(t), self._share(wrench)))
+        self.memory = found[: self._n]
+        return found[self._n :]
+
+
+#: allocators with a compiled form
+WITH_COMPILED_FORM = (CompiledAllocator, TableAllocator)
+AnyAllocator = Allocator | CompiledAllocator | TableAllocator
+
+
+def build_allocator(device: Thrusters, allocation: Allocation, dimension: Dimension, period_s: float) -> AnyAllocator:
     """The configured allocator, called every `period_s`."""
     thrusters = ThrusterSet(
         thruster_matrix(device, dimension),
@@ -77,11 +117,14 @@ def build_allocator(
     )
     sharing, modulation = _parts(allocation, thrusters, len(device.units))
     _refuse_misfits(allocation, sharing, modulation, device)
-    if _has_expression(sharing, thrusters) and hasattr(modulation, "expression"):
+    if hasattr(modulation, "expression"):
         tables = device.model_dump_json(), allocation.model_dump_json()
         known = all(is_built_in(part.kind) for part in (device, allocation.sharing, allocation.modulation))
         key = repr((*tables, dimension, period_s)) if known else None
-        return CompiledAllocator(sharing, modulation, key, len(thrusters.weight))
+        if _has_expression(sharing, thrusters):
+            return CompiledAllocator(sharing, modulation, key, len(thrusters.weight))
+        if isinstance(sharing, LeastPropellant):
+            return TableAllocator(sharing, modulation, key, len(device.units))
     return Allocator(sharing, modulation, len(device.units))
 
 

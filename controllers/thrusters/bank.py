@@ -6,12 +6,14 @@ built when they are needed.
 
 from __future__ import annotations
 
+from math import inf
+
 import numpy as np
 
 from granite.config.devices.thrusters import Thrusters
 from granite.config.records import Array
 from granite.controllers.model import ControlModel
-from granite.controllers.thrusters.allocator import Allocator, CompiledAllocator, build_allocator, build_degraded
+from granite.controllers.thrusters.allocator import Allocator, AnyAllocator, build_allocator, build_degraded
 from granite.controllers.thrusters.delivery import build_delivery
 
 
@@ -26,7 +28,7 @@ class ThrusterBank:
         self._is_alone = len(model.floating) == 1
         self._own = slice(first, first + len(device.units))
         self._degraded = device, allocation, module.dimension, period
-        self.allocator: Allocator | CompiledAllocator = build_allocator(*self._degraded)
+        self.allocator: AnyAllocator = build_allocator(*self._degraded)
         self._without: dict[tuple[int, ...], Allocator] = {}
         for i in range(len(device.units)):
             self._without[i,] = build_degraded(*self._degraded, (i,))
@@ -42,7 +44,11 @@ class ThrusterBank:
             self._faults = found
             self._leave_out(tuple(np.flatnonzero(faults[self._own]).tolist()))
         wrench = wrenches if self._is_alone else wrenches[self.wrench]
-        self.opening = self.delivery.command(t, self.allocator.allocate(t, wrench))
+        opening = self.allocator.allocate(t, wrench)
+        if not opening @ opening < inf:  # a failure goes on as such: the valves would take it for closed
+            self.opening = opening
+            return opening
+        self.opening = self.delivery.command(t, opening)
         return self.delivery.mean_opening(t, t + self._period)
 
     def _leave_out(self, lost: tuple[int, ...]) -> None:

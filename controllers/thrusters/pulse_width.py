@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar
 
+import casadi as ca
 import numpy as np
 
 from granite.config.base import Positive
@@ -44,10 +45,14 @@ class PulseWidth:
                 value=pulse_period_s,
                 expected=f"at least {max(minimum_on_s, period_s)}, {longer}",
             )
-        self._per_newton = np.divide(1.0, available, out=np.zeros(n), where=available > 0.0)
-        self._tick = period_s
+        self._tick, self._ticks_per_s = period_s, 1.0 / period_s
         self._minimum_ticks = math.ceil(minimum_on_s / period_s - 1e-6)
         self._pulse_ticks = max(1, self._minimum_ticks, round(pulse_period_s / period_s))
+        self._period = self._pulse_ticks * period_s
+        #: on-time of a pulse period per newton
+        self._per_newton = np.divide(self._period, available, out=np.zeros(n), where=available > 0.0)
+        # Half a tick early: the tick that is nearest to the planned moment acts on it.
+        self._to_next_pulse = (self._pulse_ticks - 0.5) * period_s
         #: on-time that was wanted and not delivered yet [s]
         self._error = np.zeros(n)
         self._open = np.zeros(n)
@@ -60,13 +65,31 @@ class PulseWidth:
         self._error -= self._open * (t - self._last)
         self._last = t
         if t >= self._next_pulse:
-            period = self._pulse_ticks * self._tick
             # The excess is longer than a period only after a long time without a call: the rest is dropped.
-            self._error = np.maximum(self._error, -period) + wanted_thrust * self._per_newton * period
-            ticks = np.minimum(np.floor(self._error / self._tick + 1e-6), self._pulse_ticks)
+            self._error = np.maximum(self._error, -self._period) + wanted_thrust * self._per_newton
+            ticks = np.minimum(np.floor(self._error * self._ticks_per_s + 1e-6), self._pulse_ticks)
             ticks[ticks < self._minimum_ticks] = 0.0
-            # Half a tick early: the tick that is nearest to the planned moment acts on it.
             self._close_at = t + (ticks - 0.5) * self._tick
-            self._next_pulse = t + (self._pulse_ticks - 0.5) * self._tick
+            self._next_pulse = t + self._to_next_pulse
         self._open = (t < self._close_at).astype(np.float64)
         return self._open
+
+    @property
+    def memory(self) -> Array:
+        """Time of the last call and of the next pulse; then of every valve the error [s], opening and closing time."""
+        return np.concatenate([[0.0, -np.inf], np.zeros(3 * len(self._open))])
+
+    def expression(self, memory: ca.SX, t: ca.SX, wanted_thrust: ca.SX) -> tuple[ca.SX, ca.SX]:
+        """The same in symbols."""
+        n = len(self._open)
+        last, next_pulse, error, opening, close_at = ca.vertsplit(memory, [0, 1, 2, 2 + n, 2 + 2 * n, 2 + 3 * n])
+        error = error - opening * (t - last)
+        begins = t >= next_pulse
+        due = ca.fmax(error, -self._period) + wanted_thrust * self._per_newton
+        ticks = ca.fmin(ca.floor(due * self._ticks_per_s + 1e-6), self._pulse_ticks)
+        ticks = ca.if_else(ticks < self._minimum_ticks, 0.0, ticks)
+        error = ca.if_else(begins, due, error)
+        close_at = ca.if_else(begins, t + (ticks - 0.5) * self._tick, close_at)
+        next_pulse = ca.if_else(begins, t + self._to_next_pulse, next_pulse)
+        opening = t < close_at
+        return ca.vertcat(t, next_pulse, error, opening, close_at), opening

@@ -1,13 +1,8 @@
-"""Solutions judge themselves, and a failure carries its problem and status."""
+"""Solutions judge themselves."""
 
 import numpy as np
-import pytest
 
-from granite.config.devices.thrusters import Valve
-from granite.config.parts import PartTable
-from granite.controllers.quadratic_program import EQUALITY, INFEASIBLE, QuadraticProgram, SolveError
-from granite.controllers.thrusters.contract import ThrusterSet
-from granite.controllers.thrusters.least_propellant import LeastPropellant
+from granite.controllers.quadratic_program import EQUALITY, INFEASIBLE, QuadraticProgram
 
 
 def random_problem(rng: np.random.Generator, n: int = 6, m: int = 3) -> QuadraticProgram:
@@ -41,24 +36,3 @@ def test_contradicting_bounds_are_infeasible() -> None:
     far = np.array([0.0] * 6 + [100.0] * 3)
     solution = problem._replace(lower=problem.lower + far, upper=problem.upper + far).solve()
     assert (solution.flag, solution.status, solution.found) == (INFEASIBLE, "infeasible", False)
-
-
-def least_propellant() -> LeastPropellant:
-    matrix = np.array([[1.0, -1.0, 0.0, 0.0], [0.0, 0.0, 1.0, -1.0], [0.1, 0.1, -0.1, -0.1]])
-    thrusters = ThrusterSet(matrix, np.ones(4), np.array([1.0, 1.0, 8.0]), Valve(), 0.005)
-    return LeastPropellant(PartTable(kind="least_propellant"), thrusters)
-
-
-def test_a_failed_solve_carries_its_problem_and_the_status_of_the_solver(monkeypatch: pytest.MonkeyPatch) -> None:
-    sharing, solve = least_propellant(), QuadraticProgram.solve
-    monkeypatch.setattr(QuadraticProgram, "solve", lambda problem: solve(problem)._replace(flag=-4))
-    with pytest.raises(SolveError, match="iteration limit") as failure:
-        sharing.share(np.array([0.1, 0.0, 0.0]))
-    np.testing.assert_array_equal(failure.value.solution.problem.lower[4:], [0.1, 0.0, 0.0])
-
-
-def test_a_number_that_is_none_is_never_no_thrust(monkeypatch: pytest.MonkeyPatch) -> None:
-    sharing, solve = least_propellant(), QuadraticProgram.solve
-    monkeypatch.setattr(QuadraticProgram, "solve", lambda problem: solve(problem)._replace(x=np.full(4, np.nan)))
-    with pytest.raises(SolveError):
-        sharing.share(np.array([0.1, 0.0, 0.0]))

@@ -21,6 +21,9 @@ from tests.rt.test_compiled_steps import controlled_testbeds
 pytestmark = pytest.mark.skipif(find_compiler() is None, reason="compiled runs need a C compiler")
 
 
+BEST_PATTERN = ["controller.allocation.sharing=best_pattern", "controller.allocation.modulation=threshold"]
+
+
 def assert_same_rows(run: Run, rows: Array, expected: Array) -> None:
     assert rows.shape == expected.shape
     kept = np.ones(run.channels.width, dtype=bool)
@@ -46,7 +49,15 @@ def assert_equal_to_the_bit(bed: Testbed) -> Outcome:
 
 
 @pytest.mark.parametrize(
-    "name", ["free-flyer", "free-flyer/report-1987", "free-flyer/perfect-sensors", "astrobee", "two-arm-free-flyer"]
+    "name",
+    [
+        "free-flyer",
+        "free-flyer/report-1987",
+        "free-flyer/perfect-sensors",
+        "free-flyer/pulse-width",
+        "astrobee",
+        "two-arm-free-flyer",
+    ],
 )
 def test_a_compiled_run_has_the_bits_of_the_loop(name: str):
     assert assert_equal_to_the_bit(load(name, ["loop.duration_s=3"])).reason is Reason.PASSED
@@ -56,7 +67,7 @@ def test_a_compiled_run_has_the_bits_of_the_loop(name: str):
 def test_every_testbed_that_can_be_compiled_has_the_bits_of_the_loop():
     beds = [load(name) for name in controlled_testbeds()]
     whole = [bed for bed in beds if not parts_in_python(Run(bed))]
-    assert len(whole) >= 8
+    assert len(whole) >= 20
     for bed in whole:
         assert_equal_to_the_bit(bed)
 
@@ -103,7 +114,11 @@ def test_one_compiled_run_serves_many_seeds_in_any_order():
 @pytest.mark.parametrize(
     ("name", "changes", "parts"),
     [
-        ("free-flyer", ["controller.allocation.sharing=least_propellant"], ["actuation"]),
+        (
+            "free-flyer",
+            ["controller.allocation.sharing=best_pattern", "controller.allocation.modulation=threshold"],
+            ["actuation"],
+        ),
         ("free-flyer", ['simulation.events=[{at_s=1, kind="drop_out", device="vision", duration_s=1}]'], ["plant"]),
         ("mrds-1", [], ["estimator", "behaviour", "law", "actuation"]),
     ],

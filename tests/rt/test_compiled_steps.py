@@ -52,7 +52,14 @@ def controlled_testbeds() -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "name", ["free-flyer", "free-flyer/report-1987", "astrobee", "two-arm-free-flyer", "free-flyer/perfect-sensors"]
+    "name",
+    [
+        "free-flyer",
+        "free-flyer/report-1987",
+        "astrobee",
+        "two-arm-free-flyer/pulse-width",
+        "free-flyer/perfect-sensors",
+    ],
 )
 def test_a_run_has_the_bits_of_the_run_in_python(name: str):
     rows, outcome, run = assert_equal_to_the_bit(load(name, ["loop.duration_s=2.5"]))
