@@ -21,6 +21,8 @@ class GraniteTable(Table):
     drag: Literal["coulomb", "viscous"] = "coulomb"
     #: coulomb: speed below which the drag fades out; viscous: speed at which it reaches drag_ratio
     drag_speed_m_s: Positive = 1e-3
+    #: from the mass centre of a body to its pads, whose drag also resists turning; 0: it does not
+    pad_radius_m: NotNegative = 0.0
 
 
 class ConstraintStabilisation(Table):

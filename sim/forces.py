@@ -10,6 +10,7 @@ from granite.config.base import spatial
 from granite.config.devices.thrusters import Thrusters
 from granite.config.errors import InputError, one_of
 from granite.config.events import BodyEvent, PushEvent
+from granite.config.simulation import GraniteTable
 from granite.config.testbed import Testbed
 from granite.mrds.symbols import vector
 from granite.mrds.tree import Tree
@@ -104,7 +105,7 @@ def _torque(bed: Testbed, torque: ca.SX) -> ca.SX:
 
 
 def _table(bed: Testbed, tree: Tree) -> ca.SX:
-    """Slope and air-pad drag at each mass centre (Stanford report, chapter 1; the laws of drag are ours)."""
+    """Slope and air-pad drag on each body (Stanford report, chapter 1; the laws of drag are ours)."""
     table = bed.simulation.table
     downhill = vector([math.cos(table.tilt_direction_rad), math.sin(table.tilt_direction_rad), 0.0])
     total = ca.SX.zeros(tree.u.numel())
@@ -112,12 +113,19 @@ def _table(bed: Testbed, tree: Tree) -> ca.SX:
         weight = body.mass * GRAVITY
         force = weight * table.tilt_g * downhill
         if table.drag_ratio > 0:
-            v, v0 = body.v_WC, table.drag_speed_m_s
-            # Coulomb's law, made smooth where the velocity changes sign: v/|v| becomes v/sqrt(v^2 + v0^2).
-            speed = ca.sqrt(ca.dot(v, v) + v0**2) if table.drag == "coulomb" else v0
-            force -= table.drag_ratio * weight * v / speed
+            force -= table.drag_ratio * weight * _direction(table, body.v_WC)
         total += _generalised(tree, body.v_WC, force)
+        if table.drag_ratio > 0 and table.pad_radius_m > 0:
+            turning = (body.frame.R_WB @ body.frame.w)[2]
+            moment = table.drag_ratio * weight * table.pad_radius_m * _direction(table, table.pad_radius_m * turning)
+            total -= _generalised(tree, turning, moment)
     return total
+
+
+def _direction(table: GraniteTable, v: ca.SX) -> ca.SX:
+    """v/|v| of Coulomb's law, smooth where the velocity changes sign: v/sqrt(v^2 + v0^2); viscous: v/v0."""
+    v0 = table.drag_speed_m_s
+    return v / (ca.sqrt(ca.dot(v, v) + v0**2) if table.drag == "coulomb" else v0)
 
 
 def _generalised(tree: Tree, velocity: ca.SX, force: ca.SX) -> ca.SX:

@@ -135,6 +135,22 @@ def test_viscous_drag_slows_pure_translation_exponentially():
     np.testing.assert_allclose(plant.u[1:], 0.0, atol=1e-12)
 
 
+def test_viscous_drag_of_pads_at_a_radius_slows_turning_exponentially():
+    """I w' = -drag_ratio m g r (r w / v0), and the mass centre does not move."""
+    overrides = {
+        "simulation.initial": {"object_body_heading_rad_s": 0.1},
+        "simulation.table": {
+            "tilt_g": 0.0, "drag": "viscous", "drag_ratio": 1e-3, "drag_speed_m_s": 0.01, "pad_radius_m": 0.05,
+        },
+        "contacts": [],
+    }  # fmt: skip
+    plant = Plant(load("fixed-dual-arm", overrides))
+    plant.advance(2.0)
+    decay = 1e-3 * 2.0 * 9.81 * 0.05**2 / 0.01 / 0.02
+    assert plant.u[-1] == pytest.approx(0.1 * math.exp(-2.0 * decay), rel=1e-9)
+    np.testing.assert_allclose(plant.u[:-1], 0.0, atol=1e-12)
+
+
 def test_table_pulls_downhill_alike_on_every_body():
     overrides = [
         "simulation.table.drag_ratio=0.0",
