@@ -43,10 +43,11 @@ class Listed(NamedTuple):
 
     @property
     def group(self) -> str:
-        """Its group in `granite list`."""
+        """Its group in `granite list`: controlled where the preset or one of its variants is."""
         if self.use == "validation":
             return "Validation systems"
-        return "Controlled testbeds" if self.traits.controls else "Open-loop systems"
+        controlled = any(traits.controls for traits in (self.traits, *self.variants.values()))
+        return "Controlled testbeds" if controlled else "Open-loop systems"
 
 
 def catalogue() -> dict[str, list[Listed]]:

@@ -5,4 +5,5 @@ KINDS = {
     "waypoints": "waypoints:WaypointBehaviour",
     "catch": "catch:CatchObject",
     "leap": "leap:Leap",
+    "pick_and_place": "pick_and_place:PickAndPlace",
 }

@@ -4,6 +4,7 @@ KINDS = {
     "computed_torque": "computed_torque:ComputedTorque",
     "joint_pid": "joint_pid:JointPid",
     "object_impedance": "object_impedance:ObjectImpedance",
+    "reach_and_carry": "reach_and_carry:ReachAndCarry",
     "task_computed_torque": "task_computed_torque:TaskComputedTorque",
     "task_space": "task_space:TaskSpace",
     "vibration_damping": "vibration_damping:VibrationDamping",

@@ -151,7 +151,7 @@ def grasp_in_symbols(
         turned.append(J)
         driven += range(first, first + n)
         where.append(held.position[:n_space])
-        axes.append(held.rotation[:n_space, :n_space] @ ca.DM(_inward_axes(carried, grip.held, n_space)))
+        axes.append(held.rotation[:n_space, :n_space] @ ca.DM(inward_axes(carried, grip.held, n_space)))
     force = model.inverse(demanded)
     order = [driven.index(place) for place in model.driven]  # rows of the motors, wherever their joints stand
     return GraspSymbols(
@@ -160,7 +160,7 @@ def grasp_in_symbols(
     )  # fmt: skip
 
 
-def _inward_axes(carried: Module, held: str, n_space: int) -> Array:
+def inward_axes(carried: Module, held: str, n_space: int) -> Array:
     """Axes of a grip as columns, in those of the object: the first from the grip to the origin, the others across."""
     point = next(point for point in carried.points if point.name == held)
     inward = -np.array(spatial(point.position_m))[:n_space]

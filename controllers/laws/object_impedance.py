@@ -165,17 +165,11 @@ class ObjectImpedance:
         except InputError as refusal:
             raise refusal.within("controller.law.distribution") from refusal.__cause__
         self._driven = model.driven
-        n_u = model.layout.u[carried.name].stop - model.layout.u[carried.name].start
-        #: acceleration by the integral so far
-        self._integral = np.zeros(n_u)
-        n_w = self.distribution.shape.n_wrench
-        #: what the integral of the internal force adds, in the axes of the grips; wrenches of the tick before
-        self._correction, self._wrench = np.zeros(n_w), np.zeros(n_w)
+        self._n_u = model.layout.u[carried.name].stop - model.layout.u[carried.name].start
+        self.restart()
         self._gain, self._no_gain = np.array([options.internal_force.integral_1_s * bed.loop.period_s]), np.zeros(1)
         #: the last answer without forces, with its problem and the solver's status
         self.failure: DistributedForce | None = None
-
-        self._steady = False
 
         def write() -> list[ca.Function]:
             return [_function(options, model)]
@@ -184,7 +178,15 @@ class ObjectImpedance:
         kernel = compile_once("object_impedance", key, write)["object_impedance"]
         ends = np.cumsum([0, *(kernel.function.numel_out(i) for i in range(kernel.function.n_out()))]).tolist()
         self._run, self._parts = kernel.run, [slice(first, last) for first, last in pairwise(ends)]
-        self._torque = np.zeros(len(model.driven))
+
+    def restart(self) -> None:
+        """Begin a grasp: integrals at zero, and no forces of a tick before."""
+        #: acceleration by the integral so far
+        self._integral = np.zeros(self._n_u)
+        n_w = self.distribution.shape.n_wrench
+        #: what the integral of the internal force adds, in the axes of the grips; wrenches of the tick before
+        self._correction, self._wrench = np.zeros(n_w), np.zeros(n_w)
+        self._torque, self._steady = np.zeros(len(self._driven)), False
 
     def control(self, state: State, reference: Reference) -> Demand:
         """Accelerations of the modules, torques of the arms, and the grasp wrenches they come with."""

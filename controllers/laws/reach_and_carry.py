@@ -1,0 +1,79 @@
+"""Arms that reach for an object and carry it: computed torque in task space, then object impedance.
+
+A state machine gives the tasks. While all grips report to hold and the coordinates of the object have a weight, the
+object is carried (`object_impedance.py`, its reference is that of the coordinates); otherwise each arm follows its own
+tasks as an open chain, or with the grips that hold (`task_space.py`). The integrals of carrying begin at zero with
+every grasp.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from granite.config.errors import InputError
+from granite.config.records import Array, Demand, Reference, State
+from granite.config.testbed import Testbed
+from granite.config.tunable import Tunable
+from granite.controllers.laws.carrying import arm_grips, carried_object
+from granite.controllers.laws.object_impedance import ObjectImpedance
+from granite.controllers.laws.task_space import TaskSpace
+from granite.controllers.model import ControlModel
+
+
+class ReachAndCarry:
+    """Both laws with the gains of a testbed."""
+
+    class Options(ObjectImpedance.Options, TaskSpace.Options):
+        """Those of `object_impedance` for the object, and of `task_space` for the free arms."""
+
+        follows_tasks: ClassVar[bool] = True
+
+        def tunable(self, bed: Testbed) -> tuple[Tunable, ...]:
+            """The feedback of the object, and of the coordinates of the arms."""
+            return (*ObjectImpedance.Options.tunable(self, bed), *TaskSpace.Options.tunable(self, bed))
+
+    @staticmethod
+    def check(options: Options, bed: Testbed) -> None:
+        """Refuse what one of the laws refuses, and grips that the behaviour does not close."""
+        ObjectImpedance.check(options, bed)
+        TaskSpace.check(options, bed)
+        for grip in arm_grips(bed, carried_object(bed, options.object)):
+            if grip.contact.name not in bed.grips:
+                raise InputError(
+                    f"behaviour '{bed.behaviour.kind}' does not close grip '{grip.contact.name}'", key="kind",
+                    value=options.kind, expected="contact sets with all grips",
+                )  # fmt: skip
+
+    def __init__(self, options: Options, model: ControlModel) -> None:
+        bed = model.bed
+        self._carrying, self._reaching = ObjectImpedance(options, model), TaskSpace(options, model)
+        carried = carried_object(bed, options.object)
+        names = [grip.contact.name for grip in arm_grips(bed, carried)]
+        self._grips = [bed.grips.index(name) for name in names]
+        own = model.layout.u[carried.name]
+        #: weights of the object's coordinates among the tasks
+        self._weights = slice(1 + own.start, 1 + own.stop)
+        self._carries = False
+        self._idle = _idle(options, bed)
+
+    def control(self, state: State, reference: Reference) -> Demand:
+        """The demand of the law in charge; of the other one nothing is recorded."""
+        held = bool(state.holding[self._grips].all())
+        carries = held and bool(reference.task[self._weights].any())
+        if carries and not self._carries:
+            self._carrying.restart()
+        self._carries = carries
+        if carries:
+            return self._carrying.control(state, reference)
+        return self._reaching.control(state, reference)._replace(distribution=self._idle)
+
+
+def _idle(options: ReachAndCarry.Options, bed: Testbed) -> Array:
+    """The recorded numbers while nothing is carried: no force, and every limit of them kept."""
+    names = [c.name for c in options.recorded(bed)]
+    values = np.zeros(len(names))
+    for name, _, least, _ in options.judged(bed):
+        values[names.index(name)] = max(least, 0.0)
+    return values
