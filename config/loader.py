@@ -22,7 +22,7 @@ from granite.config import changes
 from granite.config.complaints import complaint
 from granite.config.coordinates import Coordinate
 from granite.config.errors import InputError, one_of, shown
-from granite.config.parts import FAMILIES, absolute
+from granite.config.parts import FAMILIES, absolute, absolute_path
 from granite.config.paths import content_of, missing_part
 from granite.config.robots import fill_modules
 from granite.config.testbed import Testbed
@@ -305,7 +305,7 @@ def _signals(bed: Testbed) -> list[tuple[Coordinate, ...]]:
 
 
 def _with_absolute_paths(content: Any, folder: Path) -> Any:
-    """The content with the files of a user's own parts named by absolute paths."""
+    """The content with the files of a user's own parts and paths named by absolute paths."""
     if isinstance(content, list):
         return [_with_absolute_paths(value, folder) for value in content]
     if not isinstance(content, dict):
@@ -321,6 +321,8 @@ def _named_absolutely(key: str, value: Any, folder: Path) -> Any:
     """The value of a key; where the key is that of parts, each may be named by its kind alone."""
     if isinstance(value, str) and (key == "kind" or key in FAMILIES):
         return absolute(value, folder)
+    if isinstance(value, str) and key == "path":
+        return absolute_path(value, folder)
     if isinstance(value, list) and key in FAMILIES:
         return [_named_absolutely(key, one, folder) for one in value]
     return _with_absolute_paths(value, folder)

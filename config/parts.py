@@ -126,7 +126,7 @@ def find(family: str, kind: str) -> Any:
         Where there is none, or it lacks a method of its family; its key is `kind`.
     """
     if _IN_FILE in kind:
-        part = _in_file(kind)
+        part = in_file(kind)
     else:
         known = registry(family)
         if kind not in known:
@@ -270,10 +270,13 @@ def fingerprint(file: str) -> str:
 
 def absolute(kind: str, folder: Path) -> str:
     """The kind with the path of its file, if it has one, made absolute."""
-    if _IN_FILE not in kind:
-        return kind
-    file, _, name = kind.rpartition(":")
-    return f"{(folder / file).resolve()}:{name}"
+    return absolute_path(kind, folder) if _IN_FILE in kind else kind
+
+
+def absolute_path(path: str, folder: Path) -> str:
+    """A file, or `FILE.py:NAME`, with its path made absolute."""
+    file, colon, name = path.rpartition(":") if _IN_FILE in path else (path, "", "")
+    return f"{(folder / file).resolve()}{colon}{name}"
 
 
 @cache
@@ -299,13 +302,14 @@ def _not_imported(value: str, error: BaseException) -> InputError:
     return InputError(f"can't be imported: {type(error).__name__}: {error}", key="kind", value=value)
 
 
-def _in_file(kind: str) -> Any:
+def in_file(kind: str) -> Any:
+    """What `FILE.py:NAME` names; `InputError` with the key `kind` where there is none."""
     file, _, name = kind.rpartition(":")
     if not Path(file).is_file():
         raise InputError(f"no file '{file}'", key="kind", value=kind, expected="a Python file beside the testbed")
     module = _module(file, fingerprint(file))
     if not hasattr(module, name):
-        known = [word for word, thing in vars(module).items() if isinstance(thing, type)]
+        known = [word for word, thing in vars(module).items() if getattr(thing, "__module__", "") == module.__name__]
         raise InputError(f"'{Path(file).name}' has no '{name}'", key="kind", value=kind, expected=one_of(name, known))
     return getattr(module, name)
 

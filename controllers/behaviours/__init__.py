@@ -1,6 +1,7 @@
 """Behaviours, one file each: the reference of the modules, and the contacts to close."""
 
 KINDS = {
+    "follow": "follow:FollowPath",
     "object_path": "object_path:ObjectPath",
     "waypoints": "waypoints:WaypointBehaviour",
     "catch": "catch:CatchObject",

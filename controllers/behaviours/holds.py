@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 import numpy as np
 
 from granite.config.devices.grips import Grips
 from granite.config.records import NOTHING, Array
 from granite.config.testbed import Testbed
+from granite.mrds.compiled_form import CompiledForm
 from granite.mrds.tolerances import SAME_TIME_S
 
 
@@ -21,10 +23,15 @@ class Holds:
         self._direct = [tuple(_setpoints(bed, names)) for names in closed]
         self._now = 0
 
-    def table(self) -> Array:
-        """When each hold begins [s], then its set points: one row for each."""
-        rows = zip(self._from, self._direct, strict=True)
-        return np.array([[begin, *np.concatenate([NOTHING, *direct])] for begin, direct in rows])
+    def compiled_form(self) -> CompiledForm:
+        """The same in C."""
+        setpoints = [np.concatenate([NOTHING, *direct]) for direct in self._direct]
+        return CompiledForm(
+            (Path(__file__).with_suffix(".c"),),
+            {"HOLDS": len(self._from), "HOLD_SIZE": len(setpoints[0])},
+            parameters={"hold_from": np.array(self._from), "hold_setpoints": np.concatenate(setpoints)},
+            memory={"hold_now": np.zeros(1)},
+        )
 
     def adopt(self, memory: Mapping[str, Array]) -> None:
         """Continue from the memory of the compiled form."""

@@ -1,6 +1,6 @@
 """Moves checked before they start: what each leg needs of thrust, torque and speed, against what there is.
 
-Along a leg, velocities scale with 1/T of its duration T, accelerations with 1/T^2, and so do the forces M a + h,
+Along a path, velocities scale with 1/T of its duration T, accelerations with 1/T^2, and so do the forces M a + h,
 because h is quadratic in the velocities. So the least duration follows from samples of one duration:
 T sqrt(needed/available force) or T needed/available speed, whichever is longer.
 """
@@ -23,6 +23,9 @@ from granite.controllers.trajectories.waypoints import Leg
 
 #: samples of a leg
 _SAMPLES = 41
+
+#: position, rate and acceleration of all coordinates
+Motion = tuple[Array, Array, Array]
 
 
 class Need(NamedTuple):
@@ -65,16 +68,20 @@ class MoveCheck:
         for i, leg in enumerate(legs):
             there = np.where(np.isnan(leg.target), here, leg.target)
             try:
-                self._refuse_outside(there)
+                self.refuse_outside(there)
                 found.append(self._slow_enough(leg, here, there, stretch))
             except InputError as refusal:
                 raise refusal.within(f"behaviour.waypoints.{i}") from None
             here = there
         return tuple(found)
 
+    def slowest(self, samples: Sequence[Motion]) -> Need:
+        """The need of a path that stretches it most."""
+        return max(self.needs(samples), key=lambda need: need.stretch, default=Need("", 0.0, 1))
+
     def _slow_enough(self, leg: Leg, start: Array, end: Array, stretch: bool) -> Leg:
-        needs = list(self.needs(leg, start, end))
-        slowest = max(needs, key=lambda need: need.stretch, default=Need("", 0.0, 1))
+        segment = leg.segment(start, end, 0.0)
+        slowest = self.slowest([segment.at(t) for t in np.linspace(0.0, leg.duration_s, _SAMPLES)])
         if slowest.stretch <= 1.0:
             return leg
         least = leg.duration_s * slowest.stretch * (1 + 1e-6)
@@ -86,11 +93,9 @@ class MoveCheck:
             expected=f"at least {least:.3g}, or behaviour.stretch = true",
         )  # fmt: skip
 
-    def needs(self, leg: Leg, start: Array, end: Array) -> Iterator[Need]:
-        """What the leg needs of each limit."""
+    def needs(self, samples: Sequence[Motion]) -> Iterator[Need]:
+        """What a path needs of each limit."""
         model, layout, safety = self._model, self._model.layout, self._model.bed.safety
-        segment = leg.segment(start, end, 0.0)
-        samples = [segment.at(t) for t in np.linspace(0.0, leg.duration_s, _SAMPLES)]
         forces = [self._inverse(q, u, a)[1:] for q, u, a in samples]
         for name, part, found in self._reaches:
             if not any(np.abs(wrench[part]).max() > 1e-9 for _, wrench in forces):
@@ -117,7 +122,8 @@ class MoveCheck:
             most = max(abs(u[place]) for _, u, _ in samples)
             yield Need(f"rate of '{joint_limit.joint}' in safety.joints", most / joint_limit.rate_rad_s, 1)
 
-    def _refuse_outside(self, q: Array) -> None:
+    def refuse_outside(self, q: Array) -> None:
+        """Raise where a pose is outside the limits of `safety`; its key is `target.COORDINATE`."""
         layout, safety = self._model.layout, self._model.bed.safety
         limits: list[tuple[int, float, float, str]] = []
         for module in self._model.floating:

@@ -1,4 +1,4 @@
-/* Motion through waypoints: waypoints.py in C, with the paths of trajectories/ and the holds of holds.py. */
+/* Motion through waypoints: waypoints.py in C, with the paths of trajectories/. */
 
 /* The path from q at time t on, as WaypointPath builds it. */
 static void waypoints_begin(const struct parameters *p, struct memory *m, double t, const double *q)
@@ -52,18 +52,9 @@ static void decide(const struct parameters *p, struct memory *m, const struct ke
     row[ROW_REFERENCE_T] = t;
     if (!m->path_is_begun[0] && row[ROW_STATE_READY])
         waypoints_begin(p, m, t, row + ROW_STATE_Q);
-    if (m->path_is_begun[0]) {
+    if (m->path_is_begun[0])
         waypoints_follow(p, m, ks, t - m->path_began[0], row);
-    } else { /* until the state is ready, the reference is the estimate */
-        for (int i = 0; i < N_Q; i++)
-            row[ROW_REFERENCE_Q + i] = isnan(row[ROW_STATE_Q + i]) ? 0.0 : row[ROW_STATE_Q + i];
-        memset(row + ROW_REFERENCE_U, 0, sizeof(double) * N_U);
-        memset(row + ROW_REFERENCE_A, 0, sizeof(double) * N_U);
-        row[ROW_REFERENCE_DONE] = 0;
-    }
-    int now = (int)m->hold_now[0];
-    while (now + 1 < HOLDS && p->hold_from[now + 1] <= t + SAME_TIME)
-        now++;
-    m->hold_now[0] = now;
-    copy(row + ROW_REFERENCE_DONE + 1, p->hold_setpoints + now * HOLD_SIZE, HOLD_SIZE);
+    else
+        follow_estimate(row);
+    take_hold(p, m, t, row);
 }

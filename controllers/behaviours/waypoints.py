@@ -49,7 +49,7 @@ class WaypointBehaviour:
     class Options(Behaviour):
         """The waypoints, beside the options of every behaviour."""
 
-        arguments: ClassVar[frozenset[str]] = frozenset({"waypoints"})
+        arguments: ClassVar[frozenset[str]] = frozenset({"kind", "waypoints", "check_moves", "stretch"})
 
         waypoints: tuple[Waypoint, ...] = ()
         #: refuse moves that the actuators or the limits of `safety` do not allow; false: the guard ends such a run
@@ -86,30 +86,24 @@ class WaypointBehaviour:
         """The same in C; to be asked for before the first state."""
         legs, n = self._legs or (Leg(np.full(len(self._rest), np.nan), 1.0, 0.0),), len(self._rest)
         path = WaypointPath(self._rest, legs)
-        holds = self._holds.table()
+        holds = self._holds.compiled_form()
         return CompiledForm(
-            (Path(__file__).with_suffix(".c"),),
-            {
-                "LEGS": len(legs),
-                "PATH_STAYS": int(not self._legs),
-                "HOLDS": len(holds),
-                "HOLD_SIZE": holds.shape[1] - 1,
-            },
+            (*holds.sources, Path(__file__).with_suffix(".c")),
+            {**holds.sizes, "LEGS": len(legs), "PATH_STAYS": int(not self._legs)},
             {"LEG_IS_TRAPEZOIDAL": [int(leg.ramp_s is not None) for leg in legs]},
             {
+                **holds.parameters,
                 "leg_target": np.concatenate([leg.target for leg in legs]),
                 "leg_begins": np.array(path.begins),
                 "leg_duration": np.array([leg.duration_s for leg in legs]),
                 "leg_ramp": np.array([(leg.ramp_s or 0.0) / leg.duration_s for leg in legs]),
                 "path_end": np.array([path.end if self._legs else np.inf]),
-                "hold_from": holds[:, 0].copy(),
-                "hold_setpoints": holds[:, 1:].ravel(),
             },
             {
+                **holds.memory,
                 **{f"leg_{what}": np.zeros(len(legs) * n) for what in ("start", "end", "amplitude")},
                 "path_began": np.zeros(1),
                 "path_is_begun": np.zeros(1),
-                "hold_now": np.zeros(1),
             },
             {segment.name: [segment.compiled(n)] for segment in (MinimumJerk, Trapezoidal)},
         )
