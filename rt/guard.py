@@ -30,7 +30,7 @@ from granite.config.records import (
 from granite.config.testbed import Testbed
 from granite.mrds.compiled_form import CompiledForm
 from granite.mrds.kernel import Buffer
-from granite.rt.limits import Limits
+from granite.rt.limits import limits_of
 from granite.rt.reasons import Reason
 
 _NAN = math.nan
@@ -43,9 +43,9 @@ class Guard:
 
     def __init__(self, bed: Testbed) -> None:
         self._start_up = bed.safety.start_up_s
-        self._limits = Limits(bed)
+        self._limits = limits_of(bed)
         #: what the monitor remembers from tick to tick
-        self.memory: Array = self._limits.memory
+        self.memory: Array = self._limits.memory.copy()
         self._stamps = Struct(f"{1 + 2 * len(bed.sensors)}d").pack
         #: only a controller uses sensors; once all have reported, a counter of zero has gone back
         self.waits = bed.controller is not None

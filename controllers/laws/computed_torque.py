@@ -64,7 +64,7 @@ class ComputedTorque:
     class Options(PartTable):
         """Gains by coordinate, or `base` and `joints` for all of a kind."""
 
-        arguments: ClassVar[frozenset[str]] = frozenset({"gains"})
+        arguments: ClassVar[frozenset[str]] = frozenset({"gains", "hold"})
 
         gains: dict[str, Gain] = Field(default_factory=dict)
         hold: StationKeeping = StationKeeping()
@@ -90,7 +90,7 @@ class ComputedTorque:
             return found
 
         def tunable(self, bed: Testbed) -> tuple[Tunable, ...]:
-            """The gains of each kind of coordinate that is controlled."""
+            """The gains of each kind of coordinate that is controlled, and those of a base in hold."""
             roots = any(module.base == "floating" for module in bed.controlled)
             kinds = {"base": roots, "joints": any(module.joints for module in bed.controlled)}
             found: list[Tunable] = []
@@ -98,6 +98,12 @@ class ComputedTorque:
                 stiffness, damping = _USUAL[kind]
                 found.append(Tunable(f"gains.{kind}.stiffness_1_s2", stiffness / 20, stiffness * 10, usual=stiffness))
                 found.append(Tunable(f"gains.{kind}.damping_1_s", damping / 5, damping * 4, usual=damping))
+                if kind == "base":
+                    stiffer, damped = self.gain(kind, False, holds=True)
+                    found.append(
+                        Tunable("hold.gains.base.stiffness_1_s2", stiffness / 20, stiffness * 10, usual=stiffer)
+                    )
+                    found.append(Tunable("hold.gains.base.damping_1_s", damping / 5, damping * 4, usual=damped))
             return tuple(found)
 
         def live_gains(self, bed: Testbed) -> tuple[LiveGain, ...]:
@@ -133,7 +139,8 @@ class ComputedTorque:
         (self.stiffness, self.damping), (self.hold_stiffness, self.hold_damping) = gains(False), gains(True)
         own = [i for module in model.bed.controlled for i in range(*model.layout.u[module.name].indices(model.n))]
         self._tuned, self._active = np.array(own, dtype=int), np.isin(own, model.active)
-        key = model.bed.fingerprint and f"{model.bed.fingerprint} {options.hold.model_dump_json()}"
+        hold = options.hold.model_dump_json(exclude={"gains"})
+        key = model.bed.fingerprint and f"{model.bed.fingerprint} {hold}"
         kernels = compile_once("computed_torque", key, lambda: [_function(model, options.hold)])
         self._kernel = kernels["computed_torque"]
         self._run = self._kernel.run

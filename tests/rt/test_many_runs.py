@@ -4,6 +4,9 @@ import numpy as np
 import pytest
 
 import granite
+from granite.mrds.compilation import on_compile
+from granite.rt.limits import limits_of
+from granite.rt.run import Run
 
 STIFFNESS = "controller.law.gains.base.stiffness_1_s2"
 SHORT = granite.load("free-flyer", {"loop.duration_s": 1.0})
@@ -30,6 +33,17 @@ def test_any_run_can_be_had_again_as_a_full_log(runs: list[granite.ManyRun]):
     log = runs[1].log()
     np.testing.assert_array_equal(runs[1].signals["truth.base_x_m"], log["/truth"].base_x_m)
     assert granite.replay(log).first is None
+
+
+@pytest.mark.parametrize("gains", ["gains", "hold.gains"])
+def test_another_gain_prepares_a_run_without_compiling_or_writing_its_limits_again(gains: str):
+    Run(SHORT)
+    compiled: list[str] = []
+    with on_compile(compiled.append):
+        Run(SHORT.with_changes({f"controller.law.{gains}.base.damping_1_s": 1.0 + np.random.default_rng().random()}))
+    assert not compiled
+    assert limits_of(SHORT.with_changes({f"controller.law.{gains}.base.damping_1_s": 1.1})) is limits_of(SHORT)
+    assert limits_of(SHORT.with_changes({"safety.base_speed_m_s": 0.4})) is not limits_of(SHORT)
 
 
 @pytest.mark.slow
