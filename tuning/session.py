@@ -29,6 +29,7 @@ from granite.tuning.parameters import SearchParameter, resolve_all
 from granite.tuning.results import best_of, front_of
 from granite.tuning.scenarios import scenarios_of
 from granite.tuning.study import TrialResult, TuningStudy, required_for
+from granite.tuning.toml_numbers import with_numbers
 from granite.tuning.toml_text import content_of, toml_text
 
 FORMAT = 1
@@ -173,20 +174,24 @@ class Session:
         head = (
             f"# {self.bed.name} with the gains of trial {result.number} of {self.folder.name}: {goals or 'no result'}\n"
         )
-        unfinished = path.with_name(f".granite-{os.getpid()}.toml")
-        try:
-            unfinished.write_text(head + toml_text(content), encoding="utf-8")
-            written = load(unfinished)
-            os.replace(unfinished, path)
-        except OSError as error:
-            raise InputError(f"testbed '{path}' can't be written: {error.strerror or error}") from None
-        finally:
-            unfinished.unlink(missing_ok=True)
+        written = _write_testbed(path, head + toml_text(content))
         expected = self.bed.with_changes({**values, "name": path.stem})
         if to_json(written) != to_json(expected):
             path.unlink()
             raise InputError(f"testbed '{path}' would not be that of the session", expected="one that TOML can hold")
         return written
+
+    def promote_into(self, result: TrialResult, path: Path) -> dict[str, float | int]:
+        """Write the parameters of a trial into a testbed file that gives them already; returns what was written."""
+        values = self.values(result)
+        try:
+            text = path.read_text(encoding="utf-8")
+        except OSError as error:
+            raise InputError(f"testbed '{path}' can't be read: {error.strerror or error}") from None
+        edited = with_numbers(text, values, path)
+        load(path, values)  # a number that this testbed refuses is refused by its name
+        _write_testbed(path, edited)
+        return values
 
     def _write(self) -> None:
         content = {
@@ -199,6 +204,20 @@ class Session:
         unfinished = self.folder / f".{_FILE}"
         unfinished.write_text(json.dumps(content, indent=1), encoding="utf-8")
         os.replace(unfinished, self.folder / _FILE)
+
+
+def _write_testbed(path: Path, text: str) -> Testbed:
+    """Write a testbed file as a whole or not at all; it is read before it takes its place."""
+    unfinished = path.with_name(f".granite-{os.getpid()}.toml")
+    try:
+        unfinished.write_text(text, encoding="utf-8")
+        written = load(unfinished)
+        os.replace(unfinished, path)
+    except OSError as error:
+        raise InputError(f"testbed '{path}' can't be written: {error.strerror or error}") from None
+    finally:
+        unfinished.unlink(missing_ok=True)
+    return written
 
 
 def _first_difference(first: Any, second: Any, above: str = "") -> str:

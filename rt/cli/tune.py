@@ -185,12 +185,20 @@ def promote(
     path: Annotated[Path, typer.Option("--out", metavar="FILE", help="the testbed to write, *.toml")] = Path(
         "tuned.toml"
     ),
+    into: Annotated[
+        Path | None, typer.Option("--into", metavar="FILE", help="a testbed whose numbers to replace, nothing else")
+    ] = None,
     overwrite: Overwrite = False,
 ) -> None:
-    """Write the testbed with the parameters of a trial as a file of its own."""
+    """Write the testbed with the parameters of a trial as a file of its own, or its parameters into one."""
     from granite.tuning.session import Session
 
     opened = Session.read(session)
+    if into is not None:
+        result = opened.trial(trial)
+        values = opened.promote_into(result, into)
+        out.print(f"testbed: {into}, with {len(values)} numbers of trial {result.number}", soft_wrap=True)
+        return
     refuse_output("testbed", path, (".toml",), overwrite)
     result = opened.trial(trial)
     opened.promote(result, path, overwrite)

@@ -177,7 +177,7 @@ def test_a_session_is_made_by_the_command_and_gone_on_with(granite: Call, tmp_pa
     few = ["--set", "loop.duration_s=0.5", "--processes", 1]
     made = granite("tune", "free-flyer", "--trials", 2, "--out", "s", *few, "--json").json
     assert [trial["number"] for trial in made["trials"]] == [0, 1]
-    assert made["trials"][0]["parameters"][STIFFNESS] == 0.1
+    assert made["trials"][0]["parameters"][STIFFNESS] == 6.0
     assert "session 's' exists" in sentence_of(granite("tune", "free-flyer", "--out", "s", *few))
     gone_on = granite("tune", "free-flyer", "--resume", "s", "--trials", 3, *few, "--json").json
     assert gone_on["trials"][:2] == made["trials"]
@@ -203,3 +203,20 @@ def test_ctrl_c_keeps_what_was_found(tmp_path: Path):
         r"granite: stopped by the operator: \d+ trials are kept, go on by granite tune .* --resume s\n", said
     )
     assert Session.read(tmp_path / "s").study().kept % 4 == 0
+
+
+def test_the_gains_of_a_trial_are_written_into_a_file_that_a_person_wrote(
+    granite: Call, session: Session, tmp_path: Path
+):
+    mine = tmp_path / "mine.toml"
+    text = (Path(__file__).parents[2] / "config/testbeds/free-flyer.toml").read_text()
+    mine.write_text(text)
+    said = granite("tune", "promote", session.folder, 3, "--into", mine).out
+    assert said.strip().endswith("mine.toml, with 2 numbers of trial 3")
+    assert to_json(load(mine)) == to_json(load("free-flyer", session.trial(3).parameters))
+    assert sum(a != b for a, b in zip(text.splitlines(), mine.read_text().splitlines(), strict=True)) == 1
+    mine.write_text(text.replace("base = { stiffness_1_s2 = ", "base = { # broken", 1))
+    before = mine.read_text()
+    assert "is not TOML" in sentence_of(granite("tune", "promote", session.folder, 3, "--into", mine))
+    assert (mine.read_text(), [path.name for path in tmp_path.iterdir()]) == (before, ["mine.toml"])
+    assert "can't be read" in sentence_of(granite("tune", "promote", session.folder, 3, "--into", "none.toml"))
