@@ -17,13 +17,12 @@ from struct import Struct
 from granite.config.errors import InputError
 from granite.config.testbed import Testbed
 from granite.rt.import_path import import_path
-from granite.rt.modes import Ask, Reply, Request, RunMode
+from granite.rt.modes import Reply, Request, RunMode
 from granite.rt.operator.keys import loop_keys, operators
 from granite.rt.reasons import Reason
+from granite.rt.request_ring import RequestRing
 from granite.rt.ring import Ring
 
-#: requests that may wait, and numbers of one: ask, sender, argument, value, number
-REQUESTS, REQUEST_WIDTH = 64, 5
 #: answers and reports that may wait, and numbers of one: number of the request or 0, reply, mode, cause, time
 ANSWERS, ANSWER_WIDTH = 1024, 5
 #: time between two reports of the loop [s]
@@ -36,7 +35,9 @@ _END_S = 2.0
 class OperatorLink:
     """A source of requests."""
 
-    def __init__(self, requests: Ring, answers: Ring, process: subprocess.Popen[str], names: Sequence[str]) -> None:
+    def __init__(
+        self, requests: RequestRing, answers: Ring, process: subprocess.Popen[str], names: Sequence[str]
+    ) -> None:
         self._requests, self._answers, self._process = requests, answers, process
         #: operators by the number of their key, from 1 on
         self.names = tuple(names)
@@ -54,7 +55,7 @@ class OperatorLink:
         """
         loop_keys(folder)
         names = list(operators(folder))
-        requests, answers = Ring.create(REQUESTS, REQUEST_WIDTH), Ring.create(ANSWERS, ANSWER_WIDTH)
+        requests, answers = RequestRing.create(), Ring.create(ANSWERS, ANSWER_WIDTH)
         gains = bed.controller.law.live_gains(bed) if bed.controller else ()
         order = {
             "address": bed.operator.address,
@@ -95,10 +96,7 @@ class OperatorLink:
         if t >= self._report_at or mode is not self._mode:
             self._report_at, self._mode = t + _REPORT_S, mode
             self._answers.put(_pack(0, 0, mode, cause, t))
-        if not self._requests.waiting:
-            return None
-        ask, sender, argument, value, number = self._requests.take(1)[0].tolist()
-        return Request(Ask(int(ask)), int(sender), int(argument), value, int(number))
+        return self._requests.take()
 
     def answer(self, request: Request, reply: Reply, mode: RunMode) -> None:
         """Tell the channel what became of a request."""

@@ -10,7 +10,7 @@ import json
 from typing import Any, NamedTuple
 
 from granite.config.errors import InputError, one_of
-from granite.config.gains import LiveGain
+from granite.config.gains import LiveGain, asked_gain
 from granite.rt.modes import Ask
 
 #: a longer message is refused unread [bytes]
@@ -57,16 +57,7 @@ def read_message(content: bytes, gains: tuple[LiveGain, ...]) -> Message:
         raise InputError(f"a message with the keys {', '.join(map(str, table))}", expected=", ".join(sorted(keys)))
     if do != "set_gain":
         return Message(do)
-    names, value = [gain.name for gain in gains], table["value"]
-    if table["gain"] not in names:
-        expected = one_of(str(table["gain"]), names)
-        raise InputError("the law has no such gain", key="gain", value=table["gain"], expected=expected)
-    gain = gains[names.index(table["gain"])]
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not is_number or not gain.lower <= value <= gain.upper:  # also NaN
-        bounds = f"{gain.lower:g} to {gain.upper:g} {gain.unit}"
-        raise InputError(key=gain.name, value=value, expected=bounds)
-    return Message(do, names.index(gain.name), float(value))
+    return Message(do, *asked_gain(gains, table["gain"], table["value"]))
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

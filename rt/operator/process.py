@@ -13,7 +13,6 @@ import signal
 import sys
 import time
 from pathlib import Path
-from struct import Struct
 from typing import Any, NamedTuple
 
 import zmq
@@ -21,11 +20,12 @@ from zmq.utils import z85
 
 from granite.config.errors import GraniteError, InputError
 from granite.config.gains import LiveGain
-from granite.rt.modes import Ask, Reply, RunMode
+from granite.rt.modes import Ask, Reply, Request, RunMode
 from granite.rt.operator.keys import operators, read_pair
-from granite.rt.operator.link import ANSWER_WIDTH, ANSWERS, REQUEST_WIDTH, REQUESTS
+from granite.rt.operator.link import ANSWER_WIDTH, ANSWERS
 from granite.rt.operator.messages import ASKS, LONGEST, Message, read_message
 from granite.rt.reasons import Reason
+from granite.rt.request_ring import RequestRing
 from granite.rt.ring import Ring
 from granite.rt.signals import TERMINATING
 
@@ -36,7 +36,6 @@ _DOMAIN = b"granite"
 _IDLE_MS, _BUSY_MS = 50, 2
 #: messages of clients in one go, so that the loop's answers never wait for a flood
 _AT_ONCE = 50
-_pack = Struct(f"{REQUEST_WIDTH}d").pack
 
 
 class Waiting(NamedTuple):
@@ -51,7 +50,7 @@ class OperatorChannel:
     """The sockets and the rings."""
 
     def __init__(self, order: dict[str, Any]) -> None:
-        self._requests = Ring(order["requests"], REQUESTS, REQUEST_WIDTH)
+        self._requests = RequestRing.of(order["requests"])
         self._answers = Ring(order["answers"], ANSWERS, ANSWER_WIDTH)
         self._gains = tuple(LiveGain(*gain) for gain in order["gains"])
         self._values = [gain.value for gain in self._gains]
@@ -131,8 +130,9 @@ class OperatorChannel:
             self._watching[sender] = time.monotonic()
         if message.do in ASKS:
             self._number += 1
-            asked = (ASKS[message.do], self._names.index(sender) + 1, message.gain, message.value, self._number)
-            if not self._requests.put(_pack(*asked)):
+            number = self._names.index(sender) + 1
+            asked = Request(ASKS[message.do], number, message.gain, message.value, self._number)
+            if not self._requests.put(asked):
                 self._say(route, ok=False, text="refused: too many requests wait")
                 return
             self._waiting[self._number] = Waiting(route, message, sender)
@@ -162,7 +162,7 @@ class OperatorChannel:
             if now - heard > self._silence:
                 del self._watching[name]
                 sender = self._names.index(name) + 1
-                self._requests.put(_pack(Ask.REPORT, sender, Reason.OPERATOR_LOST, now - heard, 0))
+                self._requests.put(Request(Ask.REPORT, sender, Reason.OPERATOR_LOST, now - heard))
 
     def _say(self, route: list[bytes], **answer: Any) -> None:
         status = {"bed": self._bed, "mode": self._mode.name.lower(), "t_s": self._t, "refused_keys": self._refused}
