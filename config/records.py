@@ -149,7 +149,7 @@ class Operation(NamedTuple):
 
     t: float
     request: int  #: a code of `granite.rt.modes.Ask`
-    sender: int  #: number of the operator's key; 0: keyboard, or Granite itself
+    sender: int  #: number of the operator's key; 0: keyboard, or Granite itself; -n: client n of the live view
     argument: int  #: index of a gain, or the reason of a reported fault
     value: float  #: of a gain
     reply: int  #: a code of `granite.rt.modes.Reply`

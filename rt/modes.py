@@ -70,7 +70,7 @@ class Request(NamedTuple):
     """What someone asks of the supervisor."""
 
     ask: Ask
-    sender: int = 0  #: number of the key, from 1 on; 0: keyboard, or Granite itself
+    sender: int = 0  #: number of the key, from 1 on; 0: keyboard, or Granite itself; -n: client n of the live view
     argument: int = 0  #: index of a gain, or the reason of a reported fault
     value: float = 0.0  #: of a gain
     number: int = 0  #: by which its answer is found

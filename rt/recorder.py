@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 from granite.config.errors import LogError
 from granite.config.testbed import Testbed
 from granite.rt.forked_process import ForkedProcess
+from granite.rt.live.live_view import LiveView
 from granite.rt.logs.channels import Channels
 from granite.rt.logs.run_summary import Ending, RunSummary
 from granite.rt.logs.unfinished import unfinished_name
@@ -65,18 +66,18 @@ class Recorder:
         virtual: bool,
         overwrite: bool = False,
         progress: bool = False,
-        live: int | None = None,
+        live: LiveView | None = None,
     ) -> Recorder:
         """Create the log and the process that writes it; `InputError` if the log can't be written.
 
-        `info` goes into the log's metadata, `progress` draws a bar on standard error, and `live` is the port of the
-        live view. In virtual time there is no
-        deadline: the loop waits while too many rows wait to be written. The run begins
-        later, by `begin`.
+        `info` goes into the log's metadata, `progress` draws a bar on standard error, and `live` is the live
+        view. In virtual time there is no deadline: the loop waits while too many rows wait to be written. The run
+        begins later, by `begin`.
         """
         ring = Ring.create(bed.recording.ring_rows, channels.width)
         order = Order(bed, channels, ring, os.fspath(path), overwrite, info, progress, virtual, os.getpid(), live)
-        process = ForkedProcess(partial(record, order), keep=(ring.descriptor,))
+        asks = (live.gains.descriptor,) if live and live.gains else ()
+        process = ForkedProcess(partial(record, order), keep=(ring.descriptor, *asks))
         recorder = cls(channels, ring, process, virtual)
         unfinished = unfinished_name(Path(os.path.realpath(path)))
         was_there = unfinished.exists()

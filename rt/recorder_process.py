@@ -22,6 +22,7 @@ from granite.config.errors import LogError
 from granite.config.loader import to_json
 from granite.config.records import Array
 from granite.config.testbed import Testbed
+from granite.rt.live.live_view import LiveView
 from granite.rt.logs.channels import Channels
 from granite.rt.logs.events import Events
 from granite.rt.logs.link_trouble import link_trouble
@@ -61,7 +62,7 @@ class Order(NamedTuple):
     progress: bool
     virtual: bool
     loop: int  #: the process of the loop
-    live: int | None = None  #: port of the live view, if wanted
+    live: LiveView | None = None  #: if wanted
 
 
 def record(order: Order, lines: TextIO, answers: TextIO) -> None:

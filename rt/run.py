@@ -31,6 +31,7 @@ from granite.rt.devices import build_devices
 from granite.rt.failures import raised_at, refused_where_it_fails
 from granite.rt.forecast import announcement, refuse_too_large_a_log
 from granite.rt.guard import Guard
+from granite.rt.live.live_view import LiveRequests, LiveView
 from granite.rt.logs.channels import Channels
 from granite.rt.logs.run_summary import Ending, RedundantContacts, RunSummary
 from granite.rt.logs.summary import named_values
@@ -42,6 +43,7 @@ from granite.rt.realtime import real_time
 from granite.rt.reasons import Reason
 from granite.rt.recorder import Recorder
 from granite.rt.rehearsal import Rehearsal
+from granite.rt.request_sources import RequestSources
 from granite.rt.run_watch import RunWatch, disk_is_full
 from granite.rt.signals import StopSignals
 from granite.rt.subjects import sentence, subjects
@@ -152,6 +154,7 @@ class Run:
         pass_signals_on: bool = True,
         operator: bool = False,
         live: int | None = None,
+        live_gains: bool = False,
     ) -> RunSummary:
         """Run and record into a log.
 
@@ -174,6 +177,8 @@ class Run:
             In real time: begin at rest, until an operator arms and starts the run over the operator channel.
         live
             In real time: the port of this machine on which the run can be watched; None: no live view.
+        live_gains
+            Let any client of the live view set gains within their bounds; it asks nobody for a key.
 
         Returns
         -------
@@ -189,7 +194,10 @@ class Run:
         with StopSignals(realtime, pass_signals_on) as signals, self._listening(operator, realtime):
             if live is not None and not realtime:
                 raise InputError("a run in virtual time can't be watched", key="live", expected="--realtime with it")
-            return self._record(Path(log), realtime, overwrite, progress, changes, signals, live)
+            if live_gains and live is None:
+                raise InputError("there is no live view", key="live_gains", expected="the port of one with it")
+            with self._viewed(live, live_gains) as view:
+                return self._record(Path(log), realtime, overwrite, progress, changes, signals, view)
 
     @contextmanager
     def _listening(self, operator: bool, realtime: bool) -> Iterator[None]:
@@ -211,6 +219,19 @@ class Run:
         finally:
             self._link.close()
 
+    @contextmanager
+    def _viewed(self, port: int | None, sets_gains: bool) -> Iterator[LiveView | None]:
+        """The live view, if there is one; where its clients may set gains, it is a source of requests."""
+        if port is None or not sets_gains:
+            yield LiveView(port) if port is not None else None
+            return
+        requests = LiveRequests(self.bed)
+        self.source = RequestSources(self._link, requests) if self._link else requests
+        try:
+            yield LiveView(port, requests.ring)
+        finally:
+            requests.ring.close()
+
     def _record(
         self,
         log: Path,
@@ -219,7 +240,7 @@ class Run:
         progress: bool,
         changes: Sequence[str],
         signals: StopSignals,
-        live: int | None,
+        live: LiveView | None,
     ) -> RunSummary:
         bed, recorder = self.bed, None
         ending: Ending = {"ended": "fault", "text": Reason.FAULT.text}
@@ -236,7 +257,7 @@ class Run:
                 live=live,
             )
             if live is not None:
-                print(f"granite: live view: open ws://127.0.0.1:{live} in Foxglove", file=Terminal())
+                print(f"granite: live view: open ws://127.0.0.1:{live.port} in Foxglove", file=Terminal())
             with self._open_devices(realtime, signals) as not_closed:
                 clock = self._clock(realtime)
                 loop = self.loop(clock, recorder, signals, partial(self._give_up, recorder=recorder))
@@ -359,6 +380,7 @@ def simulate(
     pass_signals_on: bool = True,
     operator: bool = False,
     live: int | None = None,
+    live_gains: bool = False,
 ) -> RunSummary:
     """Run the testbed on the simulated plant into a log; the summary of the run. See `Run.record`.
 
@@ -378,6 +400,7 @@ def simulate(
         pass_signals_on=pass_signals_on,
         operator=operator,
         live=live,
+        live_gains=live_gains,
     )
 
 

@@ -18,6 +18,7 @@ from granite.rt.cli.outputs import new_log, refuse_output
 from granite.rt.cli.recorded_run import (
     Duration,
     Live,
+    LiveGains,
     LivePort,
     NewLog,
     Seed,
@@ -42,6 +43,7 @@ def run(
     yes: Yes = False,
     live: Live = False,
     with_port: LivePort = None,
+    live_gains: LiveGains = False,
     overrides: Overrides = None,
     duration: Duration = None,
     seed: Seed = None,
@@ -60,7 +62,7 @@ def run(
 
     testbed = load_changed(bed, overrides or [], duration, seed)
     names = _names(simulate)
-    port = live_port(live, with_port)
+    port = live_port(live, with_port, live_gains)
     if log is not None:
         refuse_output("log", log, (".mcap",), overwrite)
     progress = not as_json and err.is_terminal
@@ -86,6 +88,7 @@ def run(
                 changes=[*(overrides or []), *short_forms(duration, seed)],
                 pass_signals_on=False,
                 live=port,
+                live_gains=live_gains,
             )
     end_device_run(summary, path, as_json)
 

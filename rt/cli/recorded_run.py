@@ -25,13 +25,17 @@ Live = Annotated[bool, typer.Option("--live", help="in real time: let Foxglove o
 LivePort = Annotated[
     int | None, typer.Option("--live-port", metavar="PORT", help="of --live, 1024 to 65535; default: 8765")
 ]
+LiveGains = Annotated[
+    bool,
+    typer.Option("--live-gains", help="of --live: let any program on this machine set gains within their bounds"),
+]
 #: the port on which Foxglove looks first
 _LIVE_PORT, _PORTS = 8765, (1024, 65535)
 
 
-def live_port(live: bool, port: int | None) -> int | None:
-    """The port of the live view; None where none is wanted."""
-    if not live and port is None:
+def live_port(live: bool, port: int | None, gains: bool) -> int | None:
+    """The port of the live view; None where none is wanted. Its other options ask for it too."""
+    if not live and port is None and not gains:
         return None
     port = _LIVE_PORT if port is None else port
     if not _PORTS[0] <= port <= _PORTS[1]:

@@ -12,6 +12,7 @@ from granite.rt.cli.outputs import new_log, refuse_output
 from granite.rt.cli.recorded_run import (
     Duration,
     Live,
+    LiveGains,
     LivePort,
     NewLog,
     Seed,
@@ -27,6 +28,7 @@ def rehearse(
     bed: Bed,
     live: Live = False,
     with_port: LivePort = None,
+    live_gains: LiveGains = False,
     overrides: Overrides = None,
     duration: Duration = None,
     seed: Seed = None,
@@ -44,7 +46,7 @@ def rehearse(
     from granite.rt.run import Run
 
     testbed = load_changed(bed, overrides or [], duration, seed)
-    port = live_port(live, with_port)
+    port = live_port(live, with_port, live_gains)
     if log is not None:
         refuse_output("log", log, (".mcap",), overwrite)
     progress = not as_json and err.is_terminal
@@ -61,5 +63,6 @@ def rehearse(
             changes=[*(overrides or []), *short_forms(duration, seed)],
             pass_signals_on=False,
             live=port,
+            live_gains=live_gains,
         )
     end_device_run(summary, path, as_json)

@@ -12,6 +12,7 @@ from granite.rt.cli.outputs import new_log, refuse_output
 from granite.rt.cli.recorded_run import (
     Duration,
     Live,
+    LiveGains,
     LivePort,
     NewLog,
     Seed,
@@ -32,6 +33,7 @@ def sim(
     ] = False,
     live: Live = False,
     with_port: LivePort = None,
+    live_gains: LiveGains = False,
     overrides: Overrides = None,
     duration: Duration = None,
     seed: Seed = None,
@@ -48,7 +50,7 @@ def sim(
 
     asked = [*(overrides or []), *(["simulation.audit=true"] if audit else [])]
     testbed = load_changed(bed, asked, duration, seed)
-    port = live_port(live, with_port)
+    port = live_port(live, with_port, live_gains)
     if log is not None:
         refuse_output("log", log, (".mcap",), overwrite)
     with contextlib.nullcontext(log) if log is not None else new_log(testbed.name) as path, named(bed, testbed):
@@ -63,6 +65,7 @@ def sim(
             pass_signals_on=False,
             operator=operator,
             live=port,
+            live_gains=live_gains,
         )
     if as_json:
         print_json(summary)

@@ -104,8 +104,7 @@ class Events:
     def _asked(self, operation: Operation) -> str:
         """Who asked for what, and the answer."""
         ask, reply = Ask(operation.request), Reply(operation.reply)
-        known = 0 < operation.sender <= len(self._operators)
-        who = f"operator '{self._operators[operation.sender - 1]}'" if known else "the loop's own terminal"
+        who = self._who(operation.sender)
         if ask is Ask.REPORT:
             return Reason(operation.argument).text
         if ask is Ask.ATTACH:
@@ -116,6 +115,13 @@ class Events:
             gain = self._gains[operation.argument] if has else f"number {operation.argument}"
             what += f" {gain} to {operation.value:g}"
         return f"{who} asked for {what}: {reply.text}"
+
+    def _who(self, sender: int) -> str:
+        """The sender of a request."""
+        if sender < 0:
+            return f"client {-sender} of the live view"
+        known = 0 < sender <= len(self._operators)
+        return f"operator '{self._operators[sender - 1]}'" if known else "the loop's own terminal"
 
 
 def _rows_lost(n: int) -> str:

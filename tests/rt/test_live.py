@@ -1,16 +1,11 @@
 """The live view, seen by a client that is not ours: the `websockets` package and the protocol's own bytes."""
 
 import base64
-import json
 import socket
 import struct
-import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -21,81 +16,22 @@ from granite.rt.live.live_server import LiveServer
 from granite.rt.run import Run
 from tests.rt.command_line import Call, left_in, sentence_of
 from tests.rt.command_line import granite as granite
-
-client = pytest.importorskip("websockets.sync.client", reason="websockets is missing")
+from tests.rt.foxglove_client import Connection, free_port, talking
 
 SCENE = ("/scene", "/tf", "/truth", "/log")
 
 
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
-
-
-class Watcher(threading.Thread):
-    """Connects as soon as the server is there, subscribes to some topics, and keeps what it is sent."""
-
-    def __init__(self, port: int, topics: tuple[str, ...] = SCENE, stalls: bool = False) -> None:
-        super().__init__(daemon=True)
-        self.port, self.topics, self.stalls = port, topics, stalls
-        self.info: dict[str, Any] = {}
-        self.channels: dict[str, dict[str, Any]] = {}
-        self.messages: list[tuple[str, int, bytes]] = []
-        self.protocol: str | None = None
-        self.over = threading.Event()
-
-    def run(self) -> None:
-        address = f"ws://127.0.0.1:{self.port}"
-        until = time.monotonic() + 20
-        while time.monotonic() < until:
-            options = {"subprotocols": ["foxglove.sdk.v1"], "max_size": None, "close_timeout": 0.1}
-            with suppress(OSError), client.connect(address, **options) as link:
-                with suppress(Exception):  # the server ends with the run
-                    self._watch(link)
-                return
-            time.sleep(0.02)
-
-    def _watch(self, link: Any) -> None:
-        self.protocol = link.subprotocol
-        self.info = json.loads(link.recv())
-        while not set(self.topics) <= set(self.channels):
-            for channel in json.loads(link.recv())["channels"]:
-                self.channels[channel["topic"]] = channel
-        wanted = [{"id": i, "channelId": self.channels[topic]["id"]} for i, topic in enumerate(self.topics)]
-        link.send(json.dumps({"op": "subscribe", "subscriptions": wanted}))
-        if self.stalls:
-            self.over.wait(30)
-            return
-        while True:
-            message = link.recv()
-            if isinstance(message, bytes):
-                opcode, subscription, at_ns = struct.unpack("<BIQ", message[:13])
-                assert opcode == 1
-                self.messages.append((self.topics[subscription], at_ns, message[13:]))
-
-
-@contextmanager
-def watched(bed: api.Testbed, log: Path, **options: Any) -> Iterator[tuple[Watcher, dict[str, Any]]]:
-    """A run in real time, with a client that watches it."""
-    run, port = Run(bed), free_port()
-    watcher = Watcher(port, **options)
-    watcher.start()
-    try:
-        summary = run.record(log, realtime=True, live=port)
-        yield watcher, dict(summary)
-    finally:
-        watcher.over.set()
-        watcher.join(10)
+def watch(connection: Connection) -> None:
+    """It only reads."""
 
 
 def test_a_client_sees_scene_signals_and_events(tmp_path: Path):
     bed = api.load("free-flyer", {"loop.duration_s": 1.5})
-    with watched(bed, tmp_path / "run.mcap") as (seen, summary):
+    with talking(bed, tmp_path / "run.mcap", watch, SCENE) as (seen, summary):
         pass
     assert summary["ended"] == "completed"
     assert seen.protocol == "foxglove.sdk.v1"
-    assert seen.info["capabilities"] == []  # nobody can set or publish anything
+    assert seen.info["capabilities"] == ["parameters", "parametersSubscribe"]  # nobody can publish anything
     schemas = {topic: seen.channels[topic]["schemaName"] for topic in SCENE}
     names = ("foxglove.SceneUpdate", "foxglove.FrameTransforms", "granite/msg/Truth", "foxglove.Log")
     assert schemas == dict(zip(SCENE, names, strict=True))
@@ -127,7 +63,7 @@ def test_a_client_sees_scene_signals_and_events(tmp_path: Path):
 def test_events_arrive_as_lines_of_a_log(tmp_path: Path):
     silent = {"kind": "fault", "at_s": 1.2, "device": "joint_sensors", "what": "silent"}
     bed = api.load("free-flyer", {"loop.duration_s": 2.0, "simulation.events": [silent]})
-    with watched(bed, tmp_path / "run.mcap") as (seen, summary):
+    with talking(bed, tmp_path / "run.mcap", watch, SCENE) as (seen, summary):
         pass
     assert summary["ended"] == "sensor_stale"
     events = api.read_log(tmp_path / "run.mcap").events
@@ -139,7 +75,7 @@ def test_events_arrive_as_lines_of_a_log(tmp_path: Path):
 
 def test_a_client_that_stalls_costs_no_row(tmp_path: Path):
     bed = api.load("free-flyer", {"loop.duration_s": 1.5})
-    with watched(bed, tmp_path / "run.mcap", stalls=True) as (_, summary):
+    with talking(bed, tmp_path / "run.mcap", lambda connection: time.sleep(3), SCENE) as (_, summary):
         pass
     assert summary["ended"] == "completed"
     assert summary["rows_lost"] == 0

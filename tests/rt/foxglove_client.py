@@ -1,0 +1,114 @@
+"""A client of the live view that is not ours: the `websockets` package, and the protocol's own words and bytes."""
+
+import json
+import socket
+import struct
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import granite as api
+from granite.rt.run import Run
+
+websockets = pytest.importorskip("websockets", reason="websockets is missing")
+client = pytest.importorskip("websockets.sync.client", reason="websockets is missing")
+
+
+def free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+class Connection:
+    """A connected client that has subscribed to some topics, and keeps what it is sent."""
+
+    def __init__(self, link: Any, topics: tuple[str, ...]) -> None:
+        self.link, self.topics = link, topics
+        self.protocol = link.subprotocol
+        self.info: dict[str, Any] = json.loads(link.recv())
+        self.channels: dict[str, dict[str, Any]] = {}
+        self.messages: list[tuple[str, int, bytes]] = []
+        self.told: list[dict[str, Any]] = []
+        while not set(topics) <= set(self.channels):
+            self.receive()
+        wanted = [{"id": i, "channelId": self.channels[topic]["id"]} for i, topic in enumerate(topics)]
+        self.send("subscribe", subscriptions=wanted)
+
+    def send(self, op: str, **more: Any) -> None:
+        self.link.send(json.dumps({"op": op, **more}))
+
+    def receive(self) -> None:
+        """One message."""
+        message = self.link.recv()
+        if isinstance(message, bytes):
+            opcode, subscription, at_ns = struct.unpack("<BIQ", message[:13])
+            assert opcode == 1
+            self.messages.append((self.topics[subscription], at_ns, message[13:]))
+            return
+        said = json.loads(message)
+        if said["op"] == "advertise":
+            self.channels |= {channel["topic"]: channel for channel in said["channels"]}
+        else:
+            self.told.append(said)
+
+    def parameters(self, request: str) -> dict[str, Any]:
+        """The answer to a request about parameters."""
+        while True:
+            for said in self.told:
+                if said.get("id") == request:
+                    return {each["name"]: each.get("value") for each in said["parameters"]}
+            self.receive()
+
+
+class Talking(threading.Thread):
+    """Connects as soon as the server is there, and talks to it until the run ends."""
+
+    def __init__(self, port: int, talk: Callable[[Connection], None], topics: tuple[str, ...] = ()) -> None:
+        super().__init__(daemon=True)
+        self.port, self.talk, self.topics = port, talk, topics
+        self.connection: Connection | None = None
+        self.over = threading.Event()
+        #: what went wrong before the run ended
+        self.failure: Exception | None = None
+
+    def run(self) -> None:
+        options = {"subprotocols": ["foxglove.sdk.v1"], "max_size": None, "close_timeout": 0.1}
+        until = time.monotonic() + 20
+        while time.monotonic() < until:
+            with suppress(OSError), client.connect(f"ws://127.0.0.1:{self.port}", **options) as link:
+                try:
+                    self.connection = Connection(link, self.topics)
+                    self.talk(self.connection)
+                    while True:
+                        self.connection.receive()
+                except websockets.ConnectionClosed:  # the server ends with the run
+                    return
+                except Exception as error:
+                    self.failure = error
+                    return
+            time.sleep(0.02)
+
+
+@contextmanager
+def talking(
+    bed: api.Testbed, log: Path, talk: Callable[[Connection], None], topics: tuple[str, ...] = (), **options: Any
+) -> Iterator[tuple[Connection, dict[str, Any]]]:
+    """A run in real time with such a client: what it was sent, and the summary of the run."""
+    run, port = Run(bed), free_port()
+    thread = Talking(port, talk, topics)
+    thread.start()
+    try:
+        summary = run.record(log, realtime=True, live=port, **options)
+        if thread.failure is not None:
+            raise thread.failure
+        assert thread.connection is not None
+        yield thread.connection, dict(summary)
+    finally:
+        thread.over.set()
+        thread.join(10)
