@@ -32,6 +32,7 @@ class Ask(IntEnum):
     SET_GAIN = 8
     EMERGENCY_STOP = 9
     REPORT = 10  #: a fault that was noticed outside the tick; its reason is the argument
+    RESTART = 11  #: the behaviour begins again
 
 
 class Reply(IntEnum):
@@ -46,6 +47,7 @@ class Reply(IntEnum):
     NO_SUCH_GAIN = 6
     OUT_OF_BOUNDS = 7
     NOT_POSSIBLE = 8
+    NOT_REPEATABLE = 9
 
     @property
     def text(self) -> str:
@@ -63,6 +65,7 @@ _REPLIES = {
     Reply.NO_SUCH_GAIN: "refused: the law has no such gain",
     Reply.OUT_OF_BOUNDS: "refused: the gain is outside its bounds",
     Reply.NOT_POSSIBLE: "refused: this testbed has no controller that could do it",
+    Reply.NOT_REPEATABLE: "refused: this behaviour can't begin again, only go on by start",
 }
 
 

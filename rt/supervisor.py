@@ -21,6 +21,7 @@ from typing import Protocol
 from granite.config.records import Operation, Reference, State, Verdict, new
 from granite.config.responses import FAULTS, RESPONSES, Answer
 from granite.config.testbed import Testbed
+from granite.controllers.behaviours.repeating import Repeated
 from granite.controllers.behaviours.resuming import Resumed
 from granite.controllers.stack import Stack
 from granite.rt.gain_ramp import GainRamp
@@ -107,6 +108,7 @@ class Supervisor:
             Ask.ATTACH: self._attach,
             Ask.ARM: self._arm,
             Ask.START: self._start,
+            Ask.RESTART: self._restart,
             Ask.HOLD: self._hold,
             Ask.FLOAT: self._float,
             Ask.STOP: self._stop,
@@ -161,13 +163,25 @@ class Supervisor:
         return Reply.DONE
 
     def _start(self, t: float, request: Request) -> Reply:
+        if (reply := self._startable()) is Reply.DONE:
+            self._resume(t)
+        return reply
+
+    def _restart(self, t: float, request: Request) -> Reply:
+        if (reply := self._startable()) is not Reply.DONE:
+            return reply
+        begin_again = getattr(self._stacks.normal.behaviour, "begin_again", None)
+        if begin_again is None or (tau := begin_again(self._behaviour_time)) is None:
+            return Reply.NOT_REPEATABLE
+        self._behaviour_time = tau
+        self._resume(t, Repeated)
+        return reply
+
+    def _startable(self) -> Reply:
         by_request = self.cause in (Reason.PASSED, Reason.OPERATOR_HOLD, Reason.OPERATOR_FLOAT)
         if self.mode not in (RunMode.ARMED, RunMode.HOLDING, RunMode.FLOATING) or not by_request:
             return Reply.NOT_IN_THIS_MODE
-        if not self._is_at_rest():
-            return Reply.NOT_AT_REST
-        self._resume(t)
-        return Reply.DONE
+        return Reply.DONE if self._is_at_rest() else Reply.NOT_AT_REST
 
     def _hold(self, t: float, request: Request) -> Reply:
         return self._switch(t, RunMode.HOLDING, Reason.OPERATOR_HOLD)
@@ -334,10 +348,10 @@ class Supervisor:
             self._stacks.begin(mode, held)
         self.mode, self.cause, self._since = mode, cause, t
 
-    def _resume(self, t: float) -> None:
+    def _resume(self, t: float, how: type[Resumed] = Resumed) -> None:
         assert self._reference is not None
         q = self._reference.q
-        self._resumed = Resumed(self._stacks.normal.behaviour, self._behaviour_time, q, self._stacks.decelerations(q))
+        self._resumed = how(self._stacks.normal.behaviour, self._behaviour_time, q, self._stacks.decelerations(q))
         self._stacks[RunMode.RUNNING] = replace(self._stacks.normal, behaviour=self._resumed)
         self.mode, self.cause, self._since, self._because = RunMode.RUNNING, Reason.PASSED, t, None
 

@@ -33,6 +33,11 @@ class Holds:
             memory={"hold_now": np.zeros(1)},
         )
 
+    @property
+    def change(self) -> bool:
+        """Whether they are not always the same."""
+        return len(self._from) > 1
+
     def adopt(self, memory: Mapping[str, Array]) -> None:
         """Continue from the memory of the compiled form."""
         self._now = int(memory["hold_now"][0])

@@ -115,6 +115,12 @@ class WaypointBehaviour:
             start = memory["leg_start"][: len(self._rest)].copy()
             self._path, self._began = WaypointPath(start, self._legs), memory["path_began"].item(0)
 
+    def begin_again(self, tau: float) -> float | None:
+        """When the same motion begins, of which `tau` is a time; none where contacts have changed with it."""
+        if self._holds.change:
+            return None
+        return tau if self._path is None else self._began
+
     def decide(self, state: State) -> Reference:
         """The reference at the time of the state. Until the state is ready, the reference is the estimate."""
         if self._path is None:

@@ -16,7 +16,8 @@ from granite.rt.cli.screen import out, print_json
 
 _PROMPT = "granite> "
 OPERATOR_COMMANDS = (
-    "status", "gains", "arm", "start", "hold", "float", "stop", "reset", "set-gain", "emergency-stop", "new-key",
+    "status", "gains", "arm", "start", "restart", "hold", "float", "stop", "reset", "set-gain", "emergency-stop",
+    "new-key",
 )  # fmt: skip
 
 

@@ -17,10 +17,7 @@ from granite.rt.modes import Ask
 LONGEST = 1024
 
 #: commands that the loop answers
-ASKS = {
-    ask.name.lower(): ask
-    for ask in (Ask.ARM, Ask.START, Ask.HOLD, Ask.FLOAT, Ask.STOP, Ask.RESET, Ask.SET_GAIN, Ask.EMERGENCY_STOP)
-}
+ASKS = {ask.name.lower(): ask for ask in Ask if ask not in (Ask.NOTHING, Ask.ATTACH, Ask.REPORT)}
 #: commands that the channel answers by itself: what the run does, its gains, and watching it from now on
 OWN = ("status", "gains", "watch", "leave")
 

@@ -1,0 +1,77 @@
+"""A manoeuvre that begins again on the operator's request, so that two of them can be compared."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scripted import Scripted, scripted
+
+from granite.config.loader import load
+from granite.controllers.behaviours.repeating import SETTLING_S
+from granite.controllers.behaviours.waypoints import WaypointBehaviour
+from granite.controllers.model import ControlModel
+from granite.controllers.stack import Decides
+from granite.rt.modes import Ask, Reply, RunMode
+from granite.rt.reasons import Reason
+from granite.rt.run import Run
+
+SHORT = "behaviour.waypoints=[{duration_s=4.0,target={base_x_m=1.04,elbow_rad=1.0}}]"
+
+
+def manoeuvre(done: Scripted, after_s: float) -> slice:
+    """The four seconds in which the reference moves, after a rest of the reference."""
+    moves = np.any(done.entry("/reference", "u") != 0.0, axis=1)
+    first = round(after_s / 0.005)
+    begin = first + int(np.argmax(moves[first:]))
+    return slice(begin, begin + 790)
+
+
+@pytest.fixture(scope="module")
+def twice() -> Scripted:
+    return scripted({2.0: Ask.RESTART, 6.0: Ask.HOLD, 8.0: Ask.RESTART}, "loop.duration_s=19.5", SHORT)
+
+
+def test_the_behaviour_begins_again_with_the_same_motion(twice: Scripted):
+    assert twice.modes == [RunMode.RUNNING, RunMode.HOLDING, RunMode.RUNNING]
+    assert [reply for _, reply, _ in twice.script.answers] == [Reply.NOT_IN_THIS_MODE, Reply.DONE, Reply.DONE]
+    assert twice.outcome.reason is Reason.PASSED
+    q = twice.entry("/reference", "q")
+    rest = np.flatnonzero(~np.any(twice.entry("/reference", "u")[1610:] != 0.0, axis=1))[0] + 1610
+    first, second = manoeuvre(twice, 0.0), manoeuvre(twice, rest * 0.005)
+    assert second.start - rest == pytest.approx(SETTLING_S / 0.005, abs=2)
+    np.testing.assert_allclose(q[second], q[first], atol=3e-4)  # it begins within a tick, not at one
+    assert np.ptp(q[second][:, 0]) > 0.03
+    done = twice.column("/reference", "done")
+    assert done[1190] == done[-1] == 1.0
+    assert not done[1610 : second.stop].any()
+
+
+def test_the_way_back_has_no_jump_and_the_robot_follows_it(twice: Scripted):
+    q, u = twice.entry("/reference", "q"), twice.entry("/reference", "u")
+    steps = np.abs(np.diff(q, axis=0) - 0.0025 * (u[1:] + u[:-1]))
+    assert steps[1620:].max() < 1e-4
+    error = np.abs(twice.entry("/truth", "q") - q)
+    assert error[1620:].max() < 0.03
+
+
+class Single:
+    """A behaviour that does not know how to begin again."""
+
+    def __init__(self, behaviour: Decides) -> None:
+        self.decide = behaviour.decide
+
+
+def test_a_behaviour_that_can_not_begin_again_says_so():
+    def prepare(run: Run) -> None:
+        run.stack = replace(run.stack, behaviour=Single(run.stack.behaviour))
+
+    done = scripted({0.5: Ask.HOLD, 2.5: Ask.RESTART}, "loop.duration_s=3", SHORT, prepare=prepare)
+    assert [reply for _, reply, _ in done.script.answers] == [Reply.DONE, Reply.NOT_REPEATABLE]
+
+
+def test_where_contacts_change_the_motion_can_not_begin_again():
+    bed = load("free-flyer")
+    behaviour = WaypointBehaviour(bed.behaviour, ControlModel(bed))
+    assert behaviour.begin_again(3.0) == 3.0
+    behaviour._holds._from = [0.0, 5.0]
+    assert behaviour.begin_again(3.0) is None
