@@ -191,7 +191,7 @@ class Run:
             Where the log can't be written.
         """
         refuse_too_large_a_log(self.bed, self.channels, self.ticks, Path(log))
-        with StopSignals(realtime, pass_signals_on) as signals, self._listening(operator, realtime):
+        with StopSignals(realtime, pass_signals_on) as signals, self._listening(operator, realtime, Path(log)):
             if live is not None and not realtime:
                 raise InputError("a run in virtual time can't be watched", key="live", expected="--realtime with it")
             if live_gains and live is None:
@@ -200,7 +200,7 @@ class Run:
                 return self._record(Path(log), realtime, overwrite, progress, changes, signals, view)
 
     @contextmanager
-    def _listening(self, operator: bool, realtime: bool) -> Iterator[None]:
+    def _listening(self, operator: bool, realtime: bool, log: Path) -> Iterator[None]:
         """With an operator, the operator channel is there."""
         if not operator:
             yield
@@ -213,7 +213,7 @@ class Run:
         from granite.rt.operator.keys import key_folder  # most runs need no ZeroMQ
         from granite.rt.operator.link import OperatorLink
 
-        self.source = self._link = OperatorLink.start(self.bed, key_folder())
+        self.source = self._link = OperatorLink.start(self.bed, key_folder(), log)
         try:
             yield
         finally:

@@ -6,6 +6,7 @@ A metric of several things has a member for each, as in `rms_error.base_x`, and 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -24,6 +25,10 @@ from granite.tuning.margins import followed_indices
 
 #: by the beginning of their names: the entry of the summary's tracking errors
 _ERRORS = {"rms_error": "rms", "largest_error": "max", "final_error": "max_in_last_5_s"}
+#: metrics of a testbed without objectives: those of these that it has
+_USUAL = (
+    "rms_error_m", "rms_error_rad", "final_error_m", "final_error_rad", "propellant_n_s", "peak_torque_n_m", "margin",
+)  # fmt: skip
 #: of the strain energy of flexible links: every tenth tick
 _EVERY = 10
 
@@ -95,6 +100,28 @@ def goals_of(table: TuningTable) -> Goals:
     """The expressions of objectives, then of constraints."""
     named = (("objectives", table.objectives), ("constraints", table.constraints))
     return tuple((f"tuning.{key}.{i}.of", goal.of) for key, goals in named for i, goal in enumerate(goals))
+
+
+def chosen_goals(bed: Testbed, metrics: Sequence[str]) -> tuple[Goals, Band]:
+    """The expressions that were typed; else those of the testbed's table, or the usual ones.
+
+    Raises
+    ------
+    InputError
+        Where the testbed has no usual ones.
+    """
+    table = bed.tuning
+    band = Band(table.settled_m, table.settled_rad) if table else Band()
+    if metrics:
+        return tuple((f"--metric {text}", text) for text in metrics), band
+    if table is not None:
+        return goals_of(table), band
+    there = metric_units(bed)
+    found = tuple((name, name) for name in _USUAL if name in there)
+    if not found:
+        expected = "an expression over its signals, by --metric"
+        raise InputError("no usual metric", file=bed.name, key="--metric", expected=expected)
+    return found, band
 
 
 class _Run:

@@ -13,20 +13,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from granite.config.errors import InputError
 from granite.config.loader import to_json
 from granite.config.testbed import Testbed
-from granite.config.tuning import TuningTable
 from granite.rt.worker_processes import Workers
-from granite.tuning.measures import Band, Measures, goals_of, metric_units
+from granite.tuning.measures import Measures, chosen_goals
 from granite.tuning.scenarios import NOMINAL, drawn_plant, variations_of
 from granite.tuning.toml_text import toml_value
 from granite.tuning.trial import Case, judge
 
-#: metrics of a testbed without objectives: those of these that it has
-_USUAL = (
-    "rms_error_m", "rms_error_rad", "final_error_m", "final_error_rad", "propellant_n_s", "peak_torque_n_m", "margin",
-)  # fmt: skip
 #: separates random plants of these runs from those of tuning
 _MONTE_CARLO = 2
 
@@ -113,8 +107,7 @@ def monte_carlo(
         Where there is no such metric, or a scenario does not fit.
     """
     table = bed.tuning
-    judged = tuple((f"--metric {text}", text) for text in metrics) or _usual(bed, table)
-    band = Band(table.settled_m, table.settled_rad) if table else Band()
+    judged, band = chosen_goals(bed, metrics)
     Measures(bed, judged, band)
     variations = variations_of(bed, table.model_copy(update={"plants": 0})) if table else {NOMINAL: {}}
     drawn: list[tuple[str, int, dict[str, Any]]] = []
@@ -128,15 +121,4 @@ def monte_carlo(
     for (name, seed, changes), answer in zip(drawn, workers.answers(judge, cases), strict=True):
         found.runs.append(DrawnRun(name, seed, changes, answer.values, answer.failure))
         report(len(found.runs), len(drawn))
-    return found
-
-
-def _usual(bed: Testbed, table: TuningTable | None) -> tuple[tuple[str, str], ...]:
-    if table is not None:
-        return goals_of(table)
-    there = metric_units(bed)
-    found = tuple((name, name) for name in _USUAL if name in there)
-    if not found:
-        expected = "an expression over its signals, by --metric"
-        raise InputError("no usual metric", file=bed.name, key="--metric", expected=expected)
     return found

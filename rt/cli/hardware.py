@@ -22,6 +22,7 @@ from granite.rt.cli.recorded_run import (
     LivePort,
     NewLog,
     Seed,
+    WithOperator,
     end_device_run,
     live_port,
     load_changed,
@@ -41,6 +42,7 @@ def run(
     simulate: Simulated = "",
     check: Annotated[bool, typer.Option("--check", help="stop after the checks; nothing is armed")] = False,
     yes: Yes = False,
+    operator: WithOperator = False,
     live: Live = False,
     with_port: LivePort = None,
     live_gains: LiveGains = False,
@@ -87,6 +89,7 @@ def run(
                 progress=progress,
                 changes=[*(overrides or []), *short_forms(duration, seed)],
                 pass_signals_on=False,
+                operator=operator,
                 live=port,
                 live_gains=live_gains,
             )

@@ -46,7 +46,7 @@ def operate(
         out.print(f"secret key: {folder / words[1]}.secret", soft_wrap=True)
         out.print("the loop obeys it from its next run on", soft_wrap=True)
         return
-    asked = _message(words) if words else {}
+    asked = message_of(words) if words else {}
     with Operator(address, key) as operator:
         if not words:
             _converse(operator)
@@ -55,12 +55,12 @@ def operate(
     if as_json:
         print_json(answer)
     else:
-        _print(answer)
+        print_answer(answer)
     if not answer["ok"]:
         end(answer["text"], STOPPED)
 
 
-def _message(words: Sequence[str]) -> dict[str, Any]:
+def message_of(words: Sequence[str]) -> dict[str, Any]:
     """The message of a command as it was typed."""
     do, *more = words
     if do not in OPERATOR_COMMANDS or do == "new-key":
@@ -79,24 +79,25 @@ def _message(words: Sequence[str]) -> dict[str, Any]:
 def _converse(operator: Any) -> None:
     """A prompt; it watches the run until `quit` or the end of the input."""
     operator.watch()
-    _print(operator.ask("status"))
+    print_answer(operator.ask("status"))
     while True:
         try:
             words = shlex.split(input(_PROMPT))
             if words[:1] in (["quit"], ["exit"]):
                 return
             if words:
-                answer = operator.ask(**_message(words))
+                answer = operator.ask(**message_of(words))
                 if not answer["ok"]:
                     out.print(answer["text"], soft_wrap=True)
-                _print(answer)
+                print_answer(answer)
         except EOFError:
             return
         except ValueError as error:  # bad input too: the prompt goes on
             out.print(f"granite: {error}", soft_wrap=True)
 
 
-def _print(answer: dict[str, Any]) -> None:
+def print_answer(answer: dict[str, Any]) -> None:
+    """The gains in an answer, and what the run does."""
     for gain in answer.get("gains", ()):
         bounds = f"{gain['lower']:g} to {gain['upper']:g} {gain['unit']}"
         out.print(f"{gain['name']} = {gain['value']:g} ({bounds}): {gain['meaning']}", soft_wrap=True)

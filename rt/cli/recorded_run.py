@@ -21,6 +21,9 @@ Seed = Annotated[str | None, typer.Option(metavar="N", help="of all randomness o
 NewLog = Annotated[
     Path | None, typer.Option("--out", metavar="FILE", help="the log, *.mcap; default: a new one in runs/")
 ]
+WithOperator = Annotated[
+    bool, typer.Option("--operator", help="in real time: wait at rest until granite operate arms and starts it")
+]
 Live = Annotated[bool, typer.Option("--live", help="in real time: let Foxglove on this machine watch the run")]
 LivePort = Annotated[
     int | None, typer.Option("--live-port", metavar="PORT", help="of --live, 1024 to 65535; default: 8765")

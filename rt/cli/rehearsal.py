@@ -16,6 +16,7 @@ from granite.rt.cli.recorded_run import (
     LivePort,
     NewLog,
     Seed,
+    WithOperator,
     end_device_run,
     live_port,
     load_changed,
@@ -26,6 +27,7 @@ from granite.rt.cli.screen import err
 
 def rehearse(
     bed: Bed,
+    operator: WithOperator = False,
     live: Live = False,
     with_port: LivePort = None,
     live_gains: LiveGains = False,
@@ -62,6 +64,7 @@ def rehearse(
             progress=progress,
             changes=[*(overrides or []), *short_forms(duration, seed)],
             pass_signals_on=False,
+            operator=operator,
             live=port,
             live_gains=live_gains,
         )

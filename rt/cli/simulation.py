@@ -16,6 +16,7 @@ from granite.rt.cli.recorded_run import (
     LivePort,
     NewLog,
     Seed,
+    WithOperator,
     end_run,
     live_port,
     load_changed,
@@ -28,9 +29,7 @@ from granite.rt.cli.screen import err, print_json
 def sim(
     bed: Bed,
     realtime: Annotated[bool, typer.Option("--realtime", help="keep pace with wall-clock time")] = False,
-    operator: Annotated[
-        bool, typer.Option("--operator", help="in real time: wait at rest until granite operate arms and starts it")
-    ] = False,
+    operator: WithOperator = False,
     live: Live = False,
     with_port: LivePort = None,
     live_gains: LiveGains = False,

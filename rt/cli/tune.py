@@ -73,6 +73,17 @@ def start(
     ] = None,
     resume: Annotated[Path | None, typer.Option("--resume", metavar="SESSION", help="go on with this session")] = None,
     listed: Annotated[bool, typer.Option("--list", help="what can be tuned and judged, and no session")] = False,
+    live: Annotated[
+        bool, typer.Option("--live", help="tune a loop that runs with --operator, by hand, and no session")
+    ] = False,
+    address: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="of --live: where the loop listens, if not as in BED")
+    ] = None,
+    key: Annotated[str, typer.Option(metavar="NAME", help="of --live: whose key to use")] = "operator",
+    metrics: Annotated[
+        list[str] | None,
+        typer.Option("--metric", metavar="EXPRESSION", help="of --live: what to compare by; several times"),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Start a tuning session, or go on with one; Ctrl-C keeps what was found."""
@@ -83,6 +94,16 @@ def start(
     from granite.tuning.workers import workers
 
     testbed = load(bed, overrides or ())
+    if live:
+        from granite.rt.cli.tune_live import tune_live
+
+        given = {"--tuning": tuning, "--trials": trials, "--sampler": sampler, "--seed": seed, "--resume": resume}
+        given |= {"--processes": processes, "--dask": dask, "--out": folder, "--list": listed, "--json": as_json}
+        if other := [option for option, value in given.items() if value not in (None, False)]:
+            raise InputError("it is of a session", key=other[0], expected="no such option with --live")
+        return tune_live(testbed, address or testbed.operator.address, key, metrics or ())
+    if other := [o for o, v in {"--address": address, "--metric": metrics}.items() if v]:
+        raise InputError("it is of a running loop", key=other[0], expected="--live with it")
     if listed:
         with named(bed, testbed):
             put(out, list_tables(testbed))

@@ -17,13 +17,14 @@ from struct import Struct
 from granite.config.errors import InputError
 from granite.config.testbed import Testbed
 from granite.rt.import_path import import_path
-from granite.rt.modes import Reply, Request, RunMode
+from granite.rt.modes import Ask, Reply, Request, RunMode
 from granite.rt.operator.keys import loop_keys, operators
 from granite.rt.reasons import Reason
 from granite.rt.request_ring import RequestRing
 from granite.rt.ring import Ring
 
-#: answers and reports that may wait, and numbers of one: number of the request or 0, reply, mode, cause, time
+#: answers and reports that may wait, and numbers of one: number of the request or 0, reply, mode, cause, time; of gain
+#: i that others have changed: -1 - i, reply, mode, cause, its value
 ANSWERS, ANSWER_WIDTH = 1024, 5
 #: time between two reports of the loop [s]
 _REPORT_S = 0.1
@@ -45,8 +46,8 @@ class OperatorLink:
         self._mode = RunMode.RUNNING
 
     @classmethod
-    def start(cls, bed: Testbed, folder: Path) -> OperatorLink:
-        """Make the keys if there are none, and listen.
+    def start(cls, bed: Testbed, folder: Path, log: Path | None = None) -> OperatorLink:
+        """Make the keys if there are none, and listen; operators are told where the log is, if there is one.
 
         Raises
         ------
@@ -64,6 +65,7 @@ class OperatorLink:
             "folder": os.fspath(folder.absolute()),
             "names": names,
             "gains": gains,
+            "log": None if log is None else os.fspath(log.absolute()),
             "requests": requests.descriptor,
             "answers": answers.descriptor,
             "loop": os.getpid(),
@@ -102,6 +104,8 @@ class OperatorLink:
         """Tell the channel what became of a request."""
         if request.number:
             self._answers.put(_pack(request.number, reply, mode, 0, 0))
+        elif request.ask is Ask.SET_GAIN and reply is Reply.DONE:  # somebody else's, such as the live view's
+            self._answers.put(_pack(-1 - request.argument, reply, mode, 0, request.value))
 
     def name(self, sender: int) -> str:
         """Who that is."""

@@ -56,6 +56,7 @@ class OperatorChannel:
         self._values = [gain.value for gain in self._gains]
         self._bed, self._silence, self._loop = order["bed"], order["silence_s"], order["loop"]
         self._names: list[str] = order["names"]
+        self._log: str | None = order["log"]
         folder = Path(order["folder"])
         known = operators(folder)
         self._by_key = {known[name]: name for name in self._names if name in known}
@@ -141,12 +142,15 @@ class OperatorChannel:
             self._watching[sender] = time.monotonic()
         elif message.do == "leave":
             self._watching.pop(sender, None)
-        gains = {"gains": self._listed()} if message.do == "gains" else {}
-        self._say(route, ok=True, text=self._state(), **gains)
+        more = {"gains": self._listed(), "log": self._log} if message.do == "gains" else {}
+        self._say(route, ok=True, text=self._state(), **more)
 
     def _hear(self, number: int, reply: int, mode: int, cause: int, t: float) -> None:
-        """What the loop says: an answer to a request, or what it does."""
+        """What the loop says: an answer to a request, a gain that others have changed, or what it does."""
         self._mode = RunMode(mode)
+        if number < 0:
+            self._values[-1 - number] = t
+            return
         if not number:
             self._cause, self._t = Reason(cause), t
             return

@@ -63,20 +63,21 @@ def channel(tmp_path_factory):
     link.close()
 
 
-RUN = ["sim", "free-flyer", "--realtime", "--operator", "--duration", "30", "--set", "loop.longest_lateness_s=2",
-       "--set", "loop.watchdog_s=5"]  # fmt: skip
+RUN = ["free-flyer", "--operator", "--duration", "60", "--set", "loop.longest_lateness_s=2", "--set",
+       "loop.watchdog_s=5"]  # fmt: skip
+COMMANDS = {"sim": ["sim", "--realtime"], "rehearse": ["rehearse"]}
 
 
 class Session:
-    """`granite sim --operator` in another process, and its operator."""
+    """`granite sim --operator` or another command in another process, and its operator."""
 
-    def __init__(self, folder, *more: str) -> None:
+    def __init__(self, folder, *more: str, command: str = "sim") -> None:
         self.address, self.log = free_address(), folder / "run.mcap"
         loop_keys(folder / "keys")
         environment = {**os.environ, "GRANITE_KEYS": str(folder / "keys")}
-        command = [sys.executable, "-m", "granite.rt.cli", *RUN, "--out", str(self.log), *more]
-        command += ["--set", f'operator.address="{self.address}"']
-        self.process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        words = [sys.executable, "-m", "granite.rt.cli", *COMMANDS[command], *RUN, "--out", str(self.log), *more]
+        words += ["--set", f'operator.address="{self.address}"']
+        self.process = subprocess.Popen(words, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.operator = Operator(self.address, "operator", folder / "keys")
 
     def __enter__(self):

@@ -11,9 +11,12 @@ from granite.controllers.behaviours.repeating import SETTLING_S
 from granite.controllers.behaviours.waypoints import WaypointBehaviour
 from granite.controllers.model import ControlModel
 from granite.controllers.stack import Decides
+from granite.rt.logs.log import Log
 from granite.rt.modes import Ask, Reply, RunMode
 from granite.rt.reasons import Reason
 from granite.rt.run import Run
+from granite.tuning.manoeuvre import last_manoeuvre
+from granite.tuning.measures import Band, Measures
 
 SHORT = "behaviour.waypoints=[{duration_s=4.0,target={base_x_m=1.04,elbow_rad=1.0}}]"
 
@@ -52,6 +55,25 @@ def test_the_way_back_has_no_jump_and_the_robot_follows_it(twice: Scripted):
     assert steps[1620:].max() < 1e-4
     error = np.abs(twice.entry("/truth", "q") - q)
     assert error[1620:].max() < 0.03
+
+
+def test_the_repeated_manoeuvre_is_measured_alone(twice: Scripted):
+    whole = Log(twice.run.bed, {}, twice.channels, twice.rows, (), None, False)
+    found = last_manoeuvre(whole, None)
+    assert found is not None
+    assert found.ticks == pytest.approx(4.0 / 0.005, abs=2)
+    assert found.t[0] > 8.0 + 1.0 + SETTLING_S
+    opening = found.rows[:, twice.channels.place("/applied", "thrusters.values")]
+    thrust = twice.run.bed.devices["thrusters"].units[0].thrust_n
+    (error, propellant) = Measures(whole.bed, (("a", "rms_error_m"), ("b", "propellant_n_s")), Band()).values(found)
+    assert propellant == pytest.approx(opening.sum() * 0.005 * thrust, rel=0.05)
+    assert 0.0 < error < 0.01
+    first = last_manoeuvre(whole, 1.0)
+    assert first is not None
+    assert first.ticks == pytest.approx(1.0 / 0.005, abs=1)
+    # One that has not ended, or was never begun, is none.
+    for rows in (twice.rows[:1500], twice.rows[:1700], twice.rows[: found.ticks + 2000]):
+        assert last_manoeuvre(replace(whole, rows=rows), None) is None
 
 
 class Single:

@@ -1,0 +1,36 @@
+"""Tables of a running loop's gains, and of two sets of them on the same manoeuvre."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from rich.table import Table
+
+from granite.rt.report.table import table
+from granite.tuning.live_session import Compared
+
+
+def gain_table(gains: Sequence[Mapping[str, Any]], a: Mapping[str, float]) -> Table:
+    """Each gain with its bounds, now and in A."""
+    rows = [
+        (g["name"], f"{a[g['name']]:.5g}", f"{g['value']:.5g}", f"{g['lower']:g}", f"{g['upper']:g}", g["unit"])
+        for g in gains
+    ]
+    return table("Gains", ("gain", "A", "now", "lower", "upper", "unit"), rows)
+
+
+def compared_tables(compared: Compared) -> Iterator[Table]:
+    """The gains that differ, and the measures with A and with B."""
+    gains = [(s.gain, f"{s.before:.5g}", f"{s.after:.5g}", _change(s.before, s.after)) for s in compared.gains]
+    yield table("Gains that differ", ("gain", "A", "B", "change"), gains)
+    seconds = " and ".join(f"{part:.1f} s" for part in compared.seconds)
+    rows = [
+        (f"{name} [{unit}]" if unit not in ("", "1") else name, f"{a:.5g}", f"{b:.5g}", _change(a, b))
+        for name, unit, a, b in compared.measures
+    ]
+    yield table(f"The same manoeuvre, {seconds}", ("measure", "A", "B", "change"), rows)
+
+
+def _change(a: float, b: float) -> str:
+    return f"{100 * (b / a - 1):+.1f} %" if a else "-"
