@@ -1,12 +1,16 @@
-"""What a link to a device counted, and its clock, once a second and at the end: for the log."""
+"""What a link to a device counted, and its clock, from time to time and at the end: for the log.
+
+Once a second at first. Of a long run every second entry is dropped and the time between two is doubled, whenever there
+are too many: memory does not grow with the run.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
 _PERIOD_S = 1.0
-#: so many are kept; the oldest go first
-_LONGEST = 3600
+#: so many are kept at most
+_LONGEST = 512
 
 #: names as in a log, with their units
 LinkNumbers = Mapping[str, float]
@@ -26,14 +30,16 @@ class LinkHistory:
     def __init__(self, name: str, numbers: Callable[[], LinkNumbers]) -> None:
         self.name, self._numbers = name, numbers
         self._rows: list[tuple[float, LinkNumbers]] = []
-        self._due = -float("inf")
+        self._due, self._period = -float("inf"), _PERIOD_S
 
     def note(self, t: float) -> None:
-        """Called in every tick; takes them down once a second [s]."""
+        """Called in every tick; takes them down once per period [s]."""
         if t >= self._due:
-            self._due = t + _PERIOD_S
             self._rows.append((t, self._numbers()))
-            del self._rows[:-_LONGEST]
+            if len(self._rows) > _LONGEST:
+                del self._rows[1::2]
+                self._period *= 2
+            self._due = t + self._period
 
     def summary(self) -> dict[str, list[float]]:
         """Each number as a list over `t_s`; the last ones are of the end."""

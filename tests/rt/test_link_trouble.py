@@ -23,3 +23,12 @@ def test_a_history_has_a_row_for_every_second_and_one_for_the_end():
         count[0] = float(k)
         history.note(0.005 * k)
     assert history.summary() == {"t_s": [0.0, 1.0, 2.0, 2.0], "bad_crc": [0.0, 200.0, 400.0, 499.0]}
+
+
+def test_a_history_of_a_long_run_thins_out_and_keeps_its_begin():
+    history = LinkHistory("board a", lambda: {"bad_crc": 0.0})
+    for k in range(5000):
+        history.note(float(k))
+    t = history.summary()["t_s"]
+    assert len(t) < 600
+    assert (t[0], t[1] - t[0]) == (0.0, t[2] - t[1])
