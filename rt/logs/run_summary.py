@@ -159,6 +159,8 @@ class Metrics(TypedDict):
     bending: NotRequired[dict[str, LinkBending]]
     audit: NotRequired[AuditSummary]
     guard: NotRequired[dict[str, int]]
+    #: first time of each cause of a mode, and of each fault that was reported from outside the tick
+    noticed_at_s: NotRequired[dict[str, float]]
     overruns: NotRequired[int]
     rows_lost: NotRequired[int]
     timing: NotRequired[dict[str, StepTimes]]

@@ -19,6 +19,7 @@ from granite.rt.logs.contact_summary import ContactSummary
 from granite.rt.logs.energy import EnergySummary
 from granite.rt.logs.machine_summary import MachineSummary
 from granite.rt.logs.run_summary import FinalValue, Metrics, Propellant, StepTimes, TrackingError
+from granite.rt.modes import Ask
 from granite.rt.reasons import Reason
 
 #: bins of the time histograms: 20 a decade from 0.1 us to 10 s
@@ -88,6 +89,7 @@ class Summary:
         self._among_all = [bed.positions.index(c) for c in bed.known.positions]
         self._steps, self._delay = at("/timing", "steps"), at("/timing", "delay")
         self._counters = at("/timing", "lost"), at("/timing", "overruns")
+        self._operation = [channels.column("/operation", key) for key in ("request", "argument", "cause")]
         n = len(bed.known.positions)
         self._n, self._n_ready, self._n_true = 0, 0, 0
         self._peak, self._square, self._estimate_peak = np.zeros(n), np.zeros(n), np.zeros(n)
@@ -96,6 +98,7 @@ class Summary:
         self._impulse, self._pulses = np.zeros(n_thrusters), np.zeros(n_thrusters, dtype=int)
         self._open = np.zeros(n_thrusters, dtype=bool)
         self._reasons: Counter[int] = Counter()
+        self._noticed: dict[str, float] = {}
         self._histograms = {name: Histogram() for name in (*STEPS, "tick", "wake_up")}
         #: time and error of the rows of the last interval, and perhaps of some before it
         self._tail: deque[tuple[Array, Array]] = deque()
@@ -133,6 +136,7 @@ class Summary:
         while self._tail and self._tail[0][0][-1] < self._settled_from():
             self._tail.popleft()
         self._reasons.update(rows[:, self._reason].astype(int).tolist())
+        self._note_causes(rows)
         self._applied_peak = np.maximum(self._applied_peak, np.abs(rows[:, self._applied]).max(axis=0, initial=0.0))
         for i, step in enumerate(STEPS):
             self._histograms[step].add(rows[:, self._steps][:, i])
@@ -166,6 +170,7 @@ class Summary:
             },
             "propellant": self._propellant(),
             "guard": {Reason(code).name.lower(): n for code, n in sorted(self._reasons.items())},
+            "noticed_at_s": dict(self._noticed),
             "overruns": overruns,
             "rows_lost": lost,
             "timing": {name: h.result() for name, h in self._histograms.items()},
@@ -182,6 +187,13 @@ class Summary:
         if audit := self._audit.result(self._bending.check()):
             found["audit"] = audit
         return found
+
+    def _note_causes(self, rows: Array) -> None:
+        """When each cause of a mode, and each fault reported from outside the tick, came first."""
+        request, argument, cause = rows[:, self._operation].T
+        codes = np.where(request == Ask.REPORT, argument, cause)
+        for i in np.flatnonzero(codes):
+            self._noticed.setdefault(Reason(int(codes[i])).name.lower(), float(rows[i, self._t]))
 
     def _tracking(self) -> dict[str, TrackingError]:
         peak, rms, settled = (np.full(len(self._peak), np.nan) for _ in range(3))  # no error where nothing was tracked

@@ -53,6 +53,8 @@ def _outcome(summary: RunSummary) -> Iterator[tuple[str, str]]:
         impulse, mass = number(used["impulse_n_s"], ".2f"), number(used["mass_g"], ".1f")
         yield "propellant", f"{impulse} N s, {mass} g, {used['pulses']} pulses"
     yield "guard", ", ".join(f"{name} {n}" for name, n in summary["guard"].items())
+    if noticed := summary.get("noticed_at_s"):
+        yield "noticed", ", ".join(f"{name} at {t:g} s" for name, t in noticed.items())
     for held in summary.get("redundant", ()):
         yield "redundant", _redundant(held)
     for link, bent in summary.get("bending", {}).items():

@@ -7,6 +7,7 @@ from scripted import Scripted, scripted
 from granite.config.errors import InputError
 from granite.config.loader import load
 from granite.config.responses import FAULTS, RESPONSES
+from granite.rt.logs.summary import Summary
 from granite.rt.modes import Ask, Reply, Request, RunMode
 from granite.rt.reasons import Reason
 
@@ -295,3 +296,10 @@ def test_every_platform_comes_to_rest_before_it_stops(bed):
     u = done.entry("/truth", "u")[:, : len(units)]
     assert (np.abs(u[800]) > units).any()
     assert (np.abs(u[-1]) < units).all()
+
+
+def test_the_summary_names_what_was_reported_from_outside_the_tick_and_what_led_to_a_mode():
+    done = scripted({1.0: Request(Ask.REPORT, argument=Reason.DISK_FULL), 1.5: Ask.FLOAT}, "loop.duration_s=2")
+    summary = Summary(done.run.bed, done.channels)
+    summary.update(done.rows)
+    assert summary.result()["noticed_at_s"] == {"disk_full": 1.0, "operator_float": 1.5}
