@@ -11,7 +11,6 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from scripted import Scripted, scripted
 
 from granite.config.records import Command, Demand, Reference, State
 from granite.config.responses import RESPONSES
@@ -20,6 +19,7 @@ from granite.controllers.stack import Allocates, Decides
 from granite.rt.modes import Ask, Request, RunMode
 from granite.rt.reasons import Reason
 from granite.rt.run import Run
+from tests.rt.scripted import Scripted, scripted
 
 AT_S = 8.0
 #: speed of a base that is at rest, with the ripple of its thrusters [m/s]
@@ -69,7 +69,8 @@ def break_solver(run: Run) -> None:
 
     def failing(grasp):  # type: ignore[no-untyped-def]
         answer = solve(grasp)
-        return answer._replace(outcome=DistributionOutcome.FAILED) if next(count) >= 200 else answer
+        failed = answer._replace(outcome=DistributionOutcome.FAILED, status=-1)
+        return failed if next(count) >= 200 else answer
 
     distribution.solve = failing
 
