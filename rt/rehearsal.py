@@ -135,7 +135,7 @@ class Rehearsal:
         return truth
 
     def outputs(self) -> Array:
-        """Of each board: its time at the newest change of its outputs [us], and whether all of them are at zero."""
+        """Of each board: its time at the newest change of its outputs [us], and whether all but grips are at zero."""
         return self._newest()[1].reshape(-1, 2)
 
     def stop(self) -> None:

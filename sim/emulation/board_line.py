@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from granite.drivers.board.frame import Decoder, encode
-from granite.drivers.board.wire import FrameKind
+from granite.drivers.board.wire import ChannelKind, FrameKind
 from granite.sim.emulation.wiring import WiredBoard
 
 _READ_BYTES = 65536
@@ -31,6 +31,8 @@ class BoardLine:
     ----------
     emergency_stop : bool
         The board's input, sent with the sensors.
+    acting : numpy.ndarray
+        Which outputs are at zero when the board is safe: grips stay as they are.
     """
 
     def __init__(self, board: WiredBoard, path: str) -> None:
@@ -40,6 +42,8 @@ class BoardLine:
         self._socket.setblocking(False)
         self._decoder, self._sequence = Decoder(), 0
         self.emergency_stop = False
+        outputs = [wire.kind for device in board.devices if device.is_actuator for wire in device.wires]
+        self.acting = np.array([kind != ChannelKind.GRIP for kind in outputs], bool)
 
     def fileno(self) -> int:
         """The descriptor, for `select`."""

@@ -101,7 +101,7 @@ class PlantProcess:
     def _take(self, line: BoardLine) -> None:
         """Apply the changes of a board, each at its own time, or as soon as it is known."""
         for change in line.receive():
-            safe = float(not change.counts.any())
+            safe = float(not change.counts[line.acting].any())
             self._boards[self._lines.index(line)] = float(change.board_us), safe
             if self._zero_s is not None:
                 self._lab.change(line, change, self._moved_to(change.board_us * 1e-6))

@@ -20,7 +20,7 @@ _TRIES = 10
 
 
 class SharedTruth:
-    """The newest truth, and of each board the time of its newest change [us] and whether all its outputs are at zero.
+    """The newest truth, and of each board the time of its newest change [us] and whether all but grips are at zero.
 
     Parameters
     ----------
