@@ -13,6 +13,7 @@ from benchmarks import (
     closed_chain,
     compile_time,
     compiled_runs,
+    endurance,
     first_tick,
     flexible_arm,
     force_distribution,
@@ -47,6 +48,7 @@ ALL = {
     "operator": operator_channel,
     "serial_exchange": serial_exchange,
     "rehearsal": rehearsal,
+    "endurance": endurance,
     "first_tick": first_tick,
     "compile_time": compile_time,
     "kills": kills,
@@ -58,13 +60,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="benchmarks", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(ALL)}; default: all")
     parser.add_argument("--json", type=Path, help="where to write the table")
+    parser.add_argument("--minutes", type=float, default=endurance.MINUTES, help="of endurance")
     arguments = parser.parse_args()
     if unknown := [name for name in arguments.names if name not in ALL]:
         parser.error(f"unknown benchmark '{unknown[0]}', expected one of {', '.join(ALL)}")
     console, results = Console(), []
     for name in arguments.names or ALL:
         with console.status(f"measuring {name}"):
-            results += list(ALL[name].measure())
+            results += list(endurance.measure(arguments.minutes) if name == "endurance" else ALL[name].measure())
     table = Table("what", "ours", "peer", "ratio", "goal", "met")
     for r in results:
         peer = r.peer_name if r.peer is None else f"{r.peer:.3g} {r.unit} ({r.peer_name})"
