@@ -8,6 +8,14 @@ two states belong to the measured system:
 and the sensor measures angle and w2. The joints of a device are alike and sampled together, so one covariance P serves
 all of them. It grows with every period and shrinks with every frame used: the gain is that of the time since the last
 one, however irregular the frames are.
+
+A frame of a board was sampled up to a period before the tick. With s, its age in periods, it measures
+
+    x_s = (1 - s) x + s x_before
+
+the line between the prediction x and the state a period before; over one period the angle is off that line by less than
+acceleration period^2/8. Both states are Gaussian with known covariances P, P_before and F P_before between them, so the
+measurement update is exact for it. An older frame is on the same line, extended.
 """
 
 from __future__ import annotations
@@ -38,7 +46,7 @@ class Update(NamedTuple):
 class JointFilter(NamedTuple):
     """One period of a joint: x becomes F x + G acceleration (prediction, zero-order hold), P becomes F P F^T + Q.
 
-    Then, with a new frame, x becomes x + K (measured - C x); measured - C x is the innovation. x is angle and rate,
+    Then, with a new frame, x becomes x + K (measured - C x_s); measured - C x_s is the innovation. x is angle and rate,
     followed by the two states of the rate filter where the sensor has one.
     """
 
@@ -57,13 +65,22 @@ class JointFilter(NamedTuple):
         """The covariance a period later."""
         return ca.DM(self.F) @ P @ ca.DM(self.F).T + ca.DM(self.Q)
 
-    def update(self, P: ca.SX) -> Update:
-        """Gain, standard deviation of the innovation, and covariance after a frame (Joseph form, stays symmetric)."""
-        C, R = ca.DM(self.C), ca.DM(self.R)
-        S = C @ P @ C.T + R
-        K = P @ C.T @ ca.inv(S)
-        rest = ca.DM.eye(len(self.F)) - K @ C
-        after = rest @ P @ rest.T + K @ R @ K.T
+    def update(self, P_before: ca.SX, s: ca.SX) -> Update:
+        """Gain, standard deviation of the innovation, and covariance after a frame (Joseph form, stays symmetric).
+
+        Parameters
+        ----------
+        P_before
+            Covariance a period before.
+        s
+            Age of the frame in periods.
+        """
+        C, R, P, both = ca.DM(self.C), ca.DM(self.R), self.predicted(P_before), ca.DM(self.F) @ P_before
+        S = C @ ((1 - s) ** 2 * P + s * (1 - s) * (both + both.T) + s**2 * P_before) @ C.T + R
+        K = ((1 - s) * P + s * both) @ C.T @ ca.inv(S)
+        rest, rest_before = ca.DM.eye(len(self.F)) - (1 - s) * K @ C, -s * K @ C
+        mixed = rest @ both @ rest_before.T
+        after = rest @ P @ rest.T + mixed + mixed.T + rest_before @ P_before @ rest_before.T + K @ R @ K.T
         return Update(K, ca.sqrt(ca.diag(S)), (after + after.T) / 2)
 
 

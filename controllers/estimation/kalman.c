@@ -52,7 +52,10 @@ static void kalman_predict(const struct parameters *p, struct memory *m, const s
         const double *frame = row + SENSOR_FRAME[KALMAN_JOINT[i]];
         copy(to, frame + FRAME_VALUES, KALMAN_JOINT_SIZE[i]);
         /* The first frame of a sensor sets the state instead, after the prediction. */
-        numbers[i] = updates && 0 < m->joint_number[i] && m->joint_number[i] < frame[FRAME_NUMBER];
+        int is_used = updates && 0 < m->joint_number[i] && m->joint_number[i] < frame[FRAME_NUMBER];
+        double age = (t - frame[FRAME_T]) / p->period[0];
+        age = age > 0 ? age : 0;
+        numbers[i] = is_used ? 1 + (age < p->kalman_oldest[0] ? age : p->kalman_oldest[0]) : 0;
     }
     for (int i = 0; i < KALMAN_POSES; i++)
         numbers[KALMAN_JOINTS + i] = t - m->pose_exposed[i];

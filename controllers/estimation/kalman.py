@@ -37,6 +37,10 @@ from granite.mrds.kernel import Buffer
 from granite.mrds.valves import ValveBank
 
 
+#: age of a joint sensor's frame that is taken into account, in periods
+_OLDEST = 4.0
+
+
 class KalmanEstimator:
     """Predicts with the model under the applied commands (zero-order hold); measurement updates from the sensors.
 
@@ -192,6 +196,7 @@ class KalmanEstimator:
             {
                 **pose.parameters,
                 "kalman_gate": np.array([self._gate_sigma]),
+                "kalman_oldest": np.array([_OLDEST]),
                 "kalman_settling": np.array([self._settling]),
                 "kalman_observing": np.array([self._observing]),
                 "kalman_timing": np.array([bank.timing for bank in banks]),
@@ -311,7 +316,8 @@ class KalmanEstimator:
             frame = frames[joint.sensor]
             arguments.append(frame.values)
             # The first frame of a sensor sets the state instead, after the prediction.
-            numbers.append(updates and 0 < joint.number < frame.number)
+            is_used = updates and 0 < joint.number < frame.number
+            numbers.append(1 + min(max((t - frame.t) / self._period, 0.0), _OLDEST) if is_used else 0.0)
         for _, pose, _ in self._poses:
             numbers.append(t - pose.exposed)
         arguments.append(self._numbers(*numbers, self._gate, t >= self._observe_from))

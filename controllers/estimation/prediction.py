@@ -58,7 +58,7 @@ def prediction(
     later, deviation of each coordinate, covariances of the joints, innovations of the joint sensors, velocity
     correction, motions, memory of the unknown forces, disturbance).
 
-    `numbers` are 1 for each joint sensor whose frame is new, else 0; then the age of each pose; then the gate, and 1 if
+    `numbers` are 1 and its age in periods for each joint sensor whose frame is new, else 0; then the age of each pose; then the gate, and 1 if
     unknown forces are observed. Innovations are in their standard deviations, those of unknown joints NaN; a frame with
     one beyond the gate is not used. `motions` are pose, velocity and acceleration of each root with a pose, for their
     history.
@@ -94,15 +94,15 @@ def _update(model: ControlModel, joints: Joints, poses: Mapping[str, PoseFilter]
     first_value, first_extra, first_covariance = 0, 2 * n, 0
     for k, (sensors, filters) in enumerate(joints.values()):
         count, size = len(sensors.joints), len(filters.F)
-        stored = before[first_covariance : first_covariance + size * size]
-        P = filters.predicted(ca.reshape(stored, size, size))
-        update, known, usable = filters.update(P), known_joints(model, sensors), numbers[k]
+        stored = ca.reshape(before[first_covariance : first_covariance + size * size], size, size)
+        usable, age = numbers[k] > 0, numbers[k] - 1
+        P, update, known = filters.predicted(stored), filters.update(stored, age), known_joints(model, sensors)
         found = []
         for j, i in known:
             own = [i, n + i, *range(first_extra, first_extra + filters.n_extra)]
             predicted = ca.DM(filters.F) @ x[own] + ca.DM(filters.G) * a[i]
             values = [first_value + j, first_value + count + j]
-            innovation = measured[values] - ca.DM(filters.C) @ predicted
+            innovation = measured[values] - ca.DM(filters.C) @ (predicted + age * (x[own] - predicted))
             innovations[values] = innovation / update.sigma
             for value in values:
                 usable = ca.logic_and(usable, ca.fabs(innovations[value]) <= numbers[-2])

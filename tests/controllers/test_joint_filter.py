@@ -22,13 +22,13 @@ def sensors(a: float = A, noise: float = 2e-4, bits: int = 16) -> JointSensors:
     )  # fmt: skip
 
 
-def settled(joint: JointFilter, every: int = 1) -> tuple[np.ndarray, float]:
+def settled(joint: JointFilter, every: int = 1, age: float = 0.0) -> tuple[np.ndarray, float]:
     """Kalman gain, and deviation of the angle after a frame, when one has come every so many periods for long."""
     P = ca.DM(np.diag([1e-6] * len(joint.F)))
     for _ in range(400):
-        for _ in range(every):
+        for _ in range(every - 1):
             P = joint.predicted(P)
-        update = joint.update(P)
+        update = joint.update(P, age)
         P = update.P
     return np.array(update.K), float(P[0, 0]) ** 0.5
 
@@ -121,3 +121,17 @@ def test_a_period_of_many_time_constants_of_the_rate_filter_gives_the_gain_of_a_
     gain, deviation = settled(lagging)
     assert deviation == pytest.approx(settled(direct)[1], rel=0.05)
     assert np.abs(np.linalg.eigvals((np.eye(4) - gain @ lagging.C) @ lagging.F)).max() < 1
+
+
+@pytest.mark.parametrize("age", [0.0, 0.3, 1.0, 2.0])
+def test_a_frame_counts_at_the_time_when_it_was_sampled(age: float):
+    """A wheel at 2.6 rad/s, whose frames are up to two periods old: taken as of now, its angle would be 26 mrad late."""
+    joint, rate = joint_filter(sensors(), 0.2, PERIOD), 2.6
+    K, deviation = settled(joint, age=age)
+    x = np.array([0.0, rate, rate, rate])
+    for k in range(1, 400):
+        predicted = joint.F @ x
+        sampled = np.array([rate * PERIOD * (k - age), rate])
+        x = predicted + K @ (sampled - joint.C @ ((1 - age) * predicted + age * x))
+    assert abs(x[0] - rate * PERIOD * 399) < 1e-9
+    assert settled(joint)[1] <= deviation + 1e-15  # an older frame tells less
