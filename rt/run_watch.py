@@ -1,7 +1,7 @@
 """Faults that are noticed outside the tick: recorder lost, disk full, operator channel lost.
 
 A thread of ordinary priority asks the operating system a few times in a second, and hands each fault to the supervisor
-once. It also says on the terminal when the mode has changed. In real time only: a run in virtual time does not depend
+once. It says them on the terminal, too, and when the mode has changed. In real time only: a run in virtual time does not depend
 on the machine.
 """
 
@@ -36,7 +36,7 @@ class RunWatch:
     mode
         The mode of the run and its cause.
     say
-        Called with a sentence when the mode has changed.
+        Called with a sentence when the mode has changed, or a fault was found.
     """
 
     def __init__(
@@ -70,6 +70,8 @@ class RunWatch:
             for reason in [reason for reason, is_there in self._faults.items() if is_there()]:
                 del self._faults[reason]
                 self._inbox.append(Request(Ask.REPORT, argument=reason))
+                if self._say is not None:
+                    self._say(reason.text)
 
 
 def disk_is_full(log: Path, least_mb: float) -> bool:

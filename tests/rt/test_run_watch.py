@@ -21,15 +21,17 @@ from granite.rt.run import Run
 from granite.rt.run_watch import RunWatch, disk_is_full
 
 
-def test_a_fault_is_reported_once():
+def test_a_fault_is_reported_and_said_once():
     inbox: deque[Request] = deque()
+    said: list[str] = []
     faults = {Reason.RECORDER_LOST: lambda: True, Reason.DISK_FULL: lambda: False}
-    with RunWatch(inbox, faults):
+    with RunWatch(inbox, faults, say=said.append):
         deadline = time.monotonic() + 10
         while not inbox and time.monotonic() < deadline:
             time.sleep(0.01)
         time.sleep(0.6)
     assert list(inbox) == [Request(Ask.REPORT, argument=Reason.RECORDER_LOST)]
+    assert said == [Reason.RECORDER_LOST.text]
 
 
 def test_a_disk_with_too_little_space_is_full(tmp_path):
