@@ -19,6 +19,8 @@ from typing import Any, NamedTuple, NoReturn
 from pydantic import ValidationError
 
 from granite.config import changes
+from granite.config.calibration import refuse_unfit
+from granite.config.calibration_files import absolute_files, fill_calibrations
 from granite.config.complaints import complaint
 from granite.config.coordinates import Coordinate
 from granite.config.errors import InputError, one_of, shown
@@ -95,14 +97,15 @@ def load(bed: str | Path, overrides: Sequence[str] | Mapping[str, Any] = ()) -> 
     content = _with_absolute_paths(_read(path, bed), path.parent)
     variants = _take_variants(content, bed)
     asked = _changes_of_variant(content, variant, variants, bed) if variant is not None else []
-    asked += [_change_of_override(override, bed) for override in overrides]
+    typed = [_change_of_override(override, bed) for override in overrides]
+    asked += typed
     source = " ".join([f"{bed} with", *(f"--set {override}" for override in overrides)]) if overrides else bed
     # Changes of the file to read come before changes of its content.
     _apply(content, [change for change in asked if _is_about_reading(change.path)])
     fill_modules(content, path.parent, source)
     _apply(content, [change for change in asked if not _is_about_reading(change.path)])
     # What was typed names files from where it was typed.
-    return _check(_with_absolute_paths(content, Path()), source)
+    return _calibrated(_with_absolute_paths(content, Path()), source, typed)
 
 
 def load_tuning(file: str | Path) -> TuningTable:
@@ -133,9 +136,10 @@ def changed(bed: Testbed, changes_by_key: Mapping[str, Any]) -> Testbed:
     >>> softer = changed(load("free-flyer"), {"controller.law.gains.base.stiffness_1_s2": 0.25})
     """
     content = json.loads(to_json(bed))
-    _apply(content, [_Change(f"{bed.name} with {key}", key.split("."), value) for key, value in changes_by_key.items()])
+    asked = [_Change(f"{bed.name} with {key}", key.split("."), value) for key, value in changes_by_key.items()]
+    _apply(content, asked)
     source = f"{bed.name} with {', '.join(changes_by_key)}" if changes_by_key else bed.name
-    return _check(_with_absolute_paths(content, Path()), source)
+    return _calibrated(_with_absolute_paths(content, Path()), source, asked)
 
 
 def file_of(bed: str) -> Path:
@@ -299,6 +303,22 @@ def plant_of(bed: Testbed) -> Testbed:
     return plant
 
 
+def _calibrated(content: dict[str, Any], source: str, typed: Sequence[_Change]) -> Testbed:
+    """The checked testbed with the values of its calibrations; a value that was typed replaces a calibrated one."""
+    calibrated = [key.split(".") for key in fill_calibrations(content, source)]
+    _apply(content, [change for change in typed if any(_is_same_or_inside(key, change.path) for key in calibrated)])
+    bed = _check(content, source)
+    try:
+        refuse_unfit(bed, json.loads(to_json(bed)))
+    except InputError as refusal:
+        raise refusal.within(file=source) from None
+    return bed
+
+
+def _is_same_or_inside(key: Sequence[str], path: Sequence[str]) -> bool:
+    return list(key[: len(path)]) == list(path)
+
+
 def _signals(bed: Testbed) -> list[tuple[Coordinate, ...]]:
     """Names and units of everything that a log has of the plant and of each device."""
     return [bed.positions, bed.velocities, *(d.signals(bed) for d in (bed.sensors | bed.actuators).values())]
@@ -319,6 +339,8 @@ def _with_absolute_paths(content: Any, folder: Path) -> Any:
 
 def _named_absolutely(key: str, value: Any, folder: Path) -> Any:
     """The value of a key; where the key is that of parts, each may be named by its kind alone."""
+    if key == "calibration":
+        return absolute_files(value, folder)
     if isinstance(value, str) and (key == "kind" or key in FAMILIES):
         return absolute(value, folder)
     if isinstance(value, str) and key == "path":

@@ -8,6 +8,7 @@ import numpy as np
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 
 from granite.config.base import Name, NotNegative, Positive, Table, Vector, refuse_out_of_plane, refuse_twice
+from granite.config.calibration import CalibrationTable
 from granite.config.errors import InputError, one_of
 from granite.config.inertia import Inertia, SpatialInertia, fault_of
 from granite.config.joints import Joint as Joint
@@ -178,6 +179,8 @@ class Module(Table):
     bodies: tuple[Body, ...] = Field(min_length=1, max_length=200)
     joints: tuple[Joint, ...] = ()
     points: tuple[Point, ...] = ()
+    #: files that `granite calibrate` wrote, whose values replace those of this table; the log contains them
+    calibration: tuple[CalibrationTable, ...] = ()
 
     @model_validator(mode="after")
     def _names_differ(self) -> Module:

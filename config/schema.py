@@ -23,6 +23,8 @@ _OWN = {"type": "string", "pattern": r"\.py:\w+$"}
 _REF = "#/definitions/"
 #: keywords below which the same field is meant
 _WRAPS = ("anyOf", "allOf", "items")
+#: how definitions end that a file does not have
+_UNUSED = ("PartTable", "CalibrationTable", "CalibratedValue")
 
 
 class _Generator(GenerateJsonSchema):
@@ -49,8 +51,8 @@ def bed_schema() -> Schema:
     definitions |= _contact(definitions["Contact"])
     _as_in_a_file(schema)
     tidied: Schema = _tidied(schema)
-    # Nothing refers to these any more: each part is that of a family.
-    tidied["definitions"] = {n: d for n, d in tidied["definitions"].items() if not n.endswith("PartTable")}
+    # Nothing refers to these any more: each part is that of a family, a calibration is named by its file.
+    tidied["definitions"] = {n: d for n, d in tidied["definitions"].items() if not n.endswith(_UNUSED)}
     return {"$schema": "http://json-schema.org/draft-07/schema#", **tidied, "title": "Granite testbed"}
 
 
@@ -118,6 +120,14 @@ def _as_in_a_file(schema: Schema) -> None:
     module["required"] = ["name"]
     definitions["Body"]["required"] = ["name"]
     definitions["Body"]["anyOf"] = [{"required": ["mass_kg", "inertia_kg_m2"]}, {"required": ["flexible"]}]
+    named = {"file": {"type": "string"}, "max_age_days": {"type": "number", "exclusiveMinimum": 0}}
+    table = {"type": "object", "properties": named, "required": ["file"], "additionalProperties": False}
+    one = [{"description": "a file that granite calibrate wrote", "type": "string"}, table]
+    for holder in definitions.values():
+        if "calibration" in holder.get("properties", {}):
+            description = holder["properties"]["calibration"].get("description", "")
+            several = {"type": "array", "items": {"anyOf": one}}
+            holder["properties"]["calibration"] = {"description": description, "anyOf": [*one, several]}
     devices = schema["properties"]["devices"]
     pattern = next(iter(devices.pop("patternProperties")))
     devices["propertyNames"] = {"pattern": pattern}

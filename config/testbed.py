@@ -271,6 +271,8 @@ class Testbed(Table):
         compiled = self.model_copy(update={**kept, "safety": self.safety.model_copy(update={"responses": {}})})
         never: Any = {"name", "title", "note", "seed", "recording", "loop", "operator"} | left_out
         excluded: dict[str, Any] = dict.fromkeys(never, True)
+        # Calibrated responses and gains act outside of compiled functions.
+        excluded["devices"] = {"__all__": {"calibration", "response", "torque_gain"}}
         if self.controller is not None and "controller" not in excluded:
             excluded["controller"] = {"law": set(self.controller.law.arguments)}
         if "behaviour" not in excluded and isinstance(self.behaviour, PartTable):

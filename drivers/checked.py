@@ -47,7 +47,7 @@ def checked(device: Any, name: str, bed: Testbed) -> Any:
     return CheckedSensor(device, name, size) if table.role == "sensor" else CheckedActuator(device, name, size)
 
 
-class _Checked:
+class Wrapped:
     """What a device may have beside its contract is passed on."""
 
     device: Any
@@ -58,7 +58,7 @@ class _Checked:
         return getattr(self.device, name)
 
 
-class CheckedSensor(_Checked):
+class CheckedSensor(Wrapped):
     """A sensor whose frames are checked."""
 
     def __init__(self, sensor: Sensor, name: str, size: int) -> None:
@@ -70,7 +70,7 @@ class CheckedSensor(_Checked):
         return _checked(self._read(t), self._name, self._shape)
 
 
-class CheckedActuator(_Checked):
+class CheckedActuator(Wrapped):
     """An actuator whose frames are checked."""
 
     def __init__(self, actuator: Actuator, name: str, size: int) -> None:

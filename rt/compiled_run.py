@@ -46,7 +46,8 @@ def parts_in_python(run: Run) -> list[str]:
         found.append("plant")
     for name, device in devices.all().items():
         is_throttled = isinstance(device, SimulatedThrusters) and not device.is_on_off
-        if type(device) not in _KINDS or is_throttled:  # a subclass is another device
+        responds = isinstance(device, SimulatedJointSensors) and device.is_in_python
+        if type(device) not in _KINDS or is_throttled or responds:  # a subclass is another device
             found.append(f"devices.{name}")
     if not (run.bed.sensors and run.bed.actuators):
         found.append("devices")

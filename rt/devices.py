@@ -9,6 +9,7 @@ from granite.config.devices.device import Device
 from granite.config.errors import InputError, one_of
 from granite.config.parts import build
 from granite.config.testbed import Testbed
+from granite.drivers.corrected import corrected
 from granite.drivers.device_set import DeviceSet
 from granite.sim.lab import Lab
 
@@ -48,7 +49,7 @@ def _device_set(bed: Testbed, simulate: Collection[str], lab: Lab | None) -> Dev
     for name, device in bed.devices.items():
         assert isinstance(device, Device)
         made = lab.device(name) if lab and name in simulate else _driver(bed, name, device)
-        (sensors if device.role == "sensor" else actuators)[name] = made
+        (sensors if device.role == "sensor" else actuators)[name] = corrected(made, name, device, bed)
     return DeviceSet(bed, sensors, actuators)
 
 

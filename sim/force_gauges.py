@@ -26,7 +26,7 @@ class SimulatedForceGauges(SimulatedGauge[ForceGauges]):
         wrenches, found = ca.SX.sym("wrench", len(axes), len(bed.contacts)), []
         for unit in self._gauge.units:
             contact = self._gauge.contact_of(bed, unit)
-            wrench, R = wrenches[:, bed.contacts.index(contact)], _rotation(bed, trees, contact.first)
+            wrench, R = wrenches[:, bed.contacts.index(contact)], side_rotation(bed, trees, contact.first)
             if bed.planar:
                 turned = ca.vertcat(R[:2, :2].T @ wrench[:2], wrench[2])
             else:
@@ -35,7 +35,7 @@ class SimulatedForceGauges(SimulatedGauge[ForceGauges]):
         return [q, ca.vec(wrenches)], ca.vertcat(*found)
 
 
-def _rotation(bed: Testbed, trees: dict[str, Tree], side: Side) -> ca.SX:
+def side_rotation(bed: Testbed, trees: dict[str, Tree], side: Side) -> ca.SX:
     """From the body of a side to the world; of a side on the ground, none."""
     if side.grounded:
         return ca.SX.eye(3)

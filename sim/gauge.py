@@ -31,9 +31,12 @@ class SimulatedGauge(SimulatedDevice, Generic[G]):
     def __init__(self, gauge: G, plant: Plant, rng: np.random.Generator) -> None:
         self._gauge, self._plant = gauge, plant
         bed, sheet = plant.bed, gauge.sheet(plant.bed)
-        self._response, self._offset = _errors(gauge, sheet, rng)
+        own, (drawn, offset) = gauge.sheet_response(bed), _errors(gauge, sheet, rng)
+        # Errors that the seed draws come on top of the response in the data sheet.
+        self._response = own.gain + drawn - np.eye(len(sheet))
+        self._offset, self._nonlinearity = own.offset + offset, own.nonlinearity
         self._noise = _noise(gauge, sheet, rng)
-        key = bed.fingerprint and f"{bed.fingerprint} {gauge.model_dump_json()}"
+        key = bed.fingerprint and f"{bed.fingerprint} {gauge.model_dump_json(exclude={'response', 'calibration'})}"
         kernels = compile_once(f"gauge_{gauge.kind}", key, lambda: [self._measurement(bed, sheet)])
         self._measure = kernels["measurement"].run
         interval = gauge.ticks(bed.loop.period_s) * bed.loop.period_s
@@ -52,21 +55,23 @@ class SimulatedGauge(SimulatedDevice, Generic[G]):
         """The reading now; the same frame again until the next one is due."""
         self._plant.advance(t)
         if t >= self._due:
-            values = self._measure((*self.inputs(), self._response, self._offset + next(self._noise)))
+            values = self._measure(
+                (*self.inputs(), self._response, self._nonlinearity, self._offset + next(self._noise))
+            )
             self._frame = new(Frame, (t, self._frame.number + 1, _OK, values))
             self._due = t + self._interval
         return self._frame
 
     def _measurement(self, bed: Testbed, sheet: tuple[Signal, ...]) -> ca.Function:
-        """(inputs, response of each signal to all, error) -> output of the converter."""
+        """(inputs, response of each signal to all, non-linearity, error) -> output of the converter."""
         n, (given, true) = len(sheet), self.true_reading(bed)
-        response, error = ca.SX.sym("response", n, n), ca.SX.sym("error", n)
-        value = response.T @ true + error
+        response, bend, error = ca.SX.sym("response", n, n), ca.SX.sym("bend", n), ca.SX.sym("error", n)
         most, step = ca.DM([s.range for s in sheet]), ca.DM([self._gauge.step(s) for s in sheet])
+        value = response.T @ true + bend * most * (true / most) ** 3 + error
         # Written so that NaN stays NaN.
         value = ca.if_else(value < -most, -most, ca.if_else(value > most - step, most - step, value))
         measured = true if self._gauge.simulated.perfect else value - ca.remainder(value, step)
-        return ca.Function("measurement", [*given, response, error], [measured])
+        return ca.Function("measurement", [*given, response, bend, error], [measured])
 
 
 def _errors(gauge: Gauge, sheet: tuple[Signal, ...], rng: np.random.Generator) -> tuple[Array, Array]:

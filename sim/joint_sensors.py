@@ -28,7 +28,8 @@ class SimulatedJointSensors(SimulatedDevice):
 
     def __init__(self, sensors: JointSensors, plant: Plant, rng: np.random.Generator) -> None:
         self._plant, n = plant, len(sensors.joints)
-        kernels = compile_once("joint_sensors", sensors.model_dump_json(), lambda: [_measurement(sensors)])
+        key = sensors.model_dump_json(exclude={"response", "calibration"})
+        kernels = compile_once("joint_sensors", key, lambda: [_measurement(sensors)])
         self._kernel = kernels["measurement"]
         self._measure = self._kernel.run
         self._table, self._errors = sensors, _errors(rng, sensors)
@@ -36,9 +37,16 @@ class SimulatedJointSensors(SimulatedDevice):
         #: indices of its angles and rates among those of all sensed joints
         self._angles, self._rates = slice(first, first + n), slice(after + first, after + first + n)
         self._is_alone = n == after
+        response = sensors.angles_response()
+        self._response = None if response.is_ideal else response
         interval = sensors.ticks(plant.bed.loop.period_s) * plant.bed.loop.period_s
         self._interval, self._due = (1 - _ROUNDING) * interval, 0.0
         self._frame = no_frame(2 * n)
+
+    @property
+    def is_in_python(self) -> bool:
+        """Whether it has no compiled form: the response is not in it."""
+        return self._response is not None
 
     @staticmethod
     def compiled_form(devices: Sequence[SimulatedJointSensors], frames: int) -> CompiledForm:
@@ -67,10 +75,17 @@ class SimulatedJointSensors(SimulatedDevice):
         if t >= self._due:
             joints = self._plant.joints
             own = (joints,) if self._is_alone else (joints[self._angles], joints[self._rates])
+            if self._response is not None:
+                own = self._responded(joints[self._angles], joints[self._rates])
             values = self._measure((*own, next(self._errors)))
             self._frame = new(Frame, (t, self._frame.number + 1, _OK, values))
             self._due = t + self._interval
         return self._frame
+
+    def _responded(self, angles: Array, rates: Array) -> tuple[Array, Array]:
+        """What bridges that are neither linear nor centred make of angles and rates."""
+        assert self._response is not None
+        return self._response.reading(angles), self._response.slope(angles) * rates
 
 
 def _measurement(sensors: JointSensors) -> ca.Function:

@@ -44,32 +44,15 @@ class Lab:
         InputError
             Where its kind has no simulation.
         """
-        return self._events.on(name, self._device(name, self.plant))
+        return self._events.on(name, simulated_device(self._bed, name, self.plant))
 
     def held_sensor(self, name: str) -> Any:
         """The simulated sensor of that name on the plant as it is now: held there, without timed events."""
-        return self._device(name, HeldPlant(self.plant))
-
-    def _device(self, name: str, plant: Any) -> Any:
-        table = self._bed.devices[name]
-        assert isinstance(table, Device)
-        rng = self.random_numbers(name, self._bed.seed)
-        if hasattr(table, "simulate"):
-            with own_code(table.kind):
-                device = table.simulate(plant, rng)
-            device = checked(device, name, self._bed)
-        elif table.kind in KINDS:
-            module, _, simulated = KINDS[table.kind].partition(":")
-            device = getattr(import_module(f"granite.sim.{module}"), simulated)(table, plant, rng)
-        else:
-            raise InputError(
-                "it has no simulation", key=f"devices.{name}.kind", value=table.kind, expected="a method `simulate`"
-            )
-        return device
+        return simulated_device(self._bed, name, HeldPlant(self.plant))
 
     def random_numbers(self, name: str, seed: int) -> np.random.Generator:
-        """The stream of a device: one each, so that none changes the draws of another."""
-        return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(list(self._bed.devices).index(name),)))
+        """The stream of a device."""
+        return _random_numbers(self._bed, name, seed)
 
     @property
     def has_events(self) -> bool:
@@ -110,3 +93,31 @@ class Lab:
         if contacts is None:
             return (NOTHING,) * 5 + (audit,)
         return contacts.closed, loads.wrench, loads.squeeze, contacts.caught.copy(), np.array([contacts.lost]), audit
+
+
+def simulated_device(bed: Testbed, name: str, plant: Any) -> Any:
+    """The simulated device of that name on a plant; `bed` is the plant's own.
+
+    Raises
+    ------
+    InputError
+        Where its kind has no simulation.
+    """
+    table = bed.devices[name]
+    assert isinstance(table, Device)
+    rng = _random_numbers(bed, name, bed.seed)
+    if hasattr(table, "simulate"):
+        with own_code(table.kind):
+            device = table.simulate(plant, rng)
+        return checked(device, name, bed)
+    if table.kind not in KINDS:
+        raise InputError(
+            "it has no simulation", key=f"devices.{name}.kind", value=table.kind, expected="a method `simulate`"
+        )
+    module, _, simulated = KINDS[table.kind].partition(":")
+    return getattr(import_module(f"granite.sim.{module}"), simulated)(table, plant, rng)
+
+
+def _random_numbers(bed: Testbed, name: str, seed: int) -> np.random.Generator:
+    """The stream of a device: one each, so that none changes the draws of another."""
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(list(bed.devices).index(name),)))

@@ -79,7 +79,7 @@ class SimulatedMotors(SimulatedDevice):
 def _gains(motors: Motors, rng: np.random.Generator) -> list[float]:
     spread, joints = motors.simulated.gain_error, [motor.joint for motor in motors.units]
     errors = rng.uniform(-spread, spread, len(joints)) if spread else np.zeros(len(joints))
-    given = [motors.simulated.gain.get(joint, 1.0) for joint in joints]
+    given = [motors.torque_gain.get(joint, 1.0) * motors.simulated.gain.get(joint, 1.0) for joint in joints]
     return [gain * (1 + error) for gain, error in zip(given, errors.tolist(), strict=True)]
 
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from granite.config.calibration import CalibrationTable
 from granite.config.coordinates import Coordinate
 from granite.config.parts import DriverPart, PartTable
+from granite.config.records import Array
 
 if TYPE_CHECKING:
     from granite.config.testbed import Testbed
@@ -31,6 +34,8 @@ class Device(PartTable):
 
     #: the driver of the real device; without one it can only be simulated
     driver: DriverPart | None = None
+    #: files that `granite calibrate` wrote, whose values replace those of this table; the log contains them
+    calibration: tuple[CalibrationTable, ...] = ()
 
     def signals(self, bed: Testbed) -> tuple[Coordinate, ...]:
         """Name and unit of each value of its frames."""
@@ -43,6 +48,14 @@ class Device(PartTable):
     def measurable(self, bed: Testbed) -> tuple[tuple[float, float], ...]:
         """Sensors: least and greatest value of each signal that it can measure; beyond them it is saturated."""
         return ((-math.inf, math.inf),) * len(self.signals(bed))
+
+    def correction(self, bed: Testbed) -> Callable[[Array], Array] | None:
+        """Sensors: from readings to measured values, by the calibrated response; None where they are the same."""
+        return None
+
+    def gain(self, bed: Testbed) -> Array | None:
+        """Actuators: applied per commanded value of each signal, as calibrated; None where they are the same."""
+        return None
 
     def bounds(self, bed: Testbed) -> tuple[tuple[float, float], ...]:
         """Actuators: least and greatest set point of each signal."""
@@ -57,7 +70,7 @@ class Device(PartTable):
 
     def describe(self, bed: Testbed) -> list[str]:
         """Sentences on the device for `granite show`."""
-        values = self.model_dump(exclude={"kind", "driver"}, exclude_none=True)
+        values = self.model_dump(exclude={"kind", "driver", "calibration"}, exclude_none=True)
         return [", ".join(f"{key} {value}" for key, value in values.items()) or self.kind]
 
 

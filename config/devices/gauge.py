@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
+import numpy as np
 from pydantic import Field
 
 from granite.config.base import Delay, NotNegative, Rate, Table
 from granite.config.coordinates import Coordinate
 from granite.config.devices.device import Device, repeat_chance
-from granite.config.errors import InputError
+from granite.config.devices.response import Response
+from granite.config.errors import InputError, one_of
+from granite.config.records import Array
 
 if TYPE_CHECKING:
     from granite.config.testbed import Testbed
 
 Part = Annotated[float, Field(ge=0, lt=1)]
+#: determinant of gains below which signals are not independent
+_SINGULAR = 1e-6
 
 
 class GaugeErrors(Table):
@@ -41,6 +47,17 @@ class Signal(Table):
     gauge: int
 
 
+class SignalResponse(Table):
+    """Response of one signal: reading = offset + sum of gain * value of each signal, and a cubic term."""
+
+    #: reading without load, in the unit of the signal; a tare removes it
+    offset: float = 0.0
+    #: by signal: the own gain, 1 where it is not given, and cross-talk
+    gain: dict[str, float] = Field(default_factory=dict)
+    #: deviation from the straight line at the end of the range, as a part of it
+    nonlinearity: Annotated[float, Field(gt=-0.2, lt=0.2)] = 0.0
+
+
 class Gauge(Device):
     """A device of strain-gauge bridges behind one converter."""
 
@@ -54,6 +71,8 @@ class Gauge(Device):
     tare_s: Delay = 0.2
     #: time constant of the low-pass filter behind the tare
     filter_s: NotNegative = 0.0
+    #: as calibrated, by signal; the others read the value itself
+    response: dict[str, SignalResponse] = Field(default_factory=dict)
     #: how the simulated ones differ from this data sheet
     simulated: GaugeErrors = GaugeErrors()
 
@@ -85,6 +104,23 @@ class Gauge(Device):
         """Number of ticks of the loop from one frame to the next."""
         return 1 if self.rate_hz is None else max(1, round(1 / (self.rate_hz * period_s)))
 
+    def sheet_response(self, bed: Testbed) -> Response:
+        """Response of all signals."""
+        sheet = self.sheet(bed)
+        every = [self.response.get(signal.name, SignalResponse()) for signal in sheet]
+        gain = [[each.gain.get(s.name, float(i == j)) for j, s in enumerate(sheet)] for i, each in enumerate(every)]
+        return Response(
+            np.array([each.offset for each in every]),
+            np.array(gain),
+            np.array([each.nonlinearity for each in every]),
+            np.array([signal.range for signal in sheet]),
+        )
+
+    def correction(self, bed: Testbed) -> Callable[[Array], Array] | None:
+        """By the response."""
+        response = self.sheet_response(bed)
+        return None if response.is_ideal else response.value
+
     def check(self, bed: Testbed) -> None:
         """Frames come at whole ticks, and the tare ends before the guard gives up waiting."""
         period, exact = bed.loop.period_s, 1 / (self.ticks(bed.loop.period_s) * bed.loop.period_s)
@@ -94,3 +130,10 @@ class Gauge(Device):
         if self.tare_s >= bed.safety.start_up_s:
             expected = f"less than safety.start_up_s = {bed.safety.start_up_s:g}, because the actuators rest until then"
             raise InputError(key="tare_s", value=self.tare_s, expected=expected)
+        names = [signal.name for signal in self.sheet(bed)]
+        for name, response in self.response.items():
+            for key, word in ((f"response.{name}", name), *((f"response.{name}.gain.{o}", o) for o in response.gain)):
+                if word not in names:
+                    raise InputError("no such signal", key=key, expected=one_of(word, names))
+        if abs(np.linalg.det(self.sheet_response(bed).gain)) < _SINGULAR:
+            raise InputError("its gains can't be inverted", key="response", expected="signals that are independent")

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import tau
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
+import numpy as np
 from pydantic import Field, model_validator
 
 from granite.config.base import Name, NotNegative, Positive, Rate, Table, refuse_twice
 from granite.config.coordinates import Coordinate
 from granite.config.devices.device import Device, repeat_chance
+from granite.config.devices.response import Response
 from granite.config.errors import InputError, one_of
+from granite.config.records import Array
 
 if TYPE_CHECKING:
     from granite.config.testbed import Testbed
@@ -22,6 +26,16 @@ class JointSensorErrors(Table):
     perfect: bool = False
     #: by joint
     offset_rad: dict[str, float] = Field(default_factory=dict)
+
+
+class JointResponse(Table):
+    """Response of the sensor of a joint: reading = offset + scale * angle, and a cubic term."""
+
+    offset_rad: float = 0.0
+    #: reading per radian
+    scale: Positive = 1.0
+    #: deviation from the straight line at the end of the range, as a part of it
+    nonlinearity: Annotated[float, Field(gt=-0.2, lt=0.2)] = 0.0
 
 
 class JointSensors(Device):
@@ -42,6 +56,8 @@ class JointSensors(Device):
     filter_b_rad_s: NotNegative = 0.0
     #: noise added behind the rate filter
     rate_noise_rad_s: NotNegative = 2e-3
+    #: as calibrated, by joint; the others read the angle itself
+    response: dict[str, JointResponse] = Field(default_factory=dict)
     #: how the simulated ones differ from this data sheet
     simulated: JointSensorErrors = JointSensorErrors()
 
@@ -73,6 +89,28 @@ class JointSensors(Device):
         angle = repeat_chance(self.angle_noise_rad, self.range_rad / 2**self.converter_bits)
         return (angle,) * len(self.joints) + (repeat_chance(self.rate_noise_rad_s),) * len(self.joints)
 
+    def angles_response(self) -> Response:
+        """Response of the angles."""
+        every = [self.response.get(joint, JointResponse()) for joint in self.joints]
+        return Response(
+            np.array([each.offset_rad for each in every]),
+            np.diag([each.scale for each in every]),
+            np.array([each.nonlinearity for each in every]),
+            np.full(len(every), self.range_rad / 2),
+        )
+
+    def correction(self, bed: Testbed) -> Callable[[Array], Array] | None:
+        """Angles by the response, and rates by its slope there."""
+        response, n = self.angles_response(), len(self.joints)
+        if response.is_ideal:
+            return None
+
+        def corrected(reading: Array) -> Array:
+            angles = response.value(reading[:n])
+            return np.concatenate((angles, reading[n:] / response.slope(angles)))
+
+        return corrected
+
     def check(self, bed: Testbed) -> None:
         """Its joints exist."""
         period, exact = bed.loop.period_s, 1 / (self.ticks(bed.loop.period_s) * bed.loop.period_s)
@@ -83,6 +121,10 @@ class JointSensors(Device):
             if joint not in bed.joints:
                 known = one_of(joint, bed.joints)
                 raise InputError("no such joint", key=f"joints.{i}", value=joint, expected=known)
+        for joint in self.response:
+            if joint not in self.joints:
+                known = one_of(joint, self.joints)
+                raise InputError("not a joint of these sensors", key=f"response.{joint}", expected=known)
         for joint, offset in self.simulated.offset_rad.items():
             if joint not in self.joints:
                 key, known = f"simulated.offset_rad.{joint}", one_of(joint, self.joints)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
+import numpy as np
 from pydantic import Field, model_validator
 
 from granite.config.base import Name, NotNegative, Positive, Table, refuse_twice
 from granite.config.coordinates import Coordinate
 from granite.config.devices.device import Device
 from granite.config.errors import InputError, one_of
+from granite.config.records import Array
 
 if TYPE_CHECKING:
     from granite.config.testbed import Testbed
@@ -38,6 +40,8 @@ class Motors(Device):
     clamps: ClassVar[bool] = True
 
     units: tuple[Motor, ...] = Field(min_length=1)
+    #: torque at the joint per newton metre of command, as calibrated, by joint; default 1
+    torque_gain: dict[str, Positive] = Field(default_factory=dict)
     #: how the simulated ones differ from this data sheet
     simulated: MotorErrors = MotorErrors()
 
@@ -50,6 +54,11 @@ class Motors(Device):
         """The torque of each."""
         return tuple(Coordinate(f"{motor.joint}_torque", "N m") for motor in self.units)
 
+    def gain(self, bed: Testbed) -> Array | None:
+        """The calibrated gain of each."""
+        gains = np.array([self.torque_gain.get(motor.joint, 1.0) for motor in self.units])
+        return None if (gains == 1.0).all() else gains
+
     def bounds(self, bed: Testbed) -> tuple[tuple[float, float], ...]:
         """Plus and minus the limit of each."""
         return tuple((-motor.torque_limit_n_m, motor.torque_limit_n_m) for motor in self.units)
@@ -61,11 +70,10 @@ class Motors(Device):
                 known = one_of(motor.joint, bed.joints)
                 raise InputError("no such joint", key=f"units.{i}.joint", value=motor.joint, expected=known)
         own = [motor.joint for motor in self.units]
-        for joint, gain in self.simulated.gain.items():
-            if joint not in own:
-                raise InputError(
-                    "no motor there", key=f"simulated.gain.{joint}", value=gain, expected=one_of(joint, own)
-                )
+        for key, gains in (("simulated.gain", self.simulated.gain), ("torque_gain", self.torque_gain)):
+            for joint, gain in gains.items():
+                if joint not in own:
+                    raise InputError("no motor there", key=f"{key}.{joint}", value=gain, expected=one_of(joint, own))
 
     def describe(self, bed: Testbed) -> list[str]:
         """The limit of each."""

@@ -1,0 +1,160 @@
+"""Calibrations: the file that `granite calibrate` writes, and which of them a testbed accepts.
+
+A table of a testbed names one or several, `calibration = "calibrations/joints-2026-11-17.toml"`, or with a limit of
+its age `calibration = { file = "...", max_age_days = 90 }`. The loader puts the content of the file in the place of its
+name, so that the log contains it, and the values in the place of those of the testbed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import date, timedelta
+from typing import Annotated, Any
+
+from pydantic import Field, field_validator
+
+from granite.config.base import NotNegative, Positive, Table
+from granite.config.errors import InputError
+
+MAX_AGE_DAYS = 365.0
+#: keys of a table on which no fit depends
+_LEFT_OUT = ("calibration", "simulated", "driver")
+Numbers = float | tuple[float, ...]
+
+
+class CalibratedValue(Table):
+    """A measured number of a testbed, or several that belong together."""
+
+    #: of the testbed, for instance devices.motors.torque_gain.elbow
+    key: str
+    value: Numbers
+    #: one standard deviation
+    deviation: NotNegative | tuple[NotNegative, ...]
+    unit: str
+
+
+class CalibrationTable(Table):
+    """What a procedure measured on a device or a module, and when."""
+
+    #: as the testbed names it; empty in the file itself
+    file: str = ""
+    #: a run refuses an older one
+    max_age_days: Positive = MAX_AGE_DAYS
+    #: of the procedure: joints, force, ...
+    kind: str
+    #: the table of the testbed that it belongs to, for instance devices.joint_sensors
+    of: str
+    #: day of the measurement
+    date: str
+    testbed: str
+    granite: str = ""
+    #: measured on the simulated plant: real devices refuse it
+    simulated: bool = False
+    #: number of measurements in the fit
+    samples: Annotated[int, Field(ge=1)]
+    #: fingerprint of every table of the testbed that the fit relied on
+    fitted_on: dict[str, str]
+    values: tuple[CalibratedValue, ...] = Field(min_length=1)
+
+    @field_validator("date")
+    @classmethod
+    def _is_a_day(cls, value: str) -> str:
+        return day(value).isoformat()
+
+
+def day(text: str) -> date:
+    """A date as typed, `2026-11-17`; `InputError` for another text."""
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise InputError(value=text, key="date", expected="a day such as 2026-11-17") from None
+
+
+def calibrations(bed: Any) -> Iterator[tuple[str, CalibrationTable]]:
+    """Every calibration of a testbed with the table that names it."""
+    for name, device in bed.devices.items():
+        yield from ((f"devices.{name}", each) for each in getattr(device, "calibration", ()))
+    for module in bed.modules:
+        yield from ((f"modules.{module.name}", each) for each in module.calibration)
+
+
+def refuse_unfit(bed: Any, content: Mapping[str, Any]) -> None:
+    """Raise where a calibration is of another device, or was fitted on another model; `content` is that of the bed."""
+    for table, found in calibrations(bed):
+        key = f"{table}.calibration"
+        if found.of != table:
+            expected = f"one of {table}"
+            raise InputError(f"it is of another device, {found.of}", key=key, value=found.file, expected=expected)
+        for name, mark in found.fitted_on.items():
+            if fingerprint(content, name, (value.key for value in found.values)) != mark:
+                changed = f"it was fitted on another model, {name} has changed since"
+                expected = f"a new one (granite calibrate {bed.name} {found.kind})"
+                raise InputError(changed, key=key, value=found.file, expected=expected)
+
+
+def refuse_old(bed: Any, today: date) -> None:
+    """Raise where a calibration is older than allowed, or of a day to come."""
+    for table, found in calibrations(bed):
+        key, age = f"{table}.calibration", today - day(found.date)
+        if age > timedelta(days=found.max_age_days):
+            old = f"it is {age.days} days old ({found.date})"
+            expected = f"at most {found.max_age_days:g} days (max_age_days)"
+            raise InputError(old, key=key, value=found.file, expected=expected)
+        if age < timedelta(days=-1):  # another time zone may be a day ahead
+            raise InputError(f"it is of {found.date}", key=key, value=found.file, expected=f"a day before {today}")
+
+
+def refuse_simulated(bed: Any, real: Iterable[str]) -> None:
+    """Raise where a real device, or a module in a run with one, has a calibration of the simulated plant."""
+    names = set(real)
+    for table, found in calibrations(bed):
+        family, _, name = table.partition(".")
+        if found.simulated and names and (family == "modules" or name in names):
+            key, expected = f"{table}.calibration", "one that was measured on the device"
+            raise InputError("it was measured on the simulated plant", key=key, value=found.file, expected=expected)
+
+
+def fingerprint(content: Mapping[str, Any], table: str, calibrated: Iterable[str]) -> str:
+    """Hash of a table of a testbed, without calibrated keys and without what no fit depends on."""
+    left = json.loads(json.dumps(value_at(content, table)))
+    for key in calibrated:
+        if key.startswith(f"{table}."):
+            _remove(left, key[len(table) + 1 :].split("."))
+    return hashlib.sha256(json.dumps(_pruned(left), sort_keys=True).encode()).hexdigest()[:16]
+
+
+def value_at(content: Mapping[str, Any], key: str) -> Any:
+    """The value of a dotted key in the content of a testbed; None where there is none."""
+    found: Any = content
+    for element in key.split("."):
+        found = _inside(found, element)
+    return found
+
+
+def _inside(found: Any, element: str) -> Any:
+    """An element of a table, or of a list by its name; None where there is none."""
+    if isinstance(found, dict):
+        return found.get(element)
+    if isinstance(found, list):
+        named = [each for each in found if isinstance(each, dict) and element in (each.get("name"), each.get("joint"))]
+        return named[0] if named else None
+    return None
+
+
+def _remove(found: Any, path: Sequence[str]) -> None:
+    for element in path[:-1]:
+        found = _inside(found, element)
+    if isinstance(found, dict):
+        found.pop(path[-1], None)
+
+
+def _pruned(found: Any) -> Any:
+    """Without tables that are empty: a calibrated key may be all that a table had."""
+    if isinstance(found, list):
+        return [_pruned(each) for each in found]
+    if not isinstance(found, dict):
+        return found
+    kept = {key: _pruned(value) for key, value in found.items() if key not in _LEFT_OUT}
+    return {key: value for key, value in kept.items() if value not in ({}, None)}
