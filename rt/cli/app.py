@@ -12,6 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 from granite.config.errors import CompilationError, InputError, one_of
+from granite.rt.cli.calibrate import calibrate
 from granite.rt.cli.endings import BAD_INPUT, DONE, EXIT_CODES, FAULT, STOPPED, end, end_refused
 from granite.rt.cli.hardware import run, try_device
 from granite.rt.cli.identify import identify
@@ -40,7 +41,6 @@ _TO_COME = {
     "sweep": "granite.simulate_many in Python, as in examples/sweep.py",
     "live": "granite sim BED --realtime --live",
     "watch": "granite sim BED --realtime --live",
-    "calibrate": "granite identify LOG for inertia and thrusts, else the values of the data sheets",
 }
 
 
@@ -76,6 +76,7 @@ app.command(short_help="What the camera of a testbed sees, as pictures")(see)
 app.command(short_help="Run a testbed on real drivers, with emulated boards", epilog=EXIT_CODES)(rehearse)
 app.command(short_help="Run a testbed on its real devices", epilog=EXIT_CODES)(run)
 app.command("test-device", short_help="Try one device with small commands", epilog=EXIT_CODES)(try_device)
+app.command(short_help="Measure numbers of a testbed, step by step")(calibrate)
 app.command(short_help="Talk to a run that was started with --operator")(operate)
 app.command(short_help="Replay a log and compare every bit", epilog=EXIT_CODES)(replay)
 app.command(short_help="Plot a log")(plot)

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from granite.config.calibration import refuse_simulated
 from granite.config.errors import InputError
 from granite.config.loader import load
 from granite.config.testbed import Testbed
@@ -69,6 +70,7 @@ def run(
         refuse_output("log", log, (".mcap",), overwrite)
     progress = not as_json and err.is_terminal
     with named(bed, testbed):
+        refuse_simulated(testbed, [device for device in testbed.devices if device not in names])
         with preparing(progress):
             prepared = Run(testbed, simulate=names)
         # Devices of the checks are of a copy: those of the run are opened when it starts.

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from datetime import date
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.table import Table
 
+from granite.config.calibration import refuse_old
 from granite.config.errors import InputError
 from granite.config.loader import load
 from granite.config.testbed import Testbed
@@ -47,15 +49,20 @@ def live_port(live: bool, port: int | None, gains: bool) -> int | None:
 
 
 def load_changed(bed: str, overrides: Sequence[str], duration: str | None, seed: str | None) -> Testbed:
-    """The testbed; an error in a short form names the option as it was typed."""
+    """The testbed; an error in a short form names the option as it was typed. Old calibrations are refused."""
     typed = short_forms(duration, seed)
     try:
-        return load(bed, [*overrides, *typed])
+        testbed = load(bed, [*overrides, *typed])
     except InputError as error:
         file = error.file
         for change, option in typed.items():
             file = file.replace(f"--set {change}", option)
         raise error.within(file=file) from None
+    try:
+        refuse_old(testbed, date.today())
+    except InputError as error:
+        raise error.within(file=bed) from None
+    return testbed
 
 
 def short_forms(duration: str | None, seed: str | None) -> dict[str, str]:

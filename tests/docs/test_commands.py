@@ -50,7 +50,9 @@ def fault(words: list[str]) -> str | None:
     if name == "operate":  # its argument is a command of the operator
         words = values["command"] or ["status"]
         return None if words[0] in OPERATOR_COMMANDS else f"no command '{words[0]}' of the operator"
-    arguments_of = [p for p in COMMANDS[name].params if p.param_type_name == "argument" and p.metavar != "NAME"]
+    arguments_of = [
+        p for p in COMMANDS[name].params if p.param_type_name == "argument" and p.metavar not in ("NAME", "KIND")
+    ]
     beds = [v for p in arguments_of for v in several(values[p.name])]
     try:
         for bed in beds:

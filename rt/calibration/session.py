@@ -1,0 +1,86 @@
+"""A calibration from its first step to the content of its file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import date
+from importlib import import_module
+from typing import Any, Protocol
+
+from granite.config.calibration import fingerprint
+from granite.config.errors import InputError, one_of
+from granite.config.records import Array
+from granite.config.testbed import Testbed
+from granite.rt.calibration import KINDS
+from granite.rt.calibration.bench import Bench
+from granite.rt.calibration.fit import CalibrationFit
+from granite.rt.calibration.procedure import Measurement, Procedure, Step
+from granite.rt.clock import RealClock
+from granite.rt.devices import build_subset
+
+
+class BenchOperator(Protocol):
+    """Who does what a procedure asks for, and judges what was measured."""
+
+    def ready(self, step: Step) -> Array:
+        """Do the step; the numbers that are known of it."""
+
+    def accepts(self, measured: Measurement) -> bool:
+        """Whether it may be used; else the step is repeated."""
+
+
+def find_procedure(kind: str, bed: Testbed, device: str | None = None) -> Procedure:
+    """The procedure of a kind on a testbed; `InputError` where there is none, or the testbed lacks the device."""
+    if kind not in KINDS:
+        raise InputError("no such calibration", key="KIND", value=kind, expected=one_of(kind, KINDS))
+    module, _, name = KINDS[kind].partition(":")
+    found: Procedure = getattr(import_module(f"granite.rt.calibration.{module}"), name)(bed, device)
+    return found
+
+
+def carry_out(procedure: Procedure, bench: Bench, operator: BenchOperator) -> CalibrationFit:
+    """Every step, each until its measurement is accepted, and the fit."""
+    accepted = []
+    for step in procedure.steps:
+        while True:
+            measured = procedure.measure(bench, step, operator.ready(step))
+            if operator.accepts(measured):
+                break
+        accepted.append(measured)
+    return procedure.fit(accepted)
+
+
+@contextmanager
+def real_bench(procedure: Procedure) -> Iterator[Bench]:
+    """The real devices of a procedure, open; their actuators are stopped on every way out."""
+    devices, subset = build_subset(procedure.bench_bed(), procedure.devices, ())
+    devices.open()
+    bench = Bench(subset, devices, RealClock())
+    try:
+        yield bench
+    finally:
+        devices.stop(bench.t, paced=True)
+        devices.close(paced=True)
+
+
+def file_content(
+    kind: str, procedure: Procedure, bed: Testbed, fit: CalibrationFit, day: date, granite: str, simulated: bool
+) -> dict[str, Any]:
+    """The content of the calibration's file."""
+    keys = [number.key for number in fit.numbers]
+    content = bed.model_dump(mode="json")
+    return {
+        "kind": kind,
+        "of": procedure.of,
+        "date": day.isoformat(),
+        "testbed": bed.name,
+        "granite": granite,
+        "simulated": simulated,
+        "samples": fit.samples,
+        "fitted_on": {table: fingerprint(content, table, keys) for table in procedure.fitted_on},
+        "values": [
+            {"key": number.key, "value": float(value), "deviation": float(deviation), "unit": number.unit}
+            for number, value, deviation in zip(fit.numbers, fit.values, fit.deviation, strict=True)
+        ],
+    }

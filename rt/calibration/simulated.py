@@ -1,0 +1,80 @@
+"""A procedure on the simulated plant, whose true numbers differ from those of the file."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from granite.config.loader import plant_of
+from granite.config.records import Array
+from granite.drivers.device_set import DeviceSet
+from granite.rt.calibration.bench import Bench
+from granite.rt.calibration.fit import CalibrationFit
+from granite.rt.calibration.procedure import Measurement, Procedure, Step
+from granite.rt.clock import VirtualClock
+from granite.sim.bench_plant import BenchPlant
+from granite.sim.lab import simulated_device
+
+
+class SimulatedOperator:
+    """Does every step on the simulated plant, and accepts what is measured."""
+
+    def __init__(self, procedure: Procedure, seed: int) -> None:
+        rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(2**31,)))
+        #: the plant's own numbers, by key
+        self.truth = procedure.draw(rng)
+        self._procedure, self._rng = procedure, rng
+        plant = {"simulation.plant": nested(self.truth), "seed": seed}
+        bed = procedure.bench_bed().with_changes(plant)
+        true = plant_of(bed)
+        self._plant = BenchPlant(true)
+        subset = bed.model_copy(update={"devices": {name: bed.devices[name] for name in procedure.devices}})
+        sensors = {name: simulated_device(true, name, self._plant) for name in subset.sensors}
+        self.bench = Bench(subset, DeviceSet(subset, sensors, {}), VirtualClock())
+
+    def ready(self, step: Step) -> Array:
+        """Do it; what is known of it."""
+        self._procedure.act(self._plant, step, self._rng)
+        return np.array([known.planned for known in step.known])
+
+    def accepts(self, measured: Measurement) -> bool:
+        """Always."""
+        return True
+
+
+class Repetition(NamedTuple):
+    """One simulated calibration."""
+
+    fit: CalibrationFit
+    truth: Array  #: true values of its numbers
+
+    @property
+    def errors(self) -> Array:
+        """Of each number, in its standard deviations."""
+        return np.asarray((self.fit.values - self.truth) / self.fit.deviation)
+
+    @property
+    def level(self) -> float:
+        """Of the ellipsoid through the truth."""
+        return self.fit.level(self.truth)
+
+
+def repeat(procedure: Procedure, seed: int) -> Repetition:
+    """One simulated calibration from its first step to its fit."""
+    operator = SimulatedOperator(procedure, seed)
+    measured = [procedure.measure(operator.bench, step, operator.ready(step)) for step in procedure.steps]
+    fit = procedure.fit(measured)
+    return Repetition(fit, np.array([operator.truth[number.key] for number in fit.numbers]))
+
+
+def nested(values: dict[str, float]) -> dict[str, Any]:
+    """Values by dotted key as tables in tables."""
+    found: dict[str, Any] = {}
+    for key, value in values.items():
+        here = found
+        *above, last = key.split(".")
+        for element in above:
+            here = here.setdefault(element, {})
+        here[last] = value
+    return found

@@ -1,0 +1,189 @@
+"""`granite calibrate`: numbers of a testbed, measured step by step, fitted and written into a dated file."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import typer
+
+from granite.config.calibration import day
+from granite.config.errors import InputError
+from granite.config.loader import file_of, load
+from granite.rt.calibration import KINDS
+from granite.rt.cli.arguments import AsJson, Bed, Overrides, named
+from granite.rt.cli.outputs import refuse_output
+from granite.rt.cli.screen import err, out, print_json
+
+if TYPE_CHECKING:
+    from granite.config.records import Array
+    from granite.rt.calibration.bench import Bench
+    from granite.rt.calibration.procedure import Known, Measurement, Procedure, Step
+    from granite.rt.calibration.simulated import SimulatedOperator
+
+
+def calibrate(
+    bed: Bed,
+    kind: Annotated[str, typer.Argument(metavar="KIND", help=f"{', '.join(KINDS)}")],
+    device: Annotated[
+        str | None, typer.Option("--device", metavar="NAME", help="which, where the testbed has several of its kind")
+    ] = None,
+    simulate: Annotated[
+        bool, typer.Option("--simulate", help="on the simulated plant, whose numbers differ from the file's")
+    ] = False,
+    seed: Annotated[int, typer.Option(metavar="N", help="of --simulate: draws the plant's numbers", min=0)] = 1,
+    yes: Annotated[bool, typer.Option("--yes", help="accept every measurement without asking")] = False,
+    path: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="*.toml; default: calibrations/KIND-DATE.toml")
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", metavar="FILE", help="the residuals, *.png; default: beside --out")
+    ] = None,
+    on: Annotated[str | None, typer.Option("--date", metavar="DAY", help="of the file; default: today")] = None,
+    overrides: Overrides = None,
+    as_json: AsJson = False,
+) -> None:
+    """Measure numbers of a testbed step by step, fit them with their uncertainty, and write a dated file."""
+    from granite.rt.calibration.session import carry_out, file_content, find_procedure
+    from granite.rt.plots.calibration import plot_calibration
+    from granite.rt.plots.figure_file import SUFFIXES
+    from granite.rt.provenance import provenance
+    from granite.rt.report.calibration import calibration_table
+    from granite.rt.report.table import put
+    from granite.tuning.toml_text import toml_text
+
+    today = date.today() if on is None else day(on)
+    testbed = load(bed, overrides or [])
+    with named(bed, testbed):
+        procedure = find_procedure(kind, testbed, device)
+        made = path is None and _make_folder(bed)
+        path = path or _folder(bed) / f"{kind}-{today.isoformat()}.toml"
+        plot = plot or path.with_suffix(".png")
+        try:
+            for what, file, suffixes in (("file", path, (".toml",)), ("plot", plot, SUFFIXES)):
+                if file.exists():
+                    raise InputError(f"{what} '{file}' exists: expected a new name by --out")
+                refuse_output(what, file, suffixes, False)
+            with _operator(procedure, simulate, seed, yes) as operator:
+                fit = carry_out(procedure, operator.bench, operator)
+            content = file_content(kind, procedure, testbed, fit, today, provenance()["granite"], simulate)
+            plot_calibration(fit, f"{testbed.name}, {kind}, {today.isoformat()}", plot)
+            _write(path, toml_text(content))
+        except BaseException:
+            if made:
+                with contextlib.suppress(OSError):
+                    path.parent.rmdir()  # refused by the system unless it is empty
+            raise
+    if as_json:
+        print_json({**content, "notes": list(fit.notes)})
+        return
+    put(out, [calibration_table(kind, fit, testbed, operator.truth)])
+    for note in fit.notes:
+        out.print(note, soft_wrap=True)
+    out.print(f"numbers: {path}", soft_wrap=True)
+    out.print(f"residuals: {plot}", soft_wrap=True)
+    out.print(f'use them: calibration = "{_relative(path, bed)}" in [{procedure.of}]', soft_wrap=True)
+
+
+class _AtTerminal:
+    """The operator at the terminal: does each step, says what is known of it, accepts or repeats."""
+
+    truth: dict[str, float] | None = None
+
+    def __init__(self, procedure: Procedure, bench: Bench, yes: bool, plant: SimulatedOperator | None = None) -> None:
+        self.bench, self._yes, self._plant = bench, yes, plant
+        self._n, self._done = len(procedure.steps), 0
+        if plant is not None:
+            self.truth = plant.truth
+
+    def ready(self, step: Step) -> Array:
+        """Say what to do, and ask what is known of it."""
+        err.print(f"step {self._done + 1} of {self._n}: {step.instruction}", soft_wrap=True)
+        if self._plant is not None:
+            return self._plant.ready(step)
+        if not step.known:
+            _typed("  done? [Enter]: ")
+        return np.array([_number(known) for known in step.known])
+
+    def accepts(self, measured: Measurement) -> bool:
+        """Show it, and ask."""
+        err.print(f"  {measured.text}", soft_wrap=True)
+        # Nobody has to be asked about the simulated plant where nobody is there.
+        asks = not self._yes and (self._plant is None or sys.stdin.isatty())
+        repeats = asks and _typed("  accept? [Enter], or r to repeat: ").strip().lower().startswith("r")
+        self._done += not repeats
+        return not repeats
+
+
+@contextlib.contextmanager
+def _operator(procedure: Procedure, simulate: bool, seed: int, yes: bool) -> Iterator[_AtTerminal]:
+    from granite.rt.calibration.session import real_bench
+    from granite.rt.calibration.simulated import SimulatedOperator
+
+    if simulate:
+        plant = SimulatedOperator(procedure, seed)
+        yield _AtTerminal(procedure, plant.bench, yes, plant)
+        return
+    with real_bench(procedure) as bench:
+        yield _AtTerminal(procedure, bench, yes)
+
+
+def _number(known: Known) -> float:
+    """Ask for a number; again at a terminal, while in a pipe another answer is refused."""
+    while True:
+        typed = _typed(f"  {known.name} [{known.unit}], Enter for {known.planned:g}: ").strip()
+        if not typed:
+            return known.planned
+        try:
+            if np.isfinite(number := float(typed)):
+                return number
+        except ValueError:
+            pass
+        if not sys.stdin.isatty():
+            raise InputError(key=known.name, value=typed, expected=f"a number [{known.unit}]")
+        err.print(f"  expected a number [{known.unit}]")
+
+
+def _typed(question: str) -> str:
+    try:
+        return input(question)
+    except EOFError:
+        raise InputError("no answer", key=question.strip(" :"), expected="an answer, or --simulate") from None
+
+
+def _folder(bed: str) -> Path:
+    """Where calibrations of a testbed are kept: beside its file, or here where it comes with Granite."""
+    return (file_of(bed).parent if ".toml" in bed else Path()) / "calibrations"
+
+
+def _make_folder(bed: str) -> bool:
+    folder = _folder(bed)
+    if folder.exists():
+        return False
+    try:
+        folder.mkdir()
+    except OSError as error:
+        raise InputError(f"folder '{folder}' can't be made: {error.strerror}, expected a file by --out") from None
+    return True
+
+
+def _relative(path: Path, bed: str) -> str:
+    return os.path.relpath(path, file_of(bed).parent) if ".toml" in bed else str(path)
+
+
+def _write(path: Path, text: str) -> None:
+    """The whole file, or none."""
+    unfinished: Any = path.with_name(f".granite-{os.getpid()}.toml")
+    try:
+        unfinished.write_text(text, encoding="utf-8")
+        os.link(unfinished, path)  # refused if there is such a file by now
+    except OSError as error:
+        raise InputError(f"file '{path}' can't be written: {error.strerror or error}") from error
+    finally:
+        unfinished.unlink(missing_ok=True)
