@@ -4,4 +4,5 @@
 KINDS = {
     "joints": "joints:Joints",
     "force": "force:Force",
+    "motors": "motors:Motors",
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +13,8 @@ from granite.config.records import Array
 
 #: smallest singular value of a design over its largest, below which the measurements do not determine all numbers
 _DETERMINED = 1e-6
+#: iterations of Gauss and Newton, halvings of a step, and the step in standard deviations after which it ends
+_ITERATIONS, _HALVINGS, _SMALL = 40, 12, 1e-3
 
 
 class Fitted(NamedTuple):
@@ -19,6 +22,7 @@ class Fitted(NamedTuple):
 
     key: str
     unit: str
+    least: float = -np.inf  #: what a testbed takes; noise may take a number below it
 
 
 class Residuals(NamedTuple):
@@ -58,8 +62,8 @@ class CalibrationFit(NamedTuple):
         return float(fisher.cdf(error / scale @ whitened / k, k, self.freedom))
 
 
-class LinearFit(NamedTuple):
-    """Least squares of rows @ x = measured."""
+class LeastSquares(NamedTuple):
+    """Numbers by least squares, with the noise from the residuals."""
 
     values: Array
     covariance: Array
@@ -67,7 +71,7 @@ class LinearFit(NamedTuple):
     freedom: int
 
 
-def linear_fit(rows: Array, measured: Array, what: str, expected: str) -> LinearFit:
+def linear_fit(rows: Array, measured: Array, what: str, expected: str) -> LeastSquares:
     """Least squares with the noise from the residuals.
 
     Raises
@@ -79,10 +83,48 @@ def linear_fit(rows: Array, measured: Array, what: str, expected: str) -> Linear
     scale = np.abs(rows).max(axis=0, initial=0.0)
     if n <= k or not scale.all():
         raise InputError(what, expected=expected)
-    singular = np.linalg.svd(rows / scale, compute_uv=False)
+    Q, R = np.linalg.qr(rows / scale)
+    singular = np.linalg.svd(R, compute_uv=False)
     if singular[-1] < _DETERMINED * singular[0]:
         raise InputError(what, expected=expected)
-    back = np.linalg.pinv(rows / scale) / scale[:, None]
-    values = back @ measured
+    back = np.linalg.inv(R) / scale[:, None]
+    values = back @ (Q.T @ measured)
     residual = measured - rows @ values
-    return LinearFit(values, back @ back.T * (residual @ residual) / (n - k), residual, n - k)
+    return LeastSquares(values, back @ back.T * (residual @ residual) / (n - k), residual, n - k)
+
+
+def gauss_newton(
+    compare: Callable[[Array], tuple[Array, Array]], start: Array, what: str, expected: str
+) -> LeastSquares:
+    """Least squares of a model that is not linear, with steps that are halved until they help.
+
+    Parameters
+    ----------
+    compare
+        Of numbers (k): measured less fitted (n), and the derivatives of what is fitted (n, k).
+    start
+        The first numbers.
+    what, expected
+        As of `linear_fit`.
+
+    Raises
+    ------
+    InputError
+        Where the measurements do not determine the numbers, or no numbers explain them.
+    """
+    x = start
+    residual, rows = compare(x)
+    for _ in range(_ITERATIONS):
+        found = linear_fit(rows, residual, what, expected)
+        step, size = found.values, float(residual @ residual)
+        for _ in range(_HALVINGS):
+            tried, by = compare(x + step)
+            if tried @ tried <= size:
+                break
+            step = step / 2
+        else:
+            tried, by, step = residual, rows, np.zeros_like(x)  # rounding: it does not get better
+        x, residual, rows = x + step, tried, by
+        if np.all(np.abs(step) < _SMALL * np.sqrt(np.diag(found.covariance))):
+            return LeastSquares(x, found.covariance, residual, found.freedom)
+    raise InputError("no numbers explain the measurements", expected=expected)

@@ -60,6 +60,8 @@ class Procedure(Protocol):
     #: devices that it reads and commands
     devices: tuple[str, ...]
     steps: tuple[Step, ...]
+    #: whether devices move the plant; else somebody sets it by hand
+    is_moving: bool
 
     def bench_bed(self) -> Testbed:
         """The testbed as it is measured: without the calibration that is made."""
@@ -81,6 +83,7 @@ class OfDevices:
     """What procedures on a device have in common."""
 
     kind: ClassVar[type]
+    is_moving = False
 
     def __init__(self, bed: Testbed, name: str | None = None) -> None:
         self.bed, self.name = bed, device_of(bed, self.kind, name)

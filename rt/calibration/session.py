@@ -80,7 +80,12 @@ def file_content(
         "samples": fit.samples,
         "fitted_on": {table: fingerprint(content, table, keys) for table in procedure.fitted_on},
         "values": [
-            {"key": number.key, "value": float(value), "deviation": float(deviation), "unit": number.unit}
+            {
+                "key": number.key,
+                "value": max(number.least, float(value)),
+                "deviation": float(deviation),
+                "unit": number.unit,
+            }
             for number, value, deviation in zip(fit.numbers, fit.values, fit.deviation, strict=True)
         ],
     }

@@ -8,6 +8,7 @@ import numpy as np
 
 from granite.config.loader import plant_of
 from granite.config.records import Array
+from granite.drivers.corrected import corrected
 from granite.drivers.device_set import DeviceSet
 from granite.rt.calibration.bench import Bench
 from granite.rt.calibration.fit import CalibrationFit
@@ -15,6 +16,7 @@ from granite.rt.calibration.procedure import Measurement, Procedure, Step
 from granite.rt.clock import VirtualClock
 from granite.sim.bench_plant import BenchPlant
 from granite.sim.lab import simulated_device
+from granite.sim.plant import Plant
 
 
 class SimulatedOperator:
@@ -28,14 +30,17 @@ class SimulatedOperator:
         plant = {"simulation.plant": nested(self.truth), "seed": seed}
         bed = procedure.bench_bed().with_changes(plant)
         true = plant_of(bed)
-        self._plant = BenchPlant(true)
-        subset = bed.model_copy(update={"devices": {name: bed.devices[name] for name in procedure.devices}})
-        sensors = {name: simulated_device(true, name, self._plant) for name in subset.sensors}
-        self.bench = Bench(subset, DeviceSet(subset, sensors, {}), VirtualClock())
+        self._plant: Plant | BenchPlant = Plant(true) if procedure.is_moving else BenchPlant(true)
+        devices = {
+            name: corrected(simulated_device(true, name, self._plant), name, table, bed)
+            for name, table in (bed.sensors | bed.actuators).items()
+        }
+        self.bench = Bench(bed, DeviceSet(bed, devices, devices), VirtualClock())
 
     def ready(self, step: Step) -> Array:
         """Do it; what is known of it."""
-        self._procedure.act(self._plant, step, self._rng)
+        if isinstance(self._plant, BenchPlant):
+            self._procedure.act(self._plant, step, self._rng)
         return np.array([known.planned for known in step.known])
 
     def accepts(self, measured: Measurement) -> bool:
