@@ -21,7 +21,12 @@ MOVE = [
     for s, e, x in ((-0.6, 1.9, 1.12), (0.7, -0.6, 1.0)) * 20
 ]
 #: a loaded machine delays bytes on their way
-PATIENT = {"safety.age_s.joint_sensors": 1.0, "behaviour.waypoints": MOVE, "loop.duration_s": 60.0}
+PATIENT = {
+    "safety.age_s.joint_sensors": 1.0,
+    "behaviour.waypoints": MOVE,
+    "behaviour.stretch": True,
+    "loop.duration_s": 60.0,
+}
 
 
 class Running:
