@@ -3,6 +3,7 @@
 #: drivers by kind, as `devices.NAME.driver` names them
 KINDS: dict[str, str] = {
     "board": "board.device:BoardDevice",
+    "camera": "camera.device:CameraDevice",
     "dynamixel": "dynamixel.device:DynamixelDevice",
     "natnet": "natnet.device:NatNet",
     "pose_stream": "pose_stream.device:PoseStream",

@@ -1,18 +1,17 @@
-"""The outside of a rehearsal: emulated boards and the plant, each in a process of its own behind real ports.
+"""The outside of a rehearsal: emulated boards, cameras and the plant, each in a process of its own behind real ports.
 
-Boards are the host build of the firmware, on pseudo-terminals; poses come as a stream over UDP. Which boards and
+Boards are the host build of the firmware, on pseudo-terminals; poses come as a stream over UDP, frames of cameras in
+shared memory. Which boards and
 channels there are follows from the testbed's devices. All processes end with this one.
 """
 
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import shutil
 import socket
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -24,15 +23,18 @@ from granite.config.loader import to_json
 from granite.config.records import Array, Truth
 from granite.config.testbed import Testbed
 from granite.drivers.device_set import DeviceSet
+from granite.drivers.ordered_process import OrderedProcess
 from granite.rt.board_program import board_program
 from granite.rt.clock import RealClock
 from granite.rt.devices import build_devices
-from granite.rt.import_path import import_path
+from granite.rt.rehearsed_cameras import RehearsedCameras, sweep_memory
 from granite.sim.emulation.shared_truth import SharedTruth
 from granite.sim.emulation.wiring import WiredBoard, is_pose, wire
 
 _FOLDER = "granite-rehearsal-"
 _START_S = 10.0
+#: the plant may have to compile its model
+_PLANT_START_S = 600.0
 _END_S = 5.0
 #: of the boards. On a loaded machine a byte through a pseudo-terminal can take
 #: longer than the 20 ms of a real board [s]
@@ -52,14 +54,17 @@ class Rehearsal:
         With the drivers of the emulated devices.
     boards : dict
         The process of each board, by its name.
-    plant : subprocess.Popen
+    plant : OrderedProcess
         The process of the plant.
+    cameras : RehearsedCameras
+        The processes that render the frames of its cameras.
     """
 
     def __init__(self, bed: Testbed, folder: Path, watchdog_s: float | None = None) -> None:
         self.boards: dict[str, subprocess.Popen[str]] = {}
-        self.plant: subprocess.Popen[str] | None = None
+        self.plant: OrderedProcess | None = None
         self._folder, self._wired = folder, wire(bed)
+        self.cameras = RehearsedCameras(bed, folder)
         self._shared: SharedTruth | None = None
         self._streams = {
             name: f"udp://127.0.0.1:{_free_port()}" for name in bed.sensors if is_pose(bed.sensors[name], bed)
@@ -84,25 +89,18 @@ class Rehearsal:
         for name, process in self.boards.items():
             _wait_for_board(process, self._folder / f"{name}.port")
         self._shared = SharedTruth()
-        self.plant = subprocess.Popen(
-            [sys.executable, "-P", "-m", "granite.sim.emulation.plant_process"],
-            env={**os.environ, "PYTHONPATH": import_path()},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            pass_fds=(self._shared.descriptor,),
-            start_new_session=True,  # the loop alone handles Ctrl-C
-        )
+        self.cameras.start()
         order = {
             "bed": to_json(self.bed),
             "worlds": [str(self._folder / f"{board.name}.world") for board in self._wired],
             "streams": self._streams,
+            "cameras": self.cameras.sockets,
             "truth": self._shared.descriptor,
         }
-        self._tell(order)
-        answer = json.loads(_stream(self.plant.stdout).readline() or "{}")
+        self.plant = OrderedProcess("granite.sim.emulation.plant_process", order, (self._shared.descriptor,))
+        answer = self.plant.answer(_PLANT_START_S)
         if "sizes" not in answer:
-            raise InputError(f"the plant of the rehearsal did not start: {answer.get('failure', 'it ended')}")
+            raise InputError(f"the plant of the rehearsal did not start: {answer.get('failure')}")
         self._sizes = answer["sizes"]
 
     def build_devices(self) -> DeviceSet:
@@ -115,11 +113,13 @@ class Rehearsal:
 
     def release(self, zero_ns: int) -> None:
         """Let go of the robot: the run starts at this time of the clock since boot [ns]."""
-        self._tell({"release_ns": zero_ns})
+        assert self.plant is not None
+        self.plant.tell({"release_ns": zero_ns})
 
     def press_emergency_stop(self, is_pressed: bool = True) -> None:
         """Press or release the emergency stop inputs of all boards."""
-        self._tell({"emergency_stop": is_pressed})
+        assert self.plant is not None
+        self.plant.tell({"emergency_stop": is_pressed})
 
     def truth(self, t: float) -> Truth:
         """The newest true state of the plant, near time t [s].
@@ -140,21 +140,19 @@ class Rehearsal:
 
     def stop(self) -> None:
         """End all processes."""
-        processes = [process for process in (self.plant, *self.boards.values()) if process is not None]
         if self.plant is not None:
-            with contextlib.suppress(OSError):
-                _stream(self.plant.stdin).close()
-        for process in self.boards.values():
-            process.terminate()
-        for process in processes:
+            self.plant.end(_END_S)
+        self.cameras.stop()
+        for board in self.boards.values():
+            board.terminate()
+        for board in self.boards.values():
             try:
-                process.wait(_END_S)
+                board.wait(_END_S)
             except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
-            for pipe in (process.stdout, process.stderr):
-                if pipe is not None:
-                    pipe.close()
+                board.kill()
+                board.wait()
+            if board.stderr is not None:
+                board.stderr.close()
         if self._shared is not None:
             self._shared.close()
 
@@ -171,8 +169,7 @@ class Rehearsal:
         code = self.plant.poll()
         if code is None:
             return f"the plant of the rehearsal is more than {_LOST_S} s late"
-        said = _stream(self.plant.stdout).readline() if code == 0 else ""
-        why = json.loads(said or "{}").get("failure", f"its process ended with code {code}")
+        why = self.plant.answer(0.0).get("failure") if code == 0 else f"its process ended with code {code}"
         return f"the plant of the rehearsal is gone: {why}"
 
     def _drivers(self) -> dict[str, Any]:
@@ -180,6 +177,7 @@ class Rehearsal:
         drivers: dict[str, Any] = {
             name: {"kind": "pose_stream", "address": address} for name, address in self._streams.items()
         }
+        drivers |= self.cameras.drivers
         for board in self._wired:
             for device in board.devices:
                 drivers[device.name] = {
@@ -190,13 +188,6 @@ class Rehearsal:
                     "channels": {wire.signal: f"{wire.kind.name.lower()} {wire.name}" for wire in device.wires},
                 }
         return {f"devices.{name}.driver": driver for name, driver in drivers.items()}
-
-    def _tell(self, message: dict[str, Any]) -> None:
-        assert self.plant is not None
-        with contextlib.suppress(BrokenPipeError):  # it has ended; `truth` finds that
-            pipe = _stream(self.plant.stdin)
-            pipe.write(json.dumps(message) + "\n")
-            pipe.flush()
 
 
 class _ReleasingClock(RealClock):
@@ -239,7 +230,8 @@ def rehearsal(bed: Testbed, watchdog_s: float | None = None) -> Iterator[Rehears
 
 
 def _sweep() -> None:
-    """Delete the folders of rehearsals that were killed."""
+    """Delete the folders and the shared memory of rehearsals that were killed."""
+    sweep_memory(_FOLDER)
     for left in Path(tempfile.gettempdir()).glob(f"{_FOLDER}[0-9]*-*"):
         process = left.name.removeprefix(_FOLDER).partition("-")[0]
         with contextlib.suppress(OSError):

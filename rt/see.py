@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -9,20 +10,20 @@ from typing import NamedTuple
 import numpy as np
 
 from granite.config.devices.camera import Camera
-from granite.config.errors import InputError
 from granite.config.testbed import Testbed
+from granite.drivers.camera.bodies import camera_of, finder_of
 from granite.drivers.camera.centroid import Pixels
 from granite.drivers.camera.picture import draw
 from granite.drivers.camera.sources import open_source
 from granite.drivers.camera.sources.folder import write_frame
-from granite.drivers.camera.tags import TagFinder
-from granite.drivers.camera.tracker import Seen, Tracker
+from granite.drivers.camera.tracker import Seen
 from granite.drivers.camera.view import view_of
-from granite.drivers.camera.watch import Finder, PoseReport, watch
+from granite.drivers.camera.vision import vision
+from granite.drivers.camera.watch import watch
+from granite.drivers.pose_stream.sockets import open_sender
 from granite.mrds.tolerances import SAME_TIME_S
 from granite.rt.environment import Environment
 from granite.sim.camera.device import SimulatedCamera
-from granite.sim.camera.scene import patterns_of, tags_of
 
 
 class SeenFrame(NamedTuple):
@@ -30,21 +31,6 @@ class SeenFrame(NamedTuple):
 
     pixels: Pixels
     seen: Seen
-
-
-def camera_of(bed: Testbed) -> Camera:
-    """The first camera of a testbed.
-
-    Raises
-    ------
-    InputError
-        Where it has none.
-    """
-    for device in bed.devices_of(Camera).values():
-        return device
-    raise InputError(
-        "no device of kind camera", key="devices", expected="a camera, as free-flyer/camera has one", file=bed.name
-    )
 
 
 def simulated_views(bed: Testbed, every_s: float) -> Iterator[SeenFrame]:
@@ -68,11 +54,7 @@ def real_views(bed: Testbed, source: str, every_s: float, duration_s: float) -> 
     """Frames of a camera, a video, a folder or shared memory, one in `every_s`, for `duration_s`."""
     camera, due, first = camera_of(bed), 0.0, None
     images = open_source(source, camera.size_px, camera.rate_hz)
-
-    def publish(report: PoseReport) -> None:
-        """Nobody listens."""
-
-    for image, seen in watch(images, finder_of(bed), publish):
+    for image, seen in watch(images, finder_of(bed, camera)):
         first = image.t if first is None else first
         if image.t - first > duration_s:
             return
@@ -81,11 +63,34 @@ def real_views(bed: Testbed, source: str, every_s: float, duration_s: float) -> 
             yield SeenFrame(image.pixels, seen)
 
 
-def finder_of(bed: Testbed) -> Finder:
-    """The finder of the bodies that a testbed's camera sees."""
-    camera = camera_of(bed)
-    view = view_of(camera)
-    return Tracker(view, patterns_of(bed)) if camera.tag is None else TagFinder(view, tags_of(bed))
+class Published(NamedTuple):
+    """What was sent so far."""
+
+    t: float  #: since the first frame [s]
+    frames: int
+    poses: dict[str, int]  #: of each body
+    age_s: float  #: mean time from exposure to sending
+
+
+def published(bed: Testbed, source: str, address: str, every_s: float, duration_s: float | None) -> Iterator[Published]:
+    """Send the poses in the frames of a source to an address, and yield their number every so often and at the end."""
+    camera, sender = camera_of(bed), open_sender(address)
+    poses = {other.seen(bed).name: 0 for other in bed.devices_of(Camera).values()}
+    first, due, frames, age, t = None, every_s, 0, 0.0, 0.0
+    try:
+        for image, seen in vision(bed, camera, source, sender):
+            first = image.t if first is None else first
+            t, frames, age = image.t - first, frames + 1, age + time.monotonic() - image.t
+            for sighting in seen.sightings:
+                poses[sighting.body] += 1
+            if duration_s is not None and t >= duration_s:
+                break
+            if t >= due:
+                due = t + every_s
+                yield Published(t, frames, poses, age / frames)
+    finally:
+        sender.close()
+    yield Published(t, frames, poses, age / max(frames, 1))
 
 
 def write_views(bed: Testbed, views: Iterator[SeenFrame], folder: Path, raw: bool) -> list[Seen]:

@@ -68,7 +68,7 @@ class CameraErrors(VisionErrors):
     #: change of the background over the width of the image
     background_slope_counts: float = 10.0
     read_noise_counts: NotNegative = 1.2
-    #: photon noise: electrons per count of 8 bit; none: no photon noise
+    #: true photon noise: electrons per count of 8 bit; none: no photon noise
     electrons_per_count: Positive | None = 40.0
     reflections: tuple[Reflection, ...] = ()
 
@@ -80,6 +80,8 @@ class Camera(Vision):
     size_px: tuple[_Pixels, _Pixels] = (1280, 1024)
     #: how long a frame is exposed
     exposure_s: NotNegative = 0.002
+    #: photon noise, for the uncertainty of poses; none: not known, and only the noise of the background counts
+    electrons_per_count: Positive | None = None
     #: the part of the plane that the image shows: least x and y, greatest x and y; used where `view` is not given
     field_m: tuple[float, float, float, float] | None = None
     #: as calibrated; none: a lens without distortion that looks straight down at `field_m`

@@ -1,24 +1,16 @@
-"""The vision sensor as a process: frames in, poses with their exposure times out, through one function."""
+"""The vision sensor on a source of frames: what is seen in each, and its poses as the messages of a pose stream."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple, Protocol
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Protocol
 
-from granite.config.records import Array
 from granite.drivers.camera.sources import Image
 from granite.drivers.camera.spots import FrameLike
 from granite.drivers.camera.tracker import NO_MEMORY, Seen, TrackMemory
-
-
-class PoseReport(NamedTuple):
-    """What a vision sensor publishes of a body in a frame."""
-
-    body: str
-    number: int  #: of the frame
-    exposed: float  #: middle of the exposure [s]
-    pose: Array  #: x [m], y [m], heading [rad]
-    deviation: Array  #: one standard deviation of each
+from granite.drivers.pose_stream.message import PoseMessage
+from granite.drivers.pose_stream.sockets import Sender
 
 
 class Finder(Protocol):
@@ -28,24 +20,43 @@ class Finder(Protocol):
         """The poses in a frame."""
 
 
-Publish = Callable[[PoseReport], None]
-
-
-def watch(images: Iterable[Image], finder: Finder, publish: Publish) -> Iterator[tuple[Image, Seen]]:
-    """Publish every pose in the frames, and yield what was seen.
-
-    Parameters
-    ----------
-    images
-        Of a source.
-    finder
-        Of the bodies.
-    publish
-        Called once for each body in each frame.
-    """
+def watch(images: Iterable[Image], finder: Finder) -> Iterator[tuple[Image, Seen]]:
+    """Every frame of a source, with what is seen in it."""
     memory = NO_MEMORY
     for image in images:
         memory, seen = finder.see(memory, image.pixels, image.t)
-        for sighting in seen.sightings:
-            publish(PoseReport(sighting.body, image.number, image.t, sighting.pose, sighting.deviation))
         yield image, seen
+
+
+def publish(
+    sender: Sender,
+    names: Mapping[str, str],
+    image: Image,
+    seen: Seen,
+    clock: Callable[[], float] = time.monotonic,
+) -> None:
+    """Send the pose of each body in a frame; one that is not seen is sent as such.
+
+    Parameters
+    ----------
+    sender
+        Of the stream.
+    names
+        Of the bodies in the messages, by their names for the finder.
+    image, seen
+        Their times are of the clock.
+    """
+    sightings = {sighting.body: sighting for sighting in seen.sightings}
+    for body, name in names.items():
+        sighting = sightings.get(body)
+        if sighting is None:
+            pose, deviation = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+        else:
+            pose, deviation = _three(sighting.pose.tolist()), _three(sighting.deviation.tolist())
+        message = PoseMessage.planar(name, image.number, image.t, clock(), pose, deviation)
+        sender.send(message._replace(is_tracked=sighting is not None).pack())
+
+
+def _three(numbers: list[float]) -> tuple[float, float, float]:
+    x, y, heading = numbers
+    return x, y, heading

@@ -60,6 +60,9 @@ class PoseOptions(PartTable):
 class PoseSensor:
     """The pose of a body on the table: x [m], y [m], heading [rad], with the time of its exposure.
 
+    A device that has them too, such as a camera, gets one standard deviation of each from the message, or those of its
+    data sheet.
+
     The sender's clock is mapped to the loop's: a message that is read at a tick arrived after the tick before, and was
     sent `transport_s` earlier at most. These intervals bound the offset from both sides (`ClockMap`); the estimate is
     their later end, because messages take much less than `transport_s`.
@@ -69,11 +72,15 @@ class PoseSensor:
         device = bed.devices[name]
         assert isinstance(device, Device)
         units = [signal.unit for signal in device.signals(bed)]
-        if device.role != "sensor" or units != _UNITS:
+        if device.role != "sensor" or units not in (_UNITS, 2 * _UNITS):
             expected = "a device that measures x [m], y [m] and heading [rad], such as vision"
             raise InputError("a pose stream has no such signals", key="kind", value=options.kind, expected=expected)
-        first = device.signals(bed)[0].name
-        self._body = body or first.removesuffix("_x")
+        self._body = body or body_name(device, bed)
+        #: of poses whose message has none; None for a device without deviations
+        self._deviation: tuple[float, float, float] | None = None
+        if len(units) > len(_UNITS):
+            noise = getattr(device, "position_noise_m", math.nan), getattr(device, "heading_noise_rad", math.nan)
+            self._deviation = noise[0], *noise
         self._options = options
         self._turn = math.cos(options.turn_rad), math.sin(options.turn_rad)
         self._receiver: Receiver | None = None
@@ -163,7 +170,15 @@ class PoseSensor:
         if last.number:
             t = max(t, last.t)  # the estimate of the clock improves, and never turns time back by that
         values = np.array([x0 + c * x - s * y, y0 + s * x + c * y, heading])
+        if self._deviation:
+            dx, dy, turn = message.deviation or self._deviation
+            values = np.append(values, (math.hypot(c * dx, s * dy), math.hypot(s * dx, c * dy), turn))
         self._frame = Frame(t, last.number + 1, Status.OK, values)
+
+
+def body_name(device: Device, bed: Testbed) -> str:
+    """The name of the measured body in the messages, where the driver gives no other."""
+    return device.signals(bed)[0].name.removesuffix("_x")
 
 
 class PoseStream(PoseSensor):

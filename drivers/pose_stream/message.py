@@ -7,12 +7,16 @@ from struct import Struct
 from typing import NamedTuple
 
 MAGIC = b"GPOS"
-VERSION = 1
+#: without and with the deviations of the pose
+VERSION, WITH_DEVIATION = 1, 2
 #: flag: the body is seen; without it the pose is not used
 TRACKED = 1
 #: magic, version, flags, body, number, exposed, sent [s], position [m], quaternion w x y z
 _MESSAGE = Struct("<4sHH16sQdd3d4d")
+#: one standard deviation of x [m], y [m], heading [rad]
+_DEVIATION = Struct("<3d")
 SIZE = _MESSAGE.size
+_SIZES = {VERSION: SIZE, WITH_DEVIATION: SIZE + _DEVIATION.size}
 _LONGEST_NAME = 16
 
 
@@ -26,6 +30,8 @@ class PoseMessage(NamedTuple):
     position: tuple[float, float, float]  #: [m]
     quaternion: tuple[float, float, float, float]  #: w, x, y, z: of the body in the frame of the stream
     is_tracked: bool = True
+    #: one standard deviation of x [m], y [m], heading [rad]; None: the sender does not know
+    deviation: tuple[float, float, float] | None = None
 
     @property
     def heading(self) -> float:
@@ -44,25 +50,35 @@ class PoseMessage(NamedTuple):
         name = self.body.encode()
         if len(name) > _LONGEST_NAME:
             raise ValueError(f"body '{self.body}' has more than {_LONGEST_NAME} bytes")
-        head = MAGIC, VERSION, TRACKED * self.is_tracked, name, self.number, self.exposed, self.sent
-        return _MESSAGE.pack(*head, *self.position, *self.quaternion)
+        version = VERSION if self.deviation is None else WITH_DEVIATION
+        head = MAGIC, version, TRACKED * self.is_tracked, name, self.number, self.exposed, self.sent
+        packed = _MESSAGE.pack(*head, *self.position, *self.quaternion)
+        return packed if self.deviation is None else packed + _DEVIATION.pack(*self.deviation)
 
     @classmethod
     def planar(
-        cls, body: str, number: int, exposed: float, sent: float, pose: tuple[float, float, float]
+        cls,
+        body: str,
+        number: int,
+        exposed: float,
+        sent: float,
+        pose: tuple[float, float, float],
+        deviation: tuple[float, float, float] | None = None,
     ) -> PoseMessage:
         """The message of a body on the table: x [m], y [m], heading [rad]."""
         x, y, heading = pose
-        return cls(body, number, exposed, sent, (x, y, 0.0), (math.cos(heading / 2), 0.0, 0.0, math.sin(heading / 2)))
+        quaternion = math.cos(heading / 2), 0.0, 0.0, math.sin(heading / 2)
+        return cls(body, number, exposed, sent, (x, y, 0.0), quaternion, deviation=deviation)
 
     @classmethod
     def unpack(cls, received: bytes) -> PoseMessage | None:
         """The pose of received bytes; None if they are no message of this version."""
-        if len(received) != SIZE:
+        if len(received) not in _SIZES.values():
             return None
-        magic, version, flags, name, number, exposed, sent, *pose = _MESSAGE.unpack(received)
-        if magic != MAGIC or version != VERSION or not (math.isfinite(exposed) and math.isfinite(sent)):
+        magic, version, flags, name, number, exposed, sent, *pose = _MESSAGE.unpack_from(received)
+        if magic != MAGIC or len(received) != _SIZES.get(version) or not math.isfinite(exposed + sent):
             return None
         body = name.partition(b"\0")[0].decode("utf-8", "replace")
         x, y, z, qw, qx, qy, qz = pose
-        return cls(body, number, exposed, sent, (x, y, z), (qw, qx, qy, qz), bool(flags & TRACKED))
+        deviation = _DEVIATION.unpack_from(received, SIZE) if version == WITH_DEVIATION else None
+        return cls(body, number, exposed, sent, (x, y, z), (qw, qx, qy, qz), bool(flags & TRACKED), deviation)

@@ -57,6 +57,17 @@ def open_sender(address: str) -> Sender:
     return _UdpSender(*_host_and_port(address)) if address.startswith(_UDP) else _ZmqSender(address)
 
 
+def open_pair() -> tuple[Receiver, socket.socket]:
+    """A receiver, and the socket that another process on this computer sends to it by: see `passed_sender`."""
+    here, there = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+    return _SocketReceiver(here), there
+
+
+def passed_sender(descriptor: int) -> Sender:
+    """The sender on a socket that was passed to this process."""
+    return _SocketSender(socket.socket(fileno=descriptor))
+
+
 def _host_and_port(address: str) -> tuple[str, int]:
     host, _, port = address.removeprefix(_UDP).rpartition(":")
     if not host or not port.isdigit() or not 0 < int(port) < 65536:
@@ -68,20 +79,9 @@ def _family(host: str) -> socket.AddressFamily:
     return socket.AF_INET6 if ":" in host else socket.AF_INET
 
 
-class _UdpReceiver:
-    def __init__(self, host: str, port: int) -> None:
-        self._socket = socket.socket(_family(host), socket.SOCK_DGRAM)
-        try:
-            self._socket.bind((host, port))
-        except OSError as error:
-            self._socket.close()
-            problem = f"it can't be received there: {error.strerror or error}"
-            raise InputError(
-                problem,
-                key="address",
-                value=f"{_UDP}{host}:{port}",
-                expected="an address of this computer, and a free port",
-            ) from error
+class _SocketReceiver:
+    def __init__(self, receiving: socket.socket) -> None:
+        self._socket = receiving
         self._socket.setblocking(False)
 
     def receive(self) -> bytes | None:
@@ -94,18 +94,44 @@ class _UdpReceiver:
         self._socket.close()
 
 
-class _UdpSender:
-    def __init__(self, host: str, port: int) -> None:
-        self._socket = socket.socket(_family(host), socket.SOCK_DGRAM)
+class _SocketSender:
+    def __init__(self, sending: socket.socket) -> None:
+        self._socket = sending
         self._socket.setblocking(False)
+
+    def send(self, message: bytes) -> None:
+        with contextlib.suppress(OSError):  # nobody receives
+            self._socket.send(message)
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+class _UdpReceiver(_SocketReceiver):
+    def __init__(self, host: str, port: int) -> None:
+        receiving = socket.socket(_family(host), socket.SOCK_DGRAM)
+        try:
+            receiving.bind((host, port))
+        except OSError as error:
+            receiving.close()
+            problem = f"it can't be received there: {error.strerror or error}"
+            raise InputError(
+                problem,
+                key="address",
+                value=f"{_UDP}{host}:{port}",
+                expected="an address of this computer, and a free port",
+            ) from error
+        super().__init__(receiving)
+
+
+class _UdpSender(_SocketSender):
+    def __init__(self, host: str, port: int) -> None:
+        super().__init__(socket.socket(_family(host), socket.SOCK_DGRAM))
         self._to = host, port
 
     def send(self, message: bytes) -> None:
         with contextlib.suppress(OSError):  # nobody receives yet
             self._socket.sendto(message, self._to)
-
-    def close(self) -> None:
-        self._socket.close()
 
 
 def _zmq_socket(kind: int) -> zmq.Socket[bytes]:

@@ -16,7 +16,7 @@ from struct import Struct
 
 from granite.config.errors import InputError
 from granite.config.testbed import Testbed
-from granite.rt.import_path import import_path
+from granite.drivers.import_path import import_path
 from granite.rt.modes import Ask, Reply, Request, RunMode
 from granite.rt.operator.keys import loop_keys, operators
 from granite.rt.reasons import Reason

@@ -52,18 +52,27 @@ class NoiseBank:
     """Standard normal noise for the pixels of any frame: one large array, shifted by a random number of pixels.
 
     So a window of a frame has the same noise whether it is read alone or with the whole frame, and costs no draws.
+
+    Parameters
+    ----------
+    size
+        Width and height of the frames [pixel].
+    rng
+        Of the noise and its shifts.
+    by_rows
+        Shift by rows only: the noise of a column is always of that column.
     """
 
-    def __init__(self, size: tuple[int, int], rng: np.random.Generator) -> None:
+    def __init__(self, size: tuple[int, int], rng: np.random.Generator, by_rows: bool = False) -> None:
         width, height = size
-        # Twice the frame each way: read without wrapping, so that no noise repeats within a frame.
-        self._rng, self._size = rng, (2 * height, 2 * width)
-        self._values = rng.standard_normal(self._size, dtype=np.float32)
+        self._rng, self._shifts = rng, (height, 1 if by_rows else width)
+        # More than the frame: read without wrapping, so that no noise repeats within a frame.
+        rows, columns = 2 * height, width if by_rows else 2 * width
+        self._values = rng.standard_normal((rows, columns), dtype=np.float32)
 
     def shift(self) -> tuple[int, int]:
         """Random place of a frame's noise: row and column."""
-        rows, columns = self._size
-        row, column = self._rng.integers(0, (rows // 2, columns // 2))
+        row, column = self._rng.integers(0, self._shifts)
         return int(row), int(column)
 
     def part(self, shift: tuple[int, int], rows: slice, columns: slice) -> Any:
@@ -86,33 +95,41 @@ class RenderedFrame:
         """`light` adds an image in counts, such as that of a tag."""
         width, height = view.size
         self.shape = (height, width)
-        self._sensor, self._noise, self._shift = sensor, noise, noise.shift()
+        self._sensor, self._noise, self.shift = sensor, noise, noise.shift()
         self._light = light
-        self._stamps = stamps(view, spots, sensor.exposure)
+        #: light of the spots: first row, first column, counts
+        self.stamps = stamps(view, spots, sensor.exposure)
 
     def __getitem__(self, part: tuple[slice, slice]) -> Pixels:
         rows, columns = (slice(*s.indices(n)[:2]) for s, n in zip(part, self.shape, strict=True))
-        sensor = self._sensor
-        slope = sensor.slope * (np.arange(columns.start, columns.stop) / self.shape[1] - 0.5)
-        counts: Array = np.tile(sensor.background + slope, (rows.stop - rows.start, 1))
+        counts = np.tile(background(self._sensor, self.shape[1])[columns], (rows.stop - rows.start, 1))
         if self._light is not None:
             counts += self._light[rows, columns]
-        for top, left, stamp in self._stamps:
+        for top, left, stamp in self.stamps:
             down = slice(max(top, rows.start), min(top + stamp.shape[0], rows.stop))
             across = slice(max(left, columns.start), min(left + stamp.shape[1], columns.stop))
             if down.start < down.stop and across.start < across.stop:
                 place = _moved(down, -rows.start), _moved(across, -columns.start)
                 counts[place] += stamp[_moved(down, -top), _moved(across, -left)]
-        noise = self._noise.part(self._shift, rows, columns)
-        if sensor.electrons_per_count is None:
-            counts += sensor.read_noise * noise
-        else:
-            counts += noise * np.sqrt(sensor.read_noise**2 + np.maximum(counts, 0.0) / sensor.electrons_per_count)
-        return np.clip(np.rint(counts), 0, _WHITE).astype(np.uint8)
+        return read_out(counts, self._noise.part(self.shift, rows, columns), self._sensor)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         """All pixels."""
         return np.asarray(self[:, :], dtype=dtype)
+
+
+def background(sensor: ImageSensor, width: int) -> Array:
+    """Counts of each column without targets."""
+    return np.asarray(sensor.background + sensor.slope * (np.arange(width) / width - 0.5))
+
+
+def read_out(counts: Array, noise: Any, sensor: ImageSensor) -> Pixels:
+    """Light as grey values: with photon and read-out noise, in whole counts."""
+    deviation: Any = sensor.read_noise
+    if sensor.electrons_per_count is not None:
+        deviation = np.sqrt(sensor.read_noise**2 + np.maximum(counts, 0.0) / sensor.electrons_per_count)
+    pixels: Pixels = np.clip(np.rint(counts + noise * deviation), 0, _WHITE).astype(np.uint8)
+    return pixels
 
 
 def _moved(part: slice, by: int) -> slice:

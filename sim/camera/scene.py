@@ -2,31 +2,49 @@
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Sequence
 
-from granite.config.devices.camera import Camera, Tag
+from granite.config.devices.camera import Camera
 from granite.config.records import Array
 from granite.config.testbed import Testbed
+from granite.drivers.camera.bodies import patterns_of, tags_of
 from granite.drivers.camera.patterns import Pattern
 from granite.drivers.camera.pose import rotation
+from granite.drivers.camera.view import view_of
 from granite.sim.camera.render import ImageSensor, LightSpot
+from granite.sim.camera.tag_light import tag_light
 
 
-def patterns_of(bed: Testbed) -> list[Pattern]:
-    """The pattern of every body that a camera device tracks by targets, by the name of its module."""
-    found = []
-    for camera in bed.devices_of(Camera).values():
-        if camera.targets:
-            places = np.array([target.position_m for target in camera.targets])
-            radii = np.array([target.radius_m for target in camera.targets])
-            found.append(Pattern(camera.seen(bed).name, places, radii))
-    return found
+class FilmedScene:
+    """What the camera of a testbed looks at.
 
+    Attributes
+    ----------
+    bodies : tuple
+        Modules whose root bodies carry targets or a tag.
+    """
 
-def tags_of(bed: Testbed) -> dict[str, Tag]:
-    """The tag of every body that a camera device tracks by one, by the name of its module."""
-    cameras = bed.devices_of(Camera).values()
-    return {camera.seen(bed).name: camera.tag for camera in cameras if camera.tag is not None}
+    def __init__(self, bed: Testbed, camera: Camera) -> None:
+        self._patterns, self._tags = patterns_of(bed), tags_of(bed)
+        self.bodies = (*self._tags, *(pattern.body for pattern in self._patterns))
+        self._reflections, self._peak = reflections_of(camera), camera.simulated.peak_counts
+        self._view, self._exposure = view_of(camera, camera.simulated.view), camera.exposure_s
+
+    def light(self, motions: Sequence[tuple[Array, Array]]) -> tuple[list[LightSpot], Array | None]:
+        """The spots of light of bodies with these poses and velocities, and the image of their tags, if there are any.
+
+        Parameters
+        ----------
+        motions
+            Pose and velocity of each of `bodies` in the middle of the exposure.
+        """
+        spots, tags = list(self._reflections), len(self._tags)
+        for pattern, motion in zip(self._patterns, motions[tags:], strict=True):
+            spots += spots_of(pattern, *motion, self._peak)
+        if not tags:
+            return spots, None
+        shown = [(tag, *motion) for tag, motion in zip(self._tags.values(), motions[:tags], strict=True)]
+        return spots, tag_light(self._view, shown, self._peak, self._exposure)
 
 
 def spots_of(pattern: Pattern, pose: Array, rate: Array, peak: float) -> list[LightSpot]:

@@ -1,4 +1,4 @@
-"""The lab behind emulated boards and pose streams: what they apply moves the plant, which their sensors measure.
+"""The lab behind emulated boards, pose streams and cameras: what the boards apply moves the plant, which is measured.
 
 It has a shorter period than the loop: sensors are measured anew at each of them, and a board samples the newest values.
 """
@@ -10,17 +10,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from granite.config.devices.device import Device
+from granite.config.devices.camera import Camera
 from granite.config.devices.thrusters import Thrusters
 from granite.config.devices.vision import Vision
 from granite.config.loader import plant_of
 from granite.config.records import Array, Truth
 from granite.config.testbed import Testbed
+from granite.drivers.pose_stream.device import body_name
 from granite.drivers.pose_stream.message import PoseMessage
 from granite.drivers.pose_stream.sockets import Sender
 from granite.mrds.tolerances import SAME_TIME_S
 from granite.sim.emulation.board_line import BoardLine, OutputChange
-from granite.sim.emulation.wiring import WiredDevice, is_pose
+from granite.sim.emulation.camera_line import CameraLine, EmulatedCamera
+from granite.sim.emulation.wiring import WiredDevice
+from granite.sim.held_plant import HeldPlant
 from granite.sim.lab import Lab
 
 #: longest time between two measurements of the sensors [s]
@@ -61,12 +64,18 @@ class EmulatedLab:
         From one measurement of the sensors to the next.
     """
 
-    def __init__(self, bed: Testbed, lines: Sequence[BoardLine], streams: Mapping[str, Sender]) -> None:
+    def __init__(
+        self,
+        bed: Testbed,
+        lines: Sequence[BoardLine],
+        streams: Mapping[str, Sender],
+        cameras: Mapping[str, CameraLine],
+    ) -> None:
         self._lines, own = lines, emulated_bed(bed)
         self.period_s, self._tick_s = own.loop.period_s, bed.loop.period_s
         self._lab = Lab(own)
-        held = {name: self._lab.held_sensor(name) for name in bed.sensors}
-        self._running: dict[str, Any] = {name: self._lab.device(name) for name in bed.devices}
+        held = {name: self._lab.held_sensor(name) for name in bed.sensors if name not in cameras}
+        self._running: dict[str, Any] = {name: self._lab.device(name) for name in bed.devices if name not in cameras}
         #: sensors of the held plant until it is released
         self._sensors: dict[str, Any] = held
         self._setpoints: dict[str, Array] = {
@@ -75,14 +84,19 @@ class EmulatedLab:
         self._holds = {name for name, device in bed.actuators.items() if device.holds_at_rest}
         self._switched = {name: self._setpoints[name] == 0.0 for name in self._holds}
         self._poses = [
-            PoseSource(name, _body(bed, name), _is_continuous(bed, name), sender) for name, sender in streams.items()
+            PoseSource(name, body_name(bed.sensors[name], bed), _is_continuous(bed, name), sender)
+            for name, sender in streams.items()
         ]
         self._sent = {source.name: (0, -np.inf) for source in self._poses}
         self._numbers = dict.fromkeys(self._sent, 0)
+        self._camera_lines = cameras
+        #: those of the held plant until it is released
+        self._cameras = {name: self._camera(own, name, HeldPlant(self._lab.plant)) for name in cameras}
+        self._running_cameras = {name: self._camera(own, name, self._lab.plant) for name in cameras}
 
     def release(self) -> None:
         """Let go of the robot: from now on time is that of the run."""
-        self._sensors = self._running
+        self._sensors, self._cameras = self._running, self._running_cameras
         self._sent = dict.fromkeys(self._sent, (0, -np.inf))
 
     def change(self, line: BoardLine, change: OutputChange, t: float) -> None:
@@ -114,10 +128,18 @@ class EmulatedLab:
             ])  # fmt: skip
         for source in self._poses:
             self._send_pose(source, t, now)
+        for name, camera in self._cameras.items():
+            for exposed in camera.take(t):
+                self._camera_lines[name].send(exposed, now - t)
 
     def truth(self, t: float) -> Truth:
         """True state of the plant."""
         return self._lab.truth(t)
+
+    def _camera(self, bed: Testbed, name: str, plant: Any) -> EmulatedCamera:
+        table = bed.devices[name]
+        assert isinstance(table, Camera)
+        return EmulatedCamera(table, plant, self._lab.random_numbers(name, bed.seed))
 
     def _set(self, device: WiredDevice, values: Array) -> None:
         """A grip keeps its state of the start until its board has switched it once: boards start with open ones."""
@@ -139,13 +161,6 @@ class EmulatedLab:
         exposed = now - (t - frame.t)
         message = PoseMessage.planar(source.body, self._numbers[source.name], exposed, now, (x, y, heading))
         source.sender.send(message.pack())
-
-
-def _body(bed: Testbed, name: str) -> str:
-    device = bed.devices[name]
-    assert isinstance(device, Device)
-    assert is_pose(device, bed)
-    return device.signals(bed)[0].name.removesuffix("_x")
 
 
 def _is_continuous(bed: Testbed, name: str) -> bool:

@@ -17,8 +17,10 @@ from typing import Any
 
 from granite.config.errors import GraniteError, PlantLostError
 from granite.config.loader import from_json
+from granite.drivers.ordered_process import request_priority
 from granite.drivers.pose_stream.sockets import open_sender
 from granite.sim.emulation.board_line import BoardLine
+from granite.sim.emulation.camera_line import CameraLine
 from granite.sim.emulation.emulated_lab import EmulatedLab
 from granite.sim.emulation.shared_truth import SharedTruth
 from granite.sim.emulation.wiring import wire
@@ -49,15 +51,16 @@ class PlantProcess:
     Parameters
     ----------
     order
-        `bed` (JSON), `worlds` (the socket of each board), `streams` (the address of each pose sensor's stream), `truth`
-        (descriptor of the shared memory).
+        `bed` (JSON), `worlds` (the socket of each board), `streams` (the address of each pose sensor's stream),
+        `cameras` (the socket of each camera's renderer), `truth` (descriptor of the shared memory).
     """
 
     def __init__(self, order: dict[str, Any]) -> None:
         bed = from_json(order["bed"])
         self._lines = [BoardLine(board, path) for board, path in zip(wire(bed), order["worlds"], strict=True)]
         streams = {name: open_sender(address) for name, address in order["streams"].items()}
-        self._lab = EmulatedLab(bed, self._lines, streams)
+        cameras = {name: CameraLine(path) for name, path in order["cameras"].items()}
+        self._lab = EmulatedLab(bed, self._lines, streams, cameras)
         self._shared = SharedTruth(order["truth"])
         self._boards = [(0.0, 1.0)] * len(self._lines)
         self._zero_s: float | None = None
@@ -66,9 +69,7 @@ class PlantProcess:
         #: of the arrays of the truth
         self.sizes = [len(part) for part in truth[1:]]
         self._shared.put(truth, self._boards)
-        with contextlib.suppress(PermissionError, OSError):
-            priority = max(bed.loop.priority - _LOWER_PRIORITY, 1)
-            os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(priority))
+        request_priority(bed.loop.priority - _LOWER_PRIORITY)
         gc.collect()
         gc.freeze()
         gc.disable()

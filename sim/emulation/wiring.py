@@ -1,7 +1,8 @@
 """Which board and which channel each signal of a testbed gets in a rehearsal: derived from its devices alone.
 
-Signals of pose sensors are a pose stream; all others are channels of boards. Counts are so fine that they add nothing
-to the errors of a device's data sheet; only an angle has the steps of its sensor's converter.
+Signals of pose sensors are a pose stream, those of cameras come from frames; all others are channels of boards. Counts
+are so fine that they add nothing to the errors of a device's data sheet; only an angle has the steps of its sensor's
+converter.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from granite.config.devices.camera import Camera
 from granite.config.devices.device import Device
 from granite.config.devices.joint_sensors import JointSensors
 from granite.config.devices.thrusters import Thrusters
@@ -99,7 +101,7 @@ def wire(bed: Testbed) -> tuple[WiredBoard, ...]:
     used = _MOST
     number = 0
     for name, device in (bed.sensors | bed.actuators).items():
-        if is_pose(device, bed) or not device.signals(bed):
+        if is_pose(device, bed) or isinstance(device, Camera) or not device.signals(bed):
             continue
         wires = []
         for i, signal in enumerate(device.signals(bed)):

@@ -59,6 +59,18 @@ def open_source(
     return _of_size(images, size, name)
 
 
+def live(images: Iterator[Image], name: str) -> Iterator[Image]:
+    """The frames of a source as they come, with times of the monotonic clock; recorded ones at their pace from now."""
+    if name.isdecimal() or name.startswith(SHARED):
+        yield from images
+        return
+    ahead = None
+    for image in images:
+        ahead = time.monotonic() - image.t if ahead is None else ahead
+        time.sleep(max(0.0, image.t + ahead - time.monotonic()))
+        yield image._replace(t=image.t + ahead)
+
+
 def _of_size(images: Iterator[Image], size: tuple[int, int], name: str) -> Iterator[Image]:
     for image in images:
         height, width = image.pixels.shape

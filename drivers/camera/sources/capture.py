@@ -13,6 +13,9 @@ from granite.config.errors import InputError
 from granite.drivers.camera.opencv import opencv
 from granite.drivers.camera.sources import Image
 
+#: a time of a camera's driver that is further from the arrival of its frame is of another clock [s]
+_SAME_CLOCK_S = 1.0
+
 
 def camera_frames(number: int, size: tuple[int, int], rate_hz: float, clock: Callable[[], float]) -> Iterator[Image]:
     """Frames of a camera, with the time of its driver, or that of their arrival where it has none."""
@@ -50,7 +53,7 @@ def _frames(cv2: Any, capture: Any, clock: Callable[[], float] | None) -> Iterat
             if not ok:
                 return
             number += 1
-            t = stamp if clock is None or stamp > 0 else arrived
+            t = stamp if clock is None or abs(arrived - stamp) < _SAME_CLOCK_S else arrived
             yield Image(t, number, grey(pixels))
     finally:
         capture.release()

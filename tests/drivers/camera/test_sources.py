@@ -7,12 +7,27 @@ import numpy as np
 import pytest
 
 from granite.config.errors import InputError
-from granite.drivers.camera.sources import open_source
+from granite.drivers.camera.sources import live, open_source
 from granite.drivers.camera.sources.folder import write_frame
 from granite.drivers.camera.sources.shared_frames import FrameWriter, shared_frames
 from granite.drivers.camera.tracker import Tracker
-from granite.drivers.camera.watch import watch
+from granite.drivers.camera.watch import publish, watch
+from granite.drivers.pose_stream.message import PoseMessage
 from tests.drivers.camera.moving_bodies import FOUR, VIEW, frames, straight
+
+
+class Collected:
+    """A sender that keeps the messages."""
+
+    def __init__(self):
+        self.messages = []
+
+    def send(self, message):
+        self.messages.append(PoseMessage.unpack(message))
+
+    def close(self):
+        """Nothing to close."""
+
 
 MOTION = straight((1.0, 1.0, 0.2), (0.2, 0.1, 0.3))
 SMALL = (64, 48)
@@ -21,13 +36,27 @@ SMALL = (64, 48)
 def test_poses_are_published_with_the_times_of_the_pictures(tmp_path):
     for number, (t, frame) in enumerate(frames([(FOUR, MOTION)], 3), start=1):
         write_frame(tmp_path, np.asarray(frame), t + 100.0, number)
-    reports = []
-    seen = list(watch(open_source(str(tmp_path), VIEW.size), Tracker(VIEW, [FOUR]), reports.append))
-    assert len(seen) == 3
-    assert [report.number for report in reports] == [1, 2, 3]
-    for report in reports:
-        true = MOTION(report.exposed - 100.0)[0]
-        assert np.abs((report.pose - true) / report.deviation).max() < 5
+    sent = Collected()
+    names = {FOUR.body: "base", "hidden": "other"}
+    for image, seen in watch(open_source(str(tmp_path), VIEW.size), Tracker(VIEW, [FOUR])):
+        publish(sent, names, image, seen, clock=lambda: 200.0)
+    base, other = (sent.messages[k::2] for k in (0, 1))
+    assert [(m.body, m.number, m.is_tracked, m.sent) for m in base] == [("base", k, True, 200.0) for k in (1, 2, 3)]
+    assert [(m.body, m.number, m.is_tracked) for m in other] == [("other", k, False) for k in (1, 2, 3)]
+    for message in base:
+        pose = np.array([*message.position[:2], message.heading])
+        true = MOTION(message.exposed - 100.0)[0]
+        assert np.abs((pose - true) / message.deviation).max() < 5
+
+
+def test_recorded_pictures_are_live_at_their_pace(tmp_path):
+    for number in (1, 2, 3):
+        write_frame(tmp_path, np.zeros(SMALL[::-1], np.uint8), 100.0 + 0.02 * number, number)
+    began = time.monotonic()
+    images = list(live(open_source(str(tmp_path), SMALL), str(tmp_path)))
+    assert np.diff([image.t for image in images]) == pytest.approx([0.02, 0.02])
+    assert began <= images[0].t
+    assert images[-1].t <= time.monotonic()
 
 
 def test_pictures_without_times_are_a_period_apart(tmp_path):

@@ -199,6 +199,20 @@ def test_the_frame_of_the_stream_is_turned_and_moved_to_the_table(address: str):
     stream.close()
 
 
+def test_a_camera_gets_the_deviations_of_the_message_or_those_of_its_data_sheet():
+    bed = granite.load("free-flyer/camera")
+    options = PoseStream.Options(kind="pose_stream", address="udp://127.0.0.1:9870", turn_rad=math.pi / 2)
+    device = PoseStream(options, "vision", bed)
+    message = PoseMessage.planar("base", 1, 0.0, 0.0, (1.0, 2.0, 0.3), (1e-5, 2e-5, 3e-5))
+    received = PoseMessage.unpack(message.pack())
+    assert received == message
+    device._take(0.0, received)
+    assert device._frame.values == pytest.approx([-2.0, 1.0, 0.3 + math.pi / 2, 2e-5, 1e-5, 3e-5])
+    device._take(0.0, message._replace(deviation=None))
+    assert device._frame.values[3:] == pytest.approx([5e-4, 5e-4, 1e-3])
+    assert PoseMessage.unpack(message.pack()[:SIZE]) is None  # cut: version 2 has more
+
+
 def refused(address: str, device: str = "vision") -> str:
     bed = granite.load("free-flyer", {f"devices.{device}.driver": {"kind": "pose_stream", "address": address}})
     others = [name for name in bed.devices if name != device]

@@ -1,0 +1,83 @@
+"""The cameras of a rehearsal: each has a process that renders its frames into shared memory."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+from typing import Any
+
+from granite.config.devices.camera import Camera
+from granite.config.errors import InputError
+from granite.config.loader import to_json
+from granite.config.testbed import Testbed
+from granite.drivers.camera.sources import SHARED
+from granite.drivers.ordered_process import OrderedProcess
+
+_START_S, _END_S = 20.0, 2.0
+#: where the system keeps shared memory, by name
+_MEMORY = Path("/dev/shm")
+
+
+class RehearsedCameras:
+    """The renderers of all cameras of a testbed.
+
+    Attributes
+    ----------
+    processes : dict
+        The renderer of each camera, by the name of its device.
+
+    Raises
+    ------
+    InputError
+        Where a timed event changes the poses of a camera: they come from pixels.
+    """
+
+    def __init__(self, bed: Testbed, folder: Path) -> None:
+        self.processes: dict[str, OrderedProcess] = {}
+        self._bed, names = bed, list(bed.devices_of(Camera))
+        #: where each renderer takes its exposures
+        self.sockets = {name: str(folder / f"{name}.exposures") for name in names}
+        self._memories = {name: f"{folder.name}-{name}" for name in names}
+        for event in bed.simulation.events:
+            device = getattr(event, "device", None)
+            if device in names:
+                expected = "another device: in a rehearsal the poses of a camera come from its frames"
+                raise InputError(key="simulation.events.device", value=device, expected=expected)
+
+    @property
+    def drivers(self) -> dict[str, Any]:
+        """The driver of each camera."""
+        return {name: {"kind": "camera", "source": f"{SHARED}{memory}"} for name, memory in self._memories.items()}
+
+    def start(self) -> None:
+        """Start all renderers."""
+        bed = to_json(self._bed)
+        for name, path in self.sockets.items():
+            order = {"bed": bed, "camera": name, "socket": path, "memory": self._memories[name]}
+            self.processes[name] = OrderedProcess("granite.sim.emulation.renderer_process", order)
+        for name, process in self.processes.items():
+            if failure := process.answer(_START_S).get("failure"):
+                raise InputError(f"the renderer of '{name}' did not start: {failure}")
+
+    def stop(self) -> None:
+        """End them, and remove what a killed one left."""
+        for process in self.processes.values():
+            process.end(_END_S)
+        for memory in self._memories.values():
+            remove_memory(memory)
+
+
+def remove_memory(name: str) -> None:
+    """Remove shared memory, if it exists."""
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(_MEMORY / name)
+
+
+def sweep_memory(prefix: str) -> None:
+    """Remove the shared memory of processes that are gone; its name is the prefix, their number, and more."""
+    for left in _MEMORY.glob(f"{prefix}[0-9]*-*"):
+        process = left.name.removeprefix(prefix).partition("-")[0]
+        with contextlib.suppress(OSError):
+            if not Path("/proc", process).exists() and left.lstat().st_uid == os.geteuid():
+                left.unlink()

@@ -1,0 +1,95 @@
+"""From pixels to control in a rehearsal: rendered frames, the vision sensor in its own process, and their loss."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import granite
+from granite.config.errors import InputError
+from granite.rt.rehearsal import rehearsal
+from granite.rt.run import Run
+from tests.firmware.emulated import need, until
+from tests.rt.rehearsal.killed import PATIENT, child_of, running
+
+WATCHDOG_S = 1.0
+MEMORY = Path("/dev/shm")
+
+
+def left_behind(pid: int) -> list[str]:
+    """Shared memory of a rehearsal of this process."""
+    return [path.name for path in MEMORY.glob(f"granite-rehearsal-{pid}-*")]
+
+
+@pytest.mark.slow
+def test_the_free_flyer_flies_from_pixels_through_three_processes(tmp_path: Path):
+    need("cc")
+    bed = granite.load("free-flyer/camera", {"loop.duration_s": 4.0, "safety.age_s.joint_sensors": 1.0})
+    with rehearsal(bed, WATCHDOG_S) as outside:
+        assert left_behind(os.getpid())
+        summary = Run(bed, rehearsal=outside).record(tmp_path / "run.mcap", realtime=True)
+    assert not left_behind(os.getpid())
+    assert summary["ended"] == "completed", summary["text"]
+    log = granite.read_log(tmp_path / "run.mcap")
+    assert log.bed == bed
+    assert granite.replay(log).first is None
+    seen, truth = log["/sample"], log["/truth"]
+    new = np.diff(seen.vision_number, prepend=0) > 0
+    assert new.sum() > 100
+    exposed = seen.vision_t_s[new]
+    off = seen.vision_base_x_m[new] - np.interp(exposed, truth.t_s, truth.base_x_m)
+    assert np.sqrt((off[5:] ** 2).mean()) < 1e-3  # of a field of 3.66 m a quarter of a thousandth
+    assert (seen.vision_base_x_deviation_m[new] < 1e-4).all()
+    age = seen.t_s[new] - exposed
+    assert bed.devices["vision"].latency_s < np.median(age)
+    assert summary["links"]["camera vision"]["received"][-1] > 100
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("what", ["vision", "renderer"])
+def test_a_killed_vision_sensor_or_renderer_ends_the_run_by_name_and_leaves_nothing(what: str, tmp_path: Path):
+    need("cc")
+    bed = granite.load("free-flyer/camera", PATIENT)
+    with rehearsal(bed, WATCHDOG_S) as outside:
+        with running(bed, outside, tmp_path / "run.mcap") as run:
+            vision = child_of(run.pid, "vision_process")
+            if what == "vision":
+                os.kill(vision, signal.SIGKILL)
+            else:
+                outside.cameras.processes["vision"].kill()
+            summary = run.summary()
+        assert summary["ended"] == ("sensor_fault" if what == "vision" else "sensor_stale"), summary["text"]
+        assert "vision" in summary["text"]
+        until(lambda: bool(outside.outputs()[0, 1]))
+        until(lambda: not _is_alive(vision))
+    assert not left_behind(os.getpid())
+
+
+@pytest.mark.slow
+def test_a_killed_loop_takes_the_vision_sensor_with_it(tmp_path: Path):
+    need("cc")
+    bed = granite.load("free-flyer/camera", PATIENT)
+    with rehearsal(bed, WATCHDOG_S) as outside, running(bed, outside, tmp_path / "run.mcap") as run:
+        vision = child_of(run.pid, "vision_process")
+        os.kill(run.pid, signal.SIGKILL)
+        run.process.join()
+        until(lambda: not _is_alive(vision))
+        until(lambda: bool(outside.outputs()[0, 1]))
+
+
+def test_a_fault_of_values_can_not_be_rehearsed_behind_pixels():
+    event = {"kind": "fault", "device": "vision", "what": "silent", "at_s": 1.0}
+    bed = granite.load("free-flyer/camera", {"simulation.events": [event]})
+    with pytest.raises(InputError, match="the poses of a camera come from its frames"), rehearsal(bed):
+        raise AssertionError
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
