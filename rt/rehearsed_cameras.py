@@ -30,7 +30,8 @@ class RehearsedCameras:
     Raises
     ------
     InputError
-        Where a timed event changes the poses of a camera: they come from pixels.
+        Where a timed event changes the poses of a camera, which come from pixels, or a device with the driver of a
+        camera is none.
     """
 
     def __init__(self, bed: Testbed, folder: Path) -> None:
@@ -39,11 +40,15 @@ class RehearsedCameras:
         #: where each renderer takes its exposures
         self.sockets = {name: str(folder / f"{name}.exposures") for name in names}
         self._memories = {name: f"{folder.name}-{name}" for name in names}
+        for name, device in bed.sensors.items():
+            if device.driver is not None and device.driver.kind == "camera" and name not in names:
+                expected = "a device of kind camera, with its targets, as free-flyer/camera has one"
+                raise InputError("it finds targets in frames", key=f"devices.{name}.driver", expected=expected)
         for event in bed.simulation.events:
-            device = getattr(event, "device", None)
-            if device in names:
+            hit = getattr(event, "device", None)
+            if hit in names:
                 expected = "another device: in a rehearsal the poses of a camera come from its frames"
-                raise InputError(key="simulation.events.device", value=device, expected=expected)
+                raise InputError(key="simulation.events.device", value=hit, expected=expected)
 
     @property
     def drivers(self) -> dict[str, Any]:

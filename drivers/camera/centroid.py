@@ -16,19 +16,10 @@ from numpy.typing import NDArray
 from scipy.special import erf
 
 from granite.config.records import Array
+from granite.drivers.camera.spot_kernel import spot_kernel
+from granite.drivers.camera.thresholds import BELOW, CONE, MARGIN_PX, PIXEL_BIAS, ROUNDING
 
 Pixels = NDArray[np.uint8]
-
-#: aperture beyond the radius of the target [pixel]: a pixel further out has no light of it
-MARGIN_PX = 1.0
-#: variance of rounding to whole counts
-_ROUNDING = 1 / 12
-#: rms of a pixel's bias of the noise-free centroid [pixel]
-_PIXEL_BIAS = 5e-4
-#: part of a normal distribution below its mean less one deviation
-_BELOW = 0.1587
-#: second moment of a cone along one axis, over its radius squared
-_CONE = 0.15
 
 
 class Blob(NamedTuple):
@@ -53,14 +44,14 @@ def levels(windows: Pixels) -> tuple[Array, Array]:
     ordered = np.sort(flat, axis=1, kind="stable")  # of bytes: a radix sort
     middle = ordered[:, size // 2].astype(float)
     # Half a count more, because quantiles of whole counts are whole ones, and would cut off the tails.
-    spread = middle - ordered[:, int(_BELOW * size)] + 0.5
+    spread = middle - ordered[:, int(BELOW * size)] + 0.5
     low, high = middle - 3 * spread, middle + 3 * spread
     kept = (ordered >= low[:, np.newaxis]) & (ordered <= high[:, np.newaxis])
     count = kept.sum(axis=1)
     values = ordered * kept
     mean = values.sum(axis=1) / count
     squares = np.einsum("ij,ij->i", values, values, dtype=float) / count
-    return mean, np.sqrt(np.maximum(squares - mean * mean, _ROUNDING))
+    return mean, np.sqrt(np.maximum(squares - mean * mean, ROUNDING))
 
 
 def measure(
@@ -71,7 +62,9 @@ def measure(
     noise: Array,
     counts_per_electron: float = 0.0,
 ) -> Array:
-    """Centroids of spots of about `radius` at about a guess, one in each window.
+    """Centroids of spots of about `radius` at about a guess, one in each window; compiled where there is a compiler.
+
+    Sums go over grey values and whole places, and the background is subtracted from the sums.
 
     Parameters
     ----------
@@ -91,9 +84,11 @@ def measure(
     Array
         The numbers of a `Blob` in each row (n, 5); NaN without light, and where the aperture is cut off by the window.
     """
+    half = half_square(radius)
+    if windows.dtype == np.uint8 and (kernel := spot_kernel()) is not None:
+        return kernel.measure(windows, guess, radius, half, background, noise, counts_per_electron)
     n, rows, columns = windows.shape
     reach = radius + MARGIN_PX
-    half = int(np.ceil(reach.max())) + 1
     side = np.arange(-half, half + 1)
     centre = np.rint(guess).astype(int)
     # Cut off: the aperture, which may be smaller than its square, leaves the window.
@@ -102,28 +97,47 @@ def measure(
     nearby = centre[:, :, np.newaxis] + side
     across, down = (np.minimum(np.maximum(nearby[:, k], 0), size - 1) for k, size in enumerate((columns, rows)))
     square = windows[np.arange(n)[:, np.newaxis, np.newaxis], down[:, :, np.newaxis], across[:, np.newaxis]]
-    above = square - background[:, np.newaxis, np.newaxis]
+    grey = square.reshape(n, -1).astype(float)
+    j, i = (part.ravel().astype(float) for part in np.meshgrid(side, side, indexing="ij"))
+    basis = np.array([np.ones(len(i)), i, j, i * i + j * j]).T  # whole numbers: their sums are exact in any order
     x, y = (guess - centre).T
+    old_x, old_y = x, y
     for _ in range(2):  # once more about the centroid itself: the guess was made of the brightest pixels only
-        dx, dy = side - x[:, np.newaxis], side - y[:, np.newaxis]
-        squared = (dx * dx)[:, np.newaxis] + (dy * dy)[:, :, np.newaxis]
-        inside = squared <= (reach * reach)[:, np.newaxis, np.newaxis]
-        light = above * inside
-        down_sum, across_sum = light.sum(axis=2), light.sum(axis=1)
-        total = down_sum.sum(axis=1)
+        dx, dy = i - x[:, np.newaxis], j - y[:, np.newaxis]
+        inside = (dx * dx + dy * dy <= (reach * reach)[:, np.newaxis]).astype(float)
+        n_in, i_in, j_in, q_in = (inside @ basis).T
+        p_in, pi_in, pj_in, pq_in = ((inside * grey) @ basis).T
+        total = p_in - background * n_in
         lit = np.where(total > 0, total, np.nan)
-        shift_x, shift_y = (across_sum * dx).sum(axis=1) / lit, (down_sum * dy).sum(axis=1) / lit
-        x, y = x + shift_x, y + shift_y
-    moment = (light * squared).sum(axis=(1, 2)) / lit - shift_x**2 - shift_y**2
-    # Mean of the two axes: (i - i0)^2 of one is half of the squared distance.
-    variance = noise**2 * (inside * squared).sum(axis=(1, 2)) / 2
+        old_x, old_y = x, y
+        x, y = (pi_in - background * i_in) / lit, (pj_in - background * j_in) / lit
+    about = old_x * old_x + old_y * old_y
+    moment = (pq_in - background * q_in) / lit - x * x - y * y
+    # Mean of the two axes: (i - i0)^2 of one is half of the squared distance, here from the centre of the aperture.
+    spread = q_in - 2 * old_x * i_in - 2 * old_y * j_in + about * n_in
+    variance = noise * noise * spread / 2
     if counts_per_electron:
-        variance += counts_per_electron * (np.maximum(light, 0.0) * squared).sum(axis=(1, 2)) / 2
-    deviation = np.sqrt(variance / lit**2 + _PIXEL_BIAS**2)
-    radii = np.sqrt(np.maximum(moment, 0.0) / (2 * _CONE))
+        bright = inside * (grey > background[:, np.newaxis])
+        n_b, i_b, j_b, q_b = (bright @ basis).T
+        p_b, pi_b, pj_b, pq_b = ((bright * grey) @ basis).T
+        photons = (
+            pq_b
+            - background * q_b
+            - 2 * old_x * (pi_b - background * i_b)
+            - 2 * old_y * (pj_b - background * j_b)
+            + about * (p_b - background * n_b)
+        )
+        variance = variance + counts_per_electron * photons / 2
+    deviation = np.sqrt(variance / (lit * lit) + PIXEL_BIAS * PIXEL_BIAS)
+    radii = np.sqrt(np.maximum(moment, 0.0) / (2 * CONE))
     found = np.array([centre[:, 0] + x, centre[:, 1] + y, deviation, total, radii]).T
     found[~whole] = np.nan
     return found
+
+
+def half_square(radius: Array) -> int:
+    """Half the side of the square in which the aperture of the largest target lies, about its whole pixel."""
+    return int(np.ceil(radius.max() + MARGIN_PX)) + 1
 
 
 def ratio_density(z: Array, mu_s: float, sigma_s: float, mu_t: float, sigma_t: float) -> Array:

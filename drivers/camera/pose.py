@@ -1,7 +1,12 @@
-"""Pose of a body from some of its targets: weighted least squares on the plane, and its covariance."""
+"""Pose of a body from some of its targets: weighted least squares on the plane, and its covariance.
+
+A body has a handful of targets: plain numbers are faster than arrays there.
+"""
 
 from __future__ import annotations
 
+import cmath
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -30,30 +35,31 @@ def fit_pose(places: Array, points: Array, deviation: Array) -> PoseFit:
     deviation
         One standard deviation of each point along each axis (n) [m].
     """
-    weight = 1.0 / deviation**2
-    total = weight.sum()
-    p, z = as_complex(places), as_complex(points)
-    turn, position = _least_squares(p, z, weight / total)
-    arm = turn * p
-    residual = np.abs(z - position - arm)
+    p, z = as_complex(places).tolist(), as_complex(points).tolist()
+    weight = [1.0 / (sigma * sigma) for sigma in deviation.tolist()]
+    total = sum(weight)
+    turn, position = _least_squares(p, z, [each / total for each in weight])
+    arm = [turn * place for place in p]
+    residual = [abs(point - position - each) for point, each in zip(z, arm, strict=True)]
     # Information [t 0 a; 0 t b; a b c], from J = [1, R p turned by 90 degrees] of each target, inverted in closed form.
-    turned_arm = 1j * (weight @ arm)
+    turned_arm = 1j * sum(w * each for w, each in zip(weight, arm, strict=True))
     a, b = turned_arm.real, turned_arm.imag
-    inertia = weight @ (arm.real**2 + arm.imag**2)
-    heading_variance = 1.0 / (inertia - (a * a + b * b) / total)
-    gain = np.array([-a / total, -b / total, 1.0])
-    covariance = heading_variance * np.outer(gain, gain)
-    covariance[0, 0] += 1.0 / total
-    covariance[1, 1] += 1.0 / total
-    pose = np.array([position.real, position.imag, np.angle(turn)])
-    return PoseFit(pose, covariance, residual)
+    inertia = sum(w * (each.real**2 + each.imag**2) for w, each in zip(weight, arm, strict=True))
+    c = 1.0 / (inertia - (a * a + b * b) / total)  # variance of the heading
+    m, n = -a / total, -b / total
+    covariance = (
+        (c * m * m + 1.0 / total, c * m * n, c * m),
+        (c * m * n, c * n * n + 1.0 / total, c * n),
+        (c * m, c * n, c),
+    )
+    pose = np.array([position.real, position.imag, cmath.phase(turn)])
+    return PoseFit(pose, np.array(covariance), np.array(residual))
 
 
-def rigid_residual(places: Array, points: Array) -> Array:
-    """Distance of each target from its place under the pose that fits best, all with the same weight (n) [m]."""
-    p, z = as_complex(places), as_complex(points)
-    turn, position = _least_squares(p, z, np.full(len(p), 1.0 / len(p)))
-    return np.abs(z - position - turn * p)
+def rigid_residual(places: list[complex], points: list[complex]) -> list[float]:
+    """Distance of each target from its place under the pose that fits best, all with the same weight [m]."""
+    turn, position = _least_squares(places, points, [1.0 / len(places)] * len(places))
+    return [abs(point - position - turn * place) for place, point in zip(places, points, strict=True)]
 
 
 def as_complex(points: Array) -> NDArray[np.complex128]:
@@ -61,20 +67,29 @@ def as_complex(points: Array) -> NDArray[np.complex128]:
     return np.ascontiguousarray(points).view(np.complex128)[:, 0]
 
 
-def _least_squares(p: NDArray[np.complex128], z: NDArray[np.complex128], share: Array) -> tuple[complex, complex]:
+def _least_squares(p: list[complex], z: list[complex], share: list[float]) -> tuple[complex, complex]:
     """Rotation and position that bring p to z, weighted by shares whose sum is one."""
-    p_mean, z_mean = share @ p, share @ z
-    turned = share @ ((p - p_mean).conj() * (z - z_mean))
-    turn = complex(turned / abs(turned))
-    return turn, complex(z_mean - turn * p_mean)
+    p_mean = sum(s * each for s, each in zip(share, p, strict=True))
+    z_mean = sum(s * each for s, each in zip(share, z, strict=True))
+    turned = sum(
+        s * ((place - p_mean).conjugate() * (point - z_mean)) for s, place, point in zip(share, p, z, strict=True)
+    )
+    turn = turned / abs(turned)
+    return turn, z_mean - turn * p_mean
 
 
 def rotation(heading: float) -> Array:
     """From the axes of a body to those of the table."""
-    c, s = np.cos(heading), np.sin(heading)
+    c, s = math.cos(heading), math.sin(heading)
     return np.array([[c, -s], [s, c]])
 
 
 def placed(places: Array, pose: Array) -> Array:
-    """Where the targets of a body with this pose are [m]."""
-    return places @ rotation(float(pose[2])).T + pose[:2]
+    """Where the targets of a body with this pose are (n, 2) [m]."""
+    return as_placed(places, pose).view(np.float64).reshape(-1, 2)
+
+
+def as_placed(places: Array, pose: Array) -> NDArray[np.complex128]:
+    """The same as complex numbers (n)."""
+    x, y, heading = pose.tolist()
+    return as_complex(places) * complex(math.cos(heading), math.sin(heading)) + complex(x, y)

@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 from scipy import ndimage
 
 from granite.config.records import Array
-from granite.drivers.camera.centroid import MARGIN_PX, Blob, Pixels, levels, measure
+from granite.drivers.camera.centroid import Blob, Pixels, half_square, levels, measure
+from granite.drivers.camera.spot_kernel import spot_kernel
+from granite.drivers.camera.thresholds import MARGIN_PX, PART, SIGMAS
 
 
 class FrameLike(Protocol):
@@ -27,8 +29,8 @@ class FrameLike(Protocol):
         """The pixels of a window."""
 
 
-#: a pixel is bright above so many deviations of the noise, and above this part of the brightest one
-_SIGMAS, _PART = 6.0, 0.35
+#: what a window shows
+DARK, SINGLE, SEVERAL = 0, 1, 2
 #: side of the blocks in which a whole frame is searched [pixel]
 _BLOCK = 4
 #: spacing of the pixels from which background and noise of a whole frame are estimated
@@ -38,20 +40,6 @@ _MOST = 200
 #: pixels around a target in which its background is measured
 _RING = 3
 _EIGHT = np.ones((3, 3), dtype=int)
-
-
-def windows_of(frame: FrameLike, centres: Array, half: int) -> tuple[Pixels, NDArray[np.int_]]:
-    """Square windows about centres (n, 2), moved into the image at its edges, and first column and row of each."""
-    rows, columns = frame.shape
-    height, width = min(2 * half + 1, rows), min(2 * half + 1, columns)
-    corners = np.rint(centres).astype(int) - half
-    corners = np.minimum(np.maximum(corners, 0), (columns - width, rows - height))
-    if isinstance(frame, np.ndarray):
-        inside = np.arange(height)[:, np.newaxis] * columns + np.arange(width)
-        first = corners[:, 1] * columns + corners[:, 0]
-        return frame.reshape(-1)[first[:, np.newaxis, np.newaxis] + inside], corners
-    parts = [frame[top : top + height, left : left + width] for left, top in corners.tolist()]
-    return np.stack(parts), corners
 
 
 def spots_at(
@@ -64,43 +52,98 @@ def spots_at(
     frame
         8-bit grey values.
     centres, half
-        Of the windows (n, 2), and half their side [pixel].
+        Of the windows (n, 2), which are moved into the image at its edges, and half their side [pixel].
     radii
         Of the target that is looked for in each (n) [pixel].
     """
     if len(centres) == 0:
         return [], np.zeros((0, 2), dtype=int)
-    windows, corners = windows_of(frame, centres, half)
-    background, noise = levels(windows)
-    peak = windows.max(axis=(1, 2))
-    threshold = background + np.maximum(_SIGMAS * noise, _PART * (peak - background))
-    bright = windows > threshold[:, np.newaxis, np.newaxis]
-    light = (windows - background[:, np.newaxis, np.newaxis]) * bright
-    down, across = light.sum(axis=2), light.sum(axis=1)
-    total = down.sum(axis=1)
-    lit = total > 0
-    moments = np.array([across @ np.arange(across.shape[1]), down @ np.arange(down.shape[1])])
-    guess = (moments / np.where(lit, total, 1.0)).T
-    single = lit & (_extent(across) <= 2 * radii + 2) & (_extent(down) <= 2 * radii + 2)
+    rows, columns = frame.shape
+    size = min(2 * half + 1, rows), min(2 * half + 1, columns)
+    corners = np.rint(centres).astype(int) - half
+    corners = np.minimum(np.maximum(corners, 0), (columns - size[1], rows - size[0]))
+    pixels, places = _read(frame, corners, size)
     found: list[Blob] = []
-    if single.any():
-        one = np.flatnonzero(single)
-        measured = measure(windows[one], guess[one], radii[one], background[one], noise[one], counts_per_electron)
-        measured[:, :2] += corners[single]
-        _add_new(found, measured)
-    for k in np.flatnonzero(lit & ~single).tolist():
-        several = _separated(windows[k], bright[k], background[k])
-        same = np.full(len(several), k)
-        measured = measure(windows[same], several, radii[same], background[same], noise[same], counts_per_electron)
+    surveyed = survey(pixels, places, size, radii, counts_per_electron)
+    surveyed[:, 3:5] += corners
+    states = surveyed[:, 2].tolist()
+    _add_new(found, surveyed[:, 3:])
+    for k in [k for k, state in enumerate(states) if state == SEVERAL]:
+        left, top = places[k].tolist()
+        window = pixels[top : top + size[0], left : left + size[1]]
+        background, noise = surveyed[k, :2].tolist()
+        several = _separated(window, window > _threshold(background, noise, float(window.max())), background)
+        same = np.ones(len(several))
+        windows = np.broadcast_to(window, (len(several), *size))
+        measured = measure(windows, several, radii[k] * same, background * same, noise * same, counts_per_electron)
         measured[:, :2] += corners[k]
         _add_new(found, measured)
     return found, corners
 
 
-def _extent(light: Array) -> Array:
+def _read(frame: FrameLike, corners: NDArray[np.int_], size: tuple[int, int]) -> tuple[Pixels, NDArray[np.int_]]:
+    """Pixels that contain the windows, and where each is in them: the frame, or windows of it one below another."""
+    if isinstance(frame, np.ndarray) and frame.flags.c_contiguous:
+        return frame, corners
+    height, width = size
+    parts = [frame[top : top + height, left : left + width] for left, top in corners.tolist()]
+    below = height * np.arange(len(parts))
+    return np.vstack(parts), np.column_stack((np.zeros_like(below), below))
+
+
+def survey(
+    pixels: Pixels, corners: NDArray[np.int_], size: tuple[int, int], radii: Array, counts_per_electron: float
+) -> Array:
+    """What is in windows: background, noise [counts], `DARK`, `SINGLE` or `SEVERAL`, and of a single spot the numbers
+    of its `Blob` in the window, otherwise NaN (n, 8); compiled where there is a compiler.
+
+    Parameters
+    ----------
+    pixels
+        8-bit grey values (rows, columns).
+    corners, size
+        First column and row of each window (n, 2), and their rows and columns.
+    radii
+        Of the target that is looked for in each (n) [pixel].
+    """
+    if (kernel := spot_kernel()) is not None:
+        return kernel.survey(pixels, corners, size, radii, half_square(radii), counts_per_electron)
+    height, width = size
+    inside = np.arange(height)[:, np.newaxis] * pixels.shape[1] + np.arange(width)
+    first = corners[:, 1] * pixels.shape[1] + corners[:, 0]
+    windows = pixels.reshape(-1)[first[:, np.newaxis, np.newaxis] + inside]
+    background, noise = levels(windows)
+    peak = windows.max(axis=(1, 2)).astype(float)
+    bright = windows > _threshold(background, noise, peak)[:, np.newaxis, np.newaxis]
+    grey = windows * bright
+    across, down = np.arange(width), np.arange(height)
+    number, total = bright.sum(axis=(1, 2)), grey.sum(axis=(1, 2), dtype=float)
+    total = total - background * number
+    lit = total > 0
+    moments = np.array([
+        grey.sum(axis=1, dtype=float) @ across - background * (bright.sum(axis=1) @ across),
+        grey.sum(axis=2, dtype=float) @ down - background * (bright.sum(axis=2) @ down),
+    ])  # fmt: skip
+    largest = 2 * radii + 2
+    single = lit & (_extent(bright.any(axis=1)) <= largest) & (_extent(bright.any(axis=2)) <= largest)
+    found = np.full((len(corners), 8), np.nan)
+    found[:, 0], found[:, 1] = background, noise
+    found[:, 2] = np.where(single, SINGLE, np.where(lit, SEVERAL, DARK))
+    if single.any():
+        one = np.flatnonzero(single)
+        guess = (moments[:, one] / total[one]).T
+        found[one, 3:] = measure(windows[one], guess, radii[one], background[one], noise[one], counts_per_electron)
+    return found
+
+
+def _threshold(background: Any, noise: Any, peak: Any) -> Any:
+    """Above which a pixel is bright."""
+    return background + np.maximum(SIGMAS * noise, PART * (peak - background))
+
+
+def _extent(on: NDArray[np.bool_]) -> NDArray[np.int_]:
     """From the first to the last bright row or column of each window."""
-    on = light > 0
-    return np.asarray(light.shape[1] - on[:, ::-1].argmax(axis=1) - on.argmax(axis=1))
+    return np.asarray(on.shape[1] - on[:, ::-1].argmax(axis=1) - on.argmax(axis=1))
 
 
 def _separated(window: Pixels, bright: NDArray[np.bool_], background: float) -> Array:
@@ -140,7 +183,7 @@ def _bright(frame: Pixels) -> Iterator[tuple[float, float, int, int]]:
     rows, columns = (size - size % _BLOCK for size in frame.shape)
     cut = np.ascontiguousarray(frame[:rows, :columns])
     (background,), (noise,) = levels(np.ascontiguousarray(cut[::_SPARSE, ::_SPARSE])[np.newaxis])
-    threshold = background + max(_SIGMAS * noise, _PART * (float(cut.max()) - background))
+    threshold = _threshold(background, noise, float(cut.max()))
     if threshold >= np.iinfo(np.uint8).max:
         return
     # Four pixels of a row are one number of 32 bit: no comparison of single pixels.

@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 
 from granite.config.errors import InputError
 from granite.config.records import Array
-from granite.drivers.camera.centroid import MARGIN_PX, Blob
+from granite.drivers.camera.centroid import Blob
 from granite.drivers.camera.patterns import SIZE_FACTOR, Match, Pattern, check_patterns, match, match_all
-from granite.drivers.camera.pose import PoseFit, as_complex, fit_pose, placed, rigid_residual
+from granite.drivers.camera.pose import PoseFit, as_complex, as_placed, fit_pose, placed, rigid_residual
 from granite.drivers.camera.spots import FrameLike, search, spots_at
+from granite.drivers.camera.thresholds import MARGIN_PX
 from granite.drivers.camera.view import PlaneView
 
 #: a target may be so far from its place on the rigid body [pixel], beside noise and error of the calibration
@@ -200,13 +201,17 @@ class Tracker:
             return [], [], {}
         pixels = self._view.to_pixel(np.vstack([placed(p.places, predicted[p.body]) for p in followed]))
         radii = np.concatenate([p.radii for p in followed]) / self._scale
-        reach = np.concatenate([np.full(len(p.radii), self._reach(memory.tracks[p.body], t)) for p in followed])
-        half = int(np.ceil((radii * SIZE_FACTOR + reach).max() + MARGIN_PX + _RING_PX))
+        reach = max(
+            float(p.radii.max()) / self._scale * SIZE_FACTOR + self._reach(memory.tracks[p.body], t) for p in followed
+        )
+        half = math.ceil(reach + MARGIN_PX + _RING_PX)
         height, width = frame.shape
         inside = ((pixels > 0) & (pixels < (width, height))).all(axis=1)
         blobs, corners = spots_at(frame, pixels[inside], half, radii[inside], self._gain)
         side = 2 * half + 1
         windows = [Window(left, top, left + side, top + side) for left, top in corners.tolist()]
+        if len(followed) == 1:
+            return windows, blobs, {followed[0].body: np.zeros(len(radii), dtype=bool)}
         sizes = [len(p.radii) for p in followed]
         owner = np.repeat(np.arange(len(followed)), sizes)
         touching = _touching(pixels, radii) & (owner[:, np.newaxis] != owner)
@@ -239,17 +244,25 @@ class Tracker:
         pose, reach = near
         if len(points) < 2:
             return None
-        distance = np.abs(as_complex(placed(pattern.places, pose))[:, np.newaxis] - as_complex(points))
-        known = pattern.radii[:, np.newaxis]
-        distance[(radii > SIZE_FACTOR * known) | (SIZE_FACTOR * radii < known)] = np.inf
-        distance[covered] = np.inf
-        nearest = distance.argmin(axis=1)
-        targets = [i for i, k in enumerate(nearest.tolist()) if distance[i, k] < reach]
-        spots = nearest[targets].tolist()
+        expected, seen, sizes = as_placed(pattern.places, pose).tolist(), as_complex(points).tolist(), radii.tolist()
+        targets, spots = [], []
+        for i, (place, known, hidden) in enumerate(
+            zip(expected, pattern.radii.tolist(), covered.tolist(), strict=True)
+        ):
+            near_ones = [
+                (abs(place - point), k)
+                for k, (point, size) in enumerate(zip(seen, sizes, strict=True))
+                if size <= SIZE_FACTOR * known and known <= SIZE_FACTOR * size
+            ]
+            distance, nearest = min(near_ones, default=(math.inf, -1))
+            if distance < reach and not hidden:
+                targets.append(i)
+                spots.append(nearest)
         if len(targets) >= 2 and len(set(spots)) == len(spots):
-            residual = rigid_residual(pattern.places[targets], points[spots])
-            if residual.max() < self._tolerance:
-                return Match(pose, targets, spots, float(residual @ residual))
+            places = as_complex(pattern.places).tolist()
+            residual = rigid_residual([places[i] for i in targets], [seen[k] for k in spots])
+            if max(residual) < self._tolerance:
+                return Match(pose, targets, spots, sum(each * each for each in residual))
         # A foreign spot is among them: the largest set that lies as the pattern does.
         return match(pattern, points, radii, self._tolerance, near, needed=2, hidden=covered)
 
@@ -257,33 +270,36 @@ class Tracker:
         self, pattern: Pattern, found: Match, blobs: Sequence[Blob], points: Array, scale: Array, t: float
     ) -> Sighting | None:
         """The pose of least squares; without targets that are covered by other light or off."""
-        targets, spots = np.array(found.targets), np.array(found.spots)
-        least = 2 if len(targets) < pattern.needed else pattern.needed
-        light = np.array([blobs[k].total for k in spots]) / (pattern.radii[targets] / scale[spots]) ** 2
-        middle = np.sort(light)[(len(light) - 1) // 2]
-        alike = (light < _LIGHT_FACTOR * middle) & (light > middle / _LIGHT_FACTOR)
-        if least <= alike.sum() < len(alike):
-            targets, spots = targets[alike], spots[alike]
-        noise = np.array([blob.deviation for blob in blobs])
-        deviation = np.hypot(noise, self._view.residual) * scale
+        pairs = list(zip(found.targets, found.spots, strict=True))
+        least = 2 if len(pairs) < pattern.needed else pattern.needed
+        scales, sizes = scale.tolist(), pattern.radii.tolist()
+        light = [blobs[k].total / (sizes[i] / scales[k]) ** 2 for i, k in pairs]
+        middle = sorted(light)[(len(light) - 1) // 2]
+        alike = [
+            each
+            for each, lit in zip(pairs, light, strict=True)
+            if middle / _LIGHT_FACTOR < lit < _LIGHT_FACTOR * middle
+        ]
+        if least <= len(alike) < len(pairs):
+            pairs = alike
 
-        def fitted(kept: NDArray[np.int_]) -> tuple[float, PoseFit]:
+        def fitted(kept: Sequence[tuple[int, int]]) -> tuple[float, PoseFit]:
             """The largest residual beyond the noise [m], and the fit."""
-            fit = fit_pose(pattern.places[targets[kept]], points[spots[kept]], deviation[spots[kept]])
-            return float((fit.residual - _SIGMAS * deviation[spots[kept]]).max()), fit
+            targets, spots = [i for i, _ in kept], [k for _, k in kept]
+            deviation = np.array([math.hypot(blobs[k].deviation, self._view.residual) * scales[k] for k in spots])
+            fit = fit_pose(pattern.places[targets], points[spots], deviation)
+            return float((fit.residual - _SIGMAS * deviation).max()), fit
 
-        kept = np.arange(len(targets))
-        off, fit = fitted(kept)
-        while off > self._tolerance and len(kept) > least:
+        off, fit = fitted(pairs)
+        while off > self._tolerance and len(pairs) > least:
             # Not the largest residual: a bright false spot weighs more than the true ones and bends the fit.
-            kept = min((np.delete(kept, i) for i in range(len(kept))), key=lambda some: fitted(some)[0])
-            off, fit = fitted(kept)
+            pairs = min(([*pairs[:i], *pairs[i + 1 :]] for i in range(len(pairs))), key=lambda some: fitted(some)[0])
+            off, fit = fitted(pairs)
         if off > self._tolerance:
             return None
-        targets, spots = targets[kept], spots[kept]
-        pixels = np.array([(blobs[k].x, blobs[k].y) for k in spots])
-        residual = fit.residual / scale[spots]
-        return Sighting(pattern.body, t, fit.pose, fit.covariance, tuple(targets.tolist()), pixels, residual)
+        pixels = np.array([(blobs[k].x, blobs[k].y) for _, k in pairs])
+        residual = np.array([each / scales[k] for each, (_, k) in zip(fit.residual.tolist(), pairs, strict=True)])
+        return Sighting(pattern.body, t, fit.pose, fit.covariance, tuple(i for i, _ in pairs), pixels, residual)
 
     def _reach(self, track: Track, t: float) -> float:
         """How far a target may be from its predicted place [pixel]."""
@@ -314,7 +330,7 @@ class Tracker:
             change[2] = math.remainder(change[2], math.tau)
             rate = change / (t - before.t)
             places = next(p.places for p in self._patterns if p.body == body)
-            off = np.hypot(*(placed(places, pose) - placed(places, predicted[body])).T).max() / self._scale
+            off = np.abs(as_placed(places, pose) - as_placed(places, predicted[body])).max() / self._scale
             if before.rate is None:
                 tracks[body] = Track(t, pose, rate, min(float(off), 4.0), 0)
             else:

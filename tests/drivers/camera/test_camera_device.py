@@ -92,11 +92,15 @@ def test_poses_come_with_their_deviations_until_the_process_is_killed(filmed: Fi
     assert Path("/dev/shm", filmed.memory).exists()  # it is its writer's
 
 
+@pytest.mark.slow
 def test_a_source_that_is_not_there_is_refused_in_one_sentence():
     camera = device("shared:granite-nobody")
     with pytest.raises(InputError, match=r'source = "shared:granite-nobody": .*no shared memory of this name'):
         camera.open()
     assert camera.process is None
+
+
+def test_a_device_without_targets_is_refused():
     plain = granite.load("free-flyer")
     with pytest.raises(InputError, match="expected a device of kind camera"):
         CameraDevice(CameraDevice.Options(kind="camera"), "vision", plain)

@@ -88,6 +88,12 @@ def test_a_fault_of_values_can_not_be_rehearsed_behind_pixels():
         raise AssertionError
 
 
+def test_a_pose_sensor_without_targets_can_not_be_rehearsed_from_pixels():
+    bed = granite.load("free-flyer", {"devices.vision.driver": "camera"})
+    with pytest.raises(InputError, match=r"devices.vision.driver.* expected a device of kind camera"), rehearsal(bed):
+        raise AssertionError
+
+
 def _is_alive(pid: int) -> bool:
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
