@@ -22,7 +22,7 @@ from granite.config.behaviour import Behaviour, StateNote
 from granite.config.coordinates import Coordinate
 from granite.config.devices.grips import Grips
 from granite.config.errors import InputError, one_of
-from granite.config.records import Array, Reference, State
+from granite.config.records import Array, Reference, State, new
 from granite.config.testbed import Testbed
 from granite.controllers.model import ControlModel
 from granite.controllers.tasks import TaskLayout
@@ -92,6 +92,9 @@ class StateMachine:
         self._direct = [
             (isinstance(device, Grips), np.zeros(len(device.signals(bed)))) for device in bed.direct_actuators.values()
         ]
+        #: contacts to be closed with the set points for them, and reports of the grips with what they hold
+        self._last_setpoints: tuple[frozenset[str] | None, tuple[Array, ...]] = None, ()
+        self._last_report: tuple[bytes | None, frozenset[str]] = None, frozenset()
         self._rest: Array = np.zeros(model.n)
         self.name = next(iter(self._notes))
         self._entered: float | None = None
@@ -108,8 +111,8 @@ class StateMachine:
             return Reference(state.t, q, self._rest, self._rest, False, self._setpoints(), task)
         if self._entered is None:
             self._enter(self.name, state)
+        now = self._moment(state)
         for _ in self._notes:  # no more than all states in one tick
-            now = self._moment(state)
             following = self._call("leave", now)
             note = self._notes[self.name]
             if following is None and note.timeout_s is not None and now.since > note.timeout_s:
@@ -117,9 +120,10 @@ class StateMachine:
             if following is None:
                 break
             self._enter(following, state)
-        now = self._moment(state)
+            now = self._moment(state)
         action: Action = self._call("act", now) or self.float(now)
-        return Reference(state.t, action.q, action.u, action.a, action.done, self._setpoints(), action.task)
+        q, u, a, task, done = action.q, action.u, action.a, action.task, action.done
+        return new(Reference, (state.t, q, u, a, done, self._setpoints(), task))
 
     def float(self, now: Instant) -> Action:
         """No torque: everything floats."""
@@ -127,8 +131,11 @@ class StateMachine:
 
     def _moment(self, state: State) -> Instant:
         entered = state.t if self._entered is None else self._entered
-        holding = frozenset(name for name, held in zip(self._grips, state.holding.tolist(), strict=True) if held)
-        return Instant(state, state.t, state.t - entered, holding)
+        reported = state.holding.tobytes()
+        if reported != self._last_report[0]:
+            held = (name for name, held in zip(self._grips, state.holding.tolist(), strict=True) if held)
+            self._last_report = reported, frozenset(held)
+        return new(Instant, (state, state.t, state.t - entered, self._last_report[1]))
 
     def _enter(self, name: str, state: State) -> None:
         if name not in self._notes:
@@ -141,8 +148,10 @@ class StateMachine:
         return method(now) if method else None
 
     def _setpoints(self) -> tuple[Array, ...]:
-        grips = np.array([float(name in self.gripping) for name in self._grips])
-        return tuple(grips if is_grips else zero for is_grips, zero in self._direct)
+        if self.gripping != self._last_setpoints[0]:
+            grips = np.array([float(name in self.gripping) for name in self._grips])
+            self._last_setpoints = self.gripping, tuple(grips if is_grips else zero for is_grips, zero in self._direct)
+        return self._last_setpoints[1]
 
 
 def _refuse_unknown_states(machine: StateMachine, options: StateMachine.Options) -> None:

@@ -36,7 +36,6 @@ from granite.mrds.compiled_form import CompiledForm
 from granite.mrds.kernel import Buffer
 from granite.mrds.valves import ValveBank
 
-
 #: age of a joint sensor's frame that is taken into account, in periods
 _OLDEST = 4.0
 

@@ -6,7 +6,8 @@ The equations of motion with the grips in force are affine in the actuators x (t
     a_i = a_ref + K_v (v_ref - v) + K_p (x_ref - x)          demanded acceleration of task i
     min over x   sum_i w_i |J_i u' + J_i' u - a_i|^2 + e |x|^2      lower <= x <= upper
 
-A box-constrained least-squares problem, solved by DAQP. Where there are as many tasks as actuators it is computed
+A box-constrained least-squares problem. Its unbounded optimum follows from its equations in the same compiled function
+as the problem; DAQP solves it where that exceeds a bound. Where there are as many tasks as actuators it is computed
 torque; where there are fewer actuators than degrees of freedom, momentum fixes the rest (resolved momentum: Umetani and
 Yoshida, IEEE Trans. Robotics and Automation 5, 1989); where a closed chain leaves an internal force free, e chooses the
 least torques. A root without a task gets no thrust. Tasks and weights come with the reference (`controllers/tasks.py`).
@@ -32,6 +33,7 @@ from granite.controllers.tasks import TaskLayout
 from granite.controllers.thrusters.geometry import available_thrust, thruster_matrix
 from granite.mrds.compilation import compile_once
 from granite.mrds.dynamics import force_on_root
+from granite.mrds.elimination import eliminate
 
 
 class TaskGain(Table):
@@ -108,7 +110,7 @@ class TaskSpace:
         kernel = self._kernels.get(state.holding.tobytes(), self._last)
         self._last = kernel
         given = state.q, state.u, reference.q, reference.u, reference.a, reference.task, self.stiffness, self.damping
-        H, f, u0, U, B = kernel.split(kernel.run(given))
+        x, acceleration, force, H, f, u0, U, B = kernel.split(kernel.run(given))
         upper, lower = self._upper.copy(), -self._upper
         for i, at, limit in self._wheels:
             rate = state.u.item(at)
@@ -116,14 +118,16 @@ class TaskSpace:
         for part, root, _ in self._wrenches:
             if not reference.task[root].any():  # a root without a task coasts
                 upper[part] = lower[part] = 0.0
-        H = np.ascontiguousarray(H)
-        solution = QuadraticProgram(H, f.ravel(), self._no_rows, upper, lower, self._sense).solve()
-        # No torques are known: the guard ends the run, because the demand is not finite.
-        x: Array = solution.x if solution.found else np.full(len(upper), np.nan)
+        if not ((lower <= x) & (x <= upper)).all():
+            H = np.ascontiguousarray(H)
+            solution = QuadraticProgram(H, f, self._no_rows, upper, lower, self._sense).solve()
+            # No torques are known: the guard ends the run, because the demand is not finite.
+            x = solution.x if solution.found else np.full(len(upper), np.nan)
+            acceleration, force = u0 + U @ x, B @ x
         wrench = np.zeros(self._n_wrench)
         for part, _, own in self._wrenches:
             wrench[own] = x[part]
-        return new(Demand, (state.t, u0.ravel() + U @ x, B @ x, wrench, NOTHING))
+        return new(Demand, (state.t, acceleration, force, wrench, NOTHING))
 
 
 def _wrench_bounds(model: ControlModel) -> list[Array]:
@@ -138,7 +142,8 @@ def _wrench_bounds(model: ControlModel) -> list[Array]:
 def _function(
     model: ControlModel, layout: TaskLayout, options: TaskSpace.Options, gripped: frozenset[str], name: str
 ) -> ca.Function:
-    """(q, u, q_ref, u_ref, a_ref, task, K_p, K_v) -> H, f of the programme, u0, U, and B of the force B x."""
+    """(q, u, q_ref, u_ref, a_ref, task, K_p, K_v) -> the optimum without bounds, its acceleration and force; H and f of
+    the programme, u0, U, and B of the force B x."""
     actuators = [ca.SX.sym("tau", len(model.driven))]
     force = model.torque_force(actuators[0])
     for device in model.bed.devices_of(Thrusters).values():
@@ -161,7 +166,14 @@ def _function(
     R = J @ U
     H = R.T @ (ca.repmat(weight, 1, R.shape[1]) * R) + options.effort * ca.MX.eye(R.shape[1])
     f = R.T @ (weight * (J @ u0 + error))
-    return ca.Function(name, given, [ca.densify(part) for part in (H, f, u0, U, B)])
+    x = _free_optimum(R.shape[1])(H, f)
+    return ca.Function(name, given, [ca.densify(part) for part in (x, u0 + U @ x, B @ x, H, f, u0, U, B)])
+
+
+def _free_optimum(n: int) -> ca.Function:
+    """(H, f) -> the x of H x + f = 0."""
+    H, f = ca.SX.sym("H", n, n), ca.SX.sym("f", n)
+    return ca.Function("free_optimum", [H, f], [eliminate(H, -f)[0]])
 
 
 def _rows(model: ControlModel, layout: TaskLayout, options: TaskSpace.Options) -> ca.Function:

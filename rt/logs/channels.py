@@ -40,6 +40,7 @@ from granite.config.records import (
     Timing,
     Truth,
     Verdict,
+    new,
 )
 from granite.config.testbed import Testbed
 
@@ -123,7 +124,11 @@ class Channels:
         values_of = [entry for entry in self.topic("/sample").entries if entry.endswith(".values")]
         self._n_applied = sum(entry.startswith("applied.") for entry in values_of)
         self._n_frames = len(values_of) - self._n_applied
-        self._n_direct = sum(entry.startswith("direct.") for entry in self.topic("/reference").entries)
+        reference, state = self.topic("/reference").entries, self.topic("/state").entries
+        self._n_direct, self._has_task = sum(entry.startswith("direct.") for entry in reference), "task" in reference
+        #: arrays of the state that have no entry, by their place behind `t` and `ready`
+        self._n_state = len(state)
+        self._not_in_state = [i for i, field in enumerate(State._fields[2:]) if field not in state]
 
     @classmethod
     def of(cls, bed: Testbed) -> Channels:
@@ -285,15 +290,15 @@ class Channels:
         return sample, state, reference, self._read_demand(values), self._read_command(values)
 
     def _read_state(self, values: Iterator[Any]) -> State:
-        entries = self.topic("/state").entries
-        state = State(**dict(zip(entries, islice(values, len(entries)), strict=True)))
-        return state._replace(ready=bool(state.ready))
+        t, ready, *arrays = islice(values, self._n_state)
+        for i in self._not_in_state:
+            arrays.insert(i, NOTHING)
+        return new(State, (t, bool(ready), *arrays))
 
     def _read_reference(self, values: Iterator[Any]) -> Reference:
         t, q, u, a, done = islice(values, 5)
         direct = tuple(islice(values, self._n_direct))
-        task = next(values) if "task" in self.topic("/reference").entries else NOTHING
-        return Reference(t, q, u, a, bool(done), direct, task)
+        return new(Reference, (t, q, u, a, bool(done), direct, next(values) if self._has_task else NOTHING))
 
     def _read_demand(self, values: Iterator[Any]) -> Demand:
         return Demand(*islice(values, len(self.topic("/demand").entries)))
