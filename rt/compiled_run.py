@@ -26,6 +26,7 @@ from granite.rt.reasons import Reason
 from granite.rt.run import Run
 from granite.rt.supervisor import Supervisor
 from granite.sim.joint_sensors import SimulatedJointSensors
+from granite.sim.momentum_wheel import SimulatedMomentumWheels
 from granite.sim.motors import SimulatedMotors
 from granite.sim.thrusters import SimulatedThrusters
 from granite.sim.vision import SimulatedVision
@@ -33,7 +34,7 @@ from granite.sim.vision import SimulatedVision
 _ENDED, _ASKS_THE_GUARD, _LOST_THE_PLANT, _FOUND_A_FAULT = range(4)
 _RUNNING = RunMode.RUNNING
 _NOTHING = Verdict(0.0, Command(0.0, (), NOTHING), Reason.PASSED, 0, math.nan, math.nan, False)
-_KINDS = SimulatedJointSensors, SimulatedVision, SimulatedMotors, SimulatedThrusters
+_KINDS = SimulatedJointSensors, SimulatedVision, SimulatedMotors, SimulatedMomentumWheels, SimulatedThrusters
 
 Kind = TypeVar("Kind")
 

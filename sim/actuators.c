@@ -1,9 +1,11 @@
-/* The simulated motors and thrusters take their set points: motors.py and thrusters.py in C. */
+/* The simulated actuators take their set points: motors.py, momentum_wheel.py and thrusters.py in C. */
 
 static void motors_write(const struct parameters *p, struct memory *m, int i, const double *setpoint, double *applied)
 {
     for (int k = 0, at = SIM_MOTOR_FIRST[i]; k < SIM_MOTOR_COUNT[i]; k++, at++) {
-        double limit = p->sim_motor_limit[at], torque = setpoint[k];
+        double limit = p->sim_motor_limit[at], rate = m->plant_state[SIM_MOTOR_RATE[at]];
+        int drives_on = fabs(rate) >= p->sim_motor_highest[at] && setpoint[k] * rate > 0;
+        double torque = drives_on ? 0.0 : setpoint[k];
         applied[k] = torque < -limit ? -limit : torque > limit ? limit : torque; /* NaN stays NaN */
         m->sim_torque[at] = p->sim_motor_has_gain[i] ? applied[k] * p->sim_motor_gain[at] : applied[k];
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
+from math import inf
 
 import numpy as np
 
@@ -31,6 +32,10 @@ class SimulatedMotors(SimulatedDevice):
         #: current torque (n) [N m]
         self.torque: Array = np.zeros(len(self._limits))
         plant.attach_motors(motors, self)
+        #: of each motor: the rate at which it has no torque left [rad/s], and where its rate is in q and u of the plant
+        self.highest_rates = [inf] * len(self._limits)
+        n_q = len(plant.bed.layout.positions)
+        self.rate_places = [n_q + plant.bed.layout.joint_u(motor.joint) for motor in motors.units]
 
     @staticmethod
     def compiled_form(devices: Sequence[SimulatedMotors], n_held: int) -> CompiledForm:
@@ -39,11 +44,16 @@ class SimulatedMotors(SimulatedDevice):
         return CompiledForm(
             (),
             {},
-            {"SIM_MOTOR_COUNT": counts, "SIM_MOTOR_FIRST": [0, *accumulate(counts)]},
+            {
+                "SIM_MOTOR_COUNT": counts,
+                "SIM_MOTOR_FIRST": [0, *accumulate(counts)],
+                "SIM_MOTOR_RATE": [place for device in devices for place in device.rate_places],
+            },
             {
                 "sim_motor_limit": np.array([limit for device in devices for limit in device._limits]),
                 "sim_motor_gain": np.ones(sum(counts)),
                 "sim_motor_has_gain": np.zeros(len(devices)),
+                "sim_motor_highest": np.array([rate for device in devices for rate in device.highest_rates]),
             },
             {"sim_torque": np.zeros(n_held)},
         )
