@@ -14,8 +14,28 @@ from granite.config.parts import EstimatorPart, LawPart, ModulationPart, Sharing
 from granite.config.responses import Answer, FaultResponse, answer_to, refuse_impossible
 
 
+class YawWheel(Table):
+    """A momentum wheel that makes the yaw torque of its vehicle, and is unloaded by the thrusters near its limit."""
+
+    joint: Name
+    #: rate that unloading returns to
+    set_point_rad_s: float = 0.0
+    #: unloading begins at this part of the wheel's rate limit from the set point, and ends at the other
+    begin_ratio: Annotated[float, Field(gt=0, lt=1)] = 0.7
+    end_ratio: Annotated[float, Field(ge=0, lt=1)] = 0.2
+    #: yaw torque that unloads it, beside the one against the estimated disturbance
+    torque_n_m: Positive = 0.01
+
+    @model_validator(mode="after")
+    def _ends_below_its_begin(self) -> YawWheel:
+        if self.end_ratio >= self.begin_ratio:
+            expected = f"less than begin_ratio = {self.begin_ratio}"
+            raise InputError(key="end_ratio", value=self.end_ratio, expected=expected)
+        return self
+
+
 class Allocation(Table):
-    """From a demanded wrench on a root body to valves."""
+    """From a demanded wrench on a root body to valves and a wheel."""
 
     #: how the wrench is shared among the thrusters
     sharing: SharingPart = part("pseudo_inverse")
@@ -23,6 +43,8 @@ class Allocation(Table):
     modulation: ModulationPart = part("delta_sigma")
     #: weight of one newton metre in newtons when wrenches are compared
     torque_weight_1_m: Positive = 8.0
+    #: the wheel that turns the vehicle; without one, a wheel follows its reference as every joint does
+    yaw_wheel: YawWheel | None = None
 
 
 class Controller(Table):

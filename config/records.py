@@ -101,6 +101,7 @@ class Command(NamedTuple):
     t: float
     setpoints: tuple[Array, ...]  #: of each actuator
     thrust: Array  #: (n_t) [N], expected
+    unloading: Array = NOTHING  #: of a yaw wheel: 1 while thrusters unload it; empty without one
 
 
 class Truth(NamedTuple):

@@ -157,6 +157,15 @@ class Testbed(Table):
         return tuple(self.module(name) for name in self.controller.law.followed(self)) if self.controller else ()
 
     @property
+    def followed_positions(self) -> tuple[int, ...]:
+        """Indices in the known q of the coordinates that follow the reference: those of `followed`, without a yaw wheel."""
+        wheel = self.controller.allocation.yaw_wheel if self.controller else None
+        # Without the code of a user's own motors, the modules that they move are not known.
+        parts = [self.known.q[module.name] for module in self.followed if module.name in self.known.q]
+        own = (i for part in parts for i in range(part.start, part.stop))
+        return tuple(i for i in own if not (wheel and self.known.positions[i].name == wheel.joint))
+
+    @property
     def planar(self) -> bool:
         """Whether everything moves in a plane."""
         return all(module.dimension == "planar" for module in self.modules)

@@ -57,7 +57,10 @@ def braked(model: ControlModel) -> list[Braked]:
         weaker = min(float(np.maximum(sign * moments, 0.0).sum()) for sign in (1.0, -1.0))
         found.append(Braked((x, y), base_deceleration(bed, thrusters) or None, 0.0))
         found.append(Braked((heading,), braking.acceleration_rad_s2, braking.thrust_ratio * weaker))
+    wheel = bed.control.allocation.yaw_wheel
     for motor in bed.motors:
+        if wheel and motor.joint == wheel.joint:  # it keeps its momentum, which would turn the base
+            continue
         effort = braking.torque_ratio * motor.torque_limit_n_m
         found.append(Braked((layout.joint_u(motor.joint),), braking.joint_rad_s2, effort))
     for module in bed.followed:

@@ -13,6 +13,7 @@ from granite.config.devices.motors import Motors
 from granite.config.records import NOTHING, Array, Command, Demand, Reference, State
 from granite.config.testbed import Testbed
 from granite.controllers.behaviours.braking import inertia_function
+from granite.controllers.distribution.yaw_wheel import no_unloading
 from granite.controllers.model import ControlModel
 from granite.mrds.compilation import compile_once
 
@@ -54,6 +55,9 @@ class JointDamping:
         )  # fmt: skip
         self._rate: Array = np.zeros(model.n)
         self._rate[model.driven] = model.bed.safety.braking.float_damping_1_s
+        wheel = model.bed.control.allocation.yaw_wheel
+        if wheel:  # its momentum would turn the base
+            self._rate[model.layout.joint_u(wheel.joint)] = 0.0
 
     def control(self, state: State, reference: Reference) -> Demand:
         """Torques against the rates of the joints."""
@@ -65,7 +69,7 @@ class TorquesOnly:
     """The allocate step without thrust: torques of the demand, valves closed, grips as the reference has them."""
 
     def __init__(self, bed: Testbed) -> None:
-        self._no_thrust = np.zeros(len(bed.thrusters))
+        self._no_thrust, self._not_unloading = np.zeros(len(bed.thrusters)), no_unloading(bed)
         direct = list(bed.direct_actuators)
         self._of: list[Callable[[Reference, Demand], Array]] = []
         for name, device in bed.actuators.items():
@@ -79,7 +83,7 @@ class TorquesOnly:
 
     def allocate(self, state: State, reference: Reference, demand: Demand) -> Command:
         """Set points of all actuators."""
-        return Command(state.t, tuple(of(reference, demand) for of in self._of), self._no_thrust)
+        return Command(state.t, tuple(of(reference, demand) for of in self._of), self._no_thrust, self._not_unloading)
 
 
 def _torques(bed: Testbed, motors: Motors) -> Callable[[Reference, Demand], Array]:

@@ -103,6 +103,7 @@ class CompiledSteps:
         self._laps = np.zeros(4)
         self._setpoints = [self._row[place] for place in _setpoints(bed, channels)]
         self._thrust = self._row[channels.place("/command", "thrust")]
+        self._unloading = self._row[_unloading(channels)]
         self._call = self._bound()
         self._supervisor: Supervisor
         self._step_by_step: StepByStep
@@ -126,7 +127,7 @@ class CompiledSteps:
         t, setpoints = sample.t, []
         for setpoint in self._setpoints:
             setpoints.append(setpoint.copy())
-        command = new(Command, (t, tuple(setpoints), self._thrust.copy()))
+        command = new(Command, (t, tuple(setpoints), self._thrust.copy(), self._unloading.copy()))
         verdict = new(Verdict, (t, command, _PASSED, 0, nan, nan, False))
         return new(Decision, (verdict, bytes(self._records), self._laps.tolist()))
 
@@ -228,6 +229,7 @@ def _row_form(bed: Testbed, channels: Channels) -> CompiledForm:
             if "." not in entry:
                 sizes[f"ROW{topic.name.replace('/', '_')}_{entry}".upper()] = _start(channels.place(topic.name, entry))
     sizes.setdefault("ROW_DEMAND_DISTRIBUTION", channels.topic("/demand").stop)  # most laws have none
+    sizes["ROW_COMMAND_UNLOADING"] = _unloading(channels).start
     tables = {
         "SENSOR_FRAME": [_start(channels.place("/sample", f"{name}.t")) for name in bed.sensors],
         "APPLIED_FRAME": [_start(channels.place("/sample", f"applied.{name}.t")) for name in bed.actuators],
@@ -240,6 +242,12 @@ def _row_form(bed: Testbed, channels: Channels) -> CompiledForm:
 
 def _setpoints(bed: Testbed, channels: Channels) -> list[int | slice]:
     return [channels.place("/command", f"setpoint.{name}") for name in bed.actuators]
+
+
+def _unloading(channels: Channels) -> slice:
+    """Of a yaw wheel; empty without one."""
+    command = channels.topic("/command")
+    return slice(command.stop - len(command.entries.get("unloading", ())), command.stop)
 
 
 def _sizes(bed: Testbed, devices: Mapping[str, Device]) -> list[int]:

@@ -28,6 +28,7 @@ from granite.config.records import (
     new,
 )
 from granite.config.testbed import Testbed
+from granite.controllers.distribution.yaw_wheel import no_unloading
 from granite.mrds.compiled_form import CompiledForm
 from granite.mrds.kernel import Buffer
 from granite.rt.limits import limits_of
@@ -55,8 +56,8 @@ class Guard:
         self.passed = tuple(np.array(device.initial(bed), dtype=np.float64) for device in bed.actuators.values())
         self._holds = [device.holds_at_rest for device in bed.actuators.values()]
         self._zero = [np.zeros(len(device.signals(bed))) for device in bed.actuators.values()]
-        self._no_thrust = np.zeros(len(bed.thrusters))
-        for constant in (*self._zero, self._no_thrust):
+        self._no_thrust, self._not_unloading = np.zeros(len(bed.thrusters)), no_unloading(bed)
+        for constant in (*self._zero, self._no_thrust, self._not_unloading):
             constant.setflags(write=False)
         #: asked where a limit is broken: whether the command passes in spite of it
         self.passes: Callable[[Reason, float], bool] = lambda reason, t: False
@@ -97,7 +98,7 @@ class Guard:
             possible = bool(((frame.values >= lower) & (frame.values <= upper)).all())
             held = frame.values if possible else self.passed[i]
             setpoints.append(held if self._holds[i] else self._zero[i])
-        return Command(t, tuple(setpoints), self._no_thrust)
+        return Command(t, tuple(setpoints), self._no_thrust, self._not_unloading)
 
     def check(self, sample: Sample, state: State, reference: Reference, demand: Demand, command: Command) -> Verdict:
         """The command to write, with its reason."""

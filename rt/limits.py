@@ -208,12 +208,11 @@ def _moving(bed: Testbed, q: ca.SX, u: ca.SX, q_ref: ca.SX) -> Iterator[Limit]:
         if joint.joint in names:
             i, rate = known.joint_u(joint.joint), joint.rate_rad_s
             yield from _within(u[i], -rate, rate, Reason.JOINT_TOO_FAST, f"{joint.joint} rate")
-    for module in bed.followed:
-        for i in _indices(known.q[module.name]):
-            c = known.positions[i]
-            if c.unit in ("m", "rad"):
-                error, most = q_ref[i] - q[i], safety.tracking_error_m if c.unit == "m" else safety.tracking_error_rad
-                yield Limit(ca.fabs(error) <= most, Reason.TRACKING_ERROR, c.name, error, most)
+    for i in bed.followed_positions:
+        c = known.positions[i]
+        if c.unit in ("m", "rad"):
+            error, most = q_ref[i] - q[i], safety.tracking_error_m if c.unit == "m" else safety.tracking_error_rad
+            yield Limit(ca.fabs(error) <= most, Reason.TRACKING_ERROR, c.name, error, most)
     yield from _stopping(bed, q, u)
 
 

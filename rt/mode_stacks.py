@@ -10,6 +10,7 @@ from granite.config.records import Array, Command, State
 from granite.config.testbed import Testbed
 from granite.controllers.behaviours.braking import Braking
 from granite.controllers.braking import can_brake
+from granite.controllers.distribution.yaw_wheel import no_unloading
 from granite.controllers.floating import Following, JointDamping, TorquesOnly, no_force, recorded_numbers
 from granite.controllers.model import ControlModel
 from granite.controllers.stack import Stack
@@ -36,7 +37,7 @@ class ModeStacks(dict[RunMode, Stack]):
             self.update(
                 {RunMode.FLOATING: damped, **dict.fromkeys((RunMode.HOLDING, RunMode.STOPPING, RunMode.ARMED), hold)}
             )
-        self.no_command = Command(0.0, (), np.zeros(len(bed.thrusters)))
+        self.no_command = Command(0.0, (), np.zeros(len(bed.thrusters)), no_unloading(bed))
 
     def begin(self, mode: RunMode, direct: tuple[Array, ...]) -> None:
         """A mode begins: set points of grips stay as they are, and a brake starts from the next state."""

@@ -35,9 +35,7 @@ def names_of(bed: Testbed) -> list[str]:
 
 def followed_indices(bed: Testbed) -> list[int]:
     """Indices of the coordinates that follow the reference, among those that the controller knows."""
-    if bed.controller is None:
-        return []
-    return [i for module in bed.followed for i in _indices(bed.known.q[module.name])]
+    return list(bed.followed_positions)
 
 
 def margin(log: Log, name: str) -> float:

@@ -1,13 +1,10 @@
 """The allocate step: a demanded generalised force becomes motor torques and valve states.
 
-Motors act on their joints, thrusters on the root bodies. On/off thrusters never deliver the exact demand, and the
-difference would disturb the arm. So the torques are solved again for the thrust f that the valves will deliver, keeping
-the demanded joint accelerations g (ours; the Stanford report of 1987 stops at the plain law): with b the coordinates
-without a motor,
-
-    M_bb a_b = (B f + d)_b - h_b - M_bj g          tau = M_jb a_b + M_jj g + h_j - (B f + d)_j
-
-d is the estimated disturbance.
+Motors act on their joints, thrusters on the root bodies, and a wheel on both. On/off thrusters never deliver the exact
+demand, motors have limits, and both would disturb the arm. So the force is shared in three steps, all in one tick
+(`shared_force.py` has the formulas): the wrench for the thrusters, with torques at their limits and the wheel's part
+taken off; the valves, without those thrusters whose fault was found; and the torques for the thrust that these valves
+will deliver.
 """
 
 from __future__ import annotations
@@ -17,7 +14,6 @@ from itertools import accumulate
 from operator import itemgetter
 from pathlib import Path
 
-import casadi as ca
 import numpy as np
 
 from granite.config.devices.motors import Motors
@@ -25,13 +21,14 @@ from granite.config.devices.thrusters import Thrusters
 from granite.config.errors import InputError
 from granite.config.records import NOTHING, Array, Command, Demand, Reference, State, new
 from granite.config.testbed import Testbed
+from granite.controllers.distribution.shared_force import after_valves, before_valves, resolves
+from granite.controllers.distribution.yaw_wheel import no_unloading, refuse_yaw_wheel
 from granite.controllers.model import ControlModel
 from granite.controllers.thrusters.allocator import WITH_COMPILED_FORM
 from granite.controllers.thrusters.bank import ThrusterBank
 from granite.controllers.thrusters.least_propellant import SOURCE as LEAST_PROPELLANT
 from granite.mrds.compilation import compile_once
 from granite.mrds.compiled_form import CompiledForm
-from granite.mrds.dynamics import solve
 from granite.mrds.valves import ValveBank
 
 
@@ -41,6 +38,7 @@ class Actuation:
     def __init__(self, model: ControlModel) -> None:
         bed = model.bed
         _refuse_a_wrench_twice(bed)
+        refuse_yaw_wheel(bed)
         self._n_motors, self._undisturbed = len(model.driven), np.zeros(model.n)
         self._banks: list[ThrusterBank] = []
         first = 0
@@ -61,8 +59,12 @@ class Actuation:
         n_direct = len(bed.direct_actuators)
         self._at_rest, self._direct_rest = rest[: len(rest) - n_direct], rest[len(rest) - n_direct :]
         self._no_thrust = np.zeros(len(bed.thrusters))
-        self._delivered = compile_once("delivered", bed.fingerprint, lambda: [_delivered(model)])["delivered"]
-        self._deliver = self._delivered.run
+        kernels = compile_once("actuation", bed.fingerprint, lambda: [before_valves(model), after_valves(model)])
+        self._shared, self._delivered = kernels["shared"], kernels["delivered"]
+        self._share, self._deliver = self._shared.run, self._delivered.run
+        self._n_wrench, self._split, self._resolves = model.n_wrench, self._shared.split, resolves(model)
+        #: of the yaw wheel, from tick to tick
+        self._unloading = no_unloading(bed)
         names = list(bed.actuators)
         #: places of the devices among the actuators, and their sizes
         self._motor_devices, self._bank_devices, self._direct_devices = (
@@ -88,6 +90,9 @@ class Actuation:
                 "N_THRUSTERS": sum(valves),
                 "N_DIRECT_DEVICES": len(self._direct_devices),
                 "ALLOCATOR_LONGEST": max([1, *map(len, starts), *valves]),
+                "N_WRENCH": self._n_wrench,
+                "N_UNLOADING": len(self._unloading),
+                "RESOLVES": int(self._resolves),
             },
             {
                 "BANK": [0, *accumulate(map(len, memories))],
@@ -111,8 +116,10 @@ class Actuation:
             {
                 "banks": np.concatenate([NOTHING, *memories]),
                 "allocators": np.concatenate([NOTHING, *starts]),
+                "unloading": self._unloading,
             },
             {
+                "shared": [self._shared],
                 "delivered": [self._delivered],
                 "allocation": [allocator.kernel for allocator in allocators],
                 "bank_command": [bank.kernels[0] for bank in banks],
@@ -122,6 +129,7 @@ class Actuation:
 
     def adopt(self, memory: Mapping[str, Array]) -> None:
         """Continue from the memory of the compiled form."""
+        self._unloading = memory["unloading"].copy()
         at = bank_at = 0
         for bank in self._banks:
             assert isinstance(bank.allocator, WITH_COMPILED_FORM)
@@ -137,18 +145,22 @@ class Actuation:
         """Set points of all actuators for the demand, and the expected thrust."""
         t, direct = state.t, reference.direct or self._direct_rest
         if not state.ready:
-            return Command(t, self._ordered([*self._at_rest, *direct]), self._no_thrust)
+            return Command(t, self._ordered([*self._at_rest, *direct]), self._no_thrust, self._unloading)
         disturbance = state.disturbance if len(state.disturbance) else self._undisturbed
-        arguments, computed = [state.q, state.u, demand.acceleration, demand.force, disturbance], []
+        acceleration, wrench, planned, computed = demand.acceleration, demand.wrench, NOTHING, []
+        if self._resolves:
+            found = self._share((state.q, state.u, acceleration, demand.force, wrench, disturbance, self._unloading))
+            wrench, acceleration, self._unloading, planned = self._split(found)
+        arguments = [state.q, state.u, acceleration, demand.force, disturbance, planned]
         for bank in self._banks:
-            arguments.append(bank.open(t, demand.wrench, state.faults))
+            arguments.append(bank.open(t, wrench, state.faults))
         found = self._deliver(arguments)
         for part in self._torques:
             computed.append(found[part])
         for bank in self._banks:
             computed.append(bank.opening)
         computed += direct
-        return new(Command, (t, self._ordered(computed), found[self._n_motors :]))
+        return new(Command, (t, self._ordered(computed), found[self._n_motors :], self._unloading))
 
 
 def _refuse_a_wrench_twice(bed: Testbed) -> None:
@@ -162,23 +174,3 @@ def _refuse_a_wrench_twice(bed: Testbed) -> None:
                 expected="one device of thrusters for each module",
             )  # fmt: skip
         pushed[module] = name
-
-
-def _delivered(model: ControlModel) -> ca.Function:
-    """(q, u, demanded acceleration and force, disturbance, mean opening of each valve) -> torques of the driven joints,
-    thrust."""
-    n, driven, bed = model.n, model.driven, model.bed
-    free = [i for i in range(n) if i not in driven]
-    demanded, demanded_force, disturbance = ca.SX.sym("a", n), ca.SX.sym("F", n), ca.SX.sym("d", n)
-    opening = ca.SX.sym("opening", len(bed.thrusters))
-    thrust = ca.DM(model.available) * opening
-    torque = demanded_force[driven] if driven else ca.SX(0, 1)
-    if bed.control.resolve_delivered and driven and bed.thrusters:
-        force = model.thrust_force(thrust) + disturbance
-        M, h, g = model.mass_matrix, model.bias, demanded[driven]
-        a = ca.SX.zeros(n)
-        a[driven] = g
-        a[free] = solve(M[free, free], force[free] - h[free] - M[free, driven] @ g)
-        torque = (model.inverse(a) - force)[driven]
-    given = [model.q, model.u, demanded, demanded_force, disturbance, opening]
-    return ca.Function("delivered", given, [torque, thrust])

@@ -129,6 +129,7 @@ class Channels:
         #: arrays of the state that have no entry, by their place behind `t` and `ready`
         self._n_state = len(state)
         self._not_in_state = [i for i, field in enumerate(State._fields[2:]) if field not in state]
+        self._has_unloading = "unloading" in self.topic("/command").entries
 
     @classmethod
     def of(cls, bed: Testbed) -> Channels:
@@ -304,7 +305,8 @@ class Channels:
         return Demand(*islice(values, len(self.topic("/demand").entries)))
 
     def _read_command(self, values: Iterator[Any]) -> Command:
-        return Command(next(values), tuple(islice(values, self._n_applied)), next(values))
+        t, setpoints, thrust = next(values), tuple(islice(values, self._n_applied)), next(values)
+        return Command(t, setpoints, thrust, next(values) if self._has_unloading else NOTHING)
 
 
 def _read_frames(values: Iterator[Any], n: int) -> tuple[Frame, ...]:
@@ -341,7 +343,7 @@ def pack_demand(demand: Demand) -> bytes:
 
 def pack_command(command: Command) -> bytes:
     """A command as it stands in a row."""
-    pieces: list[Any] = [_1(command.t), *command.setpoints, command.thrust]
+    pieces: list[Any] = [_1(command.t), *command.setpoints, command.thrust, command.unloading]
     return b"".join(pieces)
 
 
@@ -404,6 +406,9 @@ def topics_of(bed: Testbed) -> dict[str, dict[str, Entry]]:
     thrust = tuple(Coordinate(f"{name}_thrust", "N") for name in bed.thruster_names)
     setpoints = {name: _signals(bed, name, device) for name, device in bed.actuators.items()}
     command: dict[str, Entry] = {**{f"setpoint.{name}": values for name, values in setpoints.items()}, "thrust": thrust}
+    wheel = bed.controller.allocation.yaw_wheel if bed.controller else None
+    if wheel:
+        command["unloading"] = (Coordinate(f"{wheel.joint}_unloading", "1"),)
     t = Coordinate("t", "s")
     recorded = bed.controller.law.recorded(bed) if bed.controller else ()
     gauges = tuple(

@@ -1,4 +1,4 @@
-"""Events in the rows of a run: reasons of the guard, lost rows, overruns, contacts, states, bent links."""
+"""Events in the rows of a run: reasons of the guard, lost rows, overruns, contacts, states, wheels, bent links."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from granite.rt.logs.bending import Bending
 from granite.rt.logs.channels import Channels
 from granite.rt.logs.contact_changes import OUT_OF_REACH, ContactChanges
 from granite.rt.logs.machine_summary import StateChanges
+from granite.rt.logs.wheel_unloading import UnloadingChanges
 from granite.rt.mode_sentences import sentence_of
 from granite.rt.modes import Ask, Reply, RunMode
 from granite.rt.reasons import Reason
@@ -38,7 +39,7 @@ class Events:
         operators: Sequence[str] = (),
     ) -> None:
         self._contacts, self._bending = ContactChanges(bed, channels), Bending(bed, channels)
-        self._states = StateChanges(bed, channels)
+        self._states, self._unloading = StateChanges(bed, channels), UnloadingChanges(bed, channels)
         self._watched = [
             channels.column("/verdict", "reason"),
             channels.column("/timing", "lost"),
@@ -66,6 +67,9 @@ class Events:
         for entered in self._states.look(rows):
             after = f" after {entered.before}" if entered.before else ""
             self._report(entered.t, entered.tick, "info", f"state_{entered.name}", f"state {entered.name}{after}")
+        for change_of_wheel in self._unloading.look(rows):
+            name = "wheel_unloading_begins" if change_of_wheel.begins else "wheel_unloading_ends"
+            self._report(change_of_wheel.t, change_of_wheel.tick, "info", name, change_of_wheel.sentence)
         for exceeded in self._bending.update(rows):
             self._report(exceeded.t, exceeded.tick, "warning", "deflection_beyond_limit", exceeded.sentence)
         self._before = watched[-1]

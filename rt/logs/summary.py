@@ -81,10 +81,7 @@ class Summary:
         self._signals = [c for _, c in columns if c.unit != "1"]
         self._opening = _columns(channels, bed.devices_of(Thrusters))
         #: coordinates with a reference: known objects have none
-        names = [module.name for module in bed.followed]
-        # Without the code of a user's own motors, the modules that they move are not known.
-        own = (bed.known.q[name] for name in names if name in bed.known.q)
-        self._controlled = {i for part in own for i in range(part.start, part.stop)}
+        self._controlled = set(bed.followed_positions)
         #: indices of the controller's coordinates among those of all modules
         self._among_all = [bed.positions.index(c) for c in bed.known.positions]
         self._steps, self._delay = at("/timing", "steps"), at("/timing", "delay")

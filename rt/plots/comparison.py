@@ -85,7 +85,7 @@ def _errors(log: Log) -> _Errors:
     if run.bed.controller is None:
         return _Errors(run.t, {})
     known = run.bed.known
-    own = {i for module in run.bed.followed for i in range(*known.q[module.name].indices(len(known.positions)))}
+    own = run.bed.followed_positions
     error = 1e3 * (run.q[:, run.referenced] - run.reference)
     shown = [(i, c) for i, c in enumerate(known.positions) if i in own and c.unit != "1"]
     return _Errors(run.t, {(c.name, c.unit): np.asarray(error[:, i]) for i, c in shown})

@@ -12,8 +12,7 @@ def tracking_panels(run: PlottedRun) -> list[Panel]:
     if run.bed.controller is None:
         return []
     known, error = run.bed.known, 1e3 * (run.q[:, run.referenced] - run.reference)
-    joints, followed = run.bed.joints, {m.name for m in run.bed.followed}
-    own = {i for name in followed for i in range(known.q[name].start, known.q[name].stop)}
+    joints, own = run.bed.joints, run.bed.followed_positions
     groups: dict[str, dict[str, Line]] = {}
     for i, (name, unit) in enumerate(known.positions):
         if unit == "1" or i not in own:

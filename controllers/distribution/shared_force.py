@@ -1,0 +1,166 @@
+"""The generalised force shared among valves, wheel and motors: what thrusters get, and torques for what they deliver.
+
+Before the valves are chosen (`before_valves`), the demanded force F and acceleration a meet the limits of the motors.
+A motor that would exceed its limit gets the limit, and the acceleration of its joint follows. All other accelerations
+stay as demanded, so the wrench on the base changes by what the joint no longer does:
+
+    F' = F + M x,    (S M S + 1 - S) x = S (F_limit - F),    S: coordinates whose force is given, x the change of a
+
+After it (`after_valves`), the thrust f of the valves is given, and the accelerations of the bases follow from it; the
+torques keep the accelerations of the joints (ours; the Stanford report of 1987 stops at the plain law). With b the
+coordinates without a motor, g the accelerations of the others and d the estimated disturbance,
+
+    M_bb a_b = (B f + d)_b - h_b - M_bj g          tau = M_jb a_b + M_jj g + h_j - (B f + d)_j
+
+Then motors beyond their limits get these as above, now with the forces of the bases given too.
+
+A yaw wheel (`controller.allocation.yaw_wheel`) makes the yaw torque of its vehicle. Before the valves, thrusters are
+asked only for the yaw torque that it can not give, and for the one that unloads it; after them, it makes the demanded
+yaw acceleration in spite of what the valves deliver.
+"""
+
+from __future__ import annotations
+
+import casadi as ca
+
+from granite.config.controller import YawWheel
+from granite.config.devices.momentum_wheel import rate_limits
+from granite.controllers.model import ControlModel
+from granite.mrds.dynamics import solve
+
+#: how often motors beyond their limits are looked for: the limit of one may load another
+_PASSES = 2
+#: parts of a wheel's rate limit: up to the one the wheel is driven, because beyond the limit it refuses torque, and
+#: below it the driving torque fades out within the other, because noise of the rate would switch it
+_HIGHEST, _FADING = 0.98, 0.05
+
+
+def resolves(model: ControlModel) -> bool:
+    """Whether torques are solved again for the thrust that valves deliver."""
+    return bool(model.bed.control.resolve_delivered and model.driven and model.bed.thrusters)
+
+
+def before_valves(model: ControlModel) -> ca.Function:
+    """(q, u, acceleration, force and wrench of the demand, disturbance, unloading) -> wrench for the thrusters,
+    acceleration, unloading, planned torque of the yaw wheel."""
+    n, wheel = model.n, model.bed.control.allocation.yaw_wheel
+    a, force, d = ca.SX.sym("a", n), ca.SX.sym("F", n), ca.SX.sym("d", n)
+    wrench, unloading = ca.SX.sym("wrench", model.n_wrench), ca.SX.sym("unloading", 1 if wheel else 0)
+    given = [model.q, model.u, a, force, wrench, d, unloading]
+    x, planned = ca.SX.zeros(n), ca.SX(0, 1)
+    if resolves(model):
+        limits, torque, by_wheel = _Limits(model), force[model.driven], None
+        if wheel:
+            motor, at, yaw = _places(model, wheel)
+            unloading, M = _unloading(model, wheel, unloading), model.mass_matrix
+            away = ca.sign(model.u[at] - wheel.set_point_rad_s)
+            left = unloading * (-away * wheel.torque_n_m - d[yaw])
+            # The acceleration of the wheel changes so that this yaw torque is left to the thrusters.
+            by_wheel = torque[motor] + M[at, at] / M[yaw, at] * (left - force[yaw])
+        x = limits.change(torque, model.passive, by_wheel)
+        if wheel:
+            planned = torque[motor] + (model.mass_matrix @ x)[at]
+    changed = wrench + model.wrenches(model.mass_matrix @ x)
+    return ca.Function("shared", given, [changed, a + x, unloading, planned])
+
+
+def after_valves(model: ControlModel) -> ca.Function:
+    """(q, u, acceleration, force of the demand, disturbance, planned torque of the yaw wheel, mean opening of each
+    valve) -> torques of the motors, thrust."""
+    n, driven, bed = model.n, model.driven, model.bed
+    wanted, demanded_force, disturbance = ca.SX.sym("a", n), ca.SX.sym("F", n), ca.SX.sym("d", n)
+    planned = ca.SX.sym("planned", int(bed.control.allocation.yaw_wheel is not None))
+    opening = ca.SX.sym("opening", len(bed.thrusters))
+    thrust = ca.DM(model.available) * opening
+    torque = demanded_force[driven] if driven else ca.SX(0, 1)
+    if resolves(model):
+        free = [i for i in range(n) if i not in driven]
+        force = model.thrust_force(thrust) + disturbance
+        M, h, g = model.mass_matrix, model.bias, wanted[driven]
+        a = ca.SX.zeros(n)
+        a[driven] = g
+        a[free] = solve(M[free, free], force[free] - h[free] - M[free, driven] @ g)
+        torque = (model.inverse(a) - force)[driven]
+        torque = _limited(model, torque, planned, a, wanted, free)
+    given = [model.q, model.u, wanted, demanded_force, disturbance, planned, opening]
+    return ca.Function("delivered", given, [torque, thrust])
+
+
+def _limited(model: ControlModel, torque: ca.SX, planned: ca.SX, a: ca.SX, wanted: ca.SX, free: list[int]) -> ca.SX:
+    """Torques that fit those beyond their limits; the yaw wheel keeps the yaw acceleration as far as it can."""
+    limits, wheel, by_wheel, motor = _Limits(model), model.bed.control.allocation.yaw_wheel, None, -1
+    if wheel:
+        motor, at, yaw = _places(model, wheel)
+        given, unit = ca.SX.zeros(model.n), ca.SX.zeros(model.n)
+        given[[*free, at]], unit[at] = 1, 1
+        asked = torque[motor] + (wanted[yaw] - a[yaw]) / _response(model.mass_matrix, given, unit)[yaw]
+        # The valves give on average what was planned, so the wheel must as well: where it can not give more, not less.
+        room = limits.room(motor, planned)
+        by_wheel = ca.fmin(ca.fmax(asked, planned - room), planned + room)
+    x = limits.change(torque, free, by_wheel)
+    found = torque + (model.mass_matrix @ x)[model.driven]
+    for i in range(len(model.driven)):
+        if i != motor:
+            # A torque beyond the motor's limit is left as it is: the guard clamps and reports it.
+            found[i] = ca.if_else(ca.fabs(torque[i]) > limits.torque[i], torque[i], found[i])
+    return found
+
+
+class _Limits:
+    """Torques that the motors can give now: near its highest rate a wheel can drive less, at that rate only brake."""
+
+    def __init__(self, model: ControlModel) -> None:
+        self._model, rates = model, rate_limits(model.bed)
+        self.torque = [motor.torque_limit_n_m for motor in model.bed.motors]
+        self._lower, self._upper = [-t for t in self.torque], list(self.torque)
+        for i, highest in rates.items():
+            rate, most, band = model.u[model.driven[i]], _HIGHEST * highest, _FADING * highest
+            self._lower[i] *= ca.fmin(ca.fmax((most + rate) / band, 0.0), 1.0)
+            self._upper[i] *= ca.fmin(ca.fmax((most - rate) / band, 0.0), 1.0)
+
+    def room(self, i: int, torque: ca.SX) -> ca.SX:
+        """How far a motor's torque is from the nearer of its limits."""
+        return ca.fmax(ca.fmin(self._upper[i] - torque, torque - self._lower[i]), 0.0)
+
+    def change(self, torque: ca.SX, given: list[int], by_wheel: ca.SX | None) -> ca.SX:
+        """Change of the accelerations where motors do not give the torques that the accelerations need.
+
+        Those beyond their limits give the limit, the yaw wheel gives `by_wheel` within its own; the forces of the
+        coordinates `given` stay the same.
+        """
+        model, n = self._model, self._model.n
+        wheel = model.bed.control.allocation.yaw_wheel
+        motor = _places(model, wheel)[0] if wheel else -1
+        missing, is_given, found = ca.SX.zeros(n), ca.SX.zeros(n), ca.SX(torque)
+        is_given[given] = 1
+        x = ca.SX.zeros(n)
+        for _ in range(_PASSES):
+            for i, at in enumerate(model.driven):
+                asked = by_wheel if i == motor else found[i]
+                limited = ca.fmin(ca.fmax(asked, self._lower[i]), self._upper[i])
+                exceeds = ca.SX(1) if i == motor else ca.logic_or(is_given[at], limited != found[i])
+                missing[at] = ca.if_else(is_given[at], missing[at], ca.if_else(exceeds, limited - torque[i], 0.0))
+                is_given[at] = exceeds
+            x = _response(model.mass_matrix, is_given, missing)
+            found = torque + (model.mass_matrix @ x)[model.driven]
+        return x
+
+
+def _places(model: ControlModel, wheel: YawWheel) -> tuple[int, int, int]:
+    """Of a yaw wheel: the number of its motor, and the indices of its rate and of its vehicle's yaw rate in u."""
+    motor = [motor.joint for motor in model.bed.motors].index(wheel.joint)
+    yaw = model.layout.root_u(model.layout.module_of(wheel.joint)).stop - 1
+    return motor, model.driven[motor], yaw
+
+
+def _response(M: ca.SX, given: ca.SX, force: ca.SX) -> ca.SX:
+    """Accelerations under a force on the coordinates whose force is `given` (1); the others do not accelerate."""
+    S = ca.diag(given)
+    return solve(S @ M @ S + ca.diag(1 - given), given * force)
+
+
+def _unloading(model: ControlModel, wheel: YawWheel, before: ca.SX) -> ca.SX:
+    """1 while the thrusters unload the wheel: from `begin_ratio` of its highest rate down to `end_ratio`."""
+    motor, at, _ = _places(model, wheel)
+    off = ca.fabs(model.u[at] - wheel.set_point_rad_s) / rate_limits(model.bed)[motor]
+    return ca.if_else(off > wheel.begin_ratio, 1.0, ca.if_else(off < wheel.end_ratio, 0.0, before))

@@ -1,0 +1,189 @@
+"""One allocation for valves, wheel and motors: what one of them can not give, the others give in the same tick."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from granite.config.devices.thrusters import Thrusters
+from granite.config.errors import InputError
+from granite.config.loader import load
+from granite.config.records import NOTHING, Array, Demand, Reference, State
+from granite.config.testbed import Testbed
+from granite.controllers.distribution.actuation import Actuation
+from granite.controllers.distribution.shared_force import after_valves, before_valves
+from granite.controllers.model import ControlModel
+from granite.controllers.thrusters.geometry import thruster_matrix
+
+WHEEL = "stanford-free-flyer/yaw-wheel"
+
+
+class Allocation:
+    """The functions before and after the valves, and the motion that follows."""
+
+    def __init__(self, name: str) -> None:
+        self.bed = load(name)
+        self.model = ControlModel(self.bed)
+        self.before, self.after = before_valves(self.model), after_valves(self.model)
+        self.limits = np.array([motor.torque_limit_n_m for motor in self.bed.motors])
+        self.nothing = np.zeros(len(self.limits))
+        self.matrix = thruster_matrix(self.bed.devices_of(Thrusters)["thrusters"], "planar")
+
+    def demand(self, rng: np.random.Generator, scale: float = 1.0) -> tuple[Array, Array, Array, Array, Array]:
+        """Pose, rates, acceleration and its force, and the disturbance."""
+        n = self.model.n
+        q, u, a, d = (rng.normal(size=n) * s for s in (1.0, 0.2, scale, 0.01))
+        return q, u, a, self.inertia(q, u, d) @ (a - self.motion(q, u, self.nothing, np.zeros(8), d)), d
+
+    def inertia(self, q: Array, u: Array, d: Array) -> Array:
+        """M, from the accelerations under unit forces."""
+        at_rest = self.motion(q, u, self.nothing, np.zeros(8), d)
+        each = [self.motion(q, u, self.nothing, np.zeros(8), d + e) - at_rest for e in np.eye(self.model.n)]
+        return np.linalg.inv(np.array(each).T)
+
+    def motion(self, q: Array, u: Array, torque: Array, thrust: Array, d: Array) -> Array:
+        return np.array(self.model.acceleration(q, u, torque, thrust, d)).ravel()
+
+    def wrench(self, q: Array, force: Array) -> Array:
+        c, s = np.cos(q[2]), np.sin(q[2])
+        return np.array([c * force[0] + s * force[1], c * force[1] - s * force[0], force[2]])
+
+    def on_base(self, q: Array, wrench: Array) -> Array:
+        """A generalised force of nothing but this wrench on the base."""
+        c, s = np.cos(q[2]), np.sin(q[2])
+        return np.array([c * wrench[0] - s * wrench[1], s * wrench[0] + c * wrench[1], wrench[2]])
+
+
+@cache
+def allocation(name: str) -> Allocation:
+    return Allocation(name)
+
+
+def numbers(function, *arguments: Array) -> list[Array]:
+    return [np.array(result).ravel() for result in function(*arguments)]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_under_a_clamped_torque_the_base_and_the_other_joints_keep_their_accelerations(seed: int) -> None:
+    """The thrusters are asked for the wrench that the clamped joint no longer makes."""
+    one = allocation("two-arm-free-flyer")
+    rng = np.random.default_rng(seed)
+    q, u, a, force, d = one.demand(rng, 0.5)
+    clamped = seed % 4
+    driven = one.model.driven
+    beyond = a.copy()
+    beyond[driven[clamped]] += 100.0
+    inertia = one.inertia(q, u, d)
+    force = force + inertia @ (beyond - a)
+    others = [i for i in range(4) if i != clamped and abs(force[driven[i]]) < one.limits[i]]
+    wrench, kept, *_ = numbers(one.before, q, u, beyond, force, one.wrench(q, force), d, NOTHING)
+    torque = np.clip(force[driven] + (inertia @ (kept - beyond))[driven], -one.limits, one.limits)
+    total = d.copy()
+    total[:3] += one.on_base(q, wrench)
+    found = one.motion(q, u, torque, np.zeros(8), total)
+    assert abs(torque[clamped]) == pytest.approx(one.limits[clamped], rel=1e-9)
+    np.testing.assert_allclose(found[:3], beyond[:3], rtol=1e-9, atol=1e-9)
+    for i in others:
+        if abs(torque[i]) < one.limits[i]:
+            assert found[driven[i]] == pytest.approx(beyond[driven[i]], rel=1e-8, abs=1e-8)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_torques_fit_the_delivered_thrust_also_where_one_of_them_is_clamped(seed: int) -> None:
+    one = allocation("two-arm-free-flyer")
+    rng = np.random.default_rng(seed)
+    q, u, a, force, d = one.demand(rng, 0.2)
+    driven, opening = one.model.driven, (rng.random(8) < 0.4).astype(float)
+    if seed % 2:
+        a[driven[seed % 4]] += 100.0
+    torque, thrust = numbers(one.after, q, u, a, force, d, NOTHING, opening)
+    applied = np.clip(torque, -one.limits, one.limits)  # as the guard does
+    found = one.motion(q, u, applied, thrust, d)
+    kept = [i for i in range(4) if abs(torque[i]) < one.limits[i]]
+    assert len(kept) >= 3 - (seed % 2)
+    assert (len(kept) < 4) == bool(seed % 2)
+    for i in kept:
+        assert found[driven[i]] == pytest.approx(a[driven[i]], rel=1e-8, abs=1e-8)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_wheel_makes_the_yaw_torque_whatever_the_valves_deliver(seed: int) -> None:
+    one = allocation(WHEEL)
+    rng = np.random.default_rng(seed)
+    q, u, a, force, d = one.demand(rng, 0.05)
+    wrench, kept, unloading, planned = numbers(one.before, q, u, a, force, one.wrench(q, force), d, np.zeros(1))
+    assert unloading == 0.0
+    assert wrench[2] == pytest.approx(0.0, abs=1e-12)
+    np.testing.assert_allclose(wrench[:2], one.wrench(q, force)[:2], atol=1e-12)
+    opening = (rng.random(8) < 0.3).astype(float)
+    torque, thrust = numbers(one.after, q, u, kept, force, d, planned, opening)
+    assert abs(torque[0]) < one.limits[0]
+    assert one.motion(q, u, torque, thrust, d)[2] == pytest.approx(a[2], abs=1e-10)
+
+
+@pytest.mark.parametrize("direction", [1.0, -1.0])
+def test_a_wheel_at_its_highest_rate_leaves_the_yaw_torque_to_the_thrusters(direction: float) -> None:
+    one = allocation(WHEEL)
+    q, u = np.zeros(4), np.array([0.0, 0.0, 0.0, 30.0 * direction])
+    zero = np.zeros(4)
+    force = np.array([0.0, 0.0, -0.02 * direction, 0.0])  # the wheel would have to turn even faster
+    wrench, kept, unloading, planned = numbers(one.before, q, u, zero, force, force[:3], zero, np.zeros(1))
+    assert unloading == 1.0
+    assert wrench[2] == pytest.approx(force[2], rel=1e-9)
+    torque, _ = numbers(one.after, q, u, kept, force, zero, planned, np.zeros(8))
+    assert torque[0] == pytest.approx(0.0, abs=1e-12)
+    braked, *_ = numbers(one.before, q, u, zero, -force, -force[:3], zero, np.zeros(1))
+    assert braked[2] == pytest.approx(-0.005 * direction, rel=1e-9)  # it can brake, and is unloaded besides
+
+
+@pytest.mark.parametrize(
+    ("rate", "before", "unloads"), [(20.9, 0.0, False), (21.1, 0.0, True), (6.1, 1.0, True), (5.9, 1.0, False)]
+)
+def test_unloading_begins_and_ends_at_its_ratios_of_the_rate_limit(rate: float, before: float, unloads: bool) -> None:
+    one, zero = allocation(WHEEL), np.zeros(4)
+    d = np.array([0.0, 0.0, 0.002, 0.0])
+    for sign in (1.0, -1.0):
+        u = np.array([0.0, 0.0, 0.0, sign * rate])
+        wrench, _, now, _ = numbers(one.before, zero, u, zero, -d, -d[:3], d, np.array([before]))
+        assert now == float(unloads)
+        # Against the disturbance, and towards the set point.
+        assert wrench[2] == pytest.approx(unloads * (-0.002 - sign * 0.005), abs=1e-12)
+
+
+def command_with_faults(bed: Testbed, faults: Array, wrench: Array) -> Array:
+    """Thrust of the tick in which these faults are found [N]."""
+    actuation, n = Actuation(ControlModel(bed)), len(bed.known.velocities)
+    q, zero = np.zeros(len(bed.known.positions)), np.zeros(n)
+    state = State(0.0, True, q, zero, zero, np.zeros(len(bed.sensors)), faults=faults)
+    force = zero.copy()
+    force[:3] = wrench
+    reference = Reference(0.0, q, zero, zero, False)
+    return actuation.allocate(state, reference, Demand(0.0, zero, force, wrench)).thrust
+
+
+@pytest.mark.parametrize("lost", [0, 3, 6])
+def test_a_thruster_whose_fault_is_found_is_replaced_in_the_same_tick(lost: int) -> None:
+    bed = load("free-flyer/ideal", ["controller.allocation.sharing=least_propellant"])
+    wrench, faults = np.array([0.3, -0.2, 0.02]), np.zeros(8)
+    faults[lost] = 1.0
+    thrust = command_with_faults(bed, faults, wrench)
+    assert thrust[lost] == 0.0
+    np.testing.assert_allclose(allocation("free-flyer").matrix @ thrust, wrench, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("bed", "change", "sentence"),
+    [
+        (WHEEL, "joint=arm", r"yaw_wheel\.joint = \"arm\": no such momentum wheel, expected wheel"),
+        ("stanford-free-flyer", "joint=wheel", "expected a wheel of a device of kind momentum_wheel"),
+        (WHEEL, "set_point_rad_s=10", r"set_point_rad_s = 10.*expected at most 9"),
+        (WHEEL, "end_ratio=0.8", r"end_ratio = 0\.8.*expected less than begin_ratio = 0\.7"),
+        (WHEEL, "torque_n_m=0", "torque_n_m = 0"),
+        (WHEEL, "begin_ratio=1.5", r"begin_ratio = 1\.5"),
+    ],
+)
+def test_a_wheel_that_does_not_fit_is_refused(bed: str, change: str, sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        Actuation(ControlModel(load(bed, [f"controller.allocation.yaw_wheel.{change}"])))
