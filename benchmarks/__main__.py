@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks import (
+    allocation,
     closed_chain,
     compile_time,
     compiled_runs,
@@ -40,6 +41,7 @@ ALL = {
     "flexible_arm": flexible_arm,
     "closed_chain": closed_chain,
     "force_distribution": force_distribution,
+    "allocation": allocation,
     "tick": tick,
     "virtual_time": virtual_time,
     "compiled_runs": compiled_runs,

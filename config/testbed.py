@@ -158,7 +158,7 @@ class Testbed(Table):
 
     @property
     def followed_positions(self) -> tuple[int, ...]:
-        """Indices in the known q of the coordinates that follow the reference: those of `followed`, without a yaw wheel."""
+        """Indices in the known q of the coordinates that follow the reference: of `followed`, without a yaw wheel."""
         wheel = self.controller.allocation.yaw_wheel if self.controller else None
         # Without the code of a user's own motors, the modules that they move are not known.
         parts = [self.known.q[module.name] for module in self.followed if module.name in self.known.q]

@@ -112,7 +112,7 @@ class _Limits:
     def __init__(self, model: ControlModel) -> None:
         self._model, rates = model, rate_limits(model.bed)
         self.torque = [motor.torque_limit_n_m for motor in model.bed.motors]
-        self._lower, self._upper = [-t for t in self.torque], list(self.torque)
+        self._lower, self._upper = (ca.SX(sign * ca.DM(self.torque)) for sign in (-1, 1))
         for i, highest in rates.items():
             rate, most, band = model.u[model.driven[i]], _HIGHEST * highest, _FADING * highest
             self._lower[i] *= ca.fmin(ca.fmax((most + rate) / band, 0.0), 1.0)
@@ -136,7 +136,7 @@ class _Limits:
         x = ca.SX.zeros(n)
         for _ in range(_PASSES):
             for i, at in enumerate(model.driven):
-                asked = by_wheel if i == motor else found[i]
+                asked = by_wheel if by_wheel is not None and i == motor else found[i]
                 limited = ca.fmin(ca.fmax(asked, self._lower[i]), self._upper[i])
                 exceeds = ca.SX(1) if i == motor else ca.logic_or(is_given[at], limited != found[i])
                 missing[at] = ca.if_else(is_given[at], missing[at], ca.if_else(exceeds, limited - torque[i], 0.0))

@@ -145,14 +145,13 @@ class _Compiled:
         function.argtypes, function.restype = [ctypes.c_void_p] * 3, ctypes.c_int
         table = sharing.table
         self._wrench, self._thrust = np.zeros(sharing._projection.shape[1]), np.zeros(sharing._n)
-        self._kept = table, function
-        pointers = [ctypes.c_void_p(a.ctypes.data) for a in (table, self._wrench, self._thrust)]
-        self._call = lambda: int(function(*pointers))
+        self._function, self._table = function, table  # kept as long as the pointer to it
+        self._pointers = [ctypes.c_void_p(a.ctypes.data) for a in (table, self._wrench, self._thrust)]
 
     def share(self, wrench: Array) -> tuple[Array, SharingStatus]:
         """Thrust and status."""
         self._wrench[:] = wrench
-        status = self._call()
+        status = self._function(*self._pointers)
         return self._thrust.copy(), _STATUS[status]
 
 
