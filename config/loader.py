@@ -2,7 +2,7 @@
 
 A testbed is named `free-flyer` (a preset), `free-flyer/ideal` (one of its variants), `path/to/bed.toml` (a file
 of the same form) or `path/to/bed.toml/ideal`. A variant is a table `[variants.NAME]` of changes to the rest, or with
-`like = "OTHER"` of changes to another variant, or to several.
+`like = "OTHER"` of changes to another variant, or to several; with `preset = "OTHER"` it is that preset.
 A module with the key `urdf` gets its bodies from that file here, and one with `like` those of another module, so
 that a loaded testbed is self-contained.
 """
@@ -33,6 +33,8 @@ from granite.config.tuning import TuningFile, TuningTable
 _PRESETS = Path(__file__).parent / "testbeds"
 #: tables that the plant may differ in
 _OF_PLANT = ("modules", "contacts", "devices")
+#: key of a variant that is a preset of its own
+_PRESET = "preset"
 #: keys of a module that determine how its URDF or the other module is read
 _READING = ("urdf", "urdf_motors", "like", "dimension", "base")
 
@@ -167,7 +169,20 @@ def to_json(bed: Testbed) -> str:
 
 
 def _locate(bed: str) -> tuple[Path, str | None]:
-    """The file of a testbed, and the variant."""
+    """The file of a testbed, and the variant; of a variant that is another preset, that preset."""
+    path, variant = _named(bed)
+    variants = _read(path, bed).get("variants") if variant else None
+    table = variants.get(variant) if isinstance(variants, dict) else None
+    if not isinstance(table, dict) or _PRESET not in table:
+        return path, variant
+    other, known = table[_PRESET], _preset_names()
+    if other not in known:
+        key = f"variants.{variant}.{_PRESET}"
+        raise InputError("no such preset", file=bed, key=key, value=other, expected=one_of(str(other), known))
+    return _PRESETS / f"{other}.toml", None
+
+
+def _named(bed: str) -> tuple[Path, str | None]:
     if bed.endswith(".toml"):
         return Path(bed), None
     file, in_file, variant = bed.rpartition(".toml/")
@@ -229,7 +244,7 @@ def _take_variants(content: dict[str, Any], bed: str) -> dict[str, dict[str, Any
     for name, changed in variants.items():
         if not isinstance(changed, dict):
             raise InputError(file=bed, key=f"variants.{name}", value=changed, expected="a table of changes")
-    return {name: _with_its_model(name, variants, bed) for name in variants}
+    return {name: _with_its_model(name, variants, bed) for name in variants if _PRESET not in variants[name]}
 
 
 def _with_its_model(

@@ -202,3 +202,11 @@ def test_a_variant_like_none_or_itself_is_refused(tmp_path: Path, model: str) ->
     path.write_text(f'{text}\n[variants.a]\nlike = "b"\n[variants.b]\nlike = "{model}"\n', encoding="utf-8")
     with pytest.raises(InputError, match="no other variant of that name"):
         load(f"{path}/b")
+
+
+def test_a_variant_may_be_another_preset(tmp_path: Path) -> None:
+    assert load("two-arm-free-flyer/catch", {"seed": 7}) == load("two-arm-catch", {"seed": 7})
+    file = tmp_path / "bed.toml"
+    file.write_text('[variants.catch]\npreset = "two-arm-cotch"\n')
+    with pytest.raises(InputError, match=r'variants\.catch\.preset = "two-arm-cotch": no such preset'):
+        load(f"{file}/catch")
