@@ -5,7 +5,7 @@ first to a place before the grip, then along the outward axis of the grip onto i
 that none pushes the object. The object then follows a polynomial to the goal and is held until it is there. Before the
 hands open, the joints of the arms hold still by their own sensors, because noisy poses would move the object. It is
 then seen without the forces of the squeeze, whose errors bias the estimate: where it is beside the goal, it is placed
-again, that much to the other side. A hand that misses, a grip that is lost or slips, and a time-out end in `halt`:
+again, half of that to the other side. A hand that misses, a grip that is lost or slips, and a time-out end in `halt`:
 hands open, arms at rest.
 """
 
@@ -47,8 +47,7 @@ STATES = (
         {
             "release": "the object is at the goal",
             "place": "it is not",
-            "stop": "it is not, after the last of the tries",
-            "halt": "a grip is lost",
+            "halt": "it is not, after the last of the tries, or a grip is lost",
         },
     ),
     StateNote("release", "opens the hands", {"retreat": "no hand holds"}, 1.0, "halt"),
@@ -85,9 +84,12 @@ class PickAndPlace(StateMachine):
         close_m_s: Positive = 5e-3
         #: how often the object may be placed
         tries: Annotated[int, Field(ge=1)] = 4
-        #: the object is at the goal where its errors, filtered with half the time of the state, are smaller
+        #: the object is at the goal where its errors, filtered with half the time of the state, are smaller: in `place`
         place_m: Positive = 4e-4
         place_rad: Positive = 2e-3
+        #: the same in `settle`
+        release_m: Positive = 7e-4
+        release_rad: Positive = 3e-3
         #: how long a grip may leave its friction cone
         slip_s: Positive = 0.1
         #: how long a hand may take to close
@@ -190,7 +192,8 @@ class PickAndPlace(StateMachine):
         self._off, self._there_since = now.state.q[self._object] - self._aim, None
 
     def leave_place(self, now: Instant) -> str | None:
-        is_there = self._is_there(now, self._aim, self._options.settle_s)
+        limits = self._options.place_m, self._options.place_rad
+        is_there = self._is_there(now, self._aim, self._options.settle_s, limits)
         self._there_since = _since(self._there_since, is_there, now.t)
         lasts = _lasts(self._there_since, now.t, self._options.settle_s)
         return self._lost(now) or ("settle" if lasts else None)
@@ -205,15 +208,16 @@ class PickAndPlace(StateMachine):
         self._off = now.state.q[self._object] - self._goal
 
     def leave_settle(self, now: Instant) -> str | None:
-        is_there = self._is_there(now, self._goal, self._options.still_s)
+        limits = self._options.release_m, self._options.release_rad
+        is_there = self._is_there(now, self._goal, self._options.still_s, limits)
         if not now.holding >= {*self._options.contacts}:
             return "halt"
         if now.since < self._options.still_s:
             return None
         if is_there:
             return "release"
-        self._aim = self._aim - self._off
-        return "place" if self._placed < self._options.tries else "stop"
+        self._aim = self._aim - self._off / 2  # a part of the error is chance
+        return "place" if self._placed < self._options.tries else "halt"
 
     def act_settle(self, now: Instant) -> Action:
         q, u, a, task = self._blank(now)
@@ -276,12 +280,12 @@ class PickAndPlace(StateMachine):
         self._slips_since = _since(self._slips_since, self._held.slips(now.state), now.t)
         return "stop" if _lasts(self._slips_since, now.t, self._options.slip_s) else None
 
-    def _is_there(self, now: Instant, goal: Array, duration: float) -> bool:
-        """Whether the object is at the goal, by its filtered error; to be asked for once in a tick."""
+    def _is_there(self, now: Instant, goal: Array, duration: float, limits: tuple[float, float]) -> bool:
+        """Whether the filtered error of the object is within limits [m, rad]; to be asked for once in a tick."""
         part = 2 * self.model.bed.loop.period_s / duration
         self._off = self._off + part * (now.state.q[self._object] - goal - self._off)
         x, y, turned = self._off.tolist()
-        return math.hypot(x, y) < self._options.place_m and abs(turned) < self._options.place_rad
+        return math.hypot(x, y) < limits[0] and abs(turned) < limits[1]
 
     def _plan_object(self, now: Instant, duration: float) -> None:
         """From its motion of now to rest where it is to be placed."""

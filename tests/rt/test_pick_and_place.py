@@ -33,10 +33,12 @@ def states(log: Log) -> list[str]:
 
 
 def check(seeds: range) -> None:
-    found = []
+    found, aborted = [], []
     for seed in seeds:
         log = simulate_in_memory(load(NAME, {"seed": seed}))
-        assert states(log)[-1] == "rest", (seed, states(log))
+        if states(log)[-1] != "rest":
+            aborted.append((seed, states(log)))
+            continue
         assert log.summary is not None
         assert log.summary["guard"].keys() <= {"passed", "waiting_for_sensors"}, seed
         truth, catches = log["/truth"], log.summary["catches"]
@@ -49,6 +51,7 @@ def check(seeds: range) -> None:
         f"worst of {len(found)}: {1e3 * position:.2f} mm, {np.degrees(heading):.3f} deg at the end; grips met within"
         f" {1e3 * miss:.2f} mm, {1e3 * speed:.1f} mm/s; placed {tries:.0f} times at most, no slip"
     )
+    assert not aborted
     assert position <= 1e-3
     assert heading <= np.radians(0.3)
     assert miss <= 3e-3
@@ -131,9 +134,9 @@ def test_an_object_that_stays_beside_the_goal_is_not_let_go(bed: Testbed) -> Non
         if machine.name != visited[-1]:
             visited.append(machine.name)
         t += bed.loop.period_s
-    assert visited == ["carry", *["place", "settle"] * 4, "stop", "halt"]
+    assert visited == ["carry", *["place", "settle"] * 4, "halt"]
     assert aims[0] == X
-    assert aims[-1] == pytest.approx(X - 3e-3, abs=1e-3)
+    assert aims[-1] == pytest.approx(X - 1.5e-3, abs=5e-4)
 
 
 def test_the_object_is_carried_only_while_all_hands_hold_and_it_has_a_task(bed: Testbed) -> None:
