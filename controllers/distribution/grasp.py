@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from granite.config.errors import InputError, one_of
-from granite.config.records import Array
+from granite.config.records import NOTHING, Array
 
 
 class Grip(NamedTuple):
@@ -113,6 +113,7 @@ class Grasp(NamedTuple):
     previous_torque: Array  #: (n_joints) [N m], of the tick before
     positions: Array  #: (n_grips x n_space) [m], of the grips in world axes
     axes: Array  #: (n_grips x n_space x n_space), rows are axes of a grip in world axes, the first into the object
+    guided: Array = NOTHING  #: J3^T A1^+ b1 + G y (n_elastic), J3^T w of arms led from outside (Sun 6.55)
 
     @classmethod
     def rigid(

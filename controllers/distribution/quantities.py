@@ -33,6 +33,8 @@ class Quantities:
         q_e'', affine in w.
     elastic, elastic_rate
         q_e and q_e'.
+    unguided
+        J3^T w less what it is where the arms bend as if led from outside, affine in w.
     internal_wrench
         The part of w that does not move the object, (1 - A1^+ A1) w.
     torque_limit, stiffness, period_s, n_space
@@ -40,7 +42,8 @@ class Quantities:
     """
 
     _names = (
-        "wrench", "torque", "previous_torque", "elastic_acceleration", "elastic", "elastic_rate", "internal_wrench",
+        "wrench", "torque", "previous_torque", "elastic_acceleration", "elastic", "elastic_rate", "unguided",
+        "internal_wrench",
         "torque_limit", "stiffness", "period_s", "n_space", "force", "moment", "local_force", "line",
         "internal_axial_force",
     )  # fmt: skip
@@ -63,6 +66,7 @@ class Quantities:
             "elastic": ca.SX.sym("elastic", n_e), "elastic_rate": ca.SX.sym("elastic_rate", n_e),
             "previous_torque": ca.SX.sym("previous_torque", n_j),
             "positions": ca.SX.sym("positions", n_s, n_g), "axes": ca.SX.sym("axes", n_s, n_s * n_g),
+            "guided": ca.SX.sym("guided", n_e),
         }  # fmt: skip
         self._made: dict[str, Any] = {}
 
@@ -110,6 +114,14 @@ class Quantities:
         """q_e'."""
         self._refuse_rigid()
         return self._parameter("elastic_rate", self.symbols["elastic_rate"])
+
+    @property
+    def unguided(self) -> Any:
+        """J3^T w less what it is where the arms bend as if led from outside."""
+        self._refuse_rigid()
+        s = self.symbols
+        moving = self._parameter("elastic_map", s["elastic_map"].T) @ self.wrench
+        return moving - self._parameter("guided", s["guided"])
 
     @property
     def internal_wrench(self) -> Any:

@@ -80,8 +80,9 @@ def grasp_of(arms: Sequence[FlexibleArm], matrix: Array, y: Array, positions: Ar
     torque, elastic = np.concatenate(torques), np.concatenate(elastics)
     maps = [block_diag(*(getattr(arm, name) for arm in arms)) for name in ("torque_map", "elastic_map")]
     nothing = np.zeros_like(torque)
+    guided = block_diag(*(np.linalg.inv(arm.tilde_ee) - np.linalg.inv(arm.hat_ee) for arm in arms)) @ force
     return Grasp(
-        matrix, np.zeros(len(matrix)), torque, maps[0], elastic, maps[1], y[:n], y[n:], nothing, positions, axes
+        matrix, np.zeros(len(matrix)), torque, maps[0], elastic, maps[1], y[:n], y[n:], nothing, positions, axes, guided
     )
 
 

@@ -7,8 +7,9 @@ joints:
     tau_i = M_i q_i'' + h_i + J_i^T w_i                 w_i on the object
     sum_i J_oi^T w_i = M_o a + h_o
 
-Flexible links are bent as the state has them, but q'' of their modes is zero (quasi-static): inverse dynamics of their
-modes is unstable inside, where the tip is led by the joints alone (Sun, chapter 6).
+Flexible links are bent as the state has them, but q'' of their modes is zero (quasi-static), unless the law asks for
+inverse dynamics of the modes too (`flexible_grasp.py`), which is unstable inside where the wrenches do not answer to
+the modes (Sun, chapter 6).
 """
 
 from __future__ import annotations
@@ -37,6 +38,9 @@ _GRIPS = {
 _ROWS = {"planar": ([0, 1], [5]), "spatial": ([0, 1, 2], [3, 4, 5])}
 #: names of the components of a wrench in the log
 AXES = {"planar": (("fx", "fy"), ("mz",)), "spatial": (("fx", "fy", "fz"), ("mx", "my", "mz"))}
+
+
+_NONE = ca.SX(0, 1)
 
 
 class ArmGrip(NamedTuple):
@@ -106,13 +110,13 @@ def arm_grips(bed: Testbed, carried: Module) -> tuple[ArmGrip, ...]:
     return tuple(found)
 
 
-def grasp_shape(bed: Testbed, grips: tuple[ArmGrip, ...]) -> GraspShape:
+def grasp_shape(bed: Testbed, grips: tuple[ArmGrip, ...], stiffness: Array) -> GraspShape:
     """What does not change from tick to tick; the joints are the motors in their order."""
     limits = np.array([motor.torque_limit_n_m for motor in bed.motors])
     linear, _ = _ROWS[grips[0].arm.dimension]
     return GraspShape(
         tuple(Grip(grip.contact.name, len(linear), len(grip.rows) - len(linear)) for grip in grips),
-        tuple(motor.joint for motor in bed.motors), limits, np.zeros((0, 0)), bed.loop.period_s,
+        tuple(motor.joint for motor in bed.motors), limits, stiffness, bed.loop.period_s,
     )  # fmt: skip
 
 
@@ -129,6 +133,12 @@ class GraspSymbols(NamedTuple):
     positions: ca.SX
     axes: ca.SX
     acceleration: ca.SX  #: of all modules; of modes zero
+    # Of arms with flexible links whose modes are not quasi-static
+    free_elastic: ca.SX = _NONE  #: q_e0''
+    elastic_map: ca.SX = _NONE  #: J3
+    elastic: ca.SX = _NONE
+    elastic_rate: ca.SX = _NONE
+    guided: ca.SX = _NONE
 
 
 def grasp_in_symbols(

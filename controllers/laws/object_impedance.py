@@ -8,7 +8,9 @@ that no force has to be measured. An integral removes what motors and friction l
 Joints are not fed back: their offsets would become squeeze. The model turns a into the accelerations of the arms and
 the wrench that the object needs (`carrying.py`); the force distribution chooses the grasp wrenches and with them the
 torques. The integral stops while the distribution can't keep its limits, and its part of a is bounded. With force
-gauges the internal force has an integral of its own (`grip_forces.py`).
+gauges the internal force has an integral of its own (`grip_forces.py`). Modes of flexible links are quasi-static, or
+move by inverse dynamics: then the elastic plant that the distribution leaves is checked at the start pose
+(`stability.py`), and one that diverges is refused.
 """
 
 from __future__ import annotations
@@ -16,33 +18,38 @@ from __future__ import annotations
 import math
 from itertools import pairwise
 from struct import Struct
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import casadi as ca
 import numpy as np
 from pydantic import Field
 
 from granite.config.base import Name, NotNegative, Positive, Table
-from granite.config.coordinates import Coordinate
+from granite.config.coordinates import Coordinate, amplitudes
 from granite.config.distribution import ForceDistributionTable
 from granite.config.errors import InputError
+from granite.config.modules import Module
 from granite.config.parts import PartTable, RecordedLimit
-from granite.config.records import NOTHING, Demand, Reference, State, new
+from granite.config.records import Array, Demand, Reference, State, new
 from granite.config.tunable import Tunable
 from granite.controllers.distribution.contradictions import refuse_contradictions
+from granite.controllers.distribution.flexible_arm import FlexibleArm
 from granite.controllers.distribution.force_distribution import (
     DistributedForce,
     DistributionOutcome,
     ForceDistribution,
 )
 from granite.controllers.distribution.grasp import Grasp
+from granite.controllers.distribution.stability import Stability, distributed
 from granite.controllers.laws.carrying import (
+    ArmGrip,
     GraspSymbols,
     arm_grips,
     carried_object,
     grasp_in_symbols,
     grasp_shape,
 )
+from granite.controllers.laws.flexible_grasp import arms_at, stiffness_of, with_modes
 from granite.controllers.laws.grip_forces import (
     Friction,
     InternalForce,
@@ -90,6 +97,10 @@ class ObjectImpedance:
         internal_force: InternalForce = InternalForce()
         #: none: grips that can't slip
         friction: Friction | None = None
+        #: of flexible links: without accelerations of their own, or by inverse dynamics (Sun, chapter 3)
+        modes: Literal["quasi_static", "inverse_dynamics"] = "quasi_static"
+        #: run a distribution whose elastic motion diverges
+        allow_unstable: bool = False
         distribution: ForceDistributionTable = Field(
             default_factory=lambda: ForceDistributionTable.model_validate(
                 {"objective": ["joint_load_sharing"], "limit": ["torque"]}
@@ -160,10 +171,14 @@ class ObjectImpedance:
         bed, self._no_force, self._no_wrench = model.bed, np.zeros(model.n), np.zeros(model.n_wrench)
         carried = carried_object(bed, options.object)
         grips = arm_grips(bed, carried)
+        arms = _flexible_arms(options, model, grips)
         try:
-            self.distribution = ForceDistribution(options.distribution, grasp_shape(bed, grips))
+            shape = grasp_shape(bed, grips, stiffness_of(arms) if arms else np.zeros((0, 0)))
+            self.distribution = ForceDistribution(options.distribution, shape)
         except InputError as refusal:
             raise refusal.within("controller.law.distribution") from refusal.__cause__
+        if arms and not options.allow_unstable:
+            _refuse_divergence(self.distribution, model, carried, grips, arms)
         self._driven = model.driven
         self._n_u = model.layout.u[carried.name].stop - model.layout.u[carried.name].start
         self.restart()
@@ -200,12 +215,9 @@ class ObjectImpedance:
         parts = []
         for part in self._parts:
             parts.append(found[part])
-        motion, integral, self._correction, measured, matrix, load, free, turned, where, axes = parts
-        none = NOTHING
+        motion, integral, self._correction, measured, *grasp, where, axes, guided = parts
         # Matrices are flat: the distribution takes their bytes.
-        answer = self.distribution.solve(
-            new(Grasp, (matrix, load, free, turned, none, none, none, none, self._torque, where, axes))
-        )
+        answer = self.distribution.solve(new(Grasp, (*grasp, self._torque, where, axes, guided)))
         self._steady = answer.outcome == _OPTIMAL
         if ready:  # else the actuators rest
             self._wrench = answer.wrench
@@ -224,6 +236,45 @@ class ObjectImpedance:
         return new(Demand, (state.t, motion, force, self._no_wrench, recorded))
 
 
+def _flexible_arms(
+    options: ObjectImpedance.Options, model: ControlModel, grips: tuple[ArmGrip, ...]
+) -> list[FlexibleArm]:
+    """The arms at the start pose; none where their modes are quasi-static."""
+    if options.modes == "quasi_static":
+        return []
+    if not any(amplitudes(grip.arm) for grip in grips):
+        key = "controller.law.modes"
+        raise InputError("all links are rigid", key=key, value=options.modes, expected="'quasi_static'")
+    return arms_at(model, grips, _start_pose(model))
+
+
+def _start_pose(model: ControlModel) -> Array:
+    initial = model.bed.simulation.initial
+    return np.array([initial.get(c.key, 0.0) for c in model.layout.positions])
+
+
+def _refuse_divergence(
+    distribution: ForceDistribution,
+    model: ControlModel,
+    carried: Module,
+    grips: tuple[ArmGrip, ...],
+    arms: list[FlexibleArm],
+) -> None:
+    """Refuse a distribution that leaves an unstable elastic plant at the start pose."""
+    own = model.layout.u[carried.name]
+    grasp = grasp_in_symbols(model, carried, grips, ca.SX.zeros(own.stop - own.start))
+    function = ca.Function("grasp", [model.q], [ca.densify(x) for x in (grasp.matrix, grasp.positions, grasp.axes)])
+    matrix, where, axes = (np.ascontiguousarray(value.full().T) for value in function(_start_pose(model)))
+    n = where.shape[1]
+    found = Stability.of(distributed(distribution, arms, matrix, where, axes.reshape(-1, n, n)))
+    if found.verdict == "unstable":
+        kinds = [objective.kind for objective in distribution.table.objective]
+        raise InputError(
+            f"elastic motion grows by {found.largest:.3g} 1/s", key="controller.law.distribution.objective",
+            value=kinds, expected="one that answers to the modes (led_from_outside), or allow_unstable = true",
+        )  # fmt: skip
+
+
 def _function(options: ObjectImpedance.Options, model: ControlModel) -> ca.Function:
     """(q, u, reference, integral; gauges, correction and wrenches of the tick before, gain of the internal force)
     -> accelerations, integral and correction after the tick, measured numbers, grasp."""
@@ -240,6 +291,8 @@ def _function(options: ObjectImpedance.Options, model: ControlModel) -> ca.Funct
     stiffness, damping = (ca.DM([getattr(kind, key) for kind in kinds]) for key in ("stiffness_1_s2", "damping_1_s"))
     demanded = reference[2][own_u] + damping * slower + stiffness * error + integral
     grasp = grasp_in_symbols(model, carried, grips, demanded)
+    if options.modes == "inverse_dynamics":
+        grasp = with_modes(model, carried, grips, demanded, grasp)
     most = ca.DM([kind.integral_limit for kind in kinds])
     growth = bed.loop.period_s * ca.DM([kind.integral_1_s3 for kind in kinds]) * error
     next_integral = ca.fmax(-most, ca.fmin(most, integral + growth))

@@ -7,5 +7,6 @@ KINDS = {
     "torque_norm": "torque_norm:TorqueNorm",
     "least_elastic_acceleration": "least_elastic_acceleration:LeastElasticAcceleration",
     "least_strain_energy": "least_strain_energy:LeastStrainEnergy",
+    "led_from_outside": "led_from_outside:LedFromOutside",
     "internal_force_set_point": "internal_force_set_point:InternalForceSetPoint",
 }
