@@ -36,6 +36,8 @@ class MonitorTable(Table):
     #: the same as numbers, by coordinate, instead of a part of the data sheet
     residual_n: dict[Name, Positive] = Field(default_factory=dict)
     residual_n_m: dict[Name, Positive] = Field(default_factory=dict)
+    #: mean difference between the age at which poses arrive and latency_s of their data sheet: a warning
+    time_stamp_error_s: Positive = 0.015
     #: frames that the counter of a sensor may advance between two ticks
     counter_step: Annotated[int, Field(ge=1)] = 100
     #: change of the reference between two ticks beyond what its own velocity explains

@@ -9,6 +9,9 @@ It compares measurements with their prediction, motion with commands, and each t
 - What measurements add to the velocities is what the model did not explain. M(q) times that is an impulse; its mean
   over the window, r <- r exp(-dt/window) + M du/window, is a residual force, as a momentum observer has it.
 - Counters and time stamps go forward, and the reference moves as its own velocity says.
+- A pose arrives latency_s after its exposure. The mean of latency_s + period/2 - age at arrival (a tick sees it half a
+  period late) is the error of its time stamps. Innovations hardly show that error: the filter takes constant velocity
+  times error for a pose, and what is left, acceleration times error, looks like a wrong mass or thrust.
 """
 
 from __future__ import annotations
@@ -101,7 +104,7 @@ class Monitor:
                 if bed.safety.monitor.judges_motion:
                     self.limits += [*self._residual(), *self._biased()]
             self.limits += self._reference()
-            self.notices = [*faults, *self.notices]
+            self.notices = [*faults, *self.notices, *self._stamp_errors()]
 
     def _stamps(self) -> Iterator[Limit]:
         memory, most = self.memory, float(self._bed.safety.monitor.counter_step)
@@ -152,9 +155,7 @@ class Monitor:
 
     def _biased(self) -> Iterator[Limit]:
         monitor, memory = self._bed.safety.monitor, self.memory
-        poses = self._bed.devices_of(
-            Vision
-        )  # a mean innovation of a pose is an unknown force, which `_residual` judges
+        poses = self._bed.devices_of(Vision)  # their mean innovation is an unknown force, which `_residual` judges
         for name, device in self._bed.sensors.items():
             if name in poses:
                 continue
@@ -193,6 +194,22 @@ class Monitor:
         usable = ca.logic_and(self._settled, ca.fabs(force) < math.inf)
         added = ca.if_else(usable, force, 0.0) * self._bed.loop.period_s / window
         return self.memory.keep(name, kept * self.memory.recall(name) + added)
+
+    def _stamp_errors(self) -> Iterator[Limit]:
+        """Time stamps of poses that are wrong on average: reported once, when the mean has settled on the error."""
+        memory, monitor, period = self.memory, self._bed.safety.monitor, self._bed.loop.period_s
+        most, patience = monitor.time_stamp_error_s, 2 * monitor.window_s
+        for name, device in self._bed.devices_of(Vision).items():
+            if device.simulated.perfect:  # reports without its latency
+                continue
+            subject, i = f"{name} time stamp error", list(self._bed.sensors).index(name)
+            error = device.latency_s + period / 2 - (self._seen.t - self._seen.times[i])
+            part = 1 - ca.exp(-ca.fmax(self._intervals[name], 0.0) / monitor.window_s)
+            m, was = memory.recall(subject), memory.recall(f"{subject} since")
+            mean = memory.keep(subject, ca.if_else(self._fresh[name], m + part * (error - m), m))
+            since = memory.keep(f"{subject} since", ca.if_else(ca.fabs(mean) > most, was + self._dt, 0.0))
+            found = ca.logic_and(was < patience, since >= patience)
+            yield Limit(_not(found), Reason.POSE_TIME_STAMPS, subject, mean, most)
 
     def _faults(self) -> Iterator[Limit]:
         """A thruster fault that was found in this tick; the run continues without that thruster."""

@@ -16,6 +16,7 @@ class Reason(IntEnum):
     CONTACT_LOST = 5
     THRUSTER_DEAD = 6
     THRUSTER_STUCK_OPEN = 7
+    POSE_TIME_STAMPS = 8
     SENSORS_NEVER_REPORTED = 10
     SAMPLE_NOT_FINITE = 11
     STATE_NOT_FINITE = 12
@@ -80,6 +81,7 @@ _TEXT = {
     Reason.CONTACT_LOST: "a grip pushed less than its least force: it has hardly any contact",
     Reason.THRUSTER_DEAD: "a thruster gives no thrust and is not used any more",
     Reason.THRUSTER_STUCK_OPEN: "a thruster does not close; the others act against it",
+    Reason.POSE_TIME_STAMPS: "poses arrive at another age than latency_s says: wrong time stamps, or a wrong latency_s",
     Reason.SENSORS_NEVER_REPORTED: "a sensor did not report within safety.start_up_s",
     Reason.SAMPLE_NOT_FINITE: "a measurement was not a finite number",
     Reason.STATE_NOT_FINITE: "the estimate was not a finite number",

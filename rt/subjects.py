@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from granite.config.coordinates import Coordinate
 from granite.config.devices.device import Device
+from granite.config.devices.vision import Vision
 from granite.config.records import Status, Verdict
 from granite.config.testbed import Testbed
 from granite.rt.reasons import Reason
@@ -30,8 +31,8 @@ def subjects(bed: Testbed) -> tuple[Coordinate, ...]:
               for what, unit in _JUDGED.items()]  # fmt: skip
     steps = [Coordinate(f"{c.name} reference step", c.unit) for c in bed.known.positions]
     known = (*bed.known.positions, *rates, *accelerations(bed), *forces(bed), *wrenches(bed), *thrusts(bed))
-    laws = _judged_by_law(bed)
-    return (Coordinate("tick", "1"), *devices, *signals, *known, *stamps, *judged, *steps, *residuals(bed), *laws)
+    others = *residuals(bed), *_judged_by_law(bed), *stamp_errors(bed)
+    return (Coordinate("tick", "1"), *devices, *signals, *known, *stamps, *judged, *steps, *others)
 
 
 def sentence(known: Sequence[Coordinate], verdict: Verdict) -> str:
@@ -76,6 +77,11 @@ def residuals(bed: Testbed) -> tuple[Coordinate, ...]:
     return tuple(
         Coordinate(f"{c.name} residual", {"m/s": "N", "rad/s": "N m"}.get(c.unit, c.unit)) for c in bed.known.velocities
     )
+
+
+def stamp_errors(bed: Testbed) -> list[Coordinate]:
+    """The error of the time stamps of each pose sensor."""
+    return [Coordinate(f"{name} time stamp error", "s") for name in bed.devices_of(Vision)]
 
 
 def _judged_by_law(bed: Testbed) -> list[Coordinate]:

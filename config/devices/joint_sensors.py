@@ -48,6 +48,8 @@ class JointSensors(Device):
     #: frames a second; none: one at every tick
     rate_hz: Rate | None = None
     angle_noise_rad: NotNegative = 2e-4
+    #: unknown constant offset of each angle (one sigma): no measurement reduces it, so it stays in the deviation
+    angle_offset_rad: NotNegative = 0.0
     #: full range of the converter, centred on zero, and its number of bits
     range_rad: Positive = tau
     converter_bits: Annotated[int, Field(ge=4, le=32)] = 16
@@ -133,6 +135,6 @@ class JointSensors(Device):
     def describe(self, bed: Testbed) -> list[str]:
         """Joints, noise, converter and filter."""
         return [
-            f"{', '.join(self.joints)}: noise {self.angle_noise_rad:g} rad, {self.converter_bits} bit over "
-            f"{self.range_rad:g} rad, rate filter {self.filter_a_rad_s:g}, {self.filter_b_rad_s:g} rad/s"
+            f"{', '.join(self.joints)}: noise {self.angle_noise_rad:g} rad, offset {self.angle_offset_rad:g} rad, "
+            f"{self.converter_bits} bit over {self.range_rad:g} rad, rate filter {self.filter_a_rad_s:g}, {self.filter_b_rad_s:g} rad/s"
         ]

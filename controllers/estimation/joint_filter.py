@@ -16,6 +16,10 @@ A frame of a board was sampled up to a period before the tick. With s, its age i
 the line between the prediction x and the state a period before; over one period the angle is off that line by less than
 acceleration period^2/8. Both states are Gaussian with known covariances P, P_before and F P_before between them, so the
 measurement update is exact for it. An older frame is on the same line, extended.
+
+A constant offset of the angle is not observable: it shifts estimate and measurement alike. It is no state of the
+filter; its variance is added to that of the angle in the reported deviation (a considered bias, as in a Schmidt-Kalman
+filter).
 """
 
 from __future__ import annotations

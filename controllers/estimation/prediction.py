@@ -109,9 +109,10 @@ def _update(model: ControlModel, joints: Joints, poses: Mapping[str, PoseFilter]
             found.append((i, own, predicted, innovation))
             first_extra += filters.n_extra
         P = ca.if_else(usable, update.P, P)
+        spread = ca.sqrt(P[0, 0] + sensors.angle_offset_rad**2)
         for i, own, predicted, innovation in found:
             added = ca.if_else(usable, update.K @ innovation, np.zeros(size))
-            after[own], correction[i], deviation[i] = predicted + added, added[1], ca.sqrt(P[0, 0])
+            after[own], correction[i], deviation[i] = predicted + added, added[1], spread
         covariances_after = ca.vertcat(covariances_after, ca.vec(P))
         first_value, first_covariance = first_value + 2 * count, first_covariance + size * size
     motions = ca.SX(0, 1)

@@ -1,0 +1,42 @@
+"""The reported deviations are those of the errors: NEES near 1 for each coordinate, and rates better than measured."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from granite.config.loader import load
+from granite.config.records import Array
+from granite.rt.in_memory import simulate_in_memory
+
+
+def errors_of(bed: str, seeds: int) -> tuple[Array, Array]:
+    """Mean over seeds and time of (error / deviation)^2 of each coordinate, and rms error of each rate."""
+    squares, rates = [], []
+    for seed in range(1, seeds + 1):
+        log = simulate_in_memory(load(bed, {"seed": seed}))
+        rows = log.rows[600:]  # velocities are not known at the start
+        q, u = (rows[:, log.channels.place("/truth", entry)] for entry in ("q", "u"))
+        q_hat, u_hat, deviation = (rows[:, log.channels.place("/state", entry)] for entry in ("q", "u", "deviation"))
+        squares.append((((q_hat - q) / deviation) ** 2).mean(axis=0))
+        rates.append(((u_hat - u) ** 2).mean(axis=0))
+    return np.mean(squares, axis=0), np.sqrt(np.mean(rates, axis=0))
+
+
+def assert_consistent(bed: str, seeds: int) -> None:
+    nees, rates = errors_of(bed, seeds)
+    joints = load(bed).devices["joint_sensors"]
+    assert ((nees[:3] > 0.4) & (nees[:3] < 1.5)).all(), nees
+    # Offsets of the simulated sensors are fixed numbers of that deviation.
+    assert 0.8 < nees[3:].mean() < 1.2, nees
+    assert (rates[3:] < joints.rate_noise_rad_s).all(), rates
+
+
+def test_deviations_contain_the_offsets_of_joint_sensors() -> None:
+    assert_consistent("free-flyer", seeds=3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("bed", ["free-flyer", "two-arm-free-flyer"])
+def test_estimates_of_twenty_seeds_are_consistent(bed: str) -> None:
+    assert_consistent(bed, seeds=20)
