@@ -124,7 +124,11 @@ def _number_at(bed: Testbed, key: str, tunable: Tunable | None) -> tuple[float |
     if value is None:
         # A key that has no value yet must take one: the loader says what is wrong with others.
         tried = tunable.lower if tunable else 1.0
-        bed.with_changes({key: tried})
+        try:
+            bed.with_changes({key: tried})
+        except InputError as refusal:
+            problem = f"{refusal.key}: {refusal.problem}" if refusal.key != key else refusal.problem
+            raise InputError(problem, key="key", value=key, expected=refusal.expected) from None
         return (tunable.usual if tunable else None), False
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise InputError("not a number", key="key", value=key, expected="the key of a number (granite tune BED --list)")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -10,8 +12,20 @@ from granite.config.errors import GraniteError, InputError
 from granite.config.extras import required
 from granite.rt.worker_processes import ATTEMPTS, Answer, Workers, local_workers
 
-#: how long a scheduler may take to answer
-_PATIENCE = "10s"
+#: how long a scheduler may take to answer, and how long the process that asks it may take to start [s]
+_PATIENCE_S, _START_S = 10.0, 20.0
+#: A client that does not reach its scheduler waits without end where the connection is accepted, and leaves tracebacks
+#: behind where the address is none. So it is tried in a process that can be ended.
+_PROBE = """
+import os, sys
+try:
+    import distributed
+    distributed.Client(sys.argv[1], timeout=float(sys.argv[2]))
+    os._exit(0)
+except Exception as error:
+    print(error, flush=True)
+    os._exit(1)
+"""
 
 
 @contextmanager
@@ -50,12 +64,8 @@ class _DaskCluster:
 @contextmanager
 def _cluster(address: str) -> Iterator[_DaskCluster]:
     distributed = required("distributed", "dask")
-    try:
-        client = distributed.Client(address, timeout=_PATIENCE, set_as_default=False)
-    except (OSError, ValueError, TypeError) as error:
-        words = " ".join(str(error).split())[:120]
-        problem = f"no Dask scheduler answers within {_PATIENCE} ({words})"
-        raise InputError(problem, key="--dask", value=address, expected="an address such as tcp://host:8786") from None
+    _refuse_silent(address)
+    client = distributed.Client(address, timeout=_PATIENCE_S, set_as_default=False)
     try:
         if not client.scheduler_info()["workers"]:
             expected = f"at least one: dask worker {address} --nthreads 1"
@@ -63,3 +73,18 @@ def _cluster(address: str) -> Iterator[_DaskCluster]:
         yield _DaskCluster(client, address)
     finally:
         client.close()
+
+
+def _refuse_silent(address: str) -> None:
+    """Raise where no scheduler answers at an address."""
+    command = [sys.executable, "-c", _PROBE, address, str(_PATIENCE_S)]
+    limit = _START_S + _PATIENCE_S
+    try:
+        probe = subprocess.run(command, capture_output=True, text=True, timeout=limit, check=False)
+        if probe.returncode == 0:
+            return
+        words = " ".join(probe.stdout.split())[:120]
+    except subprocess.TimeoutExpired:
+        words = "the connection is accepted, and nothing is said"
+    problem = f"no Dask scheduler answers within {_PATIENCE_S:g} s ({words})"
+    raise InputError(problem, key="--dask", value=address, expected="an address such as tcp://host:8786")

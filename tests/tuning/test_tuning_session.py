@@ -136,7 +136,7 @@ objectives = [{ of = "rms_error_m" }]
         (" }]", ", lower = 2.0, upper = 1.0 }]", "tuning.parameters.0.lower = 2.0: expected less than upper = 1"),
         (" }]", ", lower = 9.0 }]", "lower = 9.0: expected less than upper = 6.4"),
         (" }]", ", start = 99.0 }]", "start = 99.0: expected a start between lower = 0.032 and upper = 6.4"),
-        ("stiffness_1_s2", "stiffnes", "base.stiffnes"),
+        ("stiffness_1_s2", "stiffnes", r"parameters.0.key = .*base.stiffnes.: unknown key, .*did you mean"),
         ("controller.law.gains.base.stiffness_1_s2", "loop.period_s", "tuning.parameters.0.lower is missing"),
         ("controller.law.gains.base.stiffness_1_s2", "title", "not a number, expected the key of a number"),
         ("rms_error_m", "rms_eror_m", "no metric or signal 'rms_eror_m', expected .*did you mean"),

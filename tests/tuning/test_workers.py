@@ -41,16 +41,19 @@ def test_work_of_a_killed_process_is_done_again(tmp_path: Path):
         assert list(made.answers(die_once, cases)) == cases
 
 
-def test_a_scheduler_that_does_not_answer_is_named(monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize(("listens", "words"), [(False, "Timed out trying to connect"), (True, "nothing is said")])
+def test_a_scheduler_that_does_not_answer_is_named(monkeypatch: pytest.MonkeyPatch, listens: bool, words: str):
     pytest.importorskip("distributed", reason="distributed is not installed: pip install granite-robotics[dask]")
-    monkeypatch.setattr("granite.tuning.workers._PATIENCE", "300ms")
-    with socket.socket() as closed:
-        closed.bind(("127.0.0.1", 0))
-        address = f"tcp://127.0.0.1:{closed.getsockname()[1]}"
-        with (
-            pytest.raises(InputError, match=r"no Dask scheduler answers within 300ms.*expected an address"),
-            workers(dask=address),
-        ):
+    monkeypatch.setattr("granite.tuning.workers._PATIENCE_S", 0.3)
+    if listens:  # it accepts and says nothing: only the limit of the process ends that
+        monkeypatch.setattr("granite.tuning.workers._START_S", 0.0)
+    with socket.socket() as port:
+        port.bind(("127.0.0.1", 0))
+        if listens:
+            port.listen()
+        address = f"tcp://127.0.0.1:{port.getsockname()[1]}"
+        said = rf"no Dask scheduler answers within 0.3 s \(.*{words}.*expected an address"
+        with pytest.raises(InputError, match=said), workers(dask=address):
             pass
 
 
