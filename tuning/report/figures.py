@@ -49,7 +49,9 @@ def draw_convergence(axes: Axes, session: Session, results: Sequence[TrialResult
         return
     number, value = (np.array(x) for x in zip(*((r.number, r.objectives[i]) for r in there), strict=True))
     feasible = np.array([result.is_feasible for result in there])
-    axes.scatter(number[~feasible], value[~feasible], s=12, color=SOFT, alpha=0.5, label="a constraint does not hold")
+    if not feasible.all():
+        label = "a constraint does not hold"
+        axes.scatter(number[~feasible], value[~feasible], s=12, color=SOFT, alpha=0.5, label=label)
     axes.scatter(number[feasible], value[feasible], s=12, color=_BLUE, alpha=0.6, label="trial")
     if feasible.any():
         best = np.minimum.accumulate if goal.direction == "minimise" else np.maximum.accumulate

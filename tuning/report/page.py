@@ -110,9 +110,14 @@ def _image(figure: Figure) -> str:
 
 
 def _html_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    head = "".join(f"<th>{escape(column)}</th>" for column in columns)
+    head = "".join(f"<th>{_breakable(column)}</th>" for column in columns)
     body = "".join("<tr>" + "".join(f"<td{_class(cell)}>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
     return f'<div class="wide"><table><tr>{head}</tr>{body}</table></div>'
+
+
+def _breakable(words: str) -> str:
+    """A heading that may be broken inside of a key, so that a table of many parameters fits the page."""
+    return escape(words).replace("_", "_<wbr>").replace(".", ".<wbr>")
 
 
 def _class(cell: str) -> str:
