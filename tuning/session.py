@@ -43,6 +43,8 @@ class Session:
 
     def __init__(self, folder: Path, bed: Testbed, table: TuningTable) -> None:
         self.folder, self.bed, self.table = folder, bed, table
+        #: the version of Granite that began it
+        self.version = version("granite-robotics")
         self.parameters: list[SearchParameter] = resolve_all(bed, table.parameters)
 
     @classmethod
@@ -95,17 +97,25 @@ class Session:
         except (KeyError, TypeError, ValidationError) as error:
             words = " ".join(str(error).split())[:150]
             raise InputError(f"session '{folder}' is damaged ({words})", expected="session.json as written") from None
-        return cls(folder, bed, table)
+        session = cls(folder, bed, table)
+        session.version = str(content.get("granite"))
+        return session
 
     def refuse_other(self, bed: Testbed, table: TuningTable) -> None:
-        """Raise where it is of another testbed, or tunes or judges otherwise; the number of trials may differ."""
+        """Raise where its trials would not be those of one study; the number of trials may differ.
+
+        That is where it is of another testbed or version of Granite, or tunes or judges otherwise.
+        """
+        if self.version != (mine := version("granite-robotics")):
+            problem = f"session '{self.folder}' was begun by Granite {self.version}, this is {mine}"
+            raise InputError(problem, file=bed.name, expected="the version that began it, or a new session")
         if to_json(bed) != to_json(self.bed):
             other = _first_difference(json.loads(to_json(self.bed)), json.loads(to_json(bed)))
             problem = f"session '{self.folder}' is of another testbed, which differs in {other}"
             raise InputError(problem, file=bed.name, expected="the testbed as it was, or a new session")
-        mine, theirs = (one.model_dump(mode="json", exclude={"trials"}) for one in (self.table, table))
-        if mine != theirs:
-            problem = f"session '{self.folder}' was tuned otherwise: tuning.{_first_difference(mine, theirs)} differs"
+        own, theirs = (one.model_dump(mode="json", exclude={"trials"}) for one in (self.table, table))
+        if own != theirs:
+            problem = f"session '{self.folder}' was tuned otherwise: tuning.{_first_difference(own, theirs)} differs"
             raise InputError(problem, file=bed.name, expected="the table as it was, or a new session")
 
     def with_trials(self, trials: int) -> Session:
@@ -196,7 +206,7 @@ class Session:
     def _write(self) -> None:
         content = {
             "format": FORMAT,
-            "granite": version("granite-robotics"),
+            "granite": self.version,
             "bed": self.bed.name,
             "testbed": to_json(self.bed),
             "tuning": self.table.model_dump_json(),
