@@ -22,7 +22,7 @@ from granite.rt.forked_process import ForkedProcess
 from granite.rt.live.live_view import LiveView
 from granite.rt.logs.channels import Channels
 from granite.rt.logs.run_summary import Ending, RunSummary
-from granite.rt.logs.unfinished import unfinished_name
+from granite.rt.logs.unfinished import recorded_at
 from granite.rt.recorder_process import Order, record
 from granite.rt.ring import Ring
 from granite.rt.signals import name_of
@@ -79,7 +79,7 @@ class Recorder:
         asks = (live.gains.descriptor,) if live and live.gains else ()
         process = ForkedProcess(partial(record, order), keep=(ring.descriptor, *asks))
         recorder = cls(channels, ring, process, virtual)
-        unfinished = unfinished_name(Path(os.path.realpath(path)))
+        unfinished = recorded_at(Path(path))
         was_there = unfinished.exists()
         try:
             answer = recorder._receive()

@@ -35,6 +35,7 @@ from granite.rt.live.live_view import LiveRequests, LiveView
 from granite.rt.logs.channels import Channels
 from granite.rt.logs.run_summary import Ending, RedundantContacts, RunSummary
 from granite.rt.logs.summary import named_values
+from granite.rt.logs.unfinished import recorded_at
 from granite.rt.loop import Loop, Outcome, RowSink
 from granite.rt.modes import Ask, Request
 from granite.rt.preparing import preparing
@@ -213,7 +214,7 @@ class Run:
         from granite.rt.operator.keys import key_folder  # most runs need no ZeroMQ
         from granite.rt.operator.link import OperatorLink
 
-        self.source = self._link = OperatorLink.start(self.bed, key_folder(), log)
+        self.source = self._link = OperatorLink.start(self.bed, key_folder(), recorded_at(log))
         try:
             yield
         finally:

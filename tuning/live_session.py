@@ -8,13 +8,13 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from granite.config.errors import InputError, one_of
 from granite.config.testbed import Testbed
 from granite.controllers.behaviours.repeating import SETTLING_S
 from granite.rt.logs.log import read_log
-from granite.rt.logs.unfinished import found_log
 from granite.rt.modes import Reply
 from granite.tuning.manoeuvre import last_manoeuvre
 from granite.tuning.measures import Measures, chosen_goals, metric_units
@@ -152,7 +152,7 @@ class LiveSession:
             raise InputError(
                 "the behaviour is never done", key="ab", expected="how many seconds to compare, as in ab 20"
             )
-        if self._log is None or not found_log(self._log).is_file():
+        if self._log is None or not Path(self._log).is_file():
             expected = "to be on the machine of the loop"
             raise InputError(f"the log of the run, '{self._log}', is not here", key="ab", expected=expected)
         try:
@@ -171,6 +171,7 @@ class LiveSession:
         """The measures of the manoeuvre with the present gains, and its length [s]; the robot holds after it."""
         if self._ask("status")["mode"] == "running":
             self._do("hold")
+        before = self._ask("status")["t_s"]
         self._do("restart", patiently=(Reply.NOT_AT_REST.text,))
         began = self._ask("status")["t_s"]
         due = began + SETTLING_S + (self._planned_s() if seconds is None else seconds)
@@ -182,7 +183,7 @@ class LiveSession:
                 raise InputError(f"the manoeuvre did not end, the run is {status['mode']}{because}")
             if status["t_s"] < due:
                 continue
-            if manoeuvre := last_manoeuvre(read_log(found_log(str(self._log))), seconds):
+            if manoeuvre := last_manoeuvre(read_log(str(self._log)), seconds, before):
                 self._do("hold")
                 return self._measures.values(manoeuvre), float(manoeuvre.t[-1] - manoeuvre.t[0])
             due = status["t_s"] + _READ_S

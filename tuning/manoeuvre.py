@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from granite.config.records import Array
 from granite.controllers.behaviours.repeating import SETTLING_S
 from granite.rt.logs.log import Log
 from granite.rt.logs.summary import Summary
 from granite.rt.modes import Ask, Reply
 
-#: rows of the rest before the manoeuvre that may be missing
-_SLACK = 2
+#: part of the rest before the manoeuvre that must be seen: rows may be missing
+_SEEN = 0.8
 
 
-def last_manoeuvre(log: Log, seconds: float | None) -> Log | None:
+def last_manoeuvre(log: Log, seconds: float | None, since: float = 0.0) -> Log | None:
     """The rows from the last restart of the behaviour on, without the way back to its first pose and the rest there.
 
     Parameters
@@ -25,25 +27,25 @@ def last_manoeuvre(log: Log, seconds: float | None) -> Log | None:
         Of the run, which may still go on.
     seconds
         How much of the manoeuvre; None: until the behaviour is done.
+    since
+        Time of the run before which no restart counts [s].
 
     Returns
     -------
     Log
         Of the manoeuvre alone, with a summary of its own; None where it has not ended yet.
     """
-    rows, place, period = log.rows, log.channels.place, log.bed.loop.period_s
-    restarts = (rows[:, place("/operation", "request")] == Ask.RESTART) & (
-        rows[:, place("/operation", "reply")] == Reply.DONE
-    )
+    rows, place = log.rows, log.channels.place
+    rows = rows[rows[:, place("/sample", "t")] >= since]
+    asked, reply = (rows[:, place("/operation", entry)] for entry in ("request", "reply"))
+    restarts = (asked == Ask.RESTART) & (reply == Reply.DONE)
     if not restarts.any():
         return None
     rows = rows[np.flatnonzero(restarts)[-1] :]
-    still = ~np.any(rows[:, place("/reference", "u")] != 0.0, axis=1)
-    rest = round(SETTLING_S / period) - _SLACK
-    at_rest = np.flatnonzero(np.convolve(still, np.ones(rest), "valid") > rest - 0.5)
-    if not len(at_rest):
+    begin = _after_rest(rows[:, place("/sample", "t")], rows[:, place("/reference", "u")])
+    if begin is None:
         return None
-    rows = rows[at_rest[0] + rest :]
+    rows = rows[begin:]
     over = rows[:, place("/reference", "done")] == 1.0
     if seconds is not None:
         t = rows[:, place("/sample", "t")]
@@ -55,3 +57,13 @@ def last_manoeuvre(log: Log, seconds: float | None) -> Log | None:
     summary.update(rows)
     ended: Any = {**summary.result(), "ended": "completed", "text": "the manoeuvre reached its end"}
     return replace(log, rows=rows, events=(), summary=ended, complete=True, damage=None)
+
+
+def _after_rest(t: Array, u: Array) -> int | None:
+    """The first row after the first rest of a reference with rates u; None where there is none."""
+    moves = np.any(u != 0.0, axis=1)
+    bounds = [0, *(np.flatnonzero(np.diff(moves)) + 1), len(t)]
+    for first, end in pairwise(bounds):
+        if not moves[first] and t[end - 1] - t[first] >= _SEEN * SETTLING_S:
+            return int(min(end, np.searchsorted(t, t[first] + SETTLING_S)))
+    return None

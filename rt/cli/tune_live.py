@@ -21,7 +21,7 @@ GAIN +10%, GAIN -5%, GAIN 20   change a gain, at most by half or to the double
 undo                           take the last step back
 gains                          all gains: in A, now, bounds
 mark                           A is the present set from now on
-ab, ab SECONDS                 the manoeuvre with A, then with the present set B; compare them
+ab, ab SECONDS                 the manoeuvre with A, then with B, the present set
 arm, start, hold, restart, ... commands of granite operate
 quit                           leave; the run goes on with the present gains"""
 

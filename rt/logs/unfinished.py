@@ -21,6 +21,11 @@ def unfinished_name(path: Path, mark: str = _MARK) -> Path:
     return path.with_name(f"{path.stem}{mark}{path.suffix}")
 
 
+def recorded_at(path: Path) -> Path:
+    """Where a log is while it is recorded: a link stays a link."""
+    return unfinished_name(Path(os.path.realpath(path)))
+
+
 def found_log(path: Path | str) -> Path:
     """The log of that name, or where there is none the one that is being recorded or that a killed run left."""
     path = Path(path)

@@ -130,7 +130,8 @@ def test_options_that_do_not_fit_are_refused(granite, channel, monkeypatch):
 @pytest.mark.parametrize("command", ["sim", "rehearse"])
 def test_two_sets_of_gains_are_compared_on_the_same_manoeuvre_of_a_running_loop(tmp_path, command):
     more = ["--set", WAYPOINTS]
-    with Session(tmp_path, *more, command=command) as running:
+    (tmp_path / "run.mcap").write_bytes(b"an earlier log of that name is not read")
+    with Session(tmp_path, *more, "--overwrite", command=command) as running:
         running.do("arm", "armed")
         words = ["tune", "free-flyer", "--live", "--address", running.address, *more]
         tune = subprocess.Popen(
