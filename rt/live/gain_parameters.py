@@ -68,8 +68,9 @@ class GainParameters(ServerListener):  # type: ignore[misc]  # the SDK has no ty
 
     def look(self, rows: Array) -> list[Parameter]:
         """The gains that the loop agreed to change in these rows, whoever asked for it."""
-        asked = rows[:, self._asked]
-        changed = set()
+        if not rows[:, self._asked[0]].any():
+            return []
+        asked, changed = rows[:, self._asked], set()
         for _, _, index, value in asked[(asked[:, 0] == Ask.SET_GAIN) & (asked[:, 1] == Reply.DONE)].tolist():
             self._values[int(index)] = value
             changed.add(int(index))

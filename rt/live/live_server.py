@@ -11,23 +11,23 @@ import time
 
 import foxglove
 import numpy as np
-from foxglove.channels import FrameTransformsChannel, LogChannel, SceneUpdateChannel
+from foxglove.channels import LogChannel
 from foxglove.messages import Log, LogLevel, Timestamp
-from foxglove.websocket import Capability, WebSocketServer
+from foxglove.websocket import Capability, ChannelView, Client, WebSocketServer
 
 from granite.config.errors import LogError
 from granite.config.records import Array
 from granite.config.testbed import Testbed
 from granite.rt.live.gain_parameters import GainParameters
-from granite.rt.live.live_scene import LiveScene
 from granite.rt.live.live_view import LiveView
+from granite.rt.live.scene_stream import PERIOD, SCENE, SceneStream
 from granite.rt.logs.channels import Channels
 from granite.rt.logs.mcap_file import McapFile
 
 HOST = "127.0.0.1"
-#: period of the scene [s]
-PERIOD = 1 / 30
-SCENE, FRAMES, LOG = "/scene", "/tf", "/log"
+LOG = "/log"
+#: time between two messages with the shapes of the scene, which a slow client may have lost [s]
+_SHAPES_PERIOD = 5.0
 _LEVELS = {"info": LogLevel.Info, "warning": LogLevel.Warning, "error": LogLevel.Error}
 #: messages that wait for a client at most: a second of a fast loop
 _BACKLOG = 4096
@@ -44,49 +44,45 @@ class LiveServer:
 
     def __init__(self, bed: Testbed, channels: Channels, file: McapFile, view: LiveView) -> None:
         foxglove.set_log_level("CRITICAL")  # a client that leaves is no news on the terminal of the run
-        self._bed, self._channels, self._file = bed, channels, file
-        self._scene = SceneUpdateChannel(SCENE, context=file.context)
-        self._frames = FrameTransformsChannel(FRAMES, context=file.context)
+        self._file = file
+        self._scene = SceneStream(bed, channels, file)
         self._log = LogChannel(LOG, context=file.context)
-        self._t, self._tick = channels.column("/sample", "t_s"), channels.column("/timing", "tick")
-        self._tick_now = 0
-        self._gains = GainParameters(bed, channels, view.gains, self._refuse)
+        self._tick, self._tick_now = channels.column("/timing", "tick"), 0
+        self._clients = _Clients(bed, channels, view.gains, self._refuse)
+        self._clients.scene = self._scene
         try:
             self._server: WebSocketServer = foxglove.start_server(
                 name=f"granite {bed.name}",
                 host=HOST,
                 port=view.port,
                 capabilities=[Capability.Parameters],
-                server_listener=self._gains,
+                server_listener=self._clients,
                 context=file.context,
                 message_backlog_size=_BACKLOG,
             )
         except (RuntimeError, OSError) as error:
             raise LogError(f"live view: port {view.port} can't be opened ({error}), expected a free one") from None
-        self._live: LiveScene | None = None
         self._waiting: list[Array] = []
-        self._due = 0.0
+        self._due = self._shapes_due = 0.0
 
     def show(self, rows: Array) -> None:
         """Send changed gains, and the scene of the last row: at most 30 times a second, and only if a client asked."""
         self._tick_now = int(rows[-1, self._tick])
-        if changed := self._gains.look(rows):
+        if changed := self._clients.look(rows):
             self._server.publish_parameter_values(changed)
-        if not (self._scene.has_sinks() or self._frames.has_sinks()):
+        if not self._scene.is_wanted:
             self._waiting.clear()
             return
-        self._waiting.append(rows.copy())
-        if time.monotonic() < self._due:
+        self._waiting.append(rows)
+        now = time.monotonic()
+        if now < self._due:
             return
-        self._due = time.monotonic() + 0.9 * PERIOD
-        every = np.vstack(self._waiting)
+        self._due = now + 0.9 * PERIOD
+        if now > self._shapes_due:
+            self._shapes_due = now + _SHAPES_PERIOD
+            self._scene.forget()
+        self._scene.show(np.vstack(self._waiting))
         self._waiting.clear()
-        if self._live is None:
-            self._live = LiveScene(self._bed, self._channels, every[0])
-        at_ns = self._file.log_time(float(every[-1, self._t]))
-        frames, scene = self._live.messages(every, at_ns)
-        self._frames.log(frames, log_time=at_ns)
-        self._scene.log(scene, log_time=at_ns)
 
     def event(self, t: float, tick: int, level: str, name: str, text: str) -> None:
         """Send an event of the run as a line of a log."""
@@ -105,3 +101,14 @@ class LiveServer:
     def close(self) -> None:
         """Disconnect all clients."""
         self._server.stop()
+
+
+class _Clients(GainParameters):
+    """Clients that set gains, and that need the shapes of the scene when they come."""
+
+    scene: SceneStream
+
+    def on_subscribe(self, client: Client, channel: ChannelView) -> None:
+        """Somebody new asks for a topic."""
+        if channel.topic == SCENE:
+            self.scene.forget()

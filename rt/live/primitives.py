@@ -1,38 +1,38 @@
-"""Shapes of the live scene: a module as lines and solids through its points in the world."""
+"""Shapes of the live scene as messages."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any
 
 from foxglove.messages import (
     Color,
+    CubePrimitive,
     CylinderPrimitive,
     LinePrimitive,
-    LinePrimitiveLineType,
     Point3,
     Pose,
     Quaternion,
+    SceneEntity,
     SpherePrimitive,
+    Timestamp,
     Vector3,
 )
 from matplotlib.colors import to_rgb
 
-from granite.config.records import Array
+from granite.rt.live.strokes import STRIP, Stroke
 from granite.rt.plots.silhouette import Silhouette
 
-#: height of a disc, relative to its radius; width of an outline and of a jet, relative to the thickness of a link
-_DISC, _OUTLINE, _JET = 0.4, 0.25, 1.2
-#: width of half a strut and length of the longest jet, relative to the reach of the base
-_STRUT, _JET_LENGTH = 0.3, 1.0
+#: x, y and z [m]
+Place = Sequence[float]
+
+#: height of a disc, relative to its diameter
+_DISC = 0.2
+#: width of a jet, relative to the thickness of a link; length of the longest, relative to the reach of the base
+_JET, _JET_LENGTH = 1.2, 1.0
 NO_TURN = Quaternion(x=0.0, y=0.0, z=0.0, w=1.0)
 _ORIGIN = Pose(position=Vector3(x=0.0, y=0.0, z=0.0), orientation=NO_TURN)
-_STRIP, _LOOP, _LIST = (
-    LinePrimitiveLineType.LineStrip,
-    LinePrimitiveLineType.LineLoop,
-    LinePrimitiveLineType.LineList,
-)
 
 
 @cache
@@ -42,66 +42,60 @@ def colour(name: str, strength: float = 1.0) -> Color:
     return Color(r=r, g=g, b=b, a=strength)
 
 
-def module_lines(module: Silhouette, at: Array, thickness: float, ink: Color) -> Iterator[LinePrimitive]:
-    """Everything of a module that is no disc: arms, beams, outlines, and bases with corners; `at` is x, y, z."""
-    if base := module.base:
-        if base.struts:
-            ends = [point for end in base.struts for point in (module.root, end)]
-            yield lines(_LIST, at[ends], 2 * _STRUT * base.reach, ink)
-        if len(base.corners) > 1:
-            yield lines(_LOOP, at[base.corners], 2 * base.radius or _OUTLINE * thickness, ink)
-    if module.links:
-        yield lines(_LIST, at[[end for link in module.links for end in link]], 2 * thickness, ink)
-    for beam in module.beams:
-        yield lines(_STRIP, at[beam], thickness, ink)
-    for outline in (*module.outlines, *([module.stand_outline] if module.stand_outline else [])):
-        yield lines(_LOOP, at[outline], _OUTLINE * thickness, ink)
+def entity(
+    name: str, frame: str, stamp: Timestamp, strokes: Iterable[tuple[Stroke, Sequence[Place]]], ink: Color
+) -> SceneEntity:
+    """Strokes with their places in a frame, with which they move."""
+    lines, discs = [], []
+    for stroke, places in strokes:
+        if stroke.kind is not None:
+            lines.append(line(stroke.kind, places, stroke.width, ink))
+        else:
+            size = Vector3(x=stroke.width, y=stroke.width, z=_DISC * stroke.width)
+            pose = Pose(position=vector(places[0]), orientation=NO_TURN)
+            discs.append(CylinderPrimitive(pose=pose, size=size, bottom_scale=1.0, top_scale=1.0, color=ink))
+    return SceneEntity(timestamp=stamp, frame_id=frame, id=name, frame_locked=True, lines=lines, cylinders=discs)
 
 
-def module_discs(module: Silhouette, at: Array, turn: Quaternion, ink: Color) -> Iterator[CylinderPrimitive]:
-    """The base of a module, where it is a disc."""
-    if (base := module.base) and len(base.corners) == 1:
-        size = Vector3(x=2 * base.radius, y=2 * base.radius, z=_DISC * base.radius)
-        pose = Pose(position=vector(at[base.corners[0]]), orientation=turn)
-        yield CylinderPrimitive(pose=pose, size=size, bottom_scale=1.0, top_scale=1.0, color=ink)
-
-
-def jet_lines(module: Silhouette, at: Array, opening: Array, thickness: float, ink: Color) -> Iterator[LinePrimitive]:
+def jet_lines(
+    module: Silhouette, at: Sequence[Place], opening: Sequence[float], thickness: float, ink: Color
+) -> Iterator[LinePrimitive]:
     """A line out of each open thruster, as long as it is open."""
     reach = _JET_LENGTH * module.base.reach if module.base else 0.0
     for (nozzle, down), part in zip(module.jets, opening, strict=True):
         if part > 0.0:
-            end = at[nozzle] + part * reach * (at[down] - at[nozzle])
-            yield lines(_STRIP, (at[nozzle], end), _JET * thickness, ink)
+            end = [a + part * reach * (b - a) for a, b in zip(at[nozzle], at[down], strict=True)]
+            yield line(STRIP, (at[nozzle], end), _JET * thickness, ink)
 
 
-def ball(place: Array, size: float, ink: Color) -> SpherePrimitive:
+def ball(place: Place, size: float, ink: Color) -> SpherePrimitive:
     """A mark."""
     pose = Pose(position=vector(place), orientation=NO_TURN)
     return SpherePrimitive(pose=pose, size=Vector3(x=size, y=size, z=size), color=ink)
 
 
-def lines(kind: Any, points: Any, thickness: float, ink: Color) -> LinePrimitive:
-    """Lines through points of the world."""
+def plate(corners: Sequence[float], thickness: float, ink: Color) -> CubePrimitive:
+    """A plate from x0, y0 to x1, y1 whose upper side is half its thickness below zero."""
+    x0, y0, x1, y1 = corners
+    pose = Pose(position=Vector3(x=(x0 + x1) / 2, y=(y0 + y1) / 2, z=-thickness), orientation=NO_TURN)
+    return CubePrimitive(pose=pose, size=Vector3(x=x1 - x0, y=y1 - y0, z=thickness), color=ink)
+
+
+def line(kind: Any, places: Iterable[Place], thickness: float, ink: Color) -> LinePrimitive:
+    """A line through places."""
     return LinePrimitive(
         type=kind,
         pose=_ORIGIN,
         thickness=thickness,
         scale_invariant=False,
-        points=[point(each) for each in points],
+        points=[Point3(x=x, y=y, z=z) for x, y, z in places],
         color=ink,
         colors=[],
         indices=[],
     )
 
 
-def point(place: Array) -> Point3:
-    """A point from x, y and z."""
-    x, y, z = place.tolist()
-    return Point3(x=x, y=y, z=z)
-
-
-def vector(place: Array) -> Vector3:
+def vector(place: Place) -> Vector3:
     """A place from x, y and z."""
-    x, y, z = place.tolist()
+    x, y, z = place
     return Vector3(x=x, y=y, z=z)

@@ -47,6 +47,7 @@ class Events:
             channels.column("/operation", "mode"),
             channels.column("/operation", "request"),
         ]
+        self._t, self._tick = channels.column("/sample", "t_s"), channels.column("/timing", "tick")
         self._channels, self._subjects = channels, subjects
         self._report, self._operators = report, operators
         gains = channels.topic("/operation").entries["gains"]
@@ -73,8 +74,7 @@ class Events:
         for exceeded in self._bending.update(rows):
             self._report(exceeded.t, exceeded.tick, "warning", "deflection_beyond_limit", exceeded.sentence)
         self._before = watched[-1]
-        tick = self._channels.read(rows[-1])
-        self._last = tick.sample.t, tick.timing.tick
+        self._last = float(rows[-1, self._t]), int(rows[-1, self._tick])
 
     def look_back(self, lost: int, ended: str, text: str) -> None:
         """Report rows lost after the last recorded one, and an end of the run that no row shows."""

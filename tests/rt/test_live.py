@@ -18,7 +18,7 @@ from tests.rt.command_line import Call, left_in, sentence_of
 from tests.rt.command_line import granite as granite
 from tests.rt.foxglove_client import Connection, free_port, talking
 
-SCENE = ("/scene", "/tf", "/truth", "/log")
+SCENE = ("/scene", "/scene/marks", "/tf", "/truth", "/log")
 
 
 def watch(connection: Connection) -> None:
@@ -33,7 +33,13 @@ def test_a_client_sees_scene_signals_and_events(tmp_path: Path):
     assert seen.protocol == "foxglove.sdk.v1"
     assert seen.info["capabilities"] == ["parameters", "parametersSubscribe"]  # nobody can publish anything
     schemas = {topic: seen.channels[topic]["schemaName"] for topic in SCENE}
-    names = ("foxglove.SceneUpdate", "foxglove.FrameTransforms", "granite/msg/Truth", "foxglove.Log")
+    names = (
+        "foxglove.SceneUpdate",
+        "foxglove.SceneUpdate",
+        "foxglove.FrameTransforms",
+        "granite/msg/Truth",
+        "foxglove.Log",
+    )
     assert schemas == dict(zip(SCENE, names, strict=True))
     assert b"SceneEntity" in base64.b64decode(seen.channels["/scene"]["schema"])
     log = api.read_log(tmp_path / "run.mcap")
@@ -46,18 +52,21 @@ def test_a_client_sees_scene_signals_and_events(tmp_path: Path):
         if (at := start + round(t * 1e9)) in rows:
             assert rows.pop(at)[4:] == row[truth.start : truth.stop].tobytes()
     assert not rows
-    # The scene has the robot, its jets, its reference and the table; every body has a frame.
-    scenes = [message for topic, _, message in seen.messages if topic == "/scene"]
-    assert len(scenes) > 5
-    for part in ("table", "reference", "contacts", bed.modules[0].name, f"{bed.modules[0].name} jets"):
-        assert part.encode() in scenes[-1]
-    frames = [message for topic, _, message in seen.messages if topic == "/tf"][-1]
-    for body in bed.modules[0].bodies:
-        assert f"{bed.modules[0].name}/{body.name}".encode() in frames
+    # The shapes of the robot, of its reference and the table came once or twice, each in the frame of a body.
+    robot = bed.modules[0]
+    shapes, marks, frames = ([m for topic, _, m in seen.messages if topic == wanted] for wanted in SCENE[:3])
+    assert 1 <= len(shapes) <= 3
+    for part in ("table", *(f"{of}{robot.name}/{body.name}" for of in ("", "reference/") for body in robot.bodies)):
+        assert part.encode() in shapes[-1]
+    assert len(frames) > 5
+    for of in ("", "reference/"):
+        for body in robot.bodies:
+            assert f"{of}{robot.name}/{body.name}".encode() in frames[-1]
+    assert f"{robot.name} jets".encode() in marks[-1]
     # The scene is not in the log, which replays.
     assert api.replay(log).first is None
     counted = Counter(topic for topic, _, _ in seen.messages)
-    assert counted["/scene"] <= 31 * 1.5 + 2
+    assert counted["/tf"] <= 31 * 1.5 + 2
 
 
 def test_events_arrive_as_lines_of_a_log(tmp_path: Path):
@@ -90,8 +99,10 @@ def doubles(message: bytes) -> set[float]:
 def sent(name: str) -> tuple[api.Log, set[float]]:
     """A short run, and the numbers in the frames that are sent at its end."""
     log = api.simulate(api.load(name, {"loop.duration_s": 0.2}))
-    frames, scene = LiveScene(log.bed, log.channels, log.rows[0]).messages(log.rows[-5:], 1_000_000_007)
-    assert len(scene.encode()) > 100
+    scene = LiveScene(log.bed, log.channels, log.rows[0])
+    shown = scene.shown(log.rows[-1])
+    frames, marks = scene.now(log.rows[-5:], shown, 1_000_000_007)
+    assert len(scene.shapes(shown, 1_000_000_007).encode()) + len(marks.encode()) > 100
     return log, doubles(frames.encode())
 
 
