@@ -14,9 +14,9 @@ from granite.config.records import Array
 from granite.config.testbed import Testbed
 from granite.rt.live.live_scene import LiveScene, Shown
 from granite.rt.logs.channels import Channels
-from granite.rt.logs.mcap_file import McapFile
+from granite.rt.logs.mcap_file import SCENE_TOPICS, McapFile
 
-SCENE, MARKS, FRAMES = SCENE_TOPICS = "/scene", "/scene/marks", "/tf"
+SCENE, MARKS, FRAMES = SCENE_TOPICS
 #: time between two scenes [s]
 PERIOD = 1 / 30
 

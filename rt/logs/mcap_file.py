@@ -29,6 +29,8 @@ CHANNELS = "channels.json"
 FINGERPRINTS = {TESTBED: "testbed_sha256", CHANNELS: "channels_sha256"}
 EVENTS = "/events"
 SUMMARY = "/summary"
+#: shapes that are fixed to frames; jets, contacts and bent links; frames
+SCENE_TOPICS = ("/scene", "/scene/marks", "/tf")
 #: little-endian CDR, as ROS 2 writes it
 CDR_HEADER = b"\x00\x01\x00\x00"
 
@@ -55,17 +57,19 @@ class McapFile:
         bed_json: str,
         metadata: Mapping[str, str],
         start_ns: int | None = None,
+        scene: bool = False,
     ) -> None:
         """Create the file, or replace the one of that name; `OSError` if that fails.
 
-        `start_ns` is the wall time at t = 0; None: it comes by `begin`, before the first row.
+        `start_ns` is the wall time at t = 0; None: it comes by `begin`, before the first row. With `scene`, the file
+        has the topics of a scene too, which somebody else writes.
         """
         #: of the channels, which live as long as it does; others may add channels, which do not go into the file
         self.context = context = Context()
         # No compression threads: they would use all cores, also the loop's.
         # Level 1: as small as the usual level 3 on such rows, in two thirds of the time.
         options = MCAPWriteOptions(compression_threads=0, compression_level=1)
-        own_topics = {EVENTS, SUMMARY, *(topic.name for topic in channels.topics)}
+        own_topics = {EVENTS, SUMMARY, *(topic.name for topic in channels.topics), *(SCENE_TOPICS if scene else ())}
         self._writer = foxglove.open_mcap(
             path,
             allow_overwrite=True,
@@ -106,7 +110,7 @@ class McapFile:
     def write(self, rows: Array) -> None:
         """One message per topic and row."""
         messages = [
-            (channel.log, _cdr(rows[:, topic.start : topic.stop]))
+            (channel.base.log, _cdr(rows[:, topic.start : topic.stop]))
             for channel, topic in zip(self._channels, self._topics, strict=True)
         ]
         times = [self.log_time(t) for t in rows[:, self._t].tolist()]
