@@ -48,8 +48,8 @@ class RequestSource(Protocol):
     def take(self, t: float, mode: RunMode, cause: Reason) -> Request | None:
         """The next request, if there is one, given what the run does; called in the tick, so fast."""
 
-    def answer(self, request: Request, reply: Reply, mode: RunMode) -> None:
-        """Say what became of it."""
+    def answer(self, request: Request, reply: Reply, mode: RunMode, cause: Reason) -> None:
+        """Say what became of it, and what the run does since."""
 
     def name(self, sender: int) -> str:
         """Who sent it, in words."""
@@ -147,7 +147,7 @@ class Supervisor:
         self.look()
         self._request, self._reply = request, self._handlers[request.ask](t, request)
         if self._source is not None:
-            self._source.answer(request, self._reply, self.mode)
+            self._source.answer(request, self._reply, self.mode, self.cause)
 
     def _attach(self, t: float, request: Request) -> Reply:
         self._is_attended = True

@@ -115,7 +115,7 @@ class _LoggedDevices:
         asked = self.now.operation
         return Request(Ask(asked.request), asked.sender, asked.argument, asked.value) if asked.request else None
 
-    def answer(self, request: Request, reply: Reply, mode: RunMode) -> None:
+    def answer(self, request: Request, reply: Reply, mode: RunMode, cause: Reason) -> None:
         pass
 
     def name(self, sender: int) -> str:

@@ -42,7 +42,7 @@ class OperatorLink:
         self._requests, self._answers, self._process = requests, answers, process
         #: operators by the number of their key, from 1 on
         self.names = tuple(names)
-        self._report_at = 0.0
+        self._report_at = self._t = 0.0
         self._mode = RunMode.RUNNING
 
     @classmethod
@@ -95,17 +95,18 @@ class OperatorLink:
 
     def take(self, t: float, mode: RunMode, cause: Reason) -> Request | None:
         """The next request, if one waits; now and then tells the channel what the run does."""
+        self._t = t
         if t >= self._report_at or mode is not self._mode:
             self._report_at, self._mode = t + _REPORT_S, mode
             self._answers.put(_pack(0, 0, mode, cause, t))
         return self._requests.take()
 
-    def answer(self, request: Request, reply: Reply, mode: RunMode) -> None:
-        """Tell the channel what became of a request."""
+    def answer(self, request: Request, reply: Reply, mode: RunMode, cause: Reason) -> None:
+        """Tell the channel what became of a request, and what the run does since."""
         if request.number:
-            self._answers.put(_pack(request.number, reply, mode, 0, 0))
+            self._answers.put(_pack(request.number, reply, mode, cause, self._t))
         elif request.ask is Ask.SET_GAIN and reply is Reply.DONE:  # somebody else's, such as the live view's
-            self._answers.put(_pack(-1 - request.argument, reply, mode, 0, request.value))
+            self._answers.put(_pack(-1 - request.argument, reply, mode, cause, request.value))
 
     def name(self, sender: int) -> str:
         """Who that is."""

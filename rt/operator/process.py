@@ -147,12 +147,12 @@ class OperatorChannel:
 
     def _hear(self, number: int, reply: int, mode: int, cause: int, t: float) -> None:
         """What the loop says: an answer to a request, a gain that others have changed, or what it does."""
-        self._mode = RunMode(mode)
+        self._mode, self._cause = RunMode(mode), Reason(cause)
         if number < 0:
             self._values[-1 - number] = t
             return
+        self._t = t
         if not number:
-            self._cause, self._t = Reason(cause), t
             return
         if (waiting := self._waiting.pop(number, None)) is None:
             return

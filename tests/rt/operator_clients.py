@@ -47,7 +47,7 @@ class Answering:
             t += 0.002
             if (request := self.link.take(t, RunMode.RUNNING, Reason.PASSED)) is not None:
                 self.asked.append(request)
-                self.link.answer(request, Reply.DONE, RunMode.HOLDING)
+                self.link.answer(request, Reply.DONE, RunMode.HOLDING, Reason.OPERATOR_HOLD)
 
 
 @pytest.fixture(scope="module")

@@ -27,7 +27,7 @@ class Script:
         self._tick += 1
         return self._requests.get(self._tick)
 
-    def answer(self, request: Request, reply: Reply, mode: RunMode) -> None:
+    def answer(self, request: Request, reply: Reply, mode: RunMode, cause: Reason) -> None:
         self.answers.append((request.ask, reply, mode))
 
     def name(self, sender: int) -> str:

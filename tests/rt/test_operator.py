@@ -33,6 +33,13 @@ def test_keys_are_made_once_and_are_private(tmp_path):
     assert stat.S_IMODE((tmp_path / "keys").stat().st_mode) == 0o700
 
 
+def test_an_answer_has_the_mode_and_the_cause_after_the_request(channel):
+    _, folder, address = channel
+    with Operator(address, folder=folder) as operator:
+        answer = operator.ask("hold")
+    assert (answer["ok"], answer["mode"], answer["cause"]) == (True, "holding", "operator_hold")
+
+
 def test_a_secret_key_that_others_can_read_is_refused(tmp_path):
     loop_keys(tmp_path)
     (tmp_path / "operator.secret").chmod(0o644)
