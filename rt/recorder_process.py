@@ -31,6 +31,7 @@ from granite.rt.logs.link_trouble import link_trouble
 from granite.rt.logs.mcap_file import McapFile
 from granite.rt.logs.summary import Summary
 from granite.rt.logs.unfinished import UnfinishedLog
+from granite.rt.modes import RunMode
 from granite.rt.ring import Ring
 from granite.rt.signals import TERMINATING
 from granite.rt.subjects import subjects
@@ -115,7 +116,7 @@ def record(order: Order, lines: TextIO, answers: TextIO) -> None:
     idle = min(idle, _IDLE_PERIOD_LIVE) if live else idle
     try:
         file.begin(json.loads(lines.readline() or '{"start_ns": 0}')["start_ns"])
-        with _progress(bed, order.progress) as show:
+        with _progress(order) as show:
             metrics = Gathered(summary.update, round(_GATHERED_S / bed.loop.period_s))
             readers = [file.write, events.look, metrics.add, show, show_live]
             drain(ring, file, readers, lambda: os.getppid() != order.loop, idle)
@@ -195,17 +196,25 @@ def drain(
 
 
 @contextlib.contextmanager
-def _progress(bed: Testbed, wanted: bool) -> Iterator[Callable[[Array], None]]:
+def _progress(order: Order) -> Iterator[Callable[[Array], None]]:
     """A progress bar on the terminal, drawn here so that the loop never draws."""
-    if not wanted:
+    if not order.progress:
         yield lambda rows: None
         return
+    bed, is_attended = order.bed, "operators" in order.metadata
     from rich.console import Console  # slow to import, and most runs of a batch draw nothing
     from rich.progress import Progress
 
     with Progress(console=Console(file=Terminal()), transient=True) as progress:
         task = progress.add_task(bed.name, total=bed.loop.duration_s / bed.loop.period_s)
-        yield lambda rows: progress.advance(task, len(rows))
+        yield lambda rows: progress.advance(task, counted_ticks(order.channels, rows, is_attended))
+
+
+def counted_ticks(channels: Channels, rows: Array, is_attended: bool) -> int:
+    """How many of the ticks count towards the duration: where an operator is there, only those that run."""
+    if not is_attended:
+        return len(rows)
+    return int((rows[:, channels.column("/operation", "mode")] == RunMode.RUNNING).sum())
 
 
 def finite(value: Any) -> Any:

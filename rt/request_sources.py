@@ -20,10 +20,10 @@ class RequestSources:
                 return request
         return None
 
-    def answer(self, request: Request, reply: Reply, mode: RunMode) -> None:
+    def answer(self, request: Request, reply: Reply, mode: RunMode, cause: Reason) -> None:
         """Each source knows its own."""
         for source in self._sources:
-            source.answer(request, reply, mode)
+            source.answer(request, reply, mode, cause)
 
     def name(self, sender: int) -> str:
         """Who sent it, in words."""

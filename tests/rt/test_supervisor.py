@@ -10,6 +10,7 @@ from granite.config.responses import FAULTS, RESPONSES
 from granite.rt.logs.summary import Summary
 from granite.rt.modes import Ask, Reply, Request, RunMode
 from granite.rt.reasons import Reason
+from granite.rt.recorder_process import counted_ticks
 
 #: the base moves at 6 cm/s when its limit is broken
 FAST = ["safety.base_speed_m_s=0.06", "loop.duration_s=8"]
@@ -303,3 +304,10 @@ def test_the_summary_names_what_was_reported_from_outside_the_tick_and_what_led_
     summary = Summary(done.run.bed, done.channels)
     summary.update(done.rows)
     assert summary.result()["noticed_at_s"] == {"disk_full": 1.0, "operator_float": 1.5}
+
+
+def test_only_ticks_that_run_move_the_progress_of_a_run_with_an_operator():
+    done = scripted({0.0: Ask.ATTACH, 0.5: Ask.ARM, 2.0: Ask.START}, "loop.duration_s=1")
+    rows, channels = done.rows, done.channels
+    assert counted_ticks(channels, rows, False) == len(rows) > 500
+    assert abs(counted_ticks(channels, rows, True) - 200) <= 2
