@@ -6,15 +6,21 @@ Bad input ends with one sentence, never with a traceback, and leaves no file.
 import os
 import signal
 
+#: Ctrl-C, Ctrl-\\, and what ends a session
+_STOPPING = (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP)
+
 
 def main() -> None:
-    """Entry point. Importing the commands takes a second, and Ctrl-C in it ends in one sentence too."""
-    interrupted = signal.getsignal(signal.SIGINT)
-    if interrupted is signal.default_int_handler:  # else the shell that started it ignores Ctrl-C
-        signal.signal(signal.SIGINT, _stop_importing)
+    """Entry point. Importing the commands takes a second, and a signal in it ends in one sentence too."""
+    before = {
+        number: signal.signal(number, _stop_importing)
+        for number in _STOPPING
+        if signal.getsignal(number) is not signal.SIG_IGN  # as by a shell that keeps Ctrl-C from it
+    }
     from granite.rt.cli.app import main as run
 
-    signal.signal(signal.SIGINT, interrupted)
+    for number, handler in before.items():
+        signal.signal(number, handler)
     run()
 
 

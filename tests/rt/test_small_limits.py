@@ -65,16 +65,17 @@ import os, signal, sys
 class Interrupt:
     def find_spec(self, name, *_):
         if name == "typer":
-            os.kill(os.getpid(), signal.SIGINT)
+            os.kill(os.getpid(), getattr(signal, sys.argv[2]))
 sys.meta_path.insert(0, Interrupt())
-sys.argv = ["granite", "list"]
+sys.argv = ["granite", "list", sys.argv[1]]
 from granite.rt.cli import main
 main()
 """
 
 
-def test_an_interrupt_while_the_commands_are_imported_is_no_traceback(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", INTERRUPTED]
+@pytest.mark.parametrize("name", ["SIGINT", "SIGQUIT"])
+def test_an_interrupt_while_the_commands_are_imported_is_no_traceback(name: str) -> None:
+    command = [sys.executable, "-c", INTERRUPTED, name]
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job would inherit that it is ignored
     said = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (said.returncode, said.stdout) == (STOPPED, "")
