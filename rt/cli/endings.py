@@ -8,14 +8,15 @@ from typing import NoReturn
 from granite.rt.cli.screen import err, out
 from granite.rt.failures import system_words
 
-DONE, FAULT, BAD_INPUT, STOPPED, DIFFERS = 0, 1, 2, 3, 4
+DONE, FAULT, BAD_INPUT, STOPPED, DIFFERS, AUDIT_FAILED = 0, 1, 2, 3, 4, 5
 EXIT_CODES = """\b
 Exit codes:
   0  done
   1  a fault inside Granite, or an incomplete log
   2  bad input
   3  the run was ended by the guard, the operator, or a simulated plant that was lost
-  4  the replay differs from the log"""
+  4  the replay differs from the log
+  5  the run was completed, but a check of its audit failed"""
 
 
 def end(sentence: str, code: int) -> NoReturn:

@@ -14,7 +14,7 @@ from granite.config.calibration import refuse_old
 from granite.config.errors import InputError
 from granite.config.loader import load
 from granite.config.testbed import Testbed
-from granite.rt.cli.endings import FAULT, STOPPED, end
+from granite.rt.cli.endings import AUDIT_FAILED, FAULT, STOPPED, end
 from granite.rt.cli.screen import out, print_json
 from granite.rt.logs.run_summary import RunSummary
 
@@ -116,6 +116,9 @@ def end_run(summary: RunSummary, path: Path) -> None:
     if summary["ended"] != "completed" or "not_closed" in summary:
         code = FAULT if "not_stopped" in summary or "not_closed" in summary else STOPPED
         end(f"the run ended at {summary['ended_at_s']:.3f} s by {summary['ended']}: {summary['text']}", code)
+    if "audit" in summary and not summary["audit"]["held"]:
+        failed = [name for name, check in summary["audit"]["checks"].items() if not check["held"]]
+        end(f"the run was completed, but its audit failed: {', '.join(failed)}", AUDIT_FAILED)
 
 
 def _seconds(text: str) -> str:

@@ -11,6 +11,7 @@ from granite.config import testbed
 from granite.config.loader import load
 from granite.mrds.flexible.deflection import Deflections
 from granite.mrds.flexible.shapes import bending_shapes
+from granite.rt.cli.recorded_run import end_run
 from granite.rt.in_memory import simulate_in_memory
 from granite.rt.logs.log import read_log
 from granite.rt.report.run import run_tables
@@ -42,6 +43,8 @@ def test_a_link_bent_beyond_a_tenth_of_its_length_is_named_in_log_summary_and_au
     console = Console(width=200, file=StringIO())
     console.print(*run_tables(summary))
     assert "link by up to 0.2 of its length" in console.file.getvalue()
+    with pytest.raises(SystemExit, match="5"):  # no success to a script
+        end_run({**summary, "log_failure": None}, tmp_path / "bent.mcap")
 
 
 def test_the_limit_is_configuration_and_a_run_within_it_has_no_warning(tmp_path: Path) -> None:
