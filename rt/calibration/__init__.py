@@ -5,4 +5,5 @@ KINDS = {
     "joints": "joints:Joints",
     "force": "force:Force",
     "motors": "motors:Motors",
+    "thrusters": "thrusters:Thrusters",
 }

@@ -117,12 +117,17 @@ def mean_text(values: Array, units: Iterable[str], names: Iterable[str], frames:
     return f"{', '.join(parts)}, mean of {len(frames)} frames"
 
 
-def on_bench(bed: Testbed, devices: Iterable[str], keys: Mapping[str, Any]) -> Testbed:
-    """The testbed with these devices alone and other values; without controller, and without calibrations."""
+def on_bench(bed: Testbed, devices: Iterable[str], keys: Mapping[str, Any], *, controlled: bool = False) -> Testbed:
+    """The testbed with these devices alone and other values, without calibrations.
+
+    Without a controller, too, unless one is asked for: a testbed with thrusters must have one.
+    """
     kept = {name: bed.devices[name].model_copy(update={"calibration": ()}) for name in devices}
     modules = tuple(module.model_copy(update={"calibration": ()}) for module in bed.modules)
     simulation = bed.simulation.model_copy(update={"plant": {}, "events": ()})
-    lean = {"devices": kept, "modules": modules, "simulation": simulation, "controller": None}
+    lean: dict[str, Any] = {"devices": kept, "modules": modules, "simulation": simulation}
+    if not controlled:
+        lean["controller"] = None
     return bed.model_copy(update={**lean, "behaviour": FREE, "safety": Safety(), "tuning": None}).with_changes(keys)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,16 +20,26 @@ from granite.sim.bench_plant import BenchPlant
 from granite.sim.lab import simulated_device
 from granite.sim.plant import Plant
 
+NO_MORE: Mapping[str, Any] = MappingProxyType({})
+
 
 class SimulatedOperator:
-    """Does every step on the simulated plant, and accepts what is measured."""
+    """Does every step on the simulated plant, and accepts what is measured.
 
-    def __init__(self, procedure: Procedure, seed: int) -> None:
+    Parameters
+    ----------
+    procedure, seed
+        What is calibrated; the seed draws the true numbers and all noise.
+    also
+        Further differences of the plant, by key.
+    """
+
+    def __init__(self, procedure: Procedure, seed: int, also: Mapping[str, Any] = NO_MORE) -> None:
         rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(2**31,)))
         #: the plant's own numbers, by key
         self.truth = procedure.draw(rng)
         self._procedure, self._rng = procedure, rng
-        plant = {"simulation.plant": nested(self.truth), "seed": seed}
+        plant = {"simulation.plant": nested({**self.truth, **also}), "seed": seed}
         bed = procedure.bench_bed().with_changes(plant)
         true = plant_of(bed)
         self._plant: Plant | BenchPlant = Plant(true) if procedure.is_moving else BenchPlant(true)
@@ -73,7 +85,7 @@ def repeat(procedure: Procedure, seed: int) -> Repetition:
     return Repetition(fit, np.array([operator.truth[number.key] for number in fit.numbers]))
 
 
-def nested(values: dict[str, float]) -> dict[str, Any]:
+def nested(values: Mapping[str, Any]) -> dict[str, Any]:
     """Values by dotted key as tables in tables."""
     found: dict[str, Any] = {}
     for key, value in values.items():
