@@ -11,6 +11,7 @@ from rich.table import Table
 
 from benchmarks import (
     allocation,
+    calibration,
     closed_chain,
     compile_time,
     compiled_runs,
@@ -47,6 +48,7 @@ ALL = {
     "virtual_time": virtual_time,
     "compiled_runs": compiled_runs,
     "vision": vision,
+    "calibration": calibration,
     "propellant": propellant,
     "realtime": realtime,
     "operator": operator_channel,

@@ -56,10 +56,14 @@ class CalibrationFit(NamedTuple):
 
         The noise is estimated from the residuals, so that e' C^-1 e / k has the distribution F(k, freedom).
         """
-        error, k = self.values - true, len(self.values)
+        k = len(self.values)
+        return float(fisher.cdf(self.distance(true) / k, k, self.freedom))
+
+    def distance(self, true: Array) -> float:
+        """Square of the normalised error, e' C^-1 e."""
         scale = np.where(self.deviation > 0, self.deviation, 1.0)
-        whitened = np.linalg.solve(self.covariance / np.outer(scale, scale), error / scale)
-        return float(fisher.cdf(error / scale @ whitened / k, k, self.freedom))
+        error = (self.values - true) / scale
+        return float(error @ np.linalg.solve(self.covariance / np.outer(scale, scale), error))
 
 
 class LeastSquares(NamedTuple):

@@ -72,6 +72,12 @@ class Repetition(NamedTuple):
         return np.asarray((self.fit.values - self.truth) / self.fit.deviation)
 
     @property
+    def spread(self) -> float:
+        """Mean square of the normalised error, over its expectation: 1 where the stated uncertainty is right."""
+        expected = self.fit.freedom / max(self.fit.freedom - 2, 1)
+        return self.fit.distance(self.truth) / len(self.truth) / expected
+
+    @property
     def level(self) -> float:
         """Of the ellipsoid through the truth."""
         return self.fit.level(self.truth)

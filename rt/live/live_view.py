@@ -41,7 +41,7 @@ class LiveRequests:
         """The next request, if one waits."""
         return self.ring.take()
 
-    def answer(self, request: Request, reply: Reply, mode: RunMode) -> None:
+    def answer(self, request: Request, reply: Reply, mode: RunMode, cause: Reason) -> None:
         """The row says it."""
 
     def name(self, sender: int) -> str:

@@ -1,0 +1,34 @@
+"""Calibrations of simulated devices, 100 times each: how often the true numbers are within the stated uncertainty."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+import granite
+from benchmarks.result import Result
+from granite.rt.calibration import KINDS
+from granite.rt.calibration.session import find_procedure
+from granite.rt.calibration.simulated import repeat
+
+REPETITIONS = 100
+#: testbeds that have the devices
+BEDS = {"force": "fixed-dual-arm/carry-gauges"}
+#: binomial: two standard deviations below 95
+FEWEST = 91
+
+
+def measure() -> Iterator[Result]:
+    for kind in KINDS:
+        procedure = find_procedure(kind, granite.load(BEDS.get(kind, "free-flyer")))
+        found = [repeat(procedure, seed) for seed in range(1, REPETITIONS + 1)]
+        inside = sum(each.level < 0.95 for each in found)
+        yield Result(
+            f"{kind}: truth in the 95 % ellipsoid", f"of {REPETITIONS}", inside, None, "", "about 95", inside >= FEWEST
+        )
+        spread = float(np.sqrt(np.mean([each.spread for each in found])))
+        yield Result(f"{kind}: normalised error, rms", "", spread, None, "", "1", bool(0.9 <= spread <= 1.1))
+        longest = max(range(len(found[0].fit.numbers)), key=lambda i: abs(float(np.mean([e.errors[i] for e in found]))))
+        bias = float(np.mean([each.errors[longest] for each in found]))
+        yield Result(f"{kind}: largest mean error, in deviations", "", bias, None, "", "0", abs(bias) < 0.35)
