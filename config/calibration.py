@@ -139,6 +139,8 @@ def _inside(found: Any, element: str) -> Any:
         return found.get(element)
     if isinstance(found, list):
         named = [each for each in found if isinstance(each, dict) and element in (each.get("name"), each.get("joint"))]
+        if not named and element.isdigit() and int(element) < len(found):
+            return found[int(element)]
         return named[0] if named else None
     return None
 
@@ -148,6 +150,8 @@ def _remove(found: Any, path: Sequence[str]) -> None:
         found = _inside(found, element)
     if isinstance(found, dict):
         found.pop(path[-1], None)
+    elif isinstance(found, list) and path[-1].isdigit() and int(path[-1]) < len(found):
+        found[int(path[-1])] = None
 
 
 def _pruned(found: Any) -> Any:

@@ -11,5 +11,6 @@ KINDS = {
     "momentum_wheel": "momentum_wheel:SimulatedMomentumWheels",
     "thrusters": "thrusters:SimulatedThrusters",
     "grips": "grips:SimulatedGrips",
+    "photodiode": "photodiode:SimulatedPhotodiode",
     "emergency_stop": "emergency_stop:SimulatedEmergencyStop",
 }

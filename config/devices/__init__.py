@@ -13,5 +13,6 @@ KINDS = {
     "momentum_wheel": "momentum_wheel:MomentumWheels",
     "thrusters": "thrusters:Thrusters",
     "grips": "grips:Grips",
+    "photodiode": "photodiode:Photodiode",
     "emergency_stop": "emergency_stop:EmergencyStop",
 }

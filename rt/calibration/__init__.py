@@ -6,4 +6,5 @@ KINDS = {
     "force": "force:Force",
     "motors": "motors:Motors",
     "thrusters": "thrusters:Thrusters",
+    "inertia": "inertia:Inertia",
 }

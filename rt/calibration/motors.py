@@ -24,7 +24,7 @@ from granite.rt.calibration.bench import Bench
 from granite.rt.calibration.fit import CalibrationFit, Fitted, Residuals, gauss_newton
 from granite.rt.calibration.joint_motion import JointMotion
 from granite.rt.calibration.procedure import Measurement, OfDevices, Step, on_bench
-from granite.sim.bench_plant import BenchPlant
+from granite.sim.plant import Plant
 
 #: length of a run, period of its slower torque [s], and amplitude of the motion without friction [rad]
 _RUN_S, _PERIOD_S, _AMPLITUDE = 6.0, 3.0, 0.5
@@ -40,7 +40,6 @@ class Motors(OfDevices):
     """Every motor with the base clamped."""
 
     kind = MotorDevice
-    is_moving = True
 
     def __init__(self, bed: Testbed, name: str | None = None) -> None:
         super().__init__(bed, name)
@@ -153,7 +152,11 @@ class Motors(OfDevices):
             ]
         return {number.key: float(value) for number, value in zip(self._numbers(), values, strict=True)}
 
-    def act(self, plant: BenchPlant, step: Step, rng: np.random.Generator) -> None:
+    def simulated_plant(self, bed: Testbed) -> Plant:
+        """The plant, which moves by itself."""
+        return Plant(bed)
+
+    def act(self, plant: Plant, step: Step, rng: np.random.Generator) -> None:
         """The simulated base is clamped, and its joints are free."""
 
     @property

@@ -60,8 +60,6 @@ class Procedure(Protocol):
     #: devices that it reads and commands
     devices: tuple[str, ...]
     steps: tuple[Step, ...]
-    #: whether devices move the plant; else somebody sets it by hand
-    is_moving: bool
 
     def bench_bed(self) -> Testbed:
         """The testbed as it is measured: without the calibration that is made."""
@@ -75,7 +73,10 @@ class Procedure(Protocol):
     def draw(self, rng: np.random.Generator) -> dict[str, float]:
         """True numbers of a simulated plant, by key; they differ from the file's."""
 
-    def act(self, plant: BenchPlant, step: Step, rng: np.random.Generator) -> None:
+    def simulated_plant(self, bed: Testbed) -> Any:
+        """What the simulated devices measure and move."""
+
+    def act(self, plant: Any, step: Step, rng: np.random.Generator) -> None:
         """Do the step on the simulated plant, as exactly as an operator can."""
 
 
@@ -83,7 +84,6 @@ class OfDevices:
     """What procedures on a device have in common."""
 
     kind: ClassVar[type]
-    is_moving = False
 
     def __init__(self, bed: Testbed, name: str | None = None) -> None:
         self.bed, self.name = bed, device_of(bed, self.kind, name)
@@ -91,6 +91,10 @@ class OfDevices:
         self.of = f"devices.{self.name}"
         self.fitted_on: tuple[str, ...] = (self.of,)
         self.devices: tuple[str, ...] = (self.name,)
+
+    def simulated_plant(self, bed: Testbed) -> Any:
+        """A plant that is set by hand."""
+        return BenchPlant(bed)
 
 
 def device_of(bed: Testbed, kind: type, name: str | None) -> str:

@@ -64,8 +64,15 @@ def real_bench(procedure: Procedure) -> Iterator[Bench]:
         devices.close(paced=True)
 
 
+class Fittable(Protocol):
+    """What a file says of the procedure that made it."""
+
+    of: str
+    fitted_on: tuple[str, ...]
+
+
 def file_content(
-    kind: str, procedure: Procedure, bed: Testbed, fit: CalibrationFit, day: date, granite: str, simulated: bool
+    kind: str, procedure: Fittable, bed: Testbed, fit: CalibrationFit, day: date, granite: str, simulated: bool
 ) -> dict[str, Any]:
     """The content of the calibration's file."""
     keys = [number.key for number in fit.numbers]

@@ -16,9 +16,7 @@ from granite.rt.calibration.bench import Bench
 from granite.rt.calibration.fit import CalibrationFit
 from granite.rt.calibration.procedure import Measurement, Procedure, Step
 from granite.rt.clock import VirtualClock
-from granite.sim.bench_plant import BenchPlant
 from granite.sim.lab import simulated_device
-from granite.sim.plant import Plant
 
 NO_MORE: Mapping[str, Any] = MappingProxyType({})
 
@@ -42,7 +40,7 @@ class SimulatedOperator:
         plant = {"simulation.plant": nested({**self.truth, **also}), "seed": seed}
         bed = procedure.bench_bed().with_changes(plant)
         true = plant_of(bed)
-        self._plant: Plant | BenchPlant = Plant(true) if procedure.is_moving else BenchPlant(true)
+        self._plant = procedure.simulated_plant(true)
         devices = {
             name: corrected(simulated_device(true, name, self._plant), name, table, bed)
             for name, table in (bed.sensors | bed.actuators).items()
@@ -51,8 +49,7 @@ class SimulatedOperator:
 
     def ready(self, step: Step) -> Array:
         """Do it; what is known of it."""
-        if isinstance(self._plant, BenchPlant):
-            self._procedure.act(self._plant, step, self._rng)
+        self._procedure.act(self._plant, step, self._rng)
         return np.array([known.planned for known in step.known])
 
     def accepts(self, measured: Measurement) -> bool:

@@ -24,7 +24,7 @@ from granite.rt.calibration.bench import Bench
 from granite.rt.calibration.fit import CalibrationFit, Fitted, Residuals, gauss_newton
 from granite.rt.calibration.procedure import Measurement, OfDevices, Step, on_bench
 from granite.rt.calibration.pulses import mean_openings, pulses_of
-from granite.sim.bench_plant import BenchPlant
+from granite.sim.plant import Plant
 
 _STAND = "thrust_stand"
 #: ticks and steps of a simulated stand [s]
@@ -44,7 +44,6 @@ class Thrusters(OfDevices):
     """Every thruster alone, in front of a force gauge."""
 
     kind = ThrusterDevice
-    is_moving = True
 
     def __init__(self, bed: Testbed, name: str | None = None) -> None:
         super().__init__(bed, name)
@@ -179,7 +178,11 @@ class Thrusters(OfDevices):
         values += [unit.thrust_n * rng.uniform(0.85, 1.15) for unit in self.table.units]
         return {number.key: float(value) for number, value in zip(self._numbers(self._units), values, strict=True)}
 
-    def act(self, plant: BenchPlant, step: Step, rng: np.random.Generator) -> None:
+    def simulated_plant(self, bed: Testbed) -> Plant:
+        """The plant, which moves by itself."""
+        return Plant(bed)
+
+    def act(self, plant: Plant, step: Step, rng: np.random.Generator) -> None:
         """The simulated vehicle is in its stand."""
 
     def _numbers(self, units: Sequence[str]) -> tuple[Fitted, ...]:

@@ -23,7 +23,9 @@ from granite.rt.cli.screen import err, out, print_json
 
 if TYPE_CHECKING:
     from granite.config.records import Array
+    from granite.config.testbed import Testbed
     from granite.rt.calibration.bench import Bench
+    from granite.rt.calibration.flight_inertia import FlightInertia
     from granite.rt.calibration.procedure import Known, Measurement, Procedure, Step
     from granite.rt.calibration.simulated import SimulatedOperator
 
@@ -32,15 +34,18 @@ def calibrate(
     bed: Bed,
     kind: Annotated[str, typer.Argument(metavar="KIND", help=f"{', '.join(KINDS)}")],
     device: Annotated[
-        str | None, typer.Option("--device", metavar="NAME", help="which, where the testbed has several of its kind")
+        str | None, typer.Option("--device", metavar="NAME", help="which device, or of inertia which body")
     ] = None,
     simulate: Annotated[
         bool, typer.Option("--simulate", help="on the simulated plant, whose numbers differ from the file's")
     ] = False,
     seed: Annotated[int, typer.Option(metavar="N", help="of --simulate: draws the plant's numbers", min=0)] = 1,
+    log: Annotated[
+        Path | None, typer.Option("--log", metavar="LOG", help="of inertia: from the log of a free flight")
+    ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="accept every measurement without asking")] = False,
     path: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE", help="*.toml; default: calibrations/KIND-DATE.toml")
+        Path | None, typer.Option("--out", metavar="FILE", help="*.toml; default: calibrations/KIND[-NAME]-DATE.toml")
     ] = None,
     plot: Annotated[
         Path | None, typer.Option("--plot", metavar="FILE", help="the residuals, *.png; default: beside --out")
@@ -50,6 +55,7 @@ def calibrate(
     as_json: AsJson = False,
 ) -> None:
     """Measure numbers of a testbed step by step, fit them with their uncertainty, and write a dated file."""
+    from granite.rt.calibration.flight_inertia import FlightInertia
     from granite.rt.calibration.session import carry_out, file_content, find_procedure
     from granite.rt.plots.calibration import plot_calibration
     from granite.rt.plots.figure_file import SUFFIXES
@@ -61,18 +67,23 @@ def calibrate(
     today = date.today() if on is None else day(on)
     testbed = load(bed, overrides or [])
     with named(bed, testbed):
-        procedure = find_procedure(kind, testbed, device)
+        procedure = find_procedure(kind, testbed, device) if log is None else _flight(kind, testbed, log)
         made = path is None and _make_folder(bed)
-        path = path or _folder(bed) / f"{kind}-{today.isoformat()}.toml"
+        stem = "-".join((kind, *([device] if device else []), today.isoformat()))
+        path = path or _folder(bed) / f"{stem}.toml"
         plot = plot or path.with_suffix(".png")
         try:
             for what, file, suffixes in (("file", path, (".toml",)), ("plot", plot, SUFFIXES)):
                 if file.exists():
                     raise InputError(f"{what} '{file}' exists: expected a new name by --out")
                 refuse_output(what, file, suffixes, False)
-            with _operator(procedure, simulate, seed, yes) as operator:
-                fit = carry_out(procedure, operator.bench, operator)
-            content = file_content(kind, procedure, testbed, fit, today, provenance()["granite"], simulate)
+            truth = None
+            if isinstance(procedure, FlightInertia):
+                fit, is_simulated = procedure.fit(), procedure.is_simulated
+            else:
+                with _operator(procedure, simulate, seed, yes) as operator:
+                    fit, truth, is_simulated = carry_out(procedure, operator.bench, operator), operator.truth, simulate
+            content = file_content(kind, procedure, testbed, fit, today, provenance()["granite"], is_simulated)
             plot_calibration(fit, f"{testbed.name}, {kind}, {today.isoformat()}", plot)
             _write(path, toml_text(content))
         except BaseException:
@@ -83,12 +94,24 @@ def calibrate(
     if as_json:
         print_json({**content, "notes": list(fit.notes)})
         return
-    put(out, [calibration_table(kind, fit, testbed, operator.truth)])
+    put(out, [calibration_table(kind, fit, testbed, truth)])
     for note in fit.notes:
         out.print(note, soft_wrap=True)
     out.print(f"numbers: {path}", soft_wrap=True)
     out.print(f"residuals: {plot}", soft_wrap=True)
-    out.print(f'use them: calibration = "{_relative(path, bed)}" in [{procedure.of}]', soft_wrap=True)
+    family, _, name = str(content["of"]).partition(".")
+    where = f"[devices.{name}]" if family == "devices" else f"the module {name}"
+    out.print(f'use them: calibration = "{_relative(path, bed)}" in {where}', soft_wrap=True)
+
+
+def _flight(kind: str, testbed: Testbed, log: Path) -> FlightInertia:
+    """The calibration by a flight that was recorded."""
+    from granite.rt.calibration.flight_inertia import FlightInertia
+    from granite.rt.logs.log import read_log
+
+    if kind != "inertia":
+        raise InputError("not used here", key="--log", value=str(log), expected="none, except for inertia")
+    return FlightInertia(testbed, read_log(log))
 
 
 class _AtTerminal:

@@ -1,0 +1,157 @@
+"""Inertia of a body by a three-wire pendulum, calibrated by known bodies: I0 + I = k (m0 + m) T^2.
+
+The empty plate and three known bodies give k and I0, the part gives its inertia. Errors of the timed periods and of
+the weighed masses are propagated; that of the plate's mass is common to all swings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from granite.config.devices.photodiode import Photodiode
+from granite.config.errors import InputError, one_of
+from granite.config.modules import Body, Module
+from granite.config.records import Array
+from granite.config.testbed import Testbed
+from granite.drivers.calibration.swing import timed_swing
+from granite.rt.calibration.bench import Bench
+from granite.rt.calibration.fit import CalibrationFit, Fitted, Residuals
+from granite.rt.calibration.procedure import Known, Measurement, Step, on_bench
+from granite.sim.pendulum import PLATE_KG, PendulumPlant
+
+_TIMER = "photodiode"
+#: ticks of a simulated bench, and the length of a swing [s]
+_PERIOD_S, _SWING_S = 1e-3, 20.0
+#: how exactly somebody can weigh [kg]
+_WEIGHED = 5e-5
+#: known bodies, as parts of mass and inertia of the part
+_BODIES = (0.5, 1.0, 2.0)
+#: largest angle of a swing [rad]: beyond it the period depends on it
+_LARGEST = 0.035
+#: greatest difference of a simulated inertia
+_DIFFERS = 0.2
+
+
+class Inertia:
+    """A body of a module on the plate of a pendulum."""
+
+    def __init__(self, bed: Testbed, name: str | None = None) -> None:
+        self.bed = bed
+        self._module, self._body = _body_of(bed, name)
+        self.of = f"modules.{self._module.name}"
+        #: a body that was weighed again, or is another one
+        self.fitted_on = (f"{self.of}.bodies.{self._body.name}",)
+        timers = list(bed.devices_of(Photodiode))
+        self._timer = timers[0] if timers else None
+        self.devices = (self._timer or _TIMER,)
+        mass, inertia = self._body.mass_kg, float(self._body.inertia_kg_m2)  # type: ignore[arg-type]
+        known = (
+            Step(
+                f"put a body of about {part * inertia:.3g} kg m2, which is known, on the middle of the plate and swing it",
+                (
+                    Known("mass of the body", "kg", round(part * mass, 6)),
+                    Known("its inertia", "kg m2", part * inertia),
+                ),
+                "known",
+            )
+            for part in _BODIES
+        )
+        self.steps = (
+            Step(
+                "turn the empty plate by less than 2 degrees and let it swing",
+                (Known("mass of the plate", "kg", PLATE_KG),),
+                "plate",
+            ),
+            *known,
+            Step(
+                f"put {self._body.name} on the plate with its mass centre in the middle, and swing it",
+                (Known(f"mass of {self._body.name}", "kg", mass),),
+                "part",
+            ),
+        )
+
+    def bench_bed(self) -> Testbed:
+        """A photodiode; where the testbed has none, one that can be simulated."""
+        if self._timer is not None:
+            return on_bench(self.bed, self.devices, {})
+        timer = Photodiode(kind="photodiode")
+        loop = self.bed.loop.model_copy(update={"period_s": _PERIOD_S})
+        simulation = self.bed.simulation.model_copy(update={"physics_step_s": _PERIOD_S})
+        with_timer = {"devices": {**self.bed.devices, _TIMER: timer}, "loop": loop, "simulation": simulation}
+        return on_bench(self.bed.model_copy(update=with_timer), self.devices, {})
+
+    def measure(self, bench: Bench, step: Step, known: Array) -> Measurement:
+        """The period of the swing and its deviation, then the residual of each pass."""
+        place = list(bench.bed.sensors).index(self.devices[0])
+        samples = bench.run(lambda k: {}, round(_SWING_S / bench.bed.loop.period_s))
+        t = np.array([sample.frames[place].t for sample in samples])
+        light = np.array([sample.frames[place].values[0] for sample in samples])
+        swing = timed_swing(t, light)
+        text = f"period {swing.period:.6f} s ({swing.deviation:.1g}), {len(swing.passes)} passes"
+        return Measurement(step, known, np.concatenate(([swing.period, swing.deviation], swing.residual)), text)
+
+    def fit(self, measured: Sequence[Measurement]) -> CalibrationFit:
+        """The inertia of the part, by generalised least squares with that of the plate and k."""
+        [plate] = [each for each in measured if each.step.subject == "plate"]
+        swings = [plate, *(each for each in measured if each.step.subject != "plate")]
+        periods, deviations = (np.array([each.values[i] for each in swings]) for i in (0, 1))
+        masses = np.array([0.0, *(each.known[0] for each in swings[1:])])
+        is_part = np.array([each.step.subject == "part" for each in swings])
+        inertias = np.array([each.known[1] if each.step.subject == "known" else 0.0 for each in swings])
+        total, m0 = masses + plate.known[0], plate.known[0]
+        if np.ptp(total * periods**2) < 1e-3 * float((total * periods**2).max()):
+            raise InputError("the known bodies swing alike", key=self.of, expected="inertias that differ more")
+        # k (m0 + m) T^2 - I0 - I = known inertia
+        rows = np.column_stack((total * periods**2, -np.ones(len(swings)), -is_part.astype(float)))
+        k = float(np.linalg.lstsq(rows, inertias, rcond=None)[0][0])
+        by_mass = k * periods**2 * _WEIGHED
+        noise = np.diag((2 * k * total * periods * deviations) ** 2 + np.where(masses > 0, by_mass, 0.0) ** 2)
+        root = np.linalg.inv(np.linalg.cholesky(noise + np.outer(by_mass, by_mass) * (m0 > 0)))
+        back = np.linalg.pinv(root @ rows) @ root
+        values = back @ inertias
+        covariance = np.linalg.inv(rows.T @ root.T @ root @ rows)
+        residuals = tuple(
+            Residuals(f"{each.step.subject} {i}", "pass", np.arange(len(each.values) - 2.0), each.values[2:], "s")
+            for i, each in enumerate(swings)
+        )
+        freedom = sum(len(each.values) - 5 for each in swings)
+        number = Fitted(f"{self.of}.bodies.{self._body.name}.inertia_kg_m2", "kg m2", 0.0)
+        return CalibrationFit((number,), values[2:], covariance[2:, 2:], freedom, len(swings), residuals)
+
+    def draw(self, rng: np.random.Generator) -> dict[str, float]:
+        """An inertia that differs from the file's."""
+        key = f"{self.of}.bodies.{self._body.name}.inertia_kg_m2"
+        inertia = float(self._body.inertia_kg_m2)  # type: ignore[arg-type]
+        return {key: inertia * (1 + float(rng.uniform(-_DIFFERS, _DIFFERS)))}
+
+    def simulated_plant(self, bed: Testbed) -> PendulumPlant:
+        """The pendulum."""
+        return PendulumPlant(bed)
+
+    def act(self, plant: PendulumPlant, step: Step, rng: np.random.Generator) -> None:
+        """Put the body on the plate and let it go; weights are not quite those that were read."""
+        mass, inertia = 0.0, 0.0
+        if step.subject == "plate":
+            plant.plate_mass = PLATE_KG + _WEIGHED * rng.standard_normal()
+        else:
+            mass = step.known[0].planned + _WEIGHED * rng.standard_normal()
+            true = next(b for b in plant.bed.module(self._module.name).bodies if b.name == self._body.name)
+            inertia = step.known[1].planned if step.subject == "known" else float(true.inertia_kg_m2)  # type: ignore[arg-type]
+        plant.swing(mass, inertia, _LARGEST * rng.uniform(0.6, 1.0))
+
+
+def _body_of(bed: Testbed, name: str | None) -> tuple[Module, Body]:
+    """The planar rigid body of that name; with its module's name before it where several are called so."""
+    found = {
+        bed.layout.name(module, body.name): (module, body)
+        for module in bed.modules
+        for body in module.bodies
+        if isinstance(body.inertia_kg_m2, float) and body.flexible is None
+    }
+    if name is None:
+        raise InputError.missing("--device", f"the body, {one_of('', found)}")
+    if name not in found:
+        raise InputError("no such planar rigid body", key="--device", value=name, expected=one_of(name, found))
+    return found[name]
