@@ -14,14 +14,16 @@ from granite.rt.calibration.simulated import repeat
 
 REPETITIONS = 100
 #: testbeds that have the devices
-BEDS = {"force": "fixed-dual-arm/carry-gauges"}
+BEDS = {"force": "fixed-dual-arm/carry-gauges", "strain": "flexible-arm"}
+#: the body of the pendulum
+BODY = {"inertia": "upper_arm"}
 #: binomial: two standard deviations below 95
 FEWEST = 91
 
 
 def measure() -> Iterator[Result]:
     for kind in KINDS:
-        procedure = find_procedure(kind, granite.load(BEDS.get(kind, "free-flyer")))
+        procedure = find_procedure(kind, granite.load(BEDS.get(kind, "free-flyer")), BODY.get(kind))
         found = [repeat(procedure, seed) for seed in range(1, REPETITIONS + 1)]
         inside = sum(each.level < 0.95 for each in found)
         yield Result(

@@ -8,6 +8,7 @@ import casadi as ca
 import numpy as np
 
 from granite.config.contacts import Contact
+from granite.config.modules import Module
 from granite.config.records import Array
 from granite.config.start import initial_motion
 from granite.config.testbed import Testbed
@@ -53,6 +54,11 @@ class BenchPlant:
         )
         self._wrenches[:] = 0.0
         self._wrenches[place] = turned
+
+    def bend(self, module: Module, amplitudes: Array) -> None:
+        """Bend the flexible links of a module: amplitudes of its modes [m]."""
+        end = self.bed.layout.q[module.name].stop
+        self.q[end - len(amplitudes) : end] = amplitudes
 
     def contact_loads(self) -> ContactLoads:
         """The loads that were set."""

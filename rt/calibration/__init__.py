@@ -4,6 +4,7 @@
 KINDS = {
     "joints": "joints:Joints",
     "force": "force:Force",
+    "strain": "strain:Strain",
     "motors": "motors:Motors",
     "thrusters": "thrusters:Thrusters",
     "inertia": "inertia:Inertia",

@@ -49,7 +49,7 @@ class Inertia:
         mass, inertia = self._body.mass_kg, float(self._body.inertia_kg_m2)  # type: ignore[arg-type]
         known = (
             Step(
-                f"put a body of about {part * inertia:.3g} kg m2, which is known, on the middle of the plate and swing it",
+                f"put a known body of about {part * inertia:.3g} kg m2 on the middle of the plate and swing it",
                 (
                     Known("mass of the body", "kg", round(part * mass, 6)),
                     Known("its inertia", "kg m2", part * inertia),

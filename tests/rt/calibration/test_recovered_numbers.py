@@ -4,13 +4,23 @@ import numpy as np
 import pytest
 
 import granite
+from granite.config.devices.thrusters import Valve
 from granite.config.errors import InputError
+from granite.drivers.calibration.swing import timed_swing
+from granite.mrds.flexible.shapes import bending_shapes
+from granite.mrds.flexible.tip_load import modes_per_newton
+from granite.mrds.valve_response import remembered_changes
+from granite.mrds.valves import ValveBank
+from granite.rt.calibration.procedure import Measurement
+from granite.rt.calibration.pulses import mean_openings, pulses_of
 from granite.rt.calibration.session import carry_out, find_procedure
 from granite.rt.calibration.simulated import SimulatedOperator, repeat
 
+BEDS = [("joints", "free-flyer"), ("force", "fixed-dual-arm/carry-gauges"), ("strain", "flexible-arm")]
+
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("kind", "bed"), [("joints", "free-flyer"), ("force", "fixed-dual-arm/carry-gauges")])
+@pytest.mark.parametrize(("kind", "bed"), BEDS)
 def test_true_numbers_are_in_the_95_percent_ellipsoid_about_95_times_of_100(kind, bed):
     procedure = find_procedure(kind, granite.load(bed))
     levels = np.array([repeat(procedure, seed).level for seed in range(1, 101)])
@@ -62,3 +72,53 @@ def test_a_motor_whose_joint_is_blocked_is_refused():
     operator = SimulatedOperator(motors, 1, blocked)
     with pytest.raises(InputError, match=r"joint shoulder turned by .* expected a joint that is free"):
         carry_out(motors, operator.bench, operator)
+
+
+@pytest.mark.slow
+def test_the_inertia_of_a_part_on_the_pendulum_is_recovered():
+    pendulum = find_procedure("inertia", granite.load("free-flyer"), "upper_arm")
+    found = [repeat(pendulum, seed) for seed in range(1, 9)]
+    assert max(each.level for each in found) < 0.999
+    assert all(each.fit.deviation[0] < 3e-4 * each.truth[0] for each in found)
+
+
+def test_a_tip_load_bends_a_beam_as_the_closed_form_says():
+    """Tip deflection F L^3 / (3 EI); two assumed modes have a little less of it."""
+    module = granite.load("flexible-arm").modules[0]
+    modes = modes_per_newton(module, "strip", "y")
+    link = module.bodies[1].flexible
+    tip = sum(
+        float(shape(np.array(link.length_m), 0)) * a for shape, a in zip(bending_shapes(link), modes, strict=False)
+    )
+    assert tip == pytest.approx(link.length_m**3 / (3 * link.ei_n_m2), rel=0.03)
+
+
+def test_a_pendulum_that_does_not_swing_is_refused():
+    pendulum = find_procedure("inertia", granite.load("free-flyer"), "upper_arm")
+    t = np.arange(0.0, 20.0, 1e-3)
+    with pytest.raises(InputError, match="the pendulum was not swinging, 0 passes of its flag, expected a swing"):
+        timed_swing(t, np.ones(len(t)))
+    known = {"plate": [1.2], "known": [0.0, 0.01], "part": [0.0]}
+    same = [Measurement(s, np.array(known[s.subject]), np.array([1.5, 1e-5]), "") for s in pendulum.steps]
+    with pytest.raises(InputError, match="the known bodies swing alike"):
+        pendulum.fit(same)
+
+
+def test_the_period_of_a_swing_is_found_although_the_flag_is_off_its_middle():
+    t, period = np.arange(0.0, 20.0, 1e-3), 1.4567
+    light = np.where(np.abs(0.03 * np.cos(2 * np.pi * t / period) - 0.001) < 0.004, 0.0, 1.0)
+    swing = timed_swing(t, light)
+    assert abs(swing.period - period) < 4 * swing.deviation
+    assert swing.deviation < 5e-5
+
+
+def test_pulses_open_valves_as_the_response_of_the_plant_says():
+    valve = Valve(delay_s=0.0043, rise_s=0.0027, minimum_on_s=0.0101)
+    t = np.arange(0.0, 0.2, 1e-3)
+    commanded = (((t > 0.0095) & (t < 0.0125)) | ((t > 0.0995) & (t < 0.1205))).astype(float)
+    bank, means = ValveBank(valve, 1, remembered_changes(valve, 1e-3, throttled=True)), [0.0]
+    for at, opening in zip(t, commanded, strict=True):
+        bank.command(at, np.array([opening]))
+        means.append(bank.mean_opening(at, at + 1e-3)[0])
+    found = mean_openings(t, 1e-3, *pulses_of(t, commanded), np.array([0.0043, 0.0027, 0.0101]))
+    np.testing.assert_allclose(found, means[:-1], atol=1e-9)
