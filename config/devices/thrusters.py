@@ -74,7 +74,8 @@ class Thrusters(Device):
         units = content.get("units") if isinstance(content, dict) else None
         if common is None or not isinstance(units, list | tuple) or not all(isinstance(unit, dict) for unit in units):
             return content
-        if units and all("thrust_n" in unit for unit in units):
+        # A calibration may give one to every unit beside the common one of the file.
+        if units and all("thrust_n" in unit for unit in units) and not content.get("calibration"):
             raise InputError(key="thrust_n", value=common, expected="none, because every unit has its own")
         return {**content, "thrust_n": None, "units": [{"thrust_n": common, **unit} for unit in units]}
 

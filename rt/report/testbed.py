@@ -119,6 +119,7 @@ def _side(side: Side) -> str:
 def _devices(bed: Testbed) -> Iterator[tuple[str, str, str]]:
     for name, device in bed.devices.items():
         lines = device.describe(bed) if isinstance(device, Device) else ["its code is not available"]
+        lines = [*lines, *(f"calibrated: {c.kind}, {c.date}, {c.file}" for c in getattr(device, "calibration", ()))]
         for i, line in enumerate(lines):
             yield (name, device.kind, line) if i == 0 else ("", "", line)
 
