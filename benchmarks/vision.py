@@ -6,6 +6,7 @@ targets in the whole image, bright ones of their size only; it has no tracking.
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from collections.abc import Callable, Iterator, Sequence
 
@@ -23,15 +24,29 @@ from granite.drivers.camera.tracker import NO_MEMORY, Tracker
 from granite.rt.api import simulate
 from granite.sim.camera.render import NoiseBank, RenderedFrame
 from granite.sim.camera.tag_light import tag_light
-from tests.drivers.camera.moving_bodies import FOUR, NOISY, OTHER, VIEW, frames, straight
+from tests.drivers.camera.moving_bodies import (
+    EIGHT,
+    FIELD_M,
+    FOUR,
+    NOISY,
+    OTHER,
+    VIEW,
+    crossings,
+    frames,
+    hidden_for_a_while,
+    reflections,
+    straight,
+    track,
+)
 
-FRAMES, RADIUS_PX = 40, 4.2
+FRAMES, RADIUS_PX, CROSSINGS = 40, 4.2, 20
 MOTIONS = straight((0.9, 1.0, 0.2), (0.3, 0.1, 0.4)), straight((2.3, 1.4, -1.0), (-0.2, 0.15, -0.3))
 
 
 def measure() -> Iterator[Result]:
     for bodies in ((FOUR,), (FOUR, OTHER)):
         yield from _beside_opencv(bodies)
+    yield from _accuracy()
     yield from _tags()
     yield from _in_the_loop()
 
@@ -64,6 +79,28 @@ def _beside_opencv(patterns: Sequence[Pattern]) -> Iterator[Result]:
         yield Result(
             f"largest error, search, {n}", "pixel", search_error, others, peer, "no larger", search_error <= others
         )
+
+
+def _accuracy() -> Iterator[Result]:
+    """Largest error of a position through a lens of 1 % distortion, against a thousandth of the field."""
+    lens = dataclasses.replace(VIEW, lens=VIEW.lens._replace(distortion=(-0.05, 0.01, 5e-4, -5e-4, 0.0)))
+    still, moving = straight((1.2, 1.6, 0.3)), straight((1.2, 1.6, 0.3), (0.4, -0.2, 0.8))
+    across = straight((1.0, 1.0, 0.0), (0.3, 0.0, 0.0))
+    cases = {
+        "4 targets, static": lambda: track([(FOUR, still)], 60, view=lens),
+        "4 targets, moving": lambda: track([(FOUR, moving)], 60, view=lens),
+        "8 targets, static": lambda: track([(EIGHT, still)], 60, view=lens),
+        "8 targets, moving": lambda: track([(EIGHT, moving)], 60, view=lens),
+        "two of 4 hidden, then all": lambda: track([(FOUR, across)], 90, view=lens, hidden=hidden_for_a_while),
+        "reflections": lambda: track([(FOUR, across)], 90, view=lens, extra=reflections),
+    }
+    limit = 1e3 * FIELD_M / 1000
+    for name, case in cases.items():
+        off = 1e3 * max(float(np.abs(errors[:, :2]).max()) for errors in case()[1].values())
+        yield Result(f"largest error, {name}", "mm", off, limit, "1/1000 of the field", "below it", off < limit)
+    off = 1e3 * crossings(CROSSINGS, seed=3)
+    name = f"largest error, {CROSSINGS} crossings of two bodies"
+    yield Result(name, "mm", off, limit, "1/1000 of the field", "below it", off < limit)
 
 
 def _timed(find: Callable, recorded: Sequence) -> tuple[float, list[np.ndarray]]:

@@ -6,33 +6,22 @@ import pytest
 from granite.config.errors import InputError
 from granite.drivers.camera.tracker import NO_MEMORY, Tracker
 from granite.drivers.camera.view import PlaneView
-from granite.sim.camera.render import LightSpot, NoiseBank
 from tests.drivers.camera.moving_bodies import (
+    EIGHT,
+    FIELD_M,
     FOUR,
     NOISY,
     OTHER,
     PAIR,
     VIEW,
+    crossings,
     frames,
+    hidden_for_a_while,
     pattern,
+    reflections,
     seen_of,
     straight,
     track,
-)
-
-FIELD_M = 2.74
-EIGHT = pattern(
-    "eight",
-    [
-        (0.22, 0.03),
-        (0.15, 0.18),
-        (-0.02, 0.21),
-        (-0.17, 0.14),
-        (-0.21, -0.02),
-        (-0.12, -0.19),
-        (0.06, -0.16),
-        (0.19, -0.1),
-    ],
 )
 
 
@@ -58,10 +47,7 @@ def test_several_bodies_are_seen_at_once():
 
 
 def test_a_body_is_followed_with_two_targets_hidden_and_found_again_after_all_were():
-    def hidden(t, body, target):
-        return (0.2 <= t < 0.5 and target in (0, 2)) or 0.6 <= t < 0.9
-
-    seen, errors, _ = track([(FOUR, straight((1.0, 1.0, 0.0), (0.3, 0.2, 0.5)))], 90, hidden=hidden)
+    seen, errors, _ = track([(FOUR, straight((1.0, 1.0, 0.0), (0.3, 0.2, 0.5)))], 90, hidden=hidden_for_a_while)
     times = [found.t for found in seen if found.sightings]
     missing = [found.t for found in seen if not found.sightings]
     assert min(missing) >= 0.6 - 1e-9
@@ -73,15 +59,7 @@ def test_a_body_is_followed_with_two_targets_hidden_and_found_again_after_all_we
 
 
 def test_reflections_are_refused():
-    def lamp(t):
-        # One lies still where a target passes, one sits beside a target and moves with it, one is large.
-        return [
-            LightSpot(1.35, 1.15, 0.012, 235.0),
-            LightSpot(1.0 + 0.3 * t + 0.21, 1.0, 0.012, 190.0, (0.3, 0.0)),
-            LightSpot(1.5, 1.4, 0.06, 235.0),
-        ]
-
-    seen, errors, _ = track([(FOUR, straight((1.0, 1.0, 0.0), (0.3, 0.0, 0.0)))], 90, extra=lamp)
+    seen, errors, _ = track([(FOUR, straight((1.0, 1.0, 0.0), (0.3, 0.0, 0.0)))], 90, extra=reflections)
     assert seen_of(seen, "four") == 90
     assert np.abs(errors["four"][:, :2]).max() < FIELD_M / 1000
     assert all(found.refused for found in seen if found.searched)
@@ -98,36 +76,12 @@ def test_targets_of_two_bodies_that_touch_in_the_image_are_not_used():
 
 
 def test_bodies_that_cross_keep_their_names():
-    assert swaps(2, seed=1) < FIELD_M / 1000
+    assert crossings(2, seed=1) < FIELD_M / 1000
 
 
 @pytest.mark.slow
 def test_no_identity_is_swapped_in_a_thousand_crossings():
-    assert swaps(1000, seed=2) < FIELD_M / 1000
-
-
-def swaps(n: int, seed: int) -> float:
-    """Crossings in which one body passes over the other; the largest error, and none of a swap."""
-    rng, worst = np.random.default_rng(seed), 0.0
-    bank = NoiseBank(VIEW.size, rng)
-    for _ in range(n):
-        angle, meeting = rng.uniform(-np.pi, np.pi), np.array([1.8, 1.4])
-        relative = rng.uniform(0.3, 0.8) * np.array([np.cos(angle), np.sin(angle)])
-        drift = rng.uniform(-0.2, 0.2, 2)
-        aside = rng.uniform(-0.15, 0.15, 2)
-        turns = rng.uniform(-1, 1, 2)
-        headings = rng.uniform(-3, 3, 2)
-        bodies = []
-        for shape, sign, turn, heading in zip((FOUR, OTHER), (-1, 1), turns, headings, strict=True):
-            rate = (*(drift + sign * relative / 2), turn)
-            start = meeting + sign * aside / 2 - np.array(rate[:2]) * 0.5
-            bodies.append((shape, straight((*start, heading), rate)))
-        seen, errors, _ = track(bodies, 60, bank=bank)
-        assert min(len(e) for e in errors.values()) > 40
-        assert {sighting.body for found in seen[-5:] for sighting in found.sightings} == {"four", "other"}
-        worst = max(worst, *(np.abs(e[:, :2]).max() for e in errors.values()))
-        assert worst < 0.02  # a swap would be off by decimetres
-    return worst
+    assert crossings(1000, seed=2) < FIELD_M / 1000
 
 
 def test_the_same_frames_give_the_same_poses():
