@@ -58,7 +58,7 @@ class Limits:
         faults = ca.SX.sym("faults", len(bed.thrusters))
         wrench, thrust = ca.SX.sym("wrench", len(wrenches(bed))), ca.SX.sym("thrust", len(bed.thrusters))
         seen = Watched(
-            stamps[0], stamps[1::2], stamps[2::2], measured, innovation, impulse, unexplained, faults, q_ref, u_ref
+            stamps[0], stamps[1::2], stamps[2::2], measured, innovation, u, impulse, unexplained, faults, q_ref, u_ref
         )
         monitor = Monitor(bed, seen)
         recorded = ca.SX.sym("recorded", len(bed.controller.law.recorded(bed)) if bed.controller else 0)
@@ -66,6 +66,7 @@ class Limits:
         rates = [Coordinate(f"{c.name} rate", c.unit) for c in bed.known.velocities]
         self._limits = [
             *_measured(bed, measured, stamps, ages),
+            *_judged(bed, measured),
             *_reported(bed, applied),
             *_finite(Reason.STATE_NOT_FINITE, bed.known.positions, q),
             *_finite(Reason.STATE_NOT_FINITE, rates, u),
@@ -169,16 +170,21 @@ def _measured(bed: Testbed, measured: Mapping[str, ca.SX], stamps: ca.SX, ages: 
         yield Limit(ages[i] <= bed.age_limit(name), Reason.SENSOR_STALE, name, ages[i], bed.age_limit(name))
 
 
+def _judged(bed: Testbed, measured: Mapping[str, ca.SX]) -> Iterator[Limit]:
+    """Bounds of measurements that a device knows itself."""
+    for name, device in bed.sensors.items() if bed.controller else ():
+        signals = [c.name for c in device.signals(bed)]
+        for signal, reason, least, most in device.judged(bed):
+            value = measured[name][signals.index(signal)]
+            yield from _bounded(value, least, most, Reason[reason], f"{name} {signal}")
+
+
 def _by_law(bed: Testbed, recorded: ca.SX) -> Iterator[Limit]:
     """Bounds of the numbers that the law records."""
     law = bed.controller.law if bed.controller else None
     names = [c.name for c in law.recorded(bed)] if law else []
     for name, reason, least, most in law.judged(bed) if law else ():
-        value = recorded[names.index(name)]
-        if math.isfinite(least):
-            yield Limit(value >= least, Reason[reason], name, value, least)
-        if math.isfinite(most):
-            yield Limit(value <= most, Reason[reason], name, value, most)
+        yield from _bounded(recorded[names.index(name)], least, most, Reason[reason], name)
 
 
 def _moving(bed: Testbed, q: ca.SX, u: ca.SX, q_ref: ca.SX) -> Iterator[Limit]:
@@ -282,6 +288,14 @@ def _within(value: ca.SX, lower: float, upper: float, reason: Reason, subject: s
     """False also for NaN."""
     yield Limit(value >= lower, reason, subject, value, lower)
     yield Limit(value <= upper, reason, subject, value, upper)
+
+
+def _bounded(value: ca.SX, least: float, most: float, reason: Reason, subject: str) -> Iterator[Limit]:
+    """The bounds that are finite."""
+    if math.isfinite(least):
+        yield Limit(value >= least, reason, subject, value, least)
+    if math.isfinite(most):
+        yield Limit(value <= most, reason, subject, value, most)
 
 
 def _indices(part: slice) -> range:

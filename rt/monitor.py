@@ -42,6 +42,7 @@ class Watched(NamedTuple):
     numbers: ca.SX
     measured: dict[str, ca.SX]
     innovation: dict[str, ca.SX]
+    u: ca.SX  #: (n_u) estimated
     impulse: ca.SX  #: (n_u) M times the velocity correction
     disturbance: ca.SX  #: (n_u) without the thrust of valves that are known to be stuck open
     faults: ca.SX  #: of each thruster
@@ -98,7 +99,7 @@ class Monitor:
         self._found_a_fault = ca.SX(0)
         if bed.controller is not None:
             faults = list(self._faults())
-            self.limits += [*self._stamps(), *self._frozen()]
+            self.limits += [*self._stamps(), *self._frozen(), *self._disagreeing()]
             if bed.explains_motion:
                 self.limits += self._outliers()
                 if bed.safety.monitor.judges_motion:
@@ -170,6 +171,21 @@ class Monitor:
                 ratio = ca.if_else(variance > 0, mean / ca.sqrt(variance), 0.0)
                 most = monitor.mean_innovation_sigma
                 yield Limit(ca.fabs(ratio) <= most, Reason.SENSOR_BIASED, subject, ratio, most)
+
+    def _disagreeing(self) -> Iterator[Limit]:
+        """The mean difference of a measured velocity from the estimate, since velocities are known."""
+        names = [c.name for c in self._bed.known.velocities]
+        part = 1 - ca.exp(-self._dt / self._bed.safety.monitor.window_s)
+        for name, device in self._bed.sensors.items():
+            signals = [c.name for c in device.signals(self._bed)]
+            for signal, coordinate, most in device.agreements(self._bed):
+                if coordinate not in names:
+                    continue
+                value = self._seen.measured[name][signals.index(signal)] - self._seen.u[names.index(coordinate)]
+                subject = f"{name} {signal} disagreement"
+                before, usable = self.memory.recall(subject), ca.logic_and(self._settled, ca.fabs(value) < math.inf)
+                mean = self.memory.keep(subject, before + ca.if_else(usable, part * (value - before), 0.0))
+                yield Limit(ca.fabs(mean) <= most, Reason.SENSORS_DISAGREE, subject, mean, most)
 
     def _residual(self) -> Iterator[Limit]:
         """The residual of a joint is all that the model does not explain; that of a base only what the disturbance

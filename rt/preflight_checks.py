@@ -9,7 +9,7 @@ import numpy as np
 
 from granite.config.coordinates import Coordinate
 from granite.config.devices.device import Device
-from granite.config.records import Array, Frame, Sample, Status
+from granite.config.records import Array, Frame, Sample, State, Status
 from granite.config.testbed import Testbed
 from granite.controllers.stack import Estimates
 from granite.mrds.contacts.system import System
@@ -84,12 +84,28 @@ def agreement(bed: Testbed, estimator: Estimates, samples: Sequence[Sample]) -> 
         i = int(np.argmax(rms))
         text = f"{signals[i]} differs by {rms[i]:.1f} standard deviations, limit {_AGREEMENT_SIGMA:g}"
         yield CheckResult("sensors", "agree", bool(rms[i] <= _AGREEMENT_SIGMA), text)
+    yield from _agreements(bed, samples, ready)
     if bed.contacts and bed.known.positions == bed.positions:
         q, u = ready[-1].q, ready[-1].u
         gap, _ = System(bed.modules, bed.contacts).contact_set(bed.contact_sets[0]).errors(q, u)
         largest = float(np.abs(gap).max(initial=0.0))
         text = f"pose and joints leave a gap of {largest * 1e3:.1f} mm (mrad), limit {_GAP * 1e3:g}"
         yield CheckResult("contacts", "agree", largest <= _GAP, text)
+
+
+def _agreements(bed: Testbed, samples: Sequence[Sample], ready: Sequence[State]) -> Iterator[CheckResult]:
+    """A gyro agrees with the rate that the estimate has from the poses."""
+    names, later = [c.name for c in bed.known.velocities], samples[len(samples) // 2 :]
+    for i, (name, device) in enumerate(bed.sensors.items()):
+        signals = [c.name for c in device.signals(bed)]
+        for signal, coordinate, most in device.agreements(bed):
+            if coordinate not in names:
+                continue
+            measured = np.mean([sample.frames[i].values[signals.index(signal)] for sample in later])
+            estimated = np.mean([state.u[names.index(coordinate)] for state in ready[len(ready) // 2 :]])
+            off, unit = float(measured - estimated), device.signals(bed)[signals.index(signal)].unit
+            text = f"{signal} differs from the rate of {coordinate} by {off:.3g} {unit}, limit {most:g}"
+            yield CheckResult(name, "agrees with the estimate", abs(off) <= most, text)
 
 
 def _rate(later: Sequence[tuple[float, Frame]]) -> float:
@@ -118,6 +134,7 @@ def _plausible(bed: Testbed, name: str, device: Device, frames: Sequence[Frame])
             *_frozen(signal, values[:, i], repeats[i]),
             *_moving(signal, t, values[:, i]),
             *_outside(bed, name, signal, values[-1, i]),
+            *_judged(bed, device, signal, values[-1, i]),
         )
     ]
     yield CheckResult(name, "plausible at rest", not wrong, "; ".join(wrong) or _shown(signals, values[-1]))
@@ -147,6 +164,13 @@ def _outside(bed: Testbed, name: str, signal: Coordinate, value: float) -> Itera
         low, high = bed.safety.table_m["xy".index(signal.name[-1]) :: 2]
         if not low <= value <= high:
             yield f"{signal.name} is {value:.3g} m, the table is from {low:g} to {high:g}"
+
+
+def _judged(bed: Testbed, device: Device, signal: Coordinate, value: float) -> Iterator[str]:
+    """Beyond the bounds that the device knows itself."""
+    for name, _, least, most in device.judged(bed):
+        if name == signal.name and not least <= value <= most:
+            yield f"{name} is {value:.4g} {signal.unit}, expected {least:g} to {most:g}"
 
 
 def _shown(signals: Sequence[Coordinate], values: Array) -> str:

@@ -36,6 +36,7 @@ class Reason(IntEnum):
     SENSOR_FROZEN = 26
     SENSOR_OUTLIERS = 27
     SENSOR_BIASED = 28
+    SENSORS_DISAGREE = 29
     TABLE_EDGE = 30
     BASE_TOO_FAST = 31
     JOINT_LIMIT = 32
@@ -60,6 +61,7 @@ class Reason(IntEnum):
     EMERGENCY_STOP = 51
     OPERATOR_HOLD = 52
     OPERATOR_FLOAT = 53
+    LOW_PRESSURE = 54
 
     @property
     def stops(self) -> bool:
@@ -101,6 +103,7 @@ _TEXT = {
     Reason.SENSOR_FROZEN: "a sensor repeated a value in new frames, although its noise must change it",
     Reason.SENSOR_OUTLIERS: "too many frames of a sensor in a row were too far from their prediction",
     Reason.SENSOR_BIASED: "frames of a sensor were always on one side of their prediction: drift, or an unknown force",
+    Reason.SENSORS_DISAGREE: "a sensor contradicts the estimate from the others: one of them is wrong",
     Reason.TABLE_EDGE: "a base left the area of safety.table_m",
     Reason.BASE_TOO_FAST: "a base was faster than safety.base_speed_m_s or safety.base_rate_rad_s",
     Reason.JOINT_LIMIT: "a joint was outside its limits in safety.joints",
@@ -125,4 +128,5 @@ _TEXT = {
     Reason.EMERGENCY_STOP: "the emergency stop was pressed",
     Reason.OPERATOR_HOLD: "the operator asked for a hold",
     Reason.OPERATOR_FLOAT: "the operator asked to float",
+    Reason.LOW_PRESSURE: "the supply pressure of thrusters was low",
 }

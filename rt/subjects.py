@@ -29,6 +29,12 @@ def subjects(bed: Testbed) -> tuple[Coordinate, ...]:
     stamps = [Coordinate(f"{name} {what}", unit) for name in bed.sensors for what, unit in _STAMPS.items()]
     judged = [Coordinate(f"{name} {c.name} {what}", unit) for name, c in _signals(bed, bed.sensors)
               for what, unit in _JUDGED.items()]  # fmt: skip
+    judged += [
+        Coordinate(f"{name} {signal} disagreement", unit)
+        for name, device in bed.sensors.items()
+        for signal, unit in device.signals(bed)
+        if signal in {agreement.signal for agreement in device.agreements(bed)}
+    ]
     steps = [Coordinate(f"{c.name} reference step", c.unit) for c in bed.known.positions]
     known = (*bed.known.positions, *rates, *accelerations(bed), *forces(bed), *wrenches(bed), *thrusts(bed))
     others = *residuals(bed), *_judged_by_law(bed), *stamp_errors(bed)

@@ -5,6 +5,8 @@ KINDS = {
     "joint_sensors": "joint_sensors:SimulatedJointSensors",
     "vision": "vision:SimulatedVision",
     "camera": "camera.device:SimulatedCamera",
+    "gyro": "gyro:SimulatedGyro",
+    "pressure": "pressure:SimulatedPressure",
     "force_gauges": "force_gauges:SimulatedForceGauges",
     "strain_gauges": "strain_gauges:SimulatedStrainGauges",
     "motors": "motors:SimulatedMotors",

@@ -7,6 +7,8 @@ KINDS = {
     "joint_sensors": "joint_sensors:JointSensors",
     "vision": "vision:Vision",
     "camera": "camera:Camera",
+    "gyro": "gyro:Gyro",
+    "pressure": "pressure:Pressure",
     "force_gauges": "force_gauges:ForceGauges",
     "strain_gauges": "strain_gauges:StrainGauges",
     "motors": "motors:Motors",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
 from granite.config.calibration import CalibrationTable
 from granite.config.coordinates import Coordinate
@@ -13,6 +13,14 @@ from granite.config.records import Array
 
 if TYPE_CHECKING:
     from granite.config.testbed import Testbed
+
+
+class Agreement(NamedTuple):
+    """A signal of a sensor that must agree with the estimate of a velocity."""
+
+    signal: str
+    coordinate: str  #: of the velocity
+    most: float  #: mean difference
 
 
 class Device(PartTable):
@@ -56,6 +64,10 @@ class Device(PartTable):
     def gain(self, bed: Testbed) -> Array | None:
         """Actuators: applied per commanded value of each signal, as calibrated; None where they are the same."""
         return None
+
+    def agreements(self, bed: Testbed) -> tuple[Agreement, ...]:
+        """Sensors: signals that measure what the estimate has from other sensors, and how well they must agree."""
+        return ()
 
     def bounds(self, bed: Testbed) -> tuple[tuple[float, float], ...]:
         """Actuators: least and greatest set point of each signal."""

@@ -31,6 +31,8 @@ KINDS = {
     "torque": ChannelKind.MOTOR,
     "opening": ChannelKind.VALVE,
     "grip": ChannelKind.GRIP,
+    "pressure": ChannelKind.PRESSURE,
+    "gyro": ChannelKind.GYRO,
 }
 #: a valve that shall stay open gets a pulse of so many ticks in each: it stays open over a tick that is late
 _HELD_TICKS = 3

@@ -141,7 +141,8 @@ def _wire(bed: Testbed, name: str, device: Device, i: int, signal: str, unit: st
     if isinstance(device, JointSensors) and kind == ChannelKind.ENCODER and not device.simulated.perfect:
         scale = device.range_rad / (1 << device.converter_bits)
     else:
-        scale = _GREATEST / _FULL_SCALE
+        greatest = max(map(abs, device.measurable(bed)[i]))
+        scale = (greatest if math.isfinite(greatest) else _GREATEST) / _FULL_SCALE
     return Wire(signal, kind, channel, unit, _single(scale), -_FULL_SCALE, _FULL_SCALE)
 
 

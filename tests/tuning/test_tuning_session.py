@@ -105,9 +105,7 @@ def test_a_session_of_another_version_or_a_damaged_one_is_named(session: Session
         with pytest.raises(InputError, match=words):
             Session.read(other)
     (other / "session.json").write_text(json.dumps({**content, "granite": "0.0.1"}))
-    with pytest.raises(
-        InputError, match=r"was begun by Granite 0\.0\.1, this is .*, expected the version"
-    ):
+    with pytest.raises(InputError, match=r"was begun by Granite 0\.0\.1, this is .*, expected the version"):
         Session.read(other).refuse_other(BED, table())
     (other / "session.json").write_text(json.dumps(content))
     (other / "study.db").write_text("no database")

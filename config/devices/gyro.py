@@ -1,0 +1,88 @@
+"""A gyro on the root body of a planar module: its rate about z."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from granite.config.base import Name, NotNegative, Positive, Table
+from granite.config.coordinates import Coordinate
+from granite.config.devices.device import Agreement, Device, repeat_chance
+from granite.config.errors import InputError
+from granite.config.modules import Module
+
+if TYPE_CHECKING:
+    from granite.config.testbed import Testbed
+
+
+class GyroErrors(Table):
+    """`perfect` reports the true rate."""
+
+    perfect: bool = False
+    #: of the rate at rest
+    bias_rad_s: float = 0.0
+    #: of the measured rate over the true one
+    scale: Positive = 1.0
+
+
+class Gyro(Device):
+    """A gyro behind a converter. The estimator does not use it: it is compared with the estimate of the rate."""
+
+    role: ClassVar[Literal["sensor", "actuator"]] = "sensor"
+    usual_age_s: ClassVar[float] = 0.1
+
+    #: may be left out where one module floats
+    module: Name | None = None
+    noise_rad_s: NotNegative = 5e-4
+    range_rad_s: Positive = 4.0
+    converter_bits: Annotated[int, Field(ge=8, le=32)] = 16
+    #: mean difference from the estimated rate, over `safety.monitor.window_s`, beyond which sensors contradict each
+    #: other: bias and error of scale are part of it
+    disagreement_rad_s: Positive = 0.05
+    #: how the simulated one differs from this data sheet
+    simulated: GyroErrors = GyroErrors()
+
+    @property
+    def step_rad_s(self) -> float:
+        """Of the converter."""
+        return 2 * self.range_rad_s / (1 << self.converter_bits)
+
+    def turned(self, bed: Testbed) -> Module:
+        """The module whose root body it is mounted on."""
+        return bed.floating_module(self.module)
+
+    def signals(self, bed: Testbed) -> tuple[Coordinate, ...]:
+        """The rate of the body about z."""
+        return (Coordinate(f"{self._root(bed)}_gyro", "rad/s"),)
+
+    def repeats(self, bed: Testbed) -> tuple[float, ...]:
+        """By its noise and converter."""
+        if self.simulated.perfect:
+            return super().repeats(bed)
+        return (repeat_chance(self.noise_rad_s, self.step_rad_s),)
+
+    def measurable(self, bed: Testbed) -> tuple[tuple[float, float], ...]:
+        """The range of its converter, without the last step."""
+        most = self.range_rad_s - self.step_rad_s
+        return ((-most, most),)
+
+    def agreements(self, bed: Testbed) -> tuple[Agreement, ...]:
+        """With the estimated rate of the heading."""
+        return (Agreement(self.signals(bed)[0].name, f"{self._root(bed)}_heading", self.disagreement_rad_s),)
+
+    def check(self, bed: Testbed) -> None:
+        """It is mounted on a floating planar module."""
+        module = self.turned(bed)
+        if module.dimension != "planar":
+            problem = f"it turns with a {module.dimension} module"
+            raise InputError(problem, key="module", value=module.name, expected="a planar one")
+
+    def describe(self, bed: Testbed) -> list[str]:
+        """Body, noise and converter."""
+        converter = f"{self.converter_bits} bit over +-{self.range_rad_s:g} rad/s"
+        return [f"{self._root(bed)}: noise {self.noise_rad_s:g} rad/s, {converter}"]
+
+    def _root(self, bed: Testbed) -> str:
+        module = self.turned(bed)
+        return bed.layout.name(module, module.root.name)
