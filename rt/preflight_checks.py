@@ -170,7 +170,8 @@ def _judged(bed: Testbed, device: Device, signal: Coordinate, value: float) -> I
     """Beyond the bounds that the device knows itself."""
     for name, _, least, most in device.judged(bed):
         if name == signal.name and not least <= value <= most:
-            yield f"{name} is {value:.4g} {signal.unit}, expected {least:g} to {most:g}"
+            expected = f"at least {least:g}" if value < least else f"at most {most:g}"
+            yield f"{name} is {value:.4g} {signal.unit}, expected {expected}"
 
 
 def _shown(signals: Sequence[Coordinate], values: Array) -> str:
