@@ -1,8 +1,8 @@
 """Faults that are noticed outside the tick: recorder lost, disk full, operator channel lost.
 
 A thread of ordinary priority asks the operating system a few times in a second, and hands each fault to the supervisor
-once. It says them on the terminal, too, and when the mode has changed. In real time only: a run in virtual time does not depend
-on the machine.
+once. It says them on the terminal, too, and when the mode has changed. In real time only: a run in virtual time does
+not depend on the machine.
 """
 
 from __future__ import annotations

@@ -136,5 +136,6 @@ class JointSensors(Device):
         """Joints, noise, converter and filter."""
         return [
             f"{', '.join(self.joints)}: noise {self.angle_noise_rad:g} rad, offset {self.angle_offset_rad:g} rad, "
-            f"{self.converter_bits} bit over {self.range_rad:g} rad, rate filter {self.filter_a_rad_s:g}, {self.filter_b_rad_s:g} rad/s"
+            f"{self.converter_bits} bit over {self.range_rad:g} rad, "
+            f"rate filter {self.filter_a_rad_s:g}, {self.filter_b_rad_s:g} rad/s"
         ]

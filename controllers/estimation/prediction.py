@@ -58,10 +58,10 @@ def prediction(
     later, deviation of each coordinate, covariances of the joints, innovations of the joint sensors, velocity
     correction, motions, memory of the unknown forces, disturbance).
 
-    `numbers` are 1 and its age in periods for each joint sensor whose frame is new, else 0; then the age of each pose; then the gate, and 1 if
-    unknown forces are observed. Innovations are in their standard deviations, those of unknown joints NaN; a frame with
-    one beyond the gate is not used. `motions` are pose, velocity and acceleration of each root with a pose, for their
-    history.
+    `numbers` are 1 and its age in periods for each joint sensor whose frame is new, else 0; then the age of each pose;
+    then the gate, and 1 if unknown forces are observed. Innovations are in their standard deviations, those of unknown
+    joints NaN; a frame with one beyond the gate is not used. `motions` are pose, velocity and acceleration of each root
+    with a pose, for their history.
     """
     update = _update(model, joints, poses)
     acceleration, n = model.acceleration_under(gripped), model.n

@@ -166,8 +166,8 @@ def _function(
     R = J @ U
     H = R.T @ (ca.repmat(weight, 1, R.shape[1]) * R) + options.effort * ca.MX.eye(R.shape[1])
     f = R.T @ (weight * (J @ u0 + error))
-    x = _free_optimum(R.shape[1])(H, f)
-    return ca.Function(name, given, [ca.densify(part) for part in (x, u0 + U @ x, B @ x, H, f, u0, U, B)])
+    free = _free_optimum(R.shape[1])(H, f)
+    return ca.Function(name, given, [ca.densify(part) for part in (free, u0 + U @ free, B @ free, H, f, u0, U, B)])
 
 
 def _free_optimum(n: int) -> ca.Function:

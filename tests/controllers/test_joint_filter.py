@@ -125,7 +125,7 @@ def test_a_period_of_many_time_constants_of_the_rate_filter_gives_the_gain_of_a_
 
 @pytest.mark.parametrize("age", [0.0, 0.3, 1.0, 2.0])
 def test_a_frame_counts_at_the_time_when_it_was_sampled(age: float):
-    """A wheel at 2.6 rad/s, whose frames are up to two periods old: taken as of now, its angle would be 26 mrad late."""
+    """A wheel at 2.6 rad/s, frames up to two periods old: taken as of now, its angle would be 26 mrad late."""
     joint, rate = joint_filter(sensors(), 0.2, PERIOD), 2.6
     K, deviation = settled(joint, age=age)
     x = np.array([0.0, rate, rate, rate])
