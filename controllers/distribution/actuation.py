@@ -62,7 +62,7 @@ class Actuation:
         kernels = compile_once("actuation", bed.fingerprint, lambda: [before_valves(model), after_valves(model)])
         self._shared, self._delivered = kernels["shared"], kernels["delivered"]
         self._share, self._deliver = self._shared.run, self._delivered.run
-        self._n_wrench, self._split, self._resolves = model.n_wrench, self._shared.split, resolves(model)
+        self._n_wrench, self._resolves = model.n_wrench, resolves(model)
         #: of the yaw wheel, from tick to tick
         self._unloading = no_unloading(bed)
         names = list(bed.actuators)
@@ -150,7 +150,10 @@ class Actuation:
         acceleration, wrench, planned, computed = demand.acceleration, demand.wrench, NOTHING, []
         if self._resolves:
             found = self._share((state.q, state.u, acceleration, demand.force, wrench, disturbance, self._unloading))
-            wrench, acceleration, self._unloading, planned = self._split(found)
+            n_wrench, end = self._n_wrench, self._n_wrench + len(acceleration)
+            wrench, acceleration = found[:n_wrench], found[n_wrench:end]
+            if len(self._unloading):
+                self._unloading, planned = found[end:-1], found[-1:]
         arguments = [state.q, state.u, acceleration, demand.force, disturbance, planned]
         for bank in self._banks:
             arguments.append(bank.open(t, wrench, state.faults))

@@ -18,7 +18,8 @@ from granite.controllers.thrusters.contract import ThrusterSet
 from granite.controllers.thrusters.least_propellant import LeastPropellant, SharedWrench, SharingStatus
 from granite.controllers.thrusters.pulse_width import PulseWidth
 from granite.mrds.compilation import find_compiler
-from granite.rt.in_memory import simulate_in_memory
+from granite.rt.reasons import Reason
+from tests.rt.test_compiled_steps import rows_of
 
 
 def sharing(matrix: Array, available: Array, weight: Array) -> LeastPropellant:
@@ -128,15 +129,16 @@ def test_a_failed_solve_is_never_a_closed_valve(monkeypatch: pytest.MonkeyPatch,
     assert np.isnan(allocator.allocate(0.0, np.array([0.1, 0.0, 0.0]))).all()
 
 
-def test_a_run_whose_sharing_fails_is_stopped_by_name(monkeypatch: pytest.MonkeyPatch):
-    """In the compiled form and in Python: a table whose numbers are none."""
+@pytest.mark.skipif(find_compiler() is None, reason="the compiled form needs a C compiler")
+@pytest.mark.parametrize("compiled", [True, False])
+def test_a_run_whose_sharing_fails_is_stopped_by_name(monkeypatch: pytest.MonkeyPatch, compiled: bool):
+    """A table whose numbers are none."""
     table = LeastPropellant.table.fget
     assert table is not None
     sizes = np.array([1.0] * 6 + [np.nan] * 2000)
     monkeypatch.setattr(LeastPropellant, "table", property(lambda self: table(self) * sizes[: len(table(self))]))
-    found = simulate_in_memory(load("free-flyer/pulse-width", ["loop.duration_s=1"])).summary
-    assert found is not None
-    assert found["ended"] == "command_not_finite"
+    _, outcome, _ = rows_of(load("free-flyer/pulse-width", ["loop.duration_s=1"]), compiled)
+    assert outcome.reason is Reason.COMMAND_NOT_FINITE
 
 
 def test_too_many_thrusters_for_a_table_are_refused():

@@ -34,6 +34,8 @@ PLATFORMS = [
 ]
 #: the slope of this floor pushes, and no part of the controllers finds out
 WIDER = {"atmos/rough-floor": 0.05}
+#: runs of minutes
+LONG = ("stanford-free-flyer/yaw-wheel",)
 
 
 @pytest.mark.parametrize("name", SOURCES)
@@ -83,7 +85,9 @@ def test_the_wheel_of_the_stanford_free_flyer_takes_up_the_angular_momentum_of_i
     assert turned == pytest.approx(0.0, abs=1e-12)
 
 
-@pytest.mark.parametrize("bed", PLATFORMS)
+@pytest.mark.parametrize(
+    "bed", [pytest.param(bed, marks=pytest.mark.slow) if bed in LONG else bed for bed in PLATFORMS]
+)
 def test_a_platform_arrives_within_millimetres_and_clamps_no_torque(bed: str) -> None:
     testbed = load(bed)
     found = simulate_in_memory(testbed).summary
