@@ -47,7 +47,8 @@ CASES = [
         limit=["torque", {"kind": "torque_rate", "rate_n_m_s": RATE}, CONE, "one_sided", HOLD,
                {"kind": "object_stress", "first": "left", "second": "right", **STRESS}],
     ),
-    case("strain energy", 2, 1, 2, 6, objective=[{"kind": "least_strain_energy", "ahead_s": 0.01}, "torque_norm"],
+    case("strain energy", 2, 1, 2, 6,
+         objective=[{"kind": "least_strain_energy", "ahead_s": 0.01}, "torque_norm", "led_from_outside"],
          limit=["torque"]),
     case("box", 3, 3, 2, 0, objective=["joint_load_sharing", SQUEEZE], limit=["torque", {**CONE, "form": "box"}]),
     case("pyramids, three arms", 3, 3, 3, 0, objective=["least_internal_force"], limit=["torque", CONE, HOLD]),
@@ -76,7 +77,7 @@ def draw(case: Case, rng: np.random.Generator) -> Grasp:
     return Grasp(
         matrix, matrix @ w, torque - torque_map @ w, torque_map,
         10 * rng.normal(size=n_e), rng.normal(size=(n_e, n_w)), 1e-2 * rng.normal(size=n_e), rng.normal(size=n_e),
-        torque + rng.uniform(-RATE, RATE, n_j) * PERIOD, positions, axes,
+        torque + rng.uniform(-RATE, RATE, n_j) * PERIOD, positions, axes, rng.normal(size=n_e),
     )  # fmt: skip
 
 

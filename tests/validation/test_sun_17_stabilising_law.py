@@ -8,9 +8,14 @@ from scipy.linalg import block_diag
 
 from granite.controllers.distribution.flexible_arm import FlexibleArm
 from granite.controllers.distribution.stabilising_law import StabilisingLaw
-from granite.controllers.distribution.stability import Stability, tips_led_by_torque, tips_led_from_outside
+from granite.controllers.distribution.stability import (
+    Stability,
+    distributed,
+    tips_led_by_torque,
+    tips_led_from_outside,
+)
 from tests.validation.claims import Claims
-from tests.validation.sun_distribution import arms, grasp_matrix
+from tests.validation.sun_distribution import arms, distribution, grasp_matrix
 from tests.validation.sun_motion import chain
 from tests.validation.sun_testbed import LEFT, RIGHT
 
@@ -66,3 +71,10 @@ def test_sun17_more_elastic_coordinates_than_internal_forces_are_flagged(claims:
 def test_the_law_carries_the_load() -> None:
     law, load = StabilisingLaw.of(example_6_1(), grasp_matrix()), np.array([1.0, -2.0, 0.5])
     assert grasp_matrix() @ law.wrench(load, 1e-3 * np.arange(6.0)) == pytest.approx(load, abs=1e-9)
+
+
+def test_the_law_as_an_objective_gives_the_same_plant() -> None:
+    both = example_6_1()
+    led = distribution(both, ["led_from_outside"])
+    C = tips_led_from_outside(both)
+    assert np.abs(distributed(led, both, grasp_matrix()) - C).max() / np.abs(C).max() < 1e-6
