@@ -4,6 +4,8 @@ The symbols of `FlexibleArm` (Sun 3.52 to 3.55, 4.6), for the motion of a tick w
 
     q_e'' = M^_ee^-1 (-h_e - M_re^T c) + J3^T w          c = J_r^-1 (tip acceleration less its velocity terms)
     tau = M_rr c + M^_re q_e0'' + h_r + J1^T w
+
+Before a run, the elastic plant that a force distribution leaves is checked at the start pose (`stability.py`).
 """
 
 from __future__ import annotations
@@ -14,11 +16,14 @@ import casadi as ca
 import numpy as np
 from scipy.linalg import block_diag
 
-from granite.config.coordinates import joints
+from granite.config.coordinates import amplitudes, joints
+from granite.config.errors import InputError
 from granite.config.modules import Module
 from granite.config.records import Array
 from granite.controllers.distribution.flexible_arm import FlexibleArm
-from granite.controllers.laws.carrying import ArmGrip, GraspSymbols
+from granite.controllers.distribution.force_distribution import ForceDistribution
+from granite.controllers.distribution.stability import Stability, distributed
+from granite.controllers.laws.carrying import ArmGrip, GraspSymbols, grasp_in_symbols
 from granite.controllers.model import ControlModel
 
 
@@ -89,10 +94,37 @@ def arms_at(model: ControlModel, grips: tuple[ArmGrip, ...], q: Array) -> list[F
     return found
 
 
-def stiffness_of(arms: list[FlexibleArm]) -> Array:
-    """K_ee of all arms."""
-    found: Array = block_diag(*(arm.K for arm in arms)).astype(np.float64, copy=False)
+def stiffness(model: ControlModel, grips: tuple[ArmGrip, ...]) -> Array:
+    """K_ee of all arms; `InputError` where all links are rigid."""
+    if not any(amplitudes(grip.arm) for grip in grips):
+        key = "controller.law.modes"
+        raise InputError("all links are rigid", key=key, value="inverse_dynamics", expected="'quasi_static'")
+    found: Array = block_diag(*(arm.K for arm in arms_at(model, grips, _start_pose(model)))).astype(np.float64)
     return found
+
+
+def refuse_divergence(
+    distribution: ForceDistribution, model: ControlModel, carried: Module, grips: tuple[ArmGrip, ...]
+) -> None:
+    """Refuse a distribution that leaves an unstable elastic plant at the start pose."""
+    start, own = _start_pose(model), model.layout.u[carried.name]
+    grasp = grasp_in_symbols(model, carried, grips, ca.SX.zeros(own.stop - own.start))
+    function = ca.Function("grasp", [model.q], [ca.densify(x) for x in (grasp.matrix, grasp.positions, grasp.axes)])
+    matrix, where, axes = (np.ascontiguousarray(value.full().T) for value in function(start))
+    n = where.shape[1]
+    plant = distributed(distribution, arms_at(model, grips, start), matrix, where, axes.reshape(-1, n, n))
+    found = Stability.of(plant)
+    if found.verdict == "unstable":
+        kinds = [objective.kind for objective in distribution.table.objective]
+        raise InputError(
+            f"elastic motion grows by {found.largest:.3g} 1/s", key="controller.law.distribution.objective",
+            value=kinds, expected="one that answers to the modes (led_from_outside), or allow_unstable = true",
+        )  # fmt: skip
+
+
+def _start_pose(model: ControlModel) -> Array:
+    initial = model.bed.simulation.initial
+    return np.array([initial.get(c.key, 0.0) for c in model.layout.positions])
 
 
 def _arm(model: ControlModel, grip: ArmGrip) -> _Arm:

@@ -25,31 +25,26 @@ import numpy as np
 from pydantic import Field
 
 from granite.config.base import Name, NotNegative, Positive, Table
-from granite.config.coordinates import Coordinate, amplitudes
+from granite.config.coordinates import Coordinate
 from granite.config.distribution import ForceDistributionTable
 from granite.config.errors import InputError
-from granite.config.modules import Module
 from granite.config.parts import PartTable, RecordedLimit
-from granite.config.records import Array, Demand, Reference, State, new
+from granite.config.records import Demand, Reference, State, new
 from granite.config.tunable import Tunable
 from granite.controllers.distribution.contradictions import refuse_contradictions
-from granite.controllers.distribution.flexible_arm import FlexibleArm
 from granite.controllers.distribution.force_distribution import (
     DistributedForce,
     DistributionOutcome,
     ForceDistribution,
 )
 from granite.controllers.distribution.grasp import Grasp
-from granite.controllers.distribution.stability import Stability, distributed
 from granite.controllers.laws.carrying import (
-    ArmGrip,
     GraspSymbols,
     arm_grips,
     carried_object,
     grasp_in_symbols,
     grasp_shape,
 )
-from granite.controllers.laws.flexible_grasp import arms_at, stiffness_of, with_modes
 from granite.controllers.laws.grip_forces import (
     Friction,
     InternalForce,
@@ -171,14 +166,14 @@ class ObjectImpedance:
         bed, self._no_force, self._no_wrench = model.bed, np.zeros(model.n), np.zeros(model.n_wrench)
         carried = carried_object(bed, options.object)
         grips = arm_grips(bed, carried)
-        arms = _flexible_arms(options, model, grips)
+        moves = options.modes == "inverse_dynamics"
+        stiffness = _flexible().stiffness(model, grips) if moves else np.zeros((0, 0))
         try:
-            shape = grasp_shape(bed, grips, stiffness_of(arms) if arms else np.zeros((0, 0)))
-            self.distribution = ForceDistribution(options.distribution, shape)
+            self.distribution = ForceDistribution(options.distribution, grasp_shape(bed, grips, stiffness))
         except InputError as refusal:
             raise refusal.within("controller.law.distribution") from refusal.__cause__
-        if arms and not options.allow_unstable:
-            _refuse_divergence(self.distribution, model, carried, grips, arms)
+        if moves and not options.allow_unstable:
+            _flexible().refuse_divergence(self.distribution, model, carried, grips)
         self._driven = model.driven
         self._n_u = model.layout.u[carried.name].stop - model.layout.u[carried.name].start
         self.restart()
@@ -236,43 +231,11 @@ class ObjectImpedance:
         return new(Demand, (state.t, motion, force, self._no_wrench, recorded))
 
 
-def _flexible_arms(
-    options: ObjectImpedance.Options, model: ControlModel, grips: tuple[ArmGrip, ...]
-) -> list[FlexibleArm]:
-    """The arms at the start pose; none where their modes are quasi-static."""
-    if options.modes == "quasi_static":
-        return []
-    if not any(amplitudes(grip.arm) for grip in grips):
-        key = "controller.law.modes"
-        raise InputError("all links are rigid", key=key, value=options.modes, expected="'quasi_static'")
-    return arms_at(model, grips, _start_pose(model))
+def _flexible() -> Any:
+    """Only where modes move: it imports SciPy."""
+    from granite.controllers.laws import flexible_grasp
 
-
-def _start_pose(model: ControlModel) -> Array:
-    initial = model.bed.simulation.initial
-    return np.array([initial.get(c.key, 0.0) for c in model.layout.positions])
-
-
-def _refuse_divergence(
-    distribution: ForceDistribution,
-    model: ControlModel,
-    carried: Module,
-    grips: tuple[ArmGrip, ...],
-    arms: list[FlexibleArm],
-) -> None:
-    """Refuse a distribution that leaves an unstable elastic plant at the start pose."""
-    own = model.layout.u[carried.name]
-    grasp = grasp_in_symbols(model, carried, grips, ca.SX.zeros(own.stop - own.start))
-    function = ca.Function("grasp", [model.q], [ca.densify(x) for x in (grasp.matrix, grasp.positions, grasp.axes)])
-    matrix, where, axes = (np.ascontiguousarray(value.full().T) for value in function(_start_pose(model)))
-    n = where.shape[1]
-    found = Stability.of(distributed(distribution, arms, matrix, where, axes.reshape(-1, n, n)))
-    if found.verdict == "unstable":
-        kinds = [objective.kind for objective in distribution.table.objective]
-        raise InputError(
-            f"elastic motion grows by {found.largest:.3g} 1/s", key="controller.law.distribution.objective",
-            value=kinds, expected="one that answers to the modes (led_from_outside), or allow_unstable = true",
-        )  # fmt: skip
+    return flexible_grasp
 
 
 def _function(options: ObjectImpedance.Options, model: ControlModel) -> ca.Function:
@@ -292,7 +255,7 @@ def _function(options: ObjectImpedance.Options, model: ControlModel) -> ca.Funct
     demanded = reference[2][own_u] + damping * slower + stiffness * error + integral
     grasp = grasp_in_symbols(model, carried, grips, demanded)
     if options.modes == "inverse_dynamics":
-        grasp = with_modes(model, carried, grips, demanded, grasp)
+        grasp = _flexible().with_modes(model, carried, grips, demanded, grasp)
     most = ca.DM([kind.integral_limit for kind in kinds])
     growth = bed.loop.period_s * ca.DM([kind.integral_1_s3 for kind in kinds]) * error
     next_integral = ca.fmax(-most, ca.fmin(most, integral + growth))
