@@ -83,7 +83,8 @@ def record(order: Order, lines: TextIO, answers: TextIO) -> None:
     except OSError as error:
         return _answer(answers, failure=f"log '{path}' can't be written: {error.strerror}")
     try:
-        file = McapFile(str(unfinished.path), channels, to_json(bed), order.metadata)
+        has_scene = order.live is not None
+        file = McapFile(str(unfinished.path), channels, to_json(bed), order.metadata, scene=has_scene)
     except (OSError, RuntimeError) as error:
         unfinished.discard()
         return _answer(answers, failure=f"log '{path}' can't be written: {error}")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.progress import Progress
 
-from granite.config.errors import InputError
+from granite.config.errors import InputError, one_of
 from granite.rt.cli.arguments import AsJson, LogFile, Overwrite
 from granite.rt.cli.endings import DIFFERS, FAULT, end
 from granite.rt.cli.outputs import refuse_output
@@ -76,23 +76,60 @@ def export(
     log: LogFile,
     path: Annotated[
         Path | None,
-        typer.Option("--out", metavar="FILE", help="*.csv, *.parquet or *.mat; default: a CSV beside the log"),
+        typer.Option("--out", metavar="FILE", help="*.csv, *.parquet, *.mat, or *.mcap with the scene; default: a CSV"),
+    ] = None,
+    layout: Annotated[
+        str | None, typer.Option(metavar="VIEWER", help="a layout for its signals: foxglove or plotjuggler")
     ] = None,
     topics: Annotated[
         str | None, typer.Option(metavar="NAMES", help="only these, e.g. truth,state; default: all")
     ] = None,
     overwrite: Overwrite = False,
 ) -> None:
-    """Write the signals of a log as a table for other programs, with their units."""
+    """Write the signals of a log as a table for other programs, the log with its scene, or a layout for a viewer."""
     from granite.rt.logs.export import SUFFIXES, export_log
     from granite.rt.logs.log import read_log
 
     recorded = read_log(log)
+    if topics is not None and (layout or (path and path.suffix == ".mcap")):
+        raise InputError("a part of the topics", key="--topics", expected="a table with it")
+    if layout is not None:
+        return _export_layout(recorded, log, layout, path, overwrite)
     path = path or log.with_suffix(".csv")
-    refuse_output("table", path, SUFFIXES, overwrite)
+    if path.suffix == ".mcap":
+        return _export_scene(recorded, log, path, overwrite)
+    refuse_output("table", path, (*SUFFIXES, ".mcap"), overwrite)
     named = [name.strip() for name in topics.split(",")] if topics is not None else []
     n = export_log(recorded, path, named, overwrite)
     out.print(f"table: {path}, {recorded.ticks} rows of {n} signals", soft_wrap=True)
+    end_if_incomplete(log, recorded)
+
+
+def _export_layout(recorded: Log, log: Path, viewer: str, path: Path | None, overwrite: bool) -> None:
+    """Write a layout for a viewer."""
+    from granite.rt.live.layouts import LAYOUTS
+
+    if viewer not in LAYOUTS:
+        raise InputError(key="--layout", value=viewer, expected=one_of(viewer, LAYOUTS))
+    made, suffix = LAYOUTS[viewer]
+    path = path or log.with_name(f"{log.stem}-{viewer}{suffix}")
+    refuse_output("layout", path, (suffix,), overwrite)
+    try:
+        path.write_text(made(recorded.bed, recorded.channels), "utf-8")
+    except OSError as error:
+        raise InputError(f"layout '{path}' can't be written: {error.strerror}") from None
+    out.print(f"layout: {path}", soft_wrap=True)
+
+
+def _export_scene(recorded: Log, log: Path, path: Path, overwrite: bool) -> None:
+    """Write a copy of a log with its scene."""
+    from granite.rt.live.scene_export import export_scene
+
+    refuse_output("log", path, (".mcap",), overwrite)
+    if path.exists() and path.samefile(log):
+        raise InputError(f"log '{path}' is the one to be copied: expected another name")
+    rows = export_scene(log, path, overwrite)
+    out.print(f"log: {path}, {rows} rows with their scene", soft_wrap=True)
     end_if_incomplete(log, recorded)
 
 

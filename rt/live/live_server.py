@@ -66,13 +66,10 @@ class LiveServer:
         self._due = self._shapes_due = 0.0
 
     def show(self, rows: Array) -> None:
-        """Send changed gains, and the scene of the last row: at most 30 times a second, and only if a client asked."""
+        """Send changed gains, and the scene of the last row, at most 30 times a second: to clients and the log."""
         self._tick_now = int(rows[-1, self._tick])
         if changed := self._clients.look(rows):
             self._server.publish_parameter_values(changed)
-        if not self._scene.is_wanted:
-            self._waiting.clear()
-            return
         self._waiting.append(rows)
         now = time.monotonic()
         if now < self._due:

@@ -34,11 +34,6 @@ class SceneStream:
         #: what the shapes show that were sent last; none: nobody has them
         self._shown: Shown | None = None
 
-    @property
-    def is_wanted(self) -> bool:
-        """Whether somebody receives it."""
-        return any(channel.has_sinks() for channel in (self._shapes, self._marks, self._frames))
-
     def forget(self) -> None:
         """Send the shapes again with the next rows: somebody new receives them."""
         self._shown = None

@@ -18,7 +18,7 @@ from mcap.records import Channel, Schema
 
 from granite.config.records import Array
 from granite.rt.logs.channels import Channels
-from granite.rt.logs.mcap_file import CDR_HEADER, EVENTS, SUMMARY
+from granite.rt.logs.mcap_file import CDR_HEADER, EVENTS, SCENE_TOPICS, SUMMARY
 from granite.rt.logs.mcap_records import BrokenError
 
 #: a record in a chunk: opcode, length, and of a message the channel; then sequence and two times; then the data
@@ -94,11 +94,12 @@ class RowAssembly:
         stream = ReadDataStream(BytesIO(body))
         if opcode == Opcode.SCHEMA:
             schema = Schema.read(stream)
-            self._schemas[schema.id] = schema.data.decode()
+            self._schemas[schema.id] = schema.data.decode(errors="replace")  # those of a scene are no text
             return
         channel = Channel.read(stream)
         expected = {topic.name: topic.message for topic in self._topics}
-        if channel.topic not in (EVENTS, SUMMARY) and expected.get(channel.topic) != self._schemas[channel.schema_id]:
+        others = (EVENTS, SUMMARY, *SCENE_TOPICS)
+        if channel.topic not in others and expected.get(channel.topic) != self._schemas[channel.schema_id]:
             raise LayoutError(f"{channel.topic} is not laid out as its configuration says")
         if self._numbers.setdefault(channel.topic, channel.id) != channel.id or (
             self._topic_of.setdefault(channel.id, channel.topic) != channel.topic
@@ -114,6 +115,8 @@ class RowAssembly:
         """Whether a row is complete with this message."""
         if name in (EVENTS, SUMMARY):
             self._other(name, message)
+            return False
+        if name in SCENE_TOPICS:  # for viewers: it follows from the rows
             return False
         topic = self._topics[self._next]
         if self._skips and self._next == 0 and name != topic.name:

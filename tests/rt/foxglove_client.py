@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mcap.reader import make_reader
 
 import granite as api
 from granite.rt.run import Run
@@ -112,3 +113,13 @@ def talking(
     finally:
         thread.over.set()
         thread.join(10)
+
+
+def messages_in(log: Path) -> dict[str, int]:
+    """How many messages of each topic a log has, by a reader that is not ours."""
+    with log.open("rb") as file:
+        found = make_reader(file).get_summary()
+        assert found is not None
+        assert found.statistics is not None
+        counts = found.statistics.channel_message_counts
+        return {channel.topic: counts.get(number, 0) for number, channel in found.channels.items()}

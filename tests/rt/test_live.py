@@ -16,7 +16,7 @@ from granite.rt.live.live_server import LiveServer
 from granite.rt.run import Run
 from tests.rt.command_line import Call, left_in, sentence_of
 from tests.rt.command_line import granite as granite
-from tests.rt.foxglove_client import Connection, free_port, talking
+from tests.rt.foxglove_client import Connection, free_port, messages_in, talking
 
 SCENE = ("/scene", "/scene/marks", "/tf", "/truth", "/log")
 
@@ -63,7 +63,10 @@ def test_a_client_sees_scene_signals_and_events(tmp_path: Path):
         for body in robot.bodies:
             assert f"{of}{robot.name}/{body.name}".encode() in frames[-1]
     assert f"{robot.name} jets".encode() in marks[-1]
-    # The scene is not in the log, which replays.
+    # The scene is in the log too, which replays.
+    counts = messages_in(tmp_path / "run.mcap")
+    assert counts["/scene"] >= 1
+    assert counts["/tf"] == counts["/scene/marks"] >= len(frames)
     assert api.replay(log).first is None
     counted = Counter(topic for topic, _, _ in seen.messages)
     assert counted["/tf"] <= 31 * 1.5 + 2
