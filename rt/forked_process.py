@@ -111,10 +111,14 @@ def _run(work: Work, reads: int, writes: int, keep: set[int]) -> NoReturn:
     try:
         os.setsid()  # the other one alone handles Ctrl-C and a closed terminal
         signal.set_wakeup_fd(-1)
+        # Not just closed: objects of the other process still own these numbers, and close them when they are collected
+        # here. A number that was free again would by then be that of a file of this process.
+        nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
         for descriptor in map(int, os.listdir("/proc/self/fd")):
-            if descriptor > 2 and descriptor not in keep:
+            if descriptor > 2 and descriptor not in keep and descriptor != nothing:
                 with suppress(OSError):
-                    os.close(descriptor)
+                    os.dup2(nothing, descriptor, inheritable=False)
+        os.close(nothing)
         work(os.fdopen(reads), os.fdopen(writes, "w"))
         code = 0
     except BaseException:
