@@ -11,8 +11,11 @@ import pytest
 
 import granite as package
 from granite.config.calibration import refuse_old, refuse_simulated
+from granite.config.devices.response import Response
+from granite.config.devices.thrusters import Thrusters
 from granite.config.errors import InputError
 from granite.config.loader import from_json, to_json
+from granite.config.records import Command
 from granite.rt.calibration.force import Force
 from granite.rt.calibration.joints import Joints
 from granite.rt.calibration.procedure import Measurement
@@ -160,6 +163,65 @@ def test_measurements_that_do_not_determine_the_numbers_are_refused():
     same = [Measurement(s, np.array([0.1]), np.array([0.1]), "") for s in joints.steps]
     with pytest.raises(InputError, match="1 different angles of joint shoulder, expected 4 or more"):
         joints.fit(same)
+
+
+@pytest.mark.slow
+def test_a_flight_calibrates_mass_and_inertia_of_the_base(granite):
+    heavy = "simulation.plant.modules.vehicle.bodies.base.mass_kg=53"
+    granite("sim", "free-flyer", "--duration", 30, "--set", heavy, "--out", "flight.mcap")
+    other = ("calibrate", "free-flyer", "joints", "--log", "flight.mcap", "--date", DAY)
+    assert "not used here" in sentence_of(granite(*other))
+    changed = ("--set", "devices.thrusters.units.r1.thrust_n=2", "--date", DAY)
+    said = granite("calibrate", "free-flyer", "inertia", "--log", "flight.mcap", *changed)
+    assert "it flew with another devices.thrusters" in sentence_of(said)
+    said = granite("calibrate", "free-flyer", "inertia", "--log", "flight.mcap", "--date", DAY)
+    assert "in the module vehicle" in said.out
+    file = f"modules.vehicle.calibration=calibrations/inertia-{DAY}.toml"
+    base = package.load("free-flyer", [file]).modules[0].bodies[0]
+    assert base.mass_kg == pytest.approx(53, abs=0.6)
+    assert base.com_m == pytest.approx((0.025, 0.051), abs=1e-3)
+    refused = granite("sim", "free-flyer", "--set", file, "--set", "modules.vehicle.bodies.forearm.mass_kg=2")
+    assert "fitted on another model, modules.vehicle.bodies has changed" in sentence_of(refused)
+
+
+def test_calibrated_thrusts_take_the_place_of_a_common_one():
+    units = [{"name": "a", "position_m": [0, 1], "direction": [1, 0], "thrust_n": 1.1}]
+    table = {"kind": "thrusters", "thrust_n": 1.0, "units": units}
+    with pytest.raises(ValueError, match="every unit has its own"):
+        Thrusters.model_validate(table)
+    value = {"key": "devices.thrusters.units.a.thrust_n", "value": 1.1, "deviation": 0.01, "unit": "N"}
+    head = {"file": "f", "kind": "thrusters", "of": "devices.thrusters", "date": DAY, "testbed": "b", "samples": 6}
+    calibration = {**head, "fitted_on": {}, "values": [value]}
+    assert Thrusters.model_validate({**table, "calibration": [calibration]}).units[0].thrust_n == 1.1
+
+
+def test_a_calibrated_motor_gives_the_torque_that_is_asked_for():
+    bed = package.load("free-flyer", {"devices.motors.torque_gain": {"elbow": 0.8}})
+    devices, lab = build_devices(bed)
+    command = [np.array(device.initial(bed), dtype=float) for device in bed.actuators.values()]
+    motors = list(bed.actuators).index("motors")
+    command[motors][:] = 0.1, 0.2
+    frame = devices.write(0.0, Command(0.0, tuple(command), np.zeros(8)))[motors]
+    assert frame.values == pytest.approx([0.1, 0.2])
+    [source] = lab.plant.torque_sources
+    assert source.torque == pytest.approx([0.1, 0.2])
+
+
+def test_an_uncalibrated_testbed_has_its_devices_themselves():
+    devices = build_devices(package.load("free-flyer"))[0].all()
+    assert type(devices["joint_sensors"]).__name__ == "SimulatedJointSensors"
+    assert type(devices["motors"]).__name__ == "SimulatedMotors"
+
+
+@pytest.mark.parametrize("gain", [0.98, 1.05])
+def test_a_response_is_inverted(gain):
+    talk = np.array([[gain, 0.04], [-0.03, 1.02]])
+    response = Response(np.array([0.2, -0.1]), talk, np.array([0.01, -0.02]), np.array([20.0, 20.0]))
+    x = np.array([13.0, -17.0])
+    assert response.value(response.reading(x)) == pytest.approx(x, abs=1e-5)
+    step = 1e-6 * np.array([1.0, 0.0])
+    slope = (response.reading(x + step) - response.reading(x - step))[0] / 2e-6
+    assert response.slope(x)[0] == pytest.approx(slope, rel=1e-6)
 
 
 _DRIVER = """
