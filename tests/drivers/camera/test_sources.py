@@ -2,12 +2,14 @@
 
 import threading
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from granite.config.errors import InputError
 from granite.drivers.camera.sources import live, open_source
+from granite.drivers.camera.sources.capture import _frames
 from granite.drivers.camera.sources.folder import write_frame
 from granite.drivers.camera.sources.shared_frames import FrameWriter, shared_frames
 from granite.drivers.camera.tracker import Tracker
@@ -78,6 +80,28 @@ def test_a_video_has_the_times_of_its_frames(tmp_path):
     images = list(open_source(path, SMALL))
     assert np.diff([image.t for image in images]) == pytest.approx([0.05, 0.05], abs=1e-6)
     assert [round(image.pixels.mean(), -1) for image in images] == [50, 100, 150]
+
+
+@pytest.mark.parametrize(("stamp", "exposed"), [(99.98, 99.98), (3.0, 99.9), (0.0, 99.9)])
+def test_a_cameras_own_time_counts_if_it_is_of_the_same_clock(stamp, exposed):
+    class Driver:
+        frames = 1
+
+        def grab(self):
+            self.frames -= 1
+            return self.frames >= 0
+
+        def get(self, _):
+            return 1e3 * stamp
+
+        def retrieve(self):
+            return True, np.zeros(SMALL[::-1], np.uint8)
+
+        def release(self):
+            """Nothing to release."""
+
+    (image,) = _frames(SimpleNamespace(CAP_PROP_POS_MSEC=0), Driver(), clock=lambda: 99.9)
+    assert image.t == pytest.approx(exposed)
 
 
 def test_frames_pass_through_shared_memory_whole_and_newest_first():

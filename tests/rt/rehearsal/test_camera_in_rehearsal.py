@@ -12,6 +12,7 @@ import pytest
 import granite
 from granite.config.errors import InputError
 from granite.rt.rehearsal import rehearsal
+from granite.rt.rehearsed_cameras import sweep_memory
 from granite.rt.run import Run
 from tests.firmware.emulated import need, until
 from tests.rt.rehearsal.killed import PATIENT, child_of, running
@@ -79,6 +80,20 @@ def test_a_killed_loop_takes_the_vision_sensor_with_it(tmp_path: Path):
         run.process.join()
         until(lambda: not _is_alive(vision))
         until(lambda: bool(outside.outputs()[0, 1]))
+
+
+def test_memory_of_a_killed_rehearsal_is_removed_and_that_of_a_running_one_kept():
+    prefix = f"granite-test-{os.getpid()}-"
+    killed, running_one = MEMORY / f"{prefix}4194305-x-vision", MEMORY / f"{prefix}{os.getpid()}-x-vision"
+    try:
+        for path in (killed, running_one):
+            path.touch()
+        sweep_memory(prefix)
+        assert not killed.exists()
+        assert running_one.exists()
+    finally:
+        for path in (killed, running_one):
+            path.unlink(missing_ok=True)
 
 
 def test_a_fault_of_values_can_not_be_rehearsed_behind_pixels():
