@@ -20,6 +20,8 @@ _LISTED = 6
 
 #: size of the letters of a legend with subjects, values and limits
 _DETAILED = 8.5
+#: most letters in a line of such a legend with two columns
+_WIDE = 45
 
 #: times by name and colour of the event
 Times = dict[tuple[str, str], list[float]]
@@ -35,8 +37,9 @@ def mark_events(figure: SubFigure, column: Sequence[Axes], run: PlottedRun) -> N
         label = f"{name} at {when[0]:.4g} s{often}{details.get(name, '')}"
         handles.append(Line2D([], [], color=colour, lw=2, label=label))
     if handles:
-        # A line of subject, value and limit needs the whole width.
-        size, columns = (_DETAILED, 1) if details else (None, 2)
+        # A long line of subject, value and limit needs the whole width.
+        longest = max(len(line) for handle in handles for line in str(handle.get_label()).splitlines())
+        size, columns = _DETAILED if details else None, 1 if details and longest > _WIDE else 2
         figure.legend(handles=handles, loc="outside upper left", ncols=columns, labelcolor="linecolor", fontsize=size)
 
 
