@@ -25,6 +25,7 @@ def carried(seed: int, variant: str = "carry") -> tuple[float, float, float]:
     log = simulate_in_memory(load(f"fixed-dual-arm/{variant}", {"seed": seed}))
     assert log.summary is not None
     assert log.summary["ended"] == "completed", log.summary["text"]
+    assert log.summary["guard"].keys() <= {"passed", "waiting_for_sensors"}  # no grip slips
     truth = log["/truth"]
     position = np.hypot(truth.object_body_x_m[-1] - X, truth.object_body_y_m[-1] - Y)
     return float(position), abs(float(truth.object_body_heading_rad[-1]) - HEADING), squeeze_error(log)
