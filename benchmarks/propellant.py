@@ -1,4 +1,4 @@
-"""Propellant of the free-flyer's move beside its least, which a linear programme finds.
+"""Propellant of the free-flyer's move beside its least, which a linear programme finds; and that of its hold.
 
 The least impulse of the 20 s move: total momentum and angular momentum of the robot about its mass centre change only
 by thrust. With arm and heading on the paths of the reference, what the thrusters do is linear in the thrust f(t) >= 0:
@@ -30,7 +30,9 @@ from granite.controllers.trajectories.waypoints import Leg
 from granite.rt.in_memory import simulate_in_memory
 
 _STEP_S = 0.05
-_SEEDS = 20
+_SEEDS, _HOLD_SEEDS = 100, 20
+#: of a hold: the gains have become those of the hold, and then a minute is measured
+_SETTLED_S, _HELD_S = 20.0, 60.0
 
 
 def measure() -> Iterator[Result]:
@@ -46,6 +48,11 @@ def measure() -> Iterator[Result]:
     goal = "at most 1"
     yield Result(f"error at its end, 95 % of {_SEEDS} seeds", "mm", error_mm, None, "", goal, bool(error_mm <= 1))
     yield Result("  heading", "mrad", error_mrad, None, "", goal, bool(error_mrad <= 1))
+    held = np.array([_held(seed) for seed in range(1, _HOLD_SEEDS + 1)])
+    impulse, error_mm = held[:, 0].mean(), held[:, 1].max()
+    name = "slope alone, two thrusters for each direction"
+    yield Result("impulse of a hold, a minute", "N s", impulse, _slope(), name, "at most 0.6 N s", bool(impulse <= 0.6))
+    yield Result(f"  largest error of {_HOLD_SEEDS} seeds", "mm", error_mm, None, "", goal, bool(error_mm <= 1))
 
 
 def least_impulse() -> tuple[float, float]:
@@ -99,3 +106,24 @@ def _flown(seed: int) -> tuple[float, float, float]:
     x, y, heading = (target[key] for key in ("base_x_m", "base_y_m", "base_heading_rad"))
     error = float(np.hypot(q[-1, 0] - x, q[-1, 1] - y))
     return float(thrust[t <= 20.0].sum() * 0.005), error * 1e3, float(abs(q[-1, 2] - heading)) * 1e3
+
+
+def _held(seed: int) -> tuple[float, float]:
+    """Impulse [N s] of a minute in which the base holds its place, and the largest distance from it [mm]."""
+    changes = {"seed": seed, "behaviour.waypoints": [], "loop.duration_s": _SETTLED_S + _HELD_S}
+    log = simulate_in_memory(load("free-flyer", changes))
+    rows = log.rows[round(_SETTLED_S / 0.005) :]
+    thrust, q, place = (
+        rows[:, log.channels.place(topic, entry)]
+        for topic, entry in (("/truth", "thrust"), ("/truth", "q"), ("/reference", "q"))
+    )
+    return float(thrust.sum() * 0.005), float(np.hypot(*(q - place)[:, :2].T).max()) * 1e3
+
+
+def _slope() -> float:
+    """Impulse [N s] that holds the mass against the slope for a minute, x and y by thrusters of their own."""
+    bed = load("free-flyer")
+    table, mass = bed.simulation.table, sum(body.mass_kg for body in bed.modules[0].bodies)
+    force = mass * 9.81 * table.tilt_g
+    direction = np.array([np.cos(table.tilt_direction_rad), np.sin(table.tilt_direction_rad)])
+    return float(np.abs(force * direction).sum() * _HELD_S)

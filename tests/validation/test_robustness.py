@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.rt.flights import fly
-from tests.validation.robustness import CONDITIONS, Condition, passes, row
+from tests.validation.robustness import CONDITIONS, SEEDS, Condition, flights, passes, row
 
 _PAGE = Path(__file__).parents[2] / "docs" / "robustness.md"
 
@@ -15,8 +14,10 @@ _PAGE = Path(__file__).parents[2] / "docs" / "robustness.md"
 @pytest.mark.slow
 @pytest.mark.parametrize("condition", CONDITIONS, ids=lambda condition: condition.name)
 def test_the_move_ends_at_its_target_or_by_a_name(condition: Condition) -> None:
-    flight = fly(*condition.changes)
-    assert passes(flight), row(condition, flight)
+    flown = flights(condition, SEEDS)
+    assert all(map(passes, flown)), row(condition, flown)
+    wrong_time = condition.name.startswith("pose time")
+    assert all(("pose_time_stamps" in flight.summary["guard"]) == wrong_time for flight in flown)
 
 
 def test_the_page_has_every_condition() -> None:
