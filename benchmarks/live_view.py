@@ -53,9 +53,12 @@ def _run(folder: Path, port: int | None, client: int = 0) -> tuple[float, np.nda
     spent: list[float] = []
     run = _Watched(load("free-flyer", [f"loop.duration_s={_SECONDS}", *limits]))
     run.watch = threading.Thread(target=_watch, args=(client, spent))
-    run.record(folder / "run.mcap", realtime=True, overwrite=True, live=port)
+    path = folder / f"{time.monotonic_ns()}.mcap"  # never the log of another run
+    summary = run.record(path, realtime=True, live=port)
     run.watch.join()
-    log = read_log(folder / "run.mcap")
+    if summary["log_failure"] is not None:
+        raise RuntimeError(summary["log_failure"])
+    log = read_log(path)
     steps = log.rows[round(1.0 / log.bed.loop.period_s) :, log.channels.place("/timing", "steps")]
     return spent[0], np.asarray(steps.sum(axis=1)) * 1e6
 

@@ -21,6 +21,8 @@ from granite.rt.modes import Ask, Reply, Request
 from granite.rt.request_ring import RequestRing
 
 _READ_ONLY = "gains can only be read here: expected a run with --live-gains, or granite operate, which has a key"
+#: parameters that are set at once, and characters of a name, at most: more would keep the recorder from its rows
+_MOST, _LONGEST = 64, 64
 
 
 class GainParameters(ServerListener):  # type: ignore[misc]  # the SDK has no types
@@ -58,6 +60,11 @@ class GainParameters(ServerListener):  # type: ignore[misc]  # the SDK has no ty
     ) -> list[Parameter]:
         """Ask the loop for each; what is refused keeps its value, and all clients get the reason."""
         told = []
+        if len(parameters) > _MOST:
+            self._refuse(
+                f"client {client.id} of the live view set {len(parameters)} parameters: expected at most {_MOST}"
+            )
+            return self.on_get_parameters(client, [])
         for each in parameters:
             try:
                 told.append(Parameter(each.name, value=self._ask(client.id, each)))
@@ -78,6 +85,8 @@ class GainParameters(ServerListener):  # type: ignore[misc]  # the SDK has no ty
 
     def _ask(self, client: int, parameter: Parameter) -> float:
         """The value that the loop was asked for."""
+        if len(parameter.name) > _LONGEST:
+            raise InputError(f"a name of {len(parameter.name)} characters", expected=f"at most {_LONGEST}")
         index, value = asked_gain(self._gains, parameter.name, parameter.get_value())
         if self._requests is None:
             raise InputError(_READ_ONLY)

@@ -50,6 +50,10 @@ def test_a_client_gets_and_sets_gains_and_what_is_out_of_bounds_is_refused(tmp_p
         answers["high"] = put(client, "high", elbow_stiffness=1e6)
         answers["words"] = put(client, "words", elbow_stiffness="stiff", base_x_stiffness=True)
         answers["none"] = put(client, "none", elbow_stifness=20)
+        answers["long"] = put(client, "long", **{"x" * 100_000: 1.0})
+        many = [{"name": "elbow_stiffness", "value": 17 + 1e-4 * i} for i in range(1000)]
+        client.send("setParameters", parameters=many, id="many")
+        answers["many"] = client.parameters("many")
         answers["good"] = put(client, "good", elbow_stiffness=20)  # an integer is a number
 
     with talking(testbed, tmp_path / "run.mcap", talk, ("/log",), live_gains=True) as (client, summary):
@@ -60,12 +64,15 @@ def test_a_client_gets_and_sets_gains_and_what_is_out_of_bounds_is_refused(tmp_p
     # What is refused keeps its value, and the client is told why.
     assert answers["high"] == {"elbow_stiffness": known["elbow_stiffness"].value}
     assert answers["words"] == {name: known[name].value for name in ("base_x_stiffness", "elbow_stiffness")}
-    assert answers["none"] == {}
+    assert answers["none"] == answers["long"] == {}
+    assert answers["many"] == answers["all"]
     assert answers["good"] == {"elbow_stiffness": 20.0}
     lines = said(client)
     assert b"refused: elbow_stiffness = 1000000.0: expected 4 to 64 1/s2" in lines
     assert b'refused: elbow_stiffness = "stiff": expected 4 to 64 1/s2' in lines
     assert b"did you mean 'elbow_stiffness'?" in lines
+    assert b"a name of 100000 characters, expected at most 64" in lines
+    assert b"set 1000 parameters: expected at most 64" in lines
     # The loop did it once, at the beginning of a tick, along a ramp; the log says who asked.
     log = api.read_log(tmp_path / "run.mcap")
     (request,) = [event for event in log.events if event["name"] == "operator_request"]
