@@ -41,6 +41,7 @@ _PATIENT = (
     "loop.watchdog_s=2.0",
     "safety.age_s.joint_sensors=2.0",
     "safety.age_s.vision=2.0",
+    "safety.monitor.judges_motion=false",
     "behaviour.check_moves=false",
 )
 
