@@ -103,15 +103,19 @@ def _memory(pid: int) -> Iterator[tuple[str, int]]:
         names[child] = "plant" if "plant_process" in words else "board" if "granite-board" in words else "recorder"
     for each, name in names.items():
         try:
-            rollup = Path(f"/proc/{each}/smaps_rollup").read_text().splitlines()
+            status = Path(f"/proc/{each}/status").read_text().splitlines()
         except OSError:
             continue
-        private = [int(line.split()[1]) for line in rollup if line.startswith("Private")]
-        if private and sum(private):
-            yield name, 1024 * sum(private)
+        # Without files and the ring, which is shared with the recorder.
+        own = [int(line.split()[1]) for line in status if line.startswith("RssAnon")]
+        if own:
+            yield name, 1024 * own[0]
 
 
 def _grown(name: str, memory: list[Memory]) -> Iterator[Result]:
+    # After its last tick the loop reads the log for its report: the recorder is gone then.
+    end = max((each.t for each in memory if each.name == "recorder"), default=0.0)
+    memory = [each for each in memory if each.t <= end]
     for process in dict.fromkeys(each.name for each in memory):
         own = [each for each in memory if each.name == process]
         t, size = np.array([each.t for each in own]), np.array([each.bytes for each in own])

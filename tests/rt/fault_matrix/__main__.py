@@ -1,0 +1,40 @@
+"""Run the fault matrix and print it as the table of `docs/faults.md`: `python -m tests.rt.fault_matrix [TEXT]`.
+
+With a text, only the cases that have it in their name. Exit code 1 where one does not end as declared.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+
+from tests.rt.fault_matrix.cases import Case, cases
+from tests.rt.fault_matrix.in_rehearsal import rehearse
+from tests.rt.fault_matrix.in_sim import simulate
+from tests.rt.fault_matrix.judged import Found
+from tests.rt.fault_matrix.page import table
+
+
+def happen(case: Case, folder: Path) -> Found:
+    """Let a case happen in its world."""
+    return simulate(case, folder) if case.where == "sim" else rehearse(case, folder)
+
+
+def main() -> None:
+    """Let every case happen, say so on standard error, and print the table."""
+    text, ended = " ".join(sys.argv[1:]), []
+    for case in cases():
+        if text in str(case):
+            with tempfile.TemporaryDirectory() as folder:
+                found = happen(case, Path(folder))
+            ended.append((case, found))
+            print(f"{case}: {found.complaint or found}", file=sys.stderr, flush=True)
+    print(table(ended))
+    failed = [found for _, found in ended if found.complaint]
+    print(f"{len(ended)} cases, {len(failed)} not as declared", file=sys.stderr)
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()

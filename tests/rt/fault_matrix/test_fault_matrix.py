@@ -1,0 +1,47 @@
+"""Every case of the fault matrix ends in its declared response in time, with safe outputs, named in log and screen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.firmware.emulated import need
+from tests.rt.fault_matrix.__main__ import happen
+from tests.rt.fault_matrix.cases import Case, cases
+from tests.rt.fault_matrix.page import has
+
+CASES = cases()
+#: one of each world of devices, and one of the loop
+FAST = (
+    "sim: joint_sensors: missing",
+    "sim: vision: pose jumps by 0.1 m",
+    "sim: thrusters: reports NaN",
+    "sim: loop: emergency stop by operator or keyboard",
+)
+PAGE = (Path(__file__).parents[3] / "docs" / "faults.md").read_text()
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if str(case) in FAST], ids=str)
+def test_a_fault_ends_as_declared(case: Case, tmp_path: Path) -> None:
+    assert happen(case, tmp_path).complaint == ""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", [case for case in CASES if str(case) not in FAST], ids=str)
+def test_every_fault_ends_as_declared(case: Case, tmp_path: Path) -> None:
+    if case.where == "rehearse":
+        need("cc")
+    found = happen(case, tmp_path)
+    print(f"{case}: {found}")
+    assert found.complaint == ""
+
+
+def test_there_are_enough_cases_in_both_worlds() -> None:
+    assert len({str(case) for case in CASES}) == len(CASES)
+    assert sum(case.where == "sim" for case in CASES) >= 80
+    assert sum(case.where == "rehearse" for case in CASES) >= 80
+
+
+def test_the_page_has_every_case() -> None:
+    assert [str(case) for case in CASES if not has(PAGE, case)] == []
