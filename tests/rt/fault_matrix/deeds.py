@@ -19,6 +19,7 @@ from granite.rt.operator.client import Operator
 from granite.rt.operator.keys import loop_keys
 from granite.rt.rehearsal import Rehearsal
 from tests.rt.operator_clients import free_address
+from tests.rt.rehearsal.killed import children_of
 
 #: of free space on a disk, and more than that is taken [bytes]
 MARGIN, TAKEN = 2_000_000_000, 4_000_000_000
@@ -98,17 +99,13 @@ def _suspend_for_moments(run: Rehearsed) -> None:
         time.sleep(0.008)
 
 
-def _children(pid: int) -> list[int]:
-    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-
-
 def _kill_recorder(run: Rehearsed) -> None:
     """The only process that a rehearsed loop starts."""
-    os.kill(_children(run.pid)[0], signal.SIGKILL)
+    os.kill(children_of(run.pid)[0], signal.SIGKILL)
 
 
 def _kill_operator_channel(run: Rehearsed) -> None:
-    for child in _children(run.pid):
+    for child in children_of(run.pid):
         if "granite.rt.operator.process" in Path(f"/proc/{child}/cmdline").read_text():
             os.kill(child, signal.SIGKILL)
     threading.Timer(5.0, os.kill, [run.pid, signal.SIGINT]).start()  # nobody else can end the hold

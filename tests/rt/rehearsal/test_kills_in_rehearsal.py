@@ -19,7 +19,7 @@ from granite.drivers.board.wire import LatchReason
 from granite.rt.logs.unfinished import found_log
 from granite.rt.rehearsal import Rehearsal, rehearsal
 from tests.firmware.emulated import answered, need, until
-from tests.rt.rehearsal.killed import PATIENT, child_of, running, waited_us
+from tests.rt.rehearsal.killed import PATIENT, children_of, running, waited_us
 
 WATCHDOG_S = 0.05
 MARGIN_US = 5000
@@ -129,7 +129,7 @@ def test_a_killed_recorder_does_not_end_the_run_which_says_so(tmp_path: Path):
     need("cc")
     bed = granite.load("free-flyer", PATIENT | {"loop.duration_s": 3.0})
     with rehearsal(bed, 1.0) as outside, running(bed, outside, tmp_path / "run.mcap") as run:
-        os.kill(child_of(run.pid, "recorder_process"), signal.SIGKILL)
+        os.kill(children_of(run.pid)[0], signal.SIGKILL)
         summary = run.summary()
     assert summary["ended"] == "completed", summary["text"]
     assert summary["log_failure"] == "the recorder was killed by SIGKILL"
