@@ -28,8 +28,8 @@ _PERIOD_S, _SWING_S = 1e-3, 20.0
 _WEIGHED = 5e-5
 #: known bodies, as parts of mass and inertia of the part
 _BODIES = (0.5, 1.0, 2.0)
-#: largest angle of a swing [rad]: beyond it the period depends on it
-_LARGEST = 0.035
+#: largest angle of a swing [rad]: the period grows with its square, by 4e-5 here, and swings differ in it
+_LARGEST = 0.0175
 #: greatest difference of a simulated inertia
 _DIFFERS = 0.2
 
@@ -60,7 +60,7 @@ class Inertia:
         )
         self.steps = (
             Step(
-                "turn the empty plate by less than 2 degrees and let it swing",
+                "turn the empty plate by 1 degree, not more, and let it swing",
                 (Known("mass of the plate", "kg", PLATE_KG),),
                 "plate",
             ),
@@ -139,7 +139,7 @@ class Inertia:
             mass = step.known[0].planned + _WEIGHED * rng.standard_normal()
             true = next(b for b in plant.bed.module(self._module.name).bodies if b.name == self._body.name)
             inertia = step.known[1].planned if step.subject == "known" else float(true.inertia_kg_m2)  # type: ignore[arg-type]
-        plant.swing(mass, inertia, _LARGEST * rng.uniform(0.6, 1.0))
+        plant.swing(mass, inertia, _LARGEST * rng.uniform(0.7, 1.0))
 
 
 def _body_of(bed: Testbed, name: str | None) -> tuple[Module, Body]:

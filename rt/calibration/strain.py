@@ -17,7 +17,7 @@ from granite.config.modules import Module
 from granite.config.records import Array
 from granite.config.testbed import Testbed
 from granite.mrds.flexible.curvature import curvature
-from granite.mrds.flexible.tip_load import modes_per_newton
+from granite.mrds.tip_load import modes_per_newton
 from granite.rt.calibration.bench import Bench
 from granite.rt.calibration.fit import CalibrationFit
 from granite.rt.calibration.gauges import draw_responses, fit_responses

@@ -8,7 +8,7 @@ from granite.config.devices.thrusters import Valve
 from granite.config.errors import InputError
 from granite.drivers.calibration.swing import timed_swing
 from granite.mrds.flexible.shapes import bending_shapes
-from granite.mrds.flexible.tip_load import modes_per_newton
+from granite.mrds.tip_load import modes_per_newton
 from granite.mrds.valve_response import remembered_changes
 from granite.mrds.valves import ValveBank
 from granite.rt.calibration.procedure import Measurement
