@@ -2,10 +2,10 @@
 
 #: the procedure of each kind, in the order in which a testbed is calibrated
 KINDS = {
-    "joints": "joints:Joints",
-    "force": "force:Force",
-    "strain": "strain:Strain",
-    "motors": "motors:Motors",
-    "thrusters": "thrusters:Thrusters",
-    "inertia": "inertia:Inertia",
+    "joints": "joints:JointsProcedure",
+    "force": "force:ForceProcedure",
+    "strain": "strain:StrainProcedure",
+    "motors": "motors:MotorsProcedure",
+    "thrusters": "thrusters:ThrustersProcedure",
+    "inertia": "inertia:InertiaProcedure",
 }

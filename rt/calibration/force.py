@@ -25,7 +25,7 @@ _READ_S = 0.5
 _LOADED = 1e-4
 
 
-class Force(OfDevices):
+class ForceProcedure(OfDevices):
     """Every gauge under loads along each axis and along each two."""
 
     kind = ForceGauges

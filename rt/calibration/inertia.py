@@ -34,7 +34,7 @@ _LARGEST = 0.0175
 _DIFFERS = 0.2
 
 
-class Inertia:
+class InertiaProcedure:
     """A body of a module on the plate of a pendulum."""
 
     def __init__(self, bed: Testbed, name: str | None = None) -> None:

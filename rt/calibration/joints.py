@@ -31,7 +31,7 @@ _NUMBERS = (("offset_rad", "rad"), ("scale", "1"), ("nonlinearity", "1"))
 _DIFFERS = (0.05, 0.03, 0.01)
 
 
-class Joints(OfDevices):
+class JointsProcedure(OfDevices):
     """Every sensed joint at known angles."""
 
     kind = JointSensors

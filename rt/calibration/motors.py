@@ -13,7 +13,7 @@ import casadi as ca
 import numpy as np
 
 from granite.config.devices.joint_sensors import JointSensors
-from granite.config.devices.motors import Motors as MotorDevice
+from granite.config.devices.motors import Motors
 from granite.config.errors import InputError
 from granite.config.modules import Joint
 from granite.config.records import Array
@@ -36,10 +36,10 @@ _MOVED = 0.02
 _GAIN, _COULOMB, _VISCOUS = 0.15, 0.2, 0.1
 
 
-class Motors(OfDevices):
+class MotorsProcedure(OfDevices):
     """Every motor with the base clamped."""
 
-    kind = MotorDevice
+    kind = Motors
 
     def __init__(self, bed: Testbed, name: str | None = None) -> None:
         super().__init__(bed, name)

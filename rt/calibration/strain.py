@@ -32,7 +32,7 @@ _READ_S, _LOADED = 0.5, 1e-4
 _BENT = 0.1
 
 
-class Strain(OfDevices):
+class StrainProcedure(OfDevices):
     """Every flexible link with gauges under loads at its tip."""
 
     kind = StrainGauges

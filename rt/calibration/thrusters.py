@@ -14,7 +14,7 @@ import numpy as np
 from granite.config.base import spatial
 from granite.config.contacts import Contact, Side
 from granite.config.devices.force_gauges import AXES, ForceGauge, ForceGauges
-from granite.config.devices.thrusters import Thrusters as ThrusterDevice
+from granite.config.devices.thrusters import Thrusters
 from granite.config.errors import InputError
 from granite.config.modules import Point
 from granite.config.records import Array
@@ -40,10 +40,10 @@ _TIMES = (("delay_s", "s"), ("rise_s", "s"), ("minimum_on_s", "s"))
 _SMALL_S, _SEARCH = 1e-6, np.linspace(0.0, 2.5, 21)
 
 
-class Thrusters(OfDevices):
+class ThrustersProcedure(OfDevices):
     """Every thruster alone, in front of a force gauge."""
 
-    kind = ThrusterDevice
+    kind = Thrusters
 
     def __init__(self, bed: Testbed, name: str | None = None) -> None:
         super().__init__(bed, name)

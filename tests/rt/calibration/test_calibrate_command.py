@@ -16,8 +16,8 @@ from granite.config.devices.thrusters import Thrusters
 from granite.config.errors import InputError
 from granite.config.loader import from_json, to_json
 from granite.config.records import Command
-from granite.rt.calibration.force import Force
-from granite.rt.calibration.joints import Joints
+from granite.rt.calibration.force import ForceProcedure
+from granite.rt.calibration.joints import JointsProcedure
 from granite.rt.calibration.procedure import Measurement
 from granite.rt.calibration.session import carry_out, file_content
 from granite.rt.calibration.simulated import SimulatedOperator
@@ -35,7 +35,7 @@ KEY = "devices.joint_sensors.calibration"
 def content():
     """A calibration of the simulated free-flyer, as its file has it."""
     bed = package.load("free-flyer")
-    joints = Joints(bed)
+    joints = JointsProcedure(bed)
     operator = SimulatedOperator(joints, 4)
     fit = carry_out(joints, operator.bench, operator)
     return toml_text(file_content("joints", joints, bed, fit, date.fromisoformat(DAY), "", True))
@@ -75,7 +75,7 @@ def test_a_testbed_takes_the_values_and_its_log_contains_the_file(calibrated):
 
 def test_a_calibrated_sensor_measures_the_true_angle(calibrated):
     """The plant has the response that was drawn; without its calibration the estimate is wrong by its offset."""
-    truth = SimulatedOperator(Joints(package.load("free-flyer")), 4).truth
+    truth = SimulatedOperator(JointsProcedure(package.load("free-flyer")), 4).truth
     plant = {f"simulation.plant.{key}": value for key, value in truth.items()}
     errors = []
     for changes in ([], [f"{KEY}={FILE}"]):
@@ -154,12 +154,12 @@ def test_an_answer_that_is_no_number_is_refused(granite, tmp_path, monkeypatch):
 
 
 def test_measurements_that_do_not_determine_the_numbers_are_refused():
-    gauges = Force(package.load("fixed-dual-arm/carry-gauges"))
+    gauges = ForceProcedure(package.load("fixed-dual-arm/carry-gauges"))
     along_x = [step for step in gauges.steps if step.known[1].planned == 0]
     values = [Measurement(s, np.array([k.planned for k in s.known]), np.zeros(2), "") for s in along_x]
     with pytest.raises(InputError, match="the loads do not determine the matrix, expected loads along every axis"):
         gauges.fit(values)
-    joints = Joints(package.load("free-flyer"))
+    joints = JointsProcedure(package.load("free-flyer"))
     same = [Measurement(s, np.array([0.1]), np.array([0.1]), "") for s in joints.steps]
     with pytest.raises(InputError, match="1 different angles of joint shoulder, expected 4 or more"):
         joints.fit(same)
