@@ -18,8 +18,9 @@ from granite.sim.forces import GRAVITY
 
 #: of the simulated pendulum: radius and length of the wires [m], mass [kg] and inertia [kg m2] of the plate
 RADIUS_M, LENGTH_M, PLATE_KG, PLATE_KG_M2 = 0.2, 1.5, 1.2, 0.024
-#: half the angle over which the flag darkens the photodiode, and its distance from the middle of the swing
-_FLAG, _OFF_CENTRE = radians(0.2), radians(0.05)
+#: half the angle over which the flag darkens the photodiode, the angle over which its edge does so, and its distance
+#: from the middle of the swing
+_FLAG, _EDGE, _OFF_CENTRE = radians(0.2), radians(0.05), radians(0.05)
 _POINTS = 200
 
 
@@ -43,11 +44,11 @@ class PendulumPlant:
         self._period = period(*total, amplitude) if amplitude else 1.0
 
     def light(self, t: float) -> float:
-        """1, or 0 while the flag is in front of the photodiode."""
+        """1, or 0 while the flag is in front of the photodiode; between them at its edges."""
         angle = self._amplitude * cos(2 * pi * (t - self._start) / self._period)
         if not self._amplitude:
             return 1.0
-        return 0.0 if abs(angle - _OFF_CENTRE) < _FLAG else 1.0
+        return min(max((abs(angle - _OFF_CENTRE) - _FLAG) / _EDGE + 0.5, 0.0), 1.0)
 
 
 def period(mass: float, inertia: float, amplitude: float) -> float:

@@ -1,6 +1,7 @@
 """The period of a swing from the light behind the flag of a pendulum.
 
-The flag passes twice in a period. The middles of the passes, with a flag that is off the middle of the swing, are at
+The flag passes twice in a period. The time of a pass is the centroid of the darkness, which noise and the ticks of the
+timer disturb little. With a flag that is off the middle of the swing, passes are at
 
     t_j = t_0 + j T/2 + (-1)^j e
 
@@ -17,6 +18,8 @@ from granite.config.errors import InputError
 from granite.config.records import Array
 
 _DARK = 0.5
+#: frames between two passes at least, of a pass at least, and beside it in its centroid
+_APART, _SHORTEST, _MARGIN = 20, 3, 20
 #: fewest passes for a period with its deviation
 FEWEST = 8
 
@@ -43,20 +46,28 @@ def timed_swing(t: Array, light: Array) -> Swing:
     InputError
         Where it was not swinging, or not long enough.
     """
-    dark = light < _DARK
-    edges = np.diff(dark.astype(int))
-    # An edge is between two frames, on average in the middle.
-    middle = (t[1:] + t[:-1]) / 2
-    falls, rises = middle[edges > 0], middle[edges < 0]
-    rises = rises[rises > falls[0]] if len(falls) else rises[:0]
-    n = min(len(falls), len(rises))
+    times = np.array(_passes(t, light))
+    n = len(times)
     if n < FEWEST:
         expected = f"a swing with {FEWEST} passes or more"
         raise InputError(f"the pendulum was not swinging, {n} passes of its flag", key="photodiode", expected=expected)
-    times, j = (falls[:n] + rises[:n]) / 2, np.arange(n)
+    j = np.arange(n)
     rows = np.column_stack((np.ones(n), j / 2, (-1.0) ** j))
     back = np.linalg.pinv(rows)
     found = back @ times
     residual = times - rows @ found
     variance = residual @ residual / (n - 3)
     return Swing(float(found[1]), float(np.sqrt(variance * (back @ back.T)[1, 1])), j.astype(float), residual)
+
+
+def _passes(t: Array, light: Array) -> list[float]:
+    """Centroid of the darkness of each pass that was seen as a whole."""
+    dark = np.nonzero(light < _DARK)[0]
+    found = []
+    for run in np.split(dark, np.nonzero(np.diff(dark) > _APART)[0] + 1):
+        if len(run) < _SHORTEST or run[0] < _MARGIN or run[-1] + _MARGIN >= len(light):
+            continue
+        around = slice(run[0] - _MARGIN, run[-1] + _MARGIN + 1)
+        weight = 1.0 - light[around]
+        found.append(float(weight @ t[around] / weight.sum()))
+    return found
