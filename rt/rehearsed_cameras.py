@@ -14,7 +14,7 @@ from granite.config.testbed import Testbed
 from granite.drivers.camera.sources import SHARED
 from granite.drivers.ordered_process import OrderedProcess
 
-_START_S, _END_S = 20.0, 2.0
+_START_S, _END_S = 60.0, 2.0
 #: where the system keeps shared memory, by name
 _MEMORY = Path("/dev/shm")
 

@@ -17,7 +17,7 @@ from granite.drivers.pose_stream.device import PoseOptions, PoseSensor
 from granite.drivers.pose_stream.sockets import open_pair
 
 #: from the start of the process to its first frame [s]
-_START_S = 20.0
+_START_S = 60.0
 _END_S = 2.0
 _BROKEN = int(Status.BROKEN)
 
