@@ -60,10 +60,11 @@ def pair(**more: Any) -> Controls:
 
 
 def states(n: int, size: int) -> Any:
-    """Random states, and references so far away that some valves open."""
+    """Random states, and references so far away that some valves open; torques stay within their limits."""
     rng = np.random.default_rng(1)
     for _ in range(n):
         q = rng.uniform(-1, 1, size)
+        q[8:] *= 1e-3  # the bending of a flexible link [m]
         yield q, rng.uniform(-0.3, 0.3, size), q + rng.uniform(-0.5, 0.5, size)
 
 

@@ -115,11 +115,11 @@ def test_faults_are_decided_as_in_python(event: str, reason: Reason):
 
 
 def test_a_clamped_set_point_is_decided_as_in_python():
-    """Stiff joints at the shortest move: the motors' limits are reached."""
-    gains = "controller.law.gains.joints.stiffness_1_s2=3000"
+    """Stiff joints that are pushed, and no allocation that keeps torques within the limits of the motors."""
+    changes = ["controller.law.gains.joints.stiffness_1_s2=3000", "controller.resolve_delivered=false"]
     push = '[{at_s=1.0, kind="push", body="forearm", duration_s=0.2, force_n=[8, 0]}]'
     rows, _, run = assert_equal_to_the_bit(
-        load("free-flyer", ["loop.duration_s=2", gains, f"simulation.events={push}"])
+        load("free-flyer", ["loop.duration_s=2", *changes, f"simulation.events={push}"])
     )
     assert Reason.SETPOINT_CLAMPED in rows[:, run.channels.place("/verdict", "reason")]
 
