@@ -41,7 +41,7 @@ _PATIENT = (
     "loop.watchdog_s=2.0",
     "safety.age_s.joint_sensors=2.0",
     "safety.age_s.vision=2.0",
-    "safety.monitor.judges_motion=false",
+    "devices.thrusters.simulated.tank_n_s=1e7",  # thrust falls with what is left in the tank
     "behaviour.check_moves=false",
 )
 
