@@ -194,9 +194,12 @@ class GlobalLevel:
         orthogonal one after the other (modified Gram-Schmidt), each twice against rounding.
         """
         # A contact of a module with itself cancels whatever it does, and is no load by others.
-        loads = [float((c.first.module == module) != (c.second.module == module)) for c in self._contacts]
-        internal = _stacked(load * part for load, part in zip(loads, ca.vertsplit(force, self._held_at), strict=True))
-        columns = ca.horzsplit(ca.densify(self.grasp_matrix(module)))
+        loads = [i for i, c in enumerate(self._contacts) if (c.first.module == module) != (c.second.module == module)]
+        rows = [row for i in loads for row in range(self._held_at[i], self._held_at[i + 1])]
+        internal = ca.SX.zeros(self.n_held)
+        if len(loads) < 2:  # one contact alone can't squeeze
+            return internal
+        columns, rest = ca.horzsplit(ca.densify(self.grasp_matrix(module)[rows, :])), force[rows]
         largest = ca.SX(0)
         for column in columns:
             largest = ca.fmax(largest, ca.norm_2(column))
@@ -208,7 +211,8 @@ class GlobalLevel:
             is_lever = size > NO_LEVER * largest
             basis.append(column * ca.if_else(is_lever, 1 / (size + NO_DIVISION_BY_ZERO), 0))
         for other in basis:
-            internal -= other * ca.dot(other, internal)
+            rest -= other * ca.dot(other, rest)
+        internal[rows] = rest
         return internal
 
     def solve(self, y: ca.SX, net_force: ca.SX) -> KktSolution:
