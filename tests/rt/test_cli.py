@@ -22,7 +22,7 @@ from granite.config.errors import InputError
 from granite.config.loader import load, to_json
 from granite.controllers.estimation.kalman import KalmanEstimator
 from granite.rt.cli import main
-from granite.rt.cli.endings import BAD_INPUT, DIFFERS, DONE, FAULT, STOPPED
+from granite.rt.cli.endings import AUDIT_FAILED, BAD_INPUT, DIFFERS, DONE, FAULT, STOPPED
 from granite.rt.cli.outputs import new_log
 from granite.rt.logs import mcap_file
 from granite.rt.logs.log import read_log
@@ -98,7 +98,7 @@ def test_help_names_every_command_whole_and_every_exit_code(granite, arguments):
         assert re.search(rf"^  {command} +\S", said.out, re.MULTILINE)
     assert "..." not in said.out.partition("Commands:")[2]
     codes = {int(code): text for code, text in re.findall(r"^ +(\d)  (.+)$", said.out, re.MULTILINE)}
-    assert set(codes) == {DONE, FAULT, BAD_INPUT, STOPPED, DIFFERS}
+    assert set(codes) == {DONE, FAULT, BAD_INPUT, STOPPED, DIFFERS, AUDIT_FAILED}
     assert "bad input" in codes[2]
 
 

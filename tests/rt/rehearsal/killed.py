@@ -81,3 +81,11 @@ def waited_us(pid: int) -> int:
 def children_of(pid: int) -> list[int]:
     """The processes that a run started: of a rehearsed one without an operator, its recorder alone."""
     return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def child_of(pid: int, what: str) -> int:
+    """The process that a run started, by a word of its command."""
+    for child in children_of(pid):
+        if what in Path(f"/proc/{child}/cmdline").read_text():
+            return child
+    raise AssertionError(f"no process {what} of {pid}")
