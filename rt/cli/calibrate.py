@@ -139,9 +139,9 @@ class _AtTerminal:
         err.print(f"  {measured.text}", soft_wrap=True)
         # Nobody has to be asked about the simulated plant where nobody is there.
         asks = not self._yes and (self._plant is None or sys.stdin.isatty())
-        repeats = asks and _typed("  accept? [Enter], or r to repeat: ").strip().lower().startswith("r")
-        self._done += not repeats
-        return not repeats
+        accepted = not asks or _is_accepted()
+        self._done += accepted
+        return accepted
 
 
 @contextlib.contextmanager
@@ -155,6 +155,15 @@ def _operator(procedure: Procedure, simulate: bool, seed: int, yes: bool) -> Ite
         return
     with real_bench(procedure) as bench:
         yield _AtTerminal(procedure, bench, yes)
+
+
+def _is_accepted() -> bool:
+    """Ask until the answer is one of both; in a pipe another one is refused."""
+    while (typed := _typed("  accept? [Enter], or r to repeat: ").strip().lower()) not in ("", "y", "yes", "r"):
+        if not sys.stdin.isatty():
+            raise InputError(key="accept?", value=typed, expected="nothing, or r to repeat")
+        err.print("  expected Enter, or r to repeat")
+    return typed != "r"
 
 
 def _number(known: Known) -> float:
@@ -177,7 +186,8 @@ def _typed(question: str) -> str:
     try:
         return input(question)
     except EOFError:
-        raise InputError("no answer", key=question.strip(" :"), expected="an answer, or --simulate") from None
+        expected = "an answer; --yes accepts every measurement"
+        raise InputError("no answer", key=question.strip(" :"), expected=expected) from None
 
 
 def _folder(bed: str) -> Path:

@@ -191,7 +191,7 @@ def test_bad_files_are_refused_with_line_and_column(tmp_path, content, said):
     file.write_text(content)
     text = refusal(file)
     assert said in text
-    assert f'behaviour.path = "{file}"' in text
+    assert 'behaviour.path = "' in text  # a long value is shortened
 
 
 def test_a_missing_file_is_refused(tmp_path):
