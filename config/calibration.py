@@ -27,8 +27,8 @@ Numbers = float | tuple[float, ...]
 class CalibratedValue(Table):
     """A measured number of a testbed, or several that belong together."""
 
-    #: of the testbed, for instance devices.motors.torque_gain.elbow
-    key: str
+    #: of the testbed, for instance devices.motors.torque_gain.elbow; of nothing but devices and modules
+    key: Annotated[str, Field(pattern=r"^(devices|modules)\.")]
     value: Numbers
     #: one standard deviation
     deviation: NotNegative | tuple[NotNegative, ...]
@@ -55,7 +55,7 @@ class CalibrationTable(Table):
     #: number of measurements in the fit
     samples: Annotated[int, Field(ge=1)]
     #: fingerprint of every table of the testbed that the fit relied on
-    fitted_on: dict[str, str]
+    fitted_on: Annotated[dict[str, str], Field(min_length=1)]
     values: tuple[CalibratedValue, ...] = Field(min_length=1)
 
     @field_validator("date")

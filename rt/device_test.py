@@ -6,9 +6,7 @@ then the opposite one for as long, so that a free joint comes to rest again.
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
 from typing import NamedTuple
 
 import numpy as np
@@ -21,6 +19,7 @@ from granite.config.testbed import Testbed
 from granite.drivers.device_set import DeviceSet
 from granite.rt.clock import Clock
 from granite.rt.devices import build_subset
+from granite.rt.signals import undisturbed
 
 #: of the greatest set point, if the user does not say
 LEVEL, GREATEST_LEVEL = 0.05, 0.3
@@ -104,7 +103,7 @@ def try_units(
         else:
             yield from test.exercise(name, exercises(bed, name, level))
     finally:
-        with _undisturbed():
+        with undisturbed():
             unconfirmed = devices.stop(test.t, paced=True)
             devices.close(paced=True)
     for device, why in unconfirmed.items():
@@ -214,13 +213,3 @@ class _Test:
         moved = {key: after[key] - value for key, value in before.items() if key in after}
         largest = sorted(moved, key=lambda key: -abs(moved[key]))[:3]
         return ", ".join(f"{key} {moved[key]:+.4f}" for key in largest) or "no sensor was read"
-
-
-@contextmanager
-def _undisturbed() -> Iterator[None]:
-    """Ctrl-C does not interrupt the stop."""
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)

@@ -121,3 +121,13 @@ def name_of(number: int) -> str:
         return signal.Signals(number).name
     except ValueError:
         return f"signal {number}"
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Ctrl-C does not interrupt what is done here: the stop of actuators."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

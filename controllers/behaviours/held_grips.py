@@ -68,6 +68,15 @@ class HeldGrips:
                 problem = f"grip '{grip.contact.name}' is of kind {grip.contact.kind}"
                 raise InputError(problem, key="behaviour.contacts", expected="a pin in the plane")
         self._own = model.layout.q[self.carried.name]
+        #: first joint of each arm, which is fixed, and the length of the straight arm [m]
+        arms = [arm_of(grip.arm, grip.tip)[1:] for grip in self._grips]
+        roots = [
+            model.trees[grip.arm.name].point(grip.arm.root.name, tuple(place)).position[:2]
+            for grip, (place, _) in zip(self._grips, arms, strict=True)
+        ]
+        found = ca.Function("shoulders", [model.q], [ca.horzcat(*roots)])
+        self._shoulders: Array = np.array(found(np.zeros(model.q.numel()))).T
+        self._longest: Array = np.array([longest for _, longest in arms])
         #: pose and rates of the object
         self._filtered: tuple[Array, Array] | None = None
         #: of the last tick
@@ -100,15 +109,18 @@ class HeldGrips:
 
     def out_of_reach(self, pose: Array) -> Far | None:
         """The first grip that its arm could not reach with the object at this pose."""
-        model = self._model
-        for grip in self._grips:
-            _, place, longest = arm_of(grip.arm, grip.tip)
-            shoulder = model.trees[grip.arm.name].point(grip.arm.root.name, tuple(place)).position[:2]
-            held = model.point(self.carried.name, grip.held).position[:2]
-            far = ca.Function("far", [model.q], [ca.norm_2(held - shoulder)])
-            q = np.zeros(model.q.numel())
-            q[self._own] = pose
-            distance = float(far(q))
+        model, q = self._model, np.zeros(self._model.q.numel())
+        q[self._own] = pose
+        held = ca.horzcat(*(model.point(self.carried.name, grip.held).position[:2] for grip in self._grips))
+        return self._first_far(np.array(ca.Function("held", [model.q], [held])(q)).T)
+
+    def is_out_of_reach(self) -> bool:
+        """Whether an arm can't reach its grip where the object is now."""
+        return self._first_far(self.motions.x) is not None
+
+    def _first_far(self, places: Array) -> Far | None:
+        distances = np.linalg.norm(places - self._shoulders, axis=1)
+        for grip, distance, longest in zip(self._grips, distances.tolist(), self._longest.tolist(), strict=True):
             if distance >= longest:
                 return Far(grip.contact.name, distance, longest)
         return None

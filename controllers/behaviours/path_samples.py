@@ -57,7 +57,10 @@ def read_csv(path: str, gap_s: float | None) -> Samples:
     InputError
         With the line and the column; without key and value, because the caller knows them.
     """
-    lines = list(csv.reader(_text(Path(path)).splitlines()))
+    try:
+        lines = list(csv.reader(_text(Path(path)).splitlines()))
+    except csv.Error as error:
+        raise InputError(f"not a CSV file ({error})", expected="lines of numbers with commas between them") from None
     filled = [(i, line) for i, line in enumerate(lines, start=1) if any(cell.strip() for cell in line)]
     if not filled:
         raise InputError("the file is empty", expected=f"a line with keys, {TIME} first, then lines of numbers")

@@ -5,8 +5,8 @@ first to a place before the grip, then along the outward axis of the grip onto i
 that none pushes the object. The object then follows a polynomial to the goal and is held until it is there. Before the
 hands open, the joints of the arms hold still by their own sensors, because noisy poses would move the object. It is
 then seen without the forces of the squeeze, whose errors bias the estimate: where it is beside the goal, it is placed
-again, half of that to the other side. A hand that misses, a grip that is lost or slips, and a time-out end in `halt`:
-hands open, arms at rest.
+again, half of that to the other side. A grip out of reach, a hand that misses, a grip that is lost or slips, and a
+time-out end in `halt`: hands open, arms at rest.
 """
 
 # ruff: noqa: D102 - what the methods of a state do is in its `StateNote`
@@ -34,10 +34,11 @@ from granite.mrds.tolerances import SAME_TIME_S
 _OBJECT, _JOINT, _HAND = 1.0, 1.0, 100.0
 
 _LOST = {"stop": "a grip slips", "halt": "a grip is lost"}
-_GRIPPED = {"carry": "all hands hold", "halt": "a hand does not hold after grip_s"}
+_GRIPPED = {"carry": "all hands hold", "halt": "a hand does not hold after grip_s, or a grip is out of reach"}
+_FAR = {"halt": "a grip is out of reach"}
 STATES = (
-    StateNote("reach", "leads each hand to a place before its grip", {"close_in": "after reach_s"}),
-    StateNote("close_in", "leads the hands onto the grips", {"grip": "after close_in_s"}),
+    StateNote("reach", "leads each hand to a place before its grip", {"close_in": "after reach_s", **_FAR}),
+    StateNote("close_in", "leads the hands onto the grips", {"grip": "after close_in_s", **_FAR}),
     StateNote("grip", "closes the hands when all are near and slow", _GRIPPED, 4.0, "halt"),
     StateNote("carry", "carries the object to the goal", {"place": "after carry_s", **_LOST}),
     StateNote("place", "holds it there", {"settle": "it has been there for settle_s", **_LOST}, 20.0, "stop"),
@@ -141,6 +142,8 @@ class PickAndPlace(StateMachine):
         self._plan_offset(now, self._options.reach_s, self._options.before_m)
 
     def leave_reach(self, now: Instant) -> str | None:
+        if self._held.is_out_of_reach():
+            return "halt"
         return "close_in" if now.since >= self._options.reach_s else None
 
     def act_reach(self, now: Instant) -> Action:
@@ -156,6 +159,8 @@ class PickAndPlace(StateMachine):
         self._plan_offset(now, self._options.close_in_s, 0.0)
 
     def leave_close_in(self, now: Instant) -> str | None:
+        if self._held.is_out_of_reach():
+            return "halt"
         return "grip" if now.since >= self._options.close_in_s else None
 
     act_close_in = act_grip = act_reach
@@ -167,7 +172,8 @@ class PickAndPlace(StateMachine):
             self.gripping, self._closed_since = frozenset(self._options.contacts), now.t
         if now.holding >= {*self._options.contacts}:
             return "carry"
-        return "halt" if _lasts(self._closed_since, now.t, self._options.grip_s) else None
+        missed = _lasts(self._closed_since, now.t, self._options.grip_s)
+        return "halt" if missed or self._held.is_out_of_reach() else None
 
     # The object in hand
 

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Any, Protocol
 
 from granite.config.calibration import fingerprint
-from granite.config.errors import InputError, one_of
+from granite.config.errors import GraniteError, InputError, one_of
 from granite.config.records import Array
 from granite.config.testbed import Testbed
 from granite.rt.calibration import KINDS
@@ -18,6 +18,7 @@ from granite.rt.calibration.fit import CalibrationFit
 from granite.rt.calibration.procedure import Measurement, Procedure, Step
 from granite.rt.clock import RealClock
 from granite.rt.devices import build_subset
+from granite.rt.signals import undisturbed
 
 
 class BenchOperator(Protocol):
@@ -60,8 +61,12 @@ def real_bench(procedure: Procedure) -> Iterator[Bench]:
     try:
         yield bench
     finally:
-        devices.stop(bench.t, paced=True)
-        devices.close(paced=True)
+        with undisturbed():
+            unconfirmed = devices.stop(bench.t, paced=True)
+            devices.close(paced=True)
+        if unconfirmed:
+            words = ", ".join(f"{name} ({why})" for name, why in unconfirmed.items())
+            raise GraniteError(f"stop not confirmed: {words}")
 
 
 class Fittable(Protocol):

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from granite.config.errors import CompilationError, InputError, one_of
+from granite.config.errors import CompilationError, GraniteError, InputError, one_of
 from granite.rt.cli.calibrate import calibrate
 from granite.rt.cli.endings import BAD_INPUT, DONE, EXIT_CODES, FAULT, STOPPED, end, end_refused
 from granite.rt.cli.hardware import run, try_device
@@ -121,6 +121,8 @@ def main() -> None:
         end(str(error), BAD_INPUT)
     except CompilationError as error:
         end(f"{error} (GRANITE_NO_COMPILER=1 runs without a compiler)", FAULT)
+    except GraniteError as error:
+        end(str(error), FAULT)
     except (typer.Abort, KeyboardInterrupt):
         code = _INTERRUPTED
     except OSError as error:

@@ -168,6 +168,7 @@ def test_a_path_outside_the_limits_is_refused(tmp_path):
     ("content", "said"),
     [
         ("", "the file is empty"),
+        ("t_s,base_x_m\n0," + 200000 * "1" + "\n", "not a CSV file (field larger than field limit (131072))"),
         ("\n\n", "the file is empty"),
         ("t_s,base_x_m\n0,1\n", "1 rows of numbers, expected at least 2"),
         ("time,base_x_m\n0,1\n", "line 1: the first column is \"time\", expected 't_s'"),

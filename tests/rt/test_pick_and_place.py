@@ -120,6 +120,15 @@ def test_hands_close_together_and_a_lost_grip_opens_them(bed: Testbed) -> None:
     assert (machine.name, machine.gripping) == ("halt", frozenset())
 
 
+def test_a_grip_out_of_reach_brings_the_arms_to_rest(bed: Testbed) -> None:
+    model = ControlModel(bed)
+    machine: PickAndPlace = build("behaviour", bed.behaviour, model)
+    start = {**load("fixed-dual-arm/carry").simulation.initial, "object_body_x_m": 3.0}
+    q = np.array([start[c.key] for c in model.layout.positions])
+    machine.decide(state(0.0, q, (0.0, 0.0)))
+    assert machine.name == "halt"
+
+
 def test_an_object_that_stays_beside_the_goal_is_not_let_go(bed: Testbed) -> None:
     """It is placed again, to the other side of the goal, and after the last of the tries the machine gives up."""
     machine, model, q = in_hand(bed)

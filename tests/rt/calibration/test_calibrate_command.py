@@ -1,6 +1,7 @@
 """`granite calibrate`: a guided procedure gives a dated file and a plot, which a testbed names; refusals."""
 
 import io
+import re
 import sys
 import tomllib
 from datetime import date
@@ -103,6 +104,11 @@ def test_calibrations_that_do_not_fit_are_refused_by_name(calibrated, granite, t
         )
     Path("old.toml").write_text(old.replace("samples = 22", "samples = 0"))
     assert "not a calibration (samples" in sentence_of(granite(*run, "--set", f"{KEY}=old.toml"))
+    own = Path(FILE).read_text()
+    Path("old.toml").write_text(own.replace('key = "devices.joint_sensors.', 'key = "loop.', 1))
+    assert "not a calibration (values.0.key" in sentence_of(granite(*run, "--set", f"{KEY}=old.toml"))
+    Path("old.toml").write_text(re.sub(r"(\[fitted_on\]\n)[^\[]*", r"\1", own))
+    assert "not a calibration (fitted_on" in sentence_of(granite(*run, "--set", f"{KEY}=old.toml"))
     Path("old.toml").write_text("samples =")
     assert "not valid TOML" in sentence_of(granite(*run, "--set", f"{KEY}=old.toml"))
     assert not (tmp_path / "runs").exists()
@@ -191,7 +197,7 @@ def test_calibrated_thrusts_take_the_place_of_a_common_one():
         Thrusters.model_validate(table)
     value = {"key": "devices.thrusters.units.a.thrust_n", "value": 1.1, "deviation": 0.01, "unit": "N"}
     head = {"file": "f", "kind": "thrusters", "of": "devices.thrusters", "date": DAY, "testbed": "b", "samples": 6}
-    calibration = {**head, "fitted_on": {}, "values": [value]}
+    calibration = {**head, "fitted_on": {"devices.thrusters": "0"}, "values": [value]}
     assert Thrusters.model_validate({**table, "calibration": [calibration]}).units[0].thrust_n == 1.1
 
 
