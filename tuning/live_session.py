@@ -35,7 +35,7 @@ class Asks(Protocol):
         """Send a command; the answer."""
 
 
-class Step(NamedTuple):
+class GainStep(NamedTuple):
     """A change of one gain."""
 
     gain: str
@@ -46,7 +46,7 @@ class Step(NamedTuple):
 class Compared(NamedTuple):
     """Two sets of gains on the same manoeuvre."""
 
-    gains: tuple[Step, ...]  #: that differ: before is A, after is B
+    gains: tuple[GainStep, ...]  #: that differ: before is A, after is B
     measures: tuple[tuple[str, str, float, float], ...]  #: name, unit, with A, with B
     seconds: tuple[float, float]  #: lengths of both manoeuvres
 
@@ -80,7 +80,7 @@ class LiveSession:
         if not answer["gains"]:
             raise InputError("the law has no gain that may change in a run", file=bed.name)
         self._log: str | None = answer["log"]
-        self._steps: list[Step] = []
+        self._steps: list[GainStep] = []
         self.a = self.values()
 
     def gains(self) -> list[dict[str, Any]]:
@@ -92,7 +92,7 @@ class LiveSession:
         """The gains as they are."""
         return {gain["name"]: gain["value"] for gain in self.gains()}
 
-    def step(self, gain: str, to: str) -> Step:
+    def step(self, gain: str, to: str) -> GainStep:
         """Change a gain, by a part such as `+10 %`, or to a number.
 
         Raises
@@ -113,17 +113,17 @@ class LiveSession:
         if not least <= after <= most:  # also NaN
             raise InputError(key=gain, value=to, expected=f"{least:g} to {most:g} in one step from {before:g}")
         self._set(gain, after)
-        self._steps.append(Step(gain, before, after))
+        self._steps.append(GainStep(gain, before, after))
         return self._steps[-1]
 
-    def undo(self) -> Step:
+    def undo(self) -> GainStep:
         """Take the last step back."""
         if not self._steps:
             raise InputError("no step to undo")
         gain, before, after = self._steps[-1]
         self._set(gain, before)
         self._steps.pop()
-        return Step(gain, after, before)
+        return GainStep(gain, after, before)
 
     def mark(self) -> None:
         """From now on, A is the present set."""
@@ -145,7 +145,7 @@ class LiveSession:
             Where A and B are the same, the manoeuvre can't be repeated or does not end, or the log can't be read here.
         """
         a, b = self.a, self.values()
-        gains = tuple(Step(name, a[name], b[name]) for name in b if a[name] != b[name])
+        gains = tuple(GainStep(name, a[name], b[name]) for name in b if a[name] != b[name])
         if not gains:
             raise InputError("A and B have the same gains", expected="a step since the last mark")
         if seconds is None and not self._planned_s():

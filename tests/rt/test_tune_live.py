@@ -16,7 +16,8 @@ from granite.config.loader import load
 from granite.rt.logs.replay import replay
 from granite.rt.modes import Ask, Reply, Request, RunMode
 from granite.rt.operator.client import Operator
-from granite.tuning.live_session import LiveSession, Step
+from granite.rt.reasons import Reason
+from granite.tuning.live_session import GainStep, LiveSession
 from tests.rt.command_line import granite as granite
 from tests.rt.command_line import sentence_of
 
@@ -36,7 +37,7 @@ def session(channel):
 
 def test_steps_are_sent_to_the_loop_and_undone_in_turn(session):
     live, loop = session
-    assert live.step("elbow_stiffness", "+25 %") == Step("elbow_stiffness", 16.0, 20.0)
+    assert live.step("elbow_stiffness", "+25 %") == GainStep("elbow_stiffness", 16.0, 20.0)
     assert live.step("elbow_stiffness", "-10%").after == pytest.approx(18.0)
     assert live.step("base_x_stiffness", "0.5").after == 0.5
     assert live.values()["elbow_stiffness"] == pytest.approx(18.0)
@@ -97,7 +98,7 @@ def test_another_testbed_at_the_address_is_refused(channel):
 def test_gains_that_the_live_view_changed_are_known_to_operators(channel):
     loop, folder, address = channel
     with Operator(address, "operator", folder) as operator:
-        loop.link.answer(Request(Ask.SET_GAIN, -1, 4, 30.0), Reply.DONE, RunMode.RUNNING)
+        loop.link.answer(Request(Ask.SET_GAIN, -1, 4, 30.0), Reply.DONE, RunMode.RUNNING, Reason.PASSED)
         until = time.monotonic() + 10
         while operator.ask("gains")["gains"][4]["value"] != 30.0:
             assert time.monotonic() < until
