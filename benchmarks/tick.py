@@ -18,7 +18,11 @@ from granite.rt.realtime import real_time
 from granite.rt.run import Run
 
 #: testbed, its period [s], and the goals for the median and for 99 % of the ticks [us]
-BEDS = (("free-flyer", 0.001, 100.0, 250.0), ("fixed-dual-arm/carry", 0.005, 150.0, 350.0))
+BEDS = (
+    ("free-flyer", 0.001, 40.0, 120.0),
+    ("fixed-dual-arm/carry", 0.005, 150.0, 350.0),
+    ("leap", 0.005, 150.0, 350.0),
+)
 
 
 def measure() -> Iterator[Result]:
