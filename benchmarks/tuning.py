@@ -143,7 +143,7 @@ def tuned(bed: Testbed, table: TuningTable, processes: int | None) -> Tuned:
 
 def _processor_time() -> float:
     """Of this process and of those that have ended [s]."""
-    usages = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    usages = [resource.getrusage(of) for of in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(usage.ru_utime + usage.ru_stime for usage in usages)
 
 

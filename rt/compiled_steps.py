@@ -88,8 +88,10 @@ class CompiledSteps:
 
     def __init__(self, bed: Testbed, channels: Channels, stack: Stack, guard: Guard) -> None:
         self.parts = CompiledParts("steps", step_forms(bed, channels, stack, guard))
-        self._channels, self._row, self._parts_in_python = channels, np.zeros(channels.width), (stack, guard)
+        self._channels, self._row, self._guard_in_python = channels, np.zeros(channels.width), guard
         self._guard = GuardOfCompiledSteps(channels, guard, self.parts.memory)
+        #: the parts that go on in Python from the memory of their compiled forms
+        self._compiled_parts: list[Any] = [p for p in (*vars(stack).values(), guard) if _form(p) is not None]
         self._sample = self._row[: channels.topic("/sample").stop].data.cast("B")
         self._records = self._row[: channels.topic("/verdict").stop].data.cast("B")
         #: where the record of a part in Python goes
@@ -113,7 +115,7 @@ class CompiledSteps:
     def begin(self, supervisor: Supervisor) -> None:
         """The supervisor of the run judges what does not pass, and looks at the newest records when it needs them."""
         self._supervisor = supervisor
-        self._step_by_step = StepByStep(self._channels, self._parts_in_python[1], supervisor)
+        self._step_by_step = StepByStep(self._channels, self._guard_in_python, supervisor)
         supervisor.newest = self._newest
 
     def run(self, sample: Sample, stack: Stack) -> Decision:
@@ -175,7 +177,7 @@ class CompiledSteps:
         """What the guard does not pass, and everything after a fault of a thruster was found."""
         if end == _ASK_THE_GUARD:
             return Decision(*self._guard.decide(self._row, self._supervisor.judge, sample), self._laps.tolist())
-        _, state, *_ = self._channels.read_controllers(self._row.copy())
+        state = self._channels.read_state(self._row.copy())
         self.hand_over()
         return self._step_by_step.after_estimate(sample, state, stack, self._laps.item(0))
 
@@ -184,15 +186,13 @@ class CompiledSteps:
         self.is_over = True
         self._supervisor.look()
         self._supervisor.newest = None
-        stack, guard = self._parts_in_python
-        for part in (*vars(stack).values(), guard):
-            if _form(part) is not None:
-                part.adopt(self.parts.memory)
+        for part in self._compiled_parts:
+            part.adopt(self.parts.memory)
 
     def _newest(self) -> tuple[State, Reference]:
         """The records of the last tick."""
-        _, state, reference, *_ = self._channels.read_controllers(self._row.copy())
-        return state, reference
+        row = self._row.copy()
+        return self._channels.read_state(row), self._channels.read_reference(row)
 
     def _bound(self) -> Callable[[int], int]:
         """The function of the first step alone: its other arguments never change."""

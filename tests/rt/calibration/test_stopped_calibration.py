@@ -11,7 +11,7 @@ from granite.rt.calibration import session
 from granite.rt.calibration.joints import JointsProcedure
 
 
-class Stubborn:
+class SlowToStop:
     """Devices of which one confirms its stop late or never."""
 
     def __init__(self, confirms: bool) -> None:
@@ -32,7 +32,7 @@ class Stubborn:
 @pytest.mark.parametrize("confirms", [True, False])
 def test_ctrl_c_does_not_interrupt_the_stop_and_an_unconfirmed_one_is_told(monkeypatch, confirms):
     bed = load("free-flyer")
-    devices = Stubborn(confirms)
+    devices = SlowToStop(confirms)
     monkeypatch.setattr(session, "build_subset", lambda *_: (devices, bed))
     told = pytest.raises(KeyboardInterrupt) if confirms else pytest.raises(GraniteError, match="not confirmed: motors")
     with told, session.real_bench(JointsProcedure(bed, "joint_sensors")):
