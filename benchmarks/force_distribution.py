@@ -1,7 +1,8 @@
 """A force distribution written in CVXPY, per tick: ours beside CVXPY, CVXPYgen, qpsolvers, and DAQP by itself.
 
-Two arms with pins in a plane, and two arms in space with friction cones. All solve the same grasps; the solvers that
-take matrices are given them, ours and CVXPY evaluate them from the grasp.
+Two arms with pins in a plane, and two arms in space with friction cones; a grasp within all limits, and one at some of
+them. All solve the same grasps; the solvers that take matrices are given them, ours and CVXPY evaluate them from the
+grasp.
 """
 
 from __future__ import annotations
@@ -28,14 +29,20 @@ from tests.controllers.random_grasps import CASES, Case, draw
 
 def measure() -> Iterator[Result]:
     for case in (CASES[1], CASES[4]):
-        yield from _beside_others(case)
+        for is_limited in (False, True):
+            yield from _beside_others(case, is_limited)
 
 
-def _beside_others(case: Case) -> Iterator[Result]:
-    what = f"force distribution, {len(case.shape.grips)} arms, {case.shape.n_wrench} wrench components"
+def _beside_others(case: Case, is_limited: bool) -> Iterator[Result]:
+    limits = "limits active" if is_limited else "no limit active"
+    what = f"force distribution, {len(case.shape.grips)} arms, {case.shape.n_wrench} wrench components, {limits}"
     rng, solver, written = np.random.default_rng(1), ForceDistribution(case.table, case.shape), _written(case)
     # A grasp that changes a little from tick to tick.
-    first = draw(case, rng)
+    while True:
+        first = draw(case, rng)
+        solver.solve(first)
+        if solver.is_limited == is_limited:
+            break
     grasps = [first._replace(load=first.load * (1 - 1e-3 * k)) for k in range(20)]
     problems = [solver.build_problem(grasp) for grasp in grasps]
     ours, raw = cycle(grasps), cycle(problems)

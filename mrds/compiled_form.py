@@ -8,7 +8,8 @@ every controlled testbed. A part lists here what its C file needs; all names are
 - `memory`: the numbers that a call leaves to the next one, with their start values, in `struct memory`;
 - `kernels`: CasADi's compiled functions by name, several of a name where there are several devices.
 
-A part with a memory continues in Python from that of its compiled form by `adopt(memory)`.
+A part with a memory continues in Python from that of its compiled form by `adopt(memory)`. A part whose compiled form
+may leave a tick to Python has `give_back(memory)` besides, after which the compiled form continues.
 Records pass from part to part in the row of the log, by the offsets `ROW_...`.
 """
 

@@ -1,6 +1,6 @@
 /* A run in virtual time on the simulated plant: the loop of loop.py in C, tick after tick without Python. */
 
-enum { RUN_ENDED, RUN_ASKS_THE_GUARD, RUN_LOST_THE_PLANT, RUN_FOUND_A_FAULT };
+enum { RUN_ENDED, RUN_ASKS_THE_GUARD, RUN_LOST_THE_PLANT, RUN_NEEDS_THE_LOOP };
 
 static void read_devices(const struct parameters *p, struct memory *m, const struct kernels *ks, const double *errors,
                          double t)
@@ -68,7 +68,7 @@ int run_ticks(const struct parameters *p, struct memory *m, const struct kernels
         double *row = rows + ROW_WIDTH * (long)m->run_tick[0];
         int end = decided ? STEPS_PASS : begin_tick(p, m, ks, errors, m->run_tick[0] * p->period[0], row);
         if (end != STEPS_PASS)
-            return end == STEPS_FOUND_A_FAULT ? RUN_FOUND_A_FAULT : RUN_ASKS_THE_GUARD;
+            return end == STEPS_ASK_THE_GUARD ? RUN_ASKS_THE_GUARD : RUN_NEEDS_THE_LOOP;
         decided = 0;
         if (end_tick(p, m, ks, exposures, row) == PLANT_LOST)
             return RUN_LOST_THE_PLANT;

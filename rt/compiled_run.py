@@ -2,7 +2,8 @@
 
 The rows are those of the loop in Python, to the bit, except for the durations of the steps, which are zero. Warnings
 and clamped set points are decided by the guard in Python, and the run continues. A run with a fault, which needs a
-response, and one whose parts do not all have a compiled form, run in the loop; `parts_in_python` names the parts.
+response, or with a tick that a part leaves to Python, and one whose parts do not all have a compiled form, run in the
+loop; `parts_in_python` names the parts.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from granite.sim.motors import SimulatedMotors
 from granite.sim.thrusters import SimulatedThrusters
 from granite.sim.vision import SimulatedVision
 
-_ENDED, _ASKS_THE_GUARD, _LOST_THE_PLANT, _FOUND_A_FAULT = range(4)
+_ENDED, _ASKS_THE_GUARD, _LOST_THE_PLANT, _NEEDS_THE_LOOP = range(4)
 _RUNNING = RunMode.RUNNING
 _NOTHING = Verdict(0.0, Command(0.0, (), NOTHING), Reason.PASSED, 0, math.nan, math.nan, False)
 _KINDS = SimulatedJointSensors, SimulatedVision, SimulatedMotors, SimulatedMomentumWheels, SimulatedThrusters
@@ -99,7 +100,7 @@ class CompiledRun:
         self._guard = GuardOfCompiledSteps(run.channels, run.guard, self._parts.memory)
 
     def rows(self, seed: int | None = None) -> tuple[Array, Outcome, Truth] | None:
-        """The rows of a run, how it ended, and the state of the plant at its end; None where it has a fault.
+        """The rows of a run, how it ended, and the state of the plant at its end; None where it needs the loop.
 
         The seed is that of the testbed where none is given.
         """
@@ -122,7 +123,7 @@ class CompiledRun:
                 return None
             row[: len(records) // 8] = np.frombuffer(records)
             decided = 1
-        if state == _FOUND_A_FAULT:
+        if state == _NEEDS_THE_LOOP:
             return None
         outcome.ticks = int(tick[0])
         outcome.t = (outcome.ticks - 1) * self._bed.loop.period_s

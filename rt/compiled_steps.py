@@ -1,6 +1,7 @@
 """The steps of the tick in one compiled call, equal to `StepByStep` to the bit.
 
-A part without a compiled form is called in Python between two such calls: its record goes into the row.
+A part without a compiled form is called in Python between two such calls: its record goes into the row. So is a law in
+a tick that its compiled form leaves to Python, because it needs a solver.
 A command that passes the guard is decided without Python. Everything else (sensors that have not reported, a fault, a
 clamped set point, a measurement that was refused) is decided by the guard in Python, on the records in the row.
 """
@@ -19,7 +20,7 @@ import numpy as np
 from granite.config.devices.device import Device
 from granite.config.records import Array, Command, Demand, Reference, Sample, State, Verdict, new
 from granite.config.testbed import Testbed
-from granite.controllers.stack import Stack
+from granite.controllers.stack import Controls, Stack
 from granite.mrds import compilation
 from granite.mrds.compiled_form import CompiledForm, CompiledParts
 from granite.mrds.valves import SOURCE as VALVES
@@ -147,7 +148,7 @@ class CompiledSteps:
                 self._reference = stack.behaviour.decide(self._state_now())
                 self._put("/reference", pack_reference(self._reference))
             elif step == _CONTROL:
-                self._demand = stack.law.control(self._state_now(), self._reference_now())
+                self._demand = self._controlled(stack.law)
                 self._put("/demand", pack_demand(self._demand))
             else:
                 records = self._state_now(), self._reference_now(), self._demand_now()
@@ -155,6 +156,16 @@ class CompiledSteps:
             self._laps[step] = perf_counter() - since
             end = self._call(step + 1)
         return end
+
+    def _controlled(self, law: Controls) -> Demand:
+        """The demand by the law in Python, with the memory of its compiled form if that leaves a tick to it."""
+        if law not in self._compiled_parts:
+            return law.control(self._state_now(), self._reference_now())
+        shared: Any = law
+        shared.adopt(self.parts.memory)
+        demand = law.control(self._state_now(), self._reference_now())
+        shared.give_back(self.parts.memory)
+        return demand
 
     # A record of this tick, by a part in Python or from the row; copied, because parts may keep what they get.
 

@@ -1,6 +1,7 @@
 /* The steps of the tick from estimate to guard: steps.py in C. The row has the sample.
  * What they end with: the guard in Python decides, the command passes, a fault was found and the rest is Python's, or
- * (plus its number) the next step has no compiled form: the row gets its record, and the steps go on after it. */
+ * (plus its number) the next step has no compiled form, or leaves this tick to its Python form: the row gets its
+ * record, and the steps go on after it. */
 
 enum { STEPS_ASK_THE_GUARD, STEPS_PASS, STEPS_FOUND_A_FAULT, STEPS_IN_PYTHON };
 enum { ESTIMATE, DECIDE, CONTROL, ALLOCATE };
@@ -35,7 +36,8 @@ int steps(const struct parameters *p, struct memory *m, const struct kernels *ks
     }
     if (first <= CONTROL) {
 #if COMPILED_LAW
-        control(p, m, ks, row);
+        if (!control(p, m, ks, row))
+            return STEPS_IN_PYTHON + CONTROL;
         laps[CONTROL] = lap(&since);
 #else
         return STEPS_IN_PYTHON + CONTROL;

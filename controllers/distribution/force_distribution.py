@@ -1,8 +1,9 @@
 """Force distribution: the grasp wrenches of a tick by optimisation, from the problem that `reduction.py` compiled.
 
-Each tick evaluates the programme's data and hands them to DAQP, whose workspace keeps the active set of the tick before
-(warm start). Every answer is finite and judges itself; where no wrenches keep all limits, it is the least-violating
-one and says so.
+Each tick evaluates the programme's data and, in the same way, the optimum without limits. Where that keeps all limits
+it is the optimum, because the programme is convex. Elsewhere DAQP solves the programme, also in the next ticks as long
+as a limit is active; its workspace keeps the active set of the tick before (warm start). Every answer is finite and
+judges itself; where no wrenches keep all limits, it is the least-violating one and says so.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import hashlib
 from enum import IntEnum
 from math import inf
 from operator import itemgetter
+from pathlib import Path
 from typing import NamedTuple
 
 import daqp
@@ -24,11 +26,14 @@ from granite.controllers.distribution.reduction import ADDED, owners, reduce
 from granite.controllers.distribution.relaxation import relax
 from granite.controllers.quadratic_program import QuadraticProgram, Solution
 from granite.mrds.compilation import compile_once
+from granite.mrds.compiled_form import CompiledForm
 
 #: violation of a row by the solver that counts as none
 _PRIMAL_TOLERANCE = 1e-10
 #: an answer that violates a row by more is not optimal [N, N m]
 _LARGEST_VIOLATION = 1e-6
+#: largest residual of an optimum without limits; DAQP solves again where rounding leaves more
+_LARGEST_RESIDUAL = 1e-9
 
 
 class DistributionOutcome(IntEnum):
@@ -82,11 +87,12 @@ class ForceDistribution:
     def __init__(self, table: ForceDistributionTable, shape: GraspShape) -> None:
         self.table, self.shape = table, shape
         kernels = compile_once("distribution", _key(table, shape), lambda: reduce(table, shape))
-        programme, judge = kernels["programme"], kernels["judge"]
-        self._evaluate, self._judge = programme.run_in_place, judge.run_in_place
+        programme, judge, free = (kernels[name] for name in ("programme", "judge", "without_limits"))
+        self._kernels = programme, free
+        self._evaluate, self._judge, self._solve_free = programme.run_in_place, judge.run_in_place, free.run
         self._torque, *residuals = judge.outputs
-        self._primal, self._dual, self._gap = (residual.data for residual in residuals)
-        self._fields = itemgetter(*(Grasp._fields.index(name) for name in programme.function.name_in()))
+        self._primal, self._dual, self._gap, self._pressed = (residual.data for residual in residuals)
+        self._fields = itemgetter(*(Grasp._fields.index(name) for name in self.fields))
         n, m = judge.function.size1_in("x"), judge.function.size1_in("multipliers")
         self._n, n_j, n_w = n, len(shape.joints), shape.n_wrench
         self._n_wrench, self._adds_variables = n_w, n > n_w
@@ -105,7 +111,29 @@ class ForceDistribution:
         self._hard = np.array([hard[owner] for owner in self._owner], dtype=bool)
         self._model = daqp.Model()
         self._model.settings = _settings(table)
-        self._is_warm = self._is_set_up = False
+        #: a limit was active in the last tick
+        self.is_limited = False
+        self._is_set_up = False
+
+    def compiled_form(self) -> CompiledForm:
+        """The optimum without limits in C; a tick that needs DAQP is left to Python."""
+        programme, free = self._kernels
+        return CompiledForm(
+            (Path(__file__).with_suffix(".c"),),
+            {
+                "DISTRIBUTION_DATA": len(self._data),
+                "DISTRIBUTION_FIELDS": programme.function.n_in(),
+                "DISTRIBUTION_UNKNOWNS": self._n,
+                "DISTRIBUTION_LARGEST_RESIDUAL": _LARGEST_RESIDUAL,
+            },
+            kernels={"distribution_programme": [programme], "distribution_without_limits": [free]},
+        )
+
+    @property
+    def fields(self) -> list[str]:
+        """The fields of a grasp that the programme reads, in its order."""
+        names: list[str] = self._kernels[0].function.name_in()
+        return names
 
     def build_problem(self, grasp: Grasp) -> QuadraticProgram:
         """The quadratic programme of a grasp: of the wrenches, then of variables that the form of a term adds."""
@@ -121,8 +149,16 @@ class ForceDistribution:
             Where the arrays of the grasp do not have the sizes of the shape.
         """
         self._evaluate(self._fields(grasp))
+        if not self.is_limited:
+            found = self._solve_free((self._data,))
+            primal, dual, gap = found[-3:].tolist()
+            if primal < _LARGEST_RESIDUAL and dual < _LARGEST_RESIDUAL and gap < _LARGEST_RESIDUAL:
+                return DistributedForce(found[: self._n_wrench], found[self._n : -3], _OPTIMAL, 0, primal, dual, gap)
+        return self._solve_with_limits()
+
+    def _solve_with_limits(self) -> DistributedForce:
         H, f, A, upper, lower, sense = self._problem
-        if self._is_warm:
+        if self.is_limited:
             flag = self._model.update(H, f, A, upper, lower)
         elif self._is_set_up:
             flag = self._model.update(H, f, A, upper, lower, sense)
@@ -136,10 +172,10 @@ class ForceDistribution:
             primal, dual, gap = self._primal[0], self._dual[0], self._gap[0]
             spent = info["iterations"]
             if flag > 0 and primal < _LARGEST_VIOLATION and dual + gap < inf:
-                self._is_warm = True
+                self.is_limited = self._pressed[0] > 0
                 wrench = x[: self._n_wrench] if self._adds_variables else x
                 return DistributedForce(wrench, self._torque.copy(), _OPTIMAL, spent, primal, dual, gap)
-        self._is_warm = False
+        self.is_limited = False
         return self._without_optimum(_copy(self._problem), spent)
 
     def _without_optimum(self, problem: QuadraticProgram, spent: int) -> DistributedForce:

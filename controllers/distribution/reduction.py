@@ -3,7 +3,7 @@
 CVXPY's disciplined parametrised programming (DPP) gives the programme's data as sparse matrices times the vector of
 parameters: 1/2 x'P x + q'x, rows A x + b that are zero or not negative. A cost of J w + c brings a variable t with the
 row t = J w + c; such rows are solved for their variables here, so that the wrenches are what is left. Everything is
-one compiled function of the grasp.
+one compiled function of the grasp. So is the optimum that no limit bounds, which most ticks have.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from granite.config.records import Array
 from granite.controllers.distribution.grasp import Grasp, GraspShape
 from granite.controllers.distribution.quantities import Quantities
 from granite.controllers.quadratic_program import EQUALITY
+from granite.mrds.elimination import eliminate
 
 #: rows by what they come from: the object's equation, a variable that CVXPY added, then one for each limit
 OBJECT, ADDED = 0, 1
@@ -94,7 +95,8 @@ def reduce(table: ForceDistributionTable, shape: GraspShape) -> list[ca.Function
 
     `programme`, of the fields of `Grasp` that are read, in one block: H, f, A by rows, upper, lower; of each row DAQP's
     sense and the number of its owner; tau' and J1. `judge`, of these, x and the multipliers: torques, primal residual,
-    dual residual, and gap between the costs of the two.
+    dual residual, gap between the costs of the two, and a number that is zero where no limit is active.
+    `without_limits`, of the block: the optimum that keeps the equations alone, with the same numbers.
     """
     written = write(table, shape)
     found = _programme(written)
@@ -120,11 +122,27 @@ def reduce(table: ForceDistributionTable, shape: GraspShape) -> list[ca.Function
     everything = ca.veccat(*(ca.densify(result) for result in results))
     read = {name: symbol for name, symbol in symbols.items() if ca.depends_on(everything, ca.vec(symbol))}
     programme = ca.Function("programme", list(read.values()), [everything], list(read), ["data"])
-    return [programme, _judge([ca.SX.sym("given", *result.shape) for result in results], shape.n_wrench)]
+    given = [ca.SX.sym("given", *result.shape) for result in results]
+    judge = _judge(given, shape.n_wrench)
+    return [programme, judge, _without_limits(given, [i for i, e in enumerate(equal) if e], judge)]
+
+
+def _without_limits(given: list[ca.SX], equal: list[int], judge: ca.Function) -> ca.Function:
+    """H x + f + E' y = 0 and E x = e, with the rows E that are equations: where the limits hold too, the optimum."""
+    H, f, At, upper, *_ = given
+    Et, n = At[:, equal], len(equal)
+    solved, _ = eliminate(H, ca.horzcat(Et, -f))
+    y, _ = eliminate(Et.T @ solved[:, :n], Et.T @ solved[:, n] - upper[equal])
+    x, multipliers = solved[:, n] - solved[:, :n] @ y, ca.SX(upper.shape[0], 1)
+    multipliers[equal] = y
+    data = ca.veccat(*given)
+    found = [x, *judge(data, x, ca.densify(multipliers))[:-1]]
+    names = ["x", "torque", "primal", "dual", "gap"]
+    return ca.Function("without_limits", [data], [ca.densify(part) for part in found], ["data"], names)
 
 
 def _judge(given: list[ca.SX], n_wrench: int) -> ca.Function:
-    H, f, At, upper, lower, _, _, free_torque, torque_map = given
+    H, f, At, upper, lower, sense, _, free_torque, torque_map = given
     x, multipliers = ca.SX.sym("x", f.shape[0]), ca.SX.sym("multipliers", upper.shape[0])
     values, turned = At.T @ x, H @ x
     primal = ca.mmax(ca.vertcat(0.0, values - upper, lower - values))
@@ -133,8 +151,9 @@ def _judge(given: list[ca.SX], n_wrench: int) -> ca.Function:
     bounds = ca.dot(ca.fmax(multipliers, 0.0), upper) + ca.dot(ca.fmin(multipliers, 0.0), lower)
     gap = ca.fabs(ca.dot(x, turned) + ca.dot(f, x) + bounds)
     torque = free_torque + torque_map.T @ x[:n_wrench]
-    return ca.Function("judge", [ca.veccat(*given), x, multipliers], [torque, primal, dual, gap],
-                       ["data", "x", "multipliers"], ["torque", "primal", "dual", "gap"])  # fmt: skip
+    pressed = ca.dot(ca.fabs(multipliers), EQUALITY - sense)  # equations do not count
+    return ca.Function("judge", [ca.veccat(*given), x, multipliers], [torque, primal, dual, gap, pressed],
+                       ["data", "x", "multipliers"], ["torque", "primal", "dual", "gap", "pressed"])  # fmt: skip
 
 
 def _programme(written: Written) -> _Programme:

@@ -1,6 +1,6 @@
 /* Computed torque: computed_torque.py in C. */
 
-static void control(const struct parameters *p, struct memory *m, const struct kernels *ks, double *row)
+static int control(const struct parameters *p, struct memory *m, const struct kernels *ks, double *row)
 {
     double after[LAW_MEMORY];
     const struct kernel *k = ks->computed_torque;
@@ -14,4 +14,5 @@ static void control(const struct parameters *p, struct memory *m, const struct k
     evaluate(k);
     copy(m->law_memory, after, LAW_MEMORY);
     row[ROW_DEMAND_T] = row[ROW_STATE_T];
+    return 1;
 }

@@ -16,7 +16,9 @@ move by inverse dynamics: then the elastic plant that the distribution leaves is
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from itertools import pairwise
+from pathlib import Path
 from struct import Struct
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -29,7 +31,7 @@ from granite.config.coordinates import Coordinate
 from granite.config.distribution import ForceDistributionTable
 from granite.config.errors import InputError
 from granite.config.parts import PartTable, RecordedLimit
-from granite.config.records import Demand, Reference, State, new
+from granite.config.records import Array, Demand, Reference, State, new
 from granite.config.tunable import Tunable
 from granite.controllers.distribution.contradictions import refuse_contradictions
 from granite.controllers.distribution.force_distribution import (
@@ -59,6 +61,7 @@ from granite.controllers.laws.grip_forces import (
 from granite.controllers.laws.pose_error import pose_error
 from granite.controllers.model import ControlModel
 from granite.mrds.compilation import compile_once
+from granite.mrds.compiled_form import CompiledForm
 
 if TYPE_CHECKING:
     from granite.config.testbed import Testbed
@@ -187,6 +190,7 @@ class ObjectImpedance:
         key = bed.fingerprint and f"{bed.fingerprint} {options.model_dump_json()}"
         kernel = compile_once("object_impedance", key, write)["object_impedance"]
         ends = np.cumsum([0, *(kernel.function.numel_out(i) for i in range(kernel.function.n_out()))]).tolist()
+        self._kernel, self._ends = kernel, ends
         self._run, self._parts = kernel.run, [slice(first, last) for first, last in pairwise(ends)]
 
     def restart(self) -> None:
@@ -197,6 +201,53 @@ class ObjectImpedance:
         #: what the integral of the internal force adds, in the axes of the grips; wrenches of the tick before
         self._correction, self._wrench = np.zeros(n_w), np.zeros(n_w)
         self._torque, self._steady = np.zeros(len(self._driven)), False
+
+    def compiled_form(self) -> CompiledForm:
+        """The same in C, for ticks in which no limit of the distribution is active."""
+        shared, n_given = self.distribution.compiled_form(), self._kernel.function.n_out() - len(_GIVEN)
+        measured = self._parts[n_given - 1]
+        return CompiledForm(
+            (*shared.sources, Path(__file__).with_suffix(".c")),
+            {
+                **shared.sizes,
+                "LAW_FOUND": self._ends[-1],
+                "LAW_RESULTS": len(self._parts),
+                "LAW_JOINTS": len(self._driven),
+                "LAW_INTEGRALS": len(self._integral),
+                "LAW_GRIP_NUMBERS": len(self._wrench),
+                "LAW_MEASURED": measured.stop - measured.start,
+            },
+            {
+                "LAW_RESULT": self._ends,
+                "LAW_DRIVEN": self._driven,
+                # Of each field of a grasp its place among the results; the torque of the tick before is in the memory.
+                "LAW_GRASP": [
+                    n_given + _GIVEN.index(name) if name in _GIVEN else -1 for name in self.distribution.fields
+                ],
+            },
+            parameters={"law_force_gain": np.concatenate([self._gain, self._no_gain])},
+            memory={
+                "law_integral": self._integral,
+                "law_correction": self._correction,
+                "law_wrench": self._wrench,
+                "law_torque": self._torque,
+                "law_steady": np.array([float(self._steady)]),
+                "law_is_limited": np.zeros(1),
+            },
+            kernels={**shared.kernels, "object_impedance": [self._kernel]},
+        )
+
+    def adopt(self, memory: Mapping[str, Array]) -> None:
+        """Continue from the memory of the compiled form."""
+        self._integral, self._correction = memory["law_integral"].copy(), memory["law_correction"].copy()
+        self._wrench, self._torque = memory["law_wrench"].copy(), memory["law_torque"].copy()
+        self._steady = bool(memory["law_steady"][0])
+
+    def give_back(self, memory: Mapping[str, Array]) -> None:
+        """Let the compiled form continue after a tick of this one."""
+        memory["law_integral"][:], memory["law_correction"][:] = self._integral, self._correction
+        memory["law_wrench"][:], memory["law_torque"][:] = self._wrench, self._torque
+        memory["law_steady"][:], memory["law_is_limited"][:] = self._steady, self.distribution.is_limited
 
     def control(self, state: State, reference: Reference) -> Demand:
         """Accelerations of the modules, torques of the arms, and the grasp wrenches they come with."""

@@ -15,6 +15,8 @@ least torques. A root without a task gets no thrust. Tasks and weights come with
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
 from typing import ClassVar
 
 import casadi as ca
@@ -32,6 +34,7 @@ from granite.controllers.quadratic_program import QuadraticProgram
 from granite.controllers.tasks import TaskLayout
 from granite.controllers.thrusters.geometry import available_thrust, thruster_matrix
 from granite.mrds.compilation import compile_once
+from granite.mrds.compiled_form import CompiledForm
 from granite.mrds.dynamics import force_on_root
 from granite.mrds.elimination import eliminate
 
@@ -83,12 +86,12 @@ class TaskSpace:
             return [_function(model, layout, options, gripped, f"tasks_{i}") for i, gripped in enumerate(sets)]
 
         kernels = compile_once("task_space", key, write)
-        #: by what the grips hold
-        self._kernels = {
-            np.array([float(name in gripped) for name in bed.grips]).tobytes(): kernels[f"tasks_{i}"]
-            for i, gripped in enumerate(sets)
-        }
-        self._last = kernels["tasks_0"]
+        self._kernels = [kernels[f"tasks_{i}"] for i in range(len(sets))]
+        #: of each contact set what the grips report
+        self._reports = np.array([[float(name in gripped) for name in bed.grips] for gripped in sets])
+        self._set_by_report = {report.tobytes(): i for i, report in enumerate(self._reports)}
+        #: the contact set of the last tick
+        self._set = 0
         force = np.concatenate([NOTHING, *(_wrench_bounds(model))])
         torque = np.array([motor.torque_limit_n_m for motor in bed.motors])
         self._upper = np.concatenate([torque, force])
@@ -105,10 +108,49 @@ class TaskSpace:
             self._wrenches.append((slice(at, at + size), slice(1 + root.start, 1 + root.stop), own))
             at += size
 
+    def compiled_form(self) -> CompiledForm:
+        """The same in C, for ticks in which no actuator is at its bound."""
+        parts, roots, places = zip(*self._wrenches, strict=True) if self._wrenches else ((), (), ())
+        return CompiledForm(
+            (Path(__file__).with_suffix(".c"),),
+            {
+                "LAW_GRIPS": self._reports.shape[1],
+                "LAW_SETS": len(self._kernels),
+                "LAW_ACTUATORS": len(self._upper),
+                "LAW_WHEELS": len(self._wheels),
+                "LAW_WRENCHES": len(self._wrenches),
+            },
+            {
+                "LAW_WHEEL": [i for i, _, _ in self._wheels],
+                "LAW_WHEEL_VELOCITY": [at for _, at, _ in self._wheels],
+                "LAW_WRENCH": [part.start for part in parts],
+                "LAW_WRENCH_SIZE": [part.stop - part.start for part in parts],
+                "LAW_WRENCH_PLACE": [own.start for own in places],
+                "LAW_ROOT": [root.start for root in roots],
+            },
+            parameters={
+                "law_stiffness": self.stiffness,
+                "law_damping": self.damping,
+                "law_sets": self._reports,
+                "law_upper": self._upper,
+                "law_wheel_limit": np.array([limit for _, _, limit in self._wheels]),
+            },
+            memory={"law_set": np.array([float(self._set)])},
+            kernels={"task_space": self._kernels},
+        )
+
+    def adopt(self, memory: Mapping[str, Array]) -> None:
+        """Continue from the memory of the compiled form."""
+        self._set = int(memory["law_set"][0])
+
+    def give_back(self, memory: Mapping[str, Array]) -> None:
+        """Let the compiled form continue after a tick of this one."""
+        memory["law_set"][:] = self._set
+
     def control(self, state: State, reference: Reference) -> Demand:
         """Accelerations, and the generalised force of the best torques and wrenches."""
-        kernel = self._kernels.get(state.holding.tobytes(), self._last)
-        self._last = kernel
+        self._set = self._set_by_report.get(state.holding.tobytes(), self._set)
+        kernel = self._kernels[self._set]
         given = state.q, state.u, reference.q, reference.u, reference.a, reference.task, self.stiffness, self.damping
         x, acceleration, force, H, f, u0, U, B = kernel.split(kernel.run(given))
         upper, lower = self._upper.copy(), -self._upper

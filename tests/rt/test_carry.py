@@ -11,6 +11,7 @@ from granite.config.errors import InputError
 from granite.config.loader import load
 from granite.controllers.distribution.force_distribution import DistributedForce, ForceDistribution
 from granite.controllers.distribution.grasp import Grasp
+from granite.controllers.laws.object_impedance import ObjectImpedance
 from granite.controllers.quadratic_program import Solution
 from granite.rt.in_memory import simulate_in_memory
 from granite.rt.logs.log import Log
@@ -144,6 +145,7 @@ def test_a_distribution_without_an_answer_ends_the_run_with_its_own_reason(monke
         return failures[-1]
 
     monkeypatch.setattr(ForceDistribution, "solve", without_answer)
+    monkeypatch.delattr(ObjectImpedance, "compiled_form")  # it would not call a solver
     summary = simulate_in_memory(load("fixed-dual-arm/carry")).summary
     assert summary["ended"] == "distribution_failed"
     assert "distribution_status was -4, limit 1" in summary["text"]

@@ -78,8 +78,9 @@ def test_every_controlled_testbed_has_the_bits_of_the_run_in_python(name: str):
 @pytest.mark.parametrize(
     ("name", "in_python"),
     [
-        ("fixed-dual-arm/carry", ["law"]),
-        ("leap", ["behaviour", "law"]),
+        ("fixed-dual-arm/carry", []),
+        ("fixed-dual-arm/pick-and-place", ["estimator", "behaviour", "law"]),
+        ("leap", ["behaviour"]),
         ("flexible-arm", ["estimator", "law"]),
     ],
 )
@@ -87,6 +88,28 @@ def test_parts_in_python_stand_between_compiled_ones(name: str, in_python: list[
     rows, _, run = assert_equal_to_the_bit(load(name, ["loop.duration_s=0.5"]))
     assert steps_in_python(run.stack) == in_python
     assert rows[-1, run.channels.place("/verdict", "reason")] == Reason.PASSED
+
+
+@pytest.mark.parametrize(
+    ("name", "changes"),
+    [
+        ("fixed-dual-arm/carry", ["devices.motors.units.0.torque_limit_n_m=0.3"]),
+        ("leap", ["devices.motors.units.1.torque_limit_n_m=0.2", "loop.duration_s=7"]),
+    ],
+)
+def test_ticks_at_a_torque_limit_are_solved_in_python_between_compiled_ones(name, changes, monkeypatch):
+    """Only these call the law in Python, and what they leave is where the compiled law goes on."""
+    bed = load(name, changes)
+    law, calls = type(Run(bed).stack.law), []
+    control = law.control
+    monkeypatch.setattr(law, "control", lambda *given: calls.append(given[1].t) or control(*given))
+    rows, _, run = rows_of(bed, compiled=True)
+    n_limited = sum(t > 0.2 for t in calls)  # before that, sensors have not reported
+    monkeypatch.undo()
+    expected, _, _ = rows_of(bed, compiled=False)
+    assert 10 < n_limited < 0.9 * len(rows)
+    demand = run.channels.topic("/demand")
+    assert np.array_equal(rows[:, demand.start : demand.stop], expected[:, demand.start : demand.stop], equal_nan=True)
 
 
 def test_a_subclass_does_not_run_in_the_compiled_form_of_its_base():

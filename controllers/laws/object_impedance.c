@@ -1,0 +1,48 @@
+/* Object impedance: object_impedance.py in C, for ticks in which no limit of the distribution is active. */
+
+enum { FOUND_MOTION, FOUND_INTEGRAL, FOUND_CORRECTION, FOUND_MEASURED };
+
+/* Returns 0, with nothing changed, where the distribution needs its solver. */
+static int control(const struct parameters *p, struct memory *m, const struct kernels *ks, double *row)
+{
+    double found[LAW_FOUND], x[DISTRIBUTION_UNKNOWNS], torque[LAW_JOINTS], residuals[3];
+    if (m->law_is_limited[0])
+        return 0;
+    const double *grasp[DISTRIBUTION_FIELDS];
+    const struct kernel *k = ks->object_impedance;
+    int ready = row[ROW_STATE_READY] != 0;
+    k->arg[0] = row + ROW_STATE_Q, k->arg[1] = row + ROW_STATE_U;
+    k->arg[2] = row + ROW_REFERENCE_Q, k->arg[3] = row + ROW_REFERENCE_U, k->arg[4] = row + ROW_REFERENCE_A;
+    k->arg[5] = m->law_integral;
+#ifdef ROW_STATE_GAUGES
+    k->arg[6] = row + ROW_STATE_GAUGES;
+#endif
+    k->arg[7] = m->law_correction, k->arg[8] = m->law_wrench;
+    k->arg[9] = p->law_force_gain + !(ready && m->law_steady[0]);
+    for (int i = 0; i < LAW_RESULTS; i++)
+        k->res[i] = found + LAW_RESULT[i];
+    evaluate(k);
+    for (int i = 0; i < DISTRIBUTION_FIELDS; i++)
+        grasp[i] = LAW_GRASP[i] < 0 ? m->law_torque : found + LAW_RESULT[LAW_GRASP[i]];
+    if (!distribute(ks, grasp, x, torque, residuals))
+        return 0;
+    if (ready) {
+        copy(m->law_wrench, x, LAW_GRIP_NUMBERS);
+        copy(m->law_integral, found + LAW_RESULT[FOUND_INTEGRAL], LAW_INTEGRALS);
+    }
+    copy(m->law_correction, found + LAW_RESULT[FOUND_CORRECTION], LAW_GRIP_NUMBERS);
+    copy(m->law_torque, torque, LAW_JOINTS);
+    m->law_steady[0] = 1;
+    row[ROW_DEMAND_T] = row[ROW_STATE_T];
+    copy(row + ROW_DEMAND_ACCELERATION, found + LAW_RESULT[FOUND_MOTION], N_U);
+    memset(row + ROW_DEMAND_FORCE, 0, sizeof(double) * (ROW_DEMAND_DISTRIBUTION - ROW_DEMAND_FORCE));
+    for (int i = 0; i < LAW_JOINTS; i++)
+        row[ROW_DEMAND_FORCE + LAW_DRIVEN[i]] = torque[i];
+    double *recorded = row + ROW_DEMAND_DISTRIBUTION;
+    copy(recorded, x, LAW_GRIP_NUMBERS), recorded += LAW_GRIP_NUMBERS;
+    copy(recorded, found + LAW_RESULT[FOUND_MEASURED], LAW_MEASURED), recorded += LAW_MEASURED;
+    /* Status optimal, outcome within all limits, no iteration of the solver. */
+    recorded[0] = 1, recorded[1] = 0, recorded[2] = 0;
+    copy(recorded + 3, residuals, 3);
+    return 1;
+}
