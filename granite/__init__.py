@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from granite.controllers.behaviours.state_machine import Action as Action
     from granite.controllers.behaviours.state_machine import Instant as Instant
     from granite.controllers.behaviours.state_machine import StateMachine as StateMachine
+    from granite.controllers.behaviours.task_plan import TaskPlan as TaskPlan
+    from granite.controllers.trajectories.quintic import Quintic as Quintic
     from granite.controllers.distribution.force_distribution import DistributionOutcome as DistributionOutcome
     from granite.controllers.distribution.force_distribution import ForceDistribution as ForceDistribution
     from granite.controllers.distribution.grasp import Grasp as Grasp
@@ -84,6 +86,7 @@ _HOME = {
     "Objective": "config.distribution",
     "DistributionOutcome": "controllers.distribution.force_distribution",
     "PartTable": "config.parts",
+    "Quintic": "controllers.trajectories.quintic",
     "Reference": "config.records",
     "Run": "rt.run",
     "Sample": "config.records",
@@ -91,6 +94,7 @@ _HOME = {
     "State": "config.records",
     "StateMachine": "controllers.behaviours.state_machine",
     "StateNote": "config.behaviour",
+    "TaskPlan": "controllers.behaviours.task_plan",
     "Status": "config.records",
     "System": "mrds.system",
     "Testbed": "config.testbed",

@@ -1,7 +1,7 @@
 """The steps of the tick in one compiled call, equal to `StepByStep` to the bit.
 
-A part without a compiled form is called in Python between two such calls: its record goes into the row. So is a law in
-a tick that its compiled form leaves to Python, because it needs a solver.
+A part without a compiled form is called in Python between two such calls: its record goes into the row. So is
+a part in a tick that its compiled form leaves to Python: a law that needs a solver, a machine that may change state.
 A command that passes the guard is decided without Python. Everything else (sensors that have not reported, a fault, a
 clamped set point, a measurement that was refused) is decided by the guard in Python, on the records in the row.
 """
@@ -9,7 +9,8 @@ clamped set point, a measurement that was refused) is decided by the guard in Py
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from math import nan
 from pathlib import Path
 from time import perf_counter
@@ -20,7 +21,7 @@ import numpy as np
 from granite.config.devices.device import Device
 from granite.config.records import Array, Command, Demand, Reference, Sample, State, Verdict, new
 from granite.config.testbed import Testbed
-from granite.controllers.stack import Controls, Stack
+from granite.controllers.stack import Stack
 from granite.mrds import compilation
 from granite.mrds.compiled_form import CompiledForm, CompiledParts
 from granite.mrds.valves import SOURCE as VALVES
@@ -145,10 +146,12 @@ class CompiledSteps:
                 if self._state.faults.any():
                     return _FOUND_A_FAULT
             elif step == _DECIDE:
-                self._reference = stack.behaviour.decide(self._state_now())
+                with self._continued(stack.behaviour):
+                    self._reference = stack.behaviour.decide(self._state_now())
                 self._put("/reference", pack_reference(self._reference))
             elif step == _CONTROL:
-                self._demand = self._controlled(stack.law)
+                with self._continued(stack.law):
+                    self._demand = stack.law.control(self._state_now(), self._reference_now())
                 self._put("/demand", pack_demand(self._demand))
             else:
                 records = self._state_now(), self._reference_now(), self._demand_now()
@@ -157,15 +160,15 @@ class CompiledSteps:
             end = self._call(step + 1)
         return end
 
-    def _controlled(self, law: Controls) -> Demand:
-        """The demand by the law in Python, with the memory of its compiled form if that leaves a tick to it."""
-        if law not in self._compiled_parts:
-            return law.control(self._state_now(), self._reference_now())
-        shared: Any = law
-        shared.adopt(self.parts.memory)
-        demand = law.control(self._state_now(), self._reference_now())
-        shared.give_back(self.parts.memory)
-        return demand
+    @contextmanager
+    def _continued(self, part: Any) -> Iterator[None]:
+        """A tick of a part in Python; with the memory of its compiled form, if that leaves a tick to it."""
+        is_compiled = any(part is other for other in self._compiled_parts)
+        if is_compiled:
+            part.adopt(self.parts.memory)
+        yield
+        if is_compiled:
+            part.give_back(self.parts.memory)
 
     # A record of this tick, by a part in Python or from the row; copied, because parts may keep what they get.
 

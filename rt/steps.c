@@ -28,7 +28,8 @@ int steps(const struct parameters *p, struct memory *m, const struct kernels *ks
     }
     if (first <= DECIDE) {
 #if COMPILED_BEHAVIOUR
-        decide(p, m, ks, row);
+        if (!decide(p, m, ks, row))
+            return STEPS_IN_PYTHON + DECIDE;
         laps[DECIDE] = lap(&since);
 #else
         return STEPS_IN_PYTHON + DECIDE;

@@ -18,11 +18,13 @@ from granite.config.errors import InputError
 from granite.config.records import Array
 from granite.controllers.behaviours.hands import hands_of
 from granite.controllers.behaviours.leap_options import LeapOptions, given_coordinates, refuse_unreachable
-from granite.controllers.behaviours.state_machine import Action, Instant, StateMachine
+from granite.controllers.behaviours.state_machine import Instant, StateMachine
+from granite.controllers.behaviours.task_plan import TaskPlan
 from granite.controllers.model import ControlModel
 from granite.controllers.target_kinematics import TargetKinematics
 from granite.controllers.tasks import CENTRE
 from granite.controllers.trajectories.quintic import Quintic
+from granite.mrds.compiled_form import CompiledForm
 
 #: weights of the tasks: an error of acceleration of 1 m/s^2 or rad/s^2 counts by its square root
 _BASE, _HEADING, _JOINT, _WHEEL, _HAND, _CENTRE = 1.0, 1.0, 1.0, 1e-4, 100.0, 10.0
@@ -49,6 +51,8 @@ class Leap(StateMachine):
         self._wheels = [model.driven[i] for i in rate_limits(bed)]
         if not self._wheels:
             raise InputError.missing("devices", "a momentum_wheel, because the vehicle turns on one")
+        still = np.zeros(len(self._wheels))
+        self._wheels_at_rest = Quintic.to_rest(0.0, 1.0, still, still, still)
         self._arms = [i for i in model.driven if i not in self._wheels]
         keys = [c.key for c in layout.positions]
         self._folded = given_coordinates(options.folded, keys, "behaviour.folded")
@@ -60,7 +64,17 @@ class Leap(StateMachine):
         self._distance = 0.0
         self._catch_at = 0.0
 
+    def compiled_form(self) -> CompiledForm:
+        return self.planned_form()
+
     # With both hands at a bar: base and wheel
+
+    def enter_hold(self, now: Instant) -> None:
+        self.sleep(now.t + self._options.hold_s)
+
+    def plan_hold(self, now: Instant) -> TaskPlan:
+        """Nothing moves by itself."""
+        return self.new_plan()
 
     def leave_hold(self, now: Instant) -> str | None:
         return self._unless_lost(now, "crouch", self._options.hold_s)
@@ -72,6 +86,7 @@ class Leap(StateMachine):
             goal[i] = value
         self._path = Quintic.to_rest(now.t, self._options.crouch_s, start, rest, goal)
         self._still = _slowed(now)
+        self.sleep(self._path.end_s)
 
     def leave_crouch(self, now: Instant) -> str | None:
         return self._unless_lost(now, "push", self._options.crouch_s)
@@ -80,23 +95,22 @@ class Leap(StateMachine):
         x, v, _ = self._path.at(now.t)
         after = np.array([*self._options.velocity_m_s, 0.0])
         self._path = Quintic.speed_change(now.t, self._options.push_s, x, v, after)
+        self.sleep(self._path.end_s)
 
     def leave_push(self, now: Instant) -> str | None:
         return self._unless_lost(now, "release", self._options.push_s)
 
-    def act_crouch(self, now: Instant) -> Action:
+    def plan_crouch(self, now: Instant) -> TaskPlan:
         """Follow the path of the base, wheel at rest."""
-        q, u, a, task = self._blank(now)
-        q[self._base], u[self._base], a[self._base] = self._path.at(now.t)
-        for i in self._base:
-            self.tasks.weigh(task, i, _BASE)
+        plan = self.new_plan()
+        plan.follow(self._base, self._path, _BASE)
         if len(now.holding) > 1:
-            self._rest_wheels(u, a, task)
+            plan.follow_rate(self._wheels, self._wheels_at_rest, _WHEEL)
         else:  # the wheel turns the base, because one pinned hand can't
-            self._rest_free_arms(now, (), q, u, a, task)
-        return Action(q, u, a, task)
+            self._rest_free_arms(now, (), plan)
+        return plan
 
-    act_push = act_crouch
+    plan_push = plan_crouch
 
     # Letting go, and flight
 
@@ -110,6 +124,7 @@ class Leap(StateMachine):
         self._still = _slowed(now)
         self._heading = float(self._path.at(now.t)[0][2])
         self._turn = Quintic.to_rest(now.t, 1.0, now.state.q[[heading]], np.zeros(1), now.state.q[[heading]])
+        self.sleep(now.t + self._options.group_s)
 
     def leave_release(self, now: Instant) -> str | None:
         if now.holding & frozenset(name for group in self._options.release[: self._group] for name in group):
@@ -118,7 +133,7 @@ class Leap(StateMachine):
             return "fold"
         return "release" if now.since >= self._options.group_s else None
 
-    def act_release(self, now: Instant) -> Action:
+    def plan_release(self, now: Instant) -> TaskPlan:
         """One hand still holds: the mass centre coasts, so that the pin has no force."""
         return self._one_handed(now, {})
 
@@ -135,9 +150,13 @@ class Leap(StateMachine):
         self._distance = self._options.catch_distance_m or self._distance
         self._began, self._catch_at = now.t, self._predict(now)
         self._plan_turn(now.t, (now.state.q[self._base[2]], now.state.u[self._base[2]]))
+        self.sleep(self._arm_path.end_s)
 
     def leave_fold(self, now: Instant) -> str | None:
         return "turn" if now.since >= self._options.fold_s else None
+
+    def enter_turn(self, now: Instant) -> None:
+        self.sleep((self._began + self._catch_at) / 2)
 
     def leave_turn(self, now: Instant) -> str | None:
         return "midcourse" if now.t >= (self._began + self._catch_at) / 2 else None
@@ -146,20 +165,19 @@ class Leap(StateMachine):
         self._catch_at = self._predict(now)
         heading, rate, _ = self._turn.at(now.t)
         self._plan_turn(now.t, (float(heading[0]), float(rate[0])), self._turn.at(now.t)[2])
+        self.sleep(self._catch_at - self._options.reach_s)
 
     def leave_midcourse(self, now: Instant) -> str | None:
         return "reach" if now.t >= self._catch_at - self._options.reach_s else None
 
-    def act_fold(self, now: Instant) -> Action:
+    def plan_fold(self, now: Instant) -> TaskPlan:
         """Arms by their joints, heading by the wheel."""
-        q, u, a, task = self._blank(now)
-        q[self._arms], u[self._arms], a[self._arms] = self._arm_path.at(now.t)
-        for i in self._arms:
-            self.tasks.weigh(task, i, _JOINT)
-        self._follow_heading(now, q, u, a, task)
-        return Action(q, u, a, task)
+        plan = self.new_plan()
+        plan.follow(self._arms, self._arm_path, _JOINT)
+        plan.follow(self._base[2:], self._turn, _HEADING)
+        return plan
 
-    act_turn = act_midcourse = act_fold
+    plan_turn = plan_midcourse = plan_fold
 
     # Reaching and catching
 
@@ -171,20 +189,19 @@ class Leap(StateMachine):
             for name, hand in self._to.items()
         }
         self._still = _slowed(now)
+        self.sleep(self._catch_at)
 
     def leave_reach(self, now: Instant) -> str | None:
         return "catch" if now.t >= self._catch_at else None
 
-    def act_reach(self, now: Instant) -> Action:
+    def plan_reach(self, now: Instant) -> TaskPlan:
         """Hands in world axes, heading by the wheel."""
-        q, u, a, task = self._blank(now)
-        for name, path in self._hand_paths.items():
-            self.tasks.aim(task, self._to[name].target, *path.at(now.t), _HAND)
-        self._rest_free_arms(now, tuple(self._hand_paths), q, u, a, task)
-        self._follow_heading(now, q, u, a, task)
-        return Action(q, u, a, task)
+        plan = self.new_plan()
+        self._lead_hands(now, plan, self._hand_paths)
+        plan.follow(self._base[2:], self._turn, _HEADING)
+        return plan
 
-    act_catch = act_reach
+    plan_catch = plan_reach
 
     def leave_catch(self, now: Instant) -> str | None:
         self._close(now, self._options.catch[0])
@@ -202,6 +219,7 @@ class Leap(StateMachine):
             name: Quintic.to_rest(now.t, self._options.group_s, *targets[self._to[name].target], self._to[name].place)
             for name in missing
         }
+        self.sleep(now.t + self._options.group_s)
 
     def leave_recover(self, now: Instant) -> str | None:
         if now.since >= self._options.group_s:
@@ -210,7 +228,7 @@ class Leap(StateMachine):
             return "float"
         return "settle" if now.holding >= self._to.keys() else None
 
-    def act_recover(self, now: Instant) -> Action:
+    def plan_recover(self, now: Instant) -> TaskPlan:
         """Brake with the hand that holds, lead the other to the bar."""
         return self._one_handed(now, self._hand_paths)
 
@@ -227,6 +245,7 @@ class Leap(StateMachine):
             now.t, self._options.settle_s, wheels, np.zeros(len(wheels)), np.zeros(len(wheels))
         )
         self._still = _slowed(now)
+        self.sleep(now.t + self._options.settle_s + 1.0)
 
     def leave_settle(self, now: Instant) -> str | None:
         if not now.holding:
@@ -236,18 +255,22 @@ class Leap(StateMachine):
         is_left = self.name == "settle" and self._step < len(self._options.crawl)
         return "crawl" if is_left and len(now.holding) > 1 else "rest"
 
-    def act_settle(self, now: Instant) -> Action:
+    def plan_settle(self, now: Instant) -> TaskPlan:
         """Two hands: base to rest and wheel unloaded; one hand: mass centre to rest, momentum stays in the wheel."""
         if len(now.holding) < 2:
             return self._one_handed(now, {})
-        action = self.act_crouch(now)
-        rate, acceleration, _ = self._unload.at(now.t)
-        action.u[self._wheels], action.a[self._wheels] = rate, acceleration
-        return action
+        plan = self.plan_crouch(now)
+        plan.follow_rate(self._wheels, self._unload, _WHEEL)
+        return plan
 
-    def act_rest(self, now: Instant) -> Action:
+    def enter_rest(self, now: Instant) -> None:
+        self.sleep(np.inf)
+
+    def plan_rest(self, now: Instant) -> TaskPlan:
         """As at the end of `settle`."""
-        return self.act_settle(now)._replace(done=True)
+        plan = self.plan_settle(now)
+        plan.done = True
+        return plan
 
     # Along the bar
 
@@ -261,6 +284,7 @@ class Leap(StateMachine):
         centre = targets[CENTRE].x
         self._centre = Quintic.to_rest(now.t, 1.0, centre, np.zeros(2), centre)
         self._turn = self._path_of_heading(self._heading_at_rest(), now)
+        self.sleep(now.t + self._options.crawl_s)
 
     def leave_crawl(self, now: Instant) -> str | None:
         step = self._options.crawl[self._step]
@@ -273,7 +297,7 @@ class Leap(StateMachine):
         self._step += 1
         return "crawl" if self._step < len(self._options.crawl) else "settle"
 
-    act_crawl = act_recover
+    plan_crawl = plan_recover
 
     # Aborts
 
@@ -282,20 +306,19 @@ class Leap(StateMachine):
         self._heading = float(now.state.q[self._base[2]]) - self._options.turn_rad
         self.enter_settle(now)
 
-    leave_stop, act_stop = leave_settle, act_settle
+    leave_stop, plan_stop = leave_settle, plan_settle
 
     def enter_float(self, now: Instant) -> None:
         self.gripping = frozenset()
         q, u = now.state.q[self._arms], now.state.u[self._arms]
         self._arm_path = Quintic.to_rest(now.t, 1.0, q, u, q + 0.5 * u)
+        self.sleep(np.inf)
 
-    def act_float(self, now: Instant) -> Action:
+    def plan_float(self, now: Instant) -> TaskPlan:
         """Arms to rest, nothing else."""
-        q, u, a, task = self._blank(now)
-        q[self._arms], u[self._arms], a[self._arms] = self._arm_path.at(now.t)
-        for i in self._arms:
-            self.tasks.weigh(task, i, _JOINT)
-        return Action(q, u, a, task)
+        plan = self.new_plan()
+        plan.follow(self._arms, self._arm_path, _JOINT)
+        return plan
 
     # Parts of these
 
@@ -304,39 +327,25 @@ class Leap(StateMachine):
             return "float"
         return following if now.since >= after_s else None
 
-    def _blank(self, now: Instant) -> tuple[Array, Array, Array, Array]:
-        """The estimate as reference, and no task."""
-        return now.state.q.copy(), now.state.u.copy(), np.zeros(len(now.state.u)), self.tasks.nothing(self.code)
-
-    def _rest_wheels(self, u: Array, a: Array, task: Array) -> None:
-        for i in self._wheels:
-            u[i] = a[i] = 0.0
-            self.tasks.weigh(task, i, _WHEEL)
-
-    def _follow_heading(self, now: Instant, q: Array, u: Array, a: Array, task: Array) -> None:
-        i = self._base[2]
-        (q[i],), (u[i],), (a[i],) = self._turn.at(now.t)
-        self.tasks.weigh(task, i, _HEADING)
-
-    def _one_handed(self, now: Instant, hand_paths: dict[str, Quintic]) -> Action:
+    def _one_handed(self, now: Instant, hand_paths: dict[str, Quintic]) -> TaskPlan:
         """Mass centre along its path, heading by the wheel, free hands along their paths or their arms at rest."""
-        q, u, a, task = self._blank(now)
-        self.tasks.aim(task, CENTRE, *self._centre.at(now.t), _CENTRE)
-        self._follow_heading(now, q, u, a, task)
-        for name, path in hand_paths.items():
-            self.tasks.aim(task, self._hands[name].target, *path.at(now.t), _HAND)
-        self._rest_free_arms(now, tuple(hand_paths), q, u, a, task)
-        return Action(q, u, a, task)
+        plan = self.new_plan()
+        plan.aim(CENTRE, self._centre, _CENTRE)
+        plan.follow(self._base[2:], self._turn, _HEADING)
+        self._lead_hands(now, plan, hand_paths)
+        return plan
 
-    def _rest_free_arms(self, now: Instant, led: tuple[str, ...], q: Array, u: Array, a: Array, task: Array) -> None:
+    def _lead_hands(self, now: Instant, plan: TaskPlan, hand_paths: dict[str, Quintic]) -> None:
+        """Hands along their paths; the arms of the others rest."""
+        for name, path in hand_paths.items():
+            plan.aim(self._hands[name].target, path, _HAND)
+        self._rest_free_arms(now, tuple(hand_paths), plan)
+
+    def _rest_free_arms(self, now: Instant, led: tuple[str, ...], plan: TaskPlan) -> None:
         """Arms whose hands neither hold nor are led come to rest."""
-        still = self._still.at(now.t)
         busy = {hand.joints for hand in self._hands.values() if hand.contact in now.holding or hand.contact in led}
         joints = [i for i in self._arms if not any(i in arm for arm in busy)]
-        for values, at_rest in zip((q, u, a), still, strict=True):
-            values[joints] = at_rest[joints]
-        for i in joints:
-            self.tasks.weigh(task, i, _JOINT)
+        plan.follow(joints, self._still, _JOINT, of=joints)
 
     def _predict(self, now: Instant) -> float:
         """When the mass centre will be at its distance from the bar [s]."""

@@ -2,16 +2,23 @@
 
 A machine is a class with a table of its states (`Options.machine`) and methods by the name of a state:
 
-    enter_NAME(now)          optional: plan, at the tick in which the state is entered
-    leave_NAME(now) -> name  optional: the next state, or None to stay
-    act_NAME(now) -> Action  the reference of this tick; without it everything floats
+    enter_NAME(now)             optional: at the tick in which the state is entered
+    leave_NAME(now) -> name     optional: the next state, or None to stay
+    act_NAME(now) -> Action     the reference of this tick; without it everything floats
+    plan_NAME(now) -> TaskPlan  instead of `act_NAME`: the reference as polynomials of time, for the ticks to come
 
 A state that lasts longer than its time-out is left for `on_timeout`. Everything follows from the states of the
 estimate and from what was planned at entries, so a replay decides the same.
+
+A state with a plan may `sleep`: until then its conditions are looked at only when the grips report something else.
+These ticks are one compiled function, which a machine with a `compiled_form` evaluates without Python.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -22,10 +29,12 @@ from granite.config.behaviour import Behaviour, StateNote
 from granite.config.coordinates import Coordinate
 from granite.config.devices.grips import Grips
 from granite.config.errors import InputError, one_of
-from granite.config.records import Array, Reference, State, new
+from granite.config.records import NOTHING, Array, Reference, State, new
 from granite.config.testbed import Testbed
+from granite.controllers.behaviours.task_plan import TaskPlan, plan_kernel, plan_size
 from granite.controllers.model import ControlModel
 from granite.controllers.tasks import TaskLayout
+from granite.mrds.compiled_form import CompiledForm
 
 
 class Instant(NamedTuple):
@@ -98,6 +107,37 @@ class StateMachine:
         self._rest: Array = np.zeros(model.n)
         self.name = next(iter(self._notes))
         self._entered: float | None = None
+        #: of the state; None where it acts in every tick
+        self._plan: TaskPlan | None = None
+        self._asleep_until = -math.inf
+        self._plan_kernel = plan_kernel(self.tasks, model.q.numel())
+        self._parts = np.cumsum([model.q.numel(), model.n, model.n]).tolist()
+
+    def planned_form(self) -> CompiledForm:
+        """The ticks between events in C, for the `compiled_form` of a machine."""
+        return CompiledForm(
+            (Path(__file__).with_suffix(".c"),),
+            {"MACHINE_GRIPS": len(self._grips), "MACHINE_SETPOINTS": sum(len(zero) for _, zero in self._direct)},
+            memory={
+                "machine_wakes_at": np.full(1, -math.inf),
+                "machine_report": np.zeros(len(self._grips)),
+                "machine_plan": np.zeros(plan_size(self.tasks)),
+                "machine_done": np.zeros(1),
+                "machine_setpoints": np.concatenate([NOTHING, *self._setpoints()]),
+            },
+            kernels={"task_plan": [self._plan_kernel]},
+        )
+
+    def adopt(self, memory: Mapping[str, Array]) -> None:
+        """Nothing: ticks between events change nothing here."""
+
+    def give_back(self, memory: Mapping[str, Array]) -> None:
+        """Let the compiled form follow the plan that was made."""
+        memory["machine_wakes_at"][:] = -math.inf if self._plan is None else self._wakes_at
+        if self._plan is not None:
+            memory["machine_report"][:] = np.frombuffer(self._last_report[0] or b"")
+            memory["machine_plan"][:], memory["machine_done"][:] = self._plan.numbers, self._plan.done
+            memory["machine_setpoints"][:] = np.concatenate([NOTHING, *self._setpoints()])
 
     @property
     def code(self) -> int:
@@ -105,12 +145,38 @@ class StateMachine:
         return self._codes[self.name]
 
     def decide(self, state: State) -> Reference:
-        """Change state as often as conditions hold, then act."""
+        """Change state as often as conditions hold, then act, or follow the plan."""
         if not state.ready:
             q, task = np.nan_to_num(state.q), self.tasks.nothing(self.code)
             return Reference(state.t, q, self._rest, self._rest, False, self._setpoints(), task)
         if self._entered is None:
             self._enter(self.name, state)
+        if self._plan is None or state.t >= self._wakes_at or state.holding.tobytes() != self._last_report[0]:
+            now = self._changed(state)
+            self._plan = self._call("plan", now)
+            if self._plan is None:
+                q, u, a, task, done = self._call("act", now) or self.float(now)
+                return new(Reference, (state.t, q, u, a, done, self._setpoints(), task))
+        found = self._plan_kernel.run((np.array([state.t]), state.q, state.u, self._plan.numbers))
+        q, u, a, task = np.split(found, self._parts)
+        return new(Reference, (state.t, q, u, a, self._plan.done, self._setpoints(), task))
+
+    def sleep(self, until: float) -> None:
+        """Of a state that is being entered: nothing but the grips and its time-out changes it before this time [s]."""
+        self._asleep_until = until
+
+    def new_plan(self) -> TaskPlan:
+        """A plan without a task, of the present state."""
+        return TaskPlan(self.tasks, self.code)
+
+    @property
+    def _wakes_at(self) -> float:
+        """Asleep or not, a state ends at its time-out [s]."""
+        timeout = self._notes[self.name].timeout_s
+        return min(self._asleep_until, math.inf if timeout is None else (self._entered or 0.0) + timeout)
+
+    def _changed(self, state: State) -> Instant:
+        """Change state as often as conditions hold; returns where the machine is then."""
         now = self._moment(state)
         for _ in self._notes:  # no more than all states in one tick
             following = self._call("leave", now)
@@ -121,9 +187,7 @@ class StateMachine:
                 break
             self._enter(following, state)
             now = self._moment(state)
-        action: Action = self._call("act", now) or self.float(now)
-        q, u, a, task, done = action.q, action.u, action.a, action.task, action.done
-        return new(Reference, (state.t, q, u, a, done, self._setpoints(), task))
+        return now
 
     def float(self, now: Instant) -> Action:
         """No torque: everything floats."""
@@ -140,7 +204,7 @@ class StateMachine:
     def _enter(self, name: str, state: State) -> None:
         if name not in self._notes:
             raise KeyError(f"state '{self.name}' leads to '{name}', which the machine does not have")
-        self.name, self._entered = name, state.t
+        self.name, self._entered, self._asleep_until = name, state.t, -math.inf
         self._call("enter", self._moment(state))
 
     def _call(self, verb: str, now: Instant) -> Any:
@@ -169,6 +233,6 @@ def _refuse_unknown_states(machine: StateMachine, options: StateMachine.Options)
             raise InputError("no such state", key=key, value=seconds, expected=one_of(name, names))
     for word in dir(machine):
         verb, _, name = word.partition("_")
-        if verb in ("enter", "leave", "act") and name and name not in names:
+        if verb in ("enter", "leave", "act", "plan") and name and name not in names:
             problem = f"method '{word}' is of no state"
             raise InputError(problem, key="behaviour.kind", value=options.kind, expected=one_of(name, names))

@@ -24,7 +24,9 @@ class Quintic:
     ) -> None:
         scale = np.array([1.0, duration, duration**2])[:, None]
         given = np.vstack([np.array(start) * scale, np.array(end) * scale])
-        c, self._t0, self._duration, self._n = _COEFFICIENTS @ given, t0, duration, len(start[0])
+        c, self.t0, self.duration, self._n = _COEFFICIENTS @ given, t0, duration, len(start[0])
+        #: of positions, a column for each coordinate, of powers of (t - t0) / duration
+        self.coefficients: Array = c
         rate = _DERIVATIVE @ c / duration
         #: coefficients of positions, rates and accelerations side by side
         self._c = np.hstack([c, rate, _DERIVATIVE @ rate / duration])
@@ -45,9 +47,9 @@ class Quintic:
 
     def at(self, t: float) -> tuple[Array, Array, Array]:
         """Position, rate and acceleration at time t."""
-        tau, n = (t - self._t0) / self._duration, self._n
+        tau, n = (t - self.t0) / self.duration, self._n
         if not 0.0 <= tau <= 1.0:
-            (x, v, a), since = (self._first, t - self._t0) if tau < 0 else (self._last, t - self.end_s)
+            (x, v, a), since = (self._first, t - self.t0) if tau < 0 else (self._last, t - self.end_s)
             return x + since * v, v, np.zeros(len(a))
         square = tau * tau
         cube = square * tau

@@ -80,7 +80,7 @@ def test_every_controlled_testbed_has_the_bits_of_the_run_in_python(name: str):
     [
         ("fixed-dual-arm/carry", []),
         ("fixed-dual-arm/pick-and-place", ["estimator", "behaviour", "law"]),
-        ("leap", ["behaviour"]),
+        ("leap", []),
         ("flexible-arm", ["estimator", "law"]),
     ],
 )

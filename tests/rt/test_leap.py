@@ -15,7 +15,7 @@ from tests.rt.leaping import leapt, worst
 
 MISS, SPEED = 3e-3, 5e-3
 #: seeds of each way to leap
-SEEDS = {"leap": 12, "leap/one-by-one": 4, "leap/one-by-one-reversed": 4, "leap/one-hand": 4, "leap/crawl": 2}
+SEEDS = {"leap": 100, "leap/one-by-one": 20, "leap/one-by-one-reversed": 20, "leap/one-hand": 20, "leap/crawl": 20}
 
 
 @pytest.mark.slow
@@ -33,6 +33,11 @@ def test_hands_meet_the_bar_in_every_way_to_let_go_and_to_catch(name: str) -> No
         assert wheel["max"] < 100.0
         assert hands == 1 or wheel["final"] < 1.0
     miss, speed = worst(found)
+    wheels = [metrics["wheels"]["wheel"] for metrics in found]
+    print(
+        f"worst of {len(found)}: {1e3 * miss:.2f} mm, {1e3 * speed:.1f} mm/s; wheel at most"
+        f" {max(w['max'] for w in wheels):.1f}, at the end {max(w['final'] for w in wheels):.2f} rad/s"
+    )
     assert miss < MISS
     assert speed < SPEED
 
