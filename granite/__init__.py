@@ -38,13 +38,13 @@ if TYPE_CHECKING:
     from granite.controllers.behaviours.state_machine import Instant as Instant
     from granite.controllers.behaviours.state_machine import StateMachine as StateMachine
     from granite.controllers.behaviours.task_plan import TaskPlan as TaskPlan
-    from granite.controllers.trajectories.quintic import Quintic as Quintic
     from granite.controllers.distribution.force_distribution import DistributionOutcome as DistributionOutcome
     from granite.controllers.distribution.force_distribution import ForceDistribution as ForceDistribution
     from granite.controllers.distribution.grasp import Grasp as Grasp
     from granite.controllers.distribution.grasp import GraspShape as GraspShape
     from granite.controllers.distribution.grasp import Grip as Grip
     from granite.controllers.model import ControlModel as ControlModel
+    from granite.controllers.trajectories.quintic import Quintic as Quintic
     from granite.drivers.contract import Actuator as Actuator
     from granite.drivers.contract import Sensor as Sensor
     from granite.mrds.linearisation import linearise as linearise
