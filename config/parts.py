@@ -52,6 +52,8 @@ class PartTable(Table):
     arguments: ClassVar[frozenset[str]] = frozenset()
     #: of a law: it follows the tasks of a state machine, not all coordinates of the reference
     follows_tasks: ClassVar[bool] = False
+    #: of a law: its demand is F = M a + h of an open chain, and the torques may exceed the limits of the motors
+    gives_joint_accelerations: ClassVar[bool] = False
 
     kind: str
 

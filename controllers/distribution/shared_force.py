@@ -12,7 +12,8 @@ coordinates without a motor, g the accelerations of the others and d the estimat
 
     M_bb a_b = (B f + d)_b - h_b - M_bj g          tau = M_jb a_b + M_jj g + h_j - (B f + d)_j
 
-Then motors beyond their limits get these as above, now with the forces of the bases given too.
+Then motors beyond their limits get these as above, now with the forces of the bases given too. A fixed arm has no
+bases; the rest is the same for it.
 
 A yaw wheel (`controller.allocation.yaw_wheel`) makes the yaw torque of its vehicle. Before the valves, thrusters are
 asked only for the yaw torque that it can not give, and for the one that unloads it; after them, it makes the demanded
@@ -36,8 +37,13 @@ _HIGHEST, _FADING = 0.98, 0.05
 
 
 def resolves(model: ControlModel) -> bool:
-    """Whether torques are solved again for the thrust that valves deliver."""
-    return bool(model.bed.control.resolve_delivered and model.driven and model.bed.thrusters)
+    """Whether torques are solved again: for the thrust that valves deliver, and under the limits of the motors.
+
+    Without thrusters, where the law gives the accelerations of an open chain and does not keep the limits itself.
+    """
+    bed = model.bed
+    has_room = bool(bed.thrusters) or (bed.control.law.gives_joint_accelerations and not bed.contacts)
+    return bool(bed.control.resolve_delivered and model.driven and has_room)
 
 
 def before_valves(model: ControlModel) -> ca.Function:
@@ -79,7 +85,8 @@ def after_valves(model: ControlModel) -> ca.Function:
         M, h, g = model.mass_matrix, model.bias, wanted[driven]
         a = ca.SX.zeros(n)
         a[driven] = g
-        a[free] = solve(M[free, free], force[free] - h[free] - M[free, driven] @ g)
+        if free:
+            a[free] = solve(M[free, free], force[free] - h[free] - M[free, driven] @ g)
         torque = (model.inverse(a) - force)[driven]
         torque = _limited(model, torque, planned, a, wanted, free)
     given = [model.q, model.u, wanted, demanded_force, disturbance, planned, opening]

@@ -65,6 +65,7 @@ class ComputedTorque:
         """Gains by coordinate, or `base` and `joints` for all of a kind."""
 
         arguments: ClassVar[frozenset[str]] = frozenset({"gains", "hold"})
+        gives_joint_accelerations: ClassVar[bool] = True
 
         gains: dict[str, Gain] = Field(default_factory=dict)
         hold: StationKeeping = StationKeeping()

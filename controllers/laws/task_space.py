@@ -53,6 +53,7 @@ class TaskSpace:
         """Gains of coordinates as in `computed_torque`, of points and of the mass centre."""
 
         follows_tasks: ClassVar[bool] = True
+        gives_joint_accelerations: ClassVar[bool] = False
 
         points: TaskGain = TaskGain(stiffness_1_s2=64.0, damping_1_s=16.0)
         centre: TaskGain = TaskGain(stiffness_1_s2=4.0, damping_1_s=4.0)

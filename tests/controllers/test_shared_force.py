@@ -65,6 +65,33 @@ def numbers(function, *arguments: Array) -> list[Array]:
     return [np.array(result).ravel() for result in function(*arguments)]
 
 
+@pytest.mark.parametrize("clamped", [0, 1])
+def test_a_fixed_arm_keeps_the_accelerations_of_its_other_joints_under_a_clamped_torque(clamped: int) -> None:
+    """Without thrusters too."""
+    other = 1 - clamped
+    bed = load("tests/robots/fixed-arm.toml", [f"devices.motors.units.{other}.torque_limit_n_m=20"])
+    model = ControlModel(bed)
+    rng = np.random.default_rng(clamped)
+    q, u, a, nothing = rng.normal(size=2), 0.1 * rng.normal(size=2), 0.1 * rng.normal(size=2), np.zeros(2)
+
+    def motion(torque: Array) -> Array:
+        return np.array(model.acceleration(q, u, torque, NOTHING, nothing)).ravel()
+
+    inertia = np.linalg.inv(np.array([motion(e) - motion(nothing) for e in np.eye(2)]).T)
+    limits = np.array([motor.torque_limit_n_m for motor in bed.motors])
+    a[clamped] += 1.2 * limits[clamped] / inertia[clamped, clamped]
+    force = inertia @ (a - motion(nothing))
+    assert abs(force[clamped]) > limits[clamped]
+    allocation = Actuation(model)
+    state = State(0.0, True, q, u, nothing, nothing, disturbance=nothing, faults=NOTHING)
+    command = allocation.allocate(state, Reference(0.0, q, u, a, False), Demand(0.0, a, force, NOTHING))
+    (torque,) = command.setpoints
+    assert abs(torque[clamped]) == pytest.approx(limits[clamped], abs=1e-9)
+    assert abs(torque[other]) < limits[other]
+    assert motion(torque)[other] == pytest.approx(a[other], abs=1e-9)
+    assert abs(motion(np.clip(force, -limits, limits))[other] - a[other]) > 0.1  # without it
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_under_a_clamped_torque_the_base_and_the_other_joints_keep_their_accelerations(seed: int) -> None:
     """The thrusters are asked for the wrench that the clamped joint no longer makes."""
