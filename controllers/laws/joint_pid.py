@@ -17,6 +17,7 @@ from pydantic import Field
 
 from granite.config.base import Name, NotNegative, Positive, Table
 from granite.config.errors import InputError, one_of
+from granite.config.gains import LiveGain, around
 from granite.config.parts import PartTable
 from granite.config.records import NOTHING, Array, Demand, Reference, State
 from granite.controllers.laws.carrying import arm_grips, carried_object
@@ -69,6 +70,15 @@ class JointPid:
             gains = {motor.joint: self.gain(motor.joint) for motor in bed.motors}
             return {title: {name: gain[i] for name, gain in gains.items()} for i, title in enumerate(_TITLES)}
 
+        def live_gains(self, bed: Testbed) -> tuple[LiveGain, ...]:
+            """Stiffness of every joint with a motor, then damping, then integral."""
+            what = "torque per error", "torque per rate error", "growth of the torque per error"
+            return tuple(
+                around(f"{motor.joint}_{_KEYS[i].split('_')[0]}", unit, self.gain(motor.joint)[i], f"{what[i]} of it")
+                for i, unit in enumerate(("N m/rad", "N m s/rad", "N m/(rad s)"))
+                for motor in bed.motors
+            )
+
     @staticmethod
     def check(options: Options, bed: Testbed) -> None:
         """Refuse gains of joints without a motor, bases that float, and objects that the arms can't lead."""
@@ -97,6 +107,10 @@ class JointPid:
         #: torque of each integral [N m], and the references of all coordinates in the tick before
         self._sum: Array = np.zeros(len(limit))
         self._before: Array | None = None
+
+    def tune(self, values: Array) -> None:
+        """Set the gains of `Options.live_gains`."""
+        self.stiffness[:], self.damping[:], self.integral[:] = values.reshape(3, -1)
 
     def control(self, state: State, reference: Reference) -> Demand:
         """Torques from the errors of the joints."""

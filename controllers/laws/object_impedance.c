@@ -19,6 +19,7 @@ static int control(const struct parameters *p, struct memory *m, const struct ke
 #endif
     k->arg[7] = m->law_correction, k->arg[8] = m->law_wrench;
     k->arg[9] = p->law_force_gain + !(ready && m->law_steady[0]);
+    k->arg[10] = p->law_gains, k->arg[11] = p->law_integral_limits;
     for (int i = 0; i < LAW_RESULTS; i++)
         k->res[i] = found + LAW_RESULT[i];
     evaluate(k);

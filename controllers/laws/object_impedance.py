@@ -20,7 +20,7 @@ from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
 from struct import Struct
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import casadi as ca
 import numpy as np
@@ -30,6 +30,7 @@ from granite.config.base import Name, NotNegative, Positive, Table
 from granite.config.coordinates import Coordinate
 from granite.config.distribution import ForceDistributionTable
 from granite.config.errors import InputError
+from granite.config.gains import LiveGain, around
 from granite.config.parts import PartTable, RecordedLimit
 from granite.config.records import Array, Demand, Reference, State, new
 from granite.config.tunable import Tunable
@@ -69,6 +70,12 @@ if TYPE_CHECKING:
 #: fields of a grasp that the compiled function gives, in its order
 _GIVEN = tuple(name for name in Grasp._fields if name in GraspSymbols._fields)
 _JUDGED = Struct("6d").pack
+#: gains of each kind of coordinates that may change in a run, in the order of the compiled function
+_LIVE = (
+    ("stiffness_1_s2", "1/s2", "acceleration of the object per error"),
+    ("damping_1_s", "1/s", "acceleration of the object per rate error"),
+    ("integral_1_s3", "1/s3", "growth of the object's acceleration per error"),
+)
 _OPTIMAL, _FAILED = int(DistributionOutcome.OPTIMAL), int(DistributionOutcome.FAILED)
 
 
@@ -87,6 +94,8 @@ class ObjectImpedance:
 
     class Options(PartTable):
         """The object, its impedance, the distribution of forces among the arms, and what their gauges are used for."""
+
+        arguments: ClassVar[frozenset[str]] = frozenset({"translation", "rotation"})
 
         #: may be left out where the controller knows one object
         object: Name | None = None
@@ -124,6 +133,14 @@ class ObjectImpedance:
                     Tunable(f"{kind}.damping_1_s", 1.6, 32.0),
                     Tunable(f"{kind}.integral_1_s3", 0.0, 100.0, "linear"),
                 )
+            )
+
+        def live_gains(self, bed: Testbed) -> tuple[LiveGain, ...]:
+            """Stiffness, damping and integral of both kinds of coordinates."""
+            return tuple(
+                around(f"{kind}_{key.split('_')[0]}", unit, getattr(getattr(self, kind), key), f"{what} of its {kind}")
+                for kind in ("translation", "rotation")
+                for key, unit, what in _LIVE
             )
 
         def recorded(self, bed: Testbed) -> tuple[Coordinate, ...]:
@@ -180,6 +197,10 @@ class ObjectImpedance:
         self._driven = model.driven
         self._n_u = model.layout.u[carried.name].stop - model.layout.u[carried.name].start
         self.restart()
+        kinds = options.translation, options.rotation
+        #: current gains as in `_LIVE` of translation, then rotation, which may be changed between two ticks
+        self.gains: Array = np.array([getattr(kind, key) for kind in kinds for key, _, _ in _LIVE])
+        self._most: Array = np.array([kind.integral_limit for kind in kinds])
         self._gain, self._no_gain = np.array([options.internal_force.integral_1_s * bed.loop.period_s]), np.zeros(1)
         #: the last answer without forces, with its problem and the solver's status
         self.failure: DistributedForce | None = None
@@ -187,7 +208,7 @@ class ObjectImpedance:
         def write() -> list[ca.Function]:
             return [_function(options, model)]
 
-        key = bed.fingerprint and f"{bed.fingerprint} {options.model_dump_json()}"
+        key = bed.fingerprint and f"{bed.fingerprint} {options.model_dump_json(exclude=set(options.arguments))}"
         kernel = compile_once("object_impedance", key, write)["object_impedance"]
         ends = np.cumsum([0, *(kernel.function.numel_out(i) for i in range(kernel.function.n_out()))]).tolist()
         self._kernel, self._ends = kernel, ends
@@ -225,7 +246,11 @@ class ObjectImpedance:
                     n_given + _GIVEN.index(name) if name in _GIVEN else -1 for name in self.distribution.fields
                 ],
             },
-            parameters={"law_force_gain": np.concatenate([self._gain, self._no_gain])},
+            parameters={
+                "law_gains": self.gains,
+                "law_integral_limits": self._most,
+                "law_force_gain": np.concatenate([self._gain, self._no_gain]),
+            },
             memory={
                 "law_integral": self._integral,
                 "law_correction": self._correction,
@@ -249,6 +274,10 @@ class ObjectImpedance:
         memory["law_wrench"][:], memory["law_torque"][:] = self._wrench, self._torque
         memory["law_steady"][:], memory["law_is_limited"][:] = self._steady, self.distribution.is_limited
 
+    def tune(self, values: Array) -> None:
+        """Set the gains of `Options.live_gains`."""
+        self.gains[:] = values
+
     def control(self, state: State, reference: Reference) -> Demand:
         """Accelerations of the modules, torques of the arms, and the grasp wrenches they come with."""
         ready = state.ready
@@ -256,6 +285,7 @@ class ObjectImpedance:
             (
                 state.q, state.u, reference.q, reference.u, reference.a, self._integral,
                 state.gauges, self._correction, self._wrench, self._gain if ready and self._steady else self._no_gain,
+                self.gains, self._most,
             )
         )  # fmt: skip
         parts = []
@@ -290,8 +320,9 @@ def _flexible() -> Any:
 
 
 def _function(options: ObjectImpedance.Options, model: ControlModel) -> ca.Function:
-    """(q, u, reference, integral; gauges, correction and wrenches of the tick before, gain of the internal force)
-    -> accelerations, integral and correction after the tick, measured numbers, grasp."""
+    """(q, u, reference, integral; gauges, correction and wrenches of the tick before, gain of the internal force; gains
+    as in `_LIVE` and limits of the integral, of translation and rotation) -> accelerations, integral and correction
+    after the tick, measured numbers, grasp."""
     bed = model.bed
     carried = carried_object(bed, options.object)
     grips = arm_grips(bed, carried)
@@ -301,14 +332,15 @@ def _function(options: ObjectImpedance.Options, model: ControlModel) -> ca.Funct
     integral, gauges = ca.SX.sym("integral", n), ca.SX.sym("gauges", n_gauge_signals(bed))
     correction, wrenches, gain = ca.SX.sym("correction", n_w), ca.SX.sym("w", n_w), ca.SX.sym("gain")
     error, slower = pose_error(model.q[own_q], reference[0][own_q], model.u[own_u], reference[1][own_u])
-    kinds = [options.translation] * (n // 2 + n % 2) + [options.rotation] * (n // 2)
-    stiffness, damping = (ca.DM([getattr(kind, key) for kind in kinds]) for key in ("stiffness_1_s2", "damping_1_s"))
+    kinds = [0] * (n // 2 + n % 2) + [1] * (n // 2)  # translation, rotation
+    gains, limits = ca.SX.sym("gains", 2 * len(_LIVE)), ca.SX.sym("limits", 2)
+    stiffness, damping, growing = (gains[[len(_LIVE) * kind + i for kind in kinds]] for i in range(len(_LIVE)))
     demanded = reference[2][own_u] + damping * slower + stiffness * error + integral
     grasp = grasp_in_symbols(model, carried, grips, demanded)
     if options.modes == "inverse_dynamics":
         grasp = _flexible().with_modes(model, carried, grips, demanded, grasp)
-    most = ca.DM([kind.integral_limit for kind in kinds])
-    growth = bed.loop.period_s * ca.DM([kind.integral_1_s3 for kind in kinds]) * error
+    most = limits[kinds]
+    growth = bed.loop.period_s * growing * error
     next_integral = ca.fmax(-most, ca.fmin(most, integral + growth))
     after, numbers = correction, ca.SX(0, 1)
     if options.reads_gauges:
@@ -326,7 +358,7 @@ def _function(options: ObjectImpedance.Options, model: ControlModel) -> ca.Funct
             push = (ca.if_else(grips_now, force[0], least) for force in forces)
             excess = (friction_excess(force, options.friction.coefficient) for force in forces)
             numbers = ca.vertcat(numbers, *push, *(ca.if_else(grips_now, value, 0.0) for value in excess))
-    given = [model.q, model.u, *reference, integral, gauges, correction, wrenches, gain]
+    given = [model.q, model.u, *reference, integral, gauges, correction, wrenches, gain, gains, limits]
     found = [grasp.acceleration, next_integral, after, numbers]
     return ca.Function(
         "object_impedance", given, [ca.densify(x) for x in (*found, *(getattr(grasp, name) for name in _GIVEN))]

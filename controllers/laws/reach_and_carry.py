@@ -13,6 +13,7 @@ from typing import ClassVar
 import numpy as np
 
 from granite.config.errors import InputError
+from granite.config.gains import LiveGain
 from granite.config.records import Array, Demand, Reference, State
 from granite.config.testbed import Testbed
 from granite.config.tunable import Tunable
@@ -29,10 +30,15 @@ class ReachAndCarry:
         """Those of `object_impedance` for the object, and of `task_space` for the free arms."""
 
         follows_tasks: ClassVar[bool] = True
+        arguments: ClassVar[frozenset[str]] = ObjectImpedance.Options.arguments | TaskSpace.Options.arguments
 
         def tunable(self, bed: Testbed) -> tuple[Tunable, ...]:
             """The feedback of the object, and of the coordinates of the arms."""
             return (*ObjectImpedance.Options.tunable(self, bed), *TaskSpace.Options.tunable(self, bed))
+
+        def live_gains(self, bed: Testbed) -> tuple[LiveGain, ...]:
+            """Those of the object, then those of the arms."""
+            return (*ObjectImpedance.Options.live_gains(self, bed), *TaskSpace.Options.live_gains(self, bed))
 
     @staticmethod
     def check(options: Options, bed: Testbed) -> None:
@@ -57,6 +63,12 @@ class ReachAndCarry:
         self._weights = slice(1 + own.start, 1 + own.stop)
         self._carries = False
         self._idle = _idle(options, bed)
+
+    def tune(self, values: Array) -> None:
+        """Set the gains of `Options.live_gains`."""
+        n = len(self._carrying.gains)
+        self._carrying.tune(values[:n])
+        self._reaching.tune(values[n:])
 
     def control(self, state: State, reference: Reference) -> Demand:
         """The demand of the law in charge; of the other one nothing is recorded."""

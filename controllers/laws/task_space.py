@@ -26,12 +26,13 @@ from granite.config.base import NotNegative, Positive, Table
 from granite.config.devices.momentum_wheel import rate_limits
 from granite.config.devices.thrusters import Thrusters
 from granite.config.errors import InputError
+from granite.config.gains import LiveGain, around
 from granite.config.records import NOTHING, Array, Demand, Reference, State, new
 from granite.config.testbed import Testbed
 from granite.controllers.laws.computed_torque import ComputedTorque
 from granite.controllers.model import ControlModel
 from granite.controllers.quadratic_program import QuadraticProgram
-from granite.controllers.tasks import TaskLayout
+from granite.controllers.tasks import CENTRE, TaskLayout
 from granite.controllers.thrusters.geometry import available_thrust, thruster_matrix
 from granite.mrds.compilation import compile_once
 from granite.mrds.compiled_form import CompiledForm
@@ -54,6 +55,7 @@ class TaskSpace:
 
         follows_tasks: ClassVar[bool] = True
         gives_joint_accelerations: ClassVar[bool] = False
+        arguments: ClassVar[frozenset[str]] = ComputedTorque.Options.arguments | {"points", "centre"}
 
         points: TaskGain = TaskGain(stiffness_1_s2=64.0, damping_1_s=16.0)
         centre: TaskGain = TaskGain(stiffness_1_s2=4.0, damping_1_s=4.0)
@@ -63,6 +65,21 @@ class TaskSpace:
         def followed(self, bed: Testbed) -> tuple[str, ...]:
             """None by all its coordinates: the tasks change from state to state."""
             return ()
+
+        def live_gains(self, bed: Testbed) -> tuple[LiveGain, ...]:
+            """Those of the coordinates, of points and, where a module floats, of the mass centre."""
+            has_centre = any(target.name == CENTRE for target in TaskLayout(bed).targets)
+            return (
+                *super().live_gains(bed),
+                *(
+                    around(f"{name}_{kind}", unit, getattr(getattr(self, name), key), f"{what} of {name}")
+                    for name in ("points", *(["centre"] if has_centre else []))
+                    for kind, key, unit, what in (
+                        ("stiffness", "stiffness_1_s2", "1/s2", "acceleration per error"),
+                        ("damping", "damping_1_s", "1/s", "acceleration per rate error"),
+                    )
+                ),
+            )
 
     @staticmethod
     def check(options: Options, bed: Testbed) -> None:
@@ -80,8 +97,14 @@ class TaskSpace:
         gains = [options.gain(c.name, c.name in model.layout.joints) for c in model.layout.velocities]
         #: current gains of the coordinates, which may be changed between two ticks
         self.stiffness, self.damping = (np.array([gain[i] for gain in gains]) for i in (0, 1))
+        #: stiffness and damping of points, then of the mass centre
+        self.target_gains: Array = np.array(
+            [gain for table in (options.points, options.centre) for gain in (table.stiffness_1_s2, table.damping_1_s)]
+        )
+        controlled = (model.layout.u[module.name] for module in bed.controlled)
+        self._tuned = np.array([i for part in controlled for i in range(part.start, part.stop)], dtype=int)
         layout, sets = TaskLayout(bed), model.contact_sets
-        key = bed.fingerprint and f"{bed.fingerprint} {options.model_dump_json()}"
+        key = bed.fingerprint and f"{bed.fingerprint} {options.effort}"
 
         def write() -> list[ca.Function]:
             return [_function(model, layout, options, gripped, f"tasks_{i}") for i, gripped in enumerate(sets)]
@@ -132,6 +155,7 @@ class TaskSpace:
             parameters={
                 "law_stiffness": self.stiffness,
                 "law_damping": self.damping,
+                "law_target_gains": self.target_gains,
                 "law_sets": self._reports,
                 "law_upper": self._upper,
                 "law_wheel_limit": np.array([limit for _, _, limit in self._wheels]),
@@ -148,11 +172,18 @@ class TaskSpace:
         """Let the compiled form continue after a tick of this one."""
         memory["law_set"][:] = self._set
 
+    def tune(self, values: Array) -> None:
+        """Set the gains of `Options.live_gains`."""
+        n = 2 * len(self._tuned)
+        self.stiffness[self._tuned], self.damping[self._tuned] = values[:n].reshape(2, -1)
+        self.target_gains[: len(values) - n] = values[n:]
+
     def control(self, state: State, reference: Reference) -> Demand:
         """Accelerations, and the generalised force of the best torques and wrenches."""
         self._set = self._set_by_report.get(state.holding.tobytes(), self._set)
         kernel = self._kernels[self._set]
-        given = state.q, state.u, reference.q, reference.u, reference.a, reference.task, self.stiffness, self.damping
+        gains = self.stiffness, self.damping, self.target_gains
+        given = state.q, state.u, reference.q, reference.u, reference.a, reference.task, *gains
         x, acceleration, force, H, f, u0, U, B = kernel.split(kernel.run(given))
         upper, lower = self._upper.copy(), -self._upper
         for i, at, limit in self._wheels:
@@ -185,8 +216,8 @@ def _wrench_bounds(model: ControlModel) -> list[Array]:
 def _function(
     model: ControlModel, layout: TaskLayout, options: TaskSpace.Options, gripped: frozenset[str], name: str
 ) -> ca.Function:
-    """(q, u, q_ref, u_ref, a_ref, task, K_p, K_v) -> the optimum without bounds, its acceleration and force; H and f of
-    the programme, u0, U, and B of the force B x."""
+    """(q, u, q_ref, u_ref, a_ref, task, K_p, K_v, gains of targets) -> the optimum without bounds, its acceleration and
+    force; H and f of the programme, u0, U, and B of the force B x."""
     actuators = [ca.SX.sym("tau", len(model.driven))]
     force = model.torque_force(actuators[0])
     for device in model.bed.devices_of(Thrusters).values():
@@ -196,7 +227,7 @@ def _function(
         actuators.append(wrench)
     x = ca.vertcat(*actuators)
     acting = ca.Function("acting", [model.q], [ca.densify(ca.jacobian(force, x))])
-    rows = _rows(model, layout, options)
+    rows = _rows(model, layout)
     given = [ca.MX.sym(rows.name_in(i), rows.size1_in(i)) for i in range(rows.n_in())]
     q, u = given[:2]
     B, (J, error, weight) = acting(q), rows(*given)
@@ -219,11 +250,12 @@ def _free_optimum(n: int) -> ca.Function:
     return ca.Function("free_optimum", [H, f], [eliminate(H, -f)[0]])
 
 
-def _rows(model: ControlModel, layout: TaskLayout, options: TaskSpace.Options) -> ca.Function:
-    """(q, u, q_ref, u_ref, a_ref, task, K_p, K_v) -> J, J' u - a, and the weight of each row."""
+def _rows(model: ControlModel, layout: TaskLayout) -> ca.Function:
+    """(q, u, q_ref, u_ref, a_ref, task, K_p, K_v, gains of targets) -> J, J' u - a, and the weight of each row."""
     n, n_q = model.n, model.q.numel()
     q_ref, u_ref, a_ref = (ca.SX.sym(name, size) for name, size in (("q_ref", n_q), ("u_ref", n), ("a_ref", n)))
     task, kp, kv = ca.SX.sym("task", layout.size), ca.SX.sym("kp", n), ca.SX.sym("kv", n)
+    gains = ca.SX.sym("gains", 4)
     J, error, weight = [ca.SX.eye(n)], [-(a_ref + kv * (u_ref - model.u) + kp * (q_ref - model.q))], [task[1 : 1 + n]]
     at = 1 + n
     for target in layout.targets:
@@ -233,16 +265,17 @@ def _rows(model: ControlModel, layout: TaskLayout, options: TaskSpace.Options) -
             mass = ca.sum1(ca.vertcat(*(b.mass for b in model.trees[target.module].bodies)))
             dynamics = model.dynamics[target.module]
             position = dynamics.centre_of_mass()[:2]
-            jacobian[:, own], drift, gain = dynamics.mass_matrix[:2, :] / mass, dynamics.bias[:2] / mass, options.centre
+            jacobian[:, own], drift = dynamics.mass_matrix[:2, :] / mass, dynamics.bias[:2] / mass
+            stiffness, damping = gains[2], gains[3]
         else:
             point = model.point(target.module, target.point)
-            position, gain = point.position[:2], options.points
+            position, stiffness, damping = point.position[:2], gains[0], gains[1]
             jacobian[:, own], drift = point.jacobian[:2, :], point.drift[:2]
         x, v, a, w = task[at : at + 2], task[at + 2 : at + 4], task[at + 4 : at + 6], task[at + 6]
         at += 7
-        wanted = a + gain.damping_1_s * (v - jacobian @ model.u) + gain.stiffness_1_s2 * (x - position)
+        wanted = a + damping * (v - jacobian @ model.u) + stiffness * (x - position)
         J.append(jacobian)
         error.append(drift - wanted)
         weight.append(ca.vertcat(w, w))
-    given = [model.q, model.u, q_ref, u_ref, a_ref, task, kp, kv]
+    given = [model.q, model.u, q_ref, u_ref, a_ref, task, kp, kv, gains]
     return ca.Function("rows", given, [ca.densify(ca.vertcat(*parts)) for parts in (J, error, weight)], {"cse": True})

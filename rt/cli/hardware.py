@@ -17,6 +17,7 @@ from granite.rt.cli.arguments import AsJson, Bed, Overrides, Overwrite, named
 from granite.rt.cli.endings import STOPPED, end
 from granite.rt.cli.outputs import new_log, refuse_output
 from granite.rt.cli.recorded_run import (
+    BehaviourName,
     Duration,
     Live,
     LiveGains,
@@ -28,6 +29,7 @@ from granite.rt.cli.recorded_run import (
     live_port,
     load_changed,
     short_forms,
+    with_behaviour,
 )
 from granite.rt.cli.screen import err, out
 from granite.rt.clock import Clock
@@ -47,6 +49,7 @@ def run(
     live: Live = False,
     with_port: LivePort = None,
     live_gains: LiveGains = False,
+    behaviour: BehaviourName = None,
     overrides: Overrides = None,
     duration: Duration = None,
     seed: Seed = None,
@@ -63,6 +66,7 @@ def run(
     from granite.rt.report.table import put
     from granite.rt.run import Run
 
+    bed = with_behaviour(bed, behaviour)
     testbed = load_changed(bed, overrides or [], duration, seed)
     names = _names(simulate)
     port = live_port(live, with_port, live_gains)

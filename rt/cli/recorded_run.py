@@ -19,6 +19,9 @@ from granite.rt.cli.screen import out, print_json
 from granite.rt.logs.run_summary import RunSummary
 
 Duration = Annotated[str | None, typer.Option(metavar="SECONDS", help="how long to run")]
+BehaviourName = Annotated[
+    str | None, typer.Option("--behaviour", metavar="NAME", help="the variant BED/NAME, e.g. catch, pick-and-place")
+]
 Seed = Annotated[str | None, typer.Option(metavar="N", help="of all randomness of the simulated lab")]
 NewLog = Annotated[
     Path | None, typer.Option("--out", metavar="FILE", help="the log, *.mcap; default: a new one in runs/")
@@ -36,6 +39,11 @@ LiveGains = Annotated[
 ]
 #: the port on which Foxglove looks first
 _LIVE_PORT, _PORTS = 8765, (1024, 65535)
+
+
+def with_behaviour(bed: str, behaviour: str | None) -> str:
+    """The name of the testbed, or of its variant that has this behaviour."""
+    return bed if behaviour is None else f"{bed}/{behaviour}"
 
 
 def live_port(live: bool, port: int | None, gains: bool) -> int | None:

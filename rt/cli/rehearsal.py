@@ -10,6 +10,7 @@ import typer
 from granite.rt.cli.arguments import AsJson, Bed, Overrides, Overwrite, named
 from granite.rt.cli.outputs import new_log, refuse_output
 from granite.rt.cli.recorded_run import (
+    BehaviourName,
     Duration,
     Live,
     LiveGains,
@@ -21,6 +22,7 @@ from granite.rt.cli.recorded_run import (
     live_port,
     load_changed,
     short_forms,
+    with_behaviour,
 )
 from granite.rt.cli.screen import err
 
@@ -31,6 +33,7 @@ def rehearse(
     live: Live = False,
     with_port: LivePort = None,
     live_gains: LiveGains = False,
+    behaviour: BehaviourName = None,
     overrides: Overrides = None,
     duration: Duration = None,
     seed: Seed = None,
@@ -47,6 +50,7 @@ def rehearse(
     from granite.rt.rehearsal import rehearsal
     from granite.rt.run import Run
 
+    bed = with_behaviour(bed, behaviour)
     testbed = load_changed(bed, overrides or [], duration, seed)
     port = live_port(live, with_port, live_gains)
     if log is not None:

@@ -10,6 +10,7 @@ import typer
 from granite.rt.cli.arguments import AsJson, Bed, Overrides, Overwrite, named
 from granite.rt.cli.outputs import new_log, refuse_output
 from granite.rt.cli.recorded_run import (
+    BehaviourName,
     Duration,
     Live,
     LiveGains,
@@ -22,6 +23,7 @@ from granite.rt.cli.recorded_run import (
     load_changed,
     short_forms,
     show_run,
+    with_behaviour,
 )
 from granite.rt.cli.screen import err, print_json
 
@@ -33,6 +35,7 @@ def sim(
     live: Live = False,
     with_port: LivePort = None,
     live_gains: LiveGains = False,
+    behaviour: BehaviourName = None,
     overrides: Overrides = None,
     duration: Duration = None,
     seed: Seed = None,
@@ -48,6 +51,7 @@ def sim(
     from granite.rt.run import simulate
 
     asked = [*(overrides or []), *(["simulation.audit=true"] if audit else [])]
+    bed = with_behaviour(bed, behaviour)
     testbed = load_changed(bed, asked, duration, seed)
     port = live_port(live, with_port, live_gains)
     if log is not None:

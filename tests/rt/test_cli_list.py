@@ -110,3 +110,11 @@ def test_the_time_of_each_step_is_told_only_where_time_is_real(mode, there):
     times = {"tick": {"median_us": 1.0, "p99_us": 2.0, "max_us": 3.0}}
     summary = {"ended": "completed", "text": "the run reached its end", "mode": mode, "timing": times}
     assert any(table.title == "Time of each step" for table in run_tables(summary)) == there
+
+
+def test_a_behaviour_names_a_variant(granite):
+    said = granite("sim", "two-arm-free-flyer", "--behaviour", "catch", "--duration", "0.05", "--json")
+    assert said.code == 0
+    assert "two-arm-catch" in said.out
+    refused = sentence_of(granite("sim", "two-arm-free-flyer", "--behaviour", "jump"))
+    assert "two-arm-free-flyer/jump: no variant 'jump'" in refused
