@@ -15,7 +15,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, field_validator
 
-from granite.config.base import NotNegative, Positive, Table
+from granite.config.base import NotNegative, Positive, Probability, Table
 from granite.config.errors import InputError
 
 MAX_AGE_DAYS = 365.0
@@ -32,6 +32,8 @@ class CalibratedValue(Table):
     value: Numbers
     #: one standard deviation
     deviation: NotNegative | tuple[NotNegative, ...]
+    #: all numbers of the file are within these bounds with the probability `coverage`
+    expanded: NotNegative | tuple[NotNegative, ...] | None = None
     unit: str
 
 
@@ -54,6 +56,8 @@ class CalibrationTable(Table):
     simulated: bool = False
     #: number of measurements in the fit
     samples: Annotated[int, Field(ge=1)]
+    #: of the expanded uncertainties
+    coverage: Probability | None = None
     #: fingerprint of every table of the testbed that the fit relied on
     fitted_on: Annotated[dict[str, str], Field(min_length=1)]
     values: tuple[CalibratedValue, ...] = Field(min_length=1)

@@ -29,8 +29,16 @@ class ViewTable(Table):
     homography: tuple[float, float, float, float, float, float, float, float, float]
     #: root mean square of the calibration
     residual_px: NotNegative = 0.0
-    #: day of the calibration
-    date: str = ""
+
+
+class PlateTable(Table):
+    """The plate that the camera is calibrated with."""
+
+    #: round dots, brighter than the plate, or a checkerboard, whose inner corners count
+    pattern: Literal["dots", "checkerboard"] = "dots"
+    columns: Annotated[int, Field(ge=2, le=200)] = 12
+    rows: Annotated[int, Field(ge=2, le=200)] = 9
+    pitch_m: Positive = 0.1
 
 
 class Target(Table):
@@ -86,6 +94,8 @@ class Camera(Vision):
     field_m: tuple[float, float, float, float] | None = None
     #: as calibrated; none: a lens without distortion that looks straight down at `field_m`
     view: ViewTable | None = None
+    #: for `granite calibrate BED camera`
+    plate: PlateTable = PlateTable()
     #: on the root body, in its axes; none where it has a tag
     targets: tuple[Target, ...] = ()
     tag: Tag | None = None

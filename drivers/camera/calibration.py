@@ -2,32 +2,34 @@
 
 All views are parallel to the table, which is the only plane that the poses need: the plate may cover the field at once
 or be slid over it. The model goes from the plate by its pose to the plane, by a homography to directions, by the lens
-to pixels, and is fitted by least squares in pixels. The focal length is fixed, because the homography contains it.
+to pixels, and is fitted by least squares in pixels. The focal length is fixed, because the homography contains it, and
+so is the principal point: to first order another one is another homography with other p1 and p2.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import least_squares
 
-from granite.config.devices.camera import ViewTable
 from granite.config.errors import InputError
 from granite.config.records import Array
 from granite.drivers.camera.lens import Lens
-from granite.drivers.camera.pose import fit_pose, placed
+from granite.drivers.camera.pose import fit_pose, placed, rotation
 from granite.drivers.camera.view import PlaneView, inverse, mapped
 
-#: fewest points of all views: the model has 14 numbers, and 3 for each view after the first
+#: fewest points of all views: the model has 12 numbers, and 3 for each view after the first
 FEWEST = 20
 #: on one line: second singular value over the first
 _LINE = 0.02
-#: numbers of the lens, beyond the homography: principal point, k1, k2, p1, p2
-_OF_LENS = 6
+#: numbers of the lens, before those of the homography: k1, k2, p1, p2
+OF_LENS = 4
 #: standard deviations of weak priors, which matter only where the points do not determine a number
-_PRIOR_CENTRE, _PRIOR_LENS = 0.05, np.array([0.5, 0.5, 0.05, 0.05])
+_PRIOR = np.array([0.5, 0.5, 0.05, 0.05])
+#: of a number, for derivatives
+_STEP = 1e-6
 
 
 class PlateView(NamedTuple):
@@ -41,29 +43,30 @@ class Calibration(NamedTuple):
     """A calibrated view, and what is left at each point."""
 
     view: PlaneView
+    #: k1, k2, p1, p2, and the homography row by row but for its last number, which is 1 (12)
+    numbers: Array
+    covariance: Array  #: (12, 12)
+    freedom: int  #: coordinates of points less numbers
     pixels: Array  #: of all points (n, 2)
     residual: Array  #: seen minus fitted (n, 2) [pixel]
-    deviation: float  #: of a plane point at the centre of the image, by the fit [m]
 
-    def table(self, date: str) -> ViewTable:
-        """As a testbed has it."""
-        lens = self.view.lens
-        k1, k2, p1, p2, k3 = lens.distortion
-        homography = (self.view.homography / self.view.homography[2, 2]).ravel().tolist()
-        return ViewTable.model_validate(
-            {
-                "focal_px": lens.focal,
-                "centre_px": lens.centre,
-                "distortion": (k1, k2, p1, p2, k3),
-                "homography": tuple(homography),
-                "residual_px": self.view.residual,
-                "date": date,
-            }
-        )
+    def deviation(self, pixel: Array) -> Array:
+        """One standard deviation of the plane points at these pixels (n) [m], along one axis."""
+
+        def points(numbers: Array) -> Array:
+            return view_from(numbers, self.view.lens, self.view.size).to_plane(pixel).ravel()
+
+        J = _derivatives(points, self.numbers)
+        variance = np.einsum("ij,jk,ik->i", J, self.covariance, J).reshape(-1, 2)
+        return np.asarray(np.sqrt(variance.mean(axis=1)))
 
 
 def calibrate(
-    views: Sequence[PlateView], size: tuple[int, int], pose: Sequence[float] = (0.0, 0.0, 0.0)
+    views: Sequence[PlateView],
+    size: tuple[int, int],
+    pose: Sequence[float] = (0.0, 0.0, 0.0),
+    lens: Lens | None = None,
+    placed_by: Sequence[float] = (0.0, 0.0, 0.0),
 ) -> Calibration:
     """Fit lens and plane.
 
@@ -75,6 +78,10 @@ def calibrate(
         Width and height of the image [pixel].
     pose
         Of the plate in the first view: x [m], y [m], heading [rad] on the table.
+    lens
+        Its focal length and principal point are kept; none: the width of the image, and its middle.
+    placed_by
+        One standard deviation of each number of `pose`. No view shows such an error: it moves the plane as a whole.
 
     Raises
     ------
@@ -88,73 +95,87 @@ def calibrate(
         spread = np.linalg.svd(view.points - view.points.mean(axis=0), compute_uv=False)
         if spread[1] < _LINE * spread[0]:
             raise InputError("its dots are collinear", key=f"plate.view {k + 1}", expected="dots all over the image")
-    model = _Model(views, size, np.array(pose, dtype=float))
+    width, height = size
+    lens = lens or Lens(float(width), ((width - 1) / 2, (height - 1) / 2))
+    first = np.array(pose, dtype=float)
+    model = _Model(views, lens, first)
     found = least_squares(model.residuals, model.guess(), x_scale="jac", method="trf")
-    residual = found.fun[: 2 * n].reshape(n, 2)
+    residual = -found.fun[: 2 * n].reshape(n, 2)
     freedom = max(1, 2 * n - len(found.x))
     rms = float(np.sqrt((residual**2).sum() / freedom))
-    covariance = rms**2 * np.linalg.inv(found.jac.T @ found.jac)
-    pixels = np.vstack([view.pixels for view in views])
-    return Calibration(model.view(found.x, rms), pixels, residual, model.deviation(found.x, covariance))
+    numbers = model.numbers(found.x)
+    J = _derivatives(model.numbers, found.x)
+    by_pose = _derivatives(lambda moved: _moved(numbers, first, moved), np.zeros(3))
+    covariance = J @ (rms**2 * np.linalg.inv(found.jac.T @ found.jac)) @ J.T
+    covariance += by_pose @ np.diag(np.array(placed_by, dtype=float) ** 2) @ by_pose.T
+    calibrated = view_from(numbers, lens, size, rms)
+    return Calibration(calibrated, numbers, covariance, freedom, np.vstack([v.pixels for v in views]), residual)
+
+
+def view_from(numbers: Array, lens: Lens, size: tuple[int, int], residual: float = 0.0) -> PlaneView:
+    """The view of the numbers of a calibration, with focal length and principal point of a lens."""
+    k1, k2, p1, p2 = numbers[:OF_LENS].tolist()
+    H = np.append(numbers[OF_LENS:], 1.0).reshape(3, 3)
+    return PlaneView(lens._replace(distortion=(k1, k2, p1, p2, 0.0)), H, size, residual)
 
 
 class _Model:
-    """Numbers: principal point (2), k1, k2, p1, p2, homography from plane to direction (8), pose of each later view."""
+    """Numbers: k1, k2, p1, p2, homography from plane to direction (8), pose of each later view."""
 
-    def __init__(self, views: Sequence[PlateView], size: tuple[int, int], pose: Array) -> None:
-        self._views, self._size, self._pose = views, size, pose
-        self._focal = float(size[0])
-        self._middle = (np.array(size) - 1) / 2
+    def __init__(self, views: Sequence[PlateView], lens: Lens, pose: Array) -> None:
+        self._views, self._lens_of, self._pose = views, lens, pose
         # About its middle on the table, so that the last number of the homography is never zero.
         self._origin = placed(views[0].points, pose).mean(axis=0)
 
     def guess(self) -> Array:
         """Without distortion: homography of the first view, then the pose of each later view."""
-        first = self._views[0]
-        direction = (first.pixels - self._middle) / self._focal
+        first, lens = self._views[0], self._lens_of
+        direction = (first.pixels - lens.centre) / lens.focal
         G = homography(placed(first.points, self._pose) - self._origin, direction)
         back = inverse(G)
         poses = []
         for view in self._views[1:]:
-            points = mapped(back, (view.pixels - self._middle) / self._focal) + self._origin
+            points = mapped(back, (view.pixels - lens.centre) / lens.focal) + self._origin
             poses.append(_rigid(view.points, points))
-        return np.concatenate([self._middle, np.zeros(4), (G / G[2, 2]).ravel()[:8], *poses])
+        return np.concatenate([np.zeros(OF_LENS), (G / G[2, 2]).ravel()[:8], *poses])
 
     def residuals(self, x: Array) -> Array:
         """Fitted minus seen of every point [pixel], and the priors."""
-        lens, G = self._lens(x), self._homography(x)
-        poses = [self._pose, *x[_OF_LENS + 8 :].reshape(-1, 3)]
+        k1, k2, p1, p2 = x[:OF_LENS].tolist()
+        lens = self._lens_of._replace(distortion=(k1, k2, p1, p2, 0.0))
+        G = self._homography(x)
+        poses = [self._pose, *x[OF_LENS + 8 :].reshape(-1, 3)]
         off = [
-            view.pixels - lens.to_pixel(mapped(G, placed(view.points, pose) - self._origin))
+            lens.to_pixel(mapped(G, placed(view.points, pose) - self._origin)) - view.pixels
             for view, pose in zip(self._views, poses, strict=True)
         ]
-        prior = np.concatenate(((x[:2] - self._middle) / (_PRIOR_CENTRE * self._focal), x[2:_OF_LENS] / _PRIOR_LENS))
-        return np.concatenate([np.vstack(off).ravel(), 1e-2 * prior])
+        return np.concatenate([np.vstack(off).ravel(), 1e-2 * x[:OF_LENS] / _PRIOR])
 
-    def view(self, x: Array, residual: float) -> PlaneView:
-        """The calibrated view."""
+    def numbers(self, x: Array) -> Array:
+        """Numbers of the calibrated view."""
         shift = np.array([[1.0, 0.0, self._origin[0]], [0.0, 1.0, self._origin[1]], [0.0, 0.0, 1.0]])
-        H = shift @ np.linalg.inv(self._homography(x))
-        return PlaneView(self._lens(x), H / H[2, 2], self._size, residual)
-
-    def deviation(self, x: Array, covariance: Array) -> float:
-        """One standard deviation of the plane point at the middle of the image [m], by linear propagation."""
-        middle = self._middle[np.newaxis]
-
-        def point(numbers: Array) -> Array:
-            return self.view(numbers, 0.0).to_plane(middle).ravel()
-
-        step = 1e-6 * np.maximum(1e-3, np.abs(x))
-        steps = np.diag(step)
-        J = np.column_stack([(point(x + d) - point(x - d)) / (2 * h) for h, d in zip(step, steps, strict=True)])
-        return float(np.sqrt(np.trace(J @ covariance @ J.T) / 2))
-
-    def _lens(self, x: Array) -> Lens:
-        cx, cy, k1, k2, p1, p2 = x[:_OF_LENS].tolist()
-        return Lens(self._focal, (cx, cy), (k1, k2, p1, p2, 0.0))
+        H = shift @ inverse(self._homography(x))
+        return np.concatenate((x[:OF_LENS], (H / H[2, 2]).ravel()[:8]))
 
     def _homography(self, x: Array) -> Array:
-        return np.append(x[_OF_LENS : _OF_LENS + 8], 1.0).reshape(3, 3)
+        return np.append(x[OF_LENS : OF_LENS + 8], 1.0).reshape(3, 3)
+
+
+def _moved(numbers: Array, pose: Array, by: Array) -> Array:
+    """The numbers if the first pose was another one by so much."""
+    (x, y, _), (dx, dy, turn) = pose.tolist(), by.tolist()
+    R = rotation(turn)
+    shift = np.array([x + dx, y + dy]) - R @ (x, y)
+    moved = np.block([[R, shift[:, np.newaxis]], [np.zeros((1, 2)), np.ones((1, 1))]])
+    H = moved @ np.append(numbers[OF_LENS:], 1.0).reshape(3, 3)
+    return np.concatenate((numbers[:OF_LENS], (H / H[2, 2]).ravel()[:8]))
+
+
+def _derivatives(function: Callable[[Array], Array], x: Array) -> Array:
+    """By central differences."""
+    steps = _STEP * np.maximum(1e-2, np.abs(x))
+    sides = [(function(x + d), function(x - d)) for d in np.diag(steps)]
+    return np.column_stack([(after - before) / (2 * h) for h, (after, before) in zip(steps, sides, strict=True)])
 
 
 def homography(source: Array, target: Array) -> Array:

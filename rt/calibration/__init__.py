@@ -2,6 +2,7 @@
 
 #: the procedure of each kind, in the order in which a testbed is calibrated
 KINDS = {
+    "camera": "camera:CameraProcedure",
     "joints": "joints:JointsProcedure",
     "force": "force:ForceProcedure",
     "strain": "strain:StrainProcedure",

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
 from granite.config.errors import InputError
 from granite.config.records import Array, Command, Frame, Sample, Status
 from granite.config.testbed import Testbed
+from granite.drivers.camera.centroid import Pixels
 from granite.drivers.device_set import DeviceSet
 from granite.rt.clock import Clock
 
@@ -27,10 +28,14 @@ class Bench:
         Open.
     clock
         Real, or virtual for simulated devices.
+    pictures
+        Of a camera that is calibrated, each taken when it is asked for.
     """
 
-    def __init__(self, bed: Testbed, devices: DeviceSet, clock: Clock) -> None:
-        self.bed, self._devices, self._clock = bed, devices, clock
+    def __init__(
+        self, bed: Testbed, devices: DeviceSet, clock: Clock, pictures: Iterator[Pixels] | None = None
+    ) -> None:
+        self.bed, self._devices, self._clock, self._pictures = bed, devices, clock, pictures
         self._names = list(bed.sensors)
         self._k = 0
         self._rest = {n: np.array(d.initial(bed), dtype=np.float64) for n, d in bed.actuators.items()}
@@ -61,6 +66,11 @@ class Bench:
             if len(frames) >= 2 and len(frames) >= wanted * self._part(name):
                 return np.array(frames)
         raise InputError(f"{len(frames)} frames in {_PATIENCE_S:g} s", key=f"devices.{name}", expected="a live sensor")
+
+    def picture(self) -> Pixels:
+        """The next picture of the camera."""
+        assert self._pictures is not None  # of a procedure that takes pictures
+        return next(self._pictures)
 
     def run(self, commands: Callable[[int], Mapping[str, Array]], ticks: int) -> list[Sample]:
         """The samples of some ticks, in each of which the actuators get the command of its number."""

@@ -17,6 +17,10 @@ _DETERMINED = 1e-6
 _ITERATIONS, _HALVINGS, _SMALL = 40, 12, 1e-3
 
 
+#: of the expanded uncertainty: all numbers of a calibration are within it with this probability
+COVERAGE = 0.99
+
+
 class Fitted(NamedTuple):
     """The name of a number: its key in the testbed, and its unit."""
 
@@ -35,6 +39,15 @@ class Residuals(NamedTuple):
     unit: str
 
 
+class ResidualMap(NamedTuple):
+    """What the fit leaves of points of an image."""
+
+    unit: str
+    places: Array  #: columns and rows (n, 2) [pixel]
+    values: Array  #: seen less fitted (n, 2)
+    size: tuple[int, int]  #: width and height of the image [pixel]
+
+
 class CalibrationFit(NamedTuple):
     """Numbers that explain the measurements best."""
 
@@ -43,13 +56,23 @@ class CalibrationFit(NamedTuple):
     covariance: Array  #: (k, k)
     freedom: int  #: measurements less numbers: how well the noise itself is known
     samples: int  #: number of measurements
-    residuals: tuple[Residuals, ...]
+    residuals: tuple[Residuals | ResidualMap, ...]
     notes: tuple[str, ...] = ()  #: sentences for the operator
+    kept: tuple[tuple[Fitted, float], ...] = ()  #: numbers that belong to these and were not fitted
 
     @property
     def deviation(self) -> Array:
         """One standard deviation of each number (k)."""
         return np.asarray(np.sqrt(np.diag(self.covariance)))
+
+    @property
+    def expanded(self) -> Array:
+        """Expanded uncertainty of each number (k): half the size of the ellipsoid that contains all with `COVERAGE`.
+
+        e' C^-1 e < k F(COVERAGE; k, freedom) reaches the root of the right side times the deviation along each axis.
+        """
+        k = len(self.values)
+        return np.asarray(self.deviation * np.sqrt(k * fisher.ppf(COVERAGE, k, self.freedom)))
 
     def level(self, true: Array) -> float:
         """The confidence level of the ellipsoid on which the true numbers lie: uniform from 0 to 1 if all is well.

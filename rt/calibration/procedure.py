@@ -7,8 +7,8 @@ hardware it draws true numbers that differ from those of the file, and does the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple, Protocol
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from granite.config.errors import InputError, one_of
 from granite.config.parts import find, options_of
 from granite.config.records import Array
 from granite.config.testbed import Testbed
+from granite.drivers.camera.centroid import Pixels
 from granite.rt.calibration.bench import Bench
 from granite.rt.calibration.fit import CalibrationFit
 from granite.sim.bench_plant import BenchPlant
@@ -78,6 +79,14 @@ class Procedure(Protocol):
 
     def act(self, plant: Any, step: Step, rng: np.random.Generator) -> None:
         """Do the step on the simulated plant, as exactly as an operator can."""
+
+
+@runtime_checkable
+class TakesPictures(Protocol):
+    """A procedure that measures in pictures of a camera."""
+
+    def pictures(self) -> Iterator[Pixels]:
+        """Pictures of the real camera, each taken when it is asked for."""
 
 
 class OfDevices:

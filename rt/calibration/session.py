@@ -14,8 +14,8 @@ from granite.config.records import Array
 from granite.config.testbed import Testbed
 from granite.rt.calibration import KINDS
 from granite.rt.calibration.bench import Bench
-from granite.rt.calibration.fit import CalibrationFit
-from granite.rt.calibration.procedure import Measurement, Procedure, Step
+from granite.rt.calibration.fit import COVERAGE, CalibrationFit
+from granite.rt.calibration.procedure import Measurement, Procedure, Step, TakesPictures
 from granite.rt.clock import RealClock
 from granite.rt.devices import build_subset
 from granite.rt.signals import undisturbed
@@ -57,7 +57,8 @@ def real_bench(procedure: Procedure) -> Iterator[Bench]:
     """The real devices of a procedure, open; their actuators are stopped on every way out."""
     devices, subset = build_subset(procedure.bench_bed(), procedure.devices, ())
     devices.open()
-    bench = Bench(subset, devices, RealClock())
+    pictures = procedure.pictures() if isinstance(procedure, TakesPictures) else None
+    bench = Bench(subset, devices, RealClock(), pictures)
     try:
         yield bench
     finally:
@@ -80,8 +81,9 @@ def file_content(
     kind: str, procedure: Fittable, bed: Testbed, fit: CalibrationFit, day: date, granite: str, simulated: bool
 ) -> dict[str, Any]:
     """The content of the calibration's file."""
-    keys = [number.key for number in fit.numbers]
     content = bed.model_dump(mode="json")
+    values = _file_values(fit)
+    keys = [value["key"] for value in values]
     return {
         "kind": kind,
         "of": procedure.of,
@@ -90,14 +92,27 @@ def file_content(
         "granite": granite,
         "simulated": simulated,
         "samples": fit.samples,
+        "coverage": COVERAGE,
         "fitted_on": {table: fingerprint(content, table, keys) for table in procedure.fitted_on},
-        "values": [
-            {
-                "key": number.key,
-                "value": max(number.least, float(value)),
-                "deviation": float(deviation),
-                "unit": number.unit,
-            }
-            for number, value, deviation in zip(fit.numbers, fit.values, fit.deviation, strict=True)
-        ],
+        "values": values,
     }
+
+
+def _file_values(fit: CalibrationFit) -> list[dict[str, Any]]:
+    """Key, value, uncertainty and unit of each number; the numbers of a list stand together."""
+    fitted = zip(fit.numbers, fit.values.tolist(), fit.deviation.tolist(), fit.expanded.tolist(), strict=True)
+    found: dict[str, dict[str, Any]] = {}
+    lists: dict[str, list[tuple[int, dict[str, Any]]]] = {}
+    for number, value, deviation, expanded in (*fitted, *((number, value, 0.0, 0.0) for number, value in fit.kept)):
+        entry = {"value": max(number.least, value), "deviation": deviation, "expanded": expanded, "unit": number.unit}
+        above, _, last = number.key.rpartition(".")
+        if last.isdigit():
+            lists.setdefault(above, []).append((int(last), entry))
+            found[above] = {}
+        else:
+            found[number.key] = entry
+    for key, elements in lists.items():
+        inside = [entry for _, entry in sorted(elements, key=lambda each: each[0])]
+        found[key] = {part: [entry[part] for entry in inside] for part in ("value", "deviation", "expanded")}
+        found[key]["unit"] = ", ".join(dict.fromkeys(entry["unit"] for entry in inside))
+    return [{"key": key, **entry} for key, entry in found.items()]

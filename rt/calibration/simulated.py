@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import count
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -14,7 +15,7 @@ from granite.drivers.corrected import corrected
 from granite.drivers.device_set import DeviceSet
 from granite.rt.calibration.bench import Bench
 from granite.rt.calibration.fit import CalibrationFit
-from granite.rt.calibration.procedure import Measurement, Procedure, Step
+from granite.rt.calibration.procedure import Measurement, Procedure, Step, TakesPictures
 from granite.rt.clock import VirtualClock
 from granite.sim.lab import simulated_device
 
@@ -37,15 +38,17 @@ class SimulatedOperator:
         #: the plant's own numbers, by key
         self.truth = procedure.draw(rng)
         self._procedure, self._rng = procedure, rng
-        plant = {"simulation.plant": nested({**self.truth, **also}), "seed": seed}
-        bed = procedure.bench_bed().with_changes(plant)
+        differs = {"simulation.plant": nested({**self.truth, **also}), "seed": seed}
+        bed = procedure.bench_bed().with_changes(differs)
         true = plant_of(bed)
-        self._plant = procedure.simulated_plant(true)
+        self._plant = plant = procedure.simulated_plant(true)
+        bed = bed.model_copy(update={"devices": {n: d for n, d in bed.devices.items() if n in procedure.devices}})
         devices = {
-            name: corrected(simulated_device(true, name, self._plant), name, table, bed)
+            name: corrected(simulated_device(true, name, plant), name, table, bed)
             for name, table in (bed.sensors | bed.actuators).items()
         }
-        self.bench = Bench(bed, DeviceSet(bed, devices, devices), VirtualClock())
+        pictures = (plant.picture() for _ in count()) if isinstance(procedure, TakesPictures) else None
+        self.bench = Bench(bed, DeviceSet(bed, devices, devices), VirtualClock(), pictures)
 
     def ready(self, step: Step) -> Array:
         """Do it; what is known of it."""

@@ -43,6 +43,14 @@ def calibrate(
     log: Annotated[
         Path | None, typer.Option("--log", metavar="LOG", help="of inertia: from the log of a free flight")
     ] = None,
+    source: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            metavar="SOURCE",
+            help="of camera: its number, a folder, a video or shared:NAME; default: its driver",
+        ),
+    ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="accept every measurement without asking")] = False,
     path: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="*.toml; default: calibrations/KIND[-NAME]-DATE.toml")
@@ -68,6 +76,8 @@ def calibrate(
     testbed = load(bed, overrides or [])
     with named(bed, testbed):
         procedure = find_procedure(kind, testbed, device) if log is None else _flight(kind, testbed, log)
+        if source is not None:
+            _take_from(procedure, source, simulate)
         made = path is None and _make_folder(bed)
         stem = "-".join((kind, *([device] if device else []), today.isoformat()))
         path = path or _folder(bed) / f"{stem}.toml"
@@ -112,6 +122,15 @@ def _flight(kind: str, testbed: Testbed, log: Path) -> FlightInertia:
     if kind != "inertia":
         raise InputError("not used here", key="--log", value=str(log), expected="none, except for inertia")
     return FlightInertia(testbed, read_log(log))
+
+
+def _take_from(procedure: object, source: str, simulate: bool) -> None:
+    """Take the pictures of a camera from another source."""
+    from granite.rt.calibration.camera import CameraProcedure
+
+    if not isinstance(procedure, CameraProcedure) or simulate:
+        raise InputError("not used here", key="--from", value=source, expected="none, except for a real camera")
+    procedure.source = source
 
 
 class _AtTerminal:

@@ -22,7 +22,6 @@ SAYS = {
     "events": "at the end",
     "linearise": "Hz, damping ratio",
     "read_log": "replays to the bit: True",
-    "calibrate_camera": "mm before, 0.0",
 }
 
 
