@@ -1,8 +1,4 @@
-"""Inertia of a body by a three-wire pendulum, calibrated by known bodies: I0 + I = k (m0 + m) T^2.
-
-The empty plate and three known bodies give k and I0, the part gives its inertia. Errors of the timed periods and of
-the weighed masses are propagated; that of the plate's mass is common to all swings.
-"""
+"""Inertia of a body by a three-wire pendulum, which the empty plate and three known bodies calibrate."""
 
 from __future__ import annotations
 
@@ -15,10 +11,11 @@ from granite.config.errors import InputError, one_of
 from granite.config.modules import Body, Module
 from granite.config.records import Array
 from granite.config.testbed import Testbed
-from granite.drivers.calibration.swing import timed_swing
 from granite.rt.calibration.bench import Bench
 from granite.rt.calibration.fit import CalibrationFit, Fitted, Residuals
+from granite.rt.calibration.pendulum import SwungBody, fit_pendulum
 from granite.rt.calibration.procedure import Known, Measurement, Step, on_bench
+from granite.rt.calibration.swing import timed_swing
 from granite.sim.pendulum import PLATE_KG, PendulumPlant
 
 _TIMER = "photodiode"
@@ -28,8 +25,8 @@ _PERIOD_S, _SWING_S = 1e-3, 20.0
 _WEIGHED = 5e-5
 #: known bodies, as parts of mass and inertia of the part
 _BODIES = (0.5, 1.0, 2.0)
-#: largest angle of a swing [rad]: the period grows with its square, by 4e-5 here, and swings differ in it
-_LARGEST = 0.0175
+#: largest angle of a swing [rad]: the period grows by a sixteenth of its square, and swings differ in it by this part
+_LARGEST, _UNEQUAL = 0.0175, 0.15
 #: greatest difference of a simulated inertia
 _DIFFERS = 0.2
 
@@ -93,32 +90,17 @@ class InertiaProcedure:
         return Measurement(step, known, np.concatenate(([swing.period, swing.deviation], swing.residual)), text)
 
     def fit(self, measured: Sequence[Measurement]) -> CalibrationFit:
-        """The inertia of the part, by generalised least squares with that of the plate and k."""
+        """The inertia of the part, together with that of the plate and the factor of the pendulum."""
         [plate] = [each for each in measured if each.step.subject == "plate"]
         swings = [plate, *(each for each in measured if each.step.subject != "plate")]
-        periods, deviations = (np.array([each.values[i] for each in swings]) for i in (0, 1))
-        masses = np.array([0.0, *(each.known[0] for each in swings[1:])])
-        is_part = np.array([each.step.subject == "part" for each in swings])
-        inertias = np.array([each.known[1] if each.step.subject == "known" else 0.0 for each in swings])
-        total, m0 = masses + plate.known[0], plate.known[0]
-        if np.ptp(total * periods**2) < 1e-3 * float((total * periods**2).max()):
-            raise InputError("the known bodies swing alike", key=self.of, expected="inertias that differ more")
-        # k (m0 + m) T^2 - I0 - I = known inertia
-        rows = np.column_stack((total * periods**2, -np.ones(len(swings)), -is_part.astype(float)))
-        k = float(np.linalg.lstsq(rows, inertias, rcond=None)[0][0])
-        by_mass = k * periods**2 * _WEIGHED
-        noise = np.diag((2 * k * total * periods * deviations) ** 2 + np.where(masses > 0, by_mass, 0.0) ** 2)
-        root = np.linalg.inv(np.linalg.cholesky(noise + np.outer(by_mass, by_mass) * (m0 > 0)))
-        back = np.linalg.pinv(root @ rows) @ root
-        values = back @ inertias
-        covariance = np.linalg.inv(rows.T @ root.T @ root @ rows)
+        values, covariance = fit_pendulum([_body(each) for each in swings], float(plate.known[0]), _WEIGHED)
         residuals = tuple(
             Residuals(f"{each.step.subject} {i}", "pass", np.arange(len(each.values) - 2.0), each.values[2:], "s")
             for i, each in enumerate(swings)
         )
         freedom = sum(len(each.values) - 5 for each in swings)
         number = Fitted(f"{self.of}.bodies.{self._body.name}.inertia_kg_m2", "kg m2", 0.0)
-        return CalibrationFit((number,), values[2:], covariance[2:, 2:], freedom, len(swings), residuals)
+        return CalibrationFit((number,), values, covariance, freedom, len(swings), residuals)
 
     def draw(self, rng: np.random.Generator) -> dict[str, float]:
         """An inertia that differs from the file's."""
@@ -140,6 +122,16 @@ class InertiaProcedure:
             true = next(b for b in plant.bed.module(self._module.name).bodies if b.name == self._body.name)
             inertia = step.known[1].planned if step.subject == "known" else float(true.inertia_kg_m2)  # type: ignore[arg-type]
         plant.swing(mass, inertia, _LARGEST * rng.uniform(0.7, 1.0))
+
+
+def _body(each: Measurement) -> SwungBody:
+    """What swung in a step; that its angle is not known adds to the deviation of its period."""
+    period, deviation = each.values[:2].tolist()
+    deviation = float(np.hypot(deviation, period * _UNEQUAL * _LARGEST**2 / 16))
+    if each.step.subject == "plate":
+        return SwungBody(0.0, 0.0, period, deviation)
+    mass, *inertia = each.known.tolist()
+    return SwungBody(mass, inertia[0] if each.step.subject == "known" else None, period, deviation)
 
 
 def _body_of(bed: Testbed, name: str | None) -> tuple[Module, Body]:

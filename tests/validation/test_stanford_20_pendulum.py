@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from granite.drivers.calibration.pendulum import calibrate_pendulum
+from granite.rt.calibration.pendulum import SwungBody, fit_pendulum
 from tests.validation.claims import Claims
 
 R, L, PLATE_KG, PLATE_KG_M2, G = 0.20, 1.5, 1.2, 0.024, 9.81
@@ -25,12 +25,13 @@ def period(inertia: float, mass: float, amplitude: float) -> float:
 @pytest.mark.parametrize(("degrees", "bound"), [(5, 1e-4), (10, 5e-4)])
 def test_stanford20_two_known_inertias_calibrate_the_pendulum(degrees, bound, claims: Claims):
     amplitude = np.radians(degrees)
-    inertias, masses = np.array([0.008, 0.06]), np.array([0.9, 2.5])
-    periods = np.array([period(i, m, amplitude) for i, m in zip(inertias, masses, strict=True)])
-    pendulum = calibrate_pendulum(inertias, masses, periods, PLATE_KG)
-    off = []
-    for inertia, mass in ((0.0075, 1.0), (0.02, 1.0), (0.03, 1.5), (0.1, 4.0)):
-        found, _ = pendulum.inertia(mass, period(inertia, mass, amplitude))
-        off.append(abs(found - inertia) / inertia)
+
+    def swung(inertia: float, mass: float, is_known: bool) -> SwungBody:
+        return SwungBody(mass, inertia if is_known else None, period(inertia, mass, amplitude), 1e-6)
+
+    known = [swung(0.008, 0.9, True), swung(0.06, 2.5, True)]
+    parts = ((0.0075, 1.0), (0.02, 1.0), (0.03, 1.5), (0.1, 4.0))
+    found, _ = fit_pendulum([*known, *(swung(*part, False) for part in parts)], PLATE_KG)
+    off = [abs(value - inertia) / inertia for value, (inertia, _) in zip(found, parts, strict=True)]
     what = f"three-wire pendulum at {degrees} deg, two known inertias"
     claims.below("Stanford 20", f"{what}: largest error of four unknown ones, relative", bound, max(off))

@@ -6,7 +6,6 @@ import pytest
 import granite
 from granite.config.devices.thrusters import Valve
 from granite.config.errors import InputError
-from granite.drivers.calibration.swing import timed_swing
 from granite.mrds.flexible.shapes import bending_shapes
 from granite.mrds.tip_load import modes_per_newton
 from granite.mrds.valve_response import remembered_changes
@@ -15,6 +14,7 @@ from granite.rt.calibration.procedure import Measurement
 from granite.rt.calibration.pulses import mean_openings, pulses_of
 from granite.rt.calibration.session import carry_out, find_procedure
 from granite.rt.calibration.simulated import SimulatedOperator, repeat
+from granite.rt.calibration.swing import timed_swing
 
 BEDS = [("joints", "free-flyer"), ("force", "fixed-dual-arm/carry-gauges"), ("strain", "flexible-arm")]
 

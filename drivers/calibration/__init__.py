@@ -1,1 +1,0 @@
-"""Fits of measured numbers of a testbed: pure functions from measurements to numbers with their uncertainty."""
