@@ -9,4 +9,5 @@ KINDS = {
     "motors": "motors:MotorsProcedure",
     "thrusters": "thrusters:ThrustersProcedure",
     "inertia": "inertia:InertiaProcedure",
+    "latency": "latency:LatencyProcedure",
 }

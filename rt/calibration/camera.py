@@ -99,8 +99,9 @@ class CameraProcedure(OfDevices):
     def measure(self, bench: Bench, step: Step, known: Array) -> Measurement:
         """Points of the plate, and the pixels where they are seen."""
         find = find_dots if self.table.plate.pattern == "dots" else find_corners
+        picture = bench.picture()
         try:
-            found = find(bench.picture(), self._plate)
+            found = find(picture, self._plate)
         except InputError as refusal:
             raise refusal.within(self.of) from None
         low, high = found.pixels.min(axis=0), found.pixels.max(axis=0)

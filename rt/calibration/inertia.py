@@ -86,7 +86,7 @@ class InertiaProcedure:
         t = np.array([sample.frames[place].t for sample in samples])
         light = np.array([sample.frames[place].values[0] for sample in samples])
         swing = timed_swing(t, light)
-        text = f"period {swing.period:.6f} s ({swing.deviation:.1g}), {len(swing.passes)} passes"
+        text = f"period {swing.period:.6f} s ({swing.deviation:.1g}), {len(swing.times)} passes"
         return Measurement(step, known, np.concatenate(([swing.period, swing.deviation], swing.residual)), text)
 
     def fit(self, measured: Sequence[Measurement]) -> CalibrationFit:

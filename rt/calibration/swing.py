@@ -29,7 +29,8 @@ class Swing(NamedTuple):
 
     period: float  #: [s]
     deviation: float  #: [s], by the residuals
-    passes: Array  #: number of each pass
+    times: Array  #: of each pass [s]
+    middle: float  #: time of the first passage through the middle of the swing [s]
     residual: Array  #: of each pass [s]
 
 
@@ -57,7 +58,8 @@ def timed_swing(t: Array, light: Array) -> Swing:
     found = back @ times
     residual = times - rows @ found
     variance = residual @ residual / (n - 3)
-    return Swing(float(found[1]), float(np.sqrt(variance * (back @ back.T)[1, 1])), j.astype(float), residual)
+    deviation = float(np.sqrt(variance * (back @ back.T)[1, 1]))
+    return Swing(float(found[1]), deviation, times, float(found[0]), residual)
 
 
 def _passes(t: Array, light: Array) -> list[float]:
