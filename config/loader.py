@@ -23,6 +23,7 @@ from granite.config.calibration import refuse_unfit
 from granite.config.calibration_files import absolute_files, fill_calibrations
 from granite.config.complaints import complaint
 from granite.config.coordinates import Coordinate
+from granite.config.devices import KINDS
 from granite.config.errors import InputError, one_of, shown
 from granite.config.parts import FAMILIES, absolute, absolute_path
 from granite.config.paths import content_of, missing_part
@@ -100,7 +101,7 @@ def load(bed: str | Path, overrides: Sequence[str] | Mapping[str, Any] = ()) -> 
     variants = _take_variants(content, bed)
     asked = _changes_of_variant(content, variant, variants, bed) if variant is not None else []
     typed = [_change_of_override(override, bed) for override in overrides]
-    asked += typed
+    asked += [*_devices_of_drivers(content, [*asked, *typed], variants, bed), *typed]
     source = " ".join([f"{bed} with", *(f"--set {override}" for override in overrides)]) if overrides else bed
     # Changes of the file to read come before changes of its content.
     _apply(content, [change for change in asked if _is_about_reading(change.path)])
@@ -271,6 +272,36 @@ def _changes_of_variant(
     name = changed.get("name", content.get("name"))
     renamed = [_Change(bed, ["name"], f"{name}/{variant}", table)] if isinstance(name, str) else []
     return [*(_Change(bed, path, value, table) for path, value in changes.leaves(changed)), *renamed]
+
+
+def _devices_of_drivers(
+    content: dict[str, Any], asked: Sequence[_Change], variants: dict[str, dict[str, Any]], bed: str
+) -> list[_Change]:
+    """Where a driver is of another kind of device, the changes of a variant that make the device one of that kind.
+
+    So `devices.vision.driver=camera` takes targets and field of the camera from the variant that has them.
+    """
+    found: list[_Change] = []
+    for _, path, value, _ in asked:
+        driver = value.get("kind") if isinstance(value, dict) else value
+        if path[0] != "devices" or list(path[2:]) not in (["driver"], ["driver", "kind"]) or str(driver) not in KINDS:
+            continue
+        above = ("devices", path[1])
+        for variant, changed in variants.items() if _kind_of(content, asked, path[1]) != driver else ():
+            own = [(key, value) for key, value in changes.leaves(changed) if key[:2] == above]
+            if ((*above, "kind"), driver) in own:
+                found += [_Change(bed, key, value, f"variants.{variant}") for key, value in own]
+                break
+    return found
+
+
+def _kind_of(content: dict[str, Any], asked: Sequence[_Change], device: str) -> Any:
+    """The kind of a device with these changes, which has its name where none is given."""
+    kinds = [change.value for change in asked if list(change.path) == ["devices", device, "kind"]]
+    devices = content.get("devices")
+    table = devices.get(device) if isinstance(devices, dict) else None
+    given = table.get("kind", device) if isinstance(table, dict) else device
+    return kinds[-1] if kinds else given
 
 
 def _change_of_override(override: str, bed: str) -> _Change:

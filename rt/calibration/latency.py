@@ -243,12 +243,12 @@ class LatencyProcedure(OfDevices):
         """Error of the latency by arrivals that are known to a tick [s].
 
         Exposures at a fixed rate meet the ticks in few phases, so that the mean of their errors is not zero, unless
-        arrivals scatter: sawtooth at the frequency of the phases, damped by the scatter.
+        arrivals scatter: a sawtooth at the frequency of the phases, of which a uniform scatter leaves a part.
         """
         period = self.bed.loop.period_s
         phases = Fraction(1 / (self.table.rate_hz * period)).limit_denominator(_PHASES).denominator
-        scatter = max(0.0, jitter**2 - period**2 / 12)
-        return float(period / (np.sqrt(12) * phases) * np.exp(-2 * pi**2 * phases**2 * scatter / period**2))
+        scatter = np.sqrt(3 * max(0.0, jitter**2 - period**2 / 12))
+        return float(period / (np.sqrt(12) * phases) / max(1.0, 2 * pi * phases * scatter / period))
 
 
 def _seen(each: Measurement) -> SeenHeading:

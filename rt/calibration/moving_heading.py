@@ -89,7 +89,7 @@ class TurnedHeading:
             steps = np.diff((sides == side).astype(float), prepend=0.0)
             self._edges.append((times[steps != 0], steps[steps != 0], fired[steps != 0]))
         rows = self._rows(delays)
-        self.start = np.linalg.lstsq(rows, seen.heading, rcond=None)[0]
+        self.start: Array = np.asarray(np.linalg.lstsq(rows, seen.heading, rcond=None)[0], dtype=float)
         self.scale = np.array([1e-2, 1e-2, 1e-2, 1e-1, 1e-3, 1e-1, 1e-3])
 
     def headings(self, delays: Array, own: Array) -> Array:

@@ -210,3 +210,17 @@ def test_a_variant_may_be_another_preset(tmp_path: Path) -> None:
     file.write_text('[variants.catch]\npreset = "two-arm-cotch"\n')
     with pytest.raises(InputError, match=r'variants\.catch\.preset = "two-arm-cotch": no such preset'):
         load(f"{file}/catch")
+
+
+def test_a_driver_of_another_kind_of_device_takes_the_device_of_the_variant_that_has_it():
+    """`devices.vision.driver=camera`: field and targets are those of `free-flyer/camera`, and stand there alone."""
+    bed = load("free-flyer", ["devices.vision.driver=camera"])
+    camera, like = bed.devices["vision"], load("free-flyer/camera").devices["vision"]
+    assert camera.driver.kind == "camera"
+    assert camera.model_copy(update={"driver": None}) == like
+    own = load("free-flyer", ["devices.vision.driver.kind=camera", "devices.vision.exposure_s=0.001"]).devices["vision"]
+    assert (own.targets, own.exposure_s) == (like.targets, 0.001)
+    # Another one of the testbed that is chosen, or a kind that is typed, stays as it is.
+    chosen = load("free-flyer/camera", ["devices.vision.driver=camera", "devices.vision.field_m=[0, 0, 2, 2]"])
+    assert chosen.devices["vision"].field_m == (0.0, 0.0, 2.0, 2.0)
+    assert load("spot", ["devices.vision.driver=camera"]).devices["vision"].kind == "vision"
