@@ -51,13 +51,14 @@ def _sentence(sighting: Sighting) -> str:
 
 
 def _draw_body(pen: ImageDraw.ImageDraw, sighting: Sighting, view: PlaneView, colour: tuple[int, int, int]) -> None:
-    """Axes of the body, and of each target a ring, its name, and its residual as a line, enlarged."""
+    """Axes and name of the body, and of each target a ring, its number, and its residual as a line, enlarged."""
     axes = _AXIS_M * np.array([(0.0, 0.0), (1.0, 0.0), (0.0, 1.0)])
     origin, along, across = view.to_pixel(placed(axes, sighting.pose)).tolist()
     pen.line((*origin, *along), fill=_AXIS_X, width=2)
     pen.line((*origin, *across), fill=_AXIS_Y, width=2)
+    pen.text((origin[0] + 4, origin[1] + 3), sighting.body, fill=colour, font_size=15)
     residuals = sighting.residual.tolist()
     for number, (x, y), residual in zip(sighting.targets, sighting.pixels.tolist(), residuals, strict=True):
         pen.ellipse((x - _AROUND, y - _AROUND, x + _AROUND, y + _AROUND), outline=colour, width=1)
-        pen.line((x, y, x, y - _LONGER * residual), fill=_REFUSED, width=1)
-        pen.text((x + _AROUND, y - 2 * _AROUND), f"{sighting.body} {number + 1}", fill=colour, font_size=13)
+        pen.line((x, y, x, y - _LONGER * residual), fill=_REFUSED, width=2)
+        pen.text((x + 2 * _AROUND, y), f"{number + 1}", fill=colour, font_size=15, anchor="lm")

@@ -154,7 +154,7 @@ class LatencyProcedure(OfDevices):
         covariance = found.covariance[:n, :n].copy()
         covariance[0, 0] += self._tick_error(jitter) ** 2
         drawn = tuple(
-            Residuals(f"heading, {each.step.subject}", "arrival [s]", model.seen.arrived, residual, "rad")
+            Residuals(f"heading, {each.step.subject}", "arrival in its step [s]", model.seen.since, residual, "rad")
             for each, model, residual in zip(measured, models, residuals, strict=True)
         )
         notes = (f"noise of a heading {noise:.2g} rad; arrivals scatter by {jitter * 1e3:.2g} ms, ticks included",)

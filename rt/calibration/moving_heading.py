@@ -18,6 +18,11 @@ class SeenHeading(NamedTuple):
     arrived: Array  #: [s]
     heading: Array  #: [rad]
 
+    @property
+    def since(self) -> Array:
+        """Time since the first arrival [s]."""
+        return np.asarray(self.arrived - self.arrived[0])
+
 
 class HeadingModel(Protocol):
     """A motion with some numbers of its own beside the delays."""
