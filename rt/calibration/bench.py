@@ -70,7 +70,10 @@ class Bench:
     def picture(self) -> Pixels:
         """The next picture of the camera."""
         assert self._pictures is not None  # of a procedure that takes pictures
-        return next(self._pictures)
+        picture = next(self._pictures, None)
+        if picture is None:
+            raise InputError("no picture comes any more", expected="a source that was not at its end")
+        return picture
 
     def run(self, commands: Callable[[int], Mapping[str, Array]], ticks: int) -> list[Sample]:
         """The samples of some ticks, in each of which the actuators get the command of its number."""

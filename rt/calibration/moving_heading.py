@@ -93,13 +93,15 @@ class TurnedHeading:
         for side in (1, -1):
             steps = np.diff((sides == side).astype(float), prepend=0.0)
             self._edges.append((times[steps != 0], steps[steps != 0], fired[steps != 0]))
-        rows = self._rows(delays)
-        self.start: Array = np.asarray(np.linalg.lstsq(rows, seen.heading, rcond=None)[0], dtype=float)
+        self._of_delays, self._kept = delays.copy(), self._rows(delays)
+        self.start: Array = np.asarray(np.linalg.lstsq(self._kept, seen.heading, rcond=None)[0], dtype=float)
         self.scale = np.array([1e-2, 1e-2, 1e-2, 1e-1, 1e-3, 1e-1, 1e-3])
 
     def headings(self, delays: Array, own: Array) -> Array:
         """At the times of arrival."""
-        return np.asarray(self._rows(delays) @ own)
+        if not np.array_equal(delays, self._of_delays):  # the rows of the last delays are kept
+            self._of_delays, self._kept = delays.copy(), self._rows(delays)
+        return np.asarray(self._kept @ own)
 
     def exact(self, own: Array) -> Array:
         """Nothing else was measured."""
@@ -112,10 +114,16 @@ class TurnedHeading:
         turned = []
         for at, steps, fired in self._edges:
             after = t[:, np.newaxis] - at - delay
-            ramp = (np.maximum(after, 0.0) ** 3 - np.maximum(after - self._rise, 0.0) ** 3) / (6 * self._rise)
-            grown = np.maximum(after - self._rise / 2, 0.0) ** 3 / 6
+            ramp = (_cube(after) - _cube(after - self._rise)) / (6 * self._rise)
+            grown = _cube(after - self._rise / 2) / 6
             turned += [ramp @ steps, ramp @ (steps * fired) + grown @ steps]
         return np.column_stack((np.ones(len(t)), since, since**2 / 2, *turned))
+
+
+def _cube(x: Array) -> Array:
+    """Third power of what is positive."""
+    above = np.maximum(x, 0.0)
+    return np.asarray(above * above * above)
 
 
 def noise_and_jitter(residual: Array, slope: Array) -> tuple[float, float]:

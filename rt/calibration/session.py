@@ -30,6 +30,9 @@ class BenchOperator(Protocol):
     def accepts(self, measured: Measurement) -> bool:
         """Whether it may be used; else the step is repeated."""
 
+    def retries(self, refusal: InputError) -> bool:
+        """Whether a step is repeated that could not be measured; else the calibration ends."""
+
 
 def find_procedure(kind: str, bed: Testbed, device: str | None = None) -> Procedure:
     """The procedure of a kind on a testbed; `InputError` where there is none, or the testbed lacks the device."""
@@ -45,7 +48,12 @@ def carry_out(procedure: Procedure, bench: Bench, operator: BenchOperator) -> Ca
     accepted = []
     for step in procedure.steps:
         while True:
-            measured = procedure.measure(bench, step, operator.ready(step))
+            try:
+                measured = procedure.measure(bench, step, operator.ready(step))
+            except InputError as refusal:
+                if not operator.retries(refusal):
+                    raise
+                continue
             if operator.accepts(measured):
                 break
         accepted.append(measured)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from granite.config.errors import InputError
 from granite.config.loader import plant_of
 from granite.config.records import Array
 from granite.drivers.corrected import corrected
@@ -58,6 +59,10 @@ class SimulatedOperator:
     def accepts(self, measured: Measurement) -> bool:
         """Always."""
         return True
+
+    def retries(self, refusal: InputError) -> bool:
+        """Never: nobody is there."""
+        return False
 
 
 class Repetition(NamedTuple):

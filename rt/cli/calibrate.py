@@ -162,6 +162,13 @@ class _AtTerminal:
         self._done += accepted
         return accepted
 
+    def retries(self, refusal: InputError) -> bool:
+        """Ask somebody at a real bench; elsewhere the calibration ends."""
+        if self._yes or self._plant is not None or not sys.stdin.isatty():
+            return False
+        err.print(f"  {refusal}", soft_wrap=True)
+        return _typed("  repeat? [Enter], or q to end: ").strip().lower() != "q"
+
 
 @contextlib.contextmanager
 def _operator(procedure: Procedure, simulate: bool, seed: int, yes: bool) -> Iterator[_AtTerminal]:

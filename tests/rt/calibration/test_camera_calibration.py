@@ -63,12 +63,21 @@ def largest_error(table, truth):
     return float(np.hypot(*off.T).max())
 
 
+class Typed(io.StringIO):
+    """Lines that somebody types, or that come from a pipe."""
+
+    is_terminal = False
+
+    def isatty(self):
+        return self.is_terminal
+
+
 @pytest.fixture
 def typing(granite, monkeypatch):
     """Call the command, and type lines."""
 
     def call(*arguments, typed="\n" * 9):
-        monkeypatch.setattr(sys, "stdin", io.StringIO(typed))
+        monkeypatch.setattr(sys, "stdin", Typed(typed))
         return granite(*arguments)
 
     return call
@@ -114,6 +123,19 @@ def test_pictures_of_a_folder_calibrate_a_real_camera(typing, pictures):
     found = small(f"devices.vision.calibration={FILE}").devices["vision"].calibrated
     assert largest_error(small().devices["vision"].calibrated, truth) > 5e-3
     assert largest_error(found, truth) < 1.5e-3
+
+
+def test_a_picture_without_the_plate_is_repeated_at_a_terminal(typing, pictures, monkeypatch):
+    folder, _ = pictures
+    write_frame(folder, np.zeros((512, 640), np.uint8), 0.5, 0)  # the first by its name
+    command = ("calibrate", "free-flyer/camera", "camera", "--from", folder, "--date", DAY, *SET)
+    monkeypatch.setattr(Typed, "is_terminal", True)
+    ended = typing(*command, typed="\n\n\nq\n")
+    assert (ended.code, Path(FILE).exists()) == (2, False)
+    said = typing(*command, typed="\n" * 14)
+    assert said.code == 0, said.err
+    assert "devices.vision.plate: a grid of 0 x 0 dots" in said.err
+    assert said.err.count("step 1 of 4") == 2
 
 
 def test_bad_input_is_refused_in_one_sentence_and_nothing_is_written(typing, pictures, tmp_path):
