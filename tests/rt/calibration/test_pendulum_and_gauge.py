@@ -17,7 +17,7 @@ def gauge(loads, readings):
 
 
 def test_errors_of_an_inertia_have_the_stated_spread():
-    k, plate_mass, plate_inertia, deviation, weighed = 6.6e-3, 1.2, 0.024, 2e-4, 1e-4
+    k, plate_mass, plate_inertia, deviation, weighed = 6.6e-3, 1.2, 0.024, 5e-6, 1e-4
     sigmas = []
     for _ in range(600):
         true_plate = plate_mass + weighed * rng.standard_normal()
