@@ -29,7 +29,7 @@ def test_a_log_with_its_scene_is_played_back_and_still_a_log(granite: Call, log:
     new = tmp_path / "scene.mcap"
     assert "400 rows with their scene" in granite("export", log, "--out", new).out
     counts = messages_in(new)
-    assert counts["/tf"] == counts["/scene/marks"] == 60  # 30 a second
+    assert 60 <= counts["/tf"] == counts["/scene/marks"] <= 62  # 30 a second, and where a block of rows ends
     assert 1 <= counts["/scene"] <= 2  # before and after the state is ready
     assert counts["/truth"] == 400
     with new.open("rb") as file:
@@ -46,7 +46,9 @@ def test_a_log_with_its_scene_is_played_back_and_still_a_log(granite: Call, log:
     assert new.stat().st_size < 1.2 * log.stat().st_size
 
 
-@pytest.mark.parametrize("name", ["free-flyer", "two-arm-free-flyer", "leap", "flexible-arm", "spatial-dual-arm"])
+@pytest.mark.parametrize(
+    "name", ["free-flyer", "two-arm-free-flyer", "leap", "flexible-arm", "spatial-dual-arm", "mrds-3"]
+)
 def test_every_signal_of_a_layout_is_one_of_the_testbed(name: str):
     bed = load(name)
     channels = Channels.of(bed)
@@ -60,6 +62,30 @@ def test_every_signal_of_a_layout_is_one_of_the_testbed(name: str):
     plotjuggler = ElementTree.fromstring(LAYOUTS["plotjuggler"][0](bed, channels))
     curves = [curve.get("name", "").split("/") for curve in plotjuggler.iter("curve")]
     assert {(f"/{topic}", key) for _, topic, key in curves} == {tuple(path.split(".")) for path in paths}
+
+
+def test_layouts_have_what_their_viewers_need_to_draw():
+    """As in the source of Lichtblick 1.28 and of PlotJuggler 3: titles, a camera above the table, colours, sizes."""
+    bed = load("free-flyer")
+    panels = json.loads(LAYOUTS["foxglove"][0](bed, Channels.of(bed)))["configById"]
+    assert {name.split("!")[0] for name in panels} == {"3D", "Parameters", "RawMessages", "Plot"}
+    assert (
+        panels["Plot!base_x_m"]["lichtblickPanelTitle"] == panels["Plot!base_x_m"]["foxglovePanelTitle"] == "base_x_m"
+    )
+    camera = panels["3D!scene"]["cameraState"]
+    x_min, y_min, x_max, y_max = bed.safety.table_m or ()
+    assert camera["targetOffset"][:2] == pytest.approx([(x_min + x_max) / 2, (y_min + y_max) / 2])
+    reach = camera["distance"] * math.tan(math.radians(camera["fovy"] / 2))
+    assert reach > max(x_max - x_min, y_max - y_min) / 2
+    root = ElementTree.fromstring(LAYOUTS["plotjuggler"][0](bed, Channels.of(bed)))
+    for splitter in root.iter("DockSplitter"):
+        sizes = [float(size) for size in splitter.get("sizes", "").split(";")]
+        assert len(splitter) == len(sizes) == int(splitter.get("count", "0"))
+        assert sum(sizes) == pytest.approx(1.0, abs=0.01)
+    for plot in root.iter("plot"):
+        colours = [curve.get("color") for curve in plot.iter("curve")]
+        assert None not in colours
+        assert len(set(colours)) == len(colours)
 
 
 def panels_in(tree: object) -> set[str]:
