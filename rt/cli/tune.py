@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from pydantic import ValidationError
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from typer.core import TyperGroup
 
+from granite.config.complaints import complaint
 from granite.config.errors import GraniteError, InputError
 from granite.config.loader import load, load_tuning
 from granite.config.testbed import Testbed
@@ -109,14 +111,14 @@ def start(
             put(out, list_tables(testbed))
         out.print("Any other key with a number can be tuned too, with bounds of your own.", soft_wrap=True)
         return
-    with named(bed, testbed), workers(processes, dask) as made:
+    with named(bed, testbed), _table_in(tuning), workers(processes, dask) as made:
         if resume is not None:
             session = Session.read(resume)
-            asked = _table(testbed, tuning, trials, sampler, seed) if tuning or testbed.tuning else session.table
+            asked = _typed(load_tuning(tuning) if tuning else session.table, trials, sampler, seed)
             session.refuse_other(testbed, asked)
             session.with_trials(trials or asked.trials)
         else:
-            table = _table(testbed, tuning, trials, sampler, seed)
+            table = _typed(_table(testbed, tuning), trials, sampler, seed)
             session = Session.create(folder or _new_folder(testbed.name), testbed, table)
         study = session.study()
         try:
@@ -227,17 +229,37 @@ def promote(
     out.print(f"run it: granite sim {path}", soft_wrap=True)
 
 
-def _table(bed: Testbed, file: Path | None, trials: int | None, sampler: str | None, seed: int | None) -> TuningTable:
-    """The table of the file, else that of the testbed, with what was typed."""
+def _table(bed: Testbed, file: Path | None) -> TuningTable:
+    """The table of the file, else that of the testbed."""
     table = load_tuning(file) if file is not None else bed.tuning
     if table is None:
         expected = "a table, in the testbed or in a file by --tuning (granite tune BED --list shows what can be tuned)"
         raise InputError.missing("tuning", expected).within(file=bed.name)
-    typed = {"trials": trials, "sampler": sampler, "seed": seed}
-    given = {key: value for key, value in typed.items() if value is not None}
+    return table
+
+
+def _typed(table: TuningTable, trials: int | None, sampler: str | None, seed: int | None) -> TuningTable:
+    """The table with what was typed."""
     if sampler is not None and sampler not in ("tpe", "cma_es", "nsga_ii"):
         raise InputError(key="--sampler", value=sampler, expected="tpe, cma_es or nsga_ii")
-    return TuningTable.model_validate({**table.model_dump(), **given})
+    typed = {"trials": trials, "sampler": sampler, "seed": seed}
+    given = {key: value for key, value in typed.items() if value is not None}
+    content = {**table.model_dump(), **given}
+    try:
+        return TuningTable.model_validate(content)
+    except ValidationError as failure:
+        raise complaint(failure, content, TuningTable).within("tuning") from None
+
+
+@contextmanager
+def _table_in(file: Path | None) -> Iterator[None]:
+    """What does not fit a key of the table is in its file, where it has one."""
+    try:
+        yield
+    except InputError as error:
+        if file is not None and error.key.startswith("tuning."):
+            raise error.within(file=str(file)) from None
+        raise
 
 
 def _new_folder(bed: str) -> Path:

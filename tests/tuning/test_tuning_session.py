@@ -157,7 +157,24 @@ def test_a_table_that_does_not_fit_is_one_sentence_and_leaves_nothing(
     (tmp_path / "table.toml").write_text(TABLE.replace(old, new, 1))
     said = sentence_of(granite("tune", "free-flyer", "--tuning", "table.toml"))
     assert re.search(words, said), said
+    assert said.startswith("granite: table.toml: ")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["table.toml"]
+
+
+def test_a_sampler_that_does_not_fit_the_table_is_one_sentence(granite: Call, tmp_path: Path):
+    said = sentence_of(granite("tune", "free-flyer", "--sampler", "cma_es"))
+    assert "free-flyer: tuning.sampler = \"cma_es\": expected 'tpe' or 'nsga_ii'" in said
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.slow
+def test_a_session_by_a_file_is_gone_on_with_by_its_own_table(granite: Call, tmp_path: Path):
+    (tmp_path / "table.toml").write_text(TABLE)
+    few = ["--set", "loop.duration_s=0.5", "--processes", 1, "--json"]
+    granite("tune", "free-flyer", "--tuning", "table.toml", "--trials", 2, "--out", "s", *few)
+    assert len(granite("tune", "free-flyer", "--resume", "s", "--trials", 3, *few).json["trials"]) == 3
+    said = sentence_of(granite("tune", "free-flyer", "--resume", "s", "--seed", 9, *few[:2]))
+    assert "was tuned otherwise: tuning.seed differs" in said
 
 
 def test_a_testbed_without_a_table_and_a_missing_package_are_named(granite: Call, monkeypatch: pytest.MonkeyPatch):
