@@ -6,7 +6,8 @@ every controlled testbed. A part lists here what its C file needs; all names are
 - `sizes` and `tables`: numbers and arrays of integers that follow from the testbed, as constants;
 - `parameters`: numbers that may be changed without compiling again, such as gains, in `struct parameters`;
 - `memory`: the numbers that a call leaves to the next one, with their start values, in `struct memory`;
-- `kernels`: CasADi's compiled functions by name, several of a name where there are several devices.
+- `kernels`: CasADi's compiled functions by name, several of a name where there are several devices, None for a device
+  that calls none.
 
 A part with a memory continues in Python from that of its compiled form by `adopt(memory)`. A part whose compiled form
 may leave a tick to Python has `give_back(memory)` besides, after which the compiled form continues.
@@ -39,7 +40,7 @@ class CompiledForm:
     tables: Mapping[str, Sequence[int]] = field(default_factory=dict)
     parameters: Mapping[str, Array] = field(default_factory=dict)
     memory: Mapping[str, Array] = field(default_factory=dict)
-    kernels: Mapping[str, Sequence[Kernel]] = field(default_factory=dict)
+    kernels: Mapping[str, Sequence[Kernel | None]] = field(default_factory=dict)
 
 
 class CompiledParts:
@@ -90,7 +91,7 @@ class CompiledParts:
 
     def _pointers(self, kernel: Kernel | None) -> Iterator[int]:
         """Function, arguments, results and work space of a kernel, as `struct kernel` has them."""
-        if kernel is None:  # a part without devices: a member that is never used
+        if kernel is None:  # a member that is never used
             yield from (0, 0, 0, 0, 0)
             return
         assert kernel.library is not None, "kernels of compiled parts are compiled"

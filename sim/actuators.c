@@ -11,9 +11,22 @@ static void motors_write(const struct parameters *p, struct memory *m, int i, co
     }
 }
 
+/* Ideal valves: any opening from 0 to 1, never -0; NaN stays NaN. */
+static void throttles_write(struct memory *m, int i, const double *setpoint, double *applied)
+{
+    for (int k = 0; k < SIM_VALVES[i]; k++) {
+        applied[k] = (setpoint[k] < 0.0 ? 0.0 : setpoint[k] > 1.0 ? 1.0 : setpoint[k]) + 0.0;
+        m->sim_throttles[SIM_FIRST[i] + k] = applied[k];
+    }
+}
+
 static void thrusters_write(const struct parameters *p, struct memory *m, const struct kernels *ks, int i, double t,
                             const double *setpoint, double *applied)
 {
+    if (SIM_IS_THROTTLED[i]) {
+        throttles_write(m, i, setpoint, applied);
+        return;
+    }
     struct bank bank = sim_bank(p, m, ks, i);
     bank_command(&bank, t, setpoint);
     copy(applied, bank_accepted(&bank), bank.n);

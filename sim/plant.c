@@ -9,15 +9,18 @@ static struct bank sim_bank(const struct parameters *p, struct memory *m, const 
 }
 
 /* Thrust with a full tank of device i in the steps after `first` up to `last`, into column after column of `thrust`. */
-static void sim_thrust(const struct parameters *p, struct memory *m, const struct kernels *ks, int i, int at,
-                       long first, long last, double *thrust)
+static void sim_thrust(const struct parameters *p, struct memory *m, const struct kernels *ks, int i, long first,
+                       long last, double *thrust)
 {
+    int at = SIM_FIRST[i];
     double step = p->physics_step[0], opening[SIM_THRUSTERS + 1];
     const double *nominal = p->sim_nominal + at, *stuck = p->sim_stuck + at;
     struct bank bank = sim_bank(p, m, ks, i);
-    int at_once = last == first + 1 || (double)last * step <= bank.memory[BANK_STEADY_UNTIL];
+    int at_once = SIM_IS_THROTTLED[i] || last == first + 1 || (double)last * step <= bank.memory[BANK_STEADY_UNTIL];
     for (long k = first; k < last; k++) {
-        if (at_once && k == first)
+        if (SIM_IS_THROTTLED[i])
+            copy(opening, m->sim_throttles + at, SIM_VALVES[i]);
+        else if (at_once && k == first)
             bank_mean(&bank, (double)first * step, (double)last * step, opening);
         else if (!at_once)
             bank_mean(&bank, (double)k * step, (double)(k + 1) * step, opening);
@@ -32,8 +35,8 @@ static int plant_go(const struct parameters *p, struct memory *m, const struct k
     double thrust[SIM_THRUSTERS * PLANT_TICK + 1], after[PLANT_STATE], path[PLANT_PATH * PLANT_TICK];
     double independence, size;
     long first = (long)m->plant_steps[0], last = first + steps;
-    for (int i = 0, at = 0; i < SIM_BANKS; at += SIM_VALVES[i++])
-        sim_thrust(p, m, ks, i, at, first, last, thrust);
+    for (int i = 0; i < SIM_BANKS; i++)
+        sim_thrust(p, m, ks, i, first, last, thrust);
     k->arg[0] = m->plant_state, k->arg[1] = thrust, k->arg[2] = m->sim_torque;
     k->res[0] = after, k->res[1] = path, k->res[2] = &independence, k->res[3] = &size;
     evaluate(k);

@@ -34,34 +34,31 @@ class SimulatedThrusters(SimulatedDevice):
         self.set_faults((), ())
         plant.attach_thrusters(thrusters, self)
 
-    @property
-    def is_on_off(self) -> bool:
-        """Whether it has valves, not ideal throttles."""
-        return self._valve is not None
-
     @staticmethod
     def compiled_form(devices: Sequence[SimulatedThrusters]) -> CompiledForm:
-        """All devices of this kind, with valves, in C; to be asked for before the first command."""
-        banks = [device._valves for device in devices if isinstance(device._valves, ValveBank)]
-        memories = [bank.memory for bank in banks]
+        """All devices of this kind in C, with valves or throttles; to be asked for before the first command."""
+        banks = [device._valves if isinstance(device._valves, ValveBank) else None for device in devices]
+        memories = [bank.memory if bank else NOTHING for bank in banks]
         valves = [len(device._units) for device in devices]
         return CompiledForm(
             (),
             {"SIM_BANKS": len(banks), "SIM_THRUSTERS": sum(valves)},
             {
+                "SIM_IS_THROTTLED": [int(bank is None) for bank in banks],
+                "SIM_FIRST": [0, *accumulate(valves)],
                 "SIM_BANK": [0, *accumulate(map(len, memories))],
-                "SIM_BANK_SIZE": [bank.size for bank in banks],
+                "SIM_BANK_SIZE": [bank.size if bank else 0 for bank in banks],
                 "SIM_VALVES": valves,
             },
             {
-                "sim_timing": np.array([bank.timing for bank in banks]),
+                "sim_timing": np.array([bank.timing if bank else np.zeros(3) for bank in banks]),
                 "sim_nominal": np.concatenate([NOTHING, *(device._nominal for device in devices)]),
                 "sim_stuck": np.concatenate([NOTHING, *(device._stuck for device in devices)]),
             },
-            {"sim_banks": np.concatenate([NOTHING, *memories])},
+            {"sim_banks": np.concatenate([NOTHING, *memories]), "sim_throttles": np.zeros(sum(valves))},
             {
-                "sim_command": [bank.kernels[0] for bank in banks],
-                "sim_move": [bank.kernels[1] for bank in banks],
+                "sim_command": [bank.kernels[0] if bank else None for bank in banks],
+                "sim_move": [bank.kernels[1] if bank else None for bank in banks],
             },
         )
 
@@ -105,7 +102,7 @@ class ClampedThrottles:
 
     def command(self, t: float, opening: Array) -> Array:
         """Open as commanded; returns the openings applied."""
-        self._opening = np.minimum(np.maximum(opening, 0.0), 1.0)
+        self._opening = np.minimum(np.maximum(opening, 0.0), 1.0) + 0.0  # never -0
         return self._opening
 
     def mean_openings(self, first: int, last: int, step_s: float) -> Array:

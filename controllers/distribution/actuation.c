@@ -18,7 +18,10 @@ static void allocate_valves(const struct parameters *p, struct memory *m, const 
             memset(opening, 0, sizeof(double) * (size_t)BANK_VALVES[i]);
             return;
         }
-        least_propellant(table, wrench, thrust); /* a failure is not a number, and goes on as one */
+        if (SHARES_BY_PATTERN[i])
+            best_pattern(table, wrench, thrust);
+        else
+            least_propellant(table, wrench, thrust); /* a failure is not a number, and goes on as one */
         given = thrust;
     }
     k->arg[0] = memory, k->arg[1] = &t, k->arg[2] = given;

@@ -26,6 +26,8 @@ from granite.controllers.distribution.yaw_wheel import no_unloading, refuse_yaw_
 from granite.controllers.model import ControlModel
 from granite.controllers.thrusters.allocator import WITH_COMPILED_FORM
 from granite.controllers.thrusters.bank import ThrusterBank
+from granite.controllers.thrusters.best_pattern import SOURCE as BEST_PATTERN
+from granite.controllers.thrusters.best_pattern import BestPattern
 from granite.controllers.thrusters.least_propellant import SOURCE as LEAST_PROPELLANT
 from granite.mrds.compilation import compile_once
 from granite.mrds.compiled_form import CompiledForm
@@ -81,7 +83,7 @@ class Actuation:
         memories, starts = [bank.memory for bank in banks], [allocator.memory for allocator in allocators]
         valves, tables = list(self._bank_devices.values()), [allocator.table for allocator in allocators]
         return CompiledForm(
-            (LEAST_PROPELLANT, Path(__file__).with_suffix(".c")),
+            (LEAST_PROPELLANT, BEST_PATTERN, Path(__file__).with_suffix(".c")),
             {
                 "BANKS": len(self._banks),
                 "BANK_THROTTLES": int(len(banks) < len(self._banks)),
@@ -104,6 +106,9 @@ class Actuation:
                 "ALLOCATOR_SIZE": list(map(len, starts)),
                 "SHARING": [0, *accumulate(map(len, tables))],
                 "SHARING_SIZE": list(map(len, tables)),
+                "SHARES_BY_PATTERN": [
+                    int(isinstance(getattr(allocator, "sharing", None), BestPattern)) for allocator in allocators
+                ],
                 "MOTOR_DEVICE": list(self._motor_devices),
                 "MOTORS_OF": list(self._motor_devices.values()),
                 "DIRECT": list(self._direct_devices),

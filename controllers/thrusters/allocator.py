@@ -16,6 +16,7 @@ from granite.config.errors import InputError
 from granite.config.parts import build, is_built_in
 from granite.config.records import NOTHING, Array
 from granite.controllers.checked import CheckedPart
+from granite.controllers.thrusters.best_pattern import BestPattern
 from granite.controllers.thrusters.contract import Modulation, Sharing, ThrusterSet
 from granite.controllers.thrusters.geometry import Dimension, available_thrust, thruster_matrix, wrench_weight
 from granite.controllers.thrusters.least_propellant import LeastPropellant
@@ -75,7 +76,7 @@ class CompiledAllocator:
 class TableAllocator:
     """The same for a sharing method in C, which reads a table, and a modulation in symbols."""
 
-    def __init__(self, sharing: LeastPropellant, modulation: Any, key: str | None, n: int) -> None:
+    def __init__(self, sharing: LeastPropellant | BestPattern, modulation: Any, key: str | None, n: int) -> None:
         self.memory: Array = modulation.memory
         self.sharing, self.table = sharing, sharing.table
         self._share, self._n, self.throttles = sharing.share, len(self.memory), getattr(modulation, "throttles", False)
@@ -123,7 +124,7 @@ def build_allocator(device: Thrusters, allocation: Allocation, dimension: Dimens
         key = repr((*tables, dimension, period_s)) if known else None
         if _has_expression(sharing, thrusters):
             return CompiledAllocator(sharing, modulation, key, len(thrusters.weight))
-        if isinstance(sharing, LeastPropellant):
+        if isinstance(sharing, LeastPropellant | BestPattern):
             return TableAllocator(sharing, modulation, key, len(device.units))
     return Allocator(sharing, modulation, len(device.units))
 

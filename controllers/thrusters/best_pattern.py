@@ -3,10 +3,13 @@
 Minimises |W (B f - w)|^2 + propellant_weight sum f over f_i in {0, available_i}. The square expands to a
 constant of the pattern, a product with w, and |W w|^2 that all patterns share: one matrix product and one
 minimum per call. Patterns that give the same wrench are represented by the cheapest of them.
+
+`best_pattern.c` does the same operations in the same order.
 """
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,6 +21,8 @@ from granite.config.records import Array
 from granite.config.tunable import Tunable
 from granite.controllers.thrusters.contract import ThrusterSet
 
+#: its compiled form
+SOURCE = Path(__file__).with_suffix(".c")
 #: more valves than this make too long a table
 MOST_VALVES = 16
 #: patterns whose costs differ by less than this [N^2] are equally good: the one with fewer valves wins
@@ -62,9 +67,20 @@ class BestPattern:
         self._thrust.setflags(write=False)
         wrench = (thrust[kept] @ matrix.T) * weight
         self._constant = (wrench**2).sum(axis=1) + price[kept]
-        self._product = np.ascontiguousarray(-2.0 * wrench * weight)
+        #: a row for each row of a wrench
+        self._product = np.ascontiguousarray((-2.0 * wrench * weight).T)
+
+    @property
+    def table(self) -> Array:
+        """Everything that the compiled form reads, in its order."""
+        patterns, n = self._thrust.shape
+        sizes = np.array([n, patterns, len(self._product)], dtype=np.float64)
+        return np.concatenate([sizes, self._constant, self._product.ravel(), self._thrust.ravel()])
 
     def share(self, wrench: Array) -> Array:
         """The thrust of each thruster [N], nominal or zero, for this wrench on the root body."""
-        best: Array = self._thrust[(self._product @ wrench + self._constant).argmin()]
+        cost = self._constant
+        for row, part in zip(self._product, wrench.tolist(), strict=True):  # summed in order, as in C
+            cost = cost + row * part
+        best: Array = self._thrust[cost.argmin()]
         return best

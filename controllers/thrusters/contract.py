@@ -5,7 +5,7 @@ A failed thruster is one whose available thrust is zero: no method gives it work
 Both may have a second form in symbols beside the first, with the same operations in the same order: a sharing method
 `expression(wrench) -> thrust`, a modulation `memory`, the numbers that it starts with, and
 `expression(memory, t, thrust) -> (memory, opening)`. Where both have one, they are compiled into one function.
-Instead of an expression, a sharing method may have a `table` for the function `least_propellant` in C.
+Instead of an expression, `least_propellant` and `best_pattern` have a `table`, which a function in C reads.
 
 A sharing method that fails returns NaN, never zero: the set points are NaN then, and the guard stops the run.
 """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+import casadi as ca
 import numpy as np
 
 from granite.config.parts import PartTable
@@ -24,3 +25,12 @@ class Proportional:
     def modulate(self, t: float, wanted_thrust: Array) -> Array:
         """The opening of each valve, 0 to 1."""
         return np.minimum(wanted_thrust * self._per_newton, 1.0)
+
+    @property
+    def memory(self) -> Array:
+        """It has none."""
+        return np.zeros(0)
+
+    def expression(self, memory: ca.SX, t: ca.SX, wanted_thrust: ca.SX) -> tuple[ca.SX, ca.SX]:
+        """The same in symbols."""
+        return memory, ca.fmin(wanted_thrust * self._per_newton, 1.0)

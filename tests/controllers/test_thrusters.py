@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import itertools
 from functools import cache
 
@@ -18,6 +19,7 @@ from granite.config.loader import load
 from granite.config.parts import PartTable, build, find, options_of
 from granite.config.records import NOTHING
 from granite.controllers.thrusters.allocator import WITH_COMPILED_FORM, Allocator, build_allocator
+from granite.controllers.thrusters.best_pattern import SOURCE as BEST_PATTERN
 from granite.controllers.thrusters.contract import ThrusterSet
 from granite.controllers.thrusters.delta_sigma import DeltaSigma
 from granite.controllers.thrusters.geometry import available_thrust, thruster_matrix, wrench_weight
@@ -25,6 +27,8 @@ from granite.controllers.thrusters.least_propellant import LeastPropellant
 from granite.controllers.thrusters.proportional import Proportional
 from granite.controllers.thrusters.pulse_width import PulseWidth
 from granite.controllers.thrusters.threshold import Threshold
+from granite.mrds.compilation import compile_source, find_compiler
+from granite.mrds.compiled_form import HEADER
 
 TICK = 0.005
 METHODS = ("pseudo_inverse", "least_propellant", "best_pattern")
@@ -253,6 +257,27 @@ def test_too_many_valves_for_a_table_are_refused():
     with pytest.raises(InputError, match=r"best_pattern.*17 valves.*at most 16") as refusal:
         sharing("best_pattern", stanford().model_copy(update={"units": units}))
     assert refusal.value.key == "controller.allocation.sharing"
+
+
+@pytest.mark.skipif(find_compiler() is None, reason="needs a C compiler")
+@pytest.mark.parametrize("propellant_weight", [0.0, 0.3])
+@pytest.mark.parametrize(("dimension", "rows"), [("planar", 3), ("spatial", 6)])
+def test_the_best_pattern_in_c_is_that_in_python(dimension, rows, propellant_weight):
+    thrusters = stanford("r2") if dimension == "planar" else cube()
+    share = sharing("best_pattern", thrusters, dimension, propellant_weight)
+    function = compile_source("best_pattern", HEADER.read_text() + BEST_PATTERN.read_text()).best_pattern
+    table, thrust = share.table, np.zeros(len(thrusters.units))
+    rng = np.random.default_rng(5)
+    demands = [
+        np.zeros(rows),
+        np.full(rows, 1e9),
+        *(rng.normal(size=(500, rows)) * rng.choice([0.01, 1.0, 30.0], (500, 1))),
+    ]
+    chosen = set()
+    for wrench in demands:
+        chosen.add(function(*(ctypes.c_void_p(a.ctypes.data) for a in (table, wrench, thrust))))
+        assert thrust.tobytes() == share.share(wrench).tobytes()
+    assert len(chosen) > 20
 
 
 # --- modulating -------------------------------------------------------------------------------------------------
