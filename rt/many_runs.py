@@ -46,8 +46,11 @@ class ManyRun:
 
 
 def run_of(bed: Testbed) -> Log:
-    """The whole run of a testbed: the one place that says how the runs of a batch are computed."""
-    return simulate_in_memory(bed)
+    """The whole run of a testbed: the one place that says how the runs of a batch are computed.
+
+    The rows of its log are valid until the next run in this process.
+    """
+    return simulate_in_memory(bed, keep=False)
 
 
 def simulate_many(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import accumulate, islice
+from itertools import accumulate, chain, islice
 from pathlib import Path
 
 import casadi as ca
@@ -21,6 +21,8 @@ from granite.sim.plant import Plant
 _ROUNDING = 1e-6
 
 _OK = int(Status.OK)
+#: frames whose errors are drawn at once
+_BLOCK = 256
 
 
 class SimulatedJointSensors(SimulatedDevice):
@@ -67,7 +69,8 @@ class SimulatedJointSensors(SimulatedDevice):
 
     def draw(self, rng: np.random.Generator, frames: int) -> Array:
         """The errors of so many frames, one row each; `rng` as it is at the start."""
-        return np.array(list(islice(_errors(rng, self._table), frames)))
+        blocks = islice(_blocks(rng, self._table), -(-frames // _BLOCK))
+        return np.concatenate(list(blocks))[:frames]
 
     def read(self, t: float) -> Frame:
         """The joints now; the same frame again until the next one is due."""
@@ -104,8 +107,13 @@ def _measurement(sensors: JointSensors) -> ca.Function:
 
 def _errors(rng: np.random.Generator, sensors: JointSensors) -> Iterator[Array]:
     """Offset and noise of the angles, then of the rates, an endless sequence of frames."""
+    return chain.from_iterable(_blocks(rng, sensors))
+
+
+def _blocks(rng: np.random.Generator, sensors: JointSensors) -> Iterator[Array]:
+    """The same in blocks with a row for each frame: one draw costs as much as many."""
     n, offsets = len(sensors.joints), sensors.simulated.offset_rad
     offset = np.array([offsets.get(joint, 0.0) for joint in sensors.joints] + n * [0.0])
     noise = np.array(n * [sensors.angle_noise_rad] + n * [sensors.rate_noise_rad_s])
-    while True:  # in blocks: one draw costs as much as many
-        yield from offset + noise * rng.standard_normal((256, 2 * n))
+    while True:
+        yield offset + noise * rng.standard_normal((_BLOCK, 2 * n))

@@ -18,6 +18,8 @@ from granite.sim.device import SimulatedDevice
 from granite.sim.plant import Plant
 
 _OK = int(Status.OK)
+#: exposures that are drawn at once
+_BLOCK = 64
 
 
 class Exposure(NamedTuple):
@@ -77,8 +79,9 @@ class SimulatedVision(SimulatedDevice):
 
     def draw(self, rng: np.random.Generator, n: int) -> Array:
         """The first n - 1 exposures as rows, and one that never comes; `rng` as it is at the start."""
-        planned = islice(exposures(self._table, self._plant.step_s, rng), n - 1)
-        return np.array([(*e[:-1], *e.error) for e in planned] + [(0.0, np.inf, *np.zeros(6))])
+        blocks = islice(_blocks(self._table, self._plant.step_s, rng), -(-(n - 1) // _BLOCK))
+        planned = np.concatenate([np.column_stack(columns) for columns in blocks])[: n - 1]
+        return np.concatenate([planned, [(0.0, np.inf, *np.zeros(6))]])
 
     def _most_under_way(self) -> int:
         """Exposures that can wait for their arrival."""
@@ -113,17 +116,22 @@ class SimulatedVision(SimulatedDevice):
 
 
 def exposures(vision: Vision, step_s: float, rng: np.random.Generator) -> Iterator[Exposure]:
-    """Endless sequence of exposures; drawn in blocks, which cost no more than one."""
+    """Endless sequence of exposures."""
+    for columns in _blocks(vision, step_s, rng):
+        yield from map(Exposure._make, zip(*(column.tolist() for column in columns), strict=True))
+
+
+def _blocks(vision: Vision, step_s: float, rng: np.random.Generator) -> Iterator[tuple[Array, ...]]:
+    """The same in blocks, which cost no more than one: the columns of `Exposure`."""
     deviation = np.array([vision.position_noise_m, vision.position_noise_m, vision.heading_noise_rad])
-    errors, first, block = vision.simulated, 0, 64
+    errors, first = vision.simulated, 0
     while True:
-        t = np.arange(first, first + block) / vision.rate_hz
+        t = np.arange(first, first + _BLOCK) / vision.rate_hz
         # Every exposure draws all its numbers, so that switching one fault does not change the draws of another.
-        chance, late = rng.random((2, block))
-        error = deviation * rng.standard_normal((block, 3))
+        chance, late = rng.random((2, _BLOCK))
+        error = deviation * rng.standard_normal((_BLOCK, 3))
         lost = chance < errors.dropout_probability
         step = np.ceil((t - SAME_TIME_S) / step_s)
         arrival = t + vision.latency_s + errors.latency_jitter_s * (2.0 * late - 1.0)
-        columns: tuple[Array, ...] = (lost, step.astype(int), t, step * step_s - t, arrival, error)
-        yield from map(Exposure._make, zip(*(column.tolist() for column in columns), strict=True))
-        first += block
+        yield lost, step.astype(int), t, step * step_s - t, arrival, error
+        first += _BLOCK

@@ -55,12 +55,23 @@ def assert_equal_to_the_bit(bed: Testbed) -> Outcome:
         "free-flyer/report-1987",
         "free-flyer/perfect-sensors",
         "free-flyer/pulse-width",
+        "free-flyer/ideal",
         "astrobee",
         "two-arm-free-flyer",
     ],
 )
 def test_a_compiled_run_has_the_bits_of_the_loop(name: str):
     assert assert_equal_to_the_bit(load(name, ["loop.duration_s=3"])).reason is Reason.PASSED
+
+
+def test_the_best_pattern_has_the_bits_of_the_loop():
+    assert assert_equal_to_the_bit(load("free-flyer", ["loop.duration_s=3", *BEST_PATTERN])).reason is Reason.PASSED
+
+
+def test_throttles_beside_on_off_modulation_have_the_bits_of_the_loop():
+    """Ideal thrusters that are opened and closed, one of them always open: the plant alone has throttles."""
+    changes = ["devices.thrusters.simulated.ideal=true", 'devices.thrusters.simulated.stuck_open=["r1"]']
+    assert_equal_to_the_bit(load("free-flyer", ["loop.duration_s=2", *changes]))
 
 
 @pytest.mark.slow
@@ -111,14 +122,19 @@ def test_one_compiled_run_serves_many_seeds_in_any_order():
     assert_same_rows(run, first, memory.rows)
 
 
+def test_rows_that_are_not_kept_are_those_of_a_run_that_is_and_make_room_for_the_next():
+    bed = load("free-flyer", ["loop.duration_s=1"])
+    kept, passing = simulate_in_memory(bed), simulate_in_memory(bed, keep=False)
+    assert np.array_equal(passing.rows, kept.rows, equal_nan=True)
+    shorter = simulate_in_memory(load("free-flyer", ["loop.duration_s=0.5", "seed=3"]), keep=False)
+    assert np.shares_memory(shorter.rows, passing.rows)
+    assert len(shorter.rows) == len(kept.rows) / 2
+    assert np.array_equal(simulate_in_memory(bed).rows, kept.rows, equal_nan=True)
+
+
 @pytest.mark.parametrize(
     ("name", "changes", "parts"),
     [
-        (
-            "free-flyer",
-            ["controller.allocation.sharing=best_pattern", "controller.allocation.modulation=threshold"],
-            ["actuation"],
-        ),
         ("free-flyer", ['simulation.events=[{at_s=1, kind="drop_out", device="vision", duration_s=1}]'], ["plant"]),
         ("mrds-1", [], ["estimator", "behaviour", "law", "actuation"]),
     ],
