@@ -4,65 +4,41 @@ from __future__ import annotations
 
 import argparse
 import json
+from importlib import import_module
 from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import (
-    allocation,
-    calibration,
-    closed_chain,
-    compile_time,
-    compiled_runs,
-    endurance,
-    first_tick,
-    flexible_arm,
-    force_distribution,
-    forward_dynamics,
-    kills,
-    live_view,
-    long_log,
-    many_steps,
-    operator_channel,
-    pixels_to_control,
-    propellant,
-    realtime,
-    rehearsal,
-    serial_exchange,
-    tick,
-    tuning,
-    virtual_time,
-    vision,
-    yardstick,
-)
+from benchmarks import endurance
 
+#: module of each benchmark, imported when it is asked for: some need peers that others do not
 ALL = {
-    "yardstick": yardstick,
-    "forward_dynamics": forward_dynamics,
-    "many_steps": many_steps,
-    "flexible_arm": flexible_arm,
-    "closed_chain": closed_chain,
-    "force_distribution": force_distribution,
-    "allocation": allocation,
-    "tick": tick,
-    "virtual_time": virtual_time,
-    "compiled_runs": compiled_runs,
-    "tuning": tuning,
-    "vision": vision,
-    "calibration": calibration,
-    "propellant": propellant,
-    "realtime": realtime,
-    "operator": operator_channel,
-    "live": live_view,
-    "serial_exchange": serial_exchange,
-    "rehearsal": rehearsal,
-    "endurance": endurance,
-    "pixels_to_control": pixels_to_control,
-    "first_tick": first_tick,
-    "compile_time": compile_time,
-    "kills": kills,
-    "long_log": long_log,
+    "yardstick": "yardstick",
+    "forward_dynamics": "forward_dynamics",
+    "many_steps": "many_steps",
+    "flexible_arm": "flexible_arm",
+    "closed_chain": "closed_chain",
+    "force_distribution": "force_distribution",
+    "allocation": "allocation",
+    "tick": "tick",
+    "virtual_time": "virtual_time",
+    "compiled_runs": "compiled_runs",
+    "tuning": "tuning",
+    "vision": "vision",
+    "calibration": "calibration",
+    "propellant": "propellant",
+    "realtime": "realtime",
+    "operator": "operator_channel",
+    "live": "live_view",
+    "serial_exchange": "serial_exchange",
+    "rehearsal": "rehearsal",
+    "endurance": "endurance",
+    "pixels_to_control": "pixels_to_control",
+    "first_tick": "first_tick",
+    "compile_time": "compile_time",
+    "kills": "kills",
+    "long_log": "long_log",
 }
 
 
@@ -71,13 +47,17 @@ def main() -> None:
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(ALL)}; default: all")
     parser.add_argument("--json", type=Path, help="where to write the table")
     parser.add_argument("--minutes", type=float, default=endurance.MINUTES, help="of endurance")
+    parser.add_argument("--log", type=Path, help="where to keep the log of endurance")
     arguments = parser.parse_args()
     if unknown := [name for name in arguments.names if name not in ALL]:
         parser.error(f"unknown benchmark '{unknown[0]}', expected one of {', '.join(ALL)}")
     console, results = Console(), []
     for name in arguments.names or ALL:
         with console.status(f"measuring {name}"):
-            results += list(endurance.measure(arguments.minutes) if name == "endurance" else ALL[name].measure())
+            if name == "endurance":
+                results += list(endurance.measure(arguments.minutes, arguments.log))
+            else:
+                results += list(import_module(f"benchmarks.{ALL[name]}").measure())
     table = Table("what", "ours", "peer", "ratio", "goal", "met")
     for r in results:
         peer = r.peer_name if r.peer is None else f"{r.peer:.3g} {r.unit} ({r.peer_name})"

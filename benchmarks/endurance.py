@@ -54,15 +54,15 @@ class Memory(NamedTuple):
     bytes: int
 
 
-def measure(minutes: float = MINUTES) -> Iterator[Result]:
-    """Rehearse for so long."""
+def measure(minutes: float = MINUTES, keep: Path | None = None) -> Iterator[Result]:
+    """Rehearse for so long; the log may be kept."""
     if not shutil.which("cc"):
         print("endurance is left out: the program of the boards needs a C compiler")
         return
     seconds = 60 * minutes
     ways = [f"{{duration_s={_WAY_S}, target={{{_TARGETS[i % 2]}}}}}" for i in range(int(seconds / _WAY_S) + 1)]
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "run.mcap"
+        path = keep or Path(folder) / "run.mcap"
         command = [sys.executable, "-m", "granite.rt.cli", "rehearse", "free-flyer", "--duration", f"{seconds:g}"]
         command += ["--watchdog", "1.0", "--out", str(path), "--set", f"behaviour.waypoints=[{','.join(ways)}]"]
         for change in _PATIENT:

@@ -41,6 +41,8 @@ _END_S = 5.0
 _WATCHDOG_S = 0.1
 #: a plant that is later than this is lost [s]
 _LOST_S = 0.25
+#: a board does not answer while the plant's measurements are older than this: it would date them now [ms]
+_FRESH_MS = 10
 #: before the boards: they must run before their host
 _BOARD_PRIORITY = 90
 
@@ -243,7 +245,7 @@ def _start_board(program: Path, folder: Path, board: WiredBoard) -> subprocess.P
     layout = folder / f"{board.name}.layout"
     layout.write_text(board.layout)
     files = ("--port", folder / f"{board.name}.port", "--world", folder / f"{board.name}.world", "--layout", layout)
-    options = ("--priority", str(_BOARD_PRIORITY), "--with-parent")
+    options = ("--priority", str(_BOARD_PRIORITY), "--fresh-ms", str(_FRESH_MS), "--with-parent")
     return subprocess.Popen(
         [program, *files, *options], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True
     )

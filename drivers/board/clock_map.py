@@ -7,7 +7,8 @@ A sample is taken after its command was sent and before its report was received.
 and the bounds of all exchanges so far intersect, after those of the past have been moved by the bounds of the drift
 dy/ds. Nothing is assumed about the distribution of the delay: the true offset is inside its bounds as long as the
 drift is (set-membership estimation; Marzullo and Owicki, *Maintaining the Time in a Distributed System*, 1983).
-Bounds that do not intersect mean that a clock jumped: the estimate starts again, and the jump is counted.
+An exchange outside of the bounds is not used: a process was suspended between the time that was noted for a message
+and the message. Several of them in a row mean that a clock jumped: the estimate starts again, and the jump is counted.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from typing import NamedTuple
 DRIFT_LIMIT = 2e-4
 #: how fast a drift may change, with temperature [1/s]
 _WANDER = 1e-7
+#: so many exchanges in a row outside of the bounds mean that a clock jumped
+_JUMP = 5
 #: shortest time between the two ends from which drift is bounded [s]
 _BASELINE_S = 10.0
 
@@ -40,13 +43,13 @@ class ClockMap:
     """
 
     def __init__(self) -> None:
-        self.jumps = 0
+        self.jumps = self._outside = 0
         self._origin_us: int | None = None
         self._now = self._old = self._young = _Bounds(0.0, 0.0, 0.0)
         self._drift_low, self._drift_high = -DRIFT_LIMIT, DRIFT_LIMIT
 
-    def update(self, sent: float, received: float, board_us: int) -> None:
-        """Take in one exchange.
+    def update(self, sent: float, received: float, board_us: int) -> bool:
+        """Take in one exchange; False if it was outside of the bounds and was not used.
 
         Parameters
         ----------
@@ -58,22 +61,19 @@ class ClockMap:
         if self._origin_us is None:
             self._origin_us = board_us
             self._restart(_Bounds(0.0, sent, received))
-            return
+            return True
         now = self._intersection(sent, received, board_us)
         if now.low > now.high:
+            self._outside += 1
+            if self._outside < _JUMP:
+                return False
             self.jumps += 1
             self._restart(_Bounds(now.s, sent - now.s, received - now.s))
-            return
+            return True
         elapsed = max(now.s - self._now.s, 0.0)
-        self._now = now
+        self._now, self._outside = now, 0
         self._bound_drift(elapsed)
-
-    def contradicts(self, sent: float, received: float, board_us: int) -> bool:
-        """Whether an exchange is outside of the bounds so far: a clock jumped, or a message was late."""
-        if self._origin_us is None:
-            return False
-        now = self._intersection(sent, received, board_us)
-        return now.low > now.high
+        return True
 
     def loop_time(self, board_us: int) -> float:
         """Loop time of a board time near the newest exchange [s]."""
@@ -128,6 +128,7 @@ class ClockMap:
 
     def _restart(self, bounds: _Bounds) -> None:
         self._now = self._old = self._young = bounds
+        self._outside = 0
         self._drift_low, self._drift_high = -DRIFT_LIMIT, DRIFT_LIMIT
 
     def _bound_drift(self, elapsed: float) -> None:

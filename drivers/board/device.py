@@ -85,7 +85,9 @@ class BoardDevice:
         status = session.status(t, False)
         if session.report is not None and session.number != self._last.number:
             values = session.report.slots[self._positions] * self._scale
-            self._last = Frame(session.link.clock.earliest(session.report.time_us), session.number, status, values)
+            # A tick that is late may find a sample of after its own time.
+            sampled = min(session.link.clock.earliest(session.report.time_us), t)
+            self._last = Frame(sampled, session.number, status, values)
         elif status != self._last.status:
             self._last = self._last._replace(status=status)
         return self._last

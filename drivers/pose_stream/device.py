@@ -26,8 +26,6 @@ from granite.drivers.pose_stream.message import PoseMessage
 from granite.drivers.pose_stream.sockets import Receiver, open_receiver
 
 _UNITS = ["m", "m", "rad"]
-#: so many messages in a row that contradict the clock mean that it jumped; fewer, that they were late
-_JUMP = 5
 #: a number that goes back by more than this is of a sender that was started again
 _REORDERED = 1000
 
@@ -90,7 +88,6 @@ class PoseSensor:
         self._frame = no_frame(len(units))
         self._newest: PoseMessage | None = None
         self._before: float | None = None
-        self._contradictions = 0
 
     def close(self) -> None:
         """Close the socket."""
@@ -151,13 +148,8 @@ class PoseSensor:
 
     def _note_time(self, before: float, t: float, message: PoseMessage) -> None:
         """Bound the offset of the clocks by a message that arrived between two ticks, unless it was late."""
-        interval = before - self._options.transport_s, t, round(message.sent * 1e6)
-        if self.clock.contradicts(*interval) and self._contradictions < _JUMP:
-            self._contradictions += 1
+        if not self.clock.update(before - self._options.transport_s, t, round(message.sent * 1e6)):
             self.counts.late += 1
-        else:
-            self._contradictions = 0
-            self.clock.update(*interval)
 
     def _take(self, now: float, message: PoseMessage) -> None:
         (x, y, _), (c, s), (x0, y0) = message.position, self._turn, self._options.origin_m

@@ -2,17 +2,17 @@
 
 #include "bytes.h"
 
-void world_push(struct world *world, struct board *board, uint8_t byte)
+bool world_push(struct world *world, struct board *board, uint8_t byte)
 {
     struct frame frame;
     const struct layout *layout = board->layout;
     if (decoder_push(&world->decoder, byte, &frame) != ACCEPTED || frame.kind != WORLD_INPUTS)
-        return;
+        return false;
     size_t sensors = 0;
     for (uint8_t i = 0; i < layout->channels; i++)
         sensors += !is_actuator(&layout->channel[i]);
     if (frame.payload_bytes != 4 + 4 * sensors)
-        return;
+        return false;
     world->emergency_stop = frame.payload[0] != 0;
     const uint8_t *slot = frame.payload + 4;
     for (uint8_t i = 0; i < layout->channels; i++) {
@@ -21,6 +21,7 @@ void world_push(struct world *world, struct board *board, uint8_t byte)
             slot += 4;
         }
     }
+    return true;
 }
 
 size_t world_outputs(struct world *world, const struct board *board, uint64_t now, uint8_t *out)

@@ -12,8 +12,8 @@ struct world {
     int32_t sent[MAX_CHANNELS];
 };
 
-/* Takes one received byte; complete inputs are put into the board's sensors. */
-void world_push(struct world *world, struct board *board, uint8_t byte);
+/* Takes one received byte; complete inputs are put into the board's sensors: true with their last byte. */
+bool world_push(struct world *world, struct board *board, uint8_t byte);
 
 /* Writes the outputs to `out` (MAX_SENT_BYTES) if one has changed, or none was sent yet; returns the number of bytes. */
 size_t world_outputs(struct world *world, const struct board *board, uint64_t now, uint8_t *out);

@@ -22,7 +22,7 @@
 
 struct options {
     const char *port, *world, *layout;
-    int priority;
+    int priority, fresh_ms;
     bool with_parent;
 };
 
@@ -100,12 +100,15 @@ static struct options parse(int n, char **words)
             options.layout = value;
         else if (value && strcmp(words[i], "--priority") == 0)
             options.priority = atoi(value);
+        else if (value && strcmp(words[i], "--fresh-ms") == 0)
+            options.fresh_ms = atoi(value);
         else
             is_known = false;
         i++;
     }
     if (!is_known || !options.port || !options.world) {
-        fprintf(stderr, "usage: granite-board --port LINK --world SOCKET [--layout FILE] [--priority N] [--with-parent]\n");
+        fprintf(stderr, "usage: granite-board --port LINK --world SOCKET [--layout FILE] [--priority N] [--fresh-ms N] "
+                        "[--with-parent]\n");
         exit(2);
     }
     return options;
@@ -138,6 +141,12 @@ static void wait_for(struct pollfd *lines, nfds_t n, uint64_t due)
             lines[i].revents = 0;
 }
 
+/* A report dates its sensors now. While the outside is late, that would be wrong: its answers are lost instead. */
+static bool is_late(const struct options *options, uint64_t inputs_at)
+{
+    return options->fresh_ms > 0 && clock_us() - inputs_at > (uint64_t)options->fresh_ms * 1000u;
+}
+
 int main(int n, char **words)
 {
     static struct board board;
@@ -154,6 +163,7 @@ int main(int n, char **words)
     };
     struct pollfd *port = &lines[0], *server = &lines[1], *plant = &lines[2];
     board_init(&board, options.layout ? &read_layout : &FREE_FLYER, clock_us());
+    uint64_t inputs_at = clock_us();
 
     while (!ended) {
         uint8_t in[512], out[MAX_SENT_BYTES];
@@ -165,7 +175,8 @@ int main(int n, char **words)
         if (plant->fd >= 0 && plant->revents) {
             ssize_t got = read(plant->fd, in, sizeof in);
             for (ssize_t i = 0; i < got; i++)
-                world_push(&world, &board, in[i]);
+                if (world_push(&world, &board, in[i]))
+                    inputs_at = clock_us();
             if (got == 0 || (got < 0 && errno != EAGAIN)) {
                 close(plant->fd);
                 plant->fd = -1;
@@ -176,6 +187,8 @@ int main(int n, char **words)
         for (ssize_t i = 0; i < got; i++) {
             if (board_push(&board, in[i])) {
                 size_t answer = board_answer(&board, clock_us(), out);
+                if (plant->fd >= 0 && is_late(&options, inputs_at))
+                    continue;
                 if (write(port->fd, out, answer) < 0)
                     continue; /* nobody reads: the answer is lost, as on a wire */
             }

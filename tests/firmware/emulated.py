@@ -100,14 +100,14 @@ class Emulated:
 
 
 @contextlib.contextmanager
-def running(name: str, folder: Path, layout: Path | None = None) -> Iterator[Emulated]:
-    """A board of this build."""
+def running(name: str, folder: Path, layout: Path | None = None, fresh_ms: int = 0) -> Iterator[Emulated]:
+    """A board of this build; the host build answers only while the inputs of its outside are so fresh, if not 0."""
     world = folder / "world"
     if name == "host":
         build("host")
         port = folder / "port"
         command = [str(BUILD / "granite-board"), "--port", str(port), "--world", str(world), "--with-parent"]
-        command += ["--priority", "90"] + (["--layout", str(layout)] if layout else [])
+        command += ["--priority", "90", "--fresh-ms", str(fresh_ms)] + (["--layout", str(layout)] if layout else [])
     else:
         need("qemu-system-arm")
         build("arm")

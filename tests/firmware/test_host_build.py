@@ -60,6 +60,27 @@ def test_an_outside_may_go_and_another_come(tmp_path: Path):
         link.close()
 
 
+def test_a_board_does_not_date_old_values_now(tmp_path: Path):
+    """While its outside is late it obeys and does not answer; an outside that is gone is no late one."""
+    with running("host", tmp_path, fresh_ms=300) as board:
+        link = board.link()
+        board.outside.set((1,) * 8)
+        until(lambda: exchange(link).slots[12] == 1)
+        time.sleep(0.4)
+        for _ in range(20):
+            link.command(time.monotonic(), np.zeros(12, np.int32))
+            time.sleep(0.005)
+            assert link.poll(time.monotonic()) is None
+        board.outside.set((2,) * 8)
+        until(lambda: exchange(link).slots[12] == 2)
+        assert link.counts.missed >= 20
+        board.outside.close()
+        time.sleep(0.4)
+        assert exchange(link).slots[12] == 2
+        link.close()
+        board.outside = Outside(tmp_path / "world")
+
+
 def refused(*words: str) -> str:
     build("host")
     done = subprocess.run([BUILD / "granite-board", *words], capture_output=True, text=True, timeout=10, check=False)

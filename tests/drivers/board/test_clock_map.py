@@ -44,7 +44,20 @@ def test_a_clock_that_jumps_is_counted_and_mapped_again():
     clock = ClockMap()
     for sent, received, board_us, _ in exchanges(0.0, 0.0, 2.0):
         clock.update(sent, received, board_us)
+    refused = 0
     for sent, received, board_us, true in exchanges(0.0, 0.0, 2.0):
-        clock.update(sent + 2, received + 2, board_us + 2_500_000)
+        if not clock.update(sent + 2, received + 2, board_us + 2_500_000):
+            refused += 1
+            continue
         assert abs(clock.loop_time(board_us + 2_500_000) - true - 2) <= clock.uncertainty_s + 1e-6
-    assert clock.jumps == 1
+    assert (clock.jumps, refused) == (1, 4)
+
+
+def test_a_report_that_comes_after_the_time_of_a_late_tick_is_no_jump():
+    """A tick that wakes up 3 ms late reads a sample that was taken after the time which it notes for it."""
+    clock = ClockMap()
+    for k, (sent, received, board_us, true) in enumerate(exchanges(0.0, 0.0, 4.0)):
+        is_late = k > 100 and k % 10 == 0
+        assert clock.update(sent, true - 0.003 if is_late else received, board_us) is not is_late
+        assert abs(clock.loop_time(board_us) - true) <= clock.uncertainty_s + 1e-6
+    assert clock.jumps == 0

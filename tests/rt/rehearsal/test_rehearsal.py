@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +22,7 @@ from granite.rt.logs.run_summary import RunSummary
 from granite.rt.rehearsal import rehearsal
 from granite.rt.run import Run
 from tests.firmware.emulated import need
+from tests.rt.rehearsal.killed import running
 from tests.sim.emulation.controlled import CONTROLLED
 
 #: a loaded machine suspends a loop for longer than a real board would wait
@@ -60,6 +64,27 @@ def test_the_free_flyer_moves_through_firmware_and_ports(tmp_path: Path, monkeyp
     assert 0.0 < board["clock_uncertainty_s"][-1] < 0.01
     assert len(board["t_s"]) == len(board["clock_offset_s"]) >= 3
     assert stream["received"][-1] > 50
+
+
+@pytest.mark.slow
+def test_a_plant_that_is_late_gives_no_wrong_measurements(tmp_path: Path):
+    """Its process is suspended for 0.12 s again and again, as on a busy machine: values come late, never misdated."""
+    need("cc")
+    bed = granite.load("free-flyer", {"loop.duration_s": 8.0, "safety.age_s.joint_sensors": 1.0})
+    with rehearsal(bed, WATCHDOG_S) as outside, running(bed, outside, tmp_path / "run.mcap") as run:
+        assert outside.plant is not None
+        time.sleep(2.5)
+        for _ in range(5):
+            os.kill(outside.plant.pid, signal.SIGSTOP)
+            time.sleep(0.12)
+            os.kill(outside.plant.pid, signal.SIGCONT)
+            time.sleep(0.6)
+        summary = run.summary()
+    assert summary["ended"] == "completed", summary["text"]
+    log = granite.read_log(tmp_path / "run.mcap")
+    late = np.nanmax(np.diff(log["/sample"]["joint_sensors_t_s"]))
+    assert late > 0.09
+    assert not [event for event in log.events if event["name"] == "measurement_refused"]
 
 
 @pytest.mark.slow
