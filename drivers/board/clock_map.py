@@ -62,16 +62,19 @@ class ClockMap:
             self._origin_us = board_us
             self._restart(_Bounds(0.0, sent, received))
             return True
-        now = self._intersection(sent, received, board_us)
-        if now.low > now.high:
+        before = self._now
+        s = (board_us - self._origin_us) * 1e-6
+        elapsed = max(s - before.s, 0.0)
+        low = max(before.low + self._drift_low * elapsed, sent - s)
+        high = min(before.high + self._drift_high * elapsed, received - s)
+        if low > high:
             self._outside += 1
             if self._outside < _JUMP:
                 return False
             self.jumps += 1
-            self._restart(_Bounds(now.s, sent - now.s, received - now.s))
+            self._restart(_Bounds(s, sent - s, received - s))
             return True
-        elapsed = max(now.s - self._now.s, 0.0)
-        self._now, self._outside = now, 0
+        self._now, self._outside = _Bounds(s, low, high), 0
         self._bound_drift(elapsed)
         return True
 
@@ -118,13 +121,6 @@ class ClockMap:
     def drift_uncertainty(self) -> float:
         """Half the distance between the bounds of the drift."""
         return 0.5 * (self._drift_high - self._drift_low)
-
-    def _intersection(self, sent: float, received: float, board_us: int) -> _Bounds:
-        """The bounds of one exchange within those so far, moved by the drift; empty if they contradict each other."""
-        s = (board_us - (self._origin_us or 0)) * 1e-6
-        elapsed = max(s - self._now.s, 0.0)
-        low = max(self._now.low + self._drift_low * elapsed, sent - s)
-        return _Bounds(s, low, min(self._now.high + self._drift_high * elapsed, received - s))
 
     def _restart(self, bounds: _Bounds) -> None:
         self._now = self._old = self._young = bounds

@@ -16,12 +16,12 @@ from pydantic import Field
 from granite.config.devices.device import Device
 from granite.config.errors import InputError, one_of
 from granite.config.parts import PartTable
-from granite.config.records import Array, Frame, Status, no_frame
+from granite.config.records import Array, Frame, Status, new, no_frame
 from granite.config.testbed import Testbed
 from granite.drivers.board.description import Channel
 from granite.drivers.board.handshake import LinkOptions
 from granite.drivers.board.session import BoardSession
-from granite.drivers.board.wire import MAX_VALVE_COUNT, VALVE_COUNT_S, ChannelKind
+from granite.drivers.board.wire import ARMED, MAX_VALVE_COUNT, VALVE_COUNT_S, ChannelKind
 from granite.drivers.link_history import LinkHistory
 
 #: the kind of channel by the last word of a signal's name
@@ -82,30 +82,25 @@ class BoardDevice:
         """The newest measurement."""
         session = self._session
         session.poll(t)
-        status = session.status(t, False)
-        if session.report is not None and session.number != self._last.number:
-            values = session.report.slots[self._positions] * self._scale
-            # A tick that is late may find a sample of after its own time.
-            sampled = min(session.link.clock.earliest(session.report.time_us), t)
-            self._last = Frame(sampled, session.number, status, values)
-        elif status != self._last.status:
-            self._last = self._last._replace(status=status)
+        status, last = session.status(t, False), self._last
+        if session.number != last.number:
+            self._last = new(Frame, (session.sampled, session.number, status, session.values[self._positions]))
+        elif status != last.status:
+            self._last = last._replace(status=status)
         return self._last
 
     def write(self, t: float, setpoint: Array) -> Frame:
         """Send the set point with those of the board's other actuators; what it reports as applied."""
-        counts = self._pulses(setpoint) if self._is_valve else np.rint(setpoint / self._scale).astype(np.int32)
         session = self._session
-        session.write(t, self._slots, counts)
-        status = session.status(t, True)
-        if session.report is None or not session.report.is_armed:
-            values = self._last.values if self._holds else np.zeros(len(self._slots))
-            self._last = self._last._replace(status=status, values=values)
-        elif session.number != self._last.number:
-            clock, report = session.link.clock, session.report
-            self._last = Frame(clock.earliest(report.time_us), session.number, status, self._applied())
-        else:
-            self._last = self._last._replace(status=status)
+        session.write(t, self._slots, self._pulses(setpoint) if self._is_valve else np.rint(setpoint / self._scale))
+        status, last = session.status(t, True), self._last
+        if session.report is None or not session.report.flags & ARMED:
+            values = last.values if self._holds else np.zeros(len(self._signals))
+            self._last = last._replace(status=status, values=values)
+        elif session.number != last.number:
+            self._last = new(Frame, (session.sampled, session.number, status, self._applied()))
+        elif status != last.status:
+            self._last = last._replace(status=status)
         return self._last
 
     def observe(self, t: float) -> Frame:
@@ -127,7 +122,7 @@ class BoardDevice:
         session = self._session
         if not session.stop(t) or session.report is None:
             return self._last._replace(status=Status.SILENT)
-        return Frame(session.link.clock.earliest(session.report.time_us), session.number, Status.OK, self._applied())
+        return Frame(session.sampled, session.number, Status.OK, self._applied())
 
     def close(self) -> None:
         """Close the link with the board's last device."""
@@ -148,17 +143,16 @@ class BoardDevice:
 
     def _applied(self) -> Array:
         """Counts as the board reports them; of valves the part of the time between two reports that they were open."""
-        report, before = self._session.report, self._session.before
-        assert report is not None
-        now = report.slots[self._positions]
+        session = self._session
         if not self._is_valve:
-            values: Array = now * self._scale
-            return values
+            return session.values[self._positions]
+        report, before = session.report, session.before
+        assert report is not None
         if before is None or report.time_us <= before.time_us:
-            return np.zeros(len(now))
-        counts = now - before.slots[self._positions]
+            return self._none
+        counts = report.slots[self._positions] - before.slots[self._positions]
         if not counts.any():  # most ticks
-            return np.zeros(len(now))
+            return self._none
         open_s: Array = counts.view(np.uint32) * self._scale
         elapsed = (report.time_us - before.time_us) * 1e-6
         # Open all the time, within the resolution: a model of the valves would see every other value as a switching.
@@ -166,15 +160,17 @@ class BoardDevice:
 
     def _fit(self, channels: list[Channel]) -> None:
         """Take over what its channels are, if they fit."""
-        self._positions = np.array([channel.position for channel in channels], np.intp)
+        self._positions = self._session.positions(self._signals)
         self._scale = np.array([channel.scale for channel in channels])
         self._is_valve = bool(channels) and channels[0].kind == ChannelKind.VALVE
         if not self._is_valve:
             for i, channel in enumerate(channels):
                 self._refuse_unfit(i, channel)
         if self._is_actuator:
-            self._slots = np.array([self._session.slot(signal) for signal in self._signals], np.intp)
+            self._slots = self._session.slots(self._signals)
             self._closed = np.zeros(len(channels), np.int32)
+            self._none = np.zeros(len(channels))
+            self._none.flags.writeable = False
             self._last = Frame(0.0, 0, self._session.status(0.0, True), self._initial.copy())
 
     def _refuse_unfit(self, i: int, channel: Channel) -> None:

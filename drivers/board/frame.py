@@ -11,6 +11,8 @@ from granite.drivers.board.wire import CRC, HEADER, MAX_ENCODED, MAX_FRAME, VERS
 _SHORTEST = HEADER.size + CRC.size
 _HEADER_BYTES = HEADER.size
 _ACCEPTED = FrameVerdict.ACCEPTED
+#: CRC-32 of any bytes that are followed by their own CRC-32
+_RESIDUE = 0x2144DF1C
 
 
 class WireFrame(NamedTuple):
@@ -39,10 +41,9 @@ def judge(encoded: bytes) -> tuple[FrameVerdict, bytes]:
         return FrameVerdict.SHORT, b""
     if len(raw) > MAX_FRAME:
         return FrameVerdict.OVERSIZE, b""
-    content = raw[:-4]
-    if crc32(content) != int.from_bytes(raw[-4:], "little"):
+    if crc32(raw) != _RESIDUE:
         return FrameVerdict.BAD_CRC, b""
-    return (_ACCEPTED if raw[0] == VERSION else FrameVerdict.BAD_VERSION), content
+    return (_ACCEPTED if raw[0] == VERSION else FrameVerdict.BAD_VERSION), raw[:-4]
 
 
 class Decoder:

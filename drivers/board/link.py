@@ -119,17 +119,18 @@ class BoardLink:
         t
             Loop time [s].
         """
-        if self.line is None:
+        line = self.line
+        if line is None:
             self._reconnect(t)
             return None
         try:
-            frames = self.line.receive()
+            frames = line.receive()
         except OSError as error:
             self._lose(t, str(error))
             return None
         if len(frames) > 1:
             self.counts.merged += 1
-        if self.line.decoder.is_within_frame:
+        if line.decoder.is_within_frame:
             self.counts.partial += 1
         newest: Report | None = None
         for frame in frames:

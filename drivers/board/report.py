@@ -7,7 +7,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from granite.config.records import new
 from granite.drivers.board.wire import ARMED, EMERGENCY_STOP, LIMITED, REPORT
+
+_COUNT = np.dtype("<i4")
 
 
 class Report(NamedTuple):
@@ -43,5 +46,4 @@ class Report(NamedTuple):
     @classmethod
     def unpack(cls, payload: bytes) -> Report:
         """From the payload of a `REPORT` frame."""
-        slots = np.frombuffer(payload, "<i4", offset=REPORT.size)
-        return cls._make((*REPORT.unpack_from(payload), slots))
+        return new(cls, (*REPORT.unpack_from(payload), np.frombuffer(payload, _COUNT, offset=REPORT.size)))

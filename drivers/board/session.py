@@ -7,7 +7,7 @@ after that is final for the run: the actuators report `REFUSED`, and the guard e
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from threading import Lock
 from weakref import WeakValueDictionary
 
@@ -15,21 +15,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from granite.config.errors import InputError, shown
-from granite.config.records import Status
+from granite.config.records import NOTHING, Array, Status
 from granite.config.testbed import Testbed
 from granite.drivers.board.description import Channel
 from granite.drivers.board.handshake import LinkOptions
 from granite.drivers.board.link import BoardLink
 from granite.drivers.board.report import Report
-from granite.drivers.board.wire import ChannelKind
+from granite.drivers.board.wire import ARMED, ChannelKind
 from granite.drivers.link_history import LinkHistory
 
 #: ticks from one request to arm to the next: the board wants at least 5 commands before it
 _RESET_EVERY = 8
+_OK = Status.OK
 #: for the first report, and for arming [s]
 _PATIENCE_S = 1.0
 _SESSIONS: WeakValueDictionary[tuple[int, str], BoardSession] = WeakValueDictionary()
 
+#: where the channels of a device stand among those of its board: a slice where they follow each other
+Places = slice | NDArray[np.intp]
 #: kind and name of the channel of each signal, by device
 Wanted = Mapping[str, tuple[ChannelKind, str]]
 
@@ -44,6 +47,10 @@ class BoardSession:
         Reports so far.
     report, before : Report or None
         The newest two.
+    sampled : float
+        When the sensors of the newest report were sampled [s].
+    values : numpy.ndarray
+        Its counts of all channels in their units.
     """
 
     def __init__(self, bed: Testbed, options: LinkOptions) -> None:
@@ -53,6 +60,8 @@ class BoardSession:
         self.number = 0
         self.report: Report | None = None
         self.before: Report | None = None
+        self.sampled, self.values = -np.inf, NOTHING
+        self._scales = NOTHING
         self._wanted: dict[str, tuple[ChannelKind, str]] = {}
         self._channels: dict[str, Channel] = {}
         self._users = self._actuators = 0
@@ -100,6 +109,7 @@ class BoardSession:
             except InputError:
                 self.link.close()
                 raise
+            self._scales = np.array([channel.scale for channel in self.link.description.channels])
             actuators = self.link.description.actuators
             self._order = [channel.position for channel in actuators]
             self._slots = np.zeros(len(actuators), np.int32)
@@ -110,9 +120,13 @@ class BoardSession:
         """The channel of a signal, once open."""
         return self._channels[signal]
 
-    def slot(self, signal: str) -> int:
-        """The index of a signal's channel in commands, once open."""
-        return self._order.index(self._channels[signal].position)
+    def positions(self, signals: Sequence[str]) -> Places:
+        """Where the channels of these signals are in reports, once open."""
+        return _places([self._channels[signal].position for signal in signals])
+
+    def slots(self, signals: Sequence[str]) -> Places:
+        """Where they are in commands, once open."""
+        return _places([self._order.index(self._channels[signal].position) for signal in signals])
 
     def poll(self, t: float) -> None:
         """Take in what has arrived, once per tick."""
@@ -125,13 +139,16 @@ class BoardSession:
         if report is not None:
             self.number += 1
             self.before, self.report, self._reported = self.report, report, t
+            self.values = report.slots * self._scales
+            # A tick that is late may find a sample of after its own time.
+            self.sampled = min(self.link.clock.earliest(report.time_us), t)
             self._was_armed |= report.is_armed
         self.history.note(t)
         if self._actuators == 0:
             self._exchange(t)
 
-    def write(self, t: float, slots: NDArray[np.intp], counts: NDArray[np.int32]) -> None:
-        """Set an actuator's slots; the last one of a tick sends the command."""
+    def write(self, t: float, slots: Places, counts: Array | NDArray[np.int32]) -> None:
+        """Set an actuator's slots, to whole numbers; the last one of a tick sends the command."""
         self.poll(t)
         self._slots[slots] = counts
         self._written += 1
@@ -169,14 +186,15 @@ class BoardSession:
 
     def status(self, t: float, is_actuator: bool) -> int:
         """Status of its devices; `NO_FRAME` while the board is not armed yet, because nothing is applied so far."""
+        is_heard = self.link.is_up and t - self._reported <= self._silent_s
+        if self.report is not None and is_heard and (not is_actuator or self.report.flags & ARMED):
+            return _OK
         is_new = self._began is None or t - self._began < _PATIENCE_S
         if self.report is None:
             return Status.NO_FRAME if is_new else Status.SILENT
-        if not self.link.is_up or t - self._reported > self._silent_s:
+        if not is_heard:
             return Status.SILENT
-        if is_actuator and not self.report.is_armed:
-            return Status.NO_FRAME if is_new and not self._was_armed else Status.REFUSED
-        return Status.OK
+        return Status.NO_FRAME if is_new and not self._was_armed else Status.REFUSED
 
     def _exchange(self, t: float) -> None:
         """Send the command of a tick. Until the board is armed: at rest but for the grips, and now and then a reset."""
@@ -187,3 +205,10 @@ class BoardSession:
         self.link.command(t, self._slots * self._is_held)
         if self._ticks % _RESET_EVERY == 0:
             self.link.reset(t)
+
+
+def _places(indices: list[int]) -> Places:
+    """The same as a slice if possible, which takes much less time."""
+    if indices and indices == list(range(indices[0], indices[0] + len(indices))):
+        return slice(indices[0], indices[-1] + 1)
+    return np.array(indices, np.intp)
