@@ -91,6 +91,15 @@ class JointSensors(Device):
         angle = repeat_chance(self.angle_noise_rad, self.range_rad / 2**self.converter_bits)
         return (angle,) * len(self.joints) + (repeat_chance(self.rate_noise_rad_s),) * len(self.joints)
 
+    def measurable(self, bed: Testbed) -> tuple[tuple[float, float], ...]:
+        """Angles: the converter's range without its ends, where it is saturated."""
+        if self.simulated.perfect:
+            return super().measurable(bed)
+        response, step, most = self.angles_response(), self.range_rad / 2**self.converter_bits, self.range_rad / 2
+        ends = [response.value(np.full(len(self.joints), end)) for end in (step / 2 - most, most - 1.5 * step)]
+        angles = zip(*(end.tolist() for end in ends), strict=True)
+        return (*angles, *super().measurable(bed)[len(self.joints) :])
+
     def angles_response(self) -> Response:
         """Response of the angles."""
         every = [self.response.get(joint, JointResponse()) for joint in self.joints]

@@ -158,7 +158,7 @@ def ticks(n, **changes):
     for k in range(n):
         usual = {"joint_sensors_number": k + 1, "vision_number": k + 1, "t": 2 + k * 0.005}
         for name, size in (("joint_sensors", 4), ("vision", 3)):
-            usual |= {f"{name}_{i}": rng.normal() for i in range(size)}
+            usual |= {f"{name}_{i}": rng.uniform(-1.0, 1.0) for i in range(size)}
         made = {name: change(k) for name, change in changes.items()}
         sample, *others, command = situation(**{**usual, **made})
         yield guard.check(

@@ -96,6 +96,7 @@ KINDS = (
         ("rate jumps by 0.05 rad/s", JOINTS, "offset", "elbow_rate_rad_s", 0.05, f"{BIASED} {UNEXPLAINED}", 0.6),
         ("pose jumps by 0.1 m", CAMERA, "offset", "base_x_m", 0.1, OUTLIERS, 0.4),
         ("heading jumps by 0.5 rad", CAMERA, "offset", "base_heading_rad", 0.5, OUTLIERS, 0.4),
+        ("implausible: beyond the range", JOINTS, "offset", "elbow_angle_rad", 4.0, "sensor_saturated", 0.1),
         ("implausible: beyond the range", (StrainGauges,), "offset", FIRST, 0.01, "sensor_saturated", 0.1),
         ("implausible: beyond the range", (ForceGauges,), "offset", FIRST, 50.0, "sensor_saturated", 0.1),
         ("angle contradicts rate: drifts by 0.02 rad/s", JOINTS, "drift", "elbow_angle_rad", 0.02, BIASED, 0.5),
