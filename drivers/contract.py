@@ -7,9 +7,10 @@ last frame again, with the same number. An actuator returns a frame with the app
 refuses, the frame's status says so, and the guard ends the run. A real actuator needs a watchdog that stops it when the
 host is silent.
 
-A driver may have three things more (`OPTIONAL`). `observe(t)` of an actuator returns a frame without a command that
+A driver may have four things more (`OPTIONAL`). `observe(t)` of an actuator returns a frame without a command that
 acts, for the checks before a run; `identity` is what an open device says about itself; `link_history` is a
-`LinkHistory`, which goes into the log.
+`LinkHistory`, which goes into the log; `note_delay(delay)` is called before `read` with the delay of the tick behind
+its time [s], for drivers that conclude from the time of a `read` when a message was there.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import Protocol
 from granite.config.records import Array, Frame
 
 #: what a driver may have beside its contract
-OPTIONAL = ("observe", "identity", "link_history")
+OPTIONAL = ("observe", "identity", "link_history", "note_delay")
 
 
 class Sensor(Protocol):

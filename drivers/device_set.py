@@ -37,6 +37,7 @@ class DeviceSet:
             for device in bed.actuators.values()
         )
         self._reads = [sensor.read for sensor in self._sensors.values()]
+        self._delay_notes = [s.note_delay for s in self._sensors.values() if hasattr(s, "note_delay")]
         self._writes = [actuator.write for actuator in self._actuators.values()]
         self._sizes = {name: len(device.signals(bed)) for name, device in bed.actuators.items()}
         self._opened: set[str] = set()
@@ -80,8 +81,13 @@ class DeviceSet:
         device = self.all()[name]
         return str(getattr(device, "identity", type(device).__name__))
 
-    def read(self, t: float) -> Sample:
-        """Newest frames of the sensors by time t, and those of the actuators since the last tick."""
+    def read(self, t: float, delay: float = 0.0) -> Sample:
+        """Newest frames of the sensors by time t, and those of the actuators since the last tick.
+
+        `delay` is that of the tick behind its time t [s].
+        """
+        for note in self._delay_notes:
+            note(delay)
         frames = []
         for read in self._reads:
             frames.append(read(t))

@@ -40,8 +40,8 @@ _BURST_S = 1.0
 class LoopDevices(Protocol):
     """The devices of the tick: a `DeviceSet`, or those of a log."""
 
-    def read(self, t: float) -> Sample:
-        """The newest frames by time t [s]."""
+    def read(self, t: float, delay: float) -> Sample:
+        """The newest frames by time t [s], in a tick that is late by the delay [s]."""
 
     def write(self, t: float, command: Command) -> tuple[Frame, ...]:
         """Send the command; returns the applied frame of each actuator."""
@@ -149,7 +149,7 @@ class Loop:
         t0 = perf_counter()
         supervisor = self.supervisor
         stack, mode = supervisor.begin(t), supervisor.mode
-        sample = self._devices.read(t)
+        sample = self._devices.read(t, delay)
         t1 = perf_counter()
         verdict, decision, laps = self._steps(stack).run(sample, stack)  # estimate, decide, control, allocate, guard
         self._refuse_late(t)

@@ -63,7 +63,8 @@ class PoseSensor:
 
     The sender's clock is mapped to the loop's: a message that is read at a tick arrived after the tick before, and was
     sent `transport_s` earlier at most. These intervals bound the offset from both sides (`ClockMap`); the estimate is
-    their later end, because messages take much less than `transport_s`.
+    their later end, because messages take much less than `transport_s`. A tick that is late may read a message that
+    was sent after its time, so its interval is longer by the delay.
     """
 
     def __init__(self, options: PoseOptions, body: str | None, name: str, bed: Testbed) -> None:
@@ -88,11 +89,16 @@ class PoseSensor:
         self._frame = no_frame(len(units))
         self._newest: PoseMessage | None = None
         self._before: float | None = None
+        self._delay = 0.0
 
     def close(self) -> None:
         """Close the socket."""
         if self._receiver is not None:
             self._receiver.close()
+
+    def note_delay(self, delay: float) -> None:
+        """Take down how late the tick is that reads next [s]."""
+        self._delay = delay
 
     def read(self, t: float) -> Frame:
         """The newest pose that has arrived."""
@@ -148,7 +154,7 @@ class PoseSensor:
 
     def _note_time(self, before: float, t: float, message: PoseMessage) -> None:
         """Bound the offset of the clocks by a message that arrived between two ticks, unless it was late."""
-        if not self.clock.update(before - self._options.transport_s, t, round(message.sent * 1e6)):
+        if not self.clock.update(before - self._options.transport_s, t + self._delay, round(message.sent * 1e6)):
             self.counts.late += 1
 
     def _take(self, now: float, message: PoseMessage) -> None:

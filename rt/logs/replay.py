@@ -102,7 +102,7 @@ class _LoggedDevices:
 
     now: Tick
 
-    def read(self, t: float) -> Sample:
+    def read(self, t: float, delay: float = 0.0) -> Sample:
         return self.now.sample
 
     def write(self, t: float, command: Command) -> tuple[Frame, ...]:

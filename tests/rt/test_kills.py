@@ -58,11 +58,11 @@ def reading(at: float, do: Callable[[], None], monkeypatch: pytest.MonkeyPatch) 
     """Do something once, before the sensors are read at a time."""
     read, done = DeviceSet.read, []
 
-    def read_after(devices: DeviceSet, t: float) -> Sample:
+    def read_after(devices: DeviceSet, t: float, delay: float) -> Sample:
         if t >= at and not done:
             done.append(t)
             do()
-        return read(devices, t)
+        return read(devices, t, delay)
 
     monkeypatch.setattr(DeviceSet, "read", read_after)
 

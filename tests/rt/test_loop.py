@@ -39,13 +39,13 @@ class Watched:
         self.stops = 0
         self.last = None
 
-    def read(self, t):
+    def read(self, t, delay):
         if t >= self._fail_at:
             if self._do:
                 self._do()
             else:
                 raise self._error
-        return self._devices.read(t)
+        return self._devices.read(t, delay)
 
     def write(self, t, command):
         self.last = self._devices.write(t, command)
@@ -176,8 +176,8 @@ def test_a_sensor_that_says_it_is_broken_ends_the_run_with_its_name(device, monk
     whole = Run(bed)
     at, read = list(bed.sensors).index(device), whole.devices.read
 
-    def breaks(t):
-        sample = read(t)
+    def breaks(t, delay):
+        sample = read(t, delay)
         frames = list(sample.frames)
         frames[at] = frames[at]._replace(status=Status.BROKEN if t > 0.299 else Status.OK)
         return sample._replace(frames=tuple(frames))

@@ -41,10 +41,10 @@ def signalled(number: int, clock, monkeypatch, at: float = 0.1):
     run = Run(load("free-flyer", ["loop.duration_s=1.0", *UNHURRIED]))
     read = run.devices.read
 
-    def read_and_signal(t: float):
+    def read_and_signal(t: float, delay: float):
         if t == pytest.approx(at):
             os.kill(os.getpid(), number)
-        return read(t)
+        return read(t, delay)
 
     monkeypatch.setattr(run.devices, "read", read_and_signal)
     return run.execute(clock, Memory(run.channels, run.ticks)), run
@@ -70,10 +70,10 @@ for i in range(3):
     print(i, flush=True)
     run = granite.Run(granite.load("free-flyer", ["loop.duration_s=0.5", *sys.argv[4:]]))
     read = run.devices.read
-    def read_and_signal(t):
+    def read_and_signal(t, delay):
         if t > 0.1:
             os.kill(os.getpid(), int(sys.argv[1]))
-        return read(t)
+        return read(t, delay)
     run.devices.read = read_and_signal
     run.record(sys.argv[2], realtime=sys.argv[3] == "real")
 """

@@ -150,6 +150,19 @@ def test_a_pose_that_comes_while_a_tick_is_late_is_not_from_its_future(stream: S
     assert stream.arrived(1.205, stream.seen).t == 1.205
 
 
+def test_a_late_tick_that_says_so_does_not_shift_the_senders_clock(stream: Stream):
+    """The tick of 1.205 s runs 4 ms late and reads a pose that was sent 3 ms after its time."""
+    simulate_arrivals(stream, Random(4), 1.0, transport_s=0.0)
+    stream.device.read(1.2)
+    stream.device.note_delay(0.004)
+    stream.send(1.188, 1.208)
+    stream.arrived(1.205, stream.seen)
+    stream.device.note_delay(0.0)
+    stream.device.read(1.295)
+    stream.send(1.27, 1.299)
+    assert stream.arrived(1.3, stream.seen).t == pytest.approx(1.27, abs=0.001)
+
+
 def test_a_heading_goes_on_over_a_half_turn(stream: Stream):
     for k, heading in enumerate((3.0, -3.1, -2.9, 3.1)):
         stream.send(k * TICK_S - 0.001, k * TICK_S - 0.001, (0.0, 0.0, heading))
