@@ -28,6 +28,7 @@ def measure() -> Iterator[Result]:
     for name, changes, goal in (
         ("free-flyer", [], 300.0),
         ("two-arm-free-flyer", [], None),
+        ("fixed-dual-arm/carry", [], None),
         ("free-flyer", ["loop.period_s=0.001", "simulation.physics_step_s=0.001"], None),
     ):
         bed = load(name, [*changes, "loop.duration_s=30"])
@@ -48,7 +49,7 @@ def measure() -> Iterator[Result]:
 
 def _not_compiled() -> Iterator[Result]:
     """Testbeds with parts that have no compiled form: 5 s of their runs in the loop."""
-    for name in ("leap", "two-arm-catch", "fixed-dual-arm/carry"):
+    for name in ("leap", "two-arm-catch", "fixed-dual-arm/pick-and-place"):
         run = Run(load(name, ["loop.duration_s=5"]))
         parts, taken = ", ".join(parts_in_python(run)), _processor_time(_in_python(run))
         yield Result(f"{name}, in Python because of {parts}", "simulated s/s", 5.0 / taken, None, "", "", None)

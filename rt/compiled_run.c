@@ -1,6 +1,8 @@
 /* A run in virtual time on the simulated plant: the loop of loop.py in C, tick after tick without Python. */
 
-enum { RUN_ENDED, RUN_ASKS_THE_GUARD, RUN_LOST_THE_PLANT, RUN_NEEDS_THE_LOOP };
+enum { RUN_ENDED, RUN_ASKS_THE_GUARD, RUN_LOST_THE_PLANT, RUN_NEEDS_THE_LOOP, RUN_IN_PYTHON };
+/* Where a tick is resumed: at its begin, at a step of steps.c, or after all of them. */
+enum { AT_THE_BEGIN, AFTER_THE_STEPS = ALLOCATE + 2 };
 
 static void read_devices(const struct parameters *p, struct memory *m, const struct kernels *ks, const double *errors,
                          double t)
@@ -51,6 +53,8 @@ static int end_tick(const struct parameters *p, struct memory *m, const struct k
     for (int i = 0; i < SIM_THRUSTERS; i++)
         row[ROW_TRUTH_THRUST + i] = m->plant_state[PLANT_PUSHED + i] / m->plant_averaged[0];
     copy(row + ROW_TRUTH_TANK, m->plant_state + PLANT_TANK, SIM_BANKS);
+    if (plant_tell_contacts(p, m, ks, row) != PLANT_RUNS)
+        return PLANT_IN_PYTHON;
     memset(row + ROW_TIMING_TICK, 0, sizeof(double) * (ROW_WIDTH - ROW_TIMING_TICK));
     row[ROW_TIMING_TICK] = m->run_tick[0];
     row[ROW_TIMING_SCHEDULED] = t;
@@ -60,18 +64,25 @@ static int end_tick(const struct parameters *p, struct memory *m, const struct k
     return plant_advance(p, m, ks, exposures, t + p->period[0]);
 }
 
-/* Run up to tick `ticks`. `decided`: the guard has decided the tick at hand, and its verdict is in the row. */
+/* Run up to tick `ticks`. `resume`: where the tick at hand is resumed, after Python has put a record into its row. */
 int run_ticks(const struct parameters *p, struct memory *m, const struct kernels *ks, const double *errors,
-              const double *exposures, double *rows, long ticks, int decided)
+              const double *exposures, double *rows, long ticks, int resume)
 {
-    while ((long)m->run_tick[0] < ticks) {
+    double laps[4];
+    for (; (long)m->run_tick[0] < ticks; resume = AT_THE_BEGIN) {
         double *row = rows + ROW_WIDTH * (long)m->run_tick[0];
-        int end = decided ? STEPS_PASS : begin_tick(p, m, ks, errors, m->run_tick[0] * p->period[0], row);
+        int end = STEPS_PASS;
+        if (resume == AT_THE_BEGIN)
+            end = begin_tick(p, m, ks, errors, m->run_tick[0] * p->period[0], row);
+        else if (resume < AFTER_THE_STEPS)
+            end = steps(p, m, ks, row, laps, resume);
+        if (end >= STEPS_IN_PYTHON)
+            return RUN_IN_PYTHON + end - STEPS_IN_PYTHON;
         if (end != STEPS_PASS)
             return end == STEPS_ASK_THE_GUARD ? RUN_ASKS_THE_GUARD : RUN_NEEDS_THE_LOOP;
-        decided = 0;
-        if (end_tick(p, m, ks, exposures, row) == PLANT_LOST)
-            return RUN_LOST_THE_PLANT;
+        int plant = end_tick(p, m, ks, exposures, row);
+        if (plant != PLANT_RUNS)
+            return plant == PLANT_LOST ? RUN_LOST_THE_PLANT : RUN_NEEDS_THE_LOOP;
     }
     return RUN_ENDED;
 }

@@ -1,9 +1,9 @@
 """Whole runs in virtual time as compiled code: plant, simulated devices and steps, tick after tick without Python.
 
 The rows are those of the loop in Python, to the bit, except for the durations of the steps, which are zero. Warnings
-and clamped set points are decided by the guard in Python, and the run continues. A run with a fault, which needs a
-response, or with a tick that a part leaves to Python, and one whose parts do not all have a compiled form, run in the
-loop; `parts_in_python` names the parts.
+and clamped set points are decided by the guard in Python, and the run continues; so does it after a tick that a part
+leaves to Python. A run with a fault, which needs a response, and one whose parts do not all have a compiled form, run
+in the loop; `parts_in_python` names the parts.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ from granite.config.errors import PlantLostError
 from granite.config.records import NOTHING, Array, Command, Status, Truth, Verdict
 from granite.drivers.device_set import DeviceSet
 from granite.mrds.compiled_form import CompiledForm, CompiledParts
-from granite.rt.compiled_steps import GuardOfCompiledSteps, step_forms, steps_in_python
+from granite.rt.compiled_steps import GuardOfCompiledSteps, compiled_parts, step_forms, steps_in_python
 from granite.rt.loop import Outcome
 from granite.rt.modes import RunMode
+from granite.rt.parts_in_python import ALLOCATE, PartsInPython
 from granite.rt.reasons import Reason
 from granite.rt.run import Run
 from granite.rt.supervisor import Supervisor
@@ -32,7 +33,9 @@ from granite.sim.motors import SimulatedMotors
 from granite.sim.thrusters import SimulatedThrusters
 from granite.sim.vision import SimulatedVision
 
-_ENDED, _ASKS_THE_GUARD, _LOST_THE_PLANT, _NEEDS_THE_LOOP = range(4)
+_ENDED, _ASKS_THE_GUARD, _LOST_THE_PLANT, _NEEDS_THE_LOOP, _IN_PYTHON = range(5)
+#: where a tick is resumed: at its begin, at a step, or after all of them
+_AT_THE_BEGIN, _AFTER_THE_STEPS = 0, ALLOCATE + 2
 _RUNNING = RunMode.RUNNING
 _NOTHING = Verdict(0.0, Command(0.0, (), NOTHING), Reason.PASSED, 0, math.nan, math.nan, False)
 _KINDS = SimulatedJointSensors, SimulatedVision, SimulatedMotors, SimulatedMomentumWheels, SimulatedThrusters
@@ -96,7 +99,9 @@ class CompiledRun:
                 CompiledForm((Path(__file__).with_suffix(".c"),)),
             ],
         )
-        self._guard = GuardOfCompiledSteps(run.channels, run.guard, self._parts.memory)
+        memory = self._parts.memory
+        self._guard = GuardOfCompiledSteps(run.channels, run.guard, memory)
+        self._in_python = PartsInPython(run.channels, run.stack, compiled_parts(run.stack), memory)
 
     def rows(self, seed: int | None = None, into: Array | None = None) -> tuple[Array, Outcome, Truth] | None:
         """The rows of a run, how it ended, and the state of the plant at its end; None where it needs the loop.
@@ -112,17 +117,23 @@ class CompiledRun:
         begin, addresses = parts.function("begin_run", pointer)
         begin(*addresses, exposures.ctypes.data)
         go, addresses = parts.function("run_ticks", pointer, pointer, pointer, ctypes.c_long, ctypes.c_int)
-        data, decided, outcome = (errors.ctypes.data, exposures.ctypes.data, rows.ctypes.data), 0, Outcome()
+        data, resume, outcome = (errors.ctypes.data, exposures.ctypes.data, rows.ctypes.data), _AT_THE_BEGIN, Outcome()
         while True:
-            state = go(*addresses, *data, run.ticks, decided)
-            if state != _ASKS_THE_GUARD:
+            state = go(*addresses, *data, run.ticks, resume)
+            row = rows[int(tick[0])] if state >= _IN_PYTHON or state == _ASKS_THE_GUARD else NOTHING
+            if state >= _IN_PYTHON:
+                step = state - _IN_PYTHON
+                self._in_python.begin()
+                self._in_python.run(step, row)
+                resume = step + 1
+            elif state == _ASKS_THE_GUARD:
+                verdict, records = self._guard.decide(row, lambda t, state, reference, verdict: verdict)
+                if verdict.reason >= 10:
+                    return None
+                row[: len(records) // 8] = np.frombuffer(records)
+                resume = _AFTER_THE_STEPS
+            else:
                 break
-            row = rows[int(tick[0])]
-            verdict, records = self._guard.decide(row, lambda t, state, reference, verdict: verdict)
-            if verdict.reason >= 10:
-                return None
-            row[: len(records) // 8] = np.frombuffer(records)
-            decided = 1
         if state == _NEEDS_THE_LOOP:
             return None
         outcome.ticks = int(tick[0])

@@ -1,7 +1,6 @@
 """The steps of the tick in one compiled call, equal to `StepByStep` to the bit.
 
-A part without a compiled form is called in Python between two such calls: its record goes into the row. So is
-a part in a tick that its compiled form leaves to Python: a law that needs a solver, a machine that may change state.
+A part without a compiled form is called in Python between two such calls (`parts_in_python.py`).
 A command that passes the guard is decided without Python. Everything else (sensors that have not reported, a fault, a
 clamped set point, a measurement that was refused) is decided by the guard in Python, on the records in the row.
 """
@@ -9,8 +8,7 @@ clamped set point, a measurement that was refused) is decided by the guard in Py
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from math import nan
 from pathlib import Path
 from time import perf_counter
@@ -19,14 +17,15 @@ from typing import Any
 import numpy as np
 
 from granite.config.devices.device import Device
-from granite.config.records import Array, Command, Demand, Reference, Sample, State, Verdict, new
+from granite.config.records import Array, Command, Reference, Sample, State, Verdict, new
 from granite.config.testbed import Testbed
 from granite.controllers.stack import Stack
 from granite.mrds import compilation
 from granite.mrds.compiled_form import CompiledForm, CompiledParts
 from granite.mrds.valves import SOURCE as VALVES
 from granite.rt.guard import Guard
-from granite.rt.logs.channels import Channels, pack_command, pack_demand, pack_reference, pack_state
+from granite.rt.logs.channels import Channels
+from granite.rt.parts_in_python import ESTIMATE, PartsInPython
 from granite.rt.reasons import Reason
 from granite.rt.steps import Decision, StepByStep
 from granite.rt.supervisor import Supervisor
@@ -34,8 +33,6 @@ from granite.rt.supervisor import Supervisor
 _PASSED = Reason.PASSED
 #: how the steps end, as `steps.c` has it
 _ASK_THE_GUARD, _PASS, _FOUND_A_FAULT, _IN_PYTHON = range(4)
-#: the steps that may be in Python
-_ESTIMATE, _DECIDE, _CONTROL, _ALLOCATE = range(4)
 #: (t, state, reference, the guard's verdict) -> the verdict, after the response to it
 Judge = Callable[[float, State, Reference, Verdict], Verdict]
 
@@ -50,6 +47,11 @@ def steps_in_python(stack: Stack) -> list[str]:
     if compilation.find_compiler() is None:
         return ["a C compiler"]
     return [name for name, part in vars(stack).items() if _form(part) is None]
+
+
+def compiled_parts(stack: Stack) -> list[Any]:
+    """The parts that have a compiled form."""
+    return [part for part in vars(stack).values() if _form(part) is not None]
 
 
 def step_forms(bed: Testbed, channels: Channels, stack: Stack, guard: Guard) -> list[CompiledForm]:
@@ -93,17 +95,10 @@ class CompiledSteps:
         self._channels, self._row, self._guard_in_python = channels, np.zeros(channels.width), guard
         self._guard = GuardOfCompiledSteps(channels, guard, self.parts.memory)
         #: the parts that go on in Python from the memory of their compiled forms
-        self._compiled_parts: list[Any] = [p for p in (*vars(stack).values(), guard) if _form(p) is not None]
+        self._compiled_parts = [*compiled_parts(stack), guard]
+        self._parts_in_python = PartsInPython(channels, stack, self._compiled_parts, self.parts.memory)
         self._sample = self._row[: channels.topic("/sample").stop].data.cast("B")
         self._records = self._row[: channels.topic("/verdict").stop].data.cast("B")
-        #: where the record of a part in Python goes
-        self._places = {
-            name: self._row[channels.topic(name).start : channels.topic(name).stop].data.cast("B")
-            for name in ("/state", "/reference", "/demand", "/command")
-        }
-        self._state: State | None
-        self._reference: Reference | None
-        self._demand: Demand | None
         self._laps = np.zeros(4)
         self._setpoints = [self._row[place] for place in _setpoints(bed, channels)]
         self._thrust = self._row[channels.place("/command", "thrust")]
@@ -123,9 +118,9 @@ class CompiledSteps:
     def run(self, sample: Sample, stack: Stack) -> Decision:
         """Evaluate the steps for a sample, of the stack that they were compiled from."""
         self._sample[:] = self._channels.pack_sample(sample)
-        end = self._call(_ESTIMATE)
+        end = self._call(ESTIMATE)
         if end >= _IN_PYTHON:
-            end = self._with_parts_in_python(end, sample, stack)
+            end = self._with_parts_in_python(end, sample)
         if end != _PASS:
             return self._decided_in_python(end, sample, stack)
         t, setpoints = sample.t, []
@@ -135,57 +130,16 @@ class CompiledSteps:
         verdict = new(Verdict, (t, command, _PASSED, 0, nan, nan, False))
         return new(Decision, (verdict, bytes(self._records), self._laps.tolist()))
 
-    def _with_parts_in_python(self, end: int, sample: Sample, stack: Stack) -> int:
+    def _with_parts_in_python(self, end: int, sample: Sample) -> int:
         """Call the part that comes next, then the compiled ones after it, and so on; returns how the steps end."""
-        self._state = self._reference = self._demand = None
+        self._parts_in_python.begin()
         while end >= _IN_PYTHON:
             step, since = end - _IN_PYTHON, perf_counter()
-            if step == _ESTIMATE:
-                self._state = stack.estimator.estimate(sample)
-                self._put("/state", pack_state(self._state))
-                if self._state.faults.any():
-                    return _FOUND_A_FAULT
-            elif step == _DECIDE:
-                with self._continued(stack.behaviour):
-                    self._reference = stack.behaviour.decide(self._state_now())
-                self._put("/reference", pack_reference(self._reference))
-            elif step == _CONTROL:
-                with self._continued(stack.law):
-                    self._demand = stack.law.control(self._state_now(), self._reference_now())
-                self._put("/demand", pack_demand(self._demand))
-            else:
-                records = self._state_now(), self._reference_now(), self._demand_now()
-                self._put("/command", pack_command(stack.actuation.allocate(*records)))
+            if self._parts_in_python.run(step, self._row, sample):
+                return _FOUND_A_FAULT
             self._laps[step] = perf_counter() - since
             end = self._call(step + 1)
         return end
-
-    @contextmanager
-    def _continued(self, part: Any) -> Iterator[None]:
-        """A tick of a part in Python; with the memory of its compiled form, if that leaves a tick to it."""
-        is_compiled = any(part is other for other in self._compiled_parts)
-        if is_compiled:
-            part.adopt(self.parts.memory)
-        yield
-        if is_compiled:
-            part.give_back(self.parts.memory)
-
-    # A record of this tick, by a part in Python or from the row; copied, because parts may keep what they get.
-
-    def _state_now(self) -> State:
-        self._state = self._state or self._channels.read_state(self._row.copy())
-        return self._state
-
-    def _reference_now(self) -> Reference:
-        self._reference = self._reference or self._channels.read_reference(self._row.copy())
-        return self._reference
-
-    def _demand_now(self) -> Demand:
-        self._demand = self._demand or self._channels.read_demand(self._row.copy())
-        return self._demand
-
-    def _put(self, topic: str, record: bytes) -> None:
-        self._places[topic][:] = record
 
     def _decided_in_python(self, end: int, sample: Sample, stack: Stack) -> Decision:
         """What the guard does not pass, and everything after a fault of a thruster was found."""

@@ -125,7 +125,7 @@ class ConstrainedPlant:
         self._n = self._n_x + motion.n_extra
         self._squeezed = bed.squeezed
         #: indices of the closed contacts among all
-        self._closed = [i for i, contact in enumerate(bed.contacts) if contact.name in self.label.closed]
+        self.closed = [i for i, contact in enumerate(bed.contacts) if contact.name in self.label.closed]
 
         label = self.label.closed, sorted(self.label.slipping)
         key = bed.plant_fingerprint and f"{bed.plant_fingerprint} {label} {tick}"
@@ -147,7 +147,13 @@ class ConstrainedPlant:
         self.step, self.tick = (StepKernel(kernels[f"plant_{steps}"], steps) for steps in (1, tick))
         self._kernels = kernels
         self._svd = SvdMotion(bed, contacts, kernels) if contacts is not None else None
-        self._d = 3 if bed.planar else 6
+        #: components of the wrench of a contact
+        self.n_wrench = 3 if bed.planar else 6
+
+    @property
+    def loads_kernel(self) -> Kernel | None:
+        """(state, thrust, torque) -> loads of the closed contacts, as in `contact_loads`; None without contacts."""
+        return self._kernels.get("plant_loads")
 
     def needs_svd(self, steps: StepKernel) -> bool:
         """Whether constraints depended on each other on the way, so that elimination lost digits."""
@@ -197,7 +203,7 @@ class ConstrainedPlant:
 
     def contact_loads(self, state: Array, thrust: Array, torque: Array) -> ContactLoads:
         """Loads of the contacts in a state, with this thrust of a full tank and these torques."""
-        wrench, contacts = np.zeros((len(self._bed.contacts), self._d)), self.contacts
+        wrench, contacts = np.zeros((len(self._bed.contacts), self.n_wrench)), self.contacts
         if contacts is None or self._svd is None or not contacts.contacts:
             return ContactLoads(wrench.ravel(), np.zeros(len(self._squeezed)), 0.0, 0.0, 1.0)
         kernel = self._kernels["plant_loads"]
@@ -207,7 +213,7 @@ class ConstrainedPlant:
             independence = math.sqrt(sine_squared)
         else:
             closed, squeeze, independence = self._loads_by_svd(contacts, self._svd, state, thrust, torque)
-        wrench[self._closed] = closed.reshape(-1, self._d)
+        wrench[self.closed] = closed.reshape(-1, self.n_wrench)
         return ContactLoads(wrench.ravel(), squeeze, gap, slip, independence)
 
     def _loads_by_svd(

@@ -1,6 +1,7 @@
-/* The plant without contacts: plant.py in C, with the thrust of thrusters.py and the torque of motors.py. */
+/* The plant, free or with contacts that stay closed: plant.py in C, with the thrust of thrusters.py and the torque of
+ * motors.py. Where contacts depend on each other, their forces need singular values: that is left to Python. */
 
-enum { PLANT_RUNS, PLANT_LOST };
+enum { PLANT_RUNS, PLANT_LOST, PLANT_IN_PYTHON };
 
 static struct bank sim_bank(const struct parameters *p, struct memory *m, const struct kernels *k, int i)
 {
@@ -40,6 +41,12 @@ static int plant_go(const struct parameters *p, struct memory *m, const struct k
     k->arg[0] = m->plant_state, k->arg[1] = thrust, k->arg[2] = m->sim_torque;
     k->res[0] = after, k->res[1] = path, k->res[2] = &independence, k->res[3] = &size;
     evaluate(k);
+#if PLANT_CONTACTS
+    if (!(independence > PLANT_INDEPENDENT))
+        return PLANT_IN_PYTHON;
+    copy(m->plant_last_thrust, thrust + SIM_THRUSTERS * (steps - 1), SIM_THRUSTERS);
+    copy(m->plant_last_torque, m->sim_torque, sizeof(m->plant_last_torque) / sizeof(double));
+#endif
     if (!(size < INFINITY))
         return PLANT_LOST;
     copy(m->plant_state, after, PLANT_STATE);
@@ -60,10 +67,33 @@ static int plant_advance(const struct parameters *p, struct memory *m, const str
     while ((long)m->plant_steps[0] < last) {
         int whole = last - (long)m->plant_steps[0] >= PLANT_TICK;
         const struct kernel *k = whole ? ks->plant_tick : ks->plant_step;
-        if (plant_go(p, m, ks, exposures, whole ? PLANT_TICK : 1, k) == PLANT_LOST)
-            return PLANT_LOST;
+        int end = plant_go(p, m, ks, exposures, whole ? PLANT_TICK : 1, k);
+        if (end != PLANT_RUNS)
+            return end;
     }
     m->plant_averaged[0] = (double)(last - first);
     m->plant_next[0] = ((double)last + 1 - SAME_STEP) * step;
+    return PLANT_RUNS;
+}
+
+/* Loads of the contacts, under the forces of the last step, into the truth of a row. */
+static int plant_tell_contacts(const struct parameters *p, struct memory *m, const struct kernels *ks, double *row)
+{
+#if PLANT_CONTACTS
+    double wrench[PLANT_WRENCH * PLANT_CONTACTS], errors[3], *told = row + ROW_TRUTH_WRENCH;
+    const struct kernel *k = ks->plant_loads;
+    k->arg[0] = m->plant_state, k->arg[1] = m->plant_last_thrust, k->arg[2] = m->plant_last_torque;
+    k->res[0] = wrench, k->res[1] = row + ROW_TRUTH_SQUEEZE, k->res[2] = errors;
+    evaluate(k);
+    if (!(errors[2] > PLANT_INDEPENDENT))
+        return PLANT_IN_PYTHON;
+    copy(row + ROW_TRUTH_CLOSED, p->plant_closed, ROW_TRUTH_WRENCH - ROW_TRUTH_CLOSED);
+    memset(told, 0, sizeof(double) * (ROW_TRUTH_SQUEEZE - ROW_TRUTH_WRENCH));
+    for (int i = 0; i < PLANT_CONTACTS; i++)
+        copy(told + PLANT_WRENCH * PLANT_CLOSED[i], wrench + PLANT_WRENCH * i, PLANT_WRENCH);
+    /* Nothing is caught, and no energy lost. */
+    memset(row + ROW_TRUTH_CAUGHT, 0, sizeof(double) * (ROW_TRUTH_LOST + 1 - ROW_TRUTH_CAUGHT));
+#endif
+    (void)p, (void)m, (void)ks, (void)row;
     return PLANT_RUNS;
 }

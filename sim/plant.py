@@ -13,14 +13,14 @@ from granite.config.devices.device import Device
 from granite.config.devices.motors import Motors
 from granite.config.devices.thrusters import Thrusters
 from granite.config.errors import PlantLostError
-from granite.config.records import Array
+from granite.config.records import NOTHING, Array
 from granite.config.start import initial_motion
 from granite.config.testbed import Testbed
 from granite.mrds.compiled_form import CompiledForm
 from granite.mrds.contacts.contact_set import ContactSet, Label
 from granite.mrds.flexible.deflection import Deflections
 from granite.mrds.start import consistent_start
-from granite.mrds.tolerances import SAME_STEP
+from granite.mrds.tolerances import ELIMINATION_SINE_SQUARED, SAME_STEP
 from granite.sim.constrained_plant import FREE, ConstrainedPlant, ContactLoads, StepKernel
 from granite.sim.contacts import Contacts
 from granite.sim.device import AbsentDevice
@@ -107,10 +107,12 @@ class Plant:
         self._next = (1 - SAME_STEP) * self.step_s
 
     def compiled_form(self) -> CompiledForm | None:
-        """The same in C; None with contacts, flexible links or an audit. To be asked for at the start."""
-        if self.contacts or self._deflections.links or self.bed.simulation.audit or len(self.pushes):
+        """The same in C; None with contacts that change, flexible links or an audit. To be asked for at the start."""
+        changes = self.contacts is not None and (self.contacts.watches or len(self._sets) > 1)
+        if changes or self._deflections.links or self.bed.simulation.audit or len(self.pushes):
             return None
-        step, tick = self._held.step, self._held.tick
+        held, step, tick = self._held, self._held.step, self._held.tick
+        loads = held.loads_kernel
         ends = np.cumsum([0, *(len(part) for part in self._state)]).tolist()
         starts = dict(zip(PlantState._fields, ends, strict=False))
         return CompiledForm(
@@ -123,15 +125,24 @@ class Plant:
                 "PLANT_TANK": starts["left"],
                 "PLANT_JOINTS": starts["joints"],
                 "SAME_STEP": SAME_STEP,
+                "PLANT_CONTACTS": len(held.closed),
+                "PLANT_WRENCH": held.n_wrench,
+                "PLANT_INDEPENDENT": ELIMINATION_SINE_SQUARED,
             },
-            parameters={"physics_step": np.array([self.step_s])},
+            {"PLANT_CLOSED": held.closed},
+            parameters={
+                "physics_step": np.array([self.step_s]),
+                "plant_closed": self.contacts.closed if self.contacts else NOTHING,
+            },
             memory={
                 "plant_state": self._whole,
                 "plant_steps": np.zeros(1),
                 "plant_averaged": np.array([self._averaged]),
                 "plant_next": np.array([self._next]),
+                "plant_last_thrust": np.zeros(step.no_thrust.size),
+                "plant_last_torque": step.no_torque,
             },
-            kernels={"plant_step": [step.kernel], "plant_tick": [tick.kernel]},
+            kernels={"plant_step": [step.kernel], "plant_tick": [tick.kernel], "plant_loads": [loads] if loads else []},
         )
 
     @property

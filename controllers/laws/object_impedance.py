@@ -266,7 +266,7 @@ class ObjectImpedance:
         """Continue from the memory of the compiled form."""
         self._integral, self._correction = memory["law_integral"].copy(), memory["law_correction"].copy()
         self._wrench, self._torque = memory["law_wrench"].copy(), memory["law_torque"].copy()
-        self._steady = bool(memory["law_steady"][0])
+        self._steady, self.distribution.is_limited = bool(memory["law_steady"][0]), bool(memory["law_is_limited"][0])
 
     def give_back(self, memory: Mapping[str, Array]) -> None:
         """Let the compiled form continue after a tick of this one."""

@@ -57,6 +57,7 @@ def assert_equal_to_the_bit(bed: Testbed) -> Outcome:
         "free-flyer/pulse-width",
         "free-flyer/ideal",
         "astrobee",
+        "fixed-dual-arm/carry",
         "two-arm-free-flyer",
     ],
 )
@@ -108,6 +109,17 @@ def test_measurements_that_are_refused_go_to_the_guard_and_back():
     reasons = rows[:, Run(bed).channels.place("/verdict", "reason")]
     assert Reason.MEASUREMENT_REFUSED in reasons[200:]
     assert reasons[-1] in (Reason.PASSED, Reason.MEASUREMENT_REFUSED)
+
+
+def test_ticks_that_need_a_solver_are_solved_in_python_and_the_run_continues():
+    """The torque limit of a shoulder is active for a while; the solver of a run is not that of the run before."""
+    bed = load("fixed-dual-arm/carry", ["loop.duration_s=6", "devices.motors.units.0.torque_limit_n_m=0.3"])
+    assert_equal_to_the_bit(bed)
+    run = Run(bed)
+    compiled = CompiledRun(run)
+    first, _, again = (found[0] for seed in (7, 8, 7) if (found := compiled.rows(seed)))
+    assert first[:, run.channels.column("/demand", "distribution_iterations")].max() > 0
+    assert_same_rows(run, again, first)
 
 
 def test_one_compiled_run_serves_many_seeds_in_any_order():
