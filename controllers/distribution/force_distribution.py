@@ -109,6 +109,9 @@ class ForceDistribution:
         self._owners = owners(table)
         hard = [False, True, *(getattr(find("limit", options.kind), "hard", False) for options in table.limit)]
         self._hard = np.array([hard[owner] for owner in self._owner], dtype=bool)
+        #: torques at a limit of the programme are beyond it by rounding, which the guard would report
+        is_kept = any(options.kind == "torque" for options in table.limit)
+        self._most = shape.torque_limit if is_kept else np.full(n_j, np.inf)
         self._model = daqp.Model()
         self._model.settings = _settings(table)
         #: a limit was active in the last tick
@@ -174,7 +177,8 @@ class ForceDistribution:
             if flag > 0 and primal < _LARGEST_VIOLATION and dual + gap < inf:
                 self.is_limited = self._pressed[0] > 0
                 wrench = x[: self._n_wrench] if self._adds_variables else x
-                return DistributedForce(wrench, self._torque.copy(), _OPTIMAL, spent, primal, dual, gap)
+                torque = np.clip(self._torque, -self._most, self._most)
+                return DistributedForce(wrench, torque, _OPTIMAL, spent, primal, dual, gap)
         self.is_limited = False
         return self._without_optimum(_copy(self._problem), spent)
 
@@ -215,9 +219,8 @@ class ForceDistribution:
     ) -> DistributedForce:
         x, n_w = solution.x[: self._n], self.shape.n_wrench
         free, turned = self._torques
-        torque = free + turned @ x[:n_w]
-        if outcome == DistributionOutcome.CLIPPED:
-            torque = np.clip(torque, -self.shape.torque_limit, self.shape.torque_limit)
+        most = self.shape.torque_limit if outcome == DistributionOutcome.CLIPPED else self._most
+        torque = np.clip(free + turned @ x[:n_w], -most, most)
         values = problem.A @ x
         excess = np.maximum(values - problem.upper, problem.lower - values)
         primal, most = (float(excess.max(initial=0.0)), int(excess.argmax())) if len(excess) else (0.0, 0)
