@@ -15,7 +15,8 @@ import numpy as np
 
 from granite.config.records import Array, Demand, Reference, Sample, State
 from granite.controllers.stack import Stack
-from granite.rt.logs.channels import Channels, pack_command, pack_demand, pack_reference, pack_state
+from granite.rt.logs.channels import Channels
+from granite.rt.logs.row_packing import pack_command, pack_demand, pack_reference, pack_state
 
 #: the steps that may be in Python, as `steps.c` has them
 ESTIMATE, DECIDE, CONTROL, ALLOCATE = range(4)

@@ -20,12 +20,13 @@ from granite.config.errors import InputError
 from granite.config.loader import from_json
 from granite.config.parts import BUILT_IN
 from granite.config.testbed import Testbed
-from granite.rt.logs.channels import Channels, fits, read_layout
+from granite.rt.logs.channels import Channels
 from granite.rt.logs.json_records import read_event, read_info, read_summary
 from granite.rt.logs.logged_rows import LoggedRows
 from granite.rt.logs.mcap_file import CHANNELS, EVENTS, FINGERPRINTS, FORMAT, METADATA, TESTBED, fingerprint
 from granite.rt.logs.mcap_records import BROKEN, BrokenError, Record, chunk_content, index_records, records
 from granite.rt.logs.row_assembly import LayoutError, RowAssembly
+from granite.rt.logs.row_layout import fits, read_layout
 from granite.rt.logs.row_rules import RowError, RowRules
 from granite.rt.logs.run_summary import RunSummary
 from granite.rt.logs.unfinished import found_log

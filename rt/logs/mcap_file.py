@@ -18,7 +18,8 @@ from foxglove import Channel, Context, Schema
 from foxglove.mcap import MCAPWriteOptions
 
 from granite.config.records import Array
-from granite.rt.logs.channels import Channels, Topic
+from granite.rt.logs.channels import Channels
+from granite.rt.logs.row_layout import Topic
 
 #: raised with every change that an older reader would misread
 FORMAT = "5"

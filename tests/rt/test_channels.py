@@ -10,7 +10,8 @@ from recorded_ticks import bits, make_tick
 from granite.config.errors import InputError
 from granite.config.loader import from_json, load, to_json
 from granite.config.records import STEPS, Tick
-from granite.rt.logs.channels import Channels, read_layout
+from granite.rt.logs.channels import Channels
+from granite.rt.logs.row_layout import read_layout
 
 BED = load("free-flyer")
 
