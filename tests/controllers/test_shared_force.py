@@ -208,6 +208,7 @@ def test_a_thruster_whose_fault_is_found_is_replaced_in_the_same_tick(lost: int)
         (WHEEL, "set_point_rad_s=10", r"set_point_rad_s = 10.*expected at most 9"),
         (WHEEL, "end_ratio=0.8", r"end_ratio = 0\.8.*expected less than begin_ratio = 0\.7"),
         (WHEEL, "torque_n_m=0", "torque_n_m = 0"),
+        (WHEEL, "torque_n_m=5", r"torque_n_m = 5.*expected at most 0\.0917, the yaw torque that the thrusters"),
         (WHEEL, "begin_ratio=1.5", r"begin_ratio = 1\.5"),
     ],
 )
