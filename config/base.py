@@ -45,6 +45,8 @@ Vector = Annotated[tuple[float, ...], AfterValidator(_planar_or_spatial)]
 Direction = Annotated[Vector, AfterValidator(_has_direction)]
 Positive = Annotated[float, Field(gt=0)]
 NotNegative = Annotated[float, Field(ge=0)]
+#: of an orientation, a phase or a turn: one turn at most, either way [rad]
+Angle = Annotated[float, Field(ge=-math.tau, le=math.tau)]
 #: of a device, beyond which it would not be called a delay
 Delay = Annotated[float, Field(ge=0, le=10)]
 #: frames a second

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import model_validator
 
-from granite.config.base import Name, Positive, Table, Vector
+from granite.config.base import Angle, Name, Positive, Table, Vector
 from granite.config.errors import InputError
 
 GROUND = "ground"
@@ -18,7 +18,7 @@ class Side(Table):
     point: Name | None = None
     #: on the ground: position, then roll, pitch, yaw (R = Rz Ry Rx)
     position_m: Vector = (0.0, 0.0)
-    rotation_rad: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    rotation_rad: tuple[Angle, Angle, Angle] = (0.0, 0.0, 0.0)
 
     @property
     def grounded(self) -> bool:
@@ -43,7 +43,7 @@ class Profile(Table):
     """amplitude sin(2 pi t / period + phase) + offset + speed t, t from the start of the run."""
 
     period_s: Positive | None = None
-    phase_rad: float = 0.0
+    phase_rad: Angle = 0.0
 
     @property
     def terms(self) -> tuple[float, float, float]:

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import model_validator
 
-from granite.config.base import Direction, Name, NotNegative, Positive, Table, Vector
+from granite.config.base import Angle, Direction, Name, NotNegative, Positive, Table, Vector
 from granite.config.errors import InputError
 
 #: keys of the joint's resistance, by kind: damping, Coulomb friction, and the rate below which the friction fades out
@@ -29,7 +29,7 @@ class Joint(Table):
     child: Name
     origin_m: Vector = (0.0, 0.0)
     #: roll, pitch, yaw of the joint frame in the parent's frame (R = Rz Ry Rx); planar modules use yaw only
-    rotation_rad: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    rotation_rad: tuple[Angle, Angle, Angle] = (0.0, 0.0, 0.0)
     #: in the joint frame; a planar revolute joint always turns about z
     axis: Direction = (0.0, 0.0, 1.0)
     #: of a revolute joint: damping [N m s/rad], friction, and the rate v0 below which the friction fades out

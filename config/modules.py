@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 
-from granite.config.base import Name, NotNegative, Positive, Table, Vector, refuse_out_of_plane, refuse_twice
+from granite.config.base import Angle, Name, NotNegative, Positive, Table, Vector, refuse_out_of_plane, refuse_twice
 from granite.config.calibration import CalibrationTable
 from granite.config.errors import InputError, one_of
 from granite.config.inertia import Inertia, SpatialInertia, fault_of
@@ -162,7 +162,7 @@ class Point(Table):
     body: Name
     position_m: Vector
     #: roll, pitch, yaw of its axes in the body (R = Rz Ry Rx); they matter to contacts
-    rotation_rad: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    rotation_rad: tuple[Angle, Angle, Angle] = (0.0, 0.0, 0.0)
 
 
 class Module(Table):
@@ -174,7 +174,7 @@ class Module(Table):
     base: Literal["fixed", "floating"]
     #: pose of a fixed base: position, then roll, pitch, yaw (R = Rz Ry Rx)
     placement_m: Vector = (0.0, 0.0)
-    placement_rad: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    placement_rad: tuple[Angle, Angle, Angle] = (0.0, 0.0, 0.0)
     gravity_m_s2: Vector = (0.0, 0.0)
     bodies: tuple[Body, ...] = Field(min_length=1, max_length=200)
     joints: tuple[Joint, ...] = ()

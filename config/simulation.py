@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator
 
-from granite.config.base import NotNegative, Positive, Table
+from granite.config.base import Angle, NotNegative, Positive, Table
 from granite.config.events import EventTable
 
 
@@ -16,7 +16,7 @@ class GraniteTable(Table):
     ideal: bool = False
     tilt_g: NotNegative = 1e-5
     #: downhill, from the x axis
-    tilt_direction_rad: float = 0.0
+    tilt_direction_rad: Angle = 0.0
     drag_ratio: NotNegative = 1e-4
     drag: Literal["coulomb", "viscous"] = "coulomb"
     #: coulomb: speed below which the drag fades out; viscous: speed at which it reaches drag_ratio

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from pydantic import Field, model_validator
 
-from granite.config.base import Name, Positive, Table
+from granite.config.base import Angle, Name, Positive, Table
 from granite.config.behaviour import Groups, StateNote
 from granite.config.errors import InputError, one_of
 from granite.controllers.behaviours.hands import Hand
@@ -67,7 +67,7 @@ class LeapOptions(StateMachine.Options):
     catch: Groups = Field(min_length=1)
     #: of the base when it leaves the bar
     velocity_m_s: tuple[float, float]
-    turn_rad: float = np.pi
+    turn_rad: Angle = np.pi
     #: arms in flight, by coordinate key; others keep their angles
     folded: dict[str, float] = Field(default_factory=dict)
     #: base before the push, by coordinate key; others keep their value

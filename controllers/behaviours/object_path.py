@@ -14,7 +14,7 @@ from itertools import accumulate
 import numpy as np
 from pydantic import Field
 
-from granite.config.base import Name, NotNegative, Positive, Table
+from granite.config.base import Angle, Name, NotNegative, Positive, Table
 from granite.config.behaviour import Behaviour
 from granite.config.errors import InputError, one_of
 from granite.config.records import Array, Reference, State
@@ -23,8 +23,6 @@ from granite.controllers.model import ControlModel
 from granite.controllers.trajectories.minimum_jerk import MinimumJerk
 from granite.mrds.tolerances import SAME_TIME_S
 
-Triple = tuple[float, float, float]
-
 
 class ObjectLeg(Table):
     """Move and turn in `duration_s`, then stay for `hold_s`."""
@@ -32,9 +30,9 @@ class ObjectLeg(Table):
     duration_s: Positive
     hold_s: NotNegative = 0.0
     #: displacement, world axes
-    move_m: Triple = (0.0, 0.0, 0.0)
+    move_m: tuple[float, float, float] = (0.0, 0.0, 0.0)
     #: rotation vector, axes of the object at the start of the leg
-    turn_rad: Triple = (0.0, 0.0, 0.0)
+    turn_rad: tuple[Angle, Angle, Angle] = (0.0, 0.0, 0.0)
 
 
 class ObjectPath:

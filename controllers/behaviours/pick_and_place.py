@@ -19,7 +19,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from pydantic import Field, model_validator
 
-from granite.config.base import Name, Positive
+from granite.config.base import Angle, Name, Positive
 from granite.config.behaviour import StateNote
 from granite.config.errors import InputError
 from granite.config.records import Array, Reference, State
@@ -70,7 +70,7 @@ class PickAndPlace(StateMachine):
         contacts: tuple[Name, ...] = Field(min_length=1)
         #: pose of the object at the end
         goal_m: tuple[float, float]
-        goal_rad: float
+        goal_rad: Angle
         reach_s: Positive = 4.0
         close_in_s: Positive = 3.0
         carry_s: Positive = 10.0

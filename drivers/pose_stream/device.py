@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from granite.config.base import NotNegative
+from granite.config.base import Angle, NotNegative
 from granite.config.devices.device import Device
 from granite.config.errors import InputError
 from granite.config.parts import PartTable
@@ -52,7 +52,7 @@ class PoseOptions(PartTable):
     #: where the origin of the stream's frame is on the table
     origin_m: tuple[float, float] = (0.0, 0.0)
     #: and how it is turned
-    turn_rad: float = 0.0
+    turn_rad: Angle = 0.0
 
 
 class PoseSensor:

@@ -171,6 +171,8 @@ def test_the_object_is_carried_only_while_all_hands_hold_and_it_has_a_task(bed: 
     ("changes", "message"),
     [
         ({"behaviour.goal_m": [0.25, 0.6]}, "expected less than 0.6 m"),
+        ({"behaviour.goal_rad": 100.0}, "goal_rad = 100.0.*expected a number of at most 6.28319"),
+        ({"behaviour.goal_rad": -6.3}, "goal_rad = -6.3.*expected a number of at least -6.28319"),
         ({"behaviour.contacts": ["left_grip"]}, "does not close grip 'right_grip'"),
         ({"behaviour.contacts": ["left_grip", "third_grip"]}, "'third_grip'"),
         ({"controller.law": {"kind": "task_space"}}, "expected 'reach_and_carry', which carries an object"),
