@@ -7,6 +7,7 @@ samples, joined C2 (`path_knots.py`, `trajectories/sampled.py`). Coordinates tha
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -20,7 +21,7 @@ from granite.config.records import NOTHING, Array, Reference, State, new
 from granite.controllers.behaviours.holds import Holds
 from granite.controllers.behaviours.move_check import MoveCheck
 from granite.controllers.behaviours.path_knots import path_of
-from granite.controllers.behaviours.path_samples import Samples, is_function, read_csv, sample_function
+from granite.controllers.behaviours.path_samples import TIME, Samples, is_function, read_csv, sample_function
 from granite.controllers.model import ControlModel
 from granite.controllers.trajectories.sampled import SampledPath, compiled
 from granite.mrds.compiled_form import CompiledForm
@@ -28,6 +29,8 @@ from granite.mrds.tolerances import SAME_TIME_S
 
 #: checked points between two knots, and at most in all
 _BETWEEN, _CHECKED = 4, 2000
+#: shortest step between two samples, as a part of the loop's period
+_SHORTEST = 0.01
 
 
 class FollowPath:
@@ -90,6 +93,7 @@ class FollowPath:
         keys = [c.key for c in model.layout.positions]
         self._start = np.array([bed.simulation.initial.get(key, 0.0) for key in keys])
         try:
+            _refuse_short_steps(options.samples, bed.loop.period_s)
             path, self._free = path_of(options.samples, model.layout, self._start)
             _refuse_far_start(options, path, model, self._start, self._free)
             lead = options.approach_s
@@ -178,6 +182,16 @@ def _sampled(path: str, content: Mapping[str, Any]) -> Any:
     else:
         return None  # the table's own check names the number
     return {**found.model_dump(), "source": _source(content)}
+
+
+def _refuse_short_steps(samples: Samples, period: float) -> None:
+    times, shortest = samples.columns[0].values, _SHORTEST * period
+    for before, t in pairwise(times):
+        if t - before < shortest * (1 - 1e-9):
+            raise InputError(
+                f"column '{TIME}': a step of {t - before:g} s after {before:g}",
+                expected=f"at least {shortest:g} s, a hundredth of loop.period_s = {period:g}",
+            )
 
 
 def _refuse_far_start(

@@ -181,6 +181,7 @@ def test_a_path_outside_the_limits_is_refused(tmp_path):
         ("t_s,base_x_m\n0,1\n2,1\n1,1\n", "line 4, column 't_s': 1 goes back from 2, expected times that rise"),
         ("t_s,base_x_m\n0,1\n2,1\n2,1\n", "line 4, column 't_s': 2 repeats 2"),
         ("t_s,base_x_m\n0,1\n1,1\n2,1\n30,1\n31,1\n", "line 5, column 't_s': a gap of 28 s after 2, expected at most"),
+        ("t_s,base_x_m\n0,1\n1e-300,1\n2e-300,1\n", "'t_s': a step of 1e-300 s after 0, expected at least 5e-05 s"),
         ("t_s,base_x_m\n0,1.3\n9,1.3\n", "column 'base_x_m': 1.3 in the first row, too far from the robot's start"),
         ("t_s,base_x_m_s\n0,0\n9,0\n", "a column 'base_x_m_s' without 'base_x_m'"),
         ("t_s,base_x_m,base_x_m_s\n0,1,0\n20,1.2,0.5\n40,1.4,0\n", "column 'base_x_m_s' is not the rate of its"),
