@@ -8,6 +8,7 @@ from rich.table import Table
 
 from granite.config.behaviour import TorqueProfile
 from granite.config.contacts import Side
+from granite.config.controller import YawWheel
 from granite.config.devices.device import Device
 from granite.config.errors import shown
 from granite.config.modules import Module
@@ -138,6 +139,8 @@ def _control(bed: Testbed) -> Iterator[tuple[str, str]]:
     if bed.controller and bed.thrusters:
         yield "thruster sharing", _part(bed.controller.allocation.sharing)
         yield "valve modulation", _part(bed.controller.allocation.modulation)
+        if wheel := bed.controller.allocation.yaw_wheel:
+            yield "yaw wheel", _yaw_wheel(wheel)
         yield "torques re-solved", f"{'yes' if bed.controller.resolve_delivered else 'no'}, for the delivered thrust"
     if bed.controller:
         yield "behaviour", bed.behaviour.kind
@@ -158,6 +161,13 @@ def _part(options: PartTable) -> str:
     """A part and its options."""
     given = options.model_dump(exclude={"kind"}, exclude_none=True)
     return ", ".join([options.kind, *(f"{key} {shown(value)}" for key, value in given.items())])
+
+
+def _yaw_wheel(wheel: YawWheel) -> str:
+    return (
+        f"{wheel.joint} turns the vehicle; thrusters unload it with {wheel.torque_n_m:g} N m "
+        f"from {wheel.begin_ratio:g} to {wheel.end_ratio:g} of its rate limit from {wheel.set_point_rad_s:g} rad/s"
+    )
 
 
 def _profile(torque: TorqueProfile) -> str:

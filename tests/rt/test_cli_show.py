@@ -31,3 +31,11 @@ def test_every_preset_says_where_it_is_from_also_in_a_log():
         bed = load(preset.name)
         assert len(bed.note.split()) > 10, bed.name
         assert from_json(to_json(bed)).note == bed.note
+
+
+def test_the_yaw_wheel_of_a_vehicle_and_its_unloading_are_shown(capsys, monkeypatch):
+    changes = ["--set", "controller.allocation.yaw_wheel.set_point_rad_s=2"]
+    text = " ".join(shown(capsys, monkeypatch, "stanford-free-flyer/yaw-wheel", *changes).split())
+    assert "yaw wheel wheel turns the vehicle; thrusters unload it with 0.005 N m" in text
+    assert "from 0.7 to 0.2 of its rate limit from 2 rad/s" in text
+    assert "yaw wheel" not in shown(capsys, monkeypatch, "stanford-free-flyer")
