@@ -9,17 +9,17 @@ from granite.config.devices.thrusters import Thrusters
 from granite.config.devices.vision import Vision
 from granite.config.errors import InputError
 from granite.config.loader import from_json, load, presets, to_json
+from tests.testbeds import NAMES
 
 PRESETS = Path(loader.__file__).parent / "testbeds"
-BEDS = [bed for p in presets() for bed in (p.name, *(f"{p.name}/{variant}" for variant, _ in p.variants))]
 
 
-@pytest.mark.parametrize("bed", BEDS)
+@pytest.mark.parametrize("bed", NAMES)
 def test_every_preset_and_variant_loads_under_the_name_it_was_asked_for(bed: str) -> None:
     assert load(bed).name == bed
 
 
-@pytest.mark.parametrize("bed", BEDS)
+@pytest.mark.parametrize("bed", NAMES)
 def test_a_stored_testbed_comes_back_the_same(bed: str) -> None:
     assert from_json(to_json(load(bed))) == load(bed).model_copy(update={"tuning": None})  # in no log
 

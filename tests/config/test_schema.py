@@ -1,6 +1,7 @@
 """The schema for editors: it describes every key and every part, takes what is right and refuses what is not."""
 
 import copy
+import functools
 import json
 import tomllib
 from collections.abc import Iterator
@@ -19,7 +20,8 @@ from granite.config.schema import bed_schema
 
 PRESETS = sorted((Path(loader.__file__).parent / "testbeds").glob("*.toml"))
 ROBOTS = sorted((Path(__file__).parents[1] / "robots").glob("*.toml"))
-SCHEMA = bed_schema()
+#: takes seconds, so not while tests are collected
+schema = functools.cache(bed_schema)
 
 
 def nodes(node: Any) -> Iterator[dict[str, Any]]:
@@ -30,34 +32,34 @@ def nodes(node: Any) -> Iterator[dict[str, Any]]:
 
 
 def test_it_is_json_and_every_reference_leads_to_a_definition():
-    references = {node["$ref"] for node in nodes(SCHEMA) if isinstance(node.get("$ref"), str)}
-    assert {ref.removeprefix("#/definitions/") for ref in references} <= set(SCHEMA["definitions"])
-    assert json.loads(json.dumps(SCHEMA, allow_nan=False)) == SCHEMA
+    references = {node["$ref"] for node in nodes(schema()) if isinstance(node.get("$ref"), str)}
+    assert {ref.removeprefix("#/definitions/") for ref in references} <= set(schema()["definitions"])
+    assert json.loads(json.dumps(schema(), allow_nan=False)) == schema()
 
 
 def test_defaults_are_there_but_for_none_which_toml_does_not_have():
-    simulation = SCHEMA["definitions"]["Simulation"]["properties"]
+    simulation = schema()["definitions"]["Simulation"]["properties"]
     assert simulation["physics_step_s"]["default"] == 0.001
     assert simulation["audit"]["default"] is False
-    assert not [node for node in nodes(SCHEMA) if "default" in node and node["default"] is None]
+    assert not [node for node in nodes(schema()) if "default" in node and node["default"] is None]
 
 
 def test_it_has_every_key_of_a_testbed_and_the_variants():
-    assert set(SCHEMA["properties"]) == {*testbed.Testbed.model_fields, "variants"}
+    assert set(schema()["properties"]) == {*testbed.Testbed.model_fields, "variants"}
 
 
 @pytest.mark.parametrize("family", [family for family in FAMILIES if family != "contact"])
 def test_every_kind_of_a_family_is_there_with_its_options(family):
     for kind in registry(family):
-        described = SCHEMA["definitions"][f"{family}_{kind}"]
+        described = schema()["definitions"][f"{family}_{kind}"]
         assert set(described["properties"]) == set(options_of(find(family, kind)).model_fields)
         assert described["properties"]["kind"] == {"enum": [kind]}
-        assert {"$ref": f"#/definitions/{family}_{kind}"} in SCHEMA["definitions"][family]["anyOf"]
+        assert {"$ref": f"#/definitions/{family}_{kind}"} in schema()["definitions"][family]["anyOf"]
 
 
 def test_events_and_contacts_are_described_as_well():
-    assert len(SCHEMA["definitions"]["TimedEvent"]["anyOf"]) == len(EVENTS)
-    contact = SCHEMA["definitions"]["Contact"]["properties"]
+    assert len(schema()["definitions"]["TimedEvent"]["anyOf"]) == len(EVENTS)
+    contact = schema()["definitions"]["Contact"]["properties"]
     assert contact["kind"]["enum"] == list(registry("contact"))
     assert "pitch_m_rad" in contact["parameters"]["properties"]
 
@@ -65,15 +67,15 @@ def test_events_and_contacts_are_described_as_well():
 def test_comments_of_the_source_are_the_descriptions():
     assert field_comments(Safety)["start_up_s"] == "time limit for the first frame of every sensor"
     assert field_comments(Thrusters)["driver"] == "the driver of the real device; without one it can only be simulated"
-    safety = SCHEMA["definitions"]["Safety"]["properties"]
+    safety = schema()["definitions"]["Safety"]["properties"]
     assert safety["start_up_s"]["description"] == field_comments(Safety)["start_up_s"]
 
 
 @pytest.fixture(scope="module")
 def validator() -> Any:
     draft_7 = pytest.importorskip("jsonschema").Draft7Validator
-    draft_7.check_schema(SCHEMA)
-    return draft_7(SCHEMA)
+    draft_7.check_schema(schema())
+    return draft_7(schema())
 
 
 @pytest.mark.parametrize("path", [*PRESETS, *ROBOTS], ids=lambda path: path.stem)

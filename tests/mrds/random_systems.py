@@ -234,6 +234,16 @@ def split(system: System, stacked: Array, of: str) -> dict[str, Array]:
     return parts
 
 
+def dense_solve(
+    M: Array, h: Array, A: Array, bias: Array, force: Array, prescribed: Array | float = 0.0
+) -> tuple[Array, Array]:
+    """u' and F of [M, -A^T; A, 0] [u'; F] = [force - h; prescribed - bias]; the smallest F where it is not unique."""
+    m, n = A.shape
+    K = np.block([[M, -A.T], [A, np.zeros((m, m))]])
+    x = np.linalg.lstsq(K, np.concatenate([force - h, prescribed - bias]), rcond=1e-12)[0]
+    return x[:n], x[n:]
+
+
 class Referee:
     """M, h and the constraints of a system, from the single modules and from the slip of its contacts."""
 
@@ -247,12 +257,7 @@ class Referee:
 
     def solve(self, q: Array, u: Array, force: Array, prescribed: Array | float = 0.0) -> tuple[Array, Array]:
         """u' and holding forces of one dense KKT solve; the smallest of them where the constraints are dependent."""
-        M, h = self.mass_and_bias(q, u)
-        A, bias = self.constraints(q, u)
-        n, m = len(u), len(A)
-        K = np.block([[M, -A.T], [A, np.zeros((m, m))]])
-        x = np.linalg.lstsq(K, np.concatenate([force - h, prescribed - bias]), rcond=1e-12)[0]
-        return x[:n], x[n:]
+        return dense_solve(*self.mass_and_bias(q, u), *self.constraints(q, u), force, prescribed)
 
     def mass_and_bias(self, q: Array, u: Array) -> tuple[Array, Array]:
         qs, us = split(self.system, q, "q"), split(self.system, u, "u")
@@ -262,10 +267,11 @@ class Referee:
     def moved(self, q: Array, u: Array, t: float) -> Array:
         """q after a time t at constant u' = 0, to high order: a straight line but for quaternions."""
         qs, us = split(self.system, q, "q"), split(self.system, u, "u")
-        steps = 20
-        for _ in range(steps):
-            for name, model in self.models.items():
-                h, x, v = t / steps, qs[name], us[name]
+        for name, model in self.models.items():
+            v, has_quaternion = us[name], len(qs[name]) > len(us[name])
+            steps = 20 if has_quaternion else 1
+            for _ in range(steps):
+                h, x = t / steps, qs[name]
                 k1 = model.position_rate(x, v).copy()
                 k2 = model.position_rate(x + h / 2 * k1, v).copy()
                 k3 = model.position_rate(x + h / 2 * k2, v).copy()

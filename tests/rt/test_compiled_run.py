@@ -16,7 +16,7 @@ from granite.rt.loop import Outcome
 from granite.rt.memory import Memory
 from granite.rt.reasons import Reason
 from granite.rt.run import Run
-from tests.rt.test_compiled_steps import controlled_testbeds
+from tests.testbeds import controlled
 
 pytestmark = pytest.mark.skipif(find_compiler() is None, reason="compiled runs need a C compiler")
 
@@ -77,7 +77,7 @@ def test_throttles_beside_on_off_modulation_have_the_bits_of_the_loop():
 
 @pytest.mark.slow
 def test_every_testbed_that_can_be_compiled_has_the_bits_of_the_loop():
-    beds = [load(name) for name in controlled_testbeds()]
+    beds = [load(name) for name in controlled()]
     whole = [bed for bed in beds if not parts_in_python(Run(bed))]
     assert len(whole) >= 20
     for bed in whole:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from granite.config.loader import load, presets
+from granite.config.loader import load
 from granite.config.records import Array, Demand, Reference, State
 from granite.config.testbed import Testbed
 from granite.controllers.laws.computed_torque import ComputedTorque
@@ -21,6 +21,7 @@ from granite.rt.reasons import Reason
 from granite.rt.run import Run
 from granite.rt.steps import StepByStep
 from granite.rt.supervisor import Supervisor
+from tests.testbeds import controlled
 
 pytestmark = pytest.mark.skipif(find_compiler() is None, reason="compiled steps need a C compiler")
 
@@ -46,11 +47,6 @@ def assert_equal_to_the_bit(bed: Testbed) -> tuple[Array, Outcome, Run]:
     return rows, outcome, run
 
 
-def controlled_testbeds() -> list[str]:
-    names = [f"{preset.name}/{variant}" for preset in presets() for variant, _ in preset.variants]
-    return [name for name in [*names, *(preset.name for preset in presets())] if load(name).controller]
-
-
 @pytest.mark.parametrize(
     "name",
     [
@@ -70,7 +66,7 @@ def test_a_run_has_the_bits_of_the_run_in_python(name: str):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", controlled_testbeds())
+@pytest.mark.parametrize("name", controlled())
 def test_every_controlled_testbed_has_the_bits_of_the_run_in_python(name: str):
     assert_equal_to_the_bit(load(name))
 

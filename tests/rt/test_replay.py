@@ -5,16 +5,17 @@ import dataclasses
 import numpy as np
 import pytest
 
-from granite.config.loader import load, presets
+from granite.config.loader import load
 from granite.controllers.laws.computed_torque import ComputedTorque
 from granite.rt.in_memory import simulate_in_memory
 from granite.rt.logs.log import Log
 from granite.rt.logs.replay import replay
+from tests.testbeds import NAMES, controlled, preset
 
-BEDS = [name for name, _, _ in presets()] + [f"{name}/{v}" for name, _, variants in presets() for v, _ in variants]
-CONTROLLED = [bed for bed in BEDS if load(bed).controller]
 #: each contact set that a state machine can reach is compiled: half a minute in an empty cache
-QUICK = [pytest.param(bed, marks=pytest.mark.slow) if load(bed).switches else bed for bed in CONTROLLED]
+QUICK = [pytest.param(bed, marks=pytest.mark.slow) if preset(bed).switches else bed for bed in controlled()]
+#: their variants replay in the slow test of both modes
+WITHOUT_CONTROLLER = [bed for bed in NAMES if bed not in controlled() and "/" not in bed]
 
 
 def run(bed: str, *changes: str) -> Log:
@@ -29,7 +30,7 @@ def test_every_preset_with_a_controller_replays_to_the_bit(bed: str):
     assert result.ticks == len(log.rows)
 
 
-@pytest.mark.parametrize("bed", sorted(set(BEDS) - set(CONTROLLED)))
+@pytest.mark.parametrize("bed", WITHOUT_CONTROLLER)
 def test_every_preset_without_a_controller_replays_to_the_bit(bed: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("GRANITE_NO_COMPILER", "1")
     testbed = load(bed)
@@ -41,7 +42,7 @@ def test_every_preset_without_a_controller_replays_to_the_bit(bed: str, monkeypa
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("bed", BEDS)
+@pytest.mark.parametrize("bed", NAMES)
 def test_every_preset_replays_in_both_modes_in_whichever_it_was_made(bed: str, monkeypatch: pytest.MonkeyPatch):
     short = load(bed, [f"loop.duration_s={20 * load(bed).loop.period_s}"])
     compiled = simulate_in_memory(short)
