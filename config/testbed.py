@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import Field, ValidationInfo, model_validator
 
-from granite.config import coordinates
-from granite.config.base import Name, NotNegative, Positive, Table, refuse_twice
+from granite.config.base import Name, Table
 from granite.config.behaviour import Hold, OpaqueBehaviour, TorqueProfile
-from granite.config.contacts import GROUND, Contact
+from granite.config.contacts import Contact
 from granite.config.controller import Controller, Safety
 from granite.config.coordinates import Coordinate
 from granite.config.devices.device import Device
@@ -22,78 +20,16 @@ from granite.config.devices.thrusters import Thruster, Thrusters
 from granite.config.errors import InputError, one_of
 from granite.config.events import DropOutEvent, FaultEvent
 from granite.config.layout import Layout
+from granite.config.loop import LoopTable, Recording
 from granite.config.modules import Module
 from granite.config.operator_channel import OperatorTable
-from granite.config.parts import (
-    BehaviourPart,
-    DevicePart,
-    OpaquePart,
-    PartTable,
-    find,
-    is_built_in,
-    own_code,
-    part,
-    parts_in,
-)
+from granite.config.parts import BehaviourPart, DevicePart, OpaquePart, PartTable, is_built_in, part, parts_in
 from granite.config.ranges import refuse_extremes
 from granite.config.simulation import Simulation
+from granite.config.testbed_checks import GRIPS, refuse_misfits
 from granite.config.tuning import TuningTable
 
-GRIPS = "grips"
-#: shortest physics step, as a part of the loop's period: each takes about a microsecond
-_FINEST = 1e-4
 Kind = TypeVar("Kind", bound=Device)
-
-
-class LoopTable(Table):
-    """The fixed-rate loop and its requests to the operating system."""
-
-    period_s: Annotated[float, Field(ge=1e-5, le=1.0)] = 0.005
-    duration_s: Positive
-    #: after an overrun: drop the missed ticks, run them at once, or end the run safely
-    overrun: Literal["skip", "catch_up", "stop"] = "skip"
-    #: the run ends before a command is written later than this after its tick was due; none: 50 periods
-    longest_lateness_s: Positive | None = None
-    #: in real time, the actuators are stopped by another thread when no tick ends for this long; none: 50 periods
-    watchdog_s: Positive | None = None
-    #: how long an actuator may take to confirm its stop
-    stop_timeout_s: Positive = 0.5
-    #: SCHED_FIFO priority, 0 for none
-    priority: Annotated[int, Field(ge=0, le=99)] = 80
-    cpu: Annotated[int, Field(ge=0, le=4095)] | None = None
-    lock_memory: bool = True
-    hold_cpu_awake: bool = True
-    freeze_garbage: bool = True
-    #: busy-wait this long before each deadline
-    spin_s: NotNegative = 0.0
-
-    @model_validator(mode="after")
-    def _times_fit_the_period(self) -> LoopTable:
-        if self.duration_s < self.period_s:
-            expected = f"at least period_s = {self.period_s}"
-            raise InputError(key="duration_s", value=self.duration_s, expected=expected)
-        for key, limit in (("longest_lateness_s", self.longest_lateness_s), ("watchdog_s", self.watchdog_s)):
-            if limit is not None and limit < 2 * self.period_s:
-                raise InputError(key=key, value=limit, expected=f"at least two periods of {self.period_s} s")
-        return self
-
-    @property
-    def lateness_limit_s(self) -> float:
-        """The longest lateness, given or usual [s]."""
-        return self.longest_lateness_s or 50 * self.period_s
-
-    @property
-    def watchdog_limit_s(self) -> float:
-        """The time of the watchdog, given or usual [s]."""
-        return self.watchdog_s or 50 * self.period_s
-
-
-class Recording(Table):
-    """The ring between loop and recorder."""
-
-    ring_rows: Annotated[int, Field(ge=16, le=100_000)] = 8192
-    #: in real time, less free space on the disk of the log is the fault `disk_full`
-    least_free_mb: NotNegative = 100.0
 
 
 class Testbed(Table):
@@ -363,204 +299,10 @@ class Testbed(Table):
         return {**content, "devices": devices}
 
     @model_validator(mode="after")
-    def _modules_fit_together(self) -> Testbed:
-        refuse_twice("modules", "module", [m.name for m in self.modules])
-        refuse_twice("contacts", "contact", [c.name for c in self.contacts])
-        for module in self.modules:
-            if not coordinates.velocities(module):
-                raise InputError(
-                    "no part of the module can move",
-                    key=f"modules.{module.name}.base", value="fixed", expected="'floating' or a joint",
-                )  # fmt: skip
-        first, *others = self.modules
-        for module in others:
-            if module.dimension != first.dimension:
-                key, expected = f"modules.{module.name}.dimension", f"'{first.dimension}' as of the others"
-                raise InputError(key=key, value=module.dimension, expected=expected)
-        refuse_twice("modules", "coordinate", [c.name for c in self.positions])
-        return self
-
-    @model_validator(mode="after")
-    def _contacts_are_between_known_points(self, info: ValidationInfo) -> Testbed:
-        points = {m.name: [p.name for p in m.points] for m in self.modules}
-        for contact in self.contacts:
-            if not (info.context or {}).get("looked_up"):
-                _find_contact(contact)
-            for side, place in (("first", contact.first), ("second", contact.second)):
-                key = f"contacts.{contact.name}.{side}"
-                if place.grounded:
-                    continue
-                if place.module not in points:
-                    known = one_of(place.module, [*points, GROUND])
-                    raise InputError("no such module", key=f"{key}.module", value=place.module, expected=known)
-                if place.point not in points[place.module]:
-                    known = one_of(str(place.point), points[place.module])
-                    raise InputError("no such point", key=f"{key}.point", value=place.point, expected=known)
-        return self
-
-    @model_validator(mode="after")
-    def _holds_are_of_known_contacts(self) -> Testbed:
-        known = [c.name for c in self.contacts]
-        for i, hold in enumerate(self.holds):
-            key = f"behaviour.holds.{i}.closed"
-            refuse_twice(key, "contact", hold.closed)
-            for name in hold.closed:
-                if name not in known:
-                    raise InputError(f"no contact '{name}'", key=key, value=hold.closed, expected=one_of(name, known))
-        for closed in getattr(self.behaviour, "contact_sets", ()):
-            for name in closed:
-                if name not in known:
-                    problem, key = f"the behaviour names contact '{name}'", "behaviour"
-                    raise InputError(problem, key=key, value=self.behaviour.kind, expected=one_of(name, known))
-        return self
-
-    @model_validator(mode="after")
-    def _devices_fit(self) -> Testbed:
-        if self.is_opaque:
-            return self
-        for name, device in self.devices.items():
-            if isinstance(device, Device):
-                try:
-                    with own_code(device.kind):
-                        device.check(self)
-                        _check_signals(device, self)
-                except InputError as refusal:
-                    raise refusal.within(f"devices.{name}") from None
-            else:
-                key, expected = f"devices.{name}.kind", "a subclass of Device"
-                raise InputError("not a table of a device", key=key, value=device.kind, expected=expected)
-        if self.switches and not any(device.kind == GRIPS for device in self.devices.values()):
-            raise InputError.missing(f"devices.{GRIPS}", "grips, because the behaviour closes and opens contacts")
-        refuse_twice("devices", "a motor on joint", [motor.joint for motor in self.motors])
-        for name in self.safety.age_s:
-            if name not in self.sensors:
-                raise InputError("no such sensor", key=f"safety.age_s.{name}", expected=one_of(name, self.sensors))
-        return self
-
-    @model_validator(mode="after")
-    def _controller_knows_what_it_controls(self) -> Testbed:
-        if self.is_opaque:
-            return self
-        if self.controller is None:
-            return self._without_a_controller()
-        names = [module.name for module in self.modules]
-        for key in ("modules", "objects"):
-            for i, name in enumerate(getattr(self.controller, key)):
-                if name not in names:
-                    where, known = f"controller.{key}.{i}", one_of(name, names)
-                    raise InputError("no such module", key=where, value=name, expected=known)
-        if not self.controlled:
-            raise InputError(
-                "no module has an actuator", key="controller", expected="motors or thrusters, or controller.modules"
-            )
-        controlled = [module.name for module in self.controlled]
-        for i, name in enumerate(self.controller.objects):
-            if name in controlled:
-                key = f"controller.objects.{i}"
-                raise InputError("it is controlled", key=key, value=name, expected="a module without actuators")
-        for name, device in self.devices_of(Thrusters).items():
-            if device.pushed(self).name not in controlled:
-                raise _not_controlled(f"devices.{name}.module", device.pushed(self).name, controlled)
-        for name, motors in self.devices_of(Motors).items():
-            for i, motor in enumerate(motors.units):
-                if self.layout.module_of(motor.joint).name not in controlled:
-                    raise _not_controlled(f"devices.{name}.units.{i}.joint", motor.joint, self.known.joints)
-        joints = self.known.joints  # the guard judges the estimate
-        for i, limit in enumerate(self.safety.joints):
-            if limit.joint not in joints:
-                key, known = f"safety.joints.{i}.joint", one_of(limit.joint, joints)
-                raise InputError("no such joint", key=key, value=limit.joint, expected=known)
-        for key, unit in (("residual_n", "m/s"), ("residual_n_m", "rad/s")):
-            named = [c.name for c in self.known.velocities if c.unit == unit]
-            for name in getattr(self.safety.monitor, key):
-                if name not in named:
-                    where = f"safety.monitor.{key}.{name}"
-                    raise InputError("no such coordinate", key=where, expected=one_of(name, named))
-        if self.torques:
-            given = f"given for {', '.join(self.torques)}"
-            raise InputError(given, key="behaviour.torques", expected="none beside a controller")
-        law = self.controller.law
-        check = getattr(find("law", law.kind), "check", None)
-        if check is not None:
-            try:
-                check(law, self)
-            except InputError as refusal:
-                raise refusal.within("controller.law") from None
-        return self
-
-    def _without_a_controller(self) -> Testbed:
-        """Refuse keys that need a controller."""
-        for key, given in (
-            ("devices.thrusters", self.thrusters),
-            ("behaviour.waypoints", getattr(self.behaviour, "waypoints", ())),
-            ("safety.joints", self.safety.joints),
-        ):
-            if given:
-                raise InputError.missing("controller", f"a table, because {key} needs one")
-        driven = [motor.joint for motor in self.motors]
-        for joint in self.torques:
-            if joint not in driven:
-                key, known = f"behaviour.torques.{joint}", one_of(joint, driven)
-                raise InputError("no motor there", key=key, expected=known)
-        return self
-
-    @model_validator(mode="after")
-    def _coordinates_are_known(self) -> Testbed:
-        if self.is_opaque:
-            return self
-        known = [c.key for c in self.known.positions]
-        for i, waypoint in enumerate(getattr(self.behaviour, "waypoints", ())):
-            _refuse_unknown(f"behaviour.waypoints.{i}.target", waypoint.target, known)
-        known = [c.key for c in (*self.positions, *self.velocities)]
-        _refuse_unknown("simulation.initial", self.simulation.initial, known)
-        return self
-
-    @model_validator(mode="after")
-    def _physics_steps_fill_the_period(self) -> Testbed:
-        step, period = self.simulation.physics_step_s, self.loop.period_s
-        expected = None
-        if step > period * (1 + 1e-9):
-            expected = f"at most loop.period_s = {period}"
-        elif step < period * _FINEST:
-            expected = f"at least {_FINEST:g} of loop.period_s = {period}"
-        elif abs(math.remainder(period, step)) > 1e-9 * period:
-            whole = f"{period / math.ceil(period / step):.6g}"
-            expected = f"a whole number of steps in loop.period_s = {period}, for instance {whole}"
-        if expected is not None:
-            raise InputError(key="simulation.physics_step_s", value=step, expected=expected)
+    def _parts_fit(self, info: ValidationInfo) -> Testbed:
+        refuse_misfits(self, looked_up=bool((info.context or {}).get("looked_up")))
         return self
 
     @property
     def _objects(self) -> tuple[Module, ...]:
         return tuple(self.module(name) for name in self.controller.objects) if self.controller else ()
-
-
-def _check_signals(device: Device, bed: Testbed) -> None:
-    """Refuse a device that does not say what it is, or whose bounds are not those of its signals."""
-    if getattr(device, "role", None) not in ("sensor", "actuator"):
-        raise InputError("its role is not named", key="kind", value=device.kind, expected="'sensor' or 'actuator'")
-    signals = device.signals(bed)
-    if not all(isinstance(signal, Coordinate) for signal in signals):
-        raise InputError("its signals are not named", key="kind", value=device.kind, expected="Coordinate(name, unit)")
-    if device.role == "actuator":
-        bounds = device.bounds(bed)
-        if len(bounds) != len(signals) or not all(lower < upper for lower, upper in bounds):
-            expected = f"a lower and a greater upper bound for each of {len(signals)} signals"
-            raise InputError("its bounds do not fit", key="kind", value=device.kind, expected=expected)
-
-
-def _find_contact(contact: Contact) -> None:
-    try:
-        find("contact", contact.kind)
-    except InputError as refusal:
-        raise refusal.within(f"contacts.{contact.name}") from None
-
-
-def _not_controlled(key: str, value: str, known: Any) -> InputError:
-    return InputError("not of a controlled module", key=key, value=value, expected=one_of(value, known))
-
-
-def _refuse_unknown(key: str, given: dict[str, float], known: list[str]) -> None:
-    for name, value in given.items():
-        if name not in known:
-            raise InputError("no such coordinate", key=f"{key}.{name}", value=value, expected=one_of(name, known))

@@ -18,8 +18,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from granite.config.loop import LoopTable
 from granite.config.records import Array
-from granite.config.testbed import LoopTable
 from granite.mrds.code_cache import fault_of
 from granite.mrds.compilation import FLAGS, cache_directory, find_compiler, mode
 from granite.rt.clock import RealClock

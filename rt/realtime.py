@@ -13,7 +13,7 @@ import struct
 from collections.abc import Iterator
 from pathlib import Path
 
-from granite.config.testbed import LoopTable
+from granite.config.loop import LoopTable
 
 _LIBC = ctypes.CDLL(None, use_errno=True)
 _MCL_CURRENT, _MCL_FUTURE = 1, 2

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from granite.config.testbed import LoopTable
+from granite.config.loop import LoopTable
 from granite.rt.realtime import real_time
 from granite.rt.recorder_process import _lower_priority
 
