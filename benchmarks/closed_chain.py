@@ -46,7 +46,7 @@ def _beside_others(what: str, system: System, q, u) -> Iterator[Result]:
     closed, theirs, welded = system.contact_set(), PinocchioSystem(system), _Welded(system)
     q, u = closed.project(q, 0.3 * u)
     force = np.random.default_rng(0).normal(size=system.n_u)
-    kernel = closed._kernels["accelerate"]
+    kernel = closed.compiled.solutions["accelerate"]
     accelerate = kernel.run
     expected = theirs.accelerate(q, u, force)[0]
     np.testing.assert_allclose(kernel.split(accelerate((q, u, force)))[0], expected, atol=1e-9 * np.abs(expected).max())
@@ -143,7 +143,7 @@ def _growth(what: str, unit: str, sizes: tuple[int, ...], build, limit: float) -
         closed, force = system.contact_set(), np.zeros(system.n_u)
         with tempfile.TemporaryDirectory() as cache, mock.patch.dict(os.environ, GRANITE_CACHE=cache):
             began = time.perf_counter()
-            kernel = closed._kernels["accelerate"]
+            kernel = closed.compiled.solutions["accelerate"]
             compiled[size] = time.perf_counter() - began
         calls[str(size)] = lambda k=kernel.run, x=(q, u, force): k(x)
     times = side_by_side(calls, number=100, rounds=40)

@@ -6,7 +6,6 @@ To open a contact is to use another set: velocities stay as they are. To close o
 from __future__ import annotations
 
 import math
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -16,15 +15,14 @@ from granite.config.contacts import Contact
 from granite.config.coordinates import positions, velocities
 from granite.config.errors import InputError, one_of
 from granite.config.modules import Module
-from granite.mrds.compilation import compile_functions
 from granite.mrds.contacts.assembly import Assembly, hubs
-from granite.mrds.contacts.directions import Directions
-from granite.mrds.contacts.drive import drive_function
+from granite.mrds.contacts.contact_kernels import ContactKernels
 from granite.mrds.contacts.friction import magnitudes_by_trial
+from granite.mrds.contacts.least_norm import as_columns, least_norm
 from granite.mrds.contacts.solution import ContactSolution, status_of
 from granite.mrds.integrators import rk4
 from granite.mrds.kernel import Array, Kernel
-from granite.mrds.tolerances import DEPENDENT_SINE, ELIMINATION_SINE_SQUARED, PROJECTED_GAP
+from granite.mrds.tolerances import ELIMINATION_SINE_SQUARED, PROJECTED_GAP
 
 #: gains of Baumgarte stabilisation: none
 NO_FEEDBACK = (0.0, 0.0)
@@ -71,6 +69,7 @@ class ContactSet:
         self.modules, self.contacts, self.planar = modules, contacts, planar
         self.label = Label(tuple(c.name for c in contacts), slipping)
         self.assembly = Assembly(modules, contacts, planar, hubs(modules, contacts, planar, slipping), slipping)
+        self.compiled = ContactKernels(self.assembly, modules, contacts, planar, slipping)
         level = self.assembly.level
         self.n_held, self.n_free = level.n_held, level.n_free
         self.n_q = sum(len(positions(m)) for m in modules.values())
@@ -140,7 +139,7 @@ class ContactSet:
         Drive
             With one column for each of several times.
         """
-        kernel, times = self._drive_kernel, np.atleast_1d(np.asarray(t, dtype=float))
+        kernel, times = self.compiled.drive, np.atleast_1d(np.asarray(t, dtype=float))
         at = [kernel.split(kernel.run((time.tobytes(),))) for time in times]
         return Drive(*at[0]) if np.ndim(t) == 0 else Drive(*(np.stack(x, axis=1) for x in zip(*at, strict=True)))
 
@@ -161,7 +160,7 @@ class ContactSet:
         tuple[Array, Array]
             (n_held) gap of the pose [m, rad] and slip of the velocity [m/s, rad/s] along every constrained mode.
         """
-        kernel = self._kernels["errors"]
+        kernel = self.compiled.solutions["errors"]
         prescribed = _column(velocity, self.n_held), _column(displacement, self.n_held)
         gap, slip = kernel.split(kernel.run((*self._state(q, u), *prescribed)))
         return gap, slip
@@ -247,11 +246,11 @@ class ContactSet:
 
     def rate(self, q: Array, u: Array) -> Array:
         """q' (n_q)."""
-        return self._kernels["rate"].run((q, u))
+        return self.compiled.solutions["rate"].run((q, u))
 
     def normalised(self, q: Array) -> Array:
         """q with every quaternion normalised."""
-        return self._kernels["normalised"].run((q,))
+        return self.compiled.solutions["normalised"].run((q,))
 
     def internal_force(self, module: str, q: ArrayLike, force: ArrayLike) -> Array:
         """The part of the constraint forces on a module that neither pushes nor turns it: the squeeze.
@@ -280,7 +279,7 @@ class ContactSet:
         """
         if module not in self.modules:
             raise InputError(key="module", value=module, expected=one_of(module, self.modules))
-        kernel = self._kernels["internal_forces"]
+        kernel = self.compiled.solutions["internal_forces"]
         parts = kernel.split(kernel.run((*self._state(q), _column(force, self.n_held))))
         return parts[list(self.modules).index(module)]
 
@@ -327,7 +326,7 @@ class ContactSet:
         step, drive = np.array(h, dtype=float), (free_force, velocity, prescribed, displacement)
         undriven = all(x is None for x in drive) and feedback == NO_FEEDBACK
         if undriven:
-            after = self._stepped(self._steps[which], (*state, step))
+            after = self._stepped(self.compiled.steps[which], (*state, step))
             if after is not None:
                 return after
         *columns, displacements = (
@@ -335,7 +334,7 @@ class ContactSet:
         )
         gains = np.array(feedback, dtype=float)
         if not undriven:
-            after = self._stepped(self._driven_steps[which], (*state, step, *columns, gains, displacements))
+            after = self._stepped(self.compiled.driven_steps[which], (*state, step, *columns, gains, displacements))
             if after is not None:
                 return after
         return self._rk4_by_svd(state, h, columns, gains, displacements, project)
@@ -345,11 +344,7 @@ class ContactSet:
 
         Driven steps are compiled where the configuration drives contacts.
         """
-        _ = self._kernels, self._dense, self._drive_kernel
-        if steps:
-            _ = self._steps
-        if steps and any(contact.motion.profiles or contact.force.profiles for contact in self.contacts):
-            _ = self._driven_steps
+        self.compiled.prepare(steps)
 
     def correct(self, q: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
         """The change of u (n_u), smallest in the metric of M, that changes the constrained velocities by y; impulses.
@@ -366,12 +361,12 @@ class ContactSet:
         tuple[Array, Array]
             (n_u) change of u, and (n_held) impulses by E on P [N s, N m s].
         """
-        kernel, (pose,), wanted = self._kernels["correct"], self._state(q), _column(y, self.n_held)
+        kernel, (pose,), wanted = self.compiled.solutions["correct"], self._state(q), _column(y, self.n_held)
         change, impulse, independence = kernel.split(kernel.run((pose, wanted)))
         if independence[0] > ELIMINATION_SINE_SQUARED:
             return change, impulse
         M, A = self.mass_and_constraints(pose)
-        change, impulse, _ = _least_norm(M, np.zeros(len(M)), A, wanted)
+        change, impulse, _ = least_norm(M, np.zeros(len(M)), A, wanted)
         return change[:, 0], impulse[:, 0]
 
     def _stepped(self, kernel: Kernel, arguments: tuple[Array, ...]) -> tuple[Array, Array] | None:
@@ -412,7 +407,7 @@ class ContactSet:
 
     def _eliminated(self, which: str, arguments: tuple[Array, ...]) -> ContactSolution | None:
         """The solution by elimination; None where that loses digits."""
-        kernel = self._kernels[which]
+        kernel = self.compiled.solutions[which]
         acceleration, force, independence = kernel.split(kernel.run(arguments))
         if not independence[0] > ELIMINATION_SINE_SQUARED:
             return None
@@ -423,13 +418,13 @@ class ContactSet:
         solution = self._eliminated("driven", (*state, *drive))
         if solution is None:
             _, _, A, y = terms = self._dense_terms(state, drive)
-            solution = self._with_friction(*_least_norm(*terms), A, y)
+            solution = self._with_friction(*least_norm(*terms), A, y)
         return solution
 
     def _dense_terms(self, state: tuple[Array, ...], drive: tuple[Array, ...]) -> tuple[Array, ...]:
         """M, f, A and y as matrices; f and y with a column for a unit of each friction."""
-        M, f, A, y = self._dense.split(self._dense.run((*state, *drive)))
-        return M.reshape(self.n_u, self.n_u), _columns(f), A.reshape(self.n_held, self.n_u), _columns(y)
+        M, f, A, y = self.compiled.dense.split(self.compiled.dense.run((*state, *drive)))
+        return M.reshape(self.n_u, self.n_u), as_columns(f), A.reshape(self.n_held, self.n_u), as_columns(y)
 
     def _with_friction(
         self, accelerations: Array, forces: Array, independence: float, A: Array, y: Array
@@ -454,48 +449,6 @@ class ContactSet:
             change = change / 2
         return q, gap
 
-    @cached_property
-    def _kernels(self) -> dict[str, Kernel]:
-        a = self.assembly
-        functions = [a.accelerate, a.driven, a.errors, a.correct, a.internal_forces, a.rate, a.normalised]
-        return compile_functions("system", functions)
-
-    @cached_property
-    def _steps(self) -> dict[str, Kernel]:
-        """Compiled apart, because a controller does not integrate."""
-        a = self.assembly
-        return compile_functions("system_steps", [a.rk4("rk4", project=False), a.rk4("rk4_projected", project=True)])
-
-    @cached_property
-    def _driven_steps(self) -> dict[str, Kernel]:
-        a = self.assembly
-        functions = [a.rk4_driven("rk4", project=False), a.rk4_driven("rk4_projected", project=True)]
-        return compile_functions("system_driven_steps", functions)
-
-    @cached_property
-    def _drive_kernel(self) -> Kernel:
-        """Not compiled: it is too small to gain by that."""
-        return Kernel(drive_function(self.contacts, self.planar, self.label.slipping))
-
-    @cached_property
-    def _dense(self) -> Kernel:
-        every = Assembly(self.modules, self.contacts, self.planar, set(self.modules), self.label.slipping)
-        return compile_functions("system_dense", [every.dense()])["dense"]
-
-
-def _least_norm(M: Array, f: Array, A: Array, y: Array) -> tuple[Array, Array, float]:
-    """M u' = f + A^T F with A u' = y, column by column, with the smallest F by singular values.
-
-    Each constraint is scaled by the motion that it alone would cause. Returns u', F and the independence.
-    """
-    f, y = _columns(f), _columns(y)
-    alone = Directions.of(M, A)
-    free = np.linalg.solve(alone.L, f)
-    used = alone.sines > DEPENDENT_SINE * alone.sines.max(initial=0.0)
-    U, V, across, unit = alone.U[:, used], alone.V[used], alone.sines[used][:, None], alone.unit[:, None]
-    along = (V @ (unit * (y - alone.B.T @ free))) / across
-    return np.linalg.solve(alone.L.T, free + U @ along), unit * (V.T @ (along / across)), alone.independence
-
 
 def _column(value: ArrayLike | None, n: int) -> Array:
     """A contiguous column of n numbers: zeros if there is no value, and n times a single number."""
@@ -503,11 +456,6 @@ def _column(value: ArrayLike | None, n: int) -> Array:
         return np.zeros(n)
     column = np.ascontiguousarray(value, dtype=float)
     return column if column.shape == (n,) else np.ascontiguousarray(np.broadcast_to(column, (n,)))
-
-
-def _columns(matrix: Array) -> Array:
-    """A vector as a matrix of one column."""
-    return matrix[:, None] if matrix.ndim == 1 else matrix
 
 
 def _three_times(value: ArrayLike | None, n: int) -> Array:

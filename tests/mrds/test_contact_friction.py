@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from granite.config.contacts import Contact, Side
 from granite.config.errors import InputError
 from granite.config.modules import Body, Module, Point
-from granite.mrds.contacts.contact_set import _least_norm
 from granite.mrds.contacts.friction import JammedError, SlidingContact, magnitudes, magnitudes_by_trial
+from granite.mrds.contacts.least_norm import least_norm
 from granite.mrds.system import System
 from tests.mrds.random_systems import Referee, plain_body, random_module, random_states
 
@@ -128,7 +128,7 @@ def test_friction_is_mu_n_against_the_slip_whatever_it_does_to_the_motion(seed: 
 
 def _columns(contact_set, q, u, force):
     M, f, A, y = contact_set._dense_terms((q, u, force), contact_set._driven_by((None,) * 5))
-    return *_least_norm(M, f, A, y), A, y
+    return *least_norm(M, f, A, y), A, y
 
 
 def rod(friction: float, kind: str = "edge") -> System:
@@ -163,7 +163,9 @@ def test_a_rod_jams_above_four_thirds_and_says_so_by_name():
     assert refusal.value.contacts == ("floor",)
     with pytest.raises(JammedError):
         above.rk4(q, u, nothing, 1e-3)
-    assert above._kernels["driven"].run((*above._state(q, u, nothing), *above._driven_by((None,) * 5)))[-1] == -1
+    assert (
+        above.compiled.solutions["driven"].run((*above._state(q, u, nothing), *above._driven_by((None,) * 5)))[-1] == -1
+    )
     # The other way round the ground yields to it.
     q, u = rod_state(1.0)
     assert 0 < above.accelerate(q, u, nothing).force[0] < G
