@@ -27,10 +27,18 @@ _WIDE = 45
 Times = dict[tuple[str, str], list[float]]
 
 
-def mark_events(figure: SubFigure, column: Sequence[Axes], run: PlottedRun) -> None:
-    """Recorded events and changes of contacts; each named once, however often it happened."""
-    handles, details = [], _details(run)
-    for (name, colour), when in {**_recorded(run), **_changes(run)}.items():
+def mark_events(figure: SubFigure, column: Sequence[Axes], run: PlottedRun, states_are_named: bool) -> None:
+    """Recorded events and changes of contacts; each named once, however often it happened.
+
+    Changes of a state machine are thin lines without a name where a panel names the states.
+    """
+    handles, details, recorded = [], _details(run), _recorded(run)
+    if states_are_named and run.states:
+        recorded = {event: when for event, when in recorded.items() if event[0] not in _entered(run)}
+        for axes in column:
+            when = [change.t for change in run.states]
+            axes.vlines(when, 0, 1, transform=axes.get_xaxis_transform(), color=SOFT, lw=0.5, ls=":", zorder=1.5)
+    for (name, colour), when in {**recorded, **_changes(run)}.items():
         for axes in column:
             axes.vlines(when, 0, 1, transform=axes.get_xaxis_transform(), color=colour, lw=1.2, zorder=1.5)
         often = f" ({len(when)} times)" if len(when) > 1 else ""
@@ -62,6 +70,11 @@ def _recorded(run: PlottedRun) -> Times:
         if name not in changes:
             times.setdefault((name, colour), []).append(float(event["t_s"]))
     return times
+
+
+def _entered(run: PlottedRun) -> set[str]:
+    """Names of the events of a state machine."""
+    return {words(f"state_{change.name}") for change in run.states}
 
 
 def _changes(run: PlottedRun) -> Times:

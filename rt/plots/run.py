@@ -71,7 +71,7 @@ class PlottedRun:
         self.squeeze = series("/truth", "squeeze")
         names = [value.name for value in audit_values(bed)]
         self.audit = dict(zip(names, series("/truth", "audit").T, strict=True))
-        self.changes = drawn.changes
+        self.changes, self.states = drawn.changes, drawn.states
         self.step_times = np.nan_to_num(series("/timing", "steps", drawn.means))  #: [s]
         self.tick_time = drawn.tick_time  #: of all ticks [s]
         self.thrusters = bed.thrusters

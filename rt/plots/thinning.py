@@ -18,12 +18,13 @@ from granite.config.records import Array
 from granite.rt.logs.channels import Channels
 from granite.rt.logs.contact_changes import Change, ContactChanges
 from granite.rt.logs.log import Log
+from granite.rt.logs.machine_summary import StateChange, StateChanges
 
 #: a number beyond this is a fault, and must not scale the axes
 _LARGEST = 1e6
 #: runs up to this number of rows, or of values, are drawn whole
 MOST_ROWS, _MOST_VALUES = 40_000, 8_000_000
-#: changes of contacts that are marked
+#: changes of contacts, and of states, that are marked
 _MOST_CHANGES = 20_000
 #: entries that are drawn as lines, and as means
 _LINES = (("/truth", "q"), ("/state", "q"), ("/truth", "wrench"), ("/truth", "squeeze"), ("/truth", "audit"))
@@ -40,18 +41,20 @@ class DrawnRows(NamedTuple):
     weight: Array  #: number of ticks that the means are of
     tick_time: Array  #: of all ticks [s]
     changes: tuple[Change, ...]  #: of contacts
+    states: tuple[StateChange, ...]  #: of a state machine
 
 
 def drawn_rows(log: Log) -> DrawnRows:
     """All rows of a run of usual length, the remaining ones of a long run."""
     most = min(MOST_ROWS, _MOST_VALUES // log.channels.width)
     watched = _Watched(log.channels)
-    found = ContactChanges(log.bed, log.channels)
+    found, entered = ContactChanges(log.bed, log.channels), StateChanges(log.bed, log.channels)
     kept: list[Array] = []
     means: list[Array] = []
     weights: list[Array] = []
     tick_times: list[Array] = []
     changes: list[Change] = []
+    states: list[StateChange] = []
     # Of an interval remain two rows for each line at most, as many for changes, and the last one.
     is_whole = log.ticks <= most
     n = most if is_whole else -(-log.ticks * (4 * watched.width + 1) // most)
@@ -59,6 +62,7 @@ def drawn_rows(log: Log) -> DrawnRows:
         with np.errstate(invalid="ignore"):
             rows = np.where(np.abs(rows) < _LARGEST, rows, np.nan)
         changes += islice(found.look(rows), max(_MOST_CHANGES - len(changes), 0))
+        states += islice(entered.look(rows), max(_MOST_CHANGES - len(states), 0))
         tick_times.append(np.nan_to_num(rows[:, watched.steps]).sum(axis=1))
         at = np.arange(len(rows)) if is_whole else watched.extremes(rows)
         starts = np.concatenate(([0], at[:-1] + 1))
@@ -70,7 +74,7 @@ def drawn_rows(log: Log) -> DrawnRows:
         means.append(mean)
         weights.append(weight)
     rows, mean, weight, tick_time = (np.concatenate(parts) for parts in (kept, means, weights, tick_times))
-    return DrawnRows(rows, mean, weight, tick_time, tuple(changes))
+    return DrawnRows(rows, mean, weight, tick_time, tuple(changes), tuple(states))
 
 
 class _Watched:

@@ -11,6 +11,7 @@ from granite.rt.plots.panels.audit import audit_panels
 from granite.rt.plots.panels.bending import bending_panels
 from granite.rt.plots.panels.contact_forces import contact_force_panels
 from granite.rt.plots.panels.contact_states import contact_state_panels
+from granite.rt.plots.panels.machine_states import machine_state_panels
 from granite.rt.plots.panels.motion import motion_panels
 from granite.rt.plots.panels.panel import Panel
 from granite.rt.plots.panels.step_times import step_time_panels
@@ -20,8 +21,10 @@ from granite.rt.plots.panels.valves import valve_panels
 from granite.rt.plots.panels.wrench import wrench_panels
 from granite.rt.plots.run import PlottedRun
 
+STATES = "states"
 #: every kind of panel by its name in `--panels`, from top to bottom
 _KINDS: dict[str, Callable[[PlottedRun], list[Panel]]] = {
+    STATES: machine_state_panels,
     "tracking": tracking_panels,
     "motion": motion_panels,
     "bending": bending_panels,
