@@ -1,4 +1,4 @@
-"""The test of one device: small bounded commands to each of its units in turn, and what came back.
+"""The test of one device: small bounded commands to each of its units in turn, and the values that were applied.
 
 The actuator is stopped on every way out, and a board stops it by itself if this process dies. A motor gets a torque and
 then the opposite one for as long, so that a free joint comes to rest again.
@@ -35,10 +35,10 @@ _TOLERANCE = 0.05
 
 
 class Tried(NamedTuple):
-    """What one unit was told, and what came back."""
+    """Command to one unit, and its answer."""
 
     unit: str
-    told: str
+    command: str
     applied: str
     response: str
     held: bool
@@ -180,13 +180,13 @@ class _Test:
         errors = [abs(mean - part) for mean, part in zip(means, command.parts, strict=True)]
         unit = "" if signal_.unit == "1" else f" {signal_.unit}"
         different = list(dict.fromkeys(command.parts))
-        told, got = (
+        commanded, got = (
             ", ".join(f"{part:g}" for part in different),
             ", ".join(f"{x:.3g}" for x in means[-len(different) :]),
         )
         length = f"{_PART_S * len(command.parts) / len(different):g} s{' each' if len(different) > 1 else ''}"
         held = bool(max(errors) <= _TOLERANCE * (high - low))
-        return Tried(signal_.name, f"{told}{unit} for {length}", f"{got}{unit}", response, held)
+        return Tried(signal_.name, f"{commanded}{unit} for {length}", f"{got}{unit}", response, held)
 
     def _tick(self, setpoint: Array | None) -> Sample:
         self.t = self._k * self._period

@@ -133,8 +133,8 @@ class Recorder:
         answer: dict[str, Any] = {}
         try:
             # It reads while it waits: a summary that fills the pipe would block the process for ever.
-            told = self._process.communicate(f"{json.dumps(ending)}\n", _CLOSE_LIMIT)
-            answer = json.loads(told or "{}")
+            answered = self._process.communicate(f"{json.dumps(ending)}\n", _CLOSE_LIMIT)
+            answer = json.loads(answered or "{}")
             failure = answer.get("failure", f"the recorder {_ended_by(self._process.wait())}")
         except TimeoutError:
             failure = f"the recorder did not finish in {_CLOSE_LIMIT:.0f} s"

@@ -113,7 +113,7 @@ def try_device(
     yes: Yes = False,
     overrides: Overrides = None,
 ) -> None:
-    """Try one device with small bounded commands, one unit after the other, and show what came back."""
+    """Try one device with small bounded commands, one unit after the other, and show the applied values."""
     from granite.rt.clock import RealClock
     from granite.rt.device_test import LEVEL, try_units
     from granite.rt.report.hardware import device_table

@@ -59,7 +59,7 @@ class GainParameters(ServerListener):  # type: ignore[misc]  # the SDK has no ty
         self, client: Client, parameters: list[Parameter], request_id: str | None = None
     ) -> list[Parameter]:
         """Ask the loop for each; what is refused keeps its value, and all clients get the reason."""
-        told = []
+        answered = []
         if len(parameters) > _MOST:
             self._refuse(
                 f"client {client.id} of the live view set {len(parameters)} parameters: expected at most {_MOST}"
@@ -67,11 +67,11 @@ class GainParameters(ServerListener):  # type: ignore[misc]  # the SDK has no ty
             return self.on_get_parameters(client, [])
         for each in parameters:
             try:
-                told.append(Parameter(each.name, value=self._ask(client.id, each)))
+                answered.append(Parameter(each.name, value=self._ask(client.id, each)))
             except InputError as refusal:
                 self._refuse(f"client {client.id} of the live view set a parameter: refused: {refusal}")
-                told += self.on_get_parameters(client, [each.name])
-        return told
+                answered += self.on_get_parameters(client, [each.name])
+        return answered
 
     def look(self, rows: Array) -> list[Parameter]:
         """The gains that the loop agreed to change in these rows, whoever asked for it."""

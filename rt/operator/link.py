@@ -47,7 +47,7 @@ class OperatorLink:
 
     @classmethod
     def start(cls, bed: Testbed, folder: Path, log: Path | None = None) -> OperatorLink:
-        """Make the keys if there are none, and listen; operators are told where the log is, if there is one.
+        """Make the keys if there are none, and listen; operators get the path of the log, if there is one.
 
         Raises
         ------

@@ -21,9 +21,9 @@ def preflight_table(findings: Sequence[CheckResult]) -> Table:
 
 
 def device_table(name: str, tried: Sequence[Tried]) -> Table:
-    """What each unit of a device was told, and what came back."""
-    rows = [(each.unit, each.told, each.applied, _passed(each.held), each.response) for each in tried]
-    return table(f"Test of {name}", ("unit", "told", "came back", "passed", "sensors"), rows, sentences=1)
+    """Command to each unit of a device, and the applied value."""
+    rows = [(each.unit, each.command, each.applied, _passed(each.held), each.response) for each in tried]
+    return table(f"Test of {name}", ("unit", "command", "applied", "passed", "sensors"), rows, sentences=1)
 
 
 def _passed(held: bool) -> Text:

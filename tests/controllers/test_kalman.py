@@ -153,7 +153,7 @@ class Track(NamedTuple):
 
 
 def track(bed: Bed, ticks: int = 600) -> Track:
-    """Estimates while motors and thrusters follow a programme, none of which the estimator is told but as applied."""
+    """Estimates while motors and thrusters follow a programme, which the estimator knows only as applied."""
     lab, estimates = Lab(bed), estimator(bed)
     sensors, actuators = ({name: lab.device(name) for name in names} for names in (bed.sensors, bed.actuators))
     devices, known = DeviceSet(bed, sensors, actuators), [c.name for c in bed.known.positions]

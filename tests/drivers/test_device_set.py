@@ -16,12 +16,12 @@ COMMAND = Command(0.0, (np.array([0.1, -0.2]), np.array([1.0, 0.0] * 4)), np.zer
 class Fake:
     """Sensor and actuator in one, which notes what is done to it; `fails` names the verbs that raise."""
 
-    def __init__(self, name: str, told: list[str], fails: tuple[str, ...] = (), values=None) -> None:
-        self.name, self._told, self._fails = name, told, fails
+    def __init__(self, name: str, calls: list[str], fails: tuple[str, ...] = (), values=None) -> None:
+        self.name, self._calls, self._fails = name, calls, fails
         self._values, self._number = values, 0
 
     def _do(self, verb: str) -> None:
-        self._told.append(f"{verb} {self.name}")
+        self._calls.append(f"{verb} {self.name}")
         if verb in self._fails:
             raise OSError(f"{self.name} is gone")
 
@@ -46,9 +46,10 @@ class Fake:
         return Frame(t, self._number, Status.REFUSED, setpoint if self._values is None else self._values)
 
 
-def devices(told: list[str] | None = None, fails: dict[str, tuple[str, ...]] | None = None, **values) -> DeviceSet:
+def devices(calls: list[str] | None = None, fails: dict[str, tuple[str, ...]] | None = None, **values) -> DeviceSet:
     made = {
-        name: Fake(name, [] if told is None else told, (fails or {}).get(name, ()), values.get(name)) for name in SIZES
+        name: Fake(name, [] if calls is None else calls, (fails or {}).get(name, ()), values.get(name))
+        for name in SIZES
     }
     sensors, actuators = ({name: made[name] for name in group} for group in (BED.sensors, BED.actuators))
     # The order in which they are given does not matter.
@@ -56,39 +57,39 @@ def devices(told: list[str] | None = None, fails: dict[str, tuple[str, ...]] | N
 
 
 def test_every_device_is_opened_and_closed():
-    told: list[str] = []
-    whole = devices(told)
+    calls: list[str] = []
+    whole = devices(calls)
     whole.open()
-    assert sorted(told) == sorted(f"open {name}" for name in SIZES)
-    told.clear()
+    assert sorted(calls) == sorted(f"open {name}" for name in SIZES)
+    calls.clear()
     whole.close()
-    assert sorted(told) == sorted(f"close {name}" for name in SIZES)
+    assert sorted(calls) == sorted(f"close {name}" for name in SIZES)
 
 
 @pytest.mark.parametrize("broken", SIZES)
 def test_if_one_device_can_not_be_opened_those_already_held_are_let_go(broken: str):
-    told: list[str] = []
+    calls: list[str] = []
     with pytest.raises(InputError, match=f"devices.{broken}: it can't be opened: OSError: {broken} is gone"):
-        devices(told, {broken: ("open",)}).open()
-    opened = [line.split()[1] for line in told if line.startswith("open ") and line != f"open {broken}"]
-    closed = [line.split()[1] for line in told if line.startswith("close ")]
+        devices(calls, {broken: ("open",)}).open()
+    opened = [line.split()[1] for line in calls if line.startswith("open ") and line != f"open {broken}"]
+    closed = [line.split()[1] for line in calls if line.startswith("close ")]
     assert closed == opened[::-1]
-    assert told.count(f"open {broken}") == 1
+    assert calls.count(f"open {broken}") == 1
 
 
 @pytest.mark.parametrize("other", ["open", "close"])
 def test_a_device_that_can_not_be_let_go_does_not_keep_the_others_held(other: str):
-    told: list[str] = []
+    calls: list[str] = []
     fails = {"joint_sensors": ("close",), "thrusters": ("open",) if other == "open" else ()}
-    whole = devices(told, fails)
+    whole = devices(calls, fails)
     if other == "open":
         with pytest.raises(InputError, match="thrusters is gone"):  # why it was not opened, not what followed
             whole.open()
-        assert {"close joint_sensors", "close vision", "close motors"} <= set(told)
+        assert {"close joint_sensors", "close vision", "close motors"} <= set(calls)
     else:
         whole.open()
         assert whole.close() == {"joint_sensors": "OSError: joint_sensors is gone"}
-        assert {f"close {name}" for name in SIZES} <= set(told)
+        assert {f"close {name}" for name in SIZES} <= set(calls)
 
 
 def test_frames_and_set_points_stand_in_the_order_of_the_testbed():
@@ -131,10 +132,10 @@ def test_a_frame_of_another_shape_or_type_is_refused_with_the_name_of_the_device
 
 @pytest.mark.parametrize("broken", [("motors",), ("thrusters",), ("motors", "thrusters")], ids=" and ".join)
 def test_stop_reaches_every_actuator_even_if_one_fails(broken: tuple[str, ...]):
-    told: list[str] = []
-    failed = devices(told, dict.fromkeys(broken, ("stop",))).stop(1.0)
+    calls: list[str] = []
+    failed = devices(calls, dict.fromkeys(broken, ("stop",))).stop(1.0)
     assert failed == {name: f"OSError: {name} is gone" for name in broken}
-    assert set(told) == {"stop motors", "stop thrusters"}
+    assert set(calls) == {"stop motors", "stop thrusters"}
 
 
 def test_a_device_that_is_missing_is_refused_when_the_set_is_built():
@@ -168,12 +169,12 @@ def test_a_stop_is_not_confirmed_by_a_frame_of_other_values(values):
 
 
 def test_devices_that_can_not_be_opened_are_named_and_only_the_others_are_closed():
-    told: list[str] = []
-    made = devices(told, {"vision": ("open",)})
+    calls: list[str] = []
+    made = devices(calls, {"vision": ("open",)})
     assert made.open_each() == {"vision": "vision is gone"}
-    told.clear()
+    calls.clear()
     assert made.close() == {}
-    assert set(told) == {"close joint_sensors", "close motors", "close thrusters"}
+    assert set(calls) == {"close joint_sensors", "close motors", "close thrusters"}
 
 
 def test_what_a_users_driver_has_beside_its_contract_is_passed_on():

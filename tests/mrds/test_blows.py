@@ -87,8 +87,8 @@ def struck(
 
 
 def test_friction_that_presses_a_stop_which_would_pull_without_it_makes_no_energy():
-    """Two stops side by side, only the lively one rough: struck together they would come back with three times the
-    energy, because the dull one, held by friction, takes part in a restitution in which it pulls."""
+    """Two stops side by side, the one with restitution also with friction: after a blow on both, the energy would be
+    three times that before, because the other one, held by friction, takes part in a restitution in which it pulls."""
     surfaces = [{"restitution": 0.76, "friction": 0.83}, {"restitution": 0.02}]
     _, left, leaving, _ = struck([(0.156, -0.42), (0.175, -0.146)], [1.757, 1.611], surfaces, [0.396, -0.676, -2.729])
     assert left < 1.0

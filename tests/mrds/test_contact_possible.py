@@ -1,4 +1,4 @@
-"""Contacts that cannot all be closed are refused by name; those that hold something twice are told."""
+"""Contacts that cannot all be closed are refused by name; redundant ones are reported."""
 
 import numpy as np
 import pytest

@@ -119,7 +119,7 @@ def test_a_free_flyer_has_three_rigid_modes_in_the_plane_and_six_in_space() -> N
 
 
 def test_two_modules_in_contact_have_the_modes_of_one() -> None:
-    """And the rigid ones are told from the slow ones: one joint, one joint as a contact."""
+    """And rigid modes are distinguished from slow ones: one joint, one joint as a contact."""
     first, second = flexible(1.0, 2), flexible(0.5, 2, tip_mass_kg=0.5)
     whole = System([planar_arm([first, second])]).contact_set()
     foot = {"name": "foot", "body": "link2", "position_m": [0.0, 0.0]}

@@ -151,14 +151,14 @@ def brute_force(valve: Valve, script: list[tuple[int, list[float]]], i: int, end
         at += wait
         commands[at] = opening[i]
     delay, minimum = round(valve.delay_s / STEP), round(valve.minimum_on_s / STEP)
-    told, taken, on_since = 0.0, 0.0, -(10**9)
+    commanded, taken, on_since = 0.0, 0.0, -(10**9)
     target = np.zeros(end + delay + 1)
     for k in range(end):
-        told = commands.get(k, told)
-        if told > 0.0:
+        commanded = commands.get(k, commanded)
+        if commanded > 0.0:
             if taken == 0.0:
                 on_since = k
-            taken = told
+            taken = commanded
         elif k - on_since >= minimum:
             taken = 0.0
         target[k + delay] = taken
@@ -228,11 +228,11 @@ def test_many_steps_at_once_are_the_same_to_the_bit_as_one_by_one(delay, rise, m
 
 
 @settings(max_examples=100, deadline=None)
-@given(minimum=times, told=st.lists(st.booleans(), min_size=1, max_size=60))
-def test_no_pulse_is_shorter_than_the_shortest(minimum, told):
+@given(minimum=times, commanded=st.lists(st.booleans(), min_size=1, max_size=60))
+def test_no_pulse_is_shorter_than_the_shortest(minimum, commanded):
     valves = bank(minimum=minimum)
     on_time = 0.0
-    for k, on in enumerate([*told, *[False] * 20]):
+    for k, on in enumerate([*commanded, *[False] * 20]):
         valves.command(k * 1e-3, OPEN if on else CLOSED)
         part = float(valves.mean_opening(k * 1e-3, (k + 1) * 1e-3)[0]) * 1e-3
         on_time += part
@@ -249,13 +249,13 @@ def test_no_pulse_is_shorter_than_the_shortest(minimum, told):
     rise=times,
     minimum=times,
     spacing=st.sampled_from([3e-4, 1e-3, 5e-3]),
-    told=st.lists(st.sampled_from([0.0, 1.0, 0.4]), min_size=1, max_size=40),
+    commanded=st.lists(st.sampled_from([0.0, 1.0, 0.4]), min_size=1, max_size=40),
 )
-def test_as_many_changes_are_remembered_as_can_be_on_their_way(throttled, delay, rise, minimum, spacing, told):
+def test_as_many_changes_are_remembered_as_can_be_on_their_way(throttled, delay, rise, minimum, spacing, commanded):
     valve = Valve(delay_s=delay, rise_s=rise, minimum_on_s=minimum)
     changes = remembered_changes(valve, spacing, throttled=throttled)
     few, many = ValveBank(valve, 1, changes), ValveBank(valve, 1, 40)
-    for k, opening in enumerate(told):
+    for k, opening in enumerate(commanded):
         wanted = np.array([opening if throttled else np.ceil(opening)])
         assert few.command(k * spacing, wanted) == many.command(k * spacing, wanted)
         t0, t1 = k * spacing, (k + 1) * spacing

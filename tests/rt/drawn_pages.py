@@ -20,17 +20,17 @@ from granite.rt.subjects import subjects
 
 
 def run(bed) -> Log:
-    """A run with its events, as the recorder would have told them."""
+    """A run with its events, as the recorder would have reported them."""
     log, events = simulate_in_memory(bed), []
 
-    def tell(t, tick, level, name, text):
+    def report(t, tick, level, name, text):
         events.append({"t_s": t, "tick": tick, "level": level, "name": name, "text": text})
 
-    Events(log.bed, log.channels, subjects(log.bed), tell).look(log.rows)
+    Events(log.bed, log.channels, subjects(log.bed), report).look(log.rows)
     return dataclasses.replace(log, events=tuple(events))
 
 
-def told(bed, q, **truth) -> Log:
+def log_of(bed, q, **truth) -> Log:
     """A log in which this happened, one row for each row of q; `truth` gives other entries of /truth by name."""
     channels = Channels.of(bed)
     rows = np.zeros((len(q), channels.width))

@@ -35,7 +35,7 @@ class Connection:
         self.info: dict[str, Any] = json.loads(link.recv())
         self.channels: dict[str, dict[str, Any]] = {}
         self.messages: list[tuple[str, int, bytes]] = []
-        self.told: list[dict[str, Any]] = []
+        self.received: list[dict[str, Any]] = []
         while not set(topics) <= set(self.channels):
             self.receive()
         wanted = [{"id": i, "channelId": self.channels[topic]["id"]} for i, topic in enumerate(topics)]
@@ -56,12 +56,12 @@ class Connection:
         if said["op"] == "advertise":
             self.channels |= {channel["topic"]: channel for channel in said["channels"]}
         else:
-            self.told.append(said)
+            self.received.append(said)
 
     def parameters(self, request: str) -> dict[str, Any]:
         """The answer to a request about parameters."""
         while True:
-            for said in self.told:
+            for said in self.received:
                 if said.get("id") == request:
                     return {each["name"]: each.get("value") for each in said["parameters"]}
             self.receive()

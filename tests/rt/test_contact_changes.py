@@ -1,4 +1,4 @@
-"""What happened to the contacts is told as it was: no energy twice, and nothing opens that was never closed."""
+"""Changes of contacts are reported as they were: no energy twice, and nothing opens that was never closed."""
 
 import numpy as np
 import pytest
@@ -6,14 +6,14 @@ import pytest
 from granite.rt.logs.contact_changes import OUT_OF_REACH, Change, ContactChanges
 from granite.rt.logs.contact_summary import ContactSummary
 from granite.rt.logs.run_summary import Metrics
-from tests.rt.drawn_pages import told
+from tests.rt.drawn_pages import log_of
 from tests.rt.jointed_beds import bar_between_arms
 
 
 def happened(closed: list, caught: list, lost: list) -> list[Change]:
     bed = bar_between_arms()
     truth = {"closed": closed, "caught": caught, "lost": np.reshape(lost, (-1, 1))}
-    log = told(bed, np.zeros((len(lost), len(bed.positions))), **truth)
+    log = log_of(bed, np.zeros((len(lost), len(bed.positions))), **truth)
     summary = ContactSummary(bed, log.channels)
     summary.update(log.rows)
     changes = list(ContactChanges(bed, log.channels).look(log.rows))

@@ -30,13 +30,13 @@ class Driver:
     def __init__(self, options, name, bed):
         self.options, self.name = options, name
         self.n = len(bed.devices[name].signals(bed))
-        self.number, self.told = 0, []
+        self.number, self.calls = 0, []
 
     def open(self):
-        self.told.append("open")
+        self.calls.append("open")
 
     def close(self):
-        self.told.append("close")
+        self.calls.append("close")
 
     def noise(self):  # a sensor that repeats its values is frozen
         return 1e-5 * (self.number % 2)
@@ -58,11 +58,11 @@ class Angles(Driver):
 
 class Board(Driver):
     def write(self, t, setpoint):
-        self.told.append("write")
+        self.calls.append("write")
         return self.frame(t, setpoint)
 
     def stop(self, t):
-        self.told.append("stop")
+        self.calls.append("stop")
         return self.frame(t, np.zeros(self.n))
 
 
@@ -121,9 +121,9 @@ def test_without_a_simulated_device_there_is_no_lab_and_no_truth(tmp_path: Path)
     assert np.isnan(memory.rows[:, run.channels.place("/truth", "q")]).all()
     drivers = drivers_of(run)
     for name in ("joint_sensors", "vision"):
-        assert drivers[name].told == ["open", "close"]
+        assert drivers[name].calls == ["open", "close"]
     for name in ("motors", "thrusters"):
-        assert drivers[name].told == ["open", *["write"] * 100, "stop", "close"]
+        assert drivers[name].calls == ["open", *["write"] * 100, "stop", "close"]
 
 
 @pytest.mark.parametrize(

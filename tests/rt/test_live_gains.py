@@ -61,7 +61,7 @@ def test_a_client_gets_and_sets_gains_and_what_is_out_of_bounds_is_refused(tmp_p
     assert summary["ended"] == "completed"
     known = gains_of(testbed)
     assert answers["all"] == {name: gain.value for name, gain in known.items()}
-    # What is refused keeps its value, and the client is told why.
+    # What is refused keeps its value, and the client gets the reason.
     assert answers["high"] == {"elbow_stiffness": known["elbow_stiffness"].value}
     assert answers["words"] == {name: known[name].value for name in ("base_x_stiffness", "elbow_stiffness")}
     assert answers["none"] == answers["long"] == {}
@@ -79,7 +79,7 @@ def test_a_client_gets_and_sets_gains_and_what_is_out_of_bounds_is_refused(tmp_p
     assert request["text"] == "client 1 of the live view asked for set gain elbow_stiffness to 20: done"
     assert request["text"].encode() in lines
     assert {"name": "elbow_stiffness", "type": "float64", "value": 20.0} in [
-        each for told in client.told if "id" not in told for each in told.get("parameters", ())
+        each for message in client.received if "id" not in message for each in message.get("parameters", ())
     ]
     stiffness = log["/operation"].elbow_stiffness_gain
     assert (stiffness[0], stiffness[-1]) == (known["elbow_stiffness"].value, 20.0)

@@ -320,9 +320,9 @@ def bed_with_own(folder, part):
 @pytest.mark.parametrize("part", OWN)
 def test_a_log_of_a_users_own_part_is_read_and_drawn_without_its_file_and_replayed_with_it(tmp_path, part):
     bed, path = bed_with_own(tmp_path, part), tmp_path / "run.mcap"
-    told = simulate(bed, path)
-    assert (told["ended"], told["ticks"], told["log_failure"]) == ("completed", 60, None)
-    assert set(told["applied"]) == {"motors_shoulder_torque", "motors_elbow_torque"}
+    summary = simulate(bed, path)
+    assert (summary["ended"], summary["ticks"], summary["log_failure"]) == ("completed", 60, None)
+    assert set(summary["applied"]) == {"motors_shoulder_torque", "motors_elbow_torque"}
     assert replay(read_log(path)).first is None
 
     trap = f"open({str(tmp_path / 'trace')!r}, 'w').close()\nraise RuntimeError('a trap')\n"

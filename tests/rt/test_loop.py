@@ -1,4 +1,4 @@
-"""The loop keeps its grid, answers overruns as told, and leaves every way out with the actuators at rest."""
+"""The loop keeps its grid, answers overruns as configured, and ends in every case with the actuators at rest."""
 
 import numpy as np
 import pytest

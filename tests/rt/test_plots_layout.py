@@ -6,7 +6,7 @@ import json
 import matplotlib
 import numpy as np
 import pytest
-from drawn_pages import assert_nothing_is_cut, drawn, overprinted, run, texts, told
+from drawn_pages import assert_nothing_is_cut, drawn, log_of, overprinted, run, texts
 from jointed_beds import bar_between_arms
 
 from granite.config.errors import InputError
@@ -47,7 +47,7 @@ def test_a_low_view_stays_near_the_motion_and_has_panels_below():
     start, _ = initial_motion(bed)
     q = np.tile(start, (50, 1))
     q[:, 0] = np.linspace(0, 1.5, 50)
-    log = told(bed, q, closed=[1.0, 0.0], wrench=1.0)
+    log = log_of(bed, q, closed=[1.0, 0.0], wrench=1.0)
     figure = drawn(log)
     figure.draw_without_rendering()
     view = figure.axes[0]
@@ -84,10 +84,10 @@ def test_a_part_that_is_not_there_is_refused_with_those_that_are(flown):
         str(raised.value) == f"panels = \"valve\": not in this plot, expected one of {known} (did you mean 'valves'?)"
     )
     with pytest.raises(InputError, match='panels = "valves": not in this plot'):
-        parts(told(bar_between_arms(), np.zeros((5, 5))), "valves")
+        parts(log_of(bar_between_arms(), np.zeros((5, 5))), "valves")
 
 
 def test_a_run_with_nothing_to_show_over_time_is_a_view():
     bed = bar_between_arms()
-    log = told(bed, np.zeros((5, len(bed.positions))), wrench=np.nan)
+    log = log_of(bed, np.zeros((5, len(bed.positions))), wrench=np.nan)
     assert [axes.get_ylabel() for axes in drawn(log).axes] == ["y [m]"]

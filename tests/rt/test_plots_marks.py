@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 
 import numpy as np
-from drawn_pages import drawn, told
+from drawn_pages import drawn, log_of
 from jointed_beds import bar_between_arms
 
 from granite.rt.plots.contact_marks import spots
@@ -29,7 +29,7 @@ def test_errors_have_the_colour_of_stops_and_other_events_that_of_warnings() -> 
 
 def test_the_title_and_the_line_below_it_are_on_the_page() -> None:
     bed = bar_between_arms()
-    figure = drawn(told(bed, np.zeros((20, len(bed.positions)))))
+    figure = drawn(log_of(bed, np.zeros((20, len(bed.positions)))))
     title = next(text for text in figure.texts if text.get_text() == bed.title)
     line = next(text for text in figure.texts if text.get_text().startswith(f"{bed.name}  ·  "))
     assert 0.5 < line.get_position()[1] < title.get_position()[1] < 1

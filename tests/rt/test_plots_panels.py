@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from drawn_pages import drawn, legend, lines, panel, texts, told
+from drawn_pages import drawn, legend, lines, log_of, panel, texts
 from jointed_beds import bar_between_arms, box_in_space, chain
 from matplotlib.collections import LineCollection
 from matplotlib.colors import to_rgba
@@ -18,7 +18,7 @@ TICKS = 30
 
 
 def bar(**truth):
-    return told(bar_between_arms(), np.zeros((TICKS, 5)), **truth)
+    return log_of(bar_between_arms(), np.zeros((TICKS, 5)), **truth)
 
 
 def labels(figure) -> list[str]:
@@ -27,7 +27,7 @@ def labels(figure) -> list[str]:
 
 def test_a_bed_without_a_controller_shows_its_motion_instead_of_errors():
     q = np.random.default_rng(1).normal(size=(TICKS, 5))
-    figure = drawn(told(bar_between_arms(), q))
+    figure = drawn(log_of(bar_between_arms(), q))
     assert labels(figure) == ["position\n[m]", "turn\n[rad]", "joint\n[rad]", "contact\n[N]"]
     joints = lines(panel(figure, "joint\n[rad]"))
     assert joints["left joint"] == pytest.approx(q[:, 0])
@@ -37,7 +37,7 @@ def test_a_bed_without_a_controller_shows_its_motion_instead_of_errors():
 
 
 def test_a_joint_and_its_torque_have_the_same_colour():
-    log = told(bar_between_arms(), np.ones((TICKS, 5)))
+    log = log_of(bar_between_arms(), np.ones((TICKS, 5)))
     log.rows[:, log.channels.place("/applied", "motors.values")] = 0.5
     figure = drawn(log)
     joints, torques = (panel(figure, label).lines for label in ("joint\n[rad]", "joint\ntorque [N m]"))
@@ -49,14 +49,14 @@ def test_a_joint_and_its_torque_have_the_same_colour():
 def test_a_wheel_that_spins_does_not_press_the_other_joints_flat():
     q = np.zeros((TICKS, 5))
     q[:, 0], q[:, 1] = np.linspace(0, 1, TICKS), np.linspace(0, 300, TICKS)
-    figure = drawn(told(bar_between_arms(), q))
+    figure = drawn(log_of(bar_between_arms(), q))
     assert np.ptp(panel(figure, "joint\n[rad]").get_ylim()) < 2
     assert legend(panel(figure, "spinning\njoint [rad]")) == ["right joint"]
 
 
 def test_the_deflection_of_a_tip_is_the_sum_of_its_modes_in_millimetres():
     q = np.random.default_rng(2).normal(size=(TICKS, 3))
-    figure = drawn(told(load("mrds-1"), q))
+    figure = drawn(log_of(load("mrds-1"), q))
     assert labels(figure) == ["joint\n[rad]", "deflection\n[mm]"]
     # A cantilever's eigenfunctions are 2 and -2 at the tip.
     assert lines(panel(figure, "deflection\n[mm]"))["link"] == pytest.approx(2e3 * (q[:, 1] - q[:, 2]), rel=1e-6)
@@ -70,7 +70,7 @@ def test_the_turn_of_a_base_in_space_is_its_angle_against_the_start():
     q[:, 4] = np.cos((0.4 + angle) / 2)
     q[:, 5:8] = np.sin((0.4 + angle) / 2)[:, None] * axis
     q[::2, 4:8] *= -1  # the same pose
-    assert lines(panel(drawn(told(bed, q)), "turn\n[rad]"))["box"] == pytest.approx(angle, abs=1e-7)
+    assert lines(panel(drawn(log_of(bed, q)), "turn\n[rad]"))["box"] == pytest.approx(angle, abs=1e-7)
 
 
 def test_forces_of_contacts_are_shown_by_size_with_the_squeeze_between_them():
@@ -86,7 +86,7 @@ def test_forces_of_contacts_are_shown_by_size_with_the_squeeze_between_them():
 def test_moments_are_shown_where_a_contact_bears_them():
     bed = box_in_space()
     wrench = np.tile([0.0, 0.0, 1.0, 2.0, 3.0, 6.0], (TICKS, 1))
-    figure = drawn(told(bed, np.zeros((TICKS, len(bed.positions))), wrench=wrench))
+    figure = drawn(log_of(bed, np.zeros((TICKS, len(bed.positions))), wrench=wrench))
     (moment,) = panel(figure, "contact\n[N m]").lines
     assert moment.get_ydata()[0] == pytest.approx(7.0)
 
@@ -125,7 +125,7 @@ def test_many_changes_are_told_by_what_they_are():
     bed = chain(9)
     closed = np.ones((TICKS, 8))
     closed[5:] = 0
-    seen = texts(drawn(told(bed, np.zeros((TICKS, len(bed.positions))), closed=closed)))
+    seen = texts(drawn(log_of(bed, np.zeros((TICKS, len(bed.positions))), closed=closed)))
     assert "contact opened at 0.05 s (8 times)" in seen
 
 
@@ -133,7 +133,7 @@ def test_more_lines_than_colours_shade_from_the_first_to_the_last():
     bed = chain(13)
     q = np.ones((TICKS, len(bed.positions)))
     q[:, [c.name.endswith("heading") for c in bed.positions]] = np.arange(13)
-    axes = panel(drawn(told(bed, q)), "turn\n[rad]")
+    axes = panel(drawn(log_of(bed, q)), "turn\n[rad]")
     assert legend(axes) == ["link0  …", "link12"]
     assert len({line.get_color() for line in axes.lines}) == 13
     assert colours(3) == list(COLOURS[:3])
@@ -146,7 +146,7 @@ def test_the_audit_shows_energy_that_no_work_accounts_for_against_its_limit():
     kept = {"energy": energy, "work": np.linspace(0.0, 2.0, TICKS), "gap": np.full(TICKS, 1e-9)}
     kept["kinetic_energy"] = np.linspace(1.0, 3.0, TICKS)
     audit = np.transpose([kept.get(value.name, np.zeros(TICKS)) for value in audit_values(bed)])
-    axes = panel(drawn(told(bed, np.zeros((TICKS, 5)), audit=audit)), "audit")
+    axes = panel(drawn(log_of(bed, np.zeros((TICKS, 5)), audit=audit)), "audit")
     shown = lines(axes)
     assert shown["energy error"][-1] == pytest.approx(1e-6, rel=1e-6)
     assert shown["energy error"][:-1].max() < 1e-14
@@ -159,7 +159,7 @@ def test_the_audit_shows_energy_that_no_work_accounts_for_against_its_limit():
 def test_the_audit_has_ticks_to_read_and_names_its_limits():
     bed = bar_between_arms(simulation={"audit": True})
     audit = np.full((TICKS, len(audit_values(bed))), 1e-12)
-    figure = drawn(told(bed, np.zeros((TICKS, 5)), audit=audit))
+    figure = drawn(log_of(bed, np.zeros((TICKS, 5)), audit=audit))
     axes = panel(figure, "audit")
     limits = {text.get_text(): text.get_position()[1] for text in axes.texts}
     assert limits == {"limit of energy": ENERGY_LIMIT, "limit of gap and slip": GAP_LIMIT}
@@ -172,35 +172,35 @@ def test_the_audit_has_ticks_to_read_and_names_its_limits():
 def test_lines_on_each_other_are_seen_in_turn_and_named_together():
     q = np.random.default_rng(3).normal(size=(TICKS, 5))
     q[:, 1] = q[:, 0]
-    axes = panel(drawn(told(bar_between_arms(), q)), "joint\n[rad]")
+    axes = panel(drawn(log_of(bar_between_arms(), q)), "joint\n[rad]")
     assert legend(axes) == ["left joint = right joint"]
     below, above = axes.lines
     assert below.get_linestyle() == "-"
     assert above.get_linestyle() == "--"
     assert above.get_color() != below.get_color()
     q[:, 1] += 1e-4
-    assert legend(panel(drawn(told(bar_between_arms(), q)), "joint\n[rad]")) == ["left joint ≈ right joint"]
+    assert legend(panel(drawn(log_of(bar_between_arms(), q)), "joint\n[rad]")) == ["left joint ≈ right joint"]
     q[:, 1] += 0.1
-    assert legend(panel(drawn(told(bar_between_arms(), q)), "joint\n[rad]")) == ["left joint", "right joint"]
+    assert legend(panel(drawn(log_of(bar_between_arms(), q)), "joint\n[rad]")) == ["left joint", "right joint"]
 
 
 def test_many_lines_on_each_other_have_a_short_name():
     bed = chain(12)
-    axes = panel(drawn(told(bed, np.ones((TICKS, len(bed.positions))))), "turn\n[rad]")
+    axes = panel(drawn(log_of(bed, np.ones((TICKS, len(bed.positions))))), "turn\n[rad]")
     assert legend(axes) == ["link0 = … = link11 (12 lines)"]
 
 
 def test_where_many_modules_float_the_place_of_the_last_one_is_shown():
     bed = chain(9)
     q = np.random.default_rng(4).normal(size=(TICKS, len(bed.positions)))
-    shown = lines(panel(drawn(told(bed, q)), "position\n[m]"))
+    shown = lines(panel(drawn(log_of(bed, q)), "position\n[m]"))
     assert list(shown) == ["link8 x", "link8 y"]
 
 
 def test_many_places_are_shown_against_their_start():
     bed = chain(3)
     q = np.random.default_rng(4).normal(size=(TICKS, len(bed.positions)))
-    shown = lines(panel(drawn(told(bed, q)), "moved since\nstart [m]"))
+    shown = lines(panel(drawn(log_of(bed, q)), "moved since\nstart [m]"))
     at = [c.name for c in bed.positions].index("link1_beam_y")
     assert shown["link1 y"] == pytest.approx(q[:, at] - q[0, at])
 
@@ -208,7 +208,7 @@ def test_many_places_are_shown_against_their_start():
 def flight(truth: bool):
     """The free-flyer with r1 open all the time, and a demand of its own; 0.4 N expected, 0.5 N delivered."""
     bed = load("free-flyer", ["loop.duration_s=0.3"])
-    log = told(bed, np.tile([1.0, 1.0, 0.0, 0.0, 0.0], (TICKS, 1)))
+    log = log_of(bed, np.tile([1.0, 1.0, 0.0, 0.0, 0.0], (TICKS, 1)))
     put = log.channels.place
     log.rows[:, put("/demand", "wrench")] = [1.0, -2.0, 3.0]
     log.rows[:, put("/truth", "thrust")] = [0.5, *[0.0] * 7] if truth else np.nan
@@ -235,7 +235,7 @@ def test_the_demanded_wrench_is_shown_against_the_one_of_the_thrusters(truth, ne
 
 def test_a_wrench_is_averaged_over_stretches_that_the_legend_names():
     bed = load("free-flyer")
-    log = told(bed, np.tile([1.0, 1.0, 0.0, 0.0, 0.0], (6000, 1)))
+    log = log_of(bed, np.tile([1.0, 1.0, 0.0, 0.0, 0.0], (6000, 1)))
     log.rows[::2, log.channels.place("/truth", "thrust")] = [1.0, *[0.0] * 7]
     axes = panel(drawn(log), "force\n[N]")
     assert legend(axes)[-1] == "demanded (means of 0.2 s)"
@@ -246,25 +246,25 @@ def test_a_wrench_is_averaged_over_stretches_that_the_legend_names():
 def test_rounding_does_not_fill_a_panel():
     q = np.full((TICKS, 5), 2.0)
     q[:, 0] += 1e-13 * np.sin(np.arange(TICKS))
-    axes = panel(drawn(told(bar_between_arms(), q)), "joint\n[rad]")
+    axes = panel(drawn(log_of(bar_between_arms(), q)), "joint\n[rad]")
     assert np.ptp(axes.get_ylim()) > 1e-3
     assert math.isclose(np.mean(axes.get_ylim()), 2.0, rel_tol=1e-6)
     q[:] = 1e-15 * np.sin(np.arange(TICKS))[:, None]
-    assert labels(drawn(told(bar_between_arms(), q))) == ["contact\n[N]"]
+    assert labels(drawn(log_of(bar_between_arms(), q))) == ["contact\n[N]"]
 
 
 def test_joints_that_contacts_hold_shut_have_no_panel():
     bed = load("sun-planar")
     q = np.ones((TICKS, len(bed.positions)))
-    assert "joint\n[m]" in labels(drawn(told(bed, q)))
+    assert "joint\n[m]" in labels(drawn(log_of(bed, q)))
     q[:, [c.unit == "m" and c.name.endswith("mount") for c in bed.positions]] = 1e-13
-    assert "joint\n[m]" not in labels(drawn(told(bed, q)))
+    assert "joint\n[m]" not in labels(drawn(log_of(bed, q)))
 
 
 def test_a_panel_with_a_single_line_names_it_where_its_axis_does_not():
     bed = load("mrds-1", ["simulation.audit=true"])
     audit = np.ones((TICKS, len(audit_values(bed))))
-    figure = drawn(told(bed, np.ones((TICKS, len(bed.positions))), audit=audit))
+    figure = drawn(log_of(bed, np.ones((TICKS, len(bed.positions))), audit=audit))
     assert legend(panel(figure, "audit")) == ["energy error"]
     assert panel(figure, "joint\n[rad]").get_legend() is None
     assert legend(panel(drawn(bar(squeeze=1.0)), "squeeze\n[N, N m/m]")) == ["bar"]

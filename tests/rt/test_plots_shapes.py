@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from drawn_pages import drawn, run, texts, told, with_rows
+from drawn_pages import drawn, log_of, run, texts, with_rows
 from jointed_beds import bar_between_arms, bed
 from matplotlib.colors import to_rgba
 from matplotlib.patches import Circle, Polygon
@@ -50,7 +50,7 @@ def flown() -> Log:
 
 @pytest.mark.parametrize("body", [{}, {"outline_m": SQUARE}], ids=["a disc", "a box"])
 def test_a_body_without_an_arm_has_a_mark_that_points_along_its_x_axis(body):
-    marks = shapes(drawn(told(puck(**body), turned(2.0))), INK)
+    marks = shapes(drawn(log_of(puck(**body), turned(2.0))), INK)
     left, tip, right = marks[-1]  # of the last pose
     edge = 0.2 if body else 0.1
     assert tip - (1.0, 0.0) == pytest.approx(edge * np.array([math.cos(2.0), math.sin(2.0)]))
@@ -71,7 +71,7 @@ def test_a_wheel_is_no_arm_that_shows_the_heading():
 
 
 def test_a_body_with_an_outline_is_drawn_with_it():
-    figure = drawn(told(puck(outline_m=SQUARE), turned(math.pi / 2)))
+    figure = drawn(log_of(puck(outline_m=SQUARE), turned(math.pi / 2)))
     (box,) = shapes(figure, HULL_LAST)
     assert box == pytest.approx(np.array([[1.1, 0.2], [0.9, 0.2], [0.9, -0.2], [1.1, -0.2]]))
     assert not [p for p in figure.axes[0].patches if isinstance(p, Circle)]
@@ -83,7 +83,7 @@ def test_links_and_what_stands_on_the_ground_are_drawn_with_their_outlines():
         for body in module["bodies"]:
             body["outline_m"] = SQUARE
     q = np.tile([math.pi / 2, math.pi / 2, 0.5, 0.5, 0.0], (3, 1))
-    figure = drawn(told(from_json(json.dumps(content)), q))
+    figure = drawn(log_of(from_json(json.dumps(content)), q))
     upright = np.array([[0.1, 0.2], [-0.1, 0.2], [-0.1, -0.2], [0.1, -0.2]])
     assert any(shape.shape == (4, 2) and np.allclose(shape, upright) for shape in shapes(figure, HULL_LAST))
     stands = [p.get_xy()[:-1] for p in figure.axes[0].patches if p.get_hatch()]
@@ -93,7 +93,7 @@ def test_links_and_what_stands_on_the_ground_are_drawn_with_their_outlines():
 def test_bases_that_a_contact_makes_one_reach_to_it():
     floating = load("spatial-dual-arm/floating")
     q, _ = initial_motion(floating)
-    figure = drawn(told(floating, np.tile(q, (3, 1)), closed=1.0))
+    figure = drawn(log_of(floating, np.tile(q, (3, 1)), closed=1.0))
     hulls = shapes(figure, HULL_LAST)
     for start in ([-1.7, -0.5], [1.7, 0.5]):
         struts = [s for s in hulls if len(s) == 4 and np.allclose(s[[0, 3]].mean(axis=0), start)]
@@ -143,12 +143,12 @@ def test_the_last_pose_of_the_reference_is_dashed(flown):
         assert (x0 + x1) / 2 == pytest.approx(2.24)
         assert (y0 + y1) / 2 == pytest.approx((low + high) / 2)
     assert "reference at the end" in texts(drawn(flown))
-    assert not dashed(drawn(told(puck(), turned(1.0))))
+    assert not dashed(drawn(log_of(puck(), turned(1.0))))
 
 
 def test_what_did_not_go_far_still_says_when_it_started():
     q = turned(1.0, x=0.001)
-    figure = drawn(told(puck(), q))
+    figure = drawn(log_of(puck(), q))
     assert {"0 s", "0.2 s"} <= set(texts(figure))
 
 

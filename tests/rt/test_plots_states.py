@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from drawn_pages import drawn, panel, texts, told
+from drawn_pages import drawn, log_of, panel, texts
 from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 
@@ -22,7 +22,7 @@ VISITED = ["reach"] * 10 + ["close_in"] * 5 + ["grip"] + ["close_in"] * 4
 @pytest.fixture(scope="module")
 def log() -> Log:
     closed = np.array([[state == "grip"] * len(BED.contacts) for state in VISITED])
-    made = told(BED, np.zeros((len(VISITED), len(BED.positions))), closed=closed)
+    made = log_of(BED, np.zeros((len(VISITED), len(BED.positions))), closed=closed)
     rows, names, events = made.rows.copy(), BED.behaviour.state_names, []
     rows[:, made.channels.column("/reference", "machine_state")] = [names.index(name) for name in VISITED]
     rows[:, made.channels.column("/state", "ready")] = 1.0
@@ -55,5 +55,5 @@ def test_states_are_listed_as_events_only_where_no_panel_names_them(log):
 
 def test_a_run_without_a_state_machine_has_no_such_panel():
     bed = load("free-flyer")
-    figure = drawn(told(bed, np.zeros((5, len(bed.positions)))))
+    figure = drawn(log_of(bed, np.zeros((5, len(bed.positions)))))
     assert "state" not in [axes.get_ylabel() for axes in figure.axes]

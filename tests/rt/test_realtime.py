@@ -1,4 +1,4 @@
-"""What the loop asks of the operating system is asked, told, and given back."""
+"""Requests of the loop to the operating system are made, reported, and given back."""
 
 from __future__ import annotations
 

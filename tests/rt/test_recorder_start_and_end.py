@@ -151,8 +151,8 @@ from test_recorder_start_and_end import DONE, record, start
 recorder = start(sys.argv[1], progress=True)
 record(recorder, 200)
 sys.stdin.readline()
-told = recorder.close(DONE)
-open(sys.argv[1] + ".told", "w").write(json.dumps([told.failure, told.summary["ended"]]))
+closed = recorder.close(DONE)
+open(sys.argv[1] + ".closed", "w").write(json.dumps([closed.failure, closed.summary["ended"]]))
 """
 
 
@@ -166,7 +166,7 @@ def test_a_terminal_that_vanishes_does_not_lose_the_summary(tmp_path):
     assert os.read(master, 1)  # the bar is drawn
     os.close(master)
     process.communicate("\n", timeout=60)
-    assert json.loads(Path(f"{path}.told").read_text()) == [None, "completed"]
+    assert json.loads(Path(f"{path}.closed").read_text()) == [None, "completed"]
     assert read_log(path).summary["ended"] == "completed"
 
 

@@ -39,9 +39,9 @@ def words(text: str) -> list[str]:
 @pytest.fixture(scope="module")
 def summary() -> dict:
     log = simulate_in_memory(BED)
-    told = {"wall_s": 1.0, "real_time_factor": 30.0, "model": "compiled"}
+    added = {"wall_s": 1.0, "real_time_factor": 30.0, "model": "compiled"}
     asked = {"priority": "in force", "lock_memory": "refused: [Errno 12] Cannot allocate memory"}
-    return {**log.summary, **told, "asked_of_the_system": asked}
+    return {**log.summary, **added, "asked_of_the_system": asked}
 
 
 @pytest.mark.parametrize("width", WIDTHS)

@@ -229,9 +229,9 @@ def test_too_many_modes_for_the_step_are_refused_with_the_limit() -> None:
     many = load("mrds-1", ["modules.arm.bodies.link.flexible.modes_y=6", "simulation.physics_step_s=0.01"])
     with pytest.raises(
         InputError, match=r"a step of 0.01 s is too long for the mode of .* Hz, expected at most"
-    ) as told:
+    ) as refused:
         Plant(many)
-    limit = float(str(told.value).split("at most ")[1].split(" s")[0])
+    limit = float(str(refused.value).split("at most ")[1].split(" s")[0])
     good = load("mrds-1", ["modules.arm.bodies.link.flexible.modes_y=6", "loop.period_s=0.01"])
     steps = int(np.ceil(0.01 / limit))
     fine = good.model_copy(update={"simulation": good.simulation.model_copy(update={"physics_step_s": 0.01 / steps})})

@@ -26,7 +26,7 @@ def chain(
     m = LINE_DENSITY * l
     after = np.cumsum(m[::-1])[::-1] - m + tip_mass
     n = len(l)
-    # Of segment j every segment before it feels half the mass and all that comes after.
+    # Each segment before j carries half the mass of segment j and all segments after it.
     inner = np.minimum.outer(np.arange(n), np.arange(n)), np.maximum.outer(np.arange(n), np.arange(n))
     A = l[inner[0]] * (l * (m / 2 + after))[inner[1]]
     A[np.diag_indices(n)] = l**2 * (m / 3 + after)

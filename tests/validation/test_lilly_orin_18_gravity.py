@@ -1,4 +1,4 @@
-"""Lilly and Orin 1991, acceptance test 18: gravity counts once; what falls with its support feels nothing."""
+"""Lilly and Orin 1991, acceptance test 18: gravity counts once; a body that falls with its support weighs nothing."""
 
 from __future__ import annotations
 
