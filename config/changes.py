@@ -26,7 +26,7 @@ def parse(override: str) -> tuple[list[str], Any]:
 
 
 def leaves(changes: dict[str, Any], above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Path and value of everything in nested tables that is not itself a table; an empty one clears what is there."""
+    """Path and value of everything in nested tables that is not itself a table; an empty one clears the table."""
     for key, value in changes.items():
         if isinstance(value, dict) and value:
             yield from leaves(value, (*above, key))

@@ -32,7 +32,7 @@ def around(name: str, unit: str, value: float, meaning: str) -> LiveGain:
 
 
 def asked_gain(gains: Sequence[LiveGain], name: Any, value: Any) -> tuple[int, float]:
-    """The number of a gain and the value that somebody asks for.
+    """The number of a gain and its requested value.
 
     Raises
     ------

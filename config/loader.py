@@ -41,7 +41,7 @@ _READING = ("urdf", "urdf_motors", "like", "dimension", "base")
 
 
 class _Change(NamedTuple):
-    """A value for a key, and where it was asked for: the file, and the key of the table of changes in it."""
+    """A value for a key, and its origin: the file, and the key of the table of changes in it."""
 
     source: str
     path: Sequence[str]

@@ -76,7 +76,7 @@ class PartTable(Table):
         return {}
 
     def tunable(self, bed: Any) -> tuple[Tunable, ...]:
-        """What can be tuned in this table, with the range in which it makes sense: `granite tune BED --list`."""
+        """The tunable keys of this table, each with its sensible range: `granite tune BED --list`."""
         return ()
 
     def live_gains(self, bed: Any) -> tuple[LiveGain, ...]:
@@ -305,7 +305,7 @@ def _not_imported(value: str, error: BaseException) -> InputError:
 
 
 def in_file(kind: str) -> Any:
-    """What `FILE.py:NAME` names; `InputError` with the key `kind` where there is none."""
+    """The object that `FILE.py:NAME` names; `InputError` with the key `kind` where there is none."""
     file, _, name = kind.rpartition(":")
     if not Path(file).is_file():
         raise InputError(f"no file '{file}'", key="kind", value=kind, expected="a Python file beside the testbed")

@@ -146,7 +146,7 @@ class Timing(NamedTuple):
 
 
 class Operation(NamedTuple):
-    """What was asked of the supervisor before this tick, and what it made of it and of the guard's verdict."""
+    """Request to the supervisor before this tick, its answer, and its decision on the guard's verdict."""
 
     t: float
     request: int  #: a code of `granite.rt.modes.Ask`

@@ -97,7 +97,7 @@ FAULTS: dict[str, Fault] = {
 
 
 class FaultResponse(Table):
-    """The response to a fault; what is left out is as in the fault table."""
+    """The response to a fault; a key that is left out has the value of the fault table."""
 
     response: Response | None = None
     #: the fault must last for this long
@@ -120,7 +120,7 @@ class Answer(NamedTuple):
 
 
 def answer_to(fault: str, given: FaultResponse | None) -> Answer:
-    """The response to a fault: what the testbed gives, else the default."""
+    """The response to a fault: that of the testbed, else the default."""
     usual, own = FAULTS[fault], given or FaultResponse()
     return Answer(own.response or usual.response, own.lasting_s, own.cleared_by or usual.cleared_by)
 

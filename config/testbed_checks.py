@@ -132,7 +132,7 @@ def _check_devices(bed: Testbed) -> None:
 
 
 def _check_signals(device: Device, bed: Testbed) -> None:
-    """Refuse a device that does not say what it is, or whose bounds are not those of its signals."""
+    """Refuse a device without a role or named signals, or whose bounds are not those of its signals."""
     if getattr(device, "role", None) not in ("sensor", "actuator"):
         raise InputError("its role is not named", key="kind", value=device.kind, expected="'sensor' or 'actuator'")
     signals = device.signals(bed)

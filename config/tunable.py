@@ -1,4 +1,4 @@
-"""What can be tuned in the table of a part: a key, the range in which it makes sense, and its scale."""
+"""A tunable key in the table of a part: its sensible range and its scale."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ class PlantSpread(Table):
 
 
 class TuningTable(Table):
-    """What a tuning session tries and how it judges: parameters, objectives, constraints, scenarios."""
+    """A tuning session: parameters, objectives, constraints, scenarios."""
 
     parameters: tuple[TunedParameter, ...] = Field(min_length=1, max_length=100)
     objectives: tuple[TuningObjective, ...] = Field(min_length=1, max_length=5)

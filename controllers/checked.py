@@ -1,4 +1,4 @@
-"""A user's own part in the tick: it can't change what it is given, and what it gives has the right type and size.
+"""A user's own part in the tick: it can't change its arguments, and its result has the right type and size.
 
 Compiled functions take the bytes of arrays, so that an array of another type would be read as other numbers.
 """
@@ -67,7 +67,7 @@ def checked_estimator(
 
 
 class _Consistency:
-    """An estimator that may leave out how well it knows its state: then the guard does not judge it.
+    """An estimator that may leave out the deviation of its state: then the guard does not check it.
 
     What the grips hold is what they report.
     """

@@ -73,7 +73,7 @@ class DeviceSet:
         return refused
 
     def observe(self, t: float) -> list[Frame | None]:
-        """What each actuator reports without a command that acts; None where it can't be asked in that way."""
+        """The report of each actuator without a command that acts; None where it has no such report."""
         return [actuator.observe(t) if hasattr(actuator, "observe") else None for actuator in self._actuators.values()]
 
     def identity(self, name: str) -> str:

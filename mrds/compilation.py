@@ -161,14 +161,14 @@ def _generate(name: str, functions: list[ca.Function]) -> str:
 
 
 def _digest(content: Iterable[str], compiler: str) -> str:
-    """Hash of what compiled code follows from, beside the processor's own: compiler, flags and CasADi."""
+    """Hash of the content and of everything else that compiled code depends on: compiler, flags, CasADi, processor."""
     parts = (*content, version_of(compiler), *FLAGS, ca.CasadiMeta.version(), _processor())
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
 @functools.cache
 def _own_code() -> str:
-    """Hash of the source of every package of Granite: what is written in symbols follows from it."""
+    """Hash of the source of every package of Granite: symbolic functions depend on it."""
     digest = hashlib.sha256()
     root = Path(__file__).parents[1]  # the package: its folders are beside this one
     for folder, _, files in sorted(os.walk(root, followlinks=True)):

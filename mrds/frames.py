@@ -1,4 +1,4 @@
-"""Frames of a kinematic tree: pose, velocity, acceleration, and the wrenches that they hand to their parents.
+"""Frames of a kinematic tree: pose, velocity, acceleration, and the wrenches that they pass to their parents.
 
 A frame moves relative to its parent with velocities of its own, through its motion subspace S = [S_v; S_w]
 (Featherstone 2008, chapters 2 to 5; linear part first here). A floating base is two frames, one that translates and one

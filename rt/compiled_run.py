@@ -44,7 +44,7 @@ Kind = TypeVar("Kind")
 
 
 def parts_in_python(run: Run) -> list[str]:
-    """What keeps a run from being compiled as a whole, by name; nothing where it can be."""
+    """Names of the parts that have no compiled form; empty where the whole run can be compiled."""
     found = steps_in_python(run.stack)
     lab, devices = run.lab, run.devices
     if lab is None or lab.has_events or lab.plant.compiled_form() is None:

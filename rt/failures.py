@@ -41,7 +41,7 @@ def refused_where_it_fails(bed: str) -> Iterator[None]:
 
 
 def system_words(error: OSError) -> str:
-    """What the system said, about which file, and what a user can do about it."""
+    """The error of the system, its file, and a remedy for the user."""
     about = f" '{error.filename}'" if error.filename is not None else ""
     remedy = f" ({_REMEDIES[error.errno]})" if error.errno in _REMEDIES else ""
     return f"{error.strerror or error}{about}{remedy}"

@@ -1,4 +1,4 @@
-"""Checks before a run arms: what sensors and actuators at rest must show. Pure functions of observed samples."""
+"""Checks before a run arms: expected values of sensors and actuators at rest. Pure functions of observed samples."""
 
 from __future__ import annotations
 

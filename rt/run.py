@@ -302,7 +302,7 @@ class Run:
         return {"operators": json.dumps(self._link.names)} if self._link else {}
 
     def _watch(self, loop: Loop, recorder: Recorder, log: Path, aloud: bool) -> RunWatch:
-        """Looks for faults outside the tick, and says on the terminal what the run does."""
+        """Looks for faults outside the tick, and prints the progress of the run on the terminal."""
         link, least = self._link, self.bed.recording.least_free_mb
         found: dict[Reason, Callable[[], bool]] = {
             Reason.RECORDER_LOST: lambda: not recorder.alive,

@@ -33,7 +33,7 @@ TERMINATING = tuple(sorted(signal.valid_signals() - _UNUSABLE - _HARMLESS - _SUS
 
 
 class Interrupted(KeyboardInterrupt):
-    """A signal interrupted what the main thread was doing."""
+    """A signal interrupted the main thread."""
 
 
 class StopSignals:
@@ -125,7 +125,7 @@ def name_of(number: int) -> str:
 
 @contextmanager
 def undisturbed() -> Iterator[None]:
-    """Ctrl-C does not interrupt what is done here: the stop of actuators."""
+    """Ctrl-C does not interrupt this block, in which actuators are stopped."""
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         yield

@@ -46,10 +46,10 @@ class RequestSource(Protocol):
     """Where requests come from, beside Granite itself: the operator channel, or a log."""
 
     def take(self, t: float, mode: RunMode, cause: Reason) -> Request | None:
-        """The next request, if there is one, given what the run does; called in the tick, so fast."""
+        """The next request, if there is one, given the status of the run; called in the tick, so fast."""
 
     def answer(self, request: Request, reply: Reply, mode: RunMode, cause: Reason) -> None:
-        """Say what became of it, and what the run does since."""
+        """Report the outcome of a request, and the new status of the run."""
 
     def name(self, sender: int) -> str:
         """Who sent it, in words."""
@@ -282,7 +282,7 @@ class Supervisor:
 
     @property
     def ended_by(self) -> Verdict | None:
-        """What ended the run, or holds it at its end; none where all is well."""
+        """The fault that ended the run, or holds it at its end; none without a fault."""
         is_fault = self.cause in self._answers or self.mode is RunMode.STOPPED
         return self._because if is_fault else None
 

@@ -1,4 +1,4 @@
-"""Standard error as a terminal that may be closed: what can't be written is dropped, and the program goes on."""
+"""Standard error as a terminal that may be closed: output that can't be written is dropped."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import os
 
 
 class Terminal(io.TextIOWrapper):
-    """Writes to standard error at once; an error of writing is no error of what is being done."""
+    """Writes to standard error at once; a failed write is ignored."""
 
     def __init__(self) -> None:
         super().__init__(

@@ -66,7 +66,7 @@ class Device(PartTable):
         return None
 
     def agreements(self, bed: Testbed) -> tuple[Agreement, ...]:
-        """Sensors: signals that measure what the estimate has from other sensors, and how well they must agree."""
+        """Sensors: signals whose quantity the estimate has from other sensors, and the allowed difference."""
         return ()
 
     def bounds(self, bed: Testbed) -> tuple[tuple[float, float], ...]:
@@ -74,7 +74,7 @@ class Device(PartTable):
         raise NotImplementedError
 
     def initial(self, bed: Testbed) -> tuple[float, ...]:
-        """Actuators: what they apply before the first set point."""
+        """Actuators: the applied values before the first set point."""
         return (0.0,) * len(self.signals(bed))
 
     def check(self, bed: Testbed) -> None:

@@ -1,4 +1,4 @@
-"""An emergency stop button that a sensor reads: while it is pressed, no run goes on."""
+"""An emergency stop button that a sensor reads: while it is pressed, no run continues."""
 
 from __future__ import annotations
 

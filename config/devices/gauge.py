@@ -36,7 +36,7 @@ class GaugeErrors(Table):
 
 
 class Signal(Table):
-    """What the data sheet says of one signal."""
+    """The data sheet of one signal."""
 
     name: str
     unit: str
@@ -122,7 +122,7 @@ class Gauge(Device):
         return None if response.is_ideal else response.value
 
     def check(self, bed: Testbed) -> None:
-        """Frames come at whole ticks, and the tare ends before the guard gives up waiting."""
+        """Frames come at whole ticks, and the tare ends within the start-up time of the guard."""
         period, exact = bed.loop.period_s, 1 / (self.ticks(bed.loop.period_s) * bed.loop.period_s)
         if self.rate_hz is not None and abs(self.rate_hz - exact) > 1e-2 * exact:
             whole = f"a whole number of ticks of {period} s between frames, for instance {exact:.6g}"

@@ -1,4 +1,4 @@
-"""A photodiode in front of a lamp: what passes between them darkens it, such as the flag of a pendulum."""
+"""A photodiode in front of a lamp: a body between them darkens it, such as the flag of a pendulum."""
 
 from __future__ import annotations
 

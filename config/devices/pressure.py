@@ -1,4 +1,4 @@
-"""The supply pressure of thrusters, which their board reads: below its limit there is not enough gas to go on."""
+"""The supply pressure of thrusters, which their board reads: below its limit the gas does not suffice to continue."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A behaviour that goes on after a pause, without a jump of the reference.
+"""A behaviour that continues after a pause, without a jump of the reference.
 
 Its time tau stood still and gets up to speed again, and the offset d between the pose that was held and its reference
 fades, both by polynomials of s = (t - t0)/T (minimum jerk for the offset):

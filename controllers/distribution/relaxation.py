@@ -1,4 +1,4 @@
-"""The least-violating answer where no wrenches keep all limits.
+"""The solution of least violation where no wrenches keep all limits.
 
 Every soft row gets a slack, and the sum of their squares is made small, each row in its own unit; hard rows hold. A
 hundred-thousandth of the objective selects among answers that violate alike, and makes the programme strictly convex:

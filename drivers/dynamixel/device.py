@@ -146,7 +146,7 @@ class DynamixelDevice:
 
     @property
     def link_history(self) -> LinkHistory:
-        """What was counted on the bus, which all its devices share."""
+        """Counters of the bus, which all its devices share."""
         return self._bus.history
 
     def _newest(self, t: float, needs_torque: bool) -> Frame:

@@ -12,7 +12,7 @@ from granite.mrds.tolerances import DEPENDENT_SINE, LINEARISED_RESIDUAL
 
 
 class SolutionStatus(Enum):
-    """Whether constraint forces have a meaning of their own."""
+    """Whether the constraints determine their forces."""
 
     UNIQUE = "unique"
     #: constraints depend on each other: redundant contacts, or a singular pose such as that of an arm held at full

@@ -152,7 +152,7 @@ def recover(
     path: Annotated[Path, typer.Option("--out", metavar="NEW", help="the whole log to write, *.mcap")],
     overwrite: Overwrite = False,
 ) -> None:
-    """Make a whole log of one that was cut or damaged, and say what was lost."""
+    """Make a whole log of one that was cut or damaged, and report the lost rows."""
     from granite.rt.logs.recovery import recover as write_whole
 
     refuse_output("log", path, (".mcap",), overwrite)

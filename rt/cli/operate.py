@@ -97,7 +97,7 @@ def _converse(operator: Any) -> None:
 
 
 def print_answer(answer: dict[str, Any]) -> None:
-    """The gains in an answer, and what the run does."""
+    """The gains in an answer, and the status of the run."""
     for gain in answer.get("gains", ()):
         bounds = f"{gain['lower']:g} to {gain['upper']:g} {gain['unit']}"
         out.print(f"{gain['name']} = {gain['value']:g} ({bounds}): {gain['meaning']}", soft_wrap=True)

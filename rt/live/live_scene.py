@@ -38,7 +38,7 @@ class Shown(NamedTuple):
 
 
 class LiveScene:
-    """Turns rows of the log into messages; `first` is the first row, which says what is known."""
+    """Turns rows of the log into messages; `first` is the first row, whose finite values are known."""
 
     def __init__(self, bed: Testbed, channels: Channels, first: Array) -> None:
         truth = channels.place("/truth", "q")

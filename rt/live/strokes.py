@@ -1,4 +1,4 @@
-"""Lines and discs of a module, each by the numbers of its points: what moves with one rigid body, and what bends."""
+"""Lines and discs of a module, each by the numbers of its points: of rigid bodies and of flexible links."""
 
 from __future__ import annotations
 

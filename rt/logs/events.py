@@ -106,7 +106,7 @@ class Events:
             self._report(*at, level, now_in.name.lower(), sentence_of(now_in, cause))
 
     def _asked(self, operation: Operation) -> str:
-        """Who asked for what, and the answer."""
+        """A request with its sender, and the answer."""
         ask, reply = Ask(operation.request), Reply(operation.reply)
         who = self._who(operation.sender)
         if ask is Ask.REPORT:

@@ -52,7 +52,7 @@ def read_summary(message: bytes) -> RunSummary:
 
 
 def read_info(info: Mapping[str, str]) -> None:
-    """Check the metadata; `InputError` where an entry is not what the recorder writes."""
+    """Check the metadata; `InputError` where an entry is not in the form of the recorder."""
     for key in ("changes", "operators"):
         listed = _read(info.get(key, "[]").encode(), key, _LONGEST_EVENT)
         if not isinstance(listed, list) or not all(isinstance(text, str) for text in listed):

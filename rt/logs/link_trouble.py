@@ -1,4 +1,4 @@
-"""Trouble on the links to real devices, from their numbers over time: what was damaged, missed, refused or lost."""
+"""Trouble on the links to real devices, from their counters over time: damaged, missed, refused and lost frames."""
 
 from __future__ import annotations
 

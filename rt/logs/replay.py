@@ -98,7 +98,7 @@ def changed_sources(log: Log) -> tuple[str, ...]:
 
 
 class _LoggedDevices:
-    """Devices and operators that repeat what is recorded."""
+    """Devices and operators that repeat the recorded values."""
 
     now: Tick
 

@@ -81,7 +81,7 @@ def build_backdrop(view: View, parts: Sequence[str] = ()) -> Backdrop:
 
 
 def _draw_still(axes: Axes, sight: Sight, half: Array) -> None:
-    """Table, target, surfaces and stands; `half` is half the size of what is to be seen."""
+    """Table, target, surfaces and stands; `half` is half the size of the visible area."""
     axes.set_aspect("equal", adjustable="datalim")
     axes.margins(0.0)
     axes.grid(visible=False)

@@ -1,4 +1,4 @@
-"""The instants of a film: what is drawn in each of its frames, by numbers."""
+"""The instants of a film: the numbers that are drawn in each of its frames."""
 
 from __future__ import annotations
 

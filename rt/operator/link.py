@@ -94,7 +94,7 @@ class OperatorLink:
         return link
 
     def take(self, t: float, mode: RunMode, cause: Reason) -> Request | None:
-        """The next request, if one waits; now and then tells the channel what the run does."""
+        """The next request, if one waits; at intervals sends the status of the run to the channel."""
         self._t = t
         if t >= self._report_at or mode is not self._mode:
             self._report_at, self._mode = t + _REPORT_S, mode
@@ -102,7 +102,7 @@ class OperatorLink:
         return self._requests.take()
 
     def answer(self, request: Request, reply: Reply, mode: RunMode, cause: Reason) -> None:
-        """Tell the channel what became of a request, and what the run does since."""
+        """Send the outcome of a request and the new status of the run to the channel."""
         if request.number:
             self._answers.put(_pack(request.number, reply, mode, cause, self._t))
         elif request.ask is Ask.SET_GAIN and reply is Reply.DONE:  # somebody else's, such as the live view's

@@ -58,7 +58,7 @@ def read_message(content: bytes, gains: tuple[LiveGain, ...]) -> Message:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """The object of these pairs; `ValueError` where a key is there twice: what it means is not clear."""
+    """The object of these pairs; `ValueError` where a key occurs twice, which is ambiguous."""
     table = dict(pairs)
     if len(table) != len(pairs):
         raise ValueError("a key twice")

@@ -146,7 +146,7 @@ class OperatorChannel:
         self._say(route, ok=True, text=self._state(), **more)
 
     def _hear(self, number: int, reply: int, mode: int, cause: int, t: float) -> None:
-        """What the loop says: an answer to a request, a gain that others have changed, or what it does."""
+        """A message of the loop: the answer to a request, a gain that others have changed, or the status of the run."""
         self._mode, self._cause = RunMode(mode), Reason(cause)
         if number < 0:
             self._values[-1 - number] = t

@@ -1,4 +1,4 @@
-"""Residuals of a calibration: what the fit leaves of each signal, over what it was measured at, or over an image."""
+"""Residuals of a calibration: each signal less its fit, over the input of the measurement or over an image."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Residuals of an identification over time: what the fitted motion leaves of the measured poses."""
+"""Residuals of an identification over time: measured poses less the fitted motion."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The head of a log: what was run, where, when and by which Granite, and what is left of it."""
+"""The head of a log: testbed, host, date and version of Granite, and the number of whole rows."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ def machine_of(bed: Testbed) -> tuple[StateNote, ...]:
 
 
 def states_table(bed: Testbed, states: tuple[StateNote, ...]) -> Table:
-    """What each state does, and what ends it."""
+    """Each state with its action and the conditions that end it."""
     rows = []
     for note in states:
         ends = [f"{other}: {when}" for other, when in note.leads_to.items()]

@@ -1,4 +1,4 @@
-"""Torque of every joint within its limit (Sun 4.38 to 4.44); hard: no answer breaks it."""
+"""Torque of every joint within its limit (Sun 4.38 to 4.44); a hard limit."""
 
 from __future__ import annotations
 
