@@ -51,6 +51,8 @@ _ANGLE, _PERIOD = 0.15, 1.5
 _FEWEST, _MOVED = 100, 20.0
 #: iterations of the weights, and steps of derivatives as parts of the scale of a number
 _WEIGHTS, _STEP = 4, 1e-4
+#: ticks alone scatter by so much more at most, in squares
+_SURE = 1.25
 #: phases of exposures and ticks that can be told apart
 _PHASES = 50
 #: rows of a measurement: what they hold
@@ -159,7 +161,8 @@ class LatencyProcedure(OfDevices):
         )
         notes = (f"noise of a heading {noise:.2g} rad; arrivals scatter by {jitter * 1e3:.2g} ms, ticks included",)
         poses = sum(map(len, residuals))
-        return CalibrationFit(self._numbers(), x[:n], covariance, found.freedom, poses, drawn, notes)
+        freedom = _effective_freedom(compare(x)[1], len(models[0].exact(x[own[0]])), found.freedom)
+        return CalibrationFit(self._numbers(), x[:n], covariance, freedom, poses, drawn, notes)
 
     def draw(self, rng: np.random.Generator) -> dict[str, float]:
         """Delays that differ by some tens of percent."""
@@ -247,13 +250,20 @@ class LatencyProcedure(OfDevices):
         """
         period = self.bed.loop.period_s
         phases = Fraction(1 / (self.table.rate_hz * period)).limit_denominator(_PHASES).denominator
-        scatter = np.sqrt(3 * max(0.0, jitter**2 - period**2 / 12))
+        scatter = np.sqrt(3 * max(0.0, jitter**2 - _SURE * period**2 / 12))
         return float(period / (np.sqrt(12) * phases) / max(1.0, 2 * pi * phases * scatter / period))
 
 
 def _seen(each: Measurement) -> SeenHeading:
     poses = each.values[each.values[:, 0] == _POSE]
     return SeenHeading(poses[:, 1:3].mean(axis=1), np.unwrap(poses[:, 3]))
+
+
+def _effective_freedom(rows: Array, passes: int, freedom: int) -> int:
+    """Degrees of freedom of the latency, by Welch and Satterthwaite: few passes show the noise of the passes."""
+    back = np.linalg.pinv(rows)[0]
+    of_passes, of_poses = (float(part @ part) for part in (back[:passes], back[passes:]))
+    return int((of_passes + of_poses) ** 2 / (of_passes**2 / (passes - 3) + of_poses**2 / freedom))
 
 
 def _slope(model: HeadingModel, delays: Array, own: Array) -> Array:

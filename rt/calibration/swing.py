@@ -18,8 +18,10 @@ from granite.config.errors import InputError
 from granite.config.records import Array
 
 _DARK = 0.5
-#: frames between two passes at least, of a pass at least, and beside it in its centroid
-_APART, _SHORTEST, _MARGIN = 20, 3, 20
+#: frames between two passes at least, of a pass at least
+_APART, _SHORTEST = 20, 3
+#: frames beside a pass in its centroid, which holds the edges of the flag: a part of the pass, and at least
+_MARGIN, _LEAST = 0.25, 3
 #: fewest passes for a period with its deviation
 FEWEST = 8
 
@@ -67,9 +69,10 @@ def _passes(t: Array, light: Array) -> list[float]:
     dark = np.nonzero(light < _DARK)[0]
     found = []
     for run in np.split(dark, np.nonzero(np.diff(dark) > _APART)[0] + 1):
-        if len(run) < _SHORTEST or run[0] < _MARGIN or run[-1] + _MARGIN >= len(light):
+        margin = max(_LEAST, round(_MARGIN * len(run)))
+        if len(run) < _SHORTEST or run[0] < margin or run[-1] + margin >= len(light):
             continue
-        around = slice(run[0] - _MARGIN, run[-1] + _MARGIN + 1)
+        around = slice(run[0] - margin, run[-1] + margin + 1)
         weight = 1.0 - light[around]
         found.append(float(weight @ t[around] / weight.sum()))
     return found
