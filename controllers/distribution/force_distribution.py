@@ -219,8 +219,8 @@ class ForceDistribution:
     ) -> DistributedForce:
         x, n_w = solution.x[: self._n], self.shape.n_wrench
         free, turned = self._torques
-        most = self.shape.torque_limit if outcome == DistributionOutcome.CLIPPED else self._most
-        torque = np.clip(free + turned @ x[:n_w], -most, most)
+        limit = self.shape.torque_limit if outcome == DistributionOutcome.CLIPPED else self._most
+        torque = np.clip(free + turned @ x[:n_w], -limit, limit)
         values = problem.A @ x
         excess = np.maximum(values - problem.upper, problem.lower - values)
         primal, most = (float(excess.max(initial=0.0)), int(excess.argmax())) if len(excess) else (0.0, 0)
