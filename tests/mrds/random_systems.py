@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import combinations
 
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
+from scipy.integrate import DOP853
 from scipy.linalg import block_diag
 from scipy.spatial.transform import Rotation
 
@@ -244,6 +245,14 @@ def dense_solve(
     return x[:n], x[n:]
 
 
+def _integrated(rate: Callable[[Array], Array], x: Array, t: float) -> Array:
+    """x after a time t at x' = rate(x), to rounding."""
+    solver = DOP853(lambda _, x: rate(x), 0.0, x, t, first_step=abs(t), rtol=1e-13, atol=1e-15)
+    while solver.status == "running":
+        solver.step()
+    return solver.y
+
+
 class Referee:
     """M, h and the constraints of a system, from the single modules and from the slip of its contacts."""
 
@@ -265,18 +274,14 @@ class Referee:
         return M, np.concatenate([m.bias(qs[n], us[n]).copy() for n, m in self.models.items()])
 
     def moved(self, q: Array, u: Array, t: float) -> Array:
-        """q after a time t at constant u' = 0, to high order: a straight line but for quaternions."""
+        """q after a time t at u' = 0: on a straight line but for quaternions, which are integrated with order eight."""
         qs, us = split(self.system, q, "q"), split(self.system, u, "u")
         for name, model in self.models.items():
-            v, has_quaternion = us[name], len(qs[name]) > len(us[name])
-            steps = 20 if has_quaternion else 1
-            for _ in range(steps):
-                h, x = t / steps, qs[name]
-                k1 = model.position_rate(x, v).copy()
-                k2 = model.position_rate(x + h / 2 * k1, v).copy()
-                k3 = model.position_rate(x + h / 2 * k2, v).copy()
-                k4 = model.position_rate(x + h * k3, v).copy()
-                qs[name] = x + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+            x, v = qs[name], us[name]
+            if len(x) == len(v):
+                qs[name] = x + t * model.position_rate(x, v)
+            else:
+                qs[name] = _integrated(lambda x, rate=model.position_rate, v=v: rate(x, v).copy(), x, t)
         return np.concatenate(list(qs.values()))
 
     def constraints(self, q: Array, u: Array) -> tuple[Array, Array]:
