@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import re
+from collections.abc import Mapping
 
 from granite.config.base import Table
 
@@ -20,7 +22,8 @@ def field_comments(table: type[Table]) -> dict[str, str]:
     return found
 
 
-def _own_comments(table: type[Table]) -> dict[str, str]:
+@functools.cache
+def _own_comments(table: type[Table]) -> Mapping[str, str]:
     try:
         lines = inspect.getsource(table).splitlines()
     except (OSError, TypeError):  # made at run time, or its file is gone
