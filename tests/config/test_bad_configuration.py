@@ -523,7 +523,7 @@ IN_FILE = {
 
 
 @pytest.mark.parametrize("slip", IN_FILE.values(), ids=IN_FILE)
-def test_a_mistake_in_a_file_is_told_in_one_sentence(slip: Slip, tmp_path: Path) -> None:
+def test_a_mistake_in_a_file_is_reported_in_one_sentence(slip: Slip, tmp_path: Path) -> None:
     text = PRESET.read_text()
     assert slip.right in text
     file = tmp_path / "bed.toml"
@@ -547,14 +547,14 @@ def test_several_mistakes_are_counted(tmp_path: Path) -> None:
     assert complaint_about(str(file)).endswith("(and 1 more)")
 
 
-def test_a_syntax_error_is_told_with_its_line(tmp_path: Path) -> None:
+def test_a_syntax_error_is_reported_with_its_line(tmp_path: Path) -> None:
     file = tmp_path / "bed.toml"
     file.write_text('name = "mine"\nseed 1\n')
     assert "not valid TOML" in complaint_about(str(file))
     assert "line 2" in complaint_about(str(file))
 
 
-def test_a_bracket_left_open_is_told_with_the_last_line(tmp_path: Path) -> None:
+def test_a_bracket_left_open_is_reported_with_the_last_line(tmp_path: Path) -> None:
     file = tmp_path / "bed.toml"
     file.write_text('name = "mine"\nmodules = [\n1,\n')
     assert "line 3" in complaint_about(str(file))
@@ -577,7 +577,7 @@ def test_a_folder_is_not_readable_as_a_file(tmp_path: Path) -> None:
     assert "not readable" in complaint_about(str(folder))
 
 
-def test_an_empty_file_is_told_what_it_lacks(tmp_path: Path) -> None:
+def test_the_refusal_of_an_empty_file_names_what_is_missing(tmp_path: Path) -> None:
     file = tmp_path / "bed.toml"
     file.write_text("")
     assert "name is missing, expected text" in complaint_about(str(file))
@@ -589,12 +589,12 @@ def test_a_key_with_a_line_break_does_not_break_the_sentence(tmp_path: Path) -> 
     assert "two lines = 1: unknown key" in complaint_about(str(file))
 
 
-def test_an_unknown_preset_is_told_the_one_that_was_meant_and_where_the_others_are() -> None:
+def test_the_refusal_of_an_unknown_preset_names_the_nearest_one_and_where_the_others_are() -> None:
     assert f"expected 'free-flyer' (or one of {len(presets())}: granite list)" in complaint_about("free-flier")
     assert f"expected a preset (one of {len(presets())}: granite list)" in complaint_about("something-else")
 
 
-def test_an_unknown_variant_is_told_the_known_ones() -> None:
+def test_the_refusal_of_an_unknown_variant_names_the_known_ones() -> None:
     sentence = complaint_about("free-flyer/idle")
     assert "no variant 'idle', expected one of printed-inertias, ideal, perfect-sensors" in sentence
 
@@ -654,13 +654,13 @@ OVERRIDES = {
 
 
 @pytest.mark.parametrize(("override", "said"), OVERRIDES.values(), ids=OVERRIDES)
-def test_a_bad_override_is_told_in_one_sentence(override: str, said: str) -> None:
+def test_a_bad_override_is_reported_in_one_sentence(override: str, said: str) -> None:
     sentence = complaint_about("free-flyer", override)
     assert f"--set {override}: " in sentence
     assert said in sentence
 
 
-def test_a_mistake_in_a_stored_testbed_is_told_with_its_key() -> None:
+def test_a_mistake_in_a_stored_testbed_is_reported_with_its_key() -> None:
     stored = to_json(load("free-flyer")).replace('"period_s":0.005', '"period_s":-1')
     with pytest.raises(InputError, match=r"^run\.mcap: loop\.period_s = -1: expected a number of at least 1e-05$"):
         from_json(stored, source="run.mcap")

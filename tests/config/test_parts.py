@@ -113,7 +113,7 @@ def test_a_table_without_a_kind_is_of_the_usual_one() -> None:
     )
 
 
-def test_an_unknown_kind_is_told_the_known_ones() -> None:
+def test_the_refusal_of_an_unknown_kind_names_the_known_ones() -> None:
     with pytest.raises(InputError) as refusal:
         load("free-flyer", ["controller.law.kind=computed_torqe"])
     error = refusal.value
@@ -152,7 +152,7 @@ def test_an_option_that_is_out_of_range_is_refused_with_its_whole_key(lab: Path)
     assert error.expected == "a number greater than 0"
 
 
-def test_an_unknown_option_is_told_those_of_the_users_class(lab: Path) -> None:
+def test_the_refusal_of_an_unknown_option_names_those_of_the_users_class(lab: Path) -> None:
     error = refused(lab, "controller.law.acceleration_g=1")
     assert (error.key, error.problem) == ("controller.law.acceleration_g", "unknown key")
     assert error.expected.startswith("acceleration_m_s2, because the unit")
@@ -164,7 +164,7 @@ def test_a_law_may_look_at_the_testbed_and_is_heard_with_its_whole_key(lab: Path
     assert (error.key, error.value, error.expected) == ("controller.law.body", "wheel", "base, upper_arm, forearm")
 
 
-def test_a_plain_error_of_a_users_validator_is_told_with_its_key(lab: Path) -> None:
+def test_a_plain_error_of_a_users_validator_is_reported_with_its_key(lab: Path) -> None:
     check = "\n        @field_validator('acceleration_m_s2')\n        def _(cls, a): raise ValueError('too fast')\n"
     option = "acceleration_m_s2: Positive = 0.5"
     (lab / "laws.py").write_text("from pydantic import field_validator\n" + LAW.replace(option, option + check))
@@ -204,7 +204,7 @@ def test_options_that_are_no_table_are_refused(lab: Path) -> None:
         ("1 / 0", "ZeroDivisionError: division by zero"),
     ],
 )
-def test_a_file_that_can_not_be_imported_is_told_why(lab: Path, text: str, said: str) -> None:
+def test_a_file_that_can_not_be_imported_is_refused_with_the_reason(lab: Path, text: str, said: str) -> None:
     (lab / "laws.py").write_text(text)
     error = refused(lab)
     assert error.key == "controller.law.kind"
@@ -263,7 +263,7 @@ def test_what_comes_with_granite_is_not_replaced_by_an_entry_point(monkeypatch: 
     assert find("law", "computed_torque") is not Installed
 
 
-def test_an_entry_point_that_can_not_be_loaded_is_told_why(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_entry_point_that_can_not_be_loaded_is_refused_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     install(monkeypatch, Point("sliding_mode", ImportError("no such module")))
     with pytest.raises(InputError) as refusal:
         load("free-flyer", ["controller.law={kind='sliding_mode'}"])

@@ -231,7 +231,7 @@ SLIPS = {
 
 
 @pytest.mark.parametrize("slip", SLIPS.values(), ids=SLIPS)
-def test_what_is_wrong_or_not_supported_is_told_in_one_sentence(slip: Slip, tmp_path: Path) -> None:
+def test_errors_and_unsupported_elements_are_reported_in_one_sentence(slip: Slip, tmp_path: Path) -> None:
     assert slip.right in ARM
     count = -1 if slip.right == "robot" else 1
     assert slip.said in refusal(tmp_path, ARM.replace(slip.right, slip.wrong, count))
@@ -268,7 +268,7 @@ def test_an_infinite_limit_is_none(tmp_path: Path) -> None:
     assert "shoulder_pan" not in read(tmp_path, re.sub(r'<limit lower="-1.5".*/>', limit, ARM))["limits"]
 
 
-def test_broken_xml_is_told_with_its_line(tmp_path: Path) -> None:
+def test_broken_xml_is_reported_with_its_line(tmp_path: Path) -> None:
     text = ARM.replace('<joint name="bolt"', "<joint name=bolt")
     assert "not valid XML, line 5, column 14: not well-formed (invalid token), expected a URDF" in refusal(
         tmp_path, text

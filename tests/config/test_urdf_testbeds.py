@@ -223,7 +223,7 @@ IN_TESTBED = {
 
 
 @pytest.mark.parametrize(("right", "wrong", "said"), IN_TESTBED.values(), ids=IN_TESTBED)
-def test_a_mistake_about_the_urdf_is_told_with_its_testbed(disc: str, right: str, wrong: str, said: str) -> None:
+def test_a_mistake_about_the_urdf_is_reported_with_its_testbed(disc: str, right: str, wrong: str, said: str) -> None:
     edit(disc, right, wrong)
     with pytest.raises(InputError) as raised:
         load(disc)
@@ -231,7 +231,7 @@ def test_a_mistake_about_the_urdf_is_told_with_its_testbed(disc: str, right: str
     assert said in str(raised.value)
 
 
-def test_a_mistake_in_an_override_of_the_urdf_is_told_with_the_override(disc: str) -> None:
+def test_a_mistake_in_an_override_of_the_urdf_is_reported_with_the_override(disc: str) -> None:
     with pytest.raises(
         InputError, match=r"with --set modules\.vehicle\.urdf=a\.urdf: modules\.vehicle\.urdf: .*no such"
     ):

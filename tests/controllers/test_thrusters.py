@@ -336,7 +336,7 @@ def modulations(available, minimum_on):
 def test_the_average_thrust_is_the_wanted_one(kind, parts, minimum_on):
     available = np.array([0.5, 1.0, 2.0])
     opening = run(modulations(available, minimum_on)[kind], parts * available, 2000)
-    # What is still owed at the end is a pulse and a pulse period at most.
+    # The missing impulse at the end is a pulse and a pulse period at most.
     assert opening.mean(axis=0) == pytest.approx(parts, abs=0.03 / (2000 * TICK))
 
 
@@ -447,7 +447,7 @@ def test_with_all_thrusters_failed_nothing_opens(method, modulation):
 
 
 @pytest.mark.parametrize(("method", "modulation"), COMBINATIONS)
-def test_twelve_thrusters_in_space_push_where_they_are_told(method, modulation):
+def test_twelve_thrusters_in_space_give_the_demanded_wrench(method, modulation):
     thrusters = cube()
     allocate = allocator(method, modulation, thrusters, "spatial").allocate
     matrix, available = thruster_matrix(thrusters, "spatial"), available_thrust(thrusters)

@@ -221,7 +221,7 @@ def test_friction_that_cannot_be_is_refused(parameters, words):
     assert words in str(refusal.value)
 
 
-def test_only_what_rubs_can_be_told_to_slip():
+def test_only_contacts_with_friction_can_be_commanded_to_slip():
     system = incline(0.1, "planar", 0.0)
     with pytest.raises(InputError, match="lets 'slope' slip"):
         system.contact_set(slipping=["slope"])

@@ -104,7 +104,7 @@ def test_any_system_moves_as_one_dense_kkt_solve_says_and_acts_as_much_as_it_rea
     ("seed", "dimension", "flexible"),
     [(2, "planar", False), (3, "planar", True), (4, "spatial", False)],
 )
-def test_contacts_that_hold_too_much_are_told_and_obey_newton(seed: int, dimension: str, flexible: bool):
+def test_redundant_contacts_are_reported_and_obey_newton(seed: int, dimension: str, flexible: bool):
     assert independences(random_system(seed, dimension, flexible), [seed])[0] <= DEPENDENT_SINE
 
 

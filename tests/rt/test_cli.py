@@ -149,7 +149,7 @@ def test_runs_started_together_take_different_names(granite):
     assert not Path("runs").exists()
 
 
-def test_a_log_is_replaced_only_when_told_to(granite, tmp_path):
+def test_a_log_is_replaced_only_on_request(granite, tmp_path):
     assert granite("sim", "free-flyer", *SHORT, "--out", "a.mcap").code == 0
     before = (tmp_path / "a.mcap").read_bytes()
     assert "a.mcap' exists: expected a new name, or --overwrite" in assert_one_sentence(
@@ -344,7 +344,7 @@ def test_what_is_typed_wrongly_is_answered_in_one_sentence(granite, tmp_path, cl
         assert content is None or (tmp_path / name).read_bytes() == content
 
 
-def test_a_place_for_logs_that_can_not_be_made_is_told(granite, tmp_path):
+def test_a_folder_for_logs_that_can_not_be_made_is_reported(granite, tmp_path):
     (tmp_path / "runs").write_text("a file")
     assert "log 'runs' can't be written" in assert_one_sentence(granite("sim", "free-flyer", *SHORT))
 
@@ -389,7 +389,7 @@ def test_a_fault_inside_ends_a_run_with_code_1_and_leaves_its_traceback_in_the_l
     assert len(log.rows) == 21
 
 
-def test_a_fault_in_the_first_tick_is_told_too(granite, monkeypatch):
+def test_a_fault_in_the_first_tick_is_reported_too(granite, monkeypatch):
     monkeypatch.setattr(KalmanEstimator, "estimate", lambda self, sample: 1 / 0)
     monkeypatch.delattr(KalmanEstimator, "compiled_form")
     for as_json in ((), ("--json",)):

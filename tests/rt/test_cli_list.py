@@ -106,7 +106,7 @@ def test_a_byte_order_mark_is_no_part_of_a_testbed(tmp_path):
 
 
 @pytest.mark.parametrize(("mode", "there"), [("virtual", False), ("realtime", True)])
-def test_the_time_of_each_step_is_told_only_where_time_is_real(mode, there):
+def test_the_time_of_each_step_is_printed_only_in_real_time(mode, there):
     times = {"tick": {"median_us": 1.0, "p99_us": 2.0, "max_us": 3.0}}
     summary = {"ended": "completed", "text": "the run reached its end", "mode": mode, "timing": times}
     assert any(table.title == "Time of each step" for table in run_tables(summary)) == there

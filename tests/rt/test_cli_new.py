@@ -74,7 +74,7 @@ def test_a_first_move_stays_within_the_limits_of_a_urdf(granite, tmp_path, lower
     assert abs(end - begin) > 0.1
 
 
-def test_a_file_is_replaced_only_when_told_to(granite, tmp_path):
+def test_a_file_is_replaced_only_on_request(granite, tmp_path):
     assert granite("new", "a.toml", "--mass", 20).code == 0
     before = (tmp_path / "a.toml").read_text()
     assert "'a.toml' exists: expected a new name, or --overwrite" in sentence_of(granite("new", "a.toml", "--mass", 30))

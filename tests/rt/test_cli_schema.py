@@ -17,7 +17,7 @@ def test_the_schema_is_printed_for_scripts_or_written_for_editors(granite, tmp_p
     assert left_in(tmp_path) == ["testbed.json"]
 
 
-def test_a_schema_is_replaced_only_when_told_to(granite, tmp_path):
+def test_a_schema_is_replaced_only_on_request(granite, tmp_path):
     (tmp_path / "testbed.json").write_text("mine")
     assert "exists: expected a new name, or --overwrite" in sentence_of(granite("schema", "--out", "testbed.json"))
     assert granite("schema", "--out", "testbed.json", "--overwrite").code == 0

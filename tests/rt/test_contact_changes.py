@@ -23,7 +23,7 @@ def happened(closed: list, caught: list, lost: list) -> list[Change]:
     return changes
 
 
-def test_energy_lost_in_one_tick_is_told_once_with_the_greatest_impulse() -> None:
+def test_energy_lost_in_one_tick_is_reported_once_with_the_greatest_impulse() -> None:
     left, right = happened([[0, 0], [1, 1]], [[0, 0], [0.2, 0.5]], [0, 0.3])
     assert (left.what, right.what) == ("closed", "closed")
     assert left.energy_lost is None

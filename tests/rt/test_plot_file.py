@@ -55,7 +55,7 @@ def blank(monkeypatch):
 
 
 @pytest.mark.usefixtures("blank")
-def test_an_existing_plot_is_replaced_only_when_told_to(flown, tmp_path):
+def test_an_existing_plot_is_replaced_only_on_request(flown, tmp_path):
     path = tmp_path / "run.png"
     path.write_text("precious")
     with pytest.raises(InputError, match=r"run\.png' exists: expected a new name"):

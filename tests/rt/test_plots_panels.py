@@ -91,7 +91,7 @@ def test_moments_are_shown_where_a_contact_bears_them():
     assert moment.get_ydata()[0] == pytest.approx(7.0)
 
 
-def test_a_contact_that_opens_and_closes_is_told_and_lined_through_every_panel():
+def test_a_contact_that_opens_and_closes_is_named_and_marked_in_every_panel():
     closed = np.ones((TICKS, 2))
     closed[10:20, 1] = 0
     figure = drawn(bar(closed=closed))
@@ -112,7 +112,7 @@ def test_contacts_that_stay_as_they_are_have_no_lanes():
     assert "closed" not in labels(drawn(bar(closed=1.0)))
 
 
-def test_what_the_recorder_told_of_contacts_is_not_said_twice():
+def test_recorded_events_of_contacts_are_not_listed_twice():
     closed = np.ones((TICKS, 2))
     closed[10:] = 0
     log = bar(closed=closed)
@@ -121,7 +121,7 @@ def test_what_the_recorder_told_of_contacts_is_not_said_twice():
     assert sum("left grip opened" in text for text in seen) == 1
 
 
-def test_many_changes_are_told_by_what_they_are():
+def test_many_changes_are_listed_by_their_kind():
     bed = chain(9)
     closed = np.ones((TICKS, 8))
     closed[5:] = 0

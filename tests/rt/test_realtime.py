@@ -41,7 +41,7 @@ def test_the_loop_runs_on_its_processor_and_leaves_it_afterwards(asked: list[set
     assert asked == [{last}, before]
 
 
-def test_a_processor_that_is_not_there_is_told_and_changes_nothing(asked: list[set[int]]) -> None:
+def test_a_processor_that_does_not_exist_is_reported_and_changes_nothing(asked: list[set[int]]) -> None:
     before = os.sched_getaffinity(0)
     with real_time(loop(1023)) as report:
         assert report["cpu"].startswith("refused: ")

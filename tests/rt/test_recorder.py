@@ -119,7 +119,7 @@ def test_an_independent_decoder_reads_the_same_numbers_by_name(tmp_path):
     assert set(seen.values()) == {10}
 
 
-def test_what_happened_is_told_once_with_its_name(tmp_path):
+def test_an_event_is_reported_once_with_its_name(tmp_path):
     path = tmp_path / "run.mcap"
     recorder = start(path)
     known = [subject.name for subject in subjects(BED)]
@@ -277,7 +277,7 @@ def test_the_recorder_stands_behind_the_loop(tmp_path):
     recorder.close(DONE)
 
 
-def test_a_log_that_exists_is_kept_unless_told_otherwise(tmp_path):
+def test_an_existing_log_is_kept_without_a_request_to_replace_it(tmp_path):
     path = tmp_path / "run.mcap"
     path.write_text("dear to someone")
     with pytest.raises(InputError, match=f"log '{path}' exists"):

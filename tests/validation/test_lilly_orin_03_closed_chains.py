@@ -68,7 +68,7 @@ def _moments(system, q: Array, free: Array) -> Array:
 
 
 @pytest.mark.parametrize(("m", "n", "kind"), CASES[:2])
-def test_l07_the_body_feels_a_positive_definite_inertia_no_less_than_its_own(
+def test_l07_the_body_has_a_positive_definite_inertia_no_less_than_its_own(
     m: int, n: int, kind: str, claims: Claims
 ) -> None:
     """7: the coefficient matrix of eq. 45, seen from outside: force on the body over its acceleration."""
