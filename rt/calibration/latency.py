@@ -74,7 +74,7 @@ class LatencyProcedure(OfDevices):
         timers = list(bed.devices_of(Photodiode))
         self._timer = timers[0] if timers else None
         self.devices = (self.name, self._timer or _TIMER, *pushing[:1])
-        self.fitted_on = (f"{self.of}.rate_hz", *(f"devices.{n}.valve" for n in pushing[:1]))
+        self.fitted_on = (f"{self.of}.rate_hz", *(f"devices.{n}.valve.rise_s" for n in pushing[:1]))
         body = self._module.root.name
         self.steps: tuple[Step, ...] = (
             Step(
