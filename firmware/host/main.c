@@ -173,10 +173,12 @@ int main(int n, char **words)
             world.greeted = false;
         }
         if (plant->fd >= 0 && plant->revents) {
-            ssize_t got = read(plant->fd, in, sizeof in);
-            for (ssize_t i = 0; i < got; i++)
-                if (world_push(&world, &board, in[i]))
-                    inputs_at = clock_us();
+            ssize_t got;
+            /* All of them: a board that was suspended must not answer with the oldest that wait. */
+            while ((got = read(plant->fd, in, sizeof in)) > 0)
+                for (ssize_t i = 0; i < got; i++)
+                    if (world_push(&world, &board, in[i]))
+                        inputs_at = clock_us();
             if (got == 0 || (got < 0 && errno != EAGAIN)) {
                 close(plant->fd);
                 plant->fd = -1;

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import time
 from pathlib import Path
@@ -57,6 +59,19 @@ def test_an_outside_may_go_and_another_come(tmp_path: Path):
         until(lambda: board.outside.changes)  # the outputs as they are
         board.outside.set((7,) * 8)
         until(lambda: exchange(link).slots[12] == 7)
+        link.close()
+
+
+def test_a_board_that_was_suspended_answers_with_the_newest_values(tmp_path: Path):
+    with running("host", tmp_path) as board:
+        link = board.link()
+        exchange(link)
+        os.kill(board.process.pid, signal.SIGSTOP)
+        for value in range(100):
+            board.outside.set((value,) * 8)
+        link.command(time.monotonic(), np.zeros(12, np.int32))
+        os.kill(board.process.pid, signal.SIGCONT)
+        assert answered(link).slots[12] == 99
         link.close()
 
 
