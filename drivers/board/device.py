@@ -84,7 +84,7 @@ class BoardDevice:
         session.poll(t)
         status, last = session.status(t, False), self._last
         if session.number != last.number:
-            self._last = new(Frame, (session.sampled, session.number, status, session.values[self._positions]))
+            self._last = new(Frame, (session.link.sampled, session.number, status, session.values[self._positions]))
         elif status != last.status:
             self._last = last._replace(status=status)
         return self._last
@@ -98,7 +98,7 @@ class BoardDevice:
             values = last.values if self._holds else np.zeros(len(self._signals))
             self._last = last._replace(status=status, values=values)
         elif session.number != last.number:
-            self._last = new(Frame, (session.sampled, session.number, status, self._applied()))
+            self._last = new(Frame, (session.link.sampled, session.number, status, self._applied()))
         elif status != last.status:
             self._last = last._replace(status=status)
         return self._last
@@ -122,7 +122,7 @@ class BoardDevice:
         session = self._session
         if not session.stop(t) or session.report is None:
             return self._last._replace(status=Status.SILENT)
-        return Frame(session.sampled, session.number, Status.OK, self._applied())
+        return Frame(session.link.sampled, session.number, Status.OK, self._applied())
 
     def close(self) -> None:
         """Close the link with the board's last device."""

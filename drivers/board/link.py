@@ -36,6 +36,8 @@ class BoardLink:
         The board's own, once open.
     report : Report or None
         The newest.
+    sampled : float
+        Loop time at which its sensors were sampled [s].
     refusal : Refusal or None
         The newest reason of the board, until a report follows.
     clock : ClockMap
@@ -53,6 +55,7 @@ class BoardLink:
         self.line: NumberedLine | None = None
         self.counts, self.clock = LinkCounts(), ClockMap()
         self.report: Report | None = None
+        self.sampled = -_NEVER
         self.refusal: Refusal | None = None
         self.cause = "not open yet"
         self._is_greeted = False
@@ -185,6 +188,8 @@ class BoardLink:
         sent = line.sent_at(frame.answers)
         if sent is not None:
             self.clock.update(sent, t, report.time_us)
+        # By its clock, but not before its command nor, in a tick that is late, after the time of the tick.
+        self.sampled = min(max(self.clock.earliest(report.time_us), -_NEVER if sent is None else sent), t)
         if frame.answers != line.sequence:
             self.counts.late += 1
         self.report, self.refusal = report, None

@@ -47,8 +47,6 @@ class BoardSession:
         Reports so far.
     report, before : Report or None
         The newest two.
-    sampled : float
-        When the sensors of the newest report were sampled [s].
     values : numpy.ndarray
         Its counts of all channels in their units.
     """
@@ -60,7 +58,7 @@ class BoardSession:
         self.number = 0
         self.report: Report | None = None
         self.before: Report | None = None
-        self.sampled, self.values = -np.inf, NOTHING
+        self.values = NOTHING
         self._scales = NOTHING
         self._wanted: dict[str, tuple[ChannelKind, str]] = {}
         self._channels: dict[str, Channel] = {}
@@ -140,8 +138,6 @@ class BoardSession:
             self.number += 1
             self.before, self.report, self._reported = self.report, report, t
             self.values = report.slots * self._scales
-            # A tick that is late may find a sample of after its own time.
-            self.sampled = min(self.link.clock.earliest(report.time_us), t)
             self._was_armed |= report.is_armed
         self.history.note(t)
         if self._actuators == 0:
