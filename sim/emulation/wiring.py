@@ -30,6 +30,8 @@ _LONGEST_NAME, _LONGEST_UNIT = 15, 7
 _FULL_SCALE = 2**30
 #: greatest value of a sensor's signal without a range of its own
 _GREATEST = 1000.0
+#: range of a sensor's channel by that of the sensor: a board passes on that a sensor is at the end of its range
+_HEADROOM = 1.25
 
 
 class Wire(NamedTuple):
@@ -142,7 +144,7 @@ def _wire(bed: Testbed, name: str, device: Device, i: int, signal: str, unit: st
         scale = device.range_rad / (1 << device.converter_bits)
     else:
         greatest = max(map(abs, device.measurable(bed)[i]))
-        scale = (greatest if math.isfinite(greatest) else _GREATEST) / _FULL_SCALE
+        scale = _HEADROOM * (greatest if math.isfinite(greatest) else _GREATEST) / _FULL_SCALE
     return Wire(signal, kind, channel, unit, _single(scale), -_FULL_SCALE, _FULL_SCALE)
 
 

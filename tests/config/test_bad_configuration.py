@@ -470,7 +470,7 @@ IN_FILE = {
         "less than upper_rad = 2.6",
     ),
     "a residual of no coordinate": Slip(
-        "monitor = { gate_sigma = 8.0, mean_innovation_sigma = 12.0, "
+        "monitor = { gate_sigma = 8.0, mean_innovation_sigma = 15.0, "
         "residual_torque_ratio = 0.01, torque_step_ratio = 0.5 }",
         "monitor = { residual_n = { base_heading = 0.1 } }",
         "safety.monitor.residual_n.base_heading",

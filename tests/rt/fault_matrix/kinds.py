@@ -93,7 +93,8 @@ KINDS = (
     Kind("frozen", CAMERA, Event("frozen"), Event("frozen"), f"{FROZEN} {OUTLIERS} {UNEXPLAINED}", 0.6),
     *_signed(
         ("angle jumps by 0.05 rad", JOINTS, "offset", "elbow_angle_rad", 0.05, OUTLIERS, 0.1),
-        ("rate jumps by 0.05 rad/s", JOINTS, "offset", "elbow_rate_rad_s", 0.05, f"{BIASED} {UNEXPLAINED}", 0.6),
+        ("rate jumps by 0.05 rad/s", JOINTS, "offset", "elbow_rate_rad_s", 0.05, f"{BIASED} {UNEXPLAINED} {OUTLIERS}",
+         0.6),
         ("pose jumps by 0.1 m", CAMERA, "offset", "base_x_m", 0.1, OUTLIERS, 0.4),
         ("heading jumps by 0.5 rad", CAMERA, "offset", "base_heading_rad", 0.5, OUTLIERS, 0.4),
         ("implausible: beyond the range", JOINTS, "offset", "elbow_angle_rad", 4.0, "sensor_saturated", 0.1),
