@@ -13,7 +13,7 @@ from granite.drivers.board.description import BoardIdentity, Description
 from granite.drivers.board.frame import Decoder, WireFrame
 from granite.drivers.board.handshake import LinkOptions, describe
 from granite.drivers.board.numbered_line import LinkCounts, NumberedLine
-from granite.drivers.board.report import Report
+from granite.drivers.board.report import COUNT, Report
 from granite.drivers.board.wire import BOARD, REFUSAL, REPORT, RESET, VALVE_COUNT_S, FrameKind, FrameVerdict, Refusal
 
 _REPORT = int(FrameKind.REPORT)
@@ -101,7 +101,7 @@ class BoardLink:
         """
         if not self._is_greeted:
             return False
-        return self._transmit(t, FrameKind.COMMAND, self._layout + counts.astype("<i4", copy=False).tobytes())
+        return self._transmit(t, FrameKind.COMMAND, self._layout + counts.astype(COUNT, copy=False).tobytes())
 
     def reset(self, t: float) -> bool:
         """Ask the board to arm after the latch of the newest report; the next report or `refusal` answers."""

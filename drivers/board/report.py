@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from granite.config.records import new
 from granite.drivers.board.wire import ARMED, EMERGENCY_STOP, LIMITED, REPORT
 
-_COUNT = np.dtype("<i4")
+#: of channels, on the wire
+COUNT = np.dtype("<i4")
 
 
 class Report(NamedTuple):
@@ -46,4 +47,4 @@ class Report(NamedTuple):
     @classmethod
     def unpack(cls, payload: bytes) -> Report:
         """From the payload of a `REPORT` frame."""
-        return new(cls, (*REPORT.unpack_from(payload), np.frombuffer(payload, _COUNT, offset=REPORT.size)))
+        return new(cls, (*REPORT.unpack_from(payload), np.frombuffer(payload, COUNT, offset=REPORT.size)))
