@@ -91,6 +91,7 @@ def _draw_distribution(axes: Axes, found: MonteCarlo, i: int, name: str) -> None
         axes.annotate(f"seed {worst.seed}", (worst.values[i], 0), **place, arrowprops=line)
     if i == 0 and len(found.scenarios) > 1:
         axes.legend(fontsize=7)
+    axes.locator_params(axis="x", nbins=5)  # long numbers such as 0.00035 must not meet
     axes.set_xlabel(name)
     axes.set_ylabel("runs")
 
