@@ -197,7 +197,7 @@ SUCCESSIONS = [
     ),
     (
         {"innovation_1": lambda k: 2.0 * (k > SETTLED)},
-        Reason.SENSOR_BIASED, "joint_sensors elbow_angle mean innovation was 12",
+        Reason.SENSOR_BIASED, "joint_sensors elbow_angle mean innovation was 15",
     ),
     ({"correction_1": lambda k: 1e-4 * (k > SETTLED)}, Reason.MOTION_UNEXPLAINED, "base_y residual was 0.50"),
     (

@@ -2,7 +2,6 @@
 
 import os
 import re
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -76,7 +75,6 @@ main()
 @pytest.mark.parametrize("name", ["SIGINT", "SIGQUIT"])
 def test_an_interrupt_while_the_commands_are_imported_is_no_traceback(name: str) -> None:
     command = [sys.executable, "-c", INTERRUPTED, name]
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job would inherit that it is ignored
     said = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (said.returncode, said.stdout) == (STOPPED, "")
     assert said.stderr == "granite: stopped by the operator\n"
