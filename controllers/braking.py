@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from granite.config.devices.momentum_wheel import rate_limits
 from granite.config.devices.thrusters import Thrusters
 from granite.config.records import Array
 from granite.config.testbed import Testbed
@@ -57,9 +58,9 @@ def braked(model: ControlModel) -> list[Braked]:
         weaker = min(float(np.maximum(sign * moments, 0.0).sum()) for sign in (1.0, -1.0))
         found.append(Braked((x, y), base_deceleration(bed, thrusters) or None, 0.0))
         found.append(Braked((heading,), braking.acceleration_rad_s2, braking.thrust_ratio * weaker))
-    wheel = bed.control.allocation.yaw_wheel
+    coasting = coasting_wheels(bed)
     for motor in bed.motors:
-        if wheel and motor.joint == wheel.joint:  # it keeps its momentum, which would turn the base
+        if motor.joint in coasting:
             continue
         effort = braking.torque_ratio * motor.torque_limit_n_m
         found.append(Braked((layout.joint_u(motor.joint),), braking.joint_rad_s2, effort))
@@ -69,6 +70,15 @@ def braked(model: ControlModel) -> list[Braked]:
             found.append(Braked((x, y), braking.acceleration_m_s2 or _CARRIED[0]))
             found.append(Braked((heading,), braking.acceleration_rad_s2 or _CARRIED[1]))
     return [one for one in found if one.deceleration or one.effort > 0]
+
+
+def coasting_wheels(bed: Testbed) -> set[str]:
+    """Joints of wheels that keep their momentum, which would turn the base: yaw wheels, and those without thrusters."""
+    pushed = {thrusters.pushed(bed).name for thrusters in bed.devices_of(Thrusters).values()}
+    joints = [bed.motors[i].joint for i in rate_limits(bed)]
+    wheel = bed.control.allocation.yaw_wheel
+    found = {joint for joint in joints if bed.known.module_of(joint).name not in pushed}
+    return found | ({wheel.joint} if wheel else set())
 
 
 def can_brake(bed: Testbed) -> bool:

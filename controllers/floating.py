@@ -13,6 +13,7 @@ from granite.config.devices.motors import Motors
 from granite.config.records import NOTHING, Array, Command, Demand, Reference, State
 from granite.config.testbed import Testbed
 from granite.controllers.behaviours.braking import inertia_function
+from granite.controllers.braking import coasting_wheels
 from granite.controllers.distribution.yaw_wheel import no_unloading
 from granite.controllers.model import ControlModel
 from granite.mrds.compilation import compile_once
@@ -21,9 +22,10 @@ from granite.mrds.compilation import compile_once
 class Following:
     """A reference without a target: the estimate itself."""
 
-    def __init__(self, n_u: int) -> None:
+    def __init__(self, n_u: int, task: Array = NOTHING) -> None:
         self._rest: Array = np.zeros(n_u)
         self._direct: tuple[Array, ...] = ()
+        self._task = task
 
     def begin(self, direct: tuple[Array, ...]) -> None:
         """Set points of grips stay as they are."""
@@ -31,7 +33,8 @@ class Following:
 
     def decide(self, state: State) -> Reference:
         """The reference is the estimate."""
-        return Reference(state.t, np.nan_to_num(state.q), np.nan_to_num(state.u), self._rest, False, self._direct)
+        q, u = np.nan_to_num(state.q), np.nan_to_num(state.u)
+        return Reference(state.t, q, u, self._rest, False, self._direct, self._task)
 
 
 class NoForce:
@@ -55,9 +58,8 @@ class JointDamping:
         )  # fmt: skip
         self._rate: Array = np.zeros(model.n)
         self._rate[model.driven] = model.bed.safety.braking.float_damping_1_s
-        wheel = model.bed.control.allocation.yaw_wheel
-        if wheel:  # its momentum would turn the base
-            self._rate[model.layout.joint_u(wheel.joint)] = 0.0
+        for joint in coasting_wheels(model.bed):
+            self._rate[model.layout.joint_u(joint)] = 0.0
 
     def control(self, state: State, reference: Reference) -> Demand:
         """Torques against the rates of the joints."""

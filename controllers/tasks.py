@@ -8,6 +8,7 @@ them zero the modules float freely.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +19,8 @@ from granite.config.testbed import Testbed
 
 #: of the mass centre among the targets
 CENTRE = "centre"
+#: code of the state while the machine does not decide: in hold, in float, at rest
+INTERRUPTED = -1
 #: numbers of a target: x, y [m], velocity [m/s], acceleration [m/s^2], weight
 TARGET = 7
 _PARTS = (
@@ -73,3 +76,16 @@ class TaskLayout:
         """Follow a motion of a target."""
         start = self._starts[target]
         task[start : start + TARGET] = (*x, *v, *a, weight)
+
+
+def interrupted(bed: Testbed, followed: Iterable[int] = ()) -> Array:
+    """The tasks while another behaviour takes the place of a machine: these coordinates follow its reference.
+
+    Empty where the behaviour of the testbed is no machine.
+    """
+    task = np.zeros(len(bed.behaviour.recorded(bed)))
+    if len(task):
+        task[0] = INTERRUPTED
+        for i in followed:
+            task[1 + i] = 1.0
+    return task

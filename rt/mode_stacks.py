@@ -14,6 +14,7 @@ from granite.controllers.distribution.yaw_wheel import no_unloading
 from granite.controllers.floating import Following, JointDamping, TorquesOnly, no_force, recorded_numbers
 from granite.controllers.model import ControlModel
 from granite.controllers.stack import Stack
+from granite.controllers.tasks import interrupted
 from granite.rt.modes import RunMode
 
 
@@ -27,7 +28,10 @@ class ModeStacks(dict[RunMode, Stack]):
         self.normal = stack
         self.can_brake = can_brake(bed)
         self.initial_direct = tuple(np.array(d.initial(bed), dtype=float) for d in bed.direct_actuators.values())
-        self._following, self._braking = Following(n_u), Braking(model) if model and self.can_brake else None
+        self._following, self._braking = (
+            Following(n_u, interrupted(bed)),
+            Braking(model) if model and self.can_brake else None,
+        )
         self._following.begin(self.initial_direct)
         rest = Stack(stack.estimator, self._following, no_force(bed, model), TorquesOnly(bed))
         super().__init__({RunMode.RUNNING: stack, RunMode.STOPPED: rest, RunMode.DISARMED: rest})

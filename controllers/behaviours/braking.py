@@ -16,6 +16,7 @@ import numpy as np
 from granite.config.records import Array, Reference, State
 from granite.controllers.braking import braked, decelerations
 from granite.controllers.model import ControlModel
+from granite.controllers.tasks import interrupted
 from granite.mrds.compilation import compile_once
 
 #: speeds below which a coordinate is at rest, by its unit
@@ -35,6 +36,8 @@ class Braking:
             for i in one.indices:
                 self._slow[i] = _AT_REST.get(model.layout.velocities[i].unit, np.inf)
         self._rest: Array = np.zeros(model.n)
+        #: for a law that follows tasks
+        self._task = interrupted(model.bed, (i for one in self._braked for i in one.indices))
         self._direct: tuple[Array, ...] = ()
         self._t0: float | None = None
         self._q, self._u = self._rest, self._rest
@@ -50,13 +53,13 @@ class Braking:
         if self._t0 is None:
             if not state.ready:
                 rest = self._rest
-                return Reference(state.t, np.nan_to_num(state.q), rest, rest, False, self._direct)
+                return Reference(state.t, np.nan_to_num(state.q), rest, rest, False, self._direct, self._task)
             self._start(state)
         assert self._t0 is not None
         s = np.minimum(state.t - self._t0, self._ends)
         moving = state.t - self._t0 < self._ends
         q, u = self._q + (self._u - 0.5 * self._a * s) * s, np.where(moving, self._u - self._a * s, 0.0)
-        return Reference(state.t, q, u, np.where(moving, -self._a, 0.0), False, self._direct)
+        return Reference(state.t, q, u, np.where(moving, -self._a, 0.0), False, self._direct, self._task)
 
     def is_at_rest(self, state: State) -> bool:
         """Whether the brake is over, and the estimate is slow enough."""

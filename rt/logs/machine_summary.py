@@ -13,9 +13,13 @@ from granite.config.contacts import Contact, Side
 from granite.config.devices.momentum_wheel import MomentumWheels
 from granite.config.records import Array
 from granite.config.testbed import Testbed
+from granite.controllers.tasks import INTERRUPTED
 from granite.mrds.tree import Tree
 from granite.rt.logs.channels import Channels
 from granite.rt.logs.run_summary import CatchMetrics, Metrics, VisitedState, WheelUse
+
+#: code before the first row
+_NO_ROW = -2
 
 
 class StateChange(NamedTuple):
@@ -42,14 +46,14 @@ class StateChanges:
         if self._column is None or not len(rows):
             return
         codes = rows[:, self._column].astype(int)
-        before = np.concatenate(([-1 if self._before is None else self._before], codes[:-1]))
+        before = np.concatenate(([_NO_ROW if self._before is None else self._before], codes[:-1]))
         for i in np.flatnonzero(codes != before):
-            was = None if before[i] < 0 else self._name(before[i])
+            was = None if before[i] == _NO_ROW else self._name(before[i])
             yield StateChange(float(rows[i, self._t]), int(rows[i, self._tick]), self._name(codes[i]), was)
         self._before = int(codes[-1])
 
     def _name(self, code: int) -> str:
-        return self._names[code]
+        return self._names[code] if code != INTERRUPTED else "interrupted"
 
 
 class MachineSummary:
