@@ -98,7 +98,10 @@ def load(bed: str | Path, overrides: Sequence[str] | Mapping[str, Any] = ()) -> 
         return changed(load(bed), overrides)
     path, variant = _locate(bed)
     content = _with_absolute_paths(_read(path, bed), path.parent)
+    named = content.get("variants", {})
     variants = _take_variants(content, bed)
+    if variant is not None and variant not in variants:
+        raise InputError(f"no variant '{variant}'", file=bed, expected=one_of(variant, named))
     asked = _changes_of_variant(content, variant, variants, bed) if variant is not None else []
     typed = [_change_of_override(override, bed) for override in overrides]
     asked += [*_devices_of_drivers(content, [*asked, *typed], variants, bed), *typed]
@@ -266,8 +269,6 @@ def _with_its_model(
 def _changes_of_variant(
     content: dict[str, Any], variant: str, variants: dict[str, dict[str, Any]], bed: str
 ) -> list[_Change]:
-    if variant not in variants:
-        raise InputError(f"no variant '{variant}'", file=bed, expected=one_of(variant, variants))
     changed, table = variants[variant], f"variants.{variant}"
     name = changed.get("name", content.get("name"))
     renamed = [_Change(bed, ["name"], f"{name}/{variant}", table)] if isinstance(name, str) else []

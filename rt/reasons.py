@@ -17,6 +17,7 @@ class Reason(IntEnum):
     THRUSTER_DEAD = 6
     THRUSTER_STUCK_OPEN = 7
     POSE_TIME_STAMPS = 8
+    DISTRIBUTION_RELAXED = 9
     SENSORS_NEVER_REPORTED = 10
     SAMPLE_NOT_FINITE = 11
     STATE_NOT_FINITE = 12
@@ -80,6 +81,7 @@ _TEXT = {
     Reason.SETPOINT_CLAMPED: "a set point was beyond the actuator's limit and was clamped to it",
     Reason.MEASUREMENT_REFUSED: "a frame was too far from its prediction and was not used",
     Reason.GRIP_SLIPS: "the force of a grip was outside its friction cone: it slips, or would without a pin",
+    Reason.DISTRIBUTION_RELAXED: "no grasp wrenches kept all limits: those of least violation were used",
     Reason.CONTACT_LOST: "a grip pushed less than its least force: it has hardly any contact",
     Reason.THRUSTER_DEAD: "a thruster gives no thrust and is not used any more",
     Reason.THRUSTER_STUCK_OPEN: "a thruster does not close; the others act against it",

@@ -119,7 +119,11 @@ class Session:
             raise InputError(problem, file=bed.name, expected="the table as it was, or a new session")
 
     def with_trials(self, trials: int) -> Session:
-        """The same session with another number of trials, also in its file."""
+        """The same session with more trials, also in its file; `InputError` where it has more than that already."""
+        told = self.study().told
+        if trials < told:
+            expected = f"at least {told}, which the session has"
+            raise InputError("a session is prolonged", key="--trials", value=trials, expected=expected)
         self.table = self.table.model_copy(update={"trials": trials})
         self._write()
         return self

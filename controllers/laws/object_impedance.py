@@ -158,8 +158,11 @@ class ObjectImpedance:
             return (*found, *(Coordinate(f"distribution_{name}", "1") for name in judged))
 
         def judged(self, bed: Testbed) -> tuple[RecordedLimit, ...]:
-            """A distribution without an answer ends the run; a grip that slips or lets go is a warning."""
-            found = [RecordedLimit("distribution_status", "DISTRIBUTION_FAILED", 1.0, math.inf)]
+            """No answer of the distribution ends the run; limits not kept, grips that slip or let go are warnings."""
+            found = [
+                RecordedLimit("distribution_status", "DISTRIBUTION_FAILED", 1.0, math.inf),
+                RecordedLimit("distribution_outcome", "DISTRIBUTION_RELAXED", -math.inf, _OPTIMAL),
+            ]
             if self.friction is not None:
                 for grip in arm_grips(bed, carried_object(bed, self.object)):
                     name, least = grip.contact.name, self.friction.least_n

@@ -205,9 +205,9 @@ def report(
 def promote(
     session: SessionFolder,
     trial: Annotated[int | None, typer.Argument(metavar="[TRIAL]", help="its number; default: the best")] = None,
-    path: Annotated[Path, typer.Option("--out", metavar="FILE", help="the testbed to write, *.toml")] = Path(
-        "tuned.toml"
-    ),
+    path: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="the testbed to write, *.toml; default: tuned.toml")
+    ] = None,
     into: Annotated[
         Path | None, typer.Option("--into", metavar="FILE", help="a testbed whose numbers to replace, nothing else")
     ] = None,
@@ -217,11 +217,16 @@ def promote(
     from granite.tuning.session import Session
 
     opened = Session.read(session)
+    if into is not None and path is not None:
+        raise InputError(
+            "a file of its own is asked for too", key="--into", value=str(into), expected="no --out with it"
+        )
     if into is not None:
         result = opened.trial(trial)
         values = opened.promote_into(result, into)
         out.print(f"testbed: {into}, with {len(values)} numbers of trial {result.number}", soft_wrap=True)
         return
+    path = path or Path("tuned.toml")
     refuse_output("testbed", path, (".toml",), overwrite)
     result = opened.trial(trial)
     opened.promote(result, path, overwrite)

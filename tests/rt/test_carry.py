@@ -152,6 +152,18 @@ def test_a_distribution_without_an_answer_ends_the_run_with_its_own_reason(monke
     assert failures[-1].failed[0].status == "iteration limit"
 
 
+def test_limits_that_no_wrenches_keep_are_reported_and_the_run_continues() -> None:
+    limits = ["torque", {"kind": "gripper_force", "force_n": 1e-3}]
+    table = {"objective": ["joint_load_sharing"], "limit": limits}
+    log = simulate_in_memory(
+        load("fixed-dual-arm/carry", {"controller.law.distribution": table, "loop.duration_s": 2.0})
+    )
+    assert log.summary["ended"] == "completed"
+    assert log.summary["guard"]["distribution_relaxed"] > 300
+    event = next(e for e in log.events if e["name"] == "distribution_relaxed")
+    assert "distribution_outcome was 1, limit 0" in event["text"]
+
+
 @pytest.mark.parametrize(
     ("law", "sentence"),
     [
