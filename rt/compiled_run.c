@@ -53,7 +53,7 @@ static int end_tick(const struct parameters *p, struct memory *m, const struct k
     for (int i = 0; i < SIM_THRUSTERS; i++)
         row[ROW_TRUTH_THRUST + i] = m->plant_state[PLANT_PUSHED + i] / m->plant_averaged[0];
     copy(row + ROW_TRUTH_TANK, m->plant_state + PLANT_TANK, SIM_BANKS);
-    if (plant_tell_contacts(p, m, ks, row) != PLANT_RUNS)
+    if (plant_write_contacts(p, m, ks, row) != PLANT_RUNS)
         return PLANT_IN_PYTHON;
     memset(row + ROW_TIMING_TICK, 0, sizeof(double) * (ROW_WIDTH - ROW_TIMING_TICK));
     row[ROW_TIMING_TICK] = m->run_tick[0];

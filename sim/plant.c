@@ -77,10 +77,10 @@ static int plant_advance(const struct parameters *p, struct memory *m, const str
 }
 
 /* Loads of the contacts, under the forces of the last step, into the truth of a row. */
-static int plant_tell_contacts(const struct parameters *p, struct memory *m, const struct kernels *ks, double *row)
+static int plant_write_contacts(const struct parameters *p, struct memory *m, const struct kernels *ks, double *row)
 {
 #if PLANT_CONTACTS
-    double wrench[PLANT_WRENCH * PLANT_CONTACTS], errors[3], *told = row + ROW_TRUTH_WRENCH;
+    double wrench[PLANT_WRENCH * PLANT_CONTACTS], errors[3], *written = row + ROW_TRUTH_WRENCH;
     const struct kernel *k = ks->plant_loads;
     k->arg[0] = m->plant_state, k->arg[1] = m->plant_last_thrust, k->arg[2] = m->plant_last_torque;
     k->res[0] = wrench, k->res[1] = row + ROW_TRUTH_SQUEEZE, k->res[2] = errors;
@@ -88,9 +88,9 @@ static int plant_tell_contacts(const struct parameters *p, struct memory *m, con
     if (!(errors[2] > PLANT_INDEPENDENT))
         return PLANT_IN_PYTHON;
     copy(row + ROW_TRUTH_CLOSED, p->plant_closed, ROW_TRUTH_WRENCH - ROW_TRUTH_CLOSED);
-    memset(told, 0, sizeof(double) * (ROW_TRUTH_SQUEEZE - ROW_TRUTH_WRENCH));
+    memset(written, 0, sizeof(double) * (ROW_TRUTH_SQUEEZE - ROW_TRUTH_WRENCH));
     for (int i = 0; i < PLANT_CONTACTS; i++)
-        copy(told + PLANT_WRENCH * PLANT_CLOSED[i], wrench + PLANT_WRENCH * i, PLANT_WRENCH);
+        copy(written + PLANT_WRENCH * PLANT_CLOSED[i], wrench + PLANT_WRENCH * i, PLANT_WRENCH);
     /* Nothing is caught, and no energy lost. */
     memset(row + ROW_TRUTH_CAUGHT, 0, sizeof(double) * (ROW_TRUTH_LOST + 1 - ROW_TRUTH_CAUGHT));
 #endif
