@@ -90,7 +90,7 @@ def test_parts_in_python_stand_between_compiled_ones(name: str, in_python: list[
     ("name", "changes"),
     [
         ("fixed-dual-arm/carry", ["devices.motors.units.0.torque_limit_n_m=0.3"]),
-        ("leap", ["devices.motors.units.1.torque_limit_n_m=0.2", "loop.duration_s=7"]),
+        ("leap", ["devices.motors.units.1.torque_limit_n_m=0.2", "loop.duration_s=9"]),
     ],
 )
 def test_ticks_at_a_torque_limit_are_solved_in_python_between_compiled_ones(name, changes, monkeypatch):
