@@ -15,6 +15,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from granite.config.records import new
+
 #: greatest drift of a clock against another: crystals have 1e-4 at most
 DRIFT_LIMIT = 2e-4
 #: how fast a drift may change, with temperature [1/s]
@@ -23,6 +25,8 @@ _WANDER = 1e-7
 _JUMP = 5
 #: shortest time between the two ends from which drift is bounded [s]
 _BASELINE_S = 10.0
+#: how often that is done: within this time a drift changes by 1e-8 [s]
+_DRIFT_EVERY_S = 0.1
 
 
 class _Bounds(NamedTuple):
@@ -47,6 +51,7 @@ class ClockMap:
         self._origin_us: int | None = None
         self._now = self._old = self._young = _Bounds(0.0, 0.0, 0.0)
         self._drift_low, self._drift_high = -DRIFT_LIMIT, DRIFT_LIMIT
+        self._drift_at = 0.0
 
     def update(self, sent: float, received: float, board_us: int) -> bool:
         """Take in one exchange; False if it was outside of the bounds and was not used.
@@ -74,8 +79,10 @@ class ClockMap:
             self.jumps += 1
             self._restart(_Bounds(s, sent - s, received - s))
             return True
-        self._now, self._outside = _Bounds(s, low, high), 0
-        self._bound_drift(elapsed)
+        self._now, self._outside = new(_Bounds, (s, low, high)), 0
+        if s - self._drift_at >= _DRIFT_EVERY_S:
+            self._bound_drift(s - self._drift_at)
+            self._drift_at = s
         return True
 
     def loop_time(self, board_us: int) -> float:
@@ -124,7 +131,7 @@ class ClockMap:
 
     def _restart(self, bounds: _Bounds) -> None:
         self._now = self._old = self._young = bounds
-        self._outside = 0
+        self._outside, self._drift_at = 0, bounds.s
         self._drift_low, self._drift_high = -DRIFT_LIMIT, DRIFT_LIMIT
 
     def _bound_drift(self, elapsed: float) -> None:

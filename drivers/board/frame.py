@@ -62,16 +62,14 @@ class Decoder:
     def __init__(self) -> None:
         self.count = [0] * (max(FrameVerdict) + 1)
         self.version = 0
+        self.is_within_frame = False
         self._rest = b""
-
-    @property
-    def is_within_frame(self) -> bool:  # noqa: D102
-        return bool(self._rest)
 
     def feed(self, received: bytes) -> list[WireFrame]:
         """The frames that these bytes complete."""
         *whole, rest = (self._rest + received).split(b"\0")
         self._rest = rest[: MAX_ENCODED + 1]  # one byte too many is enough to know that it is too long
+        self.is_within_frame = bool(rest)
         frames: list[WireFrame] = []
         for encoded in whole:
             if not encoded:

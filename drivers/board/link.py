@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from granite.config.errors import InputError
 from granite.drivers.board.clock_map import ClockMap
 from granite.drivers.board.description import BoardIdentity, Description
-from granite.drivers.board.frame import Decoder, WireFrame
+from granite.drivers.board.frame import WireFrame
 from granite.drivers.board.handshake import LinkOptions, describe
 from granite.drivers.board.numbered_line import LinkCounts, NumberedLine
 from granite.drivers.board.report import COUNT, Report
@@ -61,7 +61,7 @@ class BoardLink:
         self._is_greeted = False
         self._sequence = 0
         #: of the lines before the present one, as `Decoder.count`
-        self._verdicts = list(Decoder().count)
+        self._verdicts = [0] * (max(FrameVerdict) + 1)
         self._retry_at = _NEVER
         self._layout = b""
         self._report_bytes = 0

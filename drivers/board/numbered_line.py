@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from granite.drivers.board.frame import Decoder, WireFrame, encode
+from granite.drivers.board.frame import WireFrame
+from granite.drivers.board.frame_kernel import frame_coding
 from granite.drivers.board.port import Port
 
 _REMEMBERED = 256  # frames whose time of sending is kept
@@ -42,7 +43,8 @@ class NumberedLine:
 
     def __init__(self, path: str, baud: int, counts: LinkCounts, sequence: int = 0) -> None:
         self.port = Port(path, baud)
-        self.decoder, self.counts = Decoder(), counts
+        self._encode, self.decoder = frame_coding()
+        self.counts = counts
         self.sequence = sequence
         self.heard: int | None = None
         self._sent_at = [(-1, 0.0)] * _REMEMBERED
@@ -50,7 +52,7 @@ class NumberedLine:
     def transmit(self, t: float, kind: int, payload: bytes = b"") -> bool:
         """Send a frame; False if the port does not take it, OSError if it is gone."""
         sequence = (self.sequence + 1) & 0xFFFF
-        if not self.port.write(encode(kind, sequence, self.heard or 0, payload)):
+        if not self.port.write(self._encode(kind, sequence, self.heard or 0, payload)):
             self.counts.blocked += 1
             return False
         self.sequence = sequence

@@ -47,4 +47,4 @@ class Report(NamedTuple):
     @classmethod
     def unpack(cls, payload: bytes) -> Report:
         """From the payload of a `REPORT` frame."""
-        return new(cls, (*REPORT.unpack_from(payload), np.frombuffer(payload, COUNT, offset=REPORT.size)))
+        return new(cls, (*REPORT.unpack_from(payload), np.frombuffer(payload, COUNT, -1, REPORT.size)))

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from granite.drivers.board.frame import Decoder, encode
+from granite.drivers.board.frame_kernel import frame_coding
 from granite.drivers.board.wire import ChannelKind, FrameKind
 from granite.sim.emulation.wiring import WiredBoard
 
@@ -40,7 +40,8 @@ class BoardLine:
         self._socket = socket.socket(socket.AF_UNIX)
         self._socket.connect(path)
         self._socket.setblocking(False)
-        self._decoder, self._sequence = Decoder(), 0
+        self._encode, self._decoder = frame_coding()
+        self._sequence = 0
         self.emergency_stop = False
         outputs = [wire.kind for device in board.devices if device.is_actuator for wire in device.wires]
         self.acting = np.array([kind != ChannelKind.GRIP for kind in outputs], bool)
@@ -55,7 +56,7 @@ class BoardLine:
         counts = b"".join(each.astype("<i4", copy=False).tobytes() for each in sensors)
         head = bytes([self.emergency_stop, 0, 0, 0])
         try:
-            self._socket.send(encode(FrameKind.WORLD_INPUTS, self._sequence, 0, head + counts))
+            self._socket.send(self._encode(FrameKind.WORLD_INPUTS, self._sequence, 0, head + counts))
         except BlockingIOError:  # a board that is suspended reads nothing; it gets the next ones
             return
 

@@ -1,4 +1,4 @@
-"""Random and mutated frames through the decoder of the board (C) and that of the host (Python), which must agree.
+"""Random and mutated frames through the decoders of the board (C) and of the host (Python, compiled), which must agree.
 
 python -m tests.firmware.frame_storm 10000000
 """
@@ -15,6 +15,7 @@ from unittest import mock
 
 from granite.drivers.board import cobs, frame
 from granite.drivers.board.frame import Decoder, encode
+from granite.drivers.board.frame_kernel import CompiledDecoder, FrameKernel
 from granite.drivers.board.wire import HEADER, MAX_FRAME, VERSION, FrameVerdict
 from tests.firmware.emulated import BUILD, build
 
@@ -130,7 +131,7 @@ class BoardDecoder:
 
 def storm(number: int, seed: int) -> Counter[str]:
     """So many frames, of which a third is intact; the tally of verdicts. Raises where the two decoders differ."""
-    random, board, host = Random(seed), BoardDecoder(), Decoder()
+    random, board, host, compiled = Random(seed), BoardDecoder(), Decoder(), CompiledDecoder(FrameKernel())
     tally: Counter[str] = Counter()
     seen: list[tuple[FrameVerdict, bytes]] = []
     originals: set[bytes] = set()
@@ -160,9 +161,10 @@ def storm(number: int, seed: int) -> Counter[str]:
             i = 0
             while i < len(stream):
                 n = random.randint(1, 4000)
-                host.feed(stream[i : i + n])
+                assert compiled.feed(stream[i : i + n]) == host.feed(stream[i : i + n]), "the host's decoders differ"
                 i += n
             _compare(seen, board.feed(stream))
+            assert (compiled.count, compiled.version) == (host.count, host.version), "the host's decoders differ"
             accepted = [content for verdict, content in seen if verdict is FrameVerdict.ACCEPTED]
             # A frame without its last zero is whole when the next batch begins.
             assert (originals | before).issuperset(accepted), "a frame was accepted that nobody sent"
