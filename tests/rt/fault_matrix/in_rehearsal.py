@@ -42,6 +42,7 @@ def rehearse(case: Case, folder: Path) -> Found:
         found = _rehearse(case, own)
         if found is not None:
             return found
+        print(f"{case}: try {i + 1} ended before its fault", file=sys.stderr)
     said = (own / "screen.txt").read_text().strip().splitlines()
     return Found("", 0.0, "", 0.0, False, f"each run ended before its fault: {said[-1] if said else 'silently'}")
 
