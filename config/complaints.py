@@ -23,6 +23,8 @@ _FAMILY_OF_KEY = {**{family: family for family in FAMILIES}, "devices": "device"
 #: expectation, by the checker's kind of error
 _EXPECTED = {
     "float_type": "a number",
+    "float_parsing": "a number",
+    "int_parsing": "a whole number",
     "finite_number": "a finite number",
     "int_type": "a whole number",
     "bool_type": "true or false",
@@ -79,7 +81,8 @@ def _error(error: ErrorDetails, content: Any, root: type[Table]) -> InputError:
         if reason.key or reason.given:
             return own
         return InputError(own.problem, key=key, value=value, expected=own.expected)
-    return InputError(key=key, value=value, expected=_expected(error)) if key else InputError(expected=_expected(error))
+    expected = expectation(error)
+    return InputError(key=key, value=value, expected=expected) if key else InputError(expected=expected)
 
 
 def _dotted(location: Sequence[str | int], content: Any) -> str:
@@ -94,7 +97,8 @@ def _dotted(location: Sequence[str | int], content: Any) -> str:
     return ".".join(words)
 
 
-def _expected(error: ErrorDetails) -> str:
+def expectation(error: ErrorDetails) -> str:
+    """What was expected instead of a refused value."""
     return _EXPECTED.get(error["type"], "another value").format(**error.get("ctx", {}))
 
 
@@ -107,7 +111,7 @@ def _expected_of_field(location: Sequence[str | int], content: Any, root: type[T
     try:
         TypeAdapter(annotation).validate_python(object(), strict=True)
     except ValidationError as refusal:
-        return _expected(refusal.errors()[0])
+        return expectation(refusal.errors()[0])
     return "a value"
 
 

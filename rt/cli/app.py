@@ -9,8 +9,10 @@ import sys
 from typing import Annotated, Any
 
 import typer
+from pydantic import ValidationError
 from typer.core import TyperGroup
 
+from granite.config.complaints import expectation
 from granite.config.errors import CompilationError, GraniteError, InputError, one_of
 from granite.rt.cli.calibrate import calibrate
 from granite.rt.cli.endings import BAD_INPUT, DONE, EXIT_CODES, FAULT, STOPPED, end, end_refused
@@ -150,6 +152,11 @@ def _open_standard_streams() -> None:
 
 def _usage(error: Any) -> str:
     """Typer's message in the form of our own, and where to read more."""
-    sentence = error.format_message().rstrip(".")
+    refused, parameter = error.__cause__, getattr(error, "param", None)
+    if isinstance(refused, ValidationError) and parameter is not None:
+        first = refused.errors()[0]
+        sentence = f"{parameter.opts[0]} {first['input']}: expected {expectation(first)}"
+    else:
+        sentence = error.format_message().rstrip(".")
     command = error.ctx.command_path if getattr(error, "ctx", None) else "granite"
     return f"{sentence[:1].lower()}{sentence[1:]} (see {command} --help)"

@@ -280,6 +280,8 @@ TYPED = {
     ),
     "negative seed": (("sim", "free-flyer", "--seed", "-1"), ("--seed -1", "seed = -1", "at least 0")),
     "half a seed": (("sim", "free-flyer", "--seed", "1.5"), ("--seed 1.5", "expected a whole number")),
+    "no trials": (("tune", "free-flyer", "--trials", "0"), ("--trials 0: expected a number of at least 1", "--help")),
+    "half a run": (("montecarlo", "free-flyer", "--runs", "1.5"), ("--runs 1.5: expected a whole number", "--help")),
     "out in no directory": (("sim", "free-flyer", "--out", "no/a.mcap"), ("'no/a.mcap'", "no directory 'no'")),
     "out below a file": (("sim", "free-flyer", "--out", "text/a.mcap"), ("'text/a.mcap'", "no directory 'text'")),
     "out is a directory": (("sim", "free-flyer", "--out", "dir.mcap", "--overwrite"), ("'dir.mcap'", "a directory")),
