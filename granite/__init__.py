@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from granite.rt.logs.log import read_log as read_log
     from granite.rt.logs.replay import replay as replay
     from granite.rt.many_runs import ManyRun as ManyRun
+    from granite.rt.many_runs import parts_in_python as parts_in_python
     from granite.rt.many_runs import simulate_many as simulate_many
     from granite.rt.run import Run as Run
 
@@ -104,6 +105,7 @@ _HOME = {
     "metrics": "rt.api",
     "ManyRun": "rt.many_runs",
     "modes": "mrds.modes",
+    "parts_in_python": "rt.many_runs",
     "plot": "rt.api",
     "presets": "config.loader",
     "read_log": "rt.logs.log",

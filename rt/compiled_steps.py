@@ -45,7 +45,7 @@ def has_compiled_steps(bed: Testbed) -> bool:
 def steps_in_python(stack: Stack) -> list[str]:
     """The parts that have no compiled form, by name; all compiled ones need a C compiler besides."""
     if compilation.find_compiler() is None:
-        return ["a C compiler"]
+        return ["no C compiler"]
     return [name for name, part in vars(stack).items() if _form(part) is None]
 
 

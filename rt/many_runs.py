@@ -15,10 +15,12 @@ from granite.config.errors import InputError
 from granite.config.loader import from_json, load, to_json
 from granite.config.records import Array
 from granite.config.testbed import Testbed
+from granite.rt import compiled_run
 from granite.rt.in_memory import simulate_in_memory
 from granite.rt.logs.channels import Channels
 from granite.rt.logs.log import Log
 from granite.rt.logs.run_summary import RunSummary
+from granite.rt.run import Run
 from granite.rt.worker_processes import local_workers
 
 
@@ -43,6 +45,19 @@ class ManyRun:
         from granite.rt.api import simulate
 
         return simulate(self.bed, path, overwrite=overwrite, changes=[f"{k}={v}" for k, v in self.changes.items()])
+
+
+def parts_in_python(bed: Testbed | str) -> list[str]:
+    """What keeps the runs of a testbed from being compiled as a whole: parts by name; empty where nothing does.
+
+    The testbed's functions are compiled for it, as for a run.
+
+    Examples
+    --------
+    >>> parts_in_python("leap")
+    ['plant', 'devices.grips']
+    """
+    return compiled_run.parts_in_python(Run(load(bed) if isinstance(bed, str) else bed))
 
 
 def run_of(bed: Testbed) -> Log:

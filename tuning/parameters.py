@@ -50,7 +50,8 @@ def declared(bed: Testbed) -> dict[str, Tunable]:
 
 def listed(bed: Testbed) -> list[SearchParameter]:
     """Everything that the parts declare, as parameters."""
-    return [resolve(bed, TunedParameter(key=key)) for key in declared(bed)]
+    # A start within the bounds: that of the testbed may be none, such as a gain of zero.
+    return [resolve(bed, TunedParameter(key=key, start=tunable.upper)) for key, tunable in declared(bed).items()]
 
 
 def resolve_all(bed: Testbed, tables: Sequence[TunedParameter]) -> list[SearchParameter]:
@@ -74,8 +75,11 @@ def resolve(bed: Testbed, table: TunedParameter) -> SearchParameter:
     """
     tunable = declared(bed).get(table.key)
     now, is_whole = _number_at(bed, table.key, tunable)
-    lower = table.lower if table.lower is not None else tunable.lower if tunable else None
-    upper = table.upper if table.upper is not None else tunable.upper if tunable else None
+    lower, upper = table.lower, table.upper
+    if tunable is not None:  # its usual bounds, or wider ones that hold the testbed's own value
+        own = [now] if now is not None and (now > 0 or tunable.scale == "linear") else []
+        lower = min([tunable.lower, *own]) if lower is None else lower
+        upper = max([tunable.upper, *own]) if upper is None else upper
     if lower is None or upper is None:
         raise InputError.missing("lower" if lower is None else "upper", "a bound, because no part declares this key")
     if lower >= upper:

@@ -10,6 +10,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from granite.config.loader import load, load_tuning
 from granite.rt.cli.arguments import AsJson, Bed, Overrides, Overwrite, named
+from granite.rt.cli.batches import say_parts_in_python
 from granite.rt.cli.outputs import refuse_output
 from granite.rt.cli.screen import err, out, print_json
 
@@ -57,6 +58,7 @@ def montecarlo(
         Progress(*columns, console=err, transient=True, disable=as_json or not err.is_terminal) as bar,
         workers(processes, dask) as made,
     ):
+        say_parts_in_python(testbed)
         task = bar.add_task("running")
         found = monte_carlo(
             testbed, runs, made, metrics=metrics or (), first_seed=seed,

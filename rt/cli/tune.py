@@ -19,6 +19,7 @@ from granite.config.loader import load, load_tuning
 from granite.config.testbed import Testbed
 from granite.config.tuning import TuningTable
 from granite.rt.cli.arguments import AsJson, Bed, Overrides, Overwrite, named
+from granite.rt.cli.batches import say_parts_in_python
 from granite.rt.cli.endings import STOPPED, end
 from granite.rt.cli.outputs import refuse_output
 from granite.rt.cli.screen import err, out, print_json
@@ -109,6 +110,7 @@ def start(
     if listed:
         with named(bed, testbed):
             put(out, list_tables(testbed))
+            say_parts_in_python(testbed)
         out.print("Any other key with a number can be tuned too, with bounds of your own.", soft_wrap=True)
         return
     with named(bed, testbed), _table_in(tuning), workers(processes, dask) as made:
@@ -121,6 +123,7 @@ def start(
             table = _typed(_table(testbed, tuning), trials, sampler, seed)
             session = Session.create(folder or _new_folder(testbed.name), testbed, table)
         study = session.study()
+        say_parts_in_python(testbed)
         try:
             with _shown(session, as_json) as report:
                 drive(session.bed, session.table, study, made, report)

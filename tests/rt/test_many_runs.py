@@ -35,6 +35,11 @@ def test_any_run_can_be_had_again_as_a_full_log(runs: list[granite.ManyRun]):
     assert granite.replay(log).first is None
 
 
+def test_parts_without_a_compiled_form_are_named(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("GRANITE_NO_COMPILER", "1")
+    assert granite.parts_in_python(SHORT) == ["no C compiler"]
+
+
 @pytest.mark.parametrize("gains", ["gains", "hold.gains"])
 def test_another_gain_prepares_a_run_without_compiling_or_writing_its_limits_again(gains: str):
     Run(SHORT)

@@ -192,6 +192,11 @@ def test_the_list_has_what_parts_declare_and_every_metric(granite: Call):
         assert word in said
 
 
+def test_parts_that_keep_the_runs_from_being_compiled_are_named(granite: Call):
+    assert "compiled" not in granite("tune", "free-flyer", "--list").err
+    assert "because of: plant, devices.grips (docs/tuning.md)" in granite("tune", "leap", "--list").err
+
+
 @pytest.mark.slow
 def test_a_session_is_made_by_the_command_and_gone_on_with(granite: Call, tmp_path: Path):
     few = ["--set", "loop.duration_s=0.5", "--processes", 1]
