@@ -71,7 +71,7 @@ def exercises(bed: Testbed, name: str, level: float) -> list[Exercise]:
 def try_units(
     bed: Testbed, name: str, clock: Clock, simulate: Collection[str] = (), level: float = LEVEL
 ) -> Iterator[Tried]:
-    """Try one device of a testbed; sensors with a driver are read beside it.
+    """Try one device of a testbed. Beside an actuator the sensors are read that can see what it does.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def try_units(
     clock
         The real clock.
     simulate
-        Devices to simulate.
+        Devices to simulate; sensors among them are not opened while a real device is tried.
     level
         Greatest set point, as a part of the device's own limit.
 
@@ -93,8 +93,7 @@ def try_units(
         raise InputError("no such device", key="device", value=name, expected=one_of(name, bed.devices))
     if not 0 < level <= GREATEST_LEVEL:
         raise InputError(key="level", value=level, expected=f"above 0, at most {GREATEST_LEVEL}")
-    wanted = {name, *(n for n, device in bed.sensors.items() if device.driver is not None or n in simulate)}
-    devices, subset = build_subset(bed, wanted, simulate)
+    devices, subset = build_subset(bed, {name, *_witnesses(bed, name, simulate)}, simulate)
     devices.open()
     test = _Test(subset, devices, clock)
     try:
@@ -108,6 +107,15 @@ def try_units(
             devices.close(paced=True)
     for device, why in unconfirmed.items():
         yield Tried(device, "stop", why, "", False)
+
+
+def _witnesses(bed: Testbed, name: str, simulate: Collection[str]) -> list[str]:
+    """The sensors that can see an actuator move: real ones a real actuator, simulated ones a simulated one."""
+    if name in bed.sensors:
+        return []
+    simulated = name in simulate
+    there = [n for n, device in bed.sensors.items() if device.driver is not None or n in simulate]
+    return [n for n in there if (n in simulate) == simulated]
 
 
 class _Test:

@@ -50,6 +50,22 @@ def test_names_and_levels_are_checked():
         list(try_units(BED, "motors", VirtualClock()))
 
 
+def test_a_board_can_be_tried_while_the_sensors_are_not_there_yet():
+    need("cc")
+    with rehearsal(BED, 1.0) as outside:
+        sensors = outside.bed.devices["joint_sensors"]
+        elsewhere = sensors.driver.model_copy(update={"port": "/dev/not-there"})
+        absent = {"joint_sensors": sensors.model_copy(update={"driver": elsewhere})}
+        bed = outside.bed.model_copy(update={"devices": {**outside.bed.devices, **absent}})
+        with pytest.raises(InputError, match="not-there"):
+            list(try_units(bed, "thrusters", outside.clock(0.0)))
+        tried = list(try_units(bed, "thrusters", outside.clock(0.0), ["joint_sensors", "vision"]))
+        assert all(each.held for each in tried), tried
+        assert {each.response for each in tried} == {"no sensor was read"}
+        # A sensor is read alone.
+        assert all(each.held for each in try_units(bed, "vision", outside.clock(0.0)))
+
+
 def test_a_test_that_is_left_in_the_middle_leaves_the_board_safe():
     need("cc")
     with rehearsal(BED, 1.0) as outside:
