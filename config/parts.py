@@ -3,7 +3,8 @@
 A part is a class, and a testbed names it by `kind`:
 
     kind = "computed_torque"          comes with Granite: listed in the registry of its family
-    kind = "my_lab.py:SlidingMode"    a class in a Python file; the path is relative to the testbed's file
+    kind = "my_lab.py:SlidingMode"    a class in a Python file; the path is relative to the testbed's file, or to the
+                                      current folder where it does not come from a file
     kind = "sliding_mode"             an entry point of an installed package, in the group `granite.law` of its family
 
 The other keys of its table are those of the class's `Options`, beside the code that it configures. A part
@@ -308,7 +309,8 @@ def in_file(kind: str) -> Any:
     """The object that `FILE.py:NAME` names; `InputError` with the key `kind` where there is none."""
     file, _, name = kind.rpartition(":")
     if not Path(file).is_file():
-        raise InputError(f"no file '{file}'", key="kind", value=kind, expected="a Python file beside the testbed")
+        expected = "a Python file; its path is relative to the testbed's file, in --set to the current folder"
+        raise InputError(f"no file '{file}'", key="kind", value=kind, expected=expected)
     module = _module(file, fingerprint(file))
     if not hasattr(module, name):
         known = [word for word, thing in vars(module).items() if getattr(thing, "__module__", "") == module.__name__]

@@ -178,6 +178,18 @@ def test_a_file_that_is_not_there_is_named(lab: Path) -> None:
     assert error.problem == f"no file '{lab / 'lwas.py'}'"
 
 
+def test_the_path_of_a_part_starts_at_its_file_or_where_it_was_typed(lab: Path, monkeypatch: Any) -> None:
+    elsewhere = lab / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    load("../bed.toml")
+    with pytest.raises(InputError, match="relative to the testbed's file, in --set to the current folder") as refusal:
+        load("../bed.toml", ["controller.law=laws.py:Nothing"])
+    assert refusal.value.problem == f"no file '{elsewhere / 'laws.py'}'"
+    load("../bed.toml", ["controller.law=../laws.py:Nothing"])
+    load("../bed.toml", {"controller.law": "../laws.py:Nothing"})
+
+
 def test_a_class_that_is_not_there_is_named_with_those_that_are(lab: Path) -> None:
     error = refused(lab, "controller.law=laws.py:Nothin")
     assert (error.key, error.problem) == ("controller.law.kind", "'laws.py' has no 'Nothin'")
