@@ -43,7 +43,12 @@ def anchors(page: Path) -> set[str]:
 
 def python_blocks(page: Path) -> list[Text]:
     """The fenced blocks of Python."""
-    return [Text(t.map[0] + 2, t.content) for t in _MARKDOWN.parse(page.read_text()) if t.map and t.info == "python"]
+    return fenced_blocks(page, "python")
+
+
+def fenced_blocks(page: Path, language: str) -> list[Text]:
+    """The fenced blocks of a language."""
+    return [Text(t.map[0] + 2, t.content) for t in _MARKDOWN.parse(page.read_text()) if t.map and t.info == language]
 
 
 def shell_lines(page: Path) -> Iterator[Text]:
