@@ -207,7 +207,7 @@ def _named(bed: str) -> tuple[Path, str | None]:
 def _refuse_unknown_name(bed: str, name: str, known: Sequence[str]) -> NoReturn:
     """Neither a preset nor a file: the likely one first, because the list of all presets is long."""
     guess = get_close_matches(name, known, n=1)
-    others = f"one of {len(known)}: granite list"
+    others = f"one of {len(known)}: granite list --all"
     if Path(f"{bed}.toml").is_file():
         raise InputError(f"no preset '{name}'", file=bed, expected=f"'{bed}.toml', because there is such a file")
     if bed.startswith((".", "/", "~")):

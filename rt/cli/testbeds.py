@@ -11,18 +11,25 @@ from granite.rt.cli.arguments import AsJson, Bed, Overrides, named
 from granite.rt.cli.screen import err, out, print_json
 
 
-def list_beds(as_json: AsJson = False) -> None:
+def list_beds(
+    whole: Annotated[
+        bool, typer.Option("--all", help="validation systems too, and what each variant is and controls")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
     """The testbeds that come with Granite, those for a first run on top; a variant is typed as BED/VARIANT."""
     from granite.config.catalogue import catalogue
-    from granite.rt.report.beds import beds_json, beds_tables
+    from granite.rt.report.beds import beds_json, beds_tables, first_tables
     from granite.rt.report.table import put
 
     groups = catalogue()
     if as_json:
         print_json(beds_json(groups))
     else:
-        put(out, beds_tables(groups))
+        put(out, beds_tables(groups) if whole else first_tables(groups))
         out.print("Run one: granite sim free-flyer, or a variant: granite sim free-flyer/ideal", soft_wrap=True)
+        if not whole:
+            out.print("What each variant is, and the validation systems: granite list --all", soft_wrap=True)
 
 
 def show(

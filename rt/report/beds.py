@@ -1,4 +1,4 @@
-"""The testbeds that come with Granite, as tables: one for each group, its variants indented below each preset."""
+"""The testbeds that come with Granite, as tables, one for each group: short ones, or with a row for each variant."""
 
 from __future__ import annotations
 
@@ -22,6 +22,18 @@ def beds_tables(groups: Mapping[str, Sequence[Listed]]) -> Iterator[Table]:
         usual = {"controls": "", "links": "rigid", "space": "planar"}
         kept = [i for i, name in enumerate(columns) if any(row[i] not in ("", usual.get(name)) for row in rows)]
         yield table(title, [columns[i] for i in kept], [[row[i] for i in kept] for row in rows], sentences=1)
+
+
+def first_tables(groups: Mapping[str, Sequence[Listed]]) -> Iterator[Table]:
+    """A short table for each group but the validation systems: titles, and the names of variants."""
+    for title, beds in groups.items():
+        rows = [
+            [listed.name, _without_source(listed.traits.title), ", ".join(listed.variants)]
+            for listed in beds
+            if listed.use != "validation"
+        ]
+        if rows:
+            yield table(title, ["bed", "what it is", "variants"], rows, sentences=2)
 
 
 def beds_json(groups: Mapping[str, Sequence[Listed]]) -> list[dict[str, Any]]:

@@ -590,8 +590,8 @@ def test_a_key_with_a_line_break_does_not_break_the_sentence(tmp_path: Path) -> 
 
 
 def test_the_refusal_of_an_unknown_preset_names_the_nearest_one_and_where_the_others_are() -> None:
-    assert f"expected 'free-flyer' (or one of {len(presets())}: granite list)" in complaint_about("free-flier")
-    assert f"expected a preset (one of {len(presets())}: granite list)" in complaint_about("something-else")
+    assert f"expected 'free-flyer' (or one of {len(presets())}: granite list --all)" in complaint_about("free-flier")
+    assert f"expected a preset (one of {len(presets())}: granite list --all)" in complaint_about("something-else")
 
 
 def test_the_refusal_of_an_unknown_variant_names_the_known_ones() -> None:

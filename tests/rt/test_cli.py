@@ -116,7 +116,7 @@ def test_the_version_is_that_of_the_package(granite):
 def test_the_lists_for_people_name_what_can_be_typed(granite):
     listed = granite("list")
     assert (listed.code, listed.err) == (0, "")
-    assert {"two-arm-free-flyer", "perfect-sensors"} <= set(listed.out.split())
+    assert {"two-arm-free-flyer", "perfect-sensors"} <= set(listed.out.replace(",", " ").split())
     shown = granite("show", "two-arm-free-flyer", "--set", "seed=77")
     assert (shown.code, shown.err) == (0, "")
     assert {"left_shoulder", "right_shoulder", "77", "[kg]", "[1/s]"} <= set(shown.out.split())

@@ -23,8 +23,19 @@ def test_the_first_presets_are_the_platforms_a_newcomer_can_fly(granite):
     assert names[:4] == ["free-flyer", "atmos", "spot", "astrobee"]
 
 
-def test_the_list_fits_eighty_columns_and_has_every_bed(granite):
+def test_the_list_is_short_and_names_every_bed_that_is_not_for_validation(granite):
     said = granite("list")
+    lines, words = said.out.splitlines(), set(said.out.replace(",", " ").split())
+    assert len(lines) <= 50
+    assert max(map(len, lines)) <= 80
+    assert "granite list --all" in lines[-1]
+    for listed in (listed for beds in catalogue().values() for listed in beds):
+        assert (listed.name in words) == (listed.use != "validation")
+        assert listed.use == "validation" or {*listed.variants} <= words
+
+
+def test_the_whole_list_fits_eighty_columns_and_has_every_bed(granite):
+    said = granite("list", "--all")
     assert max(map(len, said.out.splitlines())) <= 80
     for preset in presets():
         assert f"\n{preset.name} " in said.out
