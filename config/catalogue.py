@@ -52,14 +52,16 @@ class Listed(NamedTuple):
 
 def catalogue() -> dict[str, list[Listed]]:
     """The presets by group: platforms first, and those for a first run before the others."""
+    stored = {preset.name: preset for preset in stored_presets()}
     found = [
         Listed(
             name,
             content.get("use", "example"),
             _traits(content),
-            {variant: _traits(_changed(content, change)) for variant, change in variants.items()},
+            {variant: _traits(_changed(content, change)) for variant, change in variants.items()}
+            | {variant: _traits(stored[other].content) for variant, other in elsewhere.items()},
         )
-        for name, content, variants in stored_presets()
+        for name, content, variants, elsewhere in stored.values()
     ]
     order = {name: i for i, name in enumerate(_FIRST)}
     found.sort(key=lambda listed: (listed.use != "platform", order.get(listed.name, len(order)), listed.name))

@@ -60,17 +60,28 @@ class Preset(NamedTuple):
 def presets() -> list[Preset]:
     """The testbeds that come with Granite."""
     found = []
-    for name, content, variants in stored_presets():
+    for name, content, variants, _ in stored_presets():
         titles = [(variant, changed.get("title", content["title"])) for variant, changed in variants.items()]
         found.append(Preset(name, content["title"], titles))
     return found
 
 
-def stored_presets() -> Iterator[tuple[str, dict[str, Any], dict[str, dict[str, Any]]]]:
-    """Name, unchecked content and variants of each testbed that comes with Granite."""
+class StoredPreset(NamedTuple):
+    """Unchecked content of a testbed that comes with Granite, and the changes of each variant."""
+
+    name: str
+    content: dict[str, Any]
+    variants: dict[str, dict[str, Any]]
+    #: variants that are presets of their own, and which
+    elsewhere: dict[str, str]
+
+
+def stored_presets() -> Iterator[StoredPreset]:
+    """Each testbed that comes with Granite, without checks."""
     for name in _preset_names():
         content = _read(_PRESETS / f"{name}.toml", name)
-        yield name, content, _take_variants(content, name)
+        elsewhere = {v: change[_PRESET] for v, change in content.get("variants", {}).items() if _PRESET in change}
+        yield StoredPreset(name, content, _take_variants(content, name), elsewhere)
 
 
 def load(bed: str | Path, overrides: Sequence[str] | Mapping[str, Any] = ()) -> Testbed:

@@ -60,6 +60,13 @@ def test_what_the_list_says_of_a_bed_is_so(group):
             assert is_controlled == (group == "Controlled testbeds")
 
 
+def test_a_variant_that_is_a_preset_of_its_own_is_listed(granite):
+    beds = {bed["bed"]: bed for bed in granite("list", "--json").json}
+    catch = beds["two-arm-free-flyer"]["variants"]["catch"]
+    assert catch["title"] == beds["two-arm-catch"]["title"] == load("two-arm-free-flyer/catch").title
+    assert "\n  catch " in granite("list", "--all").out
+
+
 def test_the_list_is_json_for_scripts(granite):
     beds = {bed["bed"]: bed for bed in granite("list", "--json").json}
     assert len(beds) == len(presets())
