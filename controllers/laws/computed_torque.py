@@ -80,6 +80,11 @@ class ComputedTorque:
                 found.append(next((value for value in given if value is not None), _USUAL[kind][i]))
             return found[0], found[1]
 
+        def holds_by_own_gains(self, coordinate: str, is_joint: bool) -> tuple[bool, bool]:
+            """Whether stiffness and damping of a coordinate in hold are given, and not those in motion."""
+            given = [self.hold.gains[n] for n in (coordinate, "joints" if is_joint else "base") if n in self.hold.gains]
+            return any(g.stiffness_1_s2 is not None for g in given), any(g.damping_1_s is not None for g in given)
+
         def columns(self, bed: Testbed) -> dict[str, dict[str, float]]:
             """Stiffness and damping of every controlled coordinate."""
             names = [c.name for m in bed.controlled for c in bed.known.velocities[bed.known.u[m.name]]]
@@ -140,6 +145,9 @@ class ComputedTorque:
         (self.stiffness, self.damping), (self.hold_stiffness, self.hold_damping) = gains(False), gains(True)
         own = [i for module in model.bed.controlled for i in range(*model.layout.u[module.name].indices(model.n))]
         self._tuned, self._active = np.array(own, dtype=int), np.isin(own, model.active)
+        #: of these, the velocities without gains of their own in hold: their gains in motion hold, too
+        held = [options.holds_by_own_gains(names[i], names[i] in model.layout.joints) for i in own]
+        self._is_same_in_hold = ~np.array(held, dtype=bool).reshape(-1, 2).T
         hold = options.hold.model_dump_json(exclude={"gains"})
         key = model.bed.fingerprint and f"{model.bed.fingerprint} {hold}"
         kernels = compile_once("computed_torque", key, lambda: [_function(model, options.hold)])
@@ -170,8 +178,11 @@ class ComputedTorque:
 
     def tune(self, values: Array) -> None:
         """Set the gains of `Options.live_gains`; those of coordinates without an actuator stay zero."""
-        stiffness, damping = np.where(self._active, values.reshape(2, -1), 0.0)
-        self.stiffness[self._tuned], self.damping[self._tuned] = stiffness, damping
+        gains = np.where(self._active, values.reshape(2, -1), 0.0)
+        in_motion, in_hold = (self.stiffness, self.damping), (self.hold_stiffness, self.hold_damping)
+        for moving, holding, new_gains, same in zip(in_motion, in_hold, gains, self._is_same_in_hold, strict=True):
+            moving[self._tuned] = new_gains
+            holding[self._tuned[same]] = new_gains[same]
 
     def control(self, state: State, reference: Reference) -> Demand:
         """Demanded accelerations and forces from the errors to the reference."""

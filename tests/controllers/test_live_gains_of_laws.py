@@ -62,6 +62,25 @@ def test_every_listed_gain_acts(kind: str) -> None:
     assert not inert
 
 
+def test_a_gain_acts_in_hold_too_unless_the_hold_has_one_of_its_own() -> None:
+    bed = load("free-flyer")
+    gains = bed.control.law.live_gains(bed)
+    at_rest = np.array([bed.simulation.initial.get(c.key, 0.0) for c in bed.known.positions])
+    n, signals = len(at_rest), sum(len(device.signals(bed)) for device in bed.sensors.values())
+    parts = np.zeros(n), np.zeros(n), np.zeros(len(bed.sensors)), np.zeros(signals), np.zeros(n)
+    state = State(0.0, True, at_rest - 1e-3, *parts)
+    reference = Reference(0.0, at_rest, np.zeros(n), np.zeros(n), False, ())
+    ticks_to_hold = round(bed.control.law.hold.change_s / bed.loop.period_s) + 1
+
+    def acceleration(changed: str | None) -> Array:
+        law = build_stack(bed).law
+        law.tune(np.array([(2 if gain.name == changed else 1) * gain.value for gain in gains]))  # type: ignore[attr-defined]
+        return [law.control(state, reference) for _ in range(ticks_to_hold)][-1].acceleration
+
+    assert acceleration("elbow_stiffness")[-1] == pytest.approx(2 * acceleration(None)[-1])
+    np.testing.assert_allclose(acceleration("base_x_stiffness"), acceleration(None), rtol=1e-12)
+
+
 def _without_actuator(bed: Testbed) -> set[str]:
     """Gains of coordinates that no actuator moves."""
     driven = {motor.joint for motor in bed.motors} | {c.name for c in bed.known.velocities if bed.thrusters}
