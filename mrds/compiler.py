@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import errno
 import functools
@@ -103,7 +104,8 @@ def _call(command: Sequence[str], compiler: str, what: str, limit: float) -> sub
         try:
             output, errors = process.communicate(timeout=limit)
         except BaseException as reason:
-            os.killpg(process.pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):  # it has ended since; the reason must not be lost
+                os.killpg(process.pid, signal.SIGKILL)
             if isinstance(reason, subprocess.TimeoutExpired):
                 raise CompilationError(f"{compiler} did not finish {what} in {limit:g} s") from None
             raise

@@ -19,7 +19,7 @@ from granite.config.testbed import Testbed
 from granite.drivers.device_set import DeviceSet
 from granite.rt.clock import Clock
 from granite.rt.devices import build_subset
-from granite.rt.signals import undisturbed
+from granite.rt.signals import refuse_after_a_signal, undisturbed
 
 #: of the greatest set point, if the user does not say
 LEVEL, GREATEST_LEVEL = 0.05, 0.3
@@ -94,6 +94,7 @@ def try_units(
     if not 0 < level <= GREATEST_LEVEL:
         raise InputError(key="level", value=level, expected=f"above 0, at most {GREATEST_LEVEL}")
     devices, subset = build_subset(bed, {name, *_witnesses(bed, name, simulate)}, simulate)
+    refuse_after_a_signal()
     devices.open()
     test = _Test(subset, devices, clock)
     try:

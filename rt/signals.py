@@ -3,6 +3,9 @@
 Until the first tick a signal interrupts at once. During the ticks the first one is noted and the tick is finished; a
 second one interrupts the tick, because it may block. While the actuators are stopped, signals are only noted.
 
+The exception of an interruption can be lost: in the callback of a weak reference, which imports have, or in code that
+catches everything. So signals before a run are noted, too (`interrupting`), and no run begins after one.
+
 Not caught: SIGKILL, which can't be; SIGSEGV, SIGBUS, SIGFPE and SIGILL, because the processor would repeat the
 instruction that raised them; and every signal that the process ignores or has its own handler for. SIGINT and SIGTERM
 are always caught. In real time so is SIGTSTP (Ctrl-Z): a suspended loop would leave the last command in force.
@@ -24,7 +27,6 @@ _UNUSABLE = {signal.SIGKILL, signal.SIGSTOP, signal.SIGSEGV, signal.SIGBUS, sign
 _HARMLESS = {signal.SIGCHLD, signal.SIGCONT, signal.SIGURG, signal.SIGWINCH}
 _SUSPENDING = {signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU}
 _ALWAYS = {signal.SIGINT, signal.SIGTERM}
-_ENDS_THE_PROCESS = (signal.SIG_DFL, signal.default_int_handler)
 #: after an interruption the next one is this much later [s]: the first may be on its way out of the tick
 _BETWEEN_INTERRUPTIONS = 0.5
 
@@ -34,6 +36,38 @@ TERMINATING = tuple(sorted(signal.valid_signals() - _UNUSABLE - _HARMLESS - _SUS
 
 class Interrupted(KeyboardInterrupt):
     """A signal interrupted the main thread."""
+
+
+#: since `interrupting` began
+_before_a_run: list[int] = []
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    _before_a_run.append(number)
+    raise KeyboardInterrupt
+
+
+_ENDS_THE_PROCESS = (signal.SIG_DFL, signal.default_int_handler, _interrupt)
+
+
+@contextmanager
+def interrupting() -> Iterator[None]:
+    """A command outside of its run: signals that would end the process interrupt it like Ctrl-C, and are noted."""
+    _before_a_run.clear()
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
+    # One that is ignored, as by nohup, stays so.
+    before = {n: signal.signal(n, _interrupt) for n in numbers if signal.getsignal(n) is not signal.SIG_IGN}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def refuse_after_a_signal() -> None:
+    """Raise `Interrupted` where a signal came before: nothing may be armed any more."""
+    if _before_a_run:
+        raise Interrupted(name_of(_before_a_run[0]))
 
 
 class StopSignals:
@@ -57,7 +91,8 @@ class StopSignals:
         self._is_from_watchdog, self._interrupted_at = False, -math.inf
 
     def __enter__(self) -> StopSignals:
-        """Replace the handlers."""
+        """Replace the handlers, unless a signal came before."""
+        refuse_after_a_signal()
         if threading.current_thread() is threading.main_thread():
             for number in self._signals:
                 if number in _ALWAYS or signal.getsignal(number) in _ENDS_THE_PROCESS:
@@ -82,7 +117,12 @@ class StopSignals:
 
     @contextmanager
     def noted(self) -> Iterator[None]:
-        """The ticks: the first signal is noted, the second raises; afterwards none does."""
+        """The ticks: the first signal is noted, the second raises; afterwards none does.
+
+        A signal since the handlers were replaced has raised already, but its exception was lost.
+        """
+        if self._first is not None:
+            raise Interrupted(name_of(self._first))
         self.tolerate(1)
         try:
             yield

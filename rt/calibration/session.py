@@ -18,7 +18,7 @@ from granite.rt.calibration.fit import COVERAGE, CalibrationFit
 from granite.rt.calibration.procedure import Measurement, Procedure, Step, TakesPictures
 from granite.rt.clock import RealClock
 from granite.rt.devices import build_subset
-from granite.rt.signals import undisturbed
+from granite.rt.signals import refuse_after_a_signal, undisturbed
 
 
 class BenchOperator(Protocol):
@@ -64,6 +64,7 @@ def carry_out(procedure: Procedure, bench: Bench, operator: BenchOperator) -> Ca
 def real_bench(procedure: Procedure) -> Iterator[Bench]:
     """The real devices of a procedure, open; their actuators are stopped on every way out."""
     devices, subset = build_subset(procedure.bench_bed(), procedure.devices, ())
+    refuse_after_a_signal()
     devices.open()
     pictures = procedure.pictures() if isinstance(procedure, TakesPictures) else None
     bench = Bench(subset, devices, RealClock(), pictures)

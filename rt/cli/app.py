@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.metadata
 import os
-import signal
 import sys
 from typing import Annotated, Any
 
@@ -32,6 +31,7 @@ from granite.rt.cli.see import see
 from granite.rt.cli.simulation import sim
 from granite.rt.cli.testbeds import list_beds, modes, show
 from granite.rt.cli.tune import tune
+from granite.rt.signals import interrupting
 
 #: Typer's exit code for Ctrl-C
 _INTERRUPTED = 130
@@ -111,14 +111,17 @@ def granite(
 def main() -> None:
     """Entry point: one sentence and exit code 2 for bad input."""
     _open_standard_streams()
-    # Until the loop sets its own handlers, these act like Ctrl-C: unfinished files are removed.
-    before = {
-        number: signal.signal(number, signal.default_int_handler)
-        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
-        if signal.getsignal(number) is not signal.SIG_IGN  # as by nohup
-    }
+    with interrupting():  # until the loop sets its own handlers; unfinished files are removed
+        code = _run_command()
+    if code == _INTERRUPTED:
+        end("stopped by the operator", STOPPED)
+    sys.exit(code or DONE)
+
+
+def _run_command() -> int | None:
+    """Run the command that was typed; its exit code, or an exit with one sentence."""
     try:
-        code = app(prog_name="granite", standalone_mode=False)
+        code: int | None = app(prog_name="granite", standalone_mode=False)
     except InputError as error:
         end(str(error), BAD_INPUT)
     except CompilationError as error:
@@ -133,12 +136,7 @@ def main() -> None:
         if not hasattr(error, "format_message"):  # Typer's own errors carry the sentence
             raise
         end(_usage(error), BAD_INPUT)
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-    if code == _INTERRUPTED:
-        end("stopped by the operator", STOPPED)
-    sys.exit(code or DONE)
+    return code
 
 
 def _open_standard_streams() -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import casadi as ca
@@ -12,7 +14,7 @@ import numpy as np
 import pytest
 
 import granite
-from granite.mrds import compilation
+from granite.mrds import compilation, compiler
 from granite.mrds.compilation import (
     CompilationError,
     cache_directory,
@@ -279,3 +281,12 @@ def test_the_code_of_granite_is_all_of_it() -> None:
     for folder, _, files in os.walk(Path(granite.__file__).parent, followlinks=True):
         seen += [file for file in files if file.endswith(".py") and folder]
     assert {"tree.py", "kalman.py", "limits.py", "forces.py", "testbed.py", "device_set.py"} <= set(seen)
+
+
+def test_ctrl_c_is_not_lost_where_the_compiler_ends_at_the_same_time() -> None:
+    """Python waits a quarter of a second for a program after Ctrl-C; one that ends in it can't be killed any more."""
+    timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        compiler._call(["sleep", "0.3"], "sleep", "nothing", 10.0)
+    timer.join()

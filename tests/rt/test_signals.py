@@ -1,5 +1,6 @@
 """Every signal that would end the process ends the run instead, by name; a batch of runs ends with it."""
 
+import contextlib
 import os
 import pty
 import select
@@ -21,7 +22,7 @@ from granite.rt.memory import Memory
 from granite.rt.reasons import Reason
 from granite.rt.recorder import Recorder
 from granite.rt.run import Run
-from granite.rt.signals import TERMINATING, name_of
+from granite.rt.signals import TERMINATING, Interrupted, interrupting, name_of
 
 UNHANDLED = [number for number in TERMINATING if signal.getsignal(number) is signal.SIG_DFL]
 
@@ -180,4 +181,44 @@ def test_a_signal_while_the_recorder_starts_leaves_neither_a_log_nor_a_process(t
         Run(load("free-flyer", ["loop.duration_s=0.5"])).record(tmp_path / "run.mcap")
     assert os.listdir(tmp_path) == []
     assert not started[0].alive
+    assert passed_on == [signal.SIGINT]
+
+
+def loses_the_exception(number: int) -> None:
+    """As the callback of a weak reference does, or code that catches everything."""
+    with contextlib.suppress(KeyboardInterrupt):
+        os.kill(os.getpid(), number)
+        time.sleep(0.1)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGQUIT, signal.SIGTERM])
+def test_no_run_begins_after_a_signal_whose_exception_was_lost(number, tmp_path):
+    run = run_with_driver(tmp_path, blocks="nothing", how="")
+    with interrupting():
+        loses_the_exception(number)
+        with pytest.raises(Interrupted, match=name_of(number)):
+            run.record(tmp_path / "run.mcap", realtime=True)
+    assert not (tmp_path / "run.mcap").exists()
+    assert noted(run) == []
+
+
+def test_a_signal_of_an_earlier_command_is_forgotten():
+    with interrupting():
+        loses_the_exception(signal.SIGINT)
+    with interrupting():
+        run = Run(load("free-flyer", ["loop.duration_s=0.1"]))
+        assert run.execute(VirtualClock(), Memory(run.channels, run.ticks)).reason is Reason.PASSED
+
+
+def test_no_tick_follows_a_signal_that_was_lost_while_devices_were_opened(passed_on, monkeypatch):
+    run = Run(load("free-flyer", ["loop.duration_s=0.1"]))
+    opened = run.devices.open
+
+    def open_and_lose(*arguments):
+        opened(*arguments)
+        loses_the_exception(signal.SIGINT)
+
+    monkeypatch.setattr(run.devices, "open", open_and_lose)
+    outcome = run.execute(VirtualClock(), Memory(run.channels, run.ticks))
+    assert (outcome.reason, outcome.ticks, outcome.detail) == (Reason.OPERATOR_STOP, 0, "SIGINT")
     assert passed_on == [signal.SIGINT]
