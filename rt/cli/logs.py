@@ -134,9 +134,12 @@ def _export_scene(recorded: Log, log: Path, path: Path, overwrite: bool) -> None
 
 
 def info(log: LogFile, as_json: AsJson = False) -> None:
-    """The head of a log: testbed, changes, date, host and version; its rows, how the run ended, and any damage."""
+    """The head of a log: testbed, changes, date, host and version; its rows, how the run ended, and any damage.
+
+    Of a run that an exception ended it prints the traceback, too.
+    """
     from granite.rt.logs.log import read_log
-    from granite.rt.report.info import info_json, info_table
+    from granite.rt.report.info import info_json, info_table, traceback_lines
     from granite.rt.report.table import put
 
     recorded = read_log(log)
@@ -144,6 +147,8 @@ def info(log: LogFile, as_json: AsJson = False) -> None:
         print_json(info_json(log, recorded))
     else:
         put(out, [info_table(log, recorded)])
+        for line in traceback_lines(recorded):
+            out.print(line, soft_wrap=True)
     end_if_incomplete(log, recorded)
 
 

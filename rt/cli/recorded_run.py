@@ -117,8 +117,8 @@ def end_run(summary: RunSummary, path: Path) -> None:
     """End the command with a sentence and a code, unless the run was completed."""
     if summary["ended"] == "fault":
         fault = summary.get("fault", summary["text"])
-        where = f"the traceback is in /summary of log '{path}'"
-        end(f"the run ended at {summary['ended_at_s']:.3f} s by an internal fault, {fault}: {where}", FAULT)
+        advice = f"granite info {path} shows the traceback"
+        end(f"the run ended at {summary['ended_at_s']:.3f} s by an internal fault, {fault}: {advice}", FAULT)
     if summary["log_failure"] is not None:
         end(f"the run continued, but its log is incomplete: {summary['log_failure']}", FAULT)
     if summary["ended"] != "completed" or "not_closed" in summary:

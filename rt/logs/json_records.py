@@ -23,6 +23,8 @@ class _Summary(Metrics):
 
     ended: NotRequired[str]
     text: NotRequired[str]
+    fault: NotRequired[str]
+    traceback: NotRequired[str]
 
 
 _SUMMARY = TypeAdapter(_Summary)

@@ -1,4 +1,4 @@
-"""The head of a log: testbed, host, date and version of Granite, and the number of whole rows."""
+"""The head of a log: testbed, host, date and version of Granite, the number of whole rows, and how the run ended."""
 
 from __future__ import annotations
 
@@ -33,9 +33,16 @@ def info_json(path: Path, log: Log) -> dict[str, Any]:
         "rows": log.ticks,
         "events": len(log.events),
         "ended": log.summary.get("ended") if log.summary else None,
+        "traceback": log.summary.get("traceback") if log.summary else None,
         "complete": log.complete,
         "damage": log.damage,
     }
+
+
+def traceback_lines(log: Log) -> list[str]:
+    """The traceback of a run that an exception ended; its last line is the exception."""
+    lines = log.summary.get("traceback", "").splitlines() if log.summary else []
+    return ["".join(c if c.isprintable() else "?" for c in line) for line in lines]
 
 
 def _facts(log: Log) -> Iterator[tuple[str, str]]:
@@ -51,4 +58,6 @@ def _facts(log: Log) -> Iterator[tuple[str, str]]:
     yield "rows", f"{log.ticks}, {log.channels.width} values each"
     yield "events", str(len(log.events))
     yield "ended", f"{log.summary.get('ended')}: {log.summary.get('text')}" if log.summary else "not recorded"
+    if log.summary and "fault" in log.summary:
+        yield "fault", " ".join(log.summary["fault"].split())
     yield "complete", "yes" if log.complete else f"no: {log.damage}"

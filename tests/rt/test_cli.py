@@ -383,12 +383,16 @@ def test_a_fault_inside_ends_a_run_with_code_1_and_leaves_its_traceback_in_the_l
     said = granite("sim", "free-flyer", "--out", "a.mcap")
     sentence = assert_one_sentence(said, FAULT)
     assert "internal fault, RuntimeError: no more estimates" in sentence
-    assert "traceback is in /summary of log 'a.mcap'" in sentence
+    assert "granite info a.mcap shows the traceback" in sentence
     log = read_log("a.mcap")
     assert log.complete
     assert log.summary["ended"] == "fault"
     assert "in broken" in log.summary["traceback"]
     assert len(log.rows) == 21
+    shown = granite("info", "a.mcap").out
+    assert re.search(r"test_cli\.py\", line \d+, in broken", shown)
+    assert shown.endswith("RuntimeError: no more\nestimates\n")
+    assert granite("info", "a.mcap", "--json").json["traceback"] == log.summary["traceback"]
 
 
 def test_a_fault_in_the_first_tick_is_reported_too(granite, monkeypatch):

@@ -107,7 +107,11 @@ def test_more_events_than_rows_can_have_are_refused(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "summary", ["nothing", "[]", "{}", '{"ticks": "many"}', '{"ticks": 1, "tracking_error": {"x": 1}}']
+    "summary",
+    [
+        *("nothing", "[]", "{}", '{"ticks": "many"}'),
+        *('{"ticks": 1, "tracking_error": {"x": 1}}', '{"ticks": 1, "traceback": 1}'),
+    ],
 )
 def test_a_summary_that_is_none_is_refused(tmp_path, summary):
     path = write(tmp_path / "run.mcap", rows_of(3), summaries=[summary])
