@@ -24,6 +24,7 @@ from granite.config.testbed import Testbed
 from granite.controllers.behaviours.repeating import Repeated
 from granite.controllers.behaviours.resuming import Resumed
 from granite.controllers.stack import Stack
+from granite.rt.expected_modes import POSSIBLE_IN
 from granite.rt.gain_ramp import GainRamp
 from granite.rt.guard import Guard
 from granite.rt.mode_stacks import ModeStacks
@@ -155,7 +156,7 @@ class Supervisor:
         return Reply.DONE
 
     def _arm(self, t: float, request: Request) -> Reply:
-        if self.mode is not RunMode.DISARMED:
+        if self.mode not in POSSIBLE_IN[Ask.ARM]:
             return Reply.NOT_IN_THIS_MODE
         if self._state is None or not self._state.ready or t - self._fault_at < _CALM_S:
             return Reply.NOT_READY
@@ -179,23 +180,22 @@ class Supervisor:
 
     def _startable(self) -> Reply:
         by_request = self.cause in (Reason.PASSED, Reason.OPERATOR_HOLD, Reason.OPERATOR_FLOAT)
-        if self.mode not in (RunMode.ARMED, RunMode.HOLDING, RunMode.FLOATING) or not by_request:
+        if self.mode not in POSSIBLE_IN[Ask.START] or not by_request:
             return Reply.NOT_IN_THIS_MODE
         return Reply.DONE if self._is_at_rest() else Reply.NOT_AT_REST
 
     def _hold(self, t: float, request: Request) -> Reply:
-        return self._switch(t, RunMode.HOLDING, Reason.OPERATOR_HOLD)
+        return self._switch(t, request.ask, RunMode.HOLDING, Reason.OPERATOR_HOLD)
 
     def _float(self, t: float, request: Request) -> Reply:
-        return self._switch(t, RunMode.FLOATING, Reason.OPERATOR_FLOAT)
+        return self._switch(t, request.ask, RunMode.FLOATING, Reason.OPERATOR_FLOAT)
 
-    def _switch(self, t: float, mode: RunMode, cause: Reason) -> Reply:
+    def _switch(self, t: float, ask: Ask, mode: RunMode, cause: Reason) -> Reply:
         if not self._stacks.can_brake:
             return Reply.NOT_POSSIBLE
-        allowed = {RunMode.RUNNING, RunMode.ARMED, RunMode.HOLDING, RunMode.FLOATING} - {mode}
         # From float to hold only where no fault asked for the float.
         faulty = self.cause in self._answers
-        if self.mode not in allowed or (mode is RunMode.HOLDING and faulty):
+        if self.mode not in POSSIBLE_IN[ask] or (mode is RunMode.HOLDING and faulty):
             return Reply.NOT_IN_THIS_MODE
         self._enter(t, mode, self.cause if faulty else cause)
         return Reply.DONE
@@ -215,7 +215,7 @@ class Supervisor:
         return Reply.DONE
 
     def _reset(self, t: float, request: Request) -> Reply:
-        if self.mode not in (RunMode.HOLDING, RunMode.FLOATING):
+        if self.mode not in POSSIBLE_IN[Ask.RESET]:
             return Reply.NOT_IN_THIS_MODE
         if self.cause in self._answers and self._answers[self.cause].cleared_by == "nobody":
             return Reply.NOT_CLEARABLE

@@ -57,7 +57,7 @@ def operate(
     else:
         print_answer(answer)
     if not answer["ok"]:
-        end(answer["text"], STOPPED)
+        end(f"{words[0]} is {answer['text']}", STOPPED)
 
 
 def message_of(words: Sequence[str]) -> dict[str, Any]:
@@ -88,7 +88,7 @@ def _converse(operator: Any) -> None:
             if words:
                 answer = operator.ask(**message_of(words))
                 if not answer["ok"]:
-                    out.print(answer["text"], soft_wrap=True)
+                    out.print(f"{words[0]} is {answer['text']}", soft_wrap=True)
                 print_answer(answer)
         except EOFError:
             return

@@ -82,7 +82,7 @@ def _do(session: LiveSession, operator: Operator, words: list[str]) -> None:
     elif word in OPERATOR_COMMANDS and word != "new-key":
         answer = operator.ask(**message_of(words))
         if not answer["ok"]:
-            out.print(answer["text"], soft_wrap=True)
+            out.print(f"{word} is {answer['text']}", soft_wrap=True)
         print_answer(answer)
     elif more:
         _print_step(session.step(word, " ".join(more)))

@@ -10,6 +10,7 @@ import numpy as np
 from granite.config.coordinates import Coordinate
 from granite.config.records import Array, Operation
 from granite.config.testbed import Testbed
+from granite.rt.expected_modes import answer_text
 from granite.rt.logs.bending import Bending
 from granite.rt.logs.channels import Channels
 from granite.rt.logs.contact_changes import OUT_OF_REACH, ContactChanges
@@ -118,7 +119,8 @@ class Events:
             has = operation.argument < len(self._gains)
             gain = self._gains[operation.argument] if has else f"number {operation.argument}"
             what += f" {gain} to {operation.value:g}"
-        return f"{who} asked for {what}: {reply.text}"
+        text = answer_text(ask, reply, RunMode(operation.mode), Reason(operation.cause))
+        return f"{who} asked for {what}: {text}"
 
     def _who(self, sender: int) -> str:
         """The sender of a request."""

@@ -20,6 +20,7 @@ from zmq.utils import z85
 
 from granite.config.errors import GraniteError, InputError
 from granite.config.gains import LiveGain
+from granite.rt.expected_modes import answer_text
 from granite.rt.modes import Ask, Reply, Request, RunMode
 from granite.rt.operator.keys import operators, read_pair
 from granite.rt.operator.link import ANSWER_WIDTH, ANSWERS
@@ -158,7 +159,8 @@ class OperatorChannel:
             return
         if reply == Reply.DONE and waiting.message.do == "set_gain":
             self._values[waiting.message.gain] = waiting.message.value
-        self._say(waiting.route, ok=reply == Reply.DONE, text=Reply(reply).text)
+        text = answer_text(ASKS[waiting.message.do], Reply(reply), self._mode, self._cause)
+        self._say(waiting.route, ok=reply == Reply.DONE, text=text)
 
     def _miss(self, now: float) -> None:
         """Report operators who watch and have fallen silent."""

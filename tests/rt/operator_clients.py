@@ -31,6 +31,7 @@ class Answering:
 
     def __init__(self, link: OperatorLink) -> None:
         self.link, self.asked, self._over = link, [], threading.Event()
+        self.answer = Reply.DONE, RunMode.HOLDING, Reason.OPERATOR_HOLD
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def __enter__(self):
@@ -47,7 +48,7 @@ class Answering:
             t += 0.002
             if (request := self.link.take(t, RunMode.RUNNING, Reason.PASSED)) is not None:
                 self.asked.append(request)
-                self.link.answer(request, Reply.DONE, RunMode.HOLDING, Reason.OPERATOR_HOLD)
+                self.link.answer(request, *self.answer)
 
 
 @pytest.fixture(scope="module")

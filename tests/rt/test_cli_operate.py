@@ -6,7 +6,9 @@ import pytest
 from operator_clients import channel as channel
 from operator_clients import free_address
 
-from granite.rt.modes import Ask
+from granite.rt.cli.endings import STOPPED
+from granite.rt.modes import Ask, Reply, RunMode
+from granite.rt.reasons import Reason
 from tests.rt.command_line import granite as granite
 from tests.rt.command_line import sentence_of
 
@@ -56,6 +58,16 @@ def test_commands_and_the_prompt_talk_to_the_loop(granite, channel, monkeypatch)
     assert "expected 4 to 64 1/s2" in said
     assert [request.ask for request in loop.asked] == [Ask.HOLD, Ask.SET_GAIN]
     assert loop.asked[-1].value == 20.0
+
+
+def test_a_command_in_the_wrong_mode_is_refused_with_the_mode_and_what_to_do(granite, channel, monkeypatch):
+    loop, folder, address = channel
+    monkeypatch.setenv("GRANITE_KEYS", str(folder))
+    monkeypatch.setattr(loop, "answer", (Reply.NOT_IN_THIS_MODE, RunMode.DISARMED, Reason.PASSED))
+    said = "start is refused: the run is disarmed, expected arm first"
+    assert said in sentence_of(granite("operate", "start", "--address", address), STOPPED)
+    monkeypatch.setattr("sys.stdin", io.StringIO("start\nquit\n"))
+    assert said in granite("operate", "--address", address, "--key", "second").out
 
 
 def test_where_nobody_listens_that_is_said(granite, channel, monkeypatch):
