@@ -15,10 +15,25 @@ from granite.rt.cli.endings import STOPPED, end
 from granite.rt.cli.screen import out, print_json
 
 _PROMPT = "granite> "
-OPERATOR_COMMANDS = (
-    "status", "gains", "arm", "start", "restart", "hold", "float", "stop", "reset", "set-gain", "emergency-stop",
-    "new-key",
-)  # fmt: skip
+#: of a command in the list of `help`
+_NAME_WIDTH = 16
+_NEW_KEY = "new-key"
+#: commands to the run, as they are listed by `help`
+_TO_THE_RUN = {
+    "status": "what the run does",
+    "gains": "the gains of the law, with their values and bounds",
+    "arm": "a disarmed run holds its pose",
+    "start": "the behaviour runs, or goes on",
+    "restart": "the behaviour begins again",
+    "hold": "brakes to rest, then holds the pose",
+    "float": "closes the valves and damps the joints",
+    "stop": "brakes to rest, then the run ends",
+    "reset": "clears the fault of a hold or a float: armed",
+    "set-gain": "GAIN VALUE: changes a gain within its bounds",
+    "emergency-stop": "rest in the next tick; the run is over",
+}
+_AT_THE_PROMPT = {**_TO_THE_RUN, "help": "this list, also ?", "quit": "leave the prompt; the run goes on"}
+OPERATOR_COMMANDS = (*_TO_THE_RUN, _NEW_KEY)
 
 
 def operate(
@@ -38,9 +53,9 @@ def operate(
     from granite.rt.operator.keys import key_folder, new_operator
 
     words = command or []
-    if words[:1] == ["new-key"]:
+    if words[:1] == [_NEW_KEY]:
         if len(words) != 2:
-            raise InputError("no name", key="new-key", expected="granite operate new-key NAME")
+            raise InputError("no name", key=_NEW_KEY, expected="granite operate new-key NAME")
         folder = key_folder()
         new_operator(folder, words[1])
         out.print(f"secret key: {folder / words[1]}.secret", soft_wrap=True)
@@ -63,8 +78,8 @@ def operate(
 def message_of(words: Sequence[str]) -> dict[str, Any]:
     """The message of a command as it was typed."""
     do, *more = words
-    if do not in OPERATOR_COMMANDS or do == "new-key":
-        raise InputError("no such command", key="command", value=do, expected=one_of(do, OPERATOR_COMMANDS[:-1]))
+    if do not in _TO_THE_RUN:
+        raise InputError("no such command", key="command", value=do, expected=one_of(do, _TO_THE_RUN))
     if do != "set-gain":
         if more:
             raise InputError(f"'{more[0]}' after it", key="command", value=do, expected="nothing")
@@ -80,12 +95,16 @@ def _converse(operator: Any) -> None:
     """A prompt; it watches the run until `quit` or the end of the input."""
     operator.watch()
     print_answer(operator.ask("status"))
+    out.print("help lists the commands, quit leaves the prompt")
     while True:
         try:
             words = shlex.split(input(_PROMPT))
             if words[:1] in (["quit"], ["exit"]):
                 return
-            if words:
+            if words in (["help"], ["?"]):
+                for name, meaning in _AT_THE_PROMPT.items():
+                    out.print(f"{name:<{_NAME_WIDTH}}{meaning}", soft_wrap=True)
+            elif words:
                 answer = operator.ask(**message_of(words))
                 if not answer["ok"]:
                     out.print(f"{words[0]} is {answer['text']}", soft_wrap=True)

@@ -67,7 +67,7 @@ def _do(session: LiveSession, operator: Operator, words: list[str]) -> None:
     from granite.tuning.report.live import compared_tables, gain_table
 
     word, more = words[0], words[1:]
-    if word == "help":
+    if word in ("help", "?"):
         out.print(_HELP, markup=False)
     elif word == "gains" and not more:
         put(out, [gain_table(session.gains(), session.a)])

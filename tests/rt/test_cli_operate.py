@@ -7,6 +7,7 @@ from operator_clients import channel as channel
 from operator_clients import free_address
 
 from granite.rt.cli.endings import STOPPED
+from granite.rt.cli.operate import OPERATOR_COMMANDS
 from granite.rt.modes import Ask, Reply, RunMode
 from granite.rt.reasons import Reason
 from tests.rt.command_line import granite as granite
@@ -58,6 +59,17 @@ def test_commands_and_the_prompt_talk_to_the_loop(granite, channel, monkeypatch)
     assert "expected 4 to 64 1/s2" in said
     assert [request.ask for request in loop.asked] == [Ask.HOLD, Ask.SET_GAIN]
     assert loop.asked[-1].value == 20.0
+
+
+@pytest.mark.parametrize("word", ["help", "?"])
+def test_the_prompt_lists_its_commands_with_a_line_each(granite, channel, monkeypatch, word):
+    _, folder, address = channel
+    monkeypatch.setenv("GRANITE_KEYS", str(folder))
+    monkeypatch.setattr("sys.stdin", io.StringIO(f"{word}\nquit\n"))
+    said = granite("operate", "--address", address, "--key", "second").out.replace("granite> ", "\n")
+    listed = {line.split()[0] for line in said.splitlines() if len(line.split()) > 2}
+    assert {*OPERATOR_COMMANDS, "help", "quit"} - {"new-key"} <= listed
+    assert "no such command" not in said
 
 
 def test_a_command_in_the_wrong_mode_is_refused_with_the_mode_and_what_to_do(granite, channel, monkeypatch):
