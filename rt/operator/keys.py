@@ -114,10 +114,17 @@ def _content(path: Path) -> str:
     try:
         return path.read_text("ascii")
     except FileNotFoundError:
-        made = "keys are made by the first run with --operator, or by granite operate new-key NAME"
-        raise InputError(f"no key '{path}'", expected=made) from None
+        raise _absent(path) from None
     except (OSError, ValueError) as error:
         raise InputError(f"the key '{path}' can't be read: {error}") from None
+
+
+def _absent(path: Path) -> InputError:
+    """There is no such key: no run has made the keys of this folder yet, or the person has none."""
+    where, another = f"in '{path.parent}'", "name the folder of the keys by GRANITE_KEYS"
+    if path.stem == LOOP:
+        return InputError(f"no run with --operator has made its keys {where} yet: start one, or {another}")
+    return InputError(f"no key '{path.name}' {where}: make it by granite operate new-key {path.stem}, or {another}")
 
 
 def _private_folder(folder: Path) -> None:

@@ -1,6 +1,7 @@
 """`granite operate`, as a person calls it."""
 
 import io
+import re
 
 import pytest
 from operator_clients import channel as channel
@@ -28,7 +29,7 @@ def keys(tmp_path, monkeypatch):
         (["set-gain", "elbow_stiffness", "much"], "expected set-gain GAIN NUMBER"),
         (["new-key"], "no name"),
         (["new-key", "Bob"], "a name in lower case"),
-        (["status"], "keys are made by the first run with --operator"),
+        (["status"], "no run with --operator has made its keys in '"),
     ],
     ids=str,
 )
@@ -39,6 +40,12 @@ def test_what_can_not_be_sent_is_refused_in_one_sentence(granite, words, said):
 def test_a_new_key_is_made_and_names_its_file(granite, tmp_path):
     assert "ann.secret" in granite("operate", "new-key", "ann").out
     assert (tmp_path / "keys" / "operators" / "ann.public").exists()
+
+
+def test_a_person_without_a_key_reads_how_to_make_one(granite, channel, monkeypatch):
+    monkeypatch.setenv("GRANITE_KEYS", str(channel[1]))
+    said = sentence_of(granite("operate", "status", "--key", "ann"))
+    assert re.search(r"no key 'ann\.secret' in '.*': make it by granite operate new-key ann, or", said)
 
 
 def test_an_operator_without_real_time_is_refused(granite):
