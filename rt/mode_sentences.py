@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from granite.config.operator_channel import OperatorTable
 from granite.rt.modes import RunMode
 from granite.rt.reasons import Reason
 
@@ -14,6 +15,12 @@ _SENTENCES = {
     RunMode.DISARMED: "the actuators rest until an operator arms",
     RunMode.ARMED: "the robot holds its pose until an operator starts",
 }
+
+
+def waiting_sentence(address: str) -> str:
+    """What an operator has to do first, for a run that listens at this address."""
+    where = "" if address == OperatorTable().address else f" --address {address}"
+    return f"{_SENTENCES[RunMode.DISARMED]}, by granite operate arm{where}"
 
 
 def sentence_of(mode: RunMode, cause: Reason) -> str:

@@ -37,6 +37,7 @@ from granite.rt.logs.run_summary import Ending, RedundantContacts, RunSummary
 from granite.rt.logs.summary import named_values
 from granite.rt.logs.unfinished import recorded_at
 from granite.rt.loop import Loop, Outcome, RowSink
+from granite.rt.mode_sentences import waiting_sentence
 from granite.rt.modes import Ask, Request
 from granite.rt.preparing import preparing
 from granite.rt.provenance import provenance
@@ -264,6 +265,7 @@ class Run:
                 loop = self.loop(clock, recorder, signals, partial(self._give_up, recorder=recorder))
                 if self._link is not None:
                     loop.supervisor.own.append(Request(Ask.ATTACH))
+                    print(f"granite: {waiting_sentence(bed.operator.address)}", file=Terminal())
                 watch = self._watch(loop, recorder, log, progress) if realtime else nullcontext()
                 with watch, real_time(bed.loop, enabled=realtime) as granted:
                     # A virtual run does not depend on the date, nor does its log.

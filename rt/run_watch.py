@@ -64,7 +64,8 @@ class RunWatch:
         before = RunMode.RUNNING
         while not self._over.wait(PERIOD_S):
             mode, cause = self._mode()
-            if self._say is not None and mode is not before:
+            # The run itself says at its start that it is disarmed, also where nobody is told of the other modes.
+            if self._say is not None and mode not in (before, RunMode.DISARMED):
                 self._say(sentence_of(mode, cause))
             before = mode
             for reason in [reason for reason, is_there in self._faults.items() if is_there()]:

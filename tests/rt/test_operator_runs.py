@@ -5,10 +5,34 @@ import subprocess
 import time
 
 import pytest
-from operator_clients import Session
+from operator_clients import Session, free_address
+from unhurried import UNHURRIED
 
 from benchmarks.attack import attack
+from granite.config.loader import load
+from granite.config.operator_channel import OperatorTable
 from granite.rt.logs.replay import replay
+from granite.rt.mode_sentences import waiting_sentence
+from granite.rt.modes import Ask, Request
+from granite.rt.operator.link import OperatorLink
+from granite.rt.run import Run
+
+
+@pytest.mark.parametrize("progress", [False, True], ids=["redirected", "on a terminal"])
+def test_a_run_that_waits_for_its_operator_says_once_how_to_arm_it(progress, tmp_path, monkeypatch, capfd):
+    address = free_address()
+    monkeypatch.setattr(OperatorLink, "take", lambda self, t, mode, cause: Request(Ask.STOP) if t > 0.6 else None)
+    monkeypatch.setenv("GRANITE_KEYS", str(tmp_path / "keys"))
+    bed = load("free-flyer", [f'operator.address="{address}"', *UNHURRIED])
+    Run(bed).record(tmp_path / "run.mcap", realtime=True, operator=True, progress=progress)
+    said = f"granite: the actuators rest until an operator arms, by granite operate arm --address {address}\n"
+    err = capfd.readouterr().err
+    assert said in err
+    assert err.count("the actuators rest until an operator arms") == 1
+
+
+def test_the_address_is_named_only_where_it_is_not_the_default():
+    assert waiting_sentence(OperatorTable().address).endswith("by granite operate arm")
 
 
 @pytest.mark.slow
