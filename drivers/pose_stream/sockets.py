@@ -15,6 +15,7 @@ import zmq
 from granite.config.errors import InputError
 
 _LONGEST = 4096
+_PORTS = 1, 65535
 _UDP = "udp://"
 _EXPECTED = "udp://HOST:PORT, tcp://HOST:PORT or ipc://FILE"
 #: messages that wait for their reader; the oldest are lost then
@@ -70,8 +71,10 @@ def passed_sender(descriptor: int) -> Sender:
 
 def _host_and_port(address: str) -> tuple[str, int]:
     host, _, port = address.removeprefix(_UDP).rpartition(":")
-    if not host or not port.isdigit() or not 0 < int(port) < 65536:
+    if not host or not port.isdigit():
         raise InputError(key="address", value=address, expected=_EXPECTED)
+    if not _PORTS[0] <= int(port) <= _PORTS[1]:
+        raise InputError(f"no port {port}", key="address", value=address, expected=f"{_PORTS[0]} to {_PORTS[1]}")
     return host.strip("[]"), int(port)
 
 

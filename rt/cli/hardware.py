@@ -82,7 +82,7 @@ def run(
         put(err if as_json else out, [preflight_table(findings)])
         if failed := [finding for finding in findings if not finding.held]:
             what = "; ".join(f"{each.device} {each.check}: {each.text}" for each in failed)
-            end(f"nothing was armed, {len(failed)} checks failed: {what}", STOPPED)
+            end(f"nothing was armed, {len(failed)} check{'s' if len(failed) > 1 else ''} failed: {what}", STOPPED)
         if check:
             return
         if not yes:

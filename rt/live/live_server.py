@@ -61,7 +61,8 @@ class LiveServer:
                 message_backlog_size=_BACKLOG,
             )
         except (RuntimeError, OSError) as error:
-            raise LogError(f"live view: port {view.port} can't be opened ({error}), expected a free one") from None
+            problem = f"live view: port {view.port} can't be opened ({error}), another run may have it"
+            raise LogError(f"{problem}: expected a free one by --live-port") from None
         self._waiting: list[Array] = []
         self._due = self._shapes_due = 0.0
 

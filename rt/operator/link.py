@@ -31,6 +31,8 @@ _REPORT_S = 0.1
 _pack = Struct(f"{ANSWER_WIDTH}d").pack
 #: how long the process may take to end [s]
 _END_S = 2.0
+#: what a process would say that ended before it said anything
+_ENDED = '{"failure": "the operator channel ended at its start", "expected": ""}'
 
 
 class OperatorLink:
@@ -85,9 +87,10 @@ class OperatorLink:
             assert process.stdout is not None
             process.stdin.write(json.dumps(order) + "\n")
             process.stdin.flush()
-            said = json.loads(process.stdout.readline() or '{"failure": "the operator channel ended at its start"}')
+            said = json.loads(process.stdout.readline() or _ENDED)
             if "failure" in said:
-                raise InputError(said["failure"], key="operator.address", value=bed.operator.address)
+                key, address = "operator.address", bed.operator.address
+                raise InputError(said["failure"], key=key, value=address, expected=said["expected"])
         except BaseException:
             link.close()
             raise

@@ -7,6 +7,7 @@ ends when the loop has finished or died.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -37,6 +38,8 @@ _DOMAIN = b"granite"
 _IDLE_MS, _BUSY_MS = 50, 2
 #: messages of clients in one go, so that the loop's answers never wait for a flood
 _AT_ONCE = 50
+#: in place of an address in use
+_FREE = "a free address, such as --set operator.address=tcp://127.0.0.1:5791"
 
 
 class Waiting(NamedTuple):
@@ -194,7 +197,10 @@ def main() -> None:
     try:
         channel = OperatorChannel(order)
     except (zmq.ZMQError, GraniteError, OSError) as error:
-        print(json.dumps({"failure": f"nobody can listen there: {error}"}), flush=True)
+        failure = {"failure": f"nobody can listen there: {error}", "expected": ""}
+        if getattr(error, "errno", None) == errno.EADDRINUSE:
+            failure = {"failure": "another run or program listens there already", "expected": _FREE}
+        print(json.dumps(failure), flush=True)
         return
     print(json.dumps({"ready": True}), flush=True)
     channel.serve()

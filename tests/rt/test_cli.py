@@ -29,6 +29,7 @@ from granite.rt.logs.log import read_log
 from granite.rt.logs.mcap_file import McapFile
 from granite.rt.logs.replay import COMPARED
 from granite.rt.logs.unfinished import unfinished_name
+from granite.rt.preflight_checks import CheckResult
 from granite.rt.run import simulate
 
 PRESET = (Path(loader.__file__).parent / "testbeds" / "free-flyer.toml").read_text()
@@ -590,3 +591,12 @@ def is_whole(path: Path) -> bool:
         return read_log(path).complete
     except InputError:
         return False
+
+
+@pytest.mark.parametrize(("failed", "said"), [(1, "1 check failed: a b: c"), (2, "2 checks failed: a b: c; a b: c")])
+def test_one_failed_check_before_a_run_is_one_check(granite, monkeypatch, failed, said):
+    results = [CheckResult("a", "b", False, "c")] * failed
+    monkeypatch.setattr("granite.rt.preflight.preflight", lambda *_: results)
+    assert f"nothing was armed, {said}" in assert_one_sentence(
+        granite("run", "free-flyer", "--simulate", ",".join(load("free-flyer").devices)), STOPPED
+    )

@@ -138,7 +138,8 @@ def test_what_can_not_be_watched_is_refused(granite: Call, tmp_path: Path):
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        with pytest.raises(api.InputError, match=f"live view: port {port} can't be opened .* expected a free one"):
+        said = rf"live view: port {port} can't be opened .* another run may have it: expected a free one by --live-port"
+        with pytest.raises(api.InputError, match=said):
             Run(api.load("free-flyer", {"loop.duration_s": 0.1})).record(tmp_path / "a.mcap", realtime=True, live=port)
     assert left_in(tmp_path) == []
 

@@ -147,7 +147,8 @@ def test_an_address_in_use_is_refused(channel):
     _, folder, _ = channel
     taken = zmq.Context.instance().socket(zmq.REP)
     port = taken.bind_to_random_port("tcp://127.0.0.1")
-    with pytest.raises(InputError, match="Address already in use"):
+    said = r"another run or program listens there already, expected a free address, such as --set operator\.address="
+    with pytest.raises(InputError, match=said):
         OperatorLink.start(load("free-flyer", [f'operator.address="tcp://127.0.0.1:{port}"']), folder)
     taken.close(0)
 

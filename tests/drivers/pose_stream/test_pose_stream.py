@@ -239,6 +239,8 @@ def test_an_address_that_can_not_be_used_is_refused_in_one_sentence():
     assert f'{key} = "udp://nowhere"' in refused("udp://nowhere")
     assert "expected udp://HOST:PORT, tcp://HOST:PORT or ipc://FILE" in refused("udp://nowhere")
     assert "expected udp://HOST:PORT" in refused("camera")
+    assert "no port 99999, expected 1 to 65535" in refused("udp://127.0.0.1:99999")
+    assert "no port 0, expected 1 to 65535" in refused("udp://127.0.0.1:0")
     assert "expected an address of this computer" in refused("udp://192.0.2.1:9870")
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taken:
         taken.bind(("127.0.0.1", 0))
