@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
@@ -34,6 +35,8 @@ from granite.tuning.toml_text import content_of, toml_text
 
 FORMAT = 1
 _FILE, _TESTBED, _STUDY, _LOGS, _NOTES = "session.json", "testbed.toml", "study.db", "logs", "notes.md"
+#: the first line of a promoted testbed, as `Session._head` writes it
+_HEAD = re.compile(r"\A# \S+ with the gains of trial \d+ of .*")
 #: trials of the front whose logs are kept beside the start
 _KEPT = 3
 
@@ -182,13 +185,7 @@ class Session:
         for key, value in values.items():
             assign(content, key.split("."), value)
         content["name"] = path.stem
-        goals = ", ".join(
-            f"{goal.label} {value:.5g}" for goal, value in zip(self.table.objectives, result.objectives, strict=False)
-        )
-        head = (
-            f"# {self.bed.name} with the gains of trial {result.number} of {self.folder.name}: {goals or 'no result'}\n"
-        )
-        written = _write_testbed(path, head + toml_text(content))
+        written = _write_testbed(path, f"{self._head(result)}\n{toml_text(content)}")
         expected = self.bed.with_changes({**values, "name": path.stem})
         if to_json(written) != to_json(expected):
             path.unlink()
@@ -196,16 +193,25 @@ class Session:
         return written
 
     def promote_into(self, result: TrialResult, path: Path) -> dict[str, float | int]:
-        """Write the parameters of a trial into a testbed file that gives them already; returns what was written."""
+        """Write the parameters of a trial into a testbed file that gives them already; returns what was written.
+
+        A first line about an earlier trial, which `promote` wrote, is replaced too.
+        """
         values = self.values(result)
         try:
             text = path.read_text(encoding="utf-8")
         except OSError as error:
             raise InputError(f"testbed '{path}' can't be read: {error.strerror or error}") from None
-        edited = with_numbers(text, values, path)
+        edited = _HEAD.sub(lambda _: self._head(result), with_numbers(text, values, path), count=1)
         load(path, values)  # a number that this testbed refuses is refused by its name
         _write_testbed(path, edited)
         return values
+
+    def _head(self, result: TrialResult) -> str:
+        """The comment in front of a promoted testbed: where its gains come from."""
+        reached = zip(self.table.objectives, result.objectives, strict=False)
+        goals = ", ".join(f"{goal.label} {value:.5g}" for goal, value in reached) or "no result"
+        return f"# {self.bed.name} with the gains of trial {result.number} of {self.folder.name}: {goals}"
 
     def _write(self) -> None:
         content = {

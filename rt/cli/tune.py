@@ -216,7 +216,10 @@ def promote(
     ] = None,
     overwrite: Overwrite = False,
 ) -> None:
-    """Write the testbed with the parameters of a trial as a file of its own, or its parameters into one."""
+    """Write the testbed with the parameters of a trial as a file of its own, or its parameters into one.
+
+    Without --out and --into the file is tuned.toml in this folder.
+    """
     from granite.tuning.session import Session
 
     opened = Session.read(session)

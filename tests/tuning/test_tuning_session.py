@@ -240,6 +240,14 @@ def test_the_gains_of_a_trial_are_written_into_a_file_that_a_person_wrote(
     assert said.strip().endswith("mine.toml, with 2 numbers of trial 3")
     assert to_json(load(mine)) == to_json(load("free-flyer", session.trial(3).parameters))
     assert sum(a != b for a, b in zip(text.splitlines(), mine.read_text().splitlines(), strict=True)) == 1
+    granite("tune", "promote", session.folder, 3, "--out", "promoted.toml")
+    head, *rest = Path("promoted.toml").read_text().splitlines()
+    assert " with the gains of trial 3 of " in head
+    granite("tune", "promote", session.folder, 4, "--into", "promoted.toml")
+    again = Path("promoted.toml").read_text().splitlines()
+    assert " with the gains of trial 4 of " in again[0]
+    assert len(again) == 1 + len(rest)
+    Path("promoted.toml").unlink()
     mine.write_text(text.replace("base = { stiffness_1_s2 = ", "base = { # broken", 1))
     before = mine.read_text()
     assert "is not TOML" in sentence_of(granite("tune", "promote", session.folder, 3, "--into", mine))
