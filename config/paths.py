@@ -18,6 +18,14 @@ def missing_part(path: Path) -> str:
     return f"no such file '{path}'"
 
 
+def meant_in_runs(path: Path, suffix: str = "") -> str:
+    """A hint in brackets where the name was typed without the folder `runs`, in which commands put what they write."""
+    for meant in (Path("runs") / path, Path("runs") / f"{path}{suffix}"):
+        if not path.is_absolute() and meant.exists():
+            return f" (did you mean '{meant}'?)"
+    return ""
+
+
 def content_of(path: Path) -> bytes:
     """The content of a file; `OSError` if it can't be read, `InputError` if it is far too large."""
     with path.open("rb") as file:

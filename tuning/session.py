@@ -22,6 +22,7 @@ from pydantic import ValidationError
 from granite.config.changes import assign
 from granite.config.errors import InputError, one_of
 from granite.config.loader import from_json, load, to_json
+from granite.config.paths import meant_in_runs
 from granite.config.testbed import Testbed
 from granite.config.tuning import TuningTable
 from granite.rt.run import simulate
@@ -87,7 +88,8 @@ class Session:
         try:
             content = json.loads((folder / _FILE).read_text(encoding="utf-8"))
         except OSError:
-            raise InputError(f"'{folder}' is not a session", expected="a folder that granite tune BED made") from None
+            expected = f"a folder that granite tune BED made{meant_in_runs(folder)}"
+            raise InputError(f"'{folder}' is not a session", expected=expected) from None
         except ValueError as error:
             raise InputError(f"session '{folder}' is damaged ({error})", expected="session.json as written") from None
         if not isinstance(content, dict) or content.get("format") != FORMAT:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from granite.config.errors import InputError
-from granite.config.paths import missing_part
+from granite.config.paths import meant_in_runs, missing_part
 from granite.config.records import Array
 from granite.config.testbed import Testbed
 from granite.rt.logs.channels import Channels
@@ -143,7 +143,9 @@ def read_log(path: Path | str) -> Log:
         content = read_content(path)
     except OSError as error:
         reason = error.strerror if Path(path).parent.is_dir() else missing_part(Path(path))
-        raise InputError(f"log '{path}' can't be read: {reason}") from error
+        known = f"a log, as granite runs lists them{meant_in_runs(Path(path), '.mcap')}"
+        expected = known if isinstance(error, FileNotFoundError) else ""
+        raise InputError(f"log '{path}' can't be read: {reason}", expected=expected) from error
     if not len(content.rows):
         raise InputError(f"log '{path}' has no complete tick: the run ended before the first, or the file is cut off")
     return Log(

@@ -299,6 +299,7 @@ TYPED = {
     "replay of another version": (("replay", "newer.mcap"), ("'newer.mcap' has format 99, expected format",)),
     "replay of a stump": (("replay", "stump.mcap"), ("'stump.mcap' is cut off before its configuration",)),
     "plot of nothing": (("plot", "none.mcap"), ("'none.mcap' can't be read",)),
+    "plot of a preset": (("plot", "free-flyer"), ("expected a log, as granite runs lists them",)),
     "plot of a text": (("plot", "text.mcap"), ("'text.mcap' is not an MCAP file",)),
     "plot as a JPEG": (("plot", "good.mcap", "--out", "a.jpg"), ("plot 'a.jpg'", ".png or .svg or .pdf")),
     "plot of a panel": (("plot", "good.mcap", "--panels", "valve", "--out", "a.png"), ('panels = "valve"', "valves")),

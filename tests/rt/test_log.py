@@ -110,7 +110,7 @@ def test_rows_can_not_be_changed_by_accident(tmp_path, whole):
 
 
 def test_a_missing_log_is_named(tmp_path):
-    assert refusal(tmp_path / "none.mcap").endswith("can't be read: No such file or directory")
+    assert "can't be read: No such file or directory, expected a log, as granite" in refusal(tmp_path / "none.mcap")
     assert "Is a directory" in refusal(tmp_path)
 
 
@@ -372,3 +372,11 @@ def test_a_log_of_an_arm_whose_only_motors_are_a_users_own_is_drawn_without_thei
     assert log.bed.controlled == bed.controlled
     assert [c.name for c in log.bed.known.positions] == ["shoulder", "elbow"]
     plot_log(log, tmp_path / "run.png")
+
+
+def test_a_log_that_is_named_without_its_folder_or_suffix_is_found_for_the_user(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "runs" / "a-001.mcap").touch()
+    for name in ("a-001.mcap", "a-001"):
+        assert refusal(name).endswith("(did you mean 'runs/a-001.mcap'?)")

@@ -124,6 +124,8 @@ def test_commands_show_compare_and_promote_a_session(granite: Call, session: Ses
     assert promoted.startswith("testbed: my.toml, with trial 3")
     assert "no such trial" in sentence_of(granite("tune", "promote", session.folder, 99, "--out", "b.toml"))
     assert "is not a session" in sentence_of(granite("tune", "show", "nothing"))
+    Path("runs/mine").mkdir(parents=True)
+    assert "made (did you mean 'runs/mine'?)" in sentence_of(granite("tune", "show", "mine"))
 
 
 TABLE = """
