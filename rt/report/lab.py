@@ -1,4 +1,4 @@
-"""How the simulated lab of a testbed differs from what its controllers know: the plant's own keys, and timed events."""
+"""How the simulated lab of a testbed differs from a usual one: an ideal table, the plant's own keys, timed events."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from granite.config.testbed import Testbed
 
 
 def lab_rows(bed: Testbed) -> Iterator[tuple[str, str]]:
-    """Every difference and every event, as a name and a sentence."""
+    """An ideal table, every difference and every event, as a name and a sentence."""
+    if bed.simulation.table.ideal:
+        yield "table", "simulated as ideal: level, without drag"
     for key, value in _flat(bed.simulation.plant):
         yield f"plant {key}", f"{shown(value)}, which the controllers do not know"
     for event in sorted(bed.simulation.events, key=lambda event: event.at_s):

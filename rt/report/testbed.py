@@ -120,9 +120,17 @@ def _side(side: Side) -> str:
 def _devices(bed: Testbed) -> Iterator[tuple[str, str, str]]:
     for name, device in bed.devices.items():
         lines = device.describe(bed) if isinstance(device, Device) else ["its code is not available"]
+        lines[1:1] = _simulated_without_errors(device)
         lines = [*lines, *(f"calibrated: {c.kind}, {c.date}, {c.file}" for c in getattr(device, "calibration", ()))]
         for i, line in enumerate(lines):
             yield (name, device.kind, line) if i == 0 else ("", "", line)
+
+
+def _simulated_without_errors(device: object) -> Iterator[str]:
+    """A note where the simulated device has none of the errors of its data sheet, which controllers still assume."""
+    for word in ("perfect", "ideal"):
+        if getattr(getattr(device, "simulated", None), word, False):
+            yield f"simulated as {word}: the numbers above are of the data sheet"
 
 
 def _control(bed: Testbed) -> Iterator[tuple[str, str]]:

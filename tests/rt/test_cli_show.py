@@ -39,3 +39,16 @@ def test_the_yaw_wheel_of_a_vehicle_and_its_unloading_are_shown(capsys, monkeypa
     assert "yaw wheel wheel turns the vehicle; thrusters unload it with 0.005 N m" in text
     assert "from 0.7 to 0.2 of its rate limit from 2 rad/s" in text
     assert "yaw wheel" not in shown(capsys, monkeypatch, "stanford-free-flyer")
+
+
+def test_what_is_simulated_without_errors_says_so_in_its_row(capsys, monkeypatch):
+    ideal, sensors, usual = (
+        " ".join(shown(capsys, monkeypatch, name).split())
+        for name in ("free-flyer/ideal", "free-flyer/perfect-sensors", "free-flyer")
+    )
+    assert ideal.count("simulated as perfect") == sensors.count("simulated as perfect") == 2
+    assert "shortest pulse 10 ms simulated as ideal" in ideal
+    assert "thrusters thrusters valves: delay 4 ms, rise 3 ms, shortest pulse 10 ms r1" in sensors
+    for text in (ideal, sensors):
+        assert "table simulated as ideal: level, without drag" in text
+    assert "simulated as" not in usual
