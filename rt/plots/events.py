@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import SubFigure
 from matplotlib.lines import Line2D
 
 from granite.rt.logs.contact_changes import OUT_OF_REACH
+from granite.rt.mode_sentences import sentence_of
+from granite.rt.modes import RunMode
 from granite.rt.plots.look import CONTACT, SOFT, STOP, WARNING, words
 from granite.rt.plots.run import PlottedRun
 from granite.rt.reasons import Reason
@@ -17,6 +20,9 @@ from granite.rt.reasons import Reason
 _COLOURS = {"closed": CONTACT, "sticks": CONTACT, "slips": WARNING, OUT_OF_REACH: STOP}
 #: up to this number changes of contacts are listed one by one
 _LISTED = 6
+
+#: causes of a mode without a fault
+_BY_OPERATOR = (Reason.PASSED, Reason.OPERATOR_HOLD, Reason.OPERATOR_FLOAT, Reason.OPERATOR_STOP)
 
 #: size of the letters of a legend with subjects, values and limits
 _DETAILED = 8.5
@@ -27,17 +33,21 @@ _WIDE = 45
 Times = dict[tuple[str, str], list[float]]
 
 
-def mark_events(figure: SubFigure, column: Sequence[Axes], run: PlottedRun, states_are_named: bool) -> None:
+def mark_events(
+    figure: SubFigure, column: Sequence[Axes], run: PlottedRun, states_are_named: bool, modes_are_named: bool
+) -> None:
     """Recorded events and changes of contacts; each named once, however often it happened.
 
-    Changes of a state machine are thin lines without a name where a panel names the states.
+    Changes of a state machine, and modes that an operator asked for, are thin lines without a name where a panel
+    names them. Requests are left out there: those that were granted are changes of the mode.
     """
-    handles, details, recorded = [], _details(run), _recorded(run)
+    handles, details, recorded = [], _details(run), _recorded(run, modes_are_named and bool(run.modes))
+    thin = [t for t, _ in run.modes] if modes_are_named else []
     if states_are_named and run.states:
         recorded = {event: when for event, when in recorded.items() if event[0] not in _entered(run)}
-        for axes in column:
-            when = [change.t for change in run.states]
-            axes.vlines(when, 0, 1, transform=axes.get_xaxis_transform(), color=SOFT, lw=0.5, ls=":", zorder=1.5)
+        thin += [change.t for change in run.states]
+    for axes in column:
+        axes.vlines(thin, 0, 1, transform=axes.get_xaxis_transform(), color=SOFT, lw=0.5, ls=":", zorder=1.5)
     for (name, colour), when in {**recorded, **_changes(run)}.items():
         for axes in column:
             axes.vlines(when, 0, 1, transform=axes.get_xaxis_transform(), color=colour, lw=1.2, zorder=1.5)
@@ -61,15 +71,23 @@ def _details(run: PlottedRun) -> dict[str, str]:
     return found
 
 
-def _recorded(run: PlottedRun) -> Times:
-    """Recorded events without changes of contacts, which are found in the rows."""
+def _recorded(run: PlottedRun, modes_are_named: bool) -> Times:
+    """Recorded events without changes of contacts, which are found in the rows, and what a panel of modes names."""
     times: Times = {}
     changes = {words(f"{change.contact} {change.what}") for change in run.changes}
     for event in run.events:
         name, colour = words(str(event["name"])), STOP if event["level"] == "error" else WARNING
-        if name not in changes:
+        if name not in changes and not (modes_are_named and _is_asked_for(event)):
             times.setdefault((name, colour), []).append(float(event["t_s"]))
     return times
+
+
+def _is_asked_for(event: Mapping[str, Any]) -> bool:
+    """Whether it is a request of an operator, or a mode that no fault led to."""
+    mode = RunMode.__members__.get(str(event["name"]).upper())
+    if mode is None:
+        return str(event["name"]) == "operator_request"
+    return str(event["text"]) in [sentence_of(mode, cause) for cause in _BY_OPERATOR]
 
 
 def _entered(run: PlottedRun) -> set[str]:

@@ -15,7 +15,7 @@ from granite.rt.plots.layout import COLUMNS, HEAD_IN, ViewLayout, column_width, 
 from granite.rt.plots.look import DPI, SIZE_IN
 from granite.rt.plots.panels.panel import Panel
 from granite.rt.plots.run import PlottedRun
-from granite.rt.plots.time_panels import STATES, draw_time_panels, time_panels
+from granite.rt.plots.time_panels import MODES, STATES, draw_time_panels, time_panels
 from granite.rt.plots.title import write_title
 from granite.rt.plots.view import View, known
 from granite.rt.plots.view_axes import draw_nothing, draw_view, to_one_scale
@@ -46,7 +46,8 @@ def build_page(log: Log, parts: Sequence[str] = ()) -> Figure:
         space, under = space.subfigures(2, 1, height_ratios=heights)
     seen = _draw_space(space, view, room) if room else []
     over_time = draw_time_panels(columns[-1], run, beside) + draw_time_panels(under, run, below)
-    mark_events(columns[-1], over_time, run, states_are_named=not parts or STATES in parts)
+    states, modes = (not parts or kind in parts for kind in (STATES, MODES))
+    mark_events(columns[-1], over_time, run, states_are_named=states, modes_are_named=modes)
     if len(seen) > 1:
         engine.execute(figure)
         to_one_scale(seen)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -17,6 +18,7 @@ from granite.config.records import Array
 from granite.config.testbed import Testbed
 from granite.controllers.thrusters.geometry import thruster_matrix
 from granite.rt.logs.log import Log
+from granite.rt.modes import RunMode
 from granite.rt.plots.thinning import drawn_rows
 
 
@@ -44,6 +46,8 @@ class PlottedRun:
 
         bed = self.bed = log.bed
         self.events = log.events
+        #: time [s] and name of each mode of a run with an operator; none of others
+        self.modes = _modes(log) if json.loads(log.info.get("operators", "[]")) else []
         #: whether the loop ran in real time, so that the times of its steps mean something
         self.is_realtime = log.info.get("mode", "virtual") != "virtual"
         #: reason of an early end of the run
@@ -98,6 +102,14 @@ class PlottedRun:
     def name(self, module: Module, part: str) -> str:
         """Label of a part of a module: with the module's name where there are several."""
         return f"{module.name} {part}" if len(self.bed.modules) > 1 else part
+
+
+def _modes(log: Log) -> list[tuple[float, str]]:
+    """The modes that the run entered; it begins running."""
+    known = {mode.name.lower() for mode in RunMode}
+    entered = [event for event in log.events if event["name"] in known]
+    begins = [] if entered and entered[0]["tick"] == 0 else [(0.0, RunMode.RUNNING.name.lower())]
+    return [*begins, *((float(event["t_s"]), str(event["name"])) for event in entered)]
 
 
 def _wrenches(bed: Testbed, demanded: Array, thrust: Array) -> dict[str, tuple[Array, Array]]:

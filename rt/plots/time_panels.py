@@ -14,6 +14,7 @@ from granite.rt.plots.panels.contact_states import contact_state_panels
 from granite.rt.plots.panels.machine_states import machine_state_panels
 from granite.rt.plots.panels.motion import motion_panels
 from granite.rt.plots.panels.panel import Panel
+from granite.rt.plots.panels.run_modes import run_mode_panels
 from granite.rt.plots.panels.step_times import step_time_panels
 from granite.rt.plots.panels.torques import torque_panels
 from granite.rt.plots.panels.tracking import tracking_panels
@@ -21,9 +22,10 @@ from granite.rt.plots.panels.valves import valve_panels
 from granite.rt.plots.panels.wrench import wrench_panels
 from granite.rt.plots.run import PlottedRun
 
-STATES = "states"
+STATES, MODES = "states", "modes"
 #: every kind of panel by its name in `--panels`, from top to bottom
 _KINDS: dict[str, Callable[[PlottedRun], list[Panel]]] = {
+    MODES: run_mode_panels,
     STATES: machine_state_panels,
     "tracking": tracking_panels,
     "motion": motion_panels,

@@ -24,7 +24,7 @@ def test_errors_have_the_colour_of_stops_and_other_events_that_of_warnings() -> 
     events = [{"name": "table_edge", "level": "error", "t_s": 2.0}]
     events += [{"name": "overrun", "level": "warning", "t_s": t} for t in (0.5, 1.0)]
     run = SimpleNamespace(changes=[], events=events)
-    assert _recorded(run) == {("table edge", STOP): [2.0], ("overrun", WARNING): [0.5, 1.0]}  # type: ignore[arg-type]
+    assert _recorded(run, False) == {("table edge", STOP): [2.0], ("overrun", WARNING): [0.5, 1.0]}  # type: ignore[arg-type]
 
 
 def test_the_title_and_the_line_below_it_are_on_the_page() -> None:
