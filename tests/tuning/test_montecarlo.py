@@ -72,6 +72,9 @@ def test_distributions_and_scenarios_are_drawn(found: MonteCarlo):
     figure = monte_carlo_figure(found)
     titles = [axes.get_xlabel() or axes.get_title(loc="left") for axes in figure.axes]
     assert titles == ["rms_error_m [m]", "margin", "Bad 5 %, relative to the first (share that ended well)"]
+    for i, axes in enumerate(figure.axes[:2]):
+        (label,) = [text for text in axes.texts if text.get_text() == "median"]
+        assert label.get_position()[0] == np.median(found.values(i, found.scenarios[0]))
     assert len(list(monte_carlo_tables(found))) == 3
 
 

@@ -80,11 +80,16 @@ def _draw_distribution(axes: Axes, found: MonteCarlo, i: int, name: str) -> None
     everything = found.values(i)
     if len(everything):
         bins = np.histogram_bin_edges(everything, bins=min(40, max(5, round(2 * np.sqrt(len(everything))))))
+        medians: list[float] = []
         for scenario, colour in zip(found.scenarios, COLOURS * 20, strict=False):
             values = found.values(i, scenario)
             axes.hist(values, bins.tolist(), color=colour, alpha=0.55, label=scenario)
             if len(values):
-                axes.axvline(float(np.median(values)), color=colour, lw=1.2)
+                medians.append(float(np.median(values)))
+                axes.axvline(medians[-1], color=colour, lw=1.2)
+        # One label is enough for the lines of all scenarios, which may be too close for one each.
+        above: dict[str, Any] = {"transform": axes.get_xaxis_transform(), "ha": "center", "va": "bottom"}
+        axes.text(medians[0], 1.0, "median", fontsize=7.5, **above)
         worst = found.worst(i)[0]
         place: dict[str, Any] = {"xytext": (0, 14), "textcoords": "offset points", "ha": "center", "fontsize": 7.5}
         line = {"arrowstyle": "-", "color": INK}
