@@ -72,7 +72,7 @@ class PartTable(Table):
         """Modules that a law moves along the reference: all that it controls, or the object that these carry."""
         return tuple(module.name for module in bed.controlled)
 
-    def columns(self, bed: Any) -> Mapping[str, Mapping[str, float]]:
+    def columns(self, bed: Any) -> Mapping[str, Mapping[str, float | str]]:
         """Numbers by coordinate, by the title of their column: `granite show` prints them beside the coordinates."""
         return {}
 

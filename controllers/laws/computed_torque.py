@@ -85,14 +85,17 @@ class ComputedTorque:
             given = [self.hold.gains[n] for n in (coordinate, "joints" if is_joint else "base") if n in self.hold.gains]
             return any(g.stiffness_1_s2 is not None for g in given), any(g.damping_1_s is not None for g in given)
 
-        def columns(self, bed: Testbed) -> dict[str, dict[str, float]]:
-            """Stiffness and damping of every controlled coordinate."""
+        def columns(self, bed: Testbed) -> dict[str, dict[str, float | str]]:
+            """Stiffness and damping of every controlled coordinate, and both in hold where these are others."""
             names = [c.name for m in bed.controlled for c in bed.known.velocities[bed.known.u[m.name]]]
-            found = {}
-            for holds, where in ((False, ""), (True, " in hold")) if self.hold.gains else ((False, ""),):
-                for i, title in enumerate(("stiffness", "damping")):
-                    gains = {name: self.gain(name, name in bed.joints, holds=holds)[i] for name in names}
-                    found[f"{title}{where} [{'1/s2' if i == 0 else '1/s'}]"] = gains
+            found: dict[str, dict[str, float | str]] = {
+                title: {name: self.gain(name, name in bed.joints)[i] for name in names}
+                for i, title in enumerate(("stiffness [1/s2]", "damping [1/s]"))
+            }
+            own = [name for name in names if any(self.holds_by_own_gains(name, name in bed.joints))]
+            if own:
+                gains = {name: self.gain(name, name in bed.joints, holds=True) for name in own}
+                found["in hold [1/s2, 1/s]"] = {name: f"{k:g}, {d:g}" for name, (k, d) in gains.items()}
             return found
 
         def tunable(self, bed: Testbed) -> tuple[Tunable, ...]:

@@ -65,7 +65,7 @@ class JointPid:
             """The object, where there is one."""
             return (self.object,) if self.object else super().followed(bed)
 
-        def columns(self, bed: Testbed) -> dict[str, dict[str, float]]:
+        def columns(self, bed: Testbed) -> dict[str, dict[str, float | str]]:
             """The gains of every joint with a motor."""
             gains = {motor.joint: self.gain(motor.joint) for motor in bed.motors}
             return {title: {name: gain[i] for name, gain in gains.items()} for i, title in enumerate(_TITLES)}

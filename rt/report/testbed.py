@@ -97,10 +97,14 @@ def _freedoms(bed: Testbed) -> Iterator[tuple[str, ...]]:
     for c in (*bed.positions, *rates):
         hidden = c in rates and c.name in shown
         numbers = (None if hidden else column.get(c.name) for column in columns.values())
-        yield c.name, c.unit, f"{starts[c]:g}", *("-" if number is None else f"{number:g}" for number in numbers)
+        yield c.name, c.unit, f"{starts[c]:g}", *map(_cell, numbers)
 
 
-def _law_columns(bed: Testbed) -> Mapping[str, Mapping[str, float]]:
+def _cell(number: float | str | None) -> str:
+    return "-" if number is None else number if isinstance(number, str) else f"{number:g}"
+
+
+def _law_columns(bed: Testbed) -> Mapping[str, Mapping[str, float | str]]:
     return bed.controller.law.columns(bed) if bed.controller else {}
 
 

@@ -241,9 +241,10 @@ def test_a_velocity_at_the_start_is_shown_and_an_unturned_quaternion_is_one():
 
 def test_beside_a_controller_only_its_own_coordinates_have_gains():
     tables = list(bed_tables(free_flyer_and_bar()))
-    assert row(tables, "Degrees of freedom", "bar_body_x")[-2:] == ["-", "-"]
+    assert row(tables, "Degrees of freedom", "bar_body_x")[-3:] == ["-", "-", "-"]
     stiffness, damping = free_flyer_and_bar().control.law.gain("vehicle_elbow", True)
-    assert row(tables, "Degrees of freedom", "vehicle_elbow")[-2:] == [f"{stiffness:g}", f"{damping:g}"]
+    assert row(tables, "Degrees of freedom", "vehicle_elbow")[-3:] == [f"{stiffness:g}", f"{damping:g}", "-"]
+    assert row(tables, "Degrees of freedom", "vehicle_base_x")[-2:] == ["0.16,", "0.8"]
 
 
 def test_a_run_without_controller_and_thrusters_has_neither_tracking_nor_propellant(summary: dict):
