@@ -6,7 +6,7 @@ from typing import NamedTuple
 from zlib import crc32
 
 from granite.drivers.board import cobs
-from granite.drivers.board.wire import CRC, HEADER, MAX_ENCODED, MAX_FRAME, VERSION, FrameVerdict
+from granite.drivers.board.wire import CRC, HEADER, MAX_ENCODED, MAX_FRAME, MAX_PAYLOAD, VERSION, FrameVerdict
 
 _SHORTEST = HEADER.size + CRC.size
 _HEADER_BYTES = HEADER.size
@@ -25,9 +25,22 @@ class WireFrame(NamedTuple):
 
 
 def encode(kind: int, sequence: int, answers: int, payload: bytes = b"", version: int = VERSION) -> bytes:
-    """The bytes of a frame, with the zeros before and after it."""
+    """The bytes of a frame, with the zeros before and after it.
+
+    Raises
+    ------
+    ValueError
+        Where the payload is longer than that of any frame: no receiver would accept it.
+    """
+    refuse_long(payload)
     raw = HEADER.pack(version, kind, sequence, answers) + payload
     return b"\0" + cobs.encode(raw + CRC.pack(crc32(raw))) + b"\0"
+
+
+def refuse_long(payload: bytes) -> None:
+    """Raise a `ValueError` where no frame can have so long a payload."""
+    if len(payload) > MAX_PAYLOAD:
+        raise ValueError(f"the payload of a frame has at most {MAX_PAYLOAD} bytes, not {len(payload)}")
 
 
 def judge(encoded: bytes) -> tuple[FrameVerdict, bytes]:

@@ -16,13 +16,12 @@ from granite.config.errors import CompilationError
 from granite.config.records import new
 from granite.drivers.board import frame
 from granite.drivers.board.frame import Decoder, WireFrame
-from granite.drivers.board.wire import CRC, HEADER, MAX_ENCODED, MAX_FRAME, FrameVerdict
+from granite.drivers.board.wire import MAX_ENCODED, MAX_PAYLOAD, FrameVerdict
 from granite.mrds.compilation import compile_source, find_compiler
 
 _CORE = Path(__file__).parents[2] / "firmware" / "core"
 #: each after those that it needs
 _FILES = ("wire.h", "bytes.h", "cobs.h", "crc32.h", "frame.h", "cobs.c", "crc32.c", "frame.c")
-_MAX_PAYLOAD = MAX_FRAME - HEADER.size - CRC.size
 #: verdict, is within frame, version, kind, sequence, answers, bytes of the payload that follows: `struct taken`
 _TAKEN = Struct("<7H")
 _PAYLOAD_AT = _TAKEN.size
@@ -30,7 +29,7 @@ _INCOMPLETE, _ACCEPTED = 0, int(FrameVerdict.ACCEPTED)
 _WHOLE = (_ACCEPTED, int(FrameVerdict.BAD_VERSION))
 _SIZE, _INT, _POINTER, _BYTES = ctypes.c_size_t, ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p
 # New memory for each call: the thread that stops a board may come between the calls of the loop.
-_Taken = ctypes.c_char * (_PAYLOAD_AT + _MAX_PAYLOAD)
+_Taken = ctypes.c_char * (_PAYLOAD_AT + MAX_PAYLOAD)
 _Sent = ctypes.c_char * (MAX_ENCODED + 2)
 
 #: kind, sequence, answers, payload
@@ -53,8 +52,7 @@ class FrameKernel:
 
     def encode(self, kind: int, sequence: int, answers: int, payload: bytes = b"") -> bytes:
         """As `frame.encode`."""
-        if len(payload) > _MAX_PAYLOAD:
-            raise ValueError(f"the payload of a frame has at most {_MAX_PAYLOAD} bytes, not {len(payload)}")
+        frame.refuse_long(payload)
         out = _Sent()
         n = self._encode(kind, sequence, answers, payload, len(payload), out)
         return out.raw[:n]

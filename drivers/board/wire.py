@@ -12,6 +12,7 @@ MAX_ENCODED = MAX_FRAME + MAX_FRAME // 254 + 1
 #: version, kind, sequence, answers
 HEADER = Struct("<BBHH")
 CRC = Struct("<I")
+MAX_PAYLOAD = MAX_FRAME - HEADER.size - CRC.size
 #: name, firmware, serial, channels, layout, watchdog in force, least, greatest [us], time [us]
 BOARD = Struct("<16s16s12sB3xIIIIQ")
 #: index, kind, name, unit, scale, least and greatest count

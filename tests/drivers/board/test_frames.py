@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from granite.drivers.board import cobs
 from granite.drivers.board.frame import Decoder, encode, judge
-from granite.drivers.board.frame_kernel import CompiledDecoder, FrameKernel, frame_coding
+from granite.drivers.board.frame_kernel import CompiledDecoder, Encode, FrameKernel, frame_coding
 from granite.drivers.board.wire import MAX_ENCODED, MAX_FRAME, FrameVerdict
 from granite.mrds.compilation import find_compiler
 
@@ -119,10 +119,11 @@ def test_compiled_frames_have_the_bytes_of_those_in_python(kind: int, sequence: 
     assert KERNEL.encode(kind, sequence, answers, payload) == encode(kind, sequence, answers, payload)
 
 
-@pytest.mark.skipif(KERNEL is None, reason="there is no C compiler")
-def test_a_payload_that_no_frame_can_have_is_refused_before_it_is_copied():
+@pytest.mark.parametrize("coded", [encode, *([KERNEL.encode] if KERNEL else [])])
+def test_a_payload_that_no_frame_can_have_is_refused_with_and_without_a_compiler(coded: Encode):
+    assert len(Decoder().feed(coded(3, 1, 0, bytes(290)))) == 1
     with pytest.raises(ValueError, match="at most 290 bytes, not 291"):
-        KERNEL.encode(3, 1, 0, bytes(291))
+        coded(3, 1, 0, bytes(291))
 
 
 def test_without_a_compiler_frames_are_coded_in_python(monkeypatch: pytest.MonkeyPatch):
