@@ -131,8 +131,10 @@ def _wire(bed: Testbed, name: str, device: Device, i: int, signal: str, unit: st
         raise InputError(f"signal {signal}", file=bed.name, key=f"devices.{name}", value=unit, expected=expected)
     # Two modules may have joints of one name, and a board's names are short.
     channel = stem if kind is not other and len(stem) <= _LONGEST_NAME else f"{last[:8]}{number}"
-    if isinstance(device, Thrusters):
-        shortest = 0.0 if device.simulated.ideal else device.valve.minimum_on_s
+    if kind == ChannelKind.VALVE:
+        shortest = 0.0
+        if isinstance(device, Thrusters) and not device.simulated.ideal:
+            shortest = device.valve.minimum_on_s
         count = min(math.ceil(round(shortest / VALVE_COUNT_S, 6)), MAX_VALVE_COUNT)
         return Wire(signal, ChannelKind.VALVE, channel, "s", VALVE_COUNT_S, count, MAX_VALVE_COUNT)
     if device.role == "actuator":

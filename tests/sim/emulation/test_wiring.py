@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 import pytest
 
 import granite
+from granite.config.coordinates import Coordinate
 from granite.config.devices.camera import Camera
+from granite.config.devices.device import Device
 from granite.config.errors import InputError
+from granite.drivers.board.description import Channel
+from granite.drivers.board.device import BoardDevice
+from granite.drivers.board.wire import ChannelKind
 from granite.sim.emulation.emulated_lab import emulated_bed, plant_period
 from granite.sim.emulation.wiring import is_pose, wire
+from tests.drivers.board.scripted import scripted
 from tests.sim.emulation.controlled import CONTROLLED
 
 
@@ -26,6 +34,21 @@ def test_every_signal_of_a_controlled_preset_has_a_channel_of_its_own_a_stream_o
         channels = [(each.kind, each.name) for device in board.devices for each in device.wires]
         assert len(set(channels)) == len(channels)
         assert all(len(each) <= 15 for _, each in channels)
+
+
+@pytest.mark.parametrize("name", CONTROLLED)
+def test_the_boards_of_every_controlled_preset_fit_its_devices(name: str):
+    bed = granite.load(name)
+    for board in wire(bed):
+        wires = [each for device in board.devices for each in device.wires]
+        channels = tuple(Channel(i, *each[1:]) for i, each in enumerate(wires))
+        with scripted(name=board.name, channels=channels) as made:
+            for device in board.devices:
+                mapped = {each.signal: f"{each.kind.name.lower()} {each.name}" for each in device.wires}
+                link = {"port": made.port, "board": board.name, "watchdog_s": 0.1}
+                driver = BoardDevice(BoardDevice.Options(kind="board", channels=mapped, **link), device.name, bed)
+                driver.open()
+                driver.close()
 
 
 def test_counts_keep_the_values_and_stay_within_the_bounds():
@@ -51,6 +74,25 @@ def test_a_board_keeps_the_shortest_pulse_and_the_plant_does_not():
     assert emulated_bed(bed).devices["thrusters"].valve.delay_s == bed.devices["thrusters"].valve.delay_s
     ideal = wire(granite.load("free-flyer/ideal"))[0].devices[2]
     assert {each.low for each in ideal.wires} == {0}
+
+
+class Vents(Device):
+    """Valves of a user's own kind, which has no shortest pulse."""
+
+    role: ClassVar = "actuator"
+
+    def signals(self, bed: granite.Testbed) -> tuple[Coordinate, ...]:
+        return (Coordinate("tank_opening", "1"),)
+
+    def bounds(self, bed: granite.Testbed) -> tuple[tuple[float, float], ...]:
+        return ((0.0, 1.0),)
+
+
+def test_valves_of_an_own_kind_have_the_counts_of_valves():
+    bed = granite.load("free-flyer")
+    bed = bed.model_copy(update={"devices": {"vents": Vents(kind="own.py:Vents")}})
+    (only,) = wire(bed)[0].devices[0].wires
+    assert only[1:] == (ChannelKind.VALVE, "tank", "s", 1e-5, 0, 65535)
 
 
 @pytest.mark.parametrize(
