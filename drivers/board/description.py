@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -22,7 +23,7 @@ class Channel(NamedTuple):
     unit: str
     scale: float
     low: int  #: least count; of valves the shortest pulse
-    high: int
+    high: int  #: greatest count; of valves the longest pulse
 
     @property
     def is_actuator(self) -> bool:
@@ -116,6 +117,18 @@ class Description(NamedTuple):
             users[channel.position] = signal
             found[signal] = channel
         return found
+
+    def refuse_unusable(self) -> None:
+        """Raise an `InputError` where a channel has no usable scale or range: devices compute with them."""
+        for channel in self.channels:
+            problem = expected = ""
+            if not math.isfinite(channel.scale) or channel.scale == 0.0:
+                problem, expected = f"scale {channel.scale:g}", "a finite number that is not zero"
+            elif channel.low > channel.high:
+                problem, expected = f"counts from {channel.low} to {channel.high}", "the least count first"
+            if problem:
+                text = f"its channel '{channel.label}' has {problem}"
+                raise InputError(text, key="board", value=self.board.name, expected=expected)
 
     def refuse_slow_line(self, baud: int, period_s: float) -> None:
         """Raise an `InputError` where one exchange takes longer than the tick."""

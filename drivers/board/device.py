@@ -9,11 +9,14 @@ The channel of a signal has the name of its joint, thruster or contact; `channel
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
 from granite.config.devices.device import Device
+from granite.config.devices.thrusters import Thrusters
 from granite.config.errors import InputError, one_of
 from granite.config.parts import PartTable
 from granite.config.records import Array, Frame, Status, new, no_frame
@@ -38,6 +41,8 @@ KINDS = {
 _HELD_TICKS = 3
 #: of the time that a valve was open between two reports [s]
 _RESOLUTION_S = 2 * VALVE_COUNT_S
+#: of a scale, which a board has in single precision
+_SAME_SCALE = 1e-6
 
 
 class BoardDevice:
@@ -67,6 +72,7 @@ class BoardDevice:
             {f"{name}.{signal}": _channel(signal, options.channels.get(signal)) for signal in own}, self._is_actuator
         )
         self._period = bed.loop.period_s
+        self._valve = device.valve if isinstance(device, Thrusters) else None
         self._last = no_frame(len(own))
 
     def open(self) -> None:
@@ -163,8 +169,10 @@ class BoardDevice:
         self._positions = self._session.positions(self._signals)
         self._scale = np.array([channel.scale for channel in channels])
         self._is_valve = bool(channels) and channels[0].kind == ChannelKind.VALVE
-        if not self._is_valve:
-            for i, channel in enumerate(channels):
+        for i, channel in enumerate(channels):
+            if self._is_valve:
+                self._refuse_unfit_valve(i, channel)
+            else:
                 self._refuse_unfit(i, channel)
         if self._is_actuator:
             self._slots = self._session.slots(self._signals)
@@ -175,7 +183,7 @@ class BoardDevice:
 
     def _refuse_unfit(self, i: int, channel: Channel) -> None:
         """Another unit, or a narrower range than that of the set points which the testbed allows."""
-        key, unit = f"channels.{self._signals[i].partition('.')[2]}", self._units[i]
+        key, unit = self._key(i), self._units[i]
         if channel.unit != unit:
             raise InputError(f"channel '{channel.label}' has unit {channel.unit}", key=key, expected=f"unit {unit}")
         low, high = self._bounds[i] if self._is_actuator else (0.0, 0.0)
@@ -184,6 +192,33 @@ class BoardDevice:
         if self._is_actuator and not least - slack <= low <= high <= greatest + slack:
             problem = f"set points from {low:g} to {high:g} {unit} are allowed"
             raise InputError(problem, key=key, expected=f"within the board's {least:g} to {greatest:g}")
+
+    def _refuse_unfit_valve(self, i: int, channel: Channel) -> None:
+        """Other counts than those of the wire format, or pulses that can't be as short or as long as commanded."""
+        key, name = self._key(i), f"channel '{channel.label}'"
+        if channel.kind != ChannelKind.VALVE:
+            raise InputError(f"{name} is no valve", key=key, expected="a valve, as for the first signal of the device")
+        if self._units[i] != "1":
+            raise InputError(f"{name} is a valve", key=key, expected=f"a channel of unit {self._units[i]}")
+        if channel.unit != "s" or not math.isclose(channel.scale, VALVE_COUNT_S, rel_tol=_SAME_SCALE):
+            problem = f"{name} has counts of {channel.scale:g} {channel.unit}"
+            raise InputError(problem, key=key, expected=f"{VALVE_COUNT_S:g} s, as the times of all valves have")
+        # Without a data sheet: a valve can't follow its openings if it stays open for longer than a tick.
+        shortest, source = (self._valve.minimum_on_s, "valve.minimum_on_s") if self._valve else (self._period, "tick")
+        # The board has whole counts: the shortest pulse is rounded up to them.
+        if not 0 <= channel.low <= math.ceil(round(shortest / VALVE_COUNT_S, 6)):
+            problem = f"the shortest pulse of {name} is {channel.low * VALVE_COUNT_S:g} s"
+            expected = f"0 to {shortest:g} s, the testbed's {source}"
+            raise InputError(problem, key=key, expected=expected)
+        held = min(round(_HELD_TICKS * self._period / VALVE_COUNT_S), MAX_VALVE_COUNT)
+        if channel.high < held:
+            problem = f"the longest pulse of {name} is {channel.high * VALVE_COUNT_S:g} s"
+            expected = f"at least {held * VALVE_COUNT_S:g} s: {_HELD_TICKS} ticks, for a valve that stays open"
+            raise InputError(problem, key=key, expected=expected)
+
+    def _key(self, i: int) -> str:
+        """Where the channel of a signal is given."""
+        return f"channels.{self._signals[i].partition('.')[2]}"
 
 
 def _channel(signal: str, given: str | None) -> tuple[ChannelKind, str]:

@@ -40,7 +40,7 @@ def describe(line: NumberedLine, options: LinkOptions, period_s: float) -> Descr
     Raises
     ------
     InputError
-        Where board, firmware, rate or watchdog time is wrong, or nothing answers.
+        Where board, firmware, rate or watchdog time is wrong, a channel has no usable range, or nothing answers.
     """
     identity = BoardIdentity.unpack(_ask(line, options, FrameKind.HELLO, b"", FrameKind.BOARD, BOARD.size))
     _refuse_wrong(identity, options, period_s)
@@ -49,6 +49,7 @@ def describe(line: NumberedLine, options: LinkOptions, period_s: float) -> Descr
         for i in range(identity.channels)
     ]
     description = Description(identity, tuple(channels))
+    description.refuse_unusable()
     description.refuse_slow_line(options.baud, period_s)
     return description
 
