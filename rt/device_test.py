@@ -7,6 +7,7 @@ then the opposite one for as long, so that a free joint comes to rest again.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ from granite.config.devices.thrusters import Thrusters
 from granite.config.errors import InputError, one_of
 from granite.config.records import Array, Command, Frame, Sample, Status
 from granite.config.testbed import Testbed
+from granite.drivers.board.wire import VALVE_COUNT_S
 from granite.drivers.device_set import DeviceSet
 from granite.rt.clock import Clock
 from granite.rt.devices import build_subset
@@ -32,6 +34,8 @@ _ARMING_S = 3.0
 _SENSOR_S = 2.0
 #: applied less commanded, as a part of the range
 _TOLERANCE = 0.05
+#: of the times that a valve was open, in reports of a board [s]
+_RESOLUTION_S = 2 * VALVE_COUNT_S
 
 
 class Tried(NamedTuple):
@@ -169,18 +173,31 @@ class _Test:
         before = self._measured(self._tick(rest))
         length = round(_PART_S / self._period)
         applied: list[list[float]] = []
+        frames, began = [self._applied], self._k * self._period
         for part in command.parts:
             setpoint = rest.copy()
             setpoint[command.place] = part
             mean = []
             for k in range(length):
                 self._tick(setpoint.copy())
+                frames.append(self._applied)
                 if k >= (length + 1) // 2 and self._applied.status == Status.OK:  # the first half is on its way
                     mean.append(self._applied.values.item(command.place))
             applied.append(mean)
+        sample = self._tick(rest.copy())
+        commanded_s = self._clock.now() - began
+        frames.append(self._applied)
         for _ in range(round(_PAUSE_S / self._period)):
             sample = self._tick(rest.copy())
-        return self._judged(device, command, applied, self._changes(before, self._measured(sample)))
+            frames.append(self._applied)
+        response = self._changes(before, self._measured(sample))
+        if isinstance(device, Thrusters):
+            longest = commanded_s + device.valve.minimum_on_s + self._period + _RESOLUTION_S
+            found = _open_time(frames, command.place)
+            if found > longest:
+                late = f"open for {found:.3g} s, expected at most {longest:.3g} s"
+                return self._judged(device, command, applied, f"{late}; {response}")._replace(held=False)
+        return self._judged(device, command, applied, response)
 
     def _judged(self, device: Device, command: Exercise, applied: list[list[float]], response: str) -> Tried:
         signal_ = device.signals(self._bed)[command.place]
@@ -222,3 +239,9 @@ class _Test:
         moved = {key: after[key] - value for key, value in before.items() if key in after}
         largest = sorted(moved, key=lambda key: -abs(moved[key]))[:3]
         return ", ".join(f"{key} {moved[key]:+.4f}" for key in largest) or "no sensor was read"
+
+
+def _open_time(frames: list[Frame], place: int) -> float:
+    """How long a valve was open [s]: each new frame has the part of the time since the one before."""
+    pairs = [(old, new) for old, new in pairwise(frames) if new.number != old.number]
+    return sum(new.values.item(place) * (new.t - old.t) for old, new in pairs)

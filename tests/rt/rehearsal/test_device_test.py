@@ -10,10 +10,12 @@ import pytest
 
 import granite
 from granite.config.errors import InputError
+from granite.config.records import Frame
 from granite.rt.clock import VirtualClock
 from granite.rt.device_test import exercises, try_units
 from granite.rt.rehearsal import rehearsal
 from granite.rt.report.hardware import device_table
+from granite.sim.thrusters import SimulatedThrusters
 from tests.firmware.emulated import need, until
 
 BED = granite.load("free-flyer")
@@ -39,6 +41,26 @@ def test_a_dead_motor_is_reported_as_it_is():
     bed = granite.load("free-flyer", {"simulation.events": [event]})
     (found,) = try_units(bed, "motors", VirtualClock(), simulate=list(bed.devices))
     assert (found.held, found.applied, found.response) == (False, "status REFUSED", "it did not arm")
+
+
+def test_a_valve_that_stays_open_fails_with_both_times(monkeypatch: pytest.MonkeyPatch):
+    commanded = SimulatedThrusters.write
+    until_s = np.zeros(8)
+
+    def stays_open(self: SimulatedThrusters, t: float, setpoint: np.ndarray) -> Frame:
+        frame = commanded(self, t, setpoint)
+        if setpoint[2]:
+            until_s[2] = t + held_s
+        return frame._replace(values=np.where(t < until_s - 1e-9, 1.0, frame.values))
+
+    monkeypatch.setattr(SimulatedThrusters, "write", stays_open)
+    held_s = BED.devices["thrusters"].valve.minimum_on_s
+    assert all(each.held for each in try_units(BED, "thrusters", VirtualClock(), simulate=list(BED.devices)))
+    held_s = 0.05
+    tried = list(try_units(BED, "thrusters", VirtualClock(), simulate=list(BED.devices)))
+    assert [each.unit for each in tried if not each.held] == ["r3_opening"]
+    # 0.1 s, a shortest pulse of 10 ms and a tick of 5 ms
+    assert tried[2].response.startswith("open for 0.145 s, expected at most 0.115 s; ")
 
 
 def test_names_and_levels_are_checked():
