@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from granite.config.errors import InputError, one_of
@@ -94,13 +95,17 @@ class Description(NamedTuple):
             raise InputError(problem, key="channels", value=name, expected=one_of(name, own))
         return own[name]
 
-    def map(self, wanted: Mapping[str, tuple[ChannelKind, str]]) -> dict[str, Channel]:
-        """The channel of each signal.
+    def map(
+        self, wanted: Mapping[str, tuple[ChannelKind, str]], used: Mapping[str, Channel] = MappingProxyType({})
+    ) -> dict[str, Channel]:
+        """The channel of each signal of a device.
 
         Parameters
         ----------
         wanted
-            FrameKind and name of the channel, by signal.
+            FrameKind and name of the channel, by signal: `elbow_torque`, or `motors.elbow_torque` with its device.
+        used
+            Channels that signals of other devices have.
 
         Raises
         ------
@@ -108,12 +113,13 @@ class Description(NamedTuple):
             Where the board has no such channel, or two signals use one.
         """
         found: dict[str, Channel] = {}
-        users: dict[int, str] = {}
+        users = {channel.position: signal for signal, channel in used.items()}
         for signal, (kind, name) in wanted.items():
             channel = self.channel(kind, name)
             if channel.position in users:
                 problem = f"channel '{channel.label}' is mapped twice, by {users[channel.position]} and {signal}"
-                raise InputError(problem, key=f"channels.{signal}", value=name, expected="one signal for each channel")
+                key = f"channels.{signal.rpartition('.')[2]}"
+                raise InputError(problem, key=key, value=name, expected="one signal for each channel")
             users[channel.position] = signal
             found[signal] = channel
         return found

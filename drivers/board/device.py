@@ -68,9 +68,8 @@ class BoardDevice:
             if signal not in own:
                 raise InputError("no such signal", key=f"channels.{signal}", expected=one_of(signal, own))
         self._session = BoardSession.of(bed, options)
-        self._session.attach(
-            {f"{name}.{signal}": _channel(signal, options.channels.get(signal)) for signal in own}, self._is_actuator
-        )
+        self._wanted = {f"{name}.{signal}": _channel(signal, options.channels.get(signal)) for signal in own}
+        self._session.attach(self._is_actuator)
         self._period = bed.loop.period_s
         self._valve = device.valve if isinstance(device, Thrusters) else None
         self._last = no_frame(len(own))
@@ -79,7 +78,7 @@ class BoardDevice:
         """Open the board's link, and check that its channels fit this device."""
         self._session.open()
         try:
-            self._fit([self._session.channel(signal) for signal in self._signals])
+            self._fit(self._session.map(self._wanted))
         except InputError:
             self._session.close()  # a device that fails to open is not closed by others
             raise

@@ -33,7 +33,7 @@ _SESSIONS: WeakValueDictionary[tuple[int, str], BoardSession] = WeakValueDiction
 
 #: where the channels of a device stand among those of its board: a slice where they follow each other
 Places = slice | NDArray[np.intp]
-#: kind and name of the channel of each signal, by device
+#: kind and name of the channel of each signal of a device
 Wanted = Mapping[str, tuple[ChannelKind, str]]
 
 
@@ -60,7 +60,6 @@ class BoardSession:
         self.before: Report | None = None
         self.values = NOTHING
         self._scales = NOTHING
-        self._wanted: dict[str, tuple[ChannelKind, str]] = {}
         self._channels: dict[str, Channel] = {}
         self._users = self._actuators = 0
         self._polled = self._reported = -np.inf
@@ -93,20 +92,15 @@ class BoardSession:
                 raise InputError(key=field, value=getattr(options, field), expected=expected)
         return session
 
-    def attach(self, wanted: Wanted, is_actuator: bool) -> None:
-        """Register a device: the channels that it wants, by signal."""
-        self._wanted.update(wanted)
+    def attach(self, is_actuator: bool) -> None:
+        """Register a device."""
         self._actuators += is_actuator
 
     def open(self) -> None:
-        """Open the link, and find the channels of every device; the first device does it for all."""
+        """Open the link; the first device does it for all."""
         if self._users == 0:
             self.link.open()
-            try:
-                self._channels = self.link.description.map(self._wanted)
-            except InputError:
-                self.link.close()
-                raise
+            self._channels = {}
             self._scales = np.array([channel.scale for channel in self.link.description.channels])
             actuators = self.link.description.actuators
             self._order = [channel.position for channel in actuators]
@@ -114,9 +108,17 @@ class BoardSession:
             self._is_held = np.array([channel.kind == ChannelKind.GRIP for channel in actuators], np.int32)
         self._users += 1
 
-    def channel(self, signal: str) -> Channel:
-        """The channel of a signal, once open."""
-        return self._channels[signal]
+    def map(self, wanted: Wanted) -> list[Channel]:
+        """The channels that a device wants, by signal, once open.
+
+        Raises
+        ------
+        InputError
+            Where the board has no such channel, or another signal has it.
+        """
+        others = {signal: channel for signal, channel in self._channels.items() if signal not in wanted}
+        self._channels = others | self.link.description.map(wanted, others)
+        return [self._channels[signal] for signal in wanted]
 
     def positions(self, signals: Sequence[str]) -> Places:
         """Where the channels of these signals are in reports, once open."""

@@ -155,9 +155,9 @@ def test_a_run_with_real_drivers_completes_and_leaves_the_board_safe(board: Emul
     until(lambda: board.outside.changes[-1][1] == (0,) * 12)
 
 
-def refused(bed: granite.Testbed) -> str:
+def refused(bed: granite.Testbed, simulate: tuple[str, ...] = ("vision", "joint_sensors")) -> str:
     try:
-        devices, _ = build_devices(bed, simulate=["vision", "joint_sensors"])
+        devices, _ = build_devices(bed, simulate)
     except InputError as error:
         return str(error)
     with pytest.raises(InputError) as raised:
@@ -168,9 +168,18 @@ def refused(bed: granite.Testbed) -> str:
 
 def test_what_does_not_fit_the_board_is_refused(board: Emulated):
     driver = "devices.motors.driver"
-    twice = refused(bed_on(board, **{f"{driver}.channels": {"elbow_torque": "shoulder"}}))
-    assert "devices.motors.driver.channels" in twice
-    assert "channel 'motor shoulder' is mapped twice, by motors.shoulder_torque and motors.elbow_torque" in twice
+    for simulate in (("vision", "joint_sensors"), ("vision",)):  # the sensors are opened before the motors
+        twice = refused(bed_on(board, **{f"{driver}.channels": {"elbow_torque": "shoulder"}}), simulate)
+        assert twice == (
+            "devices.motors.driver.channels.elbow_torque = \"shoulder\": channel 'motor shoulder' is mapped twice, "
+            "by motors.shoulder_torque and motors.elbow_torque, expected one signal for each channel"
+        )
+        assert refused(bed_on(board, **{f"{driver}.channels": {"elbow_torque": "wrist"}}), simulate).startswith(
+            "devices.motors.driver.channels"
+        )
+    crossed = refused(bed_on(board, **{f"{driver}.channels": {"elbow_torque": "encoder elbow"}}), ("vision",))
+    assert crossed.startswith('devices.motors.driver.channels.elbow_torque = "elbow": channel')
+    assert "by joint_sensors.elbow_angle and motors.elbow_torque" in crossed
     assert "no such signal" in refused(bed_on(board, **{f"{driver}.channels": {"wrist_torque": "a"}}))
     assert "expected NAME or `KIND NAME`" in refused(
         bed_on(board, **{f"{driver}.channels": {"elbow_torque": "engine x"}})

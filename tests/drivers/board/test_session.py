@@ -21,8 +21,9 @@ CHANNELS = (
 def test_until_it_is_armed_a_board_gets_commands_at_rest_that_hold_the_grips_and_resets():
     with scripted(channels=CHANNELS) as board:
         session = BoardSession.of(granite.load("free-flyer"), LinkOptions(port=board.port, board="arm"))
-        session.attach({"torque": (ChannelKind.MOTOR, "elbow"), "grip": (ChannelKind.GRIP, "tip")}, is_actuator=True)
+        session.attach(is_actuator=True)
         session.open()
+        session.map({"torque": (ChannelKind.MOTOR, "elbow"), "grip": (ChannelKind.GRIP, "tip")})
         for k in range(17):
             session.write(0.005 * k, session.slots(["torque", "grip"]), np.array([500, 1]))
             end = time.monotonic() + 5
