@@ -10,6 +10,7 @@ from granite.config.base import NotNegative, Positive, Table
 from granite.config.errors import InputError
 from granite.drivers.board.description import BoardIdentity, Channel, Description
 from granite.drivers.board.numbered_line import NumberedLine
+from granite.drivers.board.port import Baud, PortPath
 from granite.drivers.board.wire import BOARD, CHANNEL, VERSION, FrameKind, FrameVerdict
 
 #: firmware that this host was tested with
@@ -20,8 +21,8 @@ _ANSWER_S, _TRIES = 0.3, 5
 class LinkOptions(Table):
     """How a board is reached, and what it must be."""
 
-    port: str
-    baud: int = 2_000_000
+    port: PortPath
+    baud: Baud = 2_000_000
     #: name in the board's own description
     board: str
     #: its version begins with this

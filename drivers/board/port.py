@@ -8,13 +8,27 @@ import grp
 import os
 import stat
 import termios
+from typing import Annotated
 
 import serial
+from pydantic import AfterValidator, Field
 from serial.tools import list_ports
 
 from granite.config.errors import InputError
 
 _READ_BYTES = 4096
+
+
+def _is_path(path: str) -> str:
+    if "\0" in path:
+        raise InputError(value=path, expected="a path without the character NUL")
+    return path
+
+
+#: bits a second: more than any port has, and less than the 32 bits of termios
+Baud = Annotated[int, Field(gt=0, le=100_000_000)]
+#: of a port in a testbed's file
+PortPath = Annotated[str, AfterValidator(_is_path)]
 
 
 class Port:
@@ -94,7 +108,8 @@ def _refusal(path: str, baud: int, error: Exception) -> InputError:
         return InputError("permission denied", key="port", value=path, expected=_permission(path))
     if number in (errno.EBUSY, errno.EAGAIN):
         return InputError("another program uses this port", key="port", value=path, expected="a free one")
-    if isinstance(error, ValueError):
+    is_path = "\0" not in path and not isinstance(error, UnicodeError)
+    if isinstance(error, ValueError) and is_path:
         return InputError("the port does not have this rate", key="baud", value=baud, expected="one that it has")
     return InputError(f"it can't be opened: {error}", key="port", value=path, expected="a serial port")
 

@@ -6,14 +6,15 @@ import math
 
 from granite.config.base import Positive, Table
 from granite.config.errors import InputError
+from granite.drivers.board.port import Baud, PortPath
 from granite.drivers.dynamixel.control_table import WATCHDOG_MOST, WATCHDOG_STEP_S
 
 
 class BusOptions(Table):
     """Keys that all devices on a bus have in common."""
 
-    port: str
-    baud: int = 1_000_000
+    port: PortPath
+    baud: Baud = 1_000_000
     #: without a packet for this long, a servo stops; in steps of 20 ms
     watchdog_s: Positive = 0.04
 

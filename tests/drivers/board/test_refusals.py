@@ -6,8 +6,10 @@ import pty
 
 import pytest
 
+import granite
 from granite.config.errors import InputError
 from granite.drivers.board.description import BoardIdentity, Description
+from granite.drivers.board.port import Port
 from granite.drivers.board.wire import ChannelKind
 from tests.drivers.board.scripted import CHANNELS, link_to, scripted
 
@@ -28,6 +30,33 @@ def test_a_file_that_is_no_port(tmp_path):
     file = tmp_path / "file"
     file.touch()
     assert "it can't be opened" in sentence(str(file))
+
+
+@pytest.mark.parametrize("kind", ["board", "dynamixel"])
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"baud": 0}, "baud = 0: expected a number greater than 0"),
+        ({"baud": -5}, "baud = -5: expected a number greater than 0"),
+        ({"baud": 99999999999}, "baud = 99999999999: expected a number of at most 1e+08"),
+        ({"port": "/dev/tty\0"}, 'port = "/dev/tty\\u0000": expected a path without the character NUL'),
+    ],
+)
+def test_a_rate_or_a_port_that_can_not_exist_is_refused_when_the_file_is_loaded(
+    kind: str, changes: dict[str, object], said: str
+):
+    own = {"board": {"board": "arm"}, "dynamixel": {"ids": {"shoulder": 1, "elbow": 2}}}[kind]
+    driver = {"kind": kind, "port": "/dev/ttyGRANITE9"} | own | changes
+    with pytest.raises(InputError) as raised:
+        granite.load("free-flyer", {"devices.motors.driver": driver})
+    assert str(raised.value).endswith(f": devices.motors.driver.{said}")
+
+
+def test_a_port_is_not_taken_for_a_rate():
+    with pytest.raises(InputError, match=r"^port = .*: it can't be opened: embedded null byte"):
+        Port("/dev/tty\0", 9600)
+    with pytest.raises(InputError, match=r"^baud = -5: the port does not have this rate"):
+        Port("/dev/ptmx", -5)
 
 
 def test_a_port_in_use():
