@@ -7,6 +7,7 @@ after that is final for the run: the actuators report `REFUSED`, and the guard e
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from threading import Lock
 from weakref import WeakValueDictionary
@@ -79,12 +80,15 @@ class BoardSession:
         Raises
         ------
         InputError
-            Where another device names the same port with other options.
+            Where another device has the same port with another name of it, or with other options.
         """
-        key = (id(bed), options.port)
+        key = (id(bed), os.path.realpath(options.port))
         session = _SESSIONS.get(key)
         if session is None:
             session = _SESSIONS[key] = cls(bed, options)
+        if options.port != session._options.port:
+            problem = "another device of this testbed uses this port under another name"
+            raise InputError(problem, key="port", value=options.port, expected=shown(session._options.port))
         for field in LinkOptions.model_fields:
             other = getattr(session._options, field)
             if getattr(options, field) != other:

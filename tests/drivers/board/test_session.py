@@ -1,10 +1,13 @@
 """The session of a board: what it commands before the board is armed."""
 
 import time
+from pathlib import Path
 
 import numpy as np
+import pytest
 
 import granite
+from granite.config.errors import InputError
 from granite.config.records import Status
 from granite.drivers.board.description import Channel
 from granite.drivers.board.handshake import LinkOptions
@@ -16,6 +19,19 @@ CHANNELS = (
     Channel(0, ChannelKind.MOTOR, "elbow", "N m", 1e-4, -10000, 10000),
     Channel(1, ChannelKind.GRIP, "tip", "1", 1.0, 0, 1),
 )
+
+
+def test_a_second_name_of_a_port_is_refused_with_the_first_one(tmp_path: Path):
+    bed, link = granite.load("free-flyer"), tmp_path / "link"
+    with scripted() as board:
+        link.symlink_to(board.port)
+        first = BoardSession.of(bed, LinkOptions(port=board.port, board="arm"))
+        with pytest.raises(InputError) as raised:
+            BoardSession.of(bed, LinkOptions(port=str(link), board="arm"))
+        error = raised.value
+        assert error.problem == "another device of this testbed uses this port under another name"
+        assert (error.key, error.value, error.expected) == ("port", str(link), f'"{board.port}"')
+        assert BoardSession.of(bed, LinkOptions(port=board.port, board="arm")) is first
 
 
 def test_until_it_is_armed_a_board_gets_commands_at_rest_that_hold_the_grips_and_resets():
