@@ -26,6 +26,13 @@ from granite.rt.cli.recorded_run import (
 )
 from granite.rt.cli.screen import err
 
+#: what bytes that come late look like
+_OF_A_BUSY_MACHINE = ("sensor_stale", "actuator_fault", "too_late", "plant_lost")
+_BUSY = (
+    "rehearsals end like this on a busy machine, too; with more patience: "
+    "--watchdog 1 --set safety.age_s.SENSOR=0.5 (docs/rehearsal.md)"
+)
+
 
 def rehearse(
     bed: Bed,
@@ -72,4 +79,6 @@ def rehearse(
             live=port,
             live_gains=live_gains,
         )
+    if summary["ended"] in _OF_A_BUSY_MACHINE:
+        err.print(_BUSY, soft_wrap=True)
     end_device_run(summary, path, as_json)

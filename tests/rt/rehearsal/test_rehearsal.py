@@ -157,3 +157,13 @@ def test_a_preset_rehearses_as_it_simulates(name: str, tmp_path: Path):
     for coordinate, error in summary["tracking_error"].items():
         allowance = 0.01 if error["unit"] == "m" else 0.02
         assert error["max"] <= 1.5 * simulated[coordinate]["max"] + allowance, coordinate
+
+
+@pytest.mark.slow
+def test_a_rehearsal_that_a_busy_machine_could_have_ended_says_so(tmp_path: Path):
+    need("cc")
+    words = ["rehearse", "free-flyer", "--out", str(tmp_path / "a.mcap"), "--set", "safety.age_s.joint_sensors=0.003"]
+    done = subprocess.run([sys.executable, "-m", "granite.rt.cli", *words], capture_output=True, text=True, check=False)
+    assert done.returncode == 3
+    assert "sensor_stale" in done.stderr
+    assert "--watchdog 1 --set safety.age_s.SENSOR=0.5" in done.stderr
