@@ -88,6 +88,7 @@ def draw_front(axes: Axes, session: Session, results: Sequence[TrialResult]) -> 
     names = titled(session, session.table.objectives)
     axes.set_xlabel(names[0])
     axes.set_ylabel(names[1])
+    axes.locator_params(axis="x", nbins=5)  # numbers such as 0.0015 must not touch
     axes.set_title("Pareto front", fontsize=9.5, loc="left")
     axes.legend(fontsize=7.5)
 
