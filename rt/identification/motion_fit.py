@@ -152,6 +152,11 @@ def _iterate(
         raise unexplained()
     scale = np.linalg.norm(rows, axis=0)
     scaled = rows / scale
-    covariance = np.linalg.inv(scaled.T @ scaled) / np.outer(scale, scale)
+    try:
+        covariance = np.linalg.inv(scaled.T @ scaled) / np.outer(scale, scale)
+    except np.linalg.LinAlgError:  # diverged so far that the prior is lost in rounding
+        raise unexplained() from None
+    if not np.all(np.diag(covariance) > 0):
+        raise unexplained()
     after = np.maximum(np.sqrt((residual**2).mean(axis=0)), _LEAST_POSE)
     return theta + covariance @ (rows.T @ errors), after, covariance
