@@ -14,7 +14,7 @@ SAYS = {
     "own_law": "replays to the bit: True",
     "own_behaviour": "x from 0.",
     "own_state_machine": "s: rest",
-    "own_path": "file: within 1.0 mm of the path",
+    "own_path": "file: within 0.9 mm of the path",
     "own_device": "gyro against truth: 1.",
     "own_driver": "ended: completed",
     "sweep": "stiffness 1.44 1/s2, seed 2",

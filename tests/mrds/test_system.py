@@ -82,8 +82,8 @@ def _checked(referee: Referee, q: Array, u: Array, force: Array) -> float:
 @pytest.mark.parametrize(
     ("dimension", "examples"),
     [
-        ("planar", 12),
-        ("spatial", 6),
+        ("planar", 6),
+        ("spatial", 3),
         pytest.param("planar", 60, marks=pytest.mark.slow),
         pytest.param("spatial", 30, marks=pytest.mark.slow),
     ],

@@ -55,7 +55,7 @@ def test_a_floating_loop_that_also_holds_the_ground() -> None:
     _agree(whole, q, 0.3 * u, 2)
 
 
-@pytest.mark.parametrize("examples", [6, pytest.param(30, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("examples", [3, pytest.param(30, marks=pytest.mark.slow)])
 def test_any_rigid_system_held_in_six_or_three_directions(examples: int) -> None:
     """Chains, trees and loops of modules, some on the ground, in poses that fit."""
 

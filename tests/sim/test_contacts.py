@@ -185,7 +185,9 @@ def damped(contacts: int) -> testbed.Testbed:
     return testbed.Testbed.model_validate(content)
 
 
-@pytest.mark.parametrize("swung", [shaken, turned, rubbing, damped])
+@pytest.mark.parametrize(
+    "swung", [shaken, damped, *(pytest.param(s, marks=pytest.mark.slow) for s in (turned, rubbing))]
+)
 def test_the_work_of_what_drives_and_rubs_is_counted_where_pins_say_the_same(swung: Callable[..., Any]) -> None:
     one, two = (simulate_in_memory(swung(n)) for n in (1, 2))
     np.testing.assert_allclose(truth(two, "q"), truth(one, "q"), atol=1e-9)
