@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
@@ -65,7 +66,8 @@ class Session:
         Measures(bed, goals_of(table), Band())
         scenarios_of(bed, table)
         if folder.exists():
-            raise InputError(f"session '{folder}' exists", expected=f"a new name, or --resume {folder}")
+            expected = f"a new name, or --resume {shlex.quote(str(folder))}"
+            raise InputError(f"session '{folder}' exists", expected=expected)
         try:
             (folder / _LOGS).mkdir(parents=True)
             content = content_of(bed)

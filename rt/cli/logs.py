@@ -11,6 +11,7 @@ from rich.progress import Progress
 from granite.config.errors import InputError, one_of
 from granite.rt.cli.arguments import AsJson, LogFile, Overwrite
 from granite.rt.cli.endings import DIFFERS, FAULT, end
+from granite.rt.cli.hints import command
 from granite.rt.cli.outputs import refuse_output
 from granite.rt.cli.screen import err, out, print_json
 
@@ -171,5 +172,5 @@ def recover(
 def end_if_incomplete(path: Path, log: Log) -> None:
     """End with the exit code of an incomplete log, after everything that could be done with it."""
     if not log.complete:
-        advice = f"granite recover {path} --out NEW.mcap makes a whole one"
+        advice = f"{command('recover', path, '--out', 'NEW.mcap')} makes a whole one"
         end(f"log '{path}' is cut off or damaged after {log.ticks} rows ({log.damage}): {advice}", FAULT)

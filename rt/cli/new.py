@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,6 +11,7 @@ import typer
 
 from granite.config.errors import InputError
 from granite.rt.cli.arguments import Overwrite
+from granite.rt.cli.hints import command
 from granite.rt.cli.outputs import refuse_output
 from granite.rt.cli.screen import out
 
@@ -50,7 +50,7 @@ def new(
     else:
         _write_from_options(file, urdf, given)
     out.print(f"testbed: {file}", soft_wrap=True)
-    out.print(f"run it: granite sim {shlex.quote(str(file))}", soft_wrap=True)
+    out.print(f"run it: {command('sim', file)}", soft_wrap=True)
 
 
 def _write_from_options(file: Path, urdf: Path | None, given: dict[str, str]) -> None:

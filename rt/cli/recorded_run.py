@@ -15,6 +15,7 @@ from granite.config.errors import InputError
 from granite.config.loader import load
 from granite.config.testbed import Testbed
 from granite.rt.cli.endings import AUDIT_FAILED, FAULT, STOPPED, end
+from granite.rt.cli.hints import command
 from granite.rt.cli.screen import out, print_json
 from granite.rt.logs.run_summary import RunSummary
 
@@ -94,7 +95,8 @@ def show_run(summary: RunSummary, path: Path, more: Iterable[Table] = ()) -> Non
     path = found_log(path)  # a recorder that was killed leaves it under another name
     if path.exists():  # there is none of a run that was stopped before its first tick
         out.print(f"log: {path}", soft_wrap=True)
-        out.print(f"see it: granite plot {path}, or open it in Foxglove, Lichtblick or PlotJuggler", soft_wrap=True)
+        seen = f"{command('plot', path)}, or open it in Foxglove, Lichtblick or PlotJuggler"
+        out.print(f"see it: {seen}", soft_wrap=True)
 
 
 def end_device_run(summary: RunSummary, path: Path, as_json: bool) -> None:
@@ -117,7 +119,7 @@ def end_run(summary: RunSummary, path: Path) -> None:
     """End the command with a sentence and a code, unless the run was completed."""
     if summary["ended"] == "fault":
         fault = summary.get("fault", summary["text"])
-        advice = f"granite info {path} shows the traceback"
+        advice = f"{command('info', path)} shows the traceback"
         end(f"the run ended at {summary['ended_at_s']:.3f} s by an internal fault, {fault}: {advice}", FAULT)
     if summary["log_failure"] is not None:
         end(f"the run continued, but its log is incomplete: {summary['log_failure']}", FAULT)

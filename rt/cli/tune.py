@@ -21,6 +21,7 @@ from granite.config.tuning import TuningTable
 from granite.rt.cli.arguments import AsJson, Bed, Overrides, Overwrite, named
 from granite.rt.cli.batches import say_parts_in_python
 from granite.rt.cli.endings import STOPPED, end
+from granite.rt.cli.hints import command, with_changes
 from granite.rt.cli.outputs import refuse_output
 from granite.rt.cli.screen import err, out, print_json
 
@@ -128,8 +129,9 @@ def start(
             with _shown(session, as_json) as report:
                 drive(session.bed, session.table, study, made, report)
         except KeyboardInterrupt:
-            kept = f"{study.kept} trials are kept, go on by granite tune {bed} --resume {session.folder}"
-            end(f"stopped by the operator: {kept}", STOPPED)
+            # Without --tuning: the session has its table, with the options that were typed beside the file.
+            going_on = command("tune", bed, *with_changes(overrides), "--resume", session.folder)
+            end(f"stopped by the operator: {study.kept} trials are kept, go on by {going_on}", STOPPED)
         except GraniteError as error:
             if not study.kept:
                 raise
@@ -142,7 +144,7 @@ def start(
     else:
         put(out, result_tables(session))
         out.print(f"session: {session.folder}", soft_wrap=True)
-        out.print(f"see it: granite tune report {session.folder}", soft_wrap=True)
+        out.print(f"see it: {command('tune', 'report', session.folder)}", soft_wrap=True)
 
 
 @tune.command(short_help="What a session found")
@@ -237,7 +239,7 @@ def promote(
     result = opened.trial(trial)
     opened.promote(result, path, overwrite)
     out.print(f"testbed: {path}, with trial {result.number}", soft_wrap=True)
-    out.print(f"run it: granite sim {path}", soft_wrap=True)
+    out.print(f"run it: {command('sim', path)}", soft_wrap=True)
 
 
 def _table(bed: Testbed, file: Path | None) -> TuningTable:

@@ -135,6 +135,13 @@ def test_a_run_says_where_its_log_is_in_a_line_that_is_never_wrapped(granite, tm
     assert plotted == (0, f"plot: {folder / 'run.png'}\n", "")
 
 
+def test_recommended_commands_quote_names_with_spaces(granite, tmp_path):
+    said = granite("sim", "free-flyer", *SHORT, "--out", "l2 \u00fc.mcap")
+    assert "see it: granite plot 'l2 \u00fc.mcap', or open it" in said.out
+    (tmp_path / "cut off.mcap").write_bytes((tmp_path / "l2 \u00fc.mcap").read_bytes()[:-2000])
+    assert "granite recover 'cut off.mcap' --out NEW.mcap makes a whole one" in granite("replay", "cut off.mcap").err
+
+
 def test_without_a_name_logs_are_numbered_in_runs(granite, tmp_path):
     assert granite("sim", "free-flyer/ideal", *SHORT).code == 0
     assert granite("sim", "free-flyer/ideal", *SHORT, "--seed", "9", "--set", "recording.ring_rows=64").code == 0

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -230,6 +231,28 @@ def test_ctrl_c_keeps_what_was_found(tmp_path: Path):
         r"granite: stopped by the operator: \d+ trials are kept, go on by granite tune .* --resume s\n", said
     )
     assert Session.read(tmp_path / "s").study().kept % 4 == 0
+
+
+def test_the_command_that_goes_on_after_ctrl_c_works_as_it_is_printed(
+    granite: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (tmp_path / "my table.toml").write_text(TABLE)
+    bed = tmp_path / "my bed.toml"
+    bed.write_text((Path(__file__).parents[2] / "config/testbeds/free-flyer.toml").read_text())
+    typed = ["--set", "loop.duration_s=0.3", "--set", "title=two words; one run"]
+    typed += ["--tuning", "my table.toml", "--trials", "1", "--seed", "9", "--out", "my session"]
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("granite.tuning.driver.drive", interrupted)
+        said = sentence_of(granite("tune", "my bed.toml", *typed), STOPPED)
+    words = shlex.split(said.partition("go on by ")[2])
+    assert words[0] == "granite"
+    assert len(granite(*words[1:], "--json").json["trials"]) == 1
+    said = sentence_of(granite("tune", "my bed.toml", *typed))
+    assert said.endswith("session 'my session' exists, expected a new name, or --resume 'my session'\n")
 
 
 def test_the_gains_of_a_trial_are_written_into_a_file_that_a_person_wrote(
