@@ -5,7 +5,7 @@ Run i of every scenario has the same seed and the same random plant, so that sce
 
 from __future__ import annotations
 
-import shlex
+import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -68,11 +68,10 @@ class MonteCarlo:
         """Why runs have no numbers, and how often."""
         return Counter(run.failure for run in self.runs if run.failure is not None)
 
-    def command(self, run: DrawnRun) -> str:
-        """The command that makes a run again, as a full log."""
-        changes = {key: value for key, value in run.changes.items() if key != "seed"}
-        sets = [f"--set {shlex.quote(f'{key}={toml_value(value)}')}" for key, value in changes.items()]
-        return " ".join([f"granite sim {self.bed.name} --seed {run.seed}", *sets])
+    def options(self, run: DrawnRun) -> list[str]:
+        """The options with which `granite sim` of the same testbed makes a run again, as a full log."""
+        changes = [f"{key}={toml_value(value, math.inf)}" for key, value in run.changes.items() if key != "seed"]
+        return ["--seed", str(run.seed), *(word for change in changes for word in ("--set", change))]
 
 
 def monte_carlo(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -60,17 +61,19 @@ def _key(key: str) -> str:
     return key if _BARE.fullmatch(key) else json.dumps(key)
 
 
-def toml_value(value: Any) -> str:
-    """A value as a file has it, or `--set` takes it."""
+def toml_value(value: Any, width: float = _WIDTH) -> str:
+    """A value as a file has it; on one line, as `--set` takes it, where the width is infinite."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int | float):
         return repr(value)
     if isinstance(value, str):
         plain = "\n" in value and "\\" not in value and '"""' not in value and value.replace("\n", "").isprintable()
-        return f'"""\n{value.lstrip(chr(10))}"""' if plain and not value.endswith('"') else json.dumps(value)
+        plain = plain and not value.endswith('"') and math.isfinite(width)
+        return f'"""\n{value.lstrip(chr(10))}"""' if plain else json.dumps(value)
     if isinstance(value, dict):
-        return "{ " + ", ".join(f"{_key(k)} = {toml_value(v)}" for k, v in value.items()) + " }" if value else "{}"
-    elements = [toml_value(element) for element in value]
+        entries = ", ".join(f"{_key(k)} = {toml_value(v, width)}" for k, v in value.items())
+        return f"{{ {entries} }}" if value else "{}"
+    elements = [toml_value(element, width) for element in value]
     line = f"[{', '.join(elements)}]"
-    return line if len(line) <= _WIDTH else "[\n    " + ",\n    ".join(elements) + ",\n]"
+    return line if len(line) <= width else "[\n    " + ",\n    ".join(elements) + ",\n]"

@@ -11,6 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from granite.config.loader import load, load_tuning
 from granite.rt.cli.arguments import AsJson, Bed, Overrides, Overwrite, named
 from granite.rt.cli.batches import say_parts_in_python
+from granite.rt.cli.hints import command, with_changes
 from granite.rt.cli.outputs import refuse_output
 from granite.rt.cli.screen import err, out, print_json
 
@@ -69,7 +70,8 @@ def montecarlo(
     else:
         put(out, monte_carlo_tables(found))
         for worst in found.worst(0):
-            out.print(f"the worst {found.metrics[0]} again: {found.command(worst)}", soft_wrap=True)
+            again = command("sim", bed, *with_changes(overrides), *found.options(worst))
+            out.print(f"the worst {found.metrics[0]} again: {again}", soft_wrap=True)
     if plot is not None:
         write_figure(plot, lambda: monte_carlo_figure(found), overwrite)
         if not as_json:
