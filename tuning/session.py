@@ -27,6 +27,7 @@ from granite.config.paths import meant_in_runs
 from granite.config.testbed import Testbed
 from granite.config.tuning import TuningTable
 from granite.rt.run import simulate
+from granite.rt.testbed_file import write_testbed
 from granite.tuning.measures import Band, Measures, goals_of
 from granite.tuning.parameters import SearchParameter, resolve_all
 from granite.tuning.results import best_of, front_of
@@ -38,9 +39,11 @@ from granite.tuning.toml_text import content_of, toml_text
 FORMAT = 1
 _FILE, _TESTBED, _STUDY, _LOGS, _NOTES = "session.json", "testbed.toml", "study.db", "logs", "notes.md"
 #: the first line of a promoted testbed, as `Session._head` writes it
-_HEAD = re.compile(r"\A# \S+ with the gains of trial \d+ of .*")
+_HEAD = re.compile(r"\A# \S+ with the gains of trial \d+ of [^\r\n]*")
 #: trials of the front whose logs are kept beside the start
 _KEPT = 3
+#: that some editors put in front, and the loader accepts
+_BYTE_ORDER_MARK = "\ufeff"
 
 
 class Session:
@@ -180,21 +183,20 @@ class Session:
         """Where the log of a trial is kept."""
         return self.folder / _LOGS / (f"trial-{number:04d}.mcap")
 
-    def promote(self, result: TrialResult, path: Path, overwrite: bool = False) -> Testbed:
+    def promote(self, result: TrialResult, path: Path, overwrite: bool = False) -> None:
         """Write the testbed with the parameters of a trial as a file of its own."""
-        if path.exists() and not overwrite:
-            raise InputError(f"testbed '{path}' exists", expected="a new name, or --overwrite")
         values = self.values(result)
         content = content_of(self.bed)
         for key, value in values.items():
             assign(content, key.split("."), value)
         content["name"] = path.stem
-        written = _write_testbed(path, f"{self._head(result)}\n{toml_text(content)}")
-        expected = self.bed.with_changes({**values, "name": path.stem})
-        if to_json(written) != to_json(expected):
-            path.unlink()
-            raise InputError(f"testbed '{path}' would not be that of the session", expected="one that TOML can hold")
-        return written
+        expected = to_json(self.bed.with_changes({**values, "name": path.stem}))
+
+        def check(written: Testbed) -> None:
+            if to_json(written) != expected:
+                raise InputError("it would not be the testbed of the session", expected="one that TOML can hold")
+
+        write_testbed(path, f"{self._head(result)}\n{toml_text(content)}", overwrite=overwrite, check=check)
 
     def promote_into(self, result: TrialResult, path: Path) -> dict[str, float | int]:
         """Write the parameters of a trial into a testbed file that gives them already; returns what was written.
@@ -203,12 +205,15 @@ class Session:
         """
         values = self.values(result)
         try:
-            text = path.read_text(encoding="utf-8")
+            text = path.read_bytes().decode()  # with its own line ends
         except OSError as error:
             raise InputError(f"testbed '{path}' can't be read: {error.strerror or error}") from None
-        edited = _HEAD.sub(lambda _: self._head(result), with_numbers(text, values, path), count=1)
+        except UnicodeDecodeError:
+            raise InputError("not text in UTF-8", file=str(path), expected="a TOML file") from None
+        content = text.removeprefix(_BYTE_ORDER_MARK)
+        edited = _HEAD.sub(lambda _: self._head(result), with_numbers(content, values, path), count=1)
         load(path, values)  # a number that this testbed refuses is refused by its name
-        _write_testbed(path, edited)
+        write_testbed(path, text.removesuffix(content) + edited, overwrite=True)
         return values
 
     def _head(self, result: TrialResult) -> str:
@@ -228,20 +233,6 @@ class Session:
         unfinished = self.folder / f".{_FILE}"
         unfinished.write_text(json.dumps(content, indent=1), encoding="utf-8")
         os.replace(unfinished, self.folder / _FILE)
-
-
-def _write_testbed(path: Path, text: str) -> Testbed:
-    """Write a testbed file as a whole or not at all; it is read before it takes its place."""
-    unfinished = path.with_name(f".granite-{os.getpid()}.toml")
-    try:
-        unfinished.write_text(text, encoding="utf-8")
-        written = load(unfinished)
-        os.replace(unfinished, path)
-    except OSError as error:
-        raise InputError(f"testbed '{path}' can't be written: {error.strerror or error}") from None
-    finally:
-        unfinished.unlink(missing_ok=True)
-    return written
 
 
 def _first_difference(first: Any, second: Any, above: str = "") -> str:

@@ -105,23 +105,13 @@ def _answer(question: Question) -> Any:
 
 
 def _write(file: Path, urdf: Path | None, answers: Answers) -> None:
-    """Plan, write a temporary file beside the target, load it as a check, then rename it."""
-    from granite.config.loader import load
+    """Plan, and write the file; whether one may be replaced was checked before the questions."""
     from granite.rt.new_testbed.move import plan
     from granite.rt.new_testbed.robot import built, from_urdf
     from granite.rt.new_testbed.text import bed_text
+    from granite.rt.testbed_file import write_testbed
 
     robot = built(answers) if urdf is None else from_urdf(urdf, answers)
     relative = None if urdf is None else os.path.relpath(urdf, file.parent)
     text = bed_text(file.stem, answers, robot, plan(answers, robot), relative)
-    unfinished = file.with_name(f".granite-{os.getpid()}.toml")
-    try:
-        unfinished.write_text(text, encoding="utf-8")
-        load(unfinished)
-        os.replace(unfinished, file)
-    except InputError as refusal:
-        raise refusal.within(file=str(file)) from None
-    except OSError as error:
-        raise InputError(f"testbed '{file}' can't be written: {error.strerror or error}") from None
-    finally:
-        unfinished.unlink(missing_ok=True)
+    write_testbed(file, text, overwrite=True)

@@ -233,6 +233,35 @@ def test_ctrl_c_keeps_what_was_found(tmp_path: Path):
     assert Session.read(tmp_path / "s").study().kept % 4 == 0
 
 
+def test_a_promotion_keeps_link_mode_and_line_ends_of_the_file(granite: Call, session: Session, tmp_path: Path):
+    (tmp_path / "beds").mkdir()
+    real, link = tmp_path / "beds/p.toml", tmp_path / "link.toml"
+    preset = (Path(__file__).parents[2] / "config/testbeds/free-flyer.toml").read_text()
+    text = f"# free-flyer with the gains of trial 1 of mine: no result\n{preset}"
+    real.write_bytes(("\ufeff" + text.replace("\n", "\r\n")).encode())
+    real.chmod(0o600)
+    link.symlink_to(real)
+    assert granite("tune", "promote", session.folder, 3, "--into", link).code == 0
+    assert to_json(load(real)) == to_json(load("free-flyer", session.trial(3).parameters))
+    written = real.read_bytes().decode()
+    assert written.startswith("\ufeff# free-flyer with the gains of trial 3 of ")
+    assert written.count("\r\n") == written.count("\n") == text.count("\n")
+    assert granite("tune", "promote", session.folder, 2, "--out", link, "--overwrite").code == 0
+    assert load(real).name == "link"
+    assert (link.is_symlink(), real.stat().st_mode & 0o777) == (True, 0o600)
+    real.unlink()
+    assert "link.toml' exists" in sentence_of(granite("tune", "promote", session.folder, 3, "--out", link))
+    (tmp_path / "one.urdf").write_text(
+        '<robot name="one"><link name="hull"><inertial><mass value="12"/>'
+        '<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link></robot>'
+    )
+    assert granite("new", link, "--urdf", "one.urdf", "--overwrite").code == 0
+    assert (link.is_symlink(), real.is_file(), load(link).name) == (True, True, "link")
+    real.write_bytes(b"name = '\xff'")
+    assert "not text in UTF-8" in sentence_of(granite("tune", "promote", session.folder, 3, "--into", link))
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["beds", "link.toml", "one.urdf", "p.toml"]
+
+
 def test_the_command_that_goes_on_after_ctrl_c_works_as_it_is_printed(
     granite: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
