@@ -21,7 +21,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from granite.config.changes import assign
-from granite.config.errors import InputError, one_of
+from granite.config.errors import InputError
 from granite.config.loader import from_json, load, to_json
 from granite.config.paths import meant_in_runs
 from granite.config.testbed import Testbed
@@ -142,9 +142,17 @@ class Session:
         """The trials."""
         return TuningStudy(self.folder / _STUDY, self.parameters, self.table)
 
+    def results(self) -> list[TrialResult]:
+        """Every trial that has ended, by number; `InputError` where there is none."""
+        found = self.study().results()
+        if not found:
+            expected = "some: granite tune BED --resume SESSION"
+            raise InputError(f"session '{self.folder}' has no trial", expected=expected)
+        return found
+
     def trial(self, number: int | None) -> TrialResult:
         """A trial by its number, or the best one."""
-        results = self.study().results()
+        results = self.results()
         if number is None:
             best = best_of(self.table, results)
             if best is None:
@@ -152,8 +160,8 @@ class Session:
             return best
         found = {result.number: result for result in results}
         if number not in found:
-            known = one_of(str(number), [f"0 to {max(found)}"]) if found else "a session with trials"
-            raise InputError(f"session '{self.folder}' has no such trial", key="trial", value=number, expected=known)
+            expected = f"0 to {max(found)}"
+            raise InputError(f"session '{self.folder}' has no such trial", key="trial", value=number, expected=expected)
         return found[number]
 
     def testbed_of(self, result: TrialResult) -> Testbed:

@@ -9,7 +9,8 @@ the file, because Optuna's own work on SQLite takes longer than a compiled run.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -54,7 +55,7 @@ class TuningStudy:
         self._optuna.logging.set_verbosity(self._optuna.logging.ERROR)
         self._file, self._parameters, self._table = file, list(parameters), table
         self._stored_study: Any = None
-        self._begin(self._stored().get_trials(deepcopy=False) if file.exists() else [])
+        self._begin(self._stored_trials())
 
     def _begin(self, trials: Sequence[Any]) -> None:
         """A study in memory with these trials."""
@@ -71,26 +72,39 @@ class TuningStudy:
     @property
     def kept(self) -> int:
         """Number of trials in the file."""
-        return len(self._stored().get_trials(deepcopy=False)) if self._file.exists() else 0
+        return len(self._stored_trials())
 
     def keep(self) -> None:
         """Copy the trials that have ended into the file."""
-        stored = self._stored()
-        n = len(stored.get_trials(deepcopy=False))
-        stored.add_trials(self._study.get_trials(deepcopy=False)[n : self.told])
+        with self._named():
+            stored = self._stored()
+            n = len(stored.get_trials(deepcopy=False))
+            stored.add_trials(self._study.get_trials(deepcopy=False)[n : self.told])
+
+    def _stored_trials(self) -> Sequence[Any]:
+        """The trials in the file."""
+        with self._named():
+            return list(self._stored().get_trials(deepcopy=False)) if self._file.exists() else []
 
     def _stored(self) -> Any:
         """The study in the file."""
         if self._stored_study is None:
-            try:
-                storage = self._optuna.storages.RDBStorage(f"sqlite:///{self._file}")
-                self._stored_study = self._optuna.create_study(
-                    storage=storage, study_name=_NAME, directions=self._directions(), load_if_exists=True
-                )
-            except Exception as error:  # of SQLAlchemy, Alembic or SQLite: one file behind all of them
-                words = f"{type(error).__name__}: {' '.join(str(error).split())[:150]}"
-                raise InputError(f"'{self._file}' can't be read ({words})", expected="a study") from error
+            storage = self._optuna.storages.RDBStorage(f"sqlite:///{self._file}")
+            self._stored_study = self._optuna.create_study(
+                storage=storage, study_name=_NAME, directions=self._directions(), load_if_exists=True
+            )
         return self._stored_study
+
+    @contextmanager
+    def _named(self) -> Iterator[None]:
+        """Errors of SQLAlchemy, Alembic and Optuna are those of one file; SQLite's own words say what is wrong."""
+        try:
+            yield
+        except Exception as error:
+            cause = getattr(error, "orig", None)  # of SQLite, behind SQLAlchemy's
+            words = f" ({cause})" if cause else ""
+            expected = "the study of this session, as Granite and this version of Optuna wrote it"
+            raise InputError(f"'{self._file}' can't be used{words}", expected=expected) from error
 
     def _directions(self) -> list[str]:
         return ["minimize" if goal.direction == "minimise" else "maximize" for goal in self._table.objectives]

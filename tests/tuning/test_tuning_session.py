@@ -3,6 +3,7 @@
 import json
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -110,8 +111,28 @@ def test_a_session_of_another_version_or_a_damaged_one_is_named(session: Session
         Session.read(other).refuse_other(BED, table())
     (other / "session.json").write_text(json.dumps(content))
     (other / "study.db").write_text("no database")
-    with pytest.raises(InputError, match=r"study\.db' can't be read"):
+    with pytest.raises(InputError, match=r"study\.db' can't be used \(file is not a database\)"):
         Session.read(other).study()
+
+
+@pytest.mark.parametrize("content", [None, b"", b"no database", "cut", "overwritten"])
+def test_a_session_without_its_trials_is_one_sentence_in_every_command(
+    granite: Call, session: Session, tmp_path: Path, content: bytes | str | None
+):
+    other, whole = tmp_path / "other", (session.folder / "study.db").read_bytes()
+    shutil.copytree(session.folder, other)
+    if content is None:
+        (other / "study.db").unlink()
+    else:
+        half = len(whole) // 2
+        damaged = {"cut": whole[:half], "overwritten": whole[:4096] + b"\xff" * half}
+        (other / "study.db").write_bytes(damaged[content] if isinstance(content, str) else content)
+    words = r"'other/study.db' can't be used \([a-z ]+\), expected" if content else "session 'other' has no trial"
+    for arguments in (["show"], ["show", "--json"], ["report"], ["promote"], ["compare", session.folder]):
+        said = sentence_of(granite("tune", *arguments, "other"))
+        assert re.search(words, said), said
+        assert "sql" not in said.lower()
+        assert "Error" not in said
 
 
 def test_commands_show_compare_and_promote_a_session(granite: Call, session: Session):

@@ -41,8 +41,7 @@ def write_report(session: Session, path: Path) -> None:
     InputError
         Where the session has no trial, or the file can't be written.
     """
-    if session.study().told == 0:
-        raise InputError(f"session '{session.folder}' has no trial", expected="some: granite tune BED --resume SESSION")
+    session.results()  # without any, nothing is written
     session.keep_logs()
     unfinished = path.with_name(f".granite-{os.getpid()}.html")
     try:

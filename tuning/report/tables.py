@@ -45,7 +45,7 @@ def titled(session: Session, goals: Sequence[TuningGoal]) -> list[str]:
 
 def result_tables(session: Session) -> Iterator[Table]:
     """The trials that count, the parameters of the best one against the start, and their importance."""
-    results = session.study().results()
+    results = session.results()
     best, front = best_of(session.table, results), front_of(session.table, results)
     goals = titled(session, (*session.table.objectives, *session.table.constraints))
     shown = dict.fromkeys([0, *([best.number] if best else []), *(r.number for r in front[:_SHOWN])])
@@ -107,8 +107,7 @@ def comparison_tables(first: Session, second: Session) -> Iterator[Table]:
 
 def session_json(session: Session) -> dict[str, Any]:
     """Everything about a session, for scripts."""
-    study = session.study()
-    results = study.results()
+    study, results = session.study(), session.results()
     best = best_of(session.table, results)
     return {
         "session": str(session.folder),
