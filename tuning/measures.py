@@ -113,7 +113,7 @@ def chosen_goals(bed: Testbed, metrics: Sequence[str]) -> tuple[Goals, Band]:
     table = bed.tuning
     band = Band(table.settled_m, table.settled_rad) if table else Band()
     if metrics:
-        return tuple((f"--metric {text}", text) for text in metrics), band
+        return tuple(("--metric", text) for text in metrics), band
     if table is not None:
         return goals_of(table), band
     there = metric_units(bed)

@@ -13,10 +13,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from granite.config.errors import InputError
 from granite.config.loader import to_json
 from granite.config.testbed import Testbed
 from granite.rt.worker_processes import Workers
-from granite.tuning.measures import Measures, chosen_goals
+from granite.tuning.measures import Goals, Measures, chosen_goals
 from granite.tuning.scenarios import NOMINAL, drawn_plant, variations_of
 from granite.tuning.toml_text import toml_value
 from granite.tuning.trial import Case, judge
@@ -40,8 +41,13 @@ class MonteCarlo:
     """All runs, and the metrics by which they are judged."""
 
     bed: Testbed
-    metrics: list[str]
+    goals: Goals
     runs: list[DrawnRun] = field(default_factory=list)
+
+    @property
+    def metrics(self) -> list[str]:
+        """The expressions."""
+        return [text for _, text in self.goals]
 
     @property
     def scenarios(self) -> list[str]:
@@ -67,6 +73,15 @@ class MonteCarlo:
     def failures(self) -> Counter[str]:
         """Why runs have no numbers, and how often."""
         return Counter(run.failure for run in self.runs if run.failure is not None)
+
+    def refuse_without_numbers(self) -> None:
+        """Raise where a metric is finite in none of the runs that reached their end."""
+        ended = sum(bool(run.values) for run in self.runs)
+        for i, (key, text) in enumerate(self.goals):
+            if ended and not len(self.values(i)):
+                problem = f"finite in none of {ended} runs that reached their end"
+                expected = "an expression that is finite in some"
+                raise InputError(problem, file=self.bed.name, key=key, value=text, expected=expected)
 
     def options(self, run: DrawnRun) -> list[str]:
         """The options with which `granite sim` of the same testbed makes a run again, as a full log."""
@@ -114,7 +129,7 @@ def monte_carlo(
         for i in range(runs):
             plant = drawn_plant(bed, table.spread, table.seed, i, _MONTE_CARLO) if table else {}
             drawn.append((name, first_seed + i, {**plant, **changes, "seed": first_seed + i}))
-    found = MonteCarlo(bed, [text for _, text in judged])
+    found = MonteCarlo(bed, judged)
     content = to_json(bed)
     cases = [Case(content, judged, band, changes) for _, _, changes in drawn]
     for (name, seed, changes), answer in zip(drawn, workers.answers(judge, cases), strict=True):

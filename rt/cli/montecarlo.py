@@ -76,3 +76,5 @@ def montecarlo(
         write_figure(plot, lambda: monte_carlo_figure(found), overwrite)
         if not as_json:
             out.print(f"plot: {plot}", soft_wrap=True)
+    with named(bed, testbed):  # after everything that could be done with the other metrics
+        found.refuse_without_numbers()

@@ -13,7 +13,7 @@ from granite.config.loader import load_tuning
 from granite.rt.worker_processes import local_workers
 from granite.tuning.montecarlo import MonteCarlo, monte_carlo
 from granite.tuning.report.montecarlo import monte_carlo_figure, monte_carlo_tables
-from tests.rt.command_line import Call
+from tests.rt.command_line import Call, sentence_of
 from tests.rt.command_line import granite as granite
 
 PRESET = (Path(__file__).parents[2] / "config/testbeds/free-flyer.toml").read_text()
@@ -100,9 +100,22 @@ def test_the_command_prints_numbers_and_refuses_an_unknown_metric(granite: Call)
     assert [run["seed"] for run in said["runs"]] == [1, 2]
     assert said["metrics"] == ["pulses"]
     refused = granite("montecarlo", "free-flyer", *few, "--metric", "pulse")
-    assert "free-flyer: --metric pulse" in refused.err
+    assert 'free-flyer: --metric = "pulse"' in refused.err
     assert "did you mean 'pulses'" in refused.err
     assert not list(Path().iterdir())
+
+
+def test_a_metric_that_is_finite_in_no_run_is_refused_after_the_others_are_shown(granite: Call):
+    few = ["--runs", 2, "--set", "loop.duration_s=0.5", "--processes", 1]
+    said = granite("montecarlo", "free-flyer", *few, "--metric", "pulses", "--metric", "log(-1)")
+    assert sentence_of(said) == (
+        'granite: free-flyer: --metric = "log(-1)": finite in none of 2 runs that reached their end, '
+        "expected an expression that is finite in some\n"
+    )
+    assert "2 runs of free-flyer, 2 reached their end" in said.out
+    assert "the worst pulses again" in said.out
+    stopped = ["--set", "safety.tracking_error_m=1e-5"]
+    assert granite("montecarlo", "free-flyer", *few, *stopped, "--metric", "pulses").code == 0  # none reached its end
 
 
 def test_a_spread_of_what_is_no_number_is_refused(found: MonteCarlo):
