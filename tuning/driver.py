@@ -116,8 +116,7 @@ def _refuse_fruitless(results: Sequence[TrialResult]) -> None:
 
 
 def _no_result(results: Sequence[TrialResult]) -> InputError:
-    return InputError(
-        f"none of {len(results)} trials has a result; the first: {results[0].failure}",
-        key="tuning",
-        expected="objectives and constraints that are finite in runs that reach their end, for some parameters",
-    )
+    # Not as an expectation: the failure may have one of its own.
+    needed = "objectives and constraints must be finite in runs that reach their end, for some parameters"
+    problem = f"none of {len(results)} trials has a result ({needed}); the first: {results[0].failure}"
+    return InputError(problem, key="tuning")

@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from granite.config.errors import InputError
-from granite.config.loader import to_json
+from granite.config.loader import plant_of, to_json
 from granite.config.testbed import Testbed
 from granite.rt.worker_processes import Workers
 from granite.tuning.measures import Goals, Measures, chosen_goals
-from granite.tuning.scenarios import NOMINAL, drawn_plant, variations_of
+from granite.tuning.scenarios import NOMINAL, RandomPlants, variations_of
 from granite.tuning.toml_text import toml_value
 from granite.tuning.trial import Case, judge
 
@@ -123,12 +123,16 @@ def monte_carlo(
     table = bed.tuning
     judged, band = chosen_goals(bed, metrics)
     Measures(bed, judged, band)
+    plant_of(bed)  # else every run would fail by the same fault
     variations = variations_of(bed, table.model_copy(update={"plants": 0})) if table else {NOMINAL: {}}
     drawn: list[tuple[str, int, dict[str, Any]]] = []
     for name, changes in variations.items():
+        plants = RandomPlants(bed, table, changes, _MONTE_CARLO) if table else None
+        if plants is not None:
+            plants.refuse_unfit(0)  # the others differ in values alone: one that does not fit is a run without a result
         for i in range(runs):
-            plant = drawn_plant(bed, table.spread, table.seed, i, _MONTE_CARLO) if table else {}
-            drawn.append((name, first_seed + i, {**plant, **changes, "seed": first_seed + i}))
+            plant = plants.changes(i) if plants is not None else {}
+            drawn.append((name, first_seed + i, {**changes, **plant, "seed": first_seed + i}))
     found = MonteCarlo(bed, judged)
     content = to_json(bed)
     cases = [Case(content, judged, band, changes) for _, _, changes in drawn]

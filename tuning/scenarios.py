@@ -10,14 +10,17 @@ import numpy as np
 
 from granite.config.changes import leaves
 from granite.config.errors import InputError
-from granite.config.loader import to_json
+from granite.config.loader import plant_of, to_json
 from granite.config.testbed import Testbed
-from granite.config.tuning import PlantSpread, TuningTable
+from granite.config.tuning import TuningTable
+from granite.sim.lab import Lab
 from granite.tuning.parameters import value_at
 
 NOMINAL = "nominal"
 #: separates the random plants of tuning from those that `unseen_plants` draws
 _TUNED, _UNSEEN = 0, 1
+_CHANGES = "tuning.changes"
+_SPREAD = "a key of modules, contacts, devices or simulation.table with a number"
 
 
 class Scenario(NamedTuple):
@@ -43,44 +46,112 @@ def scenarios_of(bed: Testbed, table: TuningTable) -> list[Scenario]:
 
 
 def variations_of(bed: Testbed, table: TuningTable) -> dict[str, dict[str, Any]]:
-    """The named scenarios and random plants without seeds, each checked."""
+    """The named scenarios and random plants without seeds, each checked as the simulated lab will read it."""
+    if (refusal := _refusal_of(bed, {})) is not None:
+        raise refusal  # else it would be blamed on a scenario
     common = _flat(table.changes)
-    found = {name: {**common, **_flat(changes)} for name, changes in table.scenarios.items()}
-    for i in range(table.plants):
-        found[f"plant-{i + 1}"] = {**common, **drawn_plant(bed, table.spread, table.seed, i, _TUNED)}
-    found = found or {NOMINAL: common}
-    for name, changes in found.items():
-        if table.changes or name in table.scenarios:
-            key = f"tuning.scenarios.{name}" if name in table.scenarios else "tuning.changes"
-            try:
-                bed.with_changes(changes)
-            except InputError as refusal:
-                raise refusal.within(key, file=bed.name) from None
-    return found
+    found = {}
+    for name, given in table.scenarios.items():
+        own = _flat(given)
+        _refuse_unfit(bed, common, own, f"tuning.scenarios.{name}")
+        found[name] = {**common, **own}
+    if not found or table.plants:
+        _refuse_unfit(bed, common, {}, _CHANGES)
+    if table.plants:
+        plants = RandomPlants(bed, table, common, _TUNED)
+        for i in range(table.plants):
+            plants.refuse_unfit(i)
+            found[f"plant-{i + 1}"] = {**common, **plants.changes(i)}
+    return found or {NOMINAL: common}
 
 
 def unseen_plants(bed: Testbed, table: TuningTable, number: int) -> list[dict[str, Any]]:
     """Random plants that no trial has met."""
-    return [drawn_plant(bed, table.spread, table.seed, i, _UNSEEN) for i in range(number)]
+    plants = RandomPlants(bed, table, {}, _UNSEEN)
+    return [plants.changes(i) for i in range(number)]
 
 
-def drawn_plant(bed: Testbed, spread: tuple[PlantSpread, ...], seed: int, number: int, which: int) -> dict[str, Any]:
-    """The changes of a random plant: each value times 1 plus its relative spread, uniform from -1 to 1."""
-    random = np.random.default_rng([seed, which, number])
-    content = json.loads(to_json(bed))
-    found = {}
-    for i, (one, draw) in enumerate(zip(spread, random.uniform(-1, 1, len(spread)).tolist(), strict=True)):
-        value = value_at(content, one.key.split("."))
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise InputError(
-                "not a number of this testbed",
-                file=bed.name,
-                key=f"tuning.spread.{i}.key",
-                value=one.key,
-                expected="a key of modules, contacts, devices or simulation.table with a number",
-            )
-        found[f"simulation.plant.{one.key}"] = value * (1 + one.relative * draw)
-    return found
+class RandomPlants:
+    """Random plants of a testbed in a scenario: each value of the plant times 1 plus its spread, uniform from -1 to 1.
+
+    The value is that of the plant in the scenario: a scenario may change it too, and the plants are spread around that.
+
+    Parameters
+    ----------
+    bed, table
+        The testbed, and the table with `spread` and `seed`.
+    scenario
+        Changes of the scenario, which fit the testbed.
+    which
+        Separates plants for one use from those for another.
+
+    Raises
+    ------
+    InputError
+        Where a key of the spread is not that of a number of the plant.
+    """
+
+    def __init__(self, bed: Testbed, table: TuningTable, scenario: Mapping[str, Any], which: int) -> None:
+        self._bed, self._spread, self._scenario = bed, table.spread, scenario
+        self._stream = [table.seed, which]
+        content = json.loads(to_json(plant_of(bed.with_changes(scenario))))
+        self._values = [value_at(content, one.key.split(".")) for one in table.spread]
+        for i, value in enumerate(self._values):
+            if isinstance(value, bool) or not isinstance(value, int | float):
+                raise self._refusal(i, "not a number of this testbed", _SPREAD)
+
+    def changes(self, number: int) -> dict[str, Any]:
+        """The changes of one plant."""
+        random = np.random.default_rng([*self._stream, number])
+        draws = random.uniform(-1, 1, len(self._spread)).tolist()
+        return {
+            f"simulation.plant.{one.key}": value * (1 + one.relative * draw)
+            for one, value, draw in zip(self._spread, self._values, draws, strict=True)
+        }
+
+    def refuse_unfit(self, number: int) -> None:
+        """Raise where the changes of one plant do not fit."""
+        drawn = self.changes(number)
+        refusal = _refusal_of(self._bed, {**self._scenario, **drawn})
+        if refusal is None:
+            return
+        for i, (key, value) in enumerate(drawn.items()):
+            if key == refusal.key:
+                raise self._refusal(i, refusal.problem or f"a plant has {value:g}", refusal.expected)
+        raise refusal.within("tuning.spread", file=self._bed.name)
+
+    def _refusal(self, i: int, problem: str, expected: str) -> InputError:
+        key, value = f"tuning.spread.{i}.key", self._spread[i].key
+        return InputError(problem, file=self._bed.name, key=key, value=value, expected=expected)
+
+
+def _refuse_unfit(bed: Testbed, common: Mapping[str, Any], own: Mapping[str, Any], table: str) -> None:
+    """Raise where changes do not fit testbed and plant: those of all runs, with those of a scenario's table."""
+    refusal = _refusal_of(bed, {**common, **own})
+    if refusal is None:
+        return
+    for key, value in {**common, **own}.items():
+        above = table if key in own else _CHANGES
+        if refusal.key == key or refusal.key.startswith(f"{key}."):
+            raise refusal.within(above, file=bed.name)
+        # A part of the path that does not exist, such as another module: the refusal names the part above it.
+        if key.startswith(f"{refusal.key}.") and str(_refusal_of(bed, {key: value})) == str(refusal):
+            problem = f"{refusal.problem} in {refusal.key}"
+            raise InputError(problem, file=bed.name, key=f"{above}.{key}", value=value, expected=refusal.expected)
+    raise refusal.within(table, file=bed.name)
+
+
+def _refusal_of(bed: Testbed, changes: Mapping[str, Any]) -> InputError | None:
+    """Why the simulated lab can't be built with these changes, if it can't; events are checked on its plant."""
+    try:
+        changed = bed.with_changes(changes)
+        if changed.simulation.events:
+            Lab(changed)
+        else:
+            plant_of(changed)
+    except InputError as refusal:
+        return refusal.within(file=bed.name)
+    return None
 
 
 def _flat(changes: Mapping[str, Any]) -> dict[str, Any]:

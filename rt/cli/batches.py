@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from granite.config.errors import InputError
 from granite.config.testbed import Testbed
 from granite.rt.cli.screen import err
 
@@ -12,3 +17,14 @@ def say_parts_in_python(bed: Testbed) -> None:
 
     if parts := parts_in_python(bed):
         err.print(f"runs are not compiled as a whole, because of: {', '.join(parts)} (docs/tuning.md)", soft_wrap=True)
+
+
+@contextmanager
+def table_in(file: Path | None) -> Iterator[None]:
+    """What does not fit a key of the `[tuning]` table is in its file, where it has one."""
+    try:
+        yield
+    except InputError as error:
+        if file is not None and error.key.startswith("tuning."):
+            raise error.within(file=str(file)) from None
+        raise

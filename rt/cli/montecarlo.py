@@ -10,7 +10,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from granite.config.loader import load, load_tuning
 from granite.rt.cli.arguments import AsJson, Bed, Overrides, Overwrite, named
-from granite.rt.cli.batches import say_parts_in_python
+from granite.rt.cli.batches import say_parts_in_python, table_in
 from granite.rt.cli.hints import command, with_changes
 from granite.rt.cli.outputs import refuse_output
 from granite.rt.cli.screen import err, out, print_json
@@ -56,6 +56,7 @@ def montecarlo(
     columns = TextColumn("{task.description}"), BarColumn(30), MofNCompleteColumn(), TimeRemainingColumn()
     with (
         named(bed, testbed),
+        table_in(tuning),
         Progress(*columns, console=err, transient=True, disable=as_json or not err.is_terminal) as bar,
         workers(processes, dask) as made,
     ):
@@ -76,5 +77,5 @@ def montecarlo(
         write_figure(plot, lambda: monte_carlo_figure(found), overwrite)
         if not as_json:
             out.print(f"plot: {plot}", soft_wrap=True)
-    with named(bed, testbed):  # after everything that could be done with the other metrics
+    with named(bed, testbed), table_in(tuning):  # after everything that could be done with the other metrics
         found.refuse_without_numbers()

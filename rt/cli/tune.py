@@ -19,7 +19,7 @@ from granite.config.loader import load, load_tuning
 from granite.config.testbed import Testbed
 from granite.config.tuning import TuningTable
 from granite.rt.cli.arguments import AsJson, Bed, Overrides, Overwrite, named
-from granite.rt.cli.batches import say_parts_in_python
+from granite.rt.cli.batches import say_parts_in_python, table_in
 from granite.rt.cli.endings import STOPPED, end
 from granite.rt.cli.hints import command, with_changes
 from granite.rt.cli.outputs import refuse_output
@@ -114,7 +114,7 @@ def start(
             say_parts_in_python(testbed)
         out.print("Any other key with a number can be tuned too, with bounds of your own.", soft_wrap=True)
         return
-    with named(bed, testbed), _table_in(tuning), workers(processes, dask) as made:
+    with named(bed, testbed), table_in(tuning), workers(processes, dask) as made:
         if resume is not None:
             session = Session.read(resume)
             asked = _typed(load_tuning(tuning) if tuning else session.table, trials, sampler, seed)
@@ -262,17 +262,6 @@ def _typed(table: TuningTable, trials: int | None, sampler: str | None, seed: in
         return TuningTable.model_validate(content)
     except ValidationError as failure:
         raise complaint(failure, content, TuningTable).within("tuning") from None
-
-
-@contextmanager
-def _table_in(file: Path | None) -> Iterator[None]:
-    """What does not fit a key of the table is in its file, where it has one."""
-    try:
-        yield
-    except InputError as error:
-        if file is not None and error.key.startswith("tuning."):
-            raise error.within(file=str(file)) from None
-        raise
 
 
 def _new_folder(bed: str) -> Path:

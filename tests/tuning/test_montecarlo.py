@@ -13,6 +13,7 @@ from granite.config.loader import load_tuning
 from granite.rt.worker_processes import local_workers
 from granite.tuning.montecarlo import MonteCarlo, monte_carlo
 from granite.tuning.report.montecarlo import monte_carlo_figure, monte_carlo_tables
+from granite.tuning.scenarios import variations_of
 from tests.rt.command_line import Call, sentence_of
 from tests.rt.command_line import granite as granite
 
@@ -116,6 +117,26 @@ def test_a_metric_that_is_finite_in_no_run_is_refused_after_the_others_are_shown
     assert "the worst pulses again" in said.out
     stopped = ["--set", "safety.tracking_error_m=1e-5"]
     assert granite("montecarlo", "free-flyer", *few, *stopped, "--metric", "pulses").code == 0  # none reached its end
+
+
+def test_random_plants_are_spread_around_the_plant_of_the_scenario(found: MonteCarlo, tmp_path: Path):
+    mass = "modules.vehicle.bodies.base.mass_kg"
+    scenarios = f"nominal = {{}}\na.simulation.plant.{mass} = 80.0\nb.{mass} = 25.0\n"
+    head = TABLE.partition("[tuning.scenarios")[0]
+    (tmp_path / "table.toml").write_text(f"{head}[tuning.scenarios]\n{scenarios}")
+    bed = found.bed.model_copy(update={"tuning": load_tuning(tmp_path / "table.toml")})
+    with local_workers(1) as made:
+        runs = monte_carlo(bed, 2, made).runs
+    nominal, moved, both = np.reshape([run.changes[f"simulation.plant.{mass}"] for run in runs], (3, 2))
+    assert moved == pytest.approx(nominal * 80 / 50, rel=1e-12)
+    assert both == pytest.approx(nominal * 25 / 50, rel=1e-12)
+    assert nominal[0] != nominal[1]
+    table = bed.tuning
+    assert table is not None
+    common = table.model_copy(update={"plants": 1, "scenarios": {}, "changes": {f"simulation.plant.{mass}": 80.0}})
+    spread = variations_of(bed, common)["plant-1"][f"simulation.plant.{mass}"]
+    plain = variations_of(bed, common.model_copy(update={"changes": {}}))["plant-1"][f"simulation.plant.{mass}"]
+    assert spread == pytest.approx(plain * 80 / 50, rel=1e-12)
 
 
 def test_a_spread_of_what_is_no_number_is_refused(found: MonteCarlo):

@@ -171,6 +171,37 @@ objectives = [{ of = "rms_error_m" }]
         ("[tuning]", "[tuning]\nsampler = 'grid'", "tuning.sampler = .grid.: expected"),
         ("[tuning]", "[tuning]\ntrails = 3", "tuning.trails = 3: unknown key, expected .*did you mean 'trials'"),
         ("[tuning]", "[tuning]\nscenarios.heavy.modules.vehicle.bodies.base.mass_k = 3", "tuning.scenarios.heavy"),
+        (
+            "[tuning]",
+            "[tuning]\nscenarios.a.simulation.plant.modules.robot.bodies.base.mass_kg = 3",
+            r"tuning.scenarios.a.simulation.plant.modules.robot.bodies.base.mass_kg = 3: "
+            r"no 'robot' in simulation.plant.modules, expected vehicle$",
+        ),
+        (
+            "[tuning]",
+            "[tuning]\nscenarios.a = {}\nchanges.simulation.plant.modules.robot.bodies.base.mass_kg = 3",
+            r"tuning.changes.simulation.plant.modules.robot.bodies.base.mass_kg = 3: no 'robot' .*, expected vehicle$",
+        ),
+        (
+            "[tuning]",
+            "[tuning]\nscenarios.a.simulation.plant.modules.vehicle.bodies.base.mass_kg = -3",
+            r"tuning.scenarios.a.simulation.plant.modules.vehicle.bodies.base.mass_kg = -3: expected a number",
+        ),
+        (
+            "[tuning]",
+            "[tuning]\nscenarios.a.simulation.events = [{ kind = 'fault', what = 'silent', device = 'vison', at_s=1}]",
+            r'tuning.scenarios.a.simulation.events.0.device = "vison": no such device, expected .*did you mean',
+        ),
+        (
+            "[tuning]",
+            "[tuning]\nplants = 2\nspread = [{ key = 'loop.period_s', relative = 0.1 }]",
+            r'tuning.spread.0.key = "loop.period_s": not of the plant, expected a key of modules',
+        ),
+        (
+            "[tuning]",
+            "[tuning]\nplants = 2\nspread = [{ key = 'devices.thrusters.units.r1.direction_rad', relative = 0.1 }]",
+            r"tuning.spread.0.key = .*: not a number of this testbed, expected",
+        ),
         ("[tuning]", "[tuning]\nplants = 3", "tuning.spread is missing, expected what differs between the plants"),
         ("[tuning]", "[other]", "other = .*unknown key, expected tuning"),
     ],
