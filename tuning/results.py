@@ -15,8 +15,7 @@ def front_of(table: TuningTable, results: Sequence[TrialResult]) -> list[TrialRe
 
     Of one objective, that is the best trial. Where no trial is feasible, those are compared that have results.
     """
-    candidates = [result for result in results if result.objectives and result.is_feasible]
-    candidates = candidates or [result for result in results if result.objectives]
+    candidates = _compared(results)
     costs = _costs(table, candidates)
     found = []
     for i, cost in enumerate(costs):
@@ -39,6 +38,21 @@ def best_of(table: TuningTable, results: Sequence[TrialResult]) -> TrialResult |
     extent = np.ptp(costs, axis=0)
     distance = np.linalg.norm((costs - costs.min(axis=0)) / np.where(extent > 0, extent, 1.0), axis=1)
     return front[int(np.argmin(distance))]
+
+
+def ranked(table: TuningTable, results: Sequence[TrialResult]) -> list[TrialResult]:
+    """The trials worth showing, the best first: of one objective all by its value, of several the front."""
+    if len(table.objectives) > 1:
+        return front_of(table, results)
+    candidates = _compared(results)
+    order = np.argsort(_costs(table, candidates)[:, 0], kind="stable")
+    return [candidates[i] for i in order]
+
+
+def _compared(results: Sequence[TrialResult]) -> list[TrialResult]:
+    """The feasible trials; where there is none, those that have results."""
+    judged = [result for result in results if result.objectives]
+    return [result for result in judged if result.is_feasible] or judged
 
 
 def _costs(table: TuningTable, results: Sequence[TrialResult]) -> np.ndarray:

@@ -29,11 +29,14 @@ def put(console: Console, tables: Iterable[Table]) -> None:
         console.print()
 
 
-def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str | Text]], sentences: int = 0) -> Table:
-    """A table of names and numbers; the last `sentences` columns hold sentences, which may be wrapped."""
+def table(
+    title: str, columns: Sequence[str], rows: Iterable[Sequence[str | Text]], sentences: int = 0, note: str = ""
+) -> Table:
+    """A table of names and numbers; the last `sentences` columns hold sentences, which may be wrapped; a note below."""
     filled = list(rows)
     drawn = Table(
         title=title, title_justify="left", title_style="bold", header_style="",
+        caption=note or None, caption_justify="left", caption_style="",
         box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, _GAP - 1, 0, 0),
     )  # fmt: skip
     for i, column in enumerate(columns):

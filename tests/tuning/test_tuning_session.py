@@ -115,6 +115,24 @@ def test_a_session_of_another_version_or_a_damaged_one_is_named(session: Session
         Session.read(other).study()
 
 
+def test_the_best_ten_trials_of_one_objective_are_shown(granite: Call, tmp_path: Path):
+    one = Session.create(tmp_path / "one", BED, table(trials=24, objectives=[{"of": "rms_error_m"}]))
+    drive(one.bed, one.table, one.study(), Bowl())
+    said = granite("tune", "show", "one").out
+    shown = [int(number) for number in re.findall(r"^ +(\d+) +\d", said, re.MULTILINE)]
+    results = one.results()
+    best = sorted((r for r in results if r.objectives), key=lambda r: r.objectives[0])[:10]
+    assert shown == list(dict.fromkeys([0, *(result.number for result in best)]))
+    assert re.search("importance: the share that a parameter explains of the variation of rms_error_m *\n", said)
+
+
+def test_the_table_says_what_best_and_importance_mean(granite: Call, session: Session):
+    said = " ".join(granite("tune", "show", session.folder).out.split())
+    front = len(granite("tune", "show", session.folder, "--json").json["front"])
+    assert f"best: of the Pareto front ({front} of {front} trials) the nearest to the best value of each" in said
+    assert "importance: the share that a parameter explains of the variation of rms_error_m / propellant_n_s" in said
+
+
 @pytest.mark.parametrize("content", [None, b"", b"no database", "cut", "overwritten"])
 def test_a_session_without_its_trials_is_one_sentence_in_every_command(
     granite: Call, session: Session, tmp_path: Path, content: bytes | str | None

@@ -12,12 +12,17 @@ from granite.config.tuning import TuningGoal
 from granite.rt.report.table import table
 from granite.tuning.measures import metric_units
 from granite.tuning.parameters import listed, unit_of
-from granite.tuning.results import best_of, front_of
+from granite.tuning.results import best_of, front_of, ranked
 from granite.tuning.session import Session
 from granite.tuning.study import TrialResult
 
 #: trials in a table
-_SHOWN = 8
+_SHOWN = 10
+_BEST = (
+    "best: of the Pareto front ({} of {} trials) the nearest to the best value of each objective, "
+    "relative to the extent of the front"
+)
+_IMPORTANCE = "the share that a parameter explains of the variation of"
 
 
 def list_tables(bed: Testbed) -> Iterator[Table]:
@@ -46,17 +51,19 @@ def titled(session: Session, goals: Sequence[TuningGoal]) -> list[str]:
 def result_tables(session: Session) -> Iterator[Table]:
     """The trials that count, the parameters of the best one against the start, and their importance."""
     results = session.results()
-    best, front = best_of(session.table, results), front_of(session.table, results)
-    goals = titled(session, (*session.table.objectives, *session.table.constraints))
-    shown = dict.fromkeys([0, *([best.number] if best else []), *(r.number for r in front[:_SHOWN])])
+    best, order = best_of(session.table, results), ranked(session.table, results)
+    objectives = session.table.objectives
+    goals = titled(session, (*objectives, *session.table.constraints))
+    shown = dict.fromkeys([0, *([best.number] if best else []), *(r.number for r in order[:_SHOWN])])
     by_number = {result.number: result for result in results}
-    rows = [_trial_row(by_number[n], best, len(goals)) for n in shown if n in by_number]
+    rows = [_trial_row(by_number[n], best, len(goals)) for n in shown]
     failed = sum(not result.objectives for result in results)
     title = f"Session of {session.bed.name}: {len(results)} of {session.table.trials} trials, {failed} without a result"
-    if rows:
-        yield table(title, ("trial", *goals, "remark"), rows, sentences=1)
+    note = _BEST.format(min(len(order), _SHOWN), len(order)) if len(objectives) > 1 and best else ""
+    yield table(title, ("trial", *goals, "remark"), rows, sentences=1, note=note)
     if best is not None:
-        yield table(f"Parameters of trial {best.number}", _PARAMETER_COLUMNS, parameter_rows(session, best))
+        note = f"importance: {_IMPORTANCE} {' / '.join(goal.label for goal in objectives)}"
+        yield table(f"Parameters of trial {best.number}", _PARAMETER_COLUMNS, parameter_rows(session, best), note=note)
 
 
 _PARAMETER_COLUMNS = ("key", "start", "best", "lower", "upper", "unit", "importance")
