@@ -246,7 +246,10 @@ def _table(bed: Testbed, file: Path | None) -> TuningTable:
     """The table of the file, else that of the testbed."""
     table = load_tuning(file) if file is not None else bed.tuning
     if table is None:
-        expected = "a table, in the testbed or in a file by --tuning (granite tune BED --list shows what can be tuned)"
+        expected = (
+            "a table, in the testbed or by --tuning FILE, such as those in docs/sessions "
+            "(granite tune BED --list shows what can be tuned)"
+        )
         raise InputError.missing("tuning", expected).within(file=bed.name)
     return table
 

@@ -36,7 +36,7 @@ def bed_text(name: str, answers: Answers, robot: Robot, move: Move, urdf: str | 
         (x, y), margin = answers.table_m, table_margin(answers)
         table = [margin, margin, round(x - margin, 3), round(y - margin, 3)]
         lines.append(_with_comment(f"safety.table_m = {_value(table)}", "for the centre of the base"))
-    lines += ["", *_module(answers, robot, urdf), "", *_devices(answers, robot)]
+    lines += ["", *_module(answers, robot, urdf), "", *_devices(answers, robot), "", *_tuning(answers)]
     return "\n".join(lines) + "\n"
 
 
@@ -74,6 +74,18 @@ def _devices(answers: Answers, robot: Robot) -> list[str]:
         units = thruster_units(answers.thrusters, answers.size_m)
         lines += _list("thrusters.units", units, "direction: of the force on the base, not of the jet", pairs=True)
     return lines
+
+
+def _tuning(answers: Answers) -> list[str]:
+    """A table of two gains and one objective; as comments, because a testbed is run before it is tuned."""
+    gains, error = ("base", "rms_error_m") if answers.base == "floating" else ("joints", "rms_error_rad")
+    keys = [f"controller.law.gains.{gains}.{key}" for key in ("stiffness_1_s2", "damping_1_s")]
+    return [
+        "# To tune it by `granite tune FILE`, take the # of the next lines away: docs/tuning.md",
+        "# [tuning]",
+        f"# parameters = {_value([{'key': key} for key in keys])}",
+        f"# objectives = {_value([{'of': error}])}",
+    ]
 
 
 def _list(key: str, tables: list[dict[str, Any]], comment: str = "", pairs: bool = False) -> list[str]:

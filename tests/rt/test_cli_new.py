@@ -8,6 +8,7 @@ import pytest
 from granite.config.loader import load
 from granite.rt.api import simulate
 from granite.rt.cli.endings import STOPPED
+from granite.tuning.session import Session
 from tests.rt.command_line import granite, left_in, sentence_of
 
 __all__ = ["granite"]
@@ -39,13 +40,27 @@ def test_what_it_writes_is_short_and_ends_within_millimetres(granite, tmp_path, 
     assert "run it: granite sim robot.toml" in said.out
     assert left_in(tmp_path) == ["robot.toml"]
     text = (tmp_path / "robot.toml").read_text()
-    assert len(text.splitlines()) <= 40
+    assert len(text.partition("\n# To tune it")[0].splitlines()) <= 40
     assert "#" in text
     log = simulate("robot.toml")
     assert log.summary is not None
     assert log.summary["ended"] == "completed"
     for error in log.summary["tracking_error"].values():
         assert error["max_in_last_5_s"] < (3e-3 if error["unit"] == "m" else 10e-3)
+
+
+@pytest.mark.parametrize("options", ROBOTS.values(), ids=ROBOTS)
+def test_its_tuning_table_is_whole_once_it_is_no_comment(granite, tmp_path, options):
+    pytest.importorskip("optuna", reason="optuna is not installed: pip install granite-robotics[tuning]")
+    granite("new", "robot.toml", *options)
+    text = (tmp_path / "robot.toml").read_text()
+    head, told, table = text.partition("# To tune it by `granite tune FILE`, take the # of the next lines away")
+    assert load("robot.toml").tuning is None
+    (tmp_path / "robot.toml").write_text(head + told + table.replace("\n# ", "\n"))
+    bed = load("robot.toml")
+    assert bed.tuning is not None
+    session = Session.create(tmp_path / "session", bed, bed.tuning)
+    assert len(session.parameters) == 2
 
 
 def test_a_robot_from_a_urdf_has_its_joints_and_their_efforts(granite, tmp_path):

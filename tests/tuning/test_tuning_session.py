@@ -252,7 +252,8 @@ def test_a_session_by_a_file_is_gone_on_with_by_its_own_table(granite: Call, tmp
 
 def test_a_testbed_without_a_table_and_a_missing_package_are_named(granite: Call, monkeypatch: pytest.MonkeyPatch):
     assert "BED is missing, expected a testbed, or one of start, show" in sentence_of(granite("tune"))
-    assert "spot: tuning is missing, expected a table" in sentence_of(granite("tune", "spot"))
+    said = sentence_of(granite("tune", "spot"))
+    assert "spot: tuning is missing, expected a table, in the testbed or by --tuning FILE, such as those in" in said
     monkeypatch.setitem(sys.modules, "optuna", None)
     said = sentence_of(granite("tune", "free-flyer"))
     assert "optuna is not installed, expected it: pip install granite-robotics[tuning]" in said
