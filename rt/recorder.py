@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import threading
 import time
 from collections.abc import Mapping
 from functools import partial
@@ -26,6 +27,7 @@ from granite.rt.logs.unfinished import recorded_at
 from granite.rt.recorder_process import Order, record
 from granite.rt.ring import Ring
 from granite.rt.signals import name_of
+from granite.rt.terminal import Terminal
 
 #: how long a loop without a deadline sleeps when too many rows wait [s], and how often at most
 _FULL_PERIOD = 0.0005
@@ -34,6 +36,8 @@ _FULL_SLEEPS = 120_000
 _WAITING_ROWS = 1024
 #: time limit of closing; after it the loop no longer waits for the process [s]
 _CLOSE_LIMIT = 60.0
+#: after this time it is said that the loop waits [s]
+_SILENT_S = 3.0
 
 
 class Recorded(NamedTuple):
@@ -131,6 +135,8 @@ class Recorder:
             self.begin(0)
         self._ring.finish()
         answer: dict[str, Any] = {}
+        waits = threading.Timer(_SILENT_S, _say_that_it_waits)
+        waits.start()
         try:
             # It reads while it waits: a summary that fills the pipe would block the process for ever.
             answered = self._process.communicate(f"{json.dumps(ending)}\n", _CLOSE_LIMIT)
@@ -138,6 +144,8 @@ class Recorder:
             failure = answer.get("failure", f"the recorder {_ended_by(self._process.wait())}")
         except TimeoutError:
             failure = f"the recorder did not finish in {_CLOSE_LIMIT:.0f} s"
+        finally:
+            waits.cancel()
         rows, put = self._ring.taken_count, self._ring.put_count
         recorded = Recorded(
             rows,
@@ -176,3 +184,7 @@ class Recorder:
 
 def _ended_by(code: int) -> str:
     return f"was killed by {name_of(-code)}" if code < 0 else f"ended early, with code {code}"
+
+
+def _say_that_it_waits() -> None:
+    print(f"granite: the recorder finishes the log, for {_CLOSE_LIMIT:.0f} s at most", file=Terminal())
