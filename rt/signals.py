@@ -7,8 +7,9 @@ The exception of an interruption can be lost: in the callback of a weak referenc
 catches everything. So signals before a run are noted, too (`interrupting`), and no run begins after one.
 
 Not caught: SIGKILL, which can't be; SIGSEGV, SIGBUS, SIGFPE and SIGILL, because the processor would repeat the
-instruction that raised them; and every signal that the process ignores or has its own handler for. SIGINT and SIGTERM
-are always caught. In real time so is SIGTSTP (Ctrl-Z): a suspended loop would leave the last command in force.
+instruction that raised them; and every signal that the process ignores or has its own handler for. SIGINT, SIGTERM and
+SIGQUIT, the emergency stop, are always caught: a shell makes what it starts in the background ignore two of them. In
+real time so is SIGTSTP (Ctrl-Z): a suspended loop would leave the last command in force.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _UNUSABLE = {signal.SIGKILL, signal.SIGSTOP, signal.SIGSEGV, signal.SIGBUS, sign
 #: their default is not to end the process
 _HARMLESS = {signal.SIGCHLD, signal.SIGCONT, signal.SIGURG, signal.SIGWINCH}
 _SUSPENDING = {signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU}
-_ALWAYS = {signal.SIGINT, signal.SIGTERM}
+_ALWAYS = {signal.SIGINT, signal.SIGTERM, signal.SIGQUIT}
 #: after an interruption the next one is this much later [s]: the first may be on its way out of the tick
 _BETWEEN_INTERRUPTIONS = 0.5
 

@@ -64,6 +64,18 @@ def test_a_signal_ends_the_run_after_its_tick_and_is_passed_on(number, clock, pa
     assert signal.getsignal(number) is before
 
 
+def test_the_emergency_stop_works_where_a_shell_in_the_background_made_the_process_ignore_it(monkeypatch):
+    before = signal.signal(signal.SIGQUIT, signal.SIG_IGN)
+    try:
+        outcome, run = signalled(signal.SIGQUIT, RealClock(), monkeypatch)
+        assert signal.getsignal(signal.SIGQUIT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGQUIT, before)
+    assert outcome.reason is Reason.EMERGENCY_STOP
+    assert outcome.t < 0.13
+    assert not run.lab.plant.torque_sources[0].torque.any()
+
+
 BATCH = """
 import signal, sys, os
 import granite
