@@ -17,7 +17,7 @@ from granite.config.devices.thrusters import Thrusters
 from granite.config.errors import InputError, one_of
 from granite.config.records import Array, Command, Frame, Sample, Status
 from granite.config.testbed import Testbed
-from granite.drivers.board.wire import VALVE_COUNT_S
+from granite.drivers.board.wire import VALVE_RESOLUTION_S
 from granite.drivers.device_set import DeviceSet
 from granite.rt.clock import Clock
 from granite.rt.devices import build_subset
@@ -34,8 +34,6 @@ _ARMING_S = 3.0
 _SENSOR_S = 2.0
 #: applied less commanded, as a part of the range
 _TOLERANCE = 0.05
-#: of the times that a valve was open, in reports of a board [s]
-_RESOLUTION_S = 2 * VALVE_COUNT_S
 
 
 class Tried(NamedTuple):
@@ -97,7 +95,7 @@ def try_units(
         raise InputError("no such device", key="device", value=name, expected=one_of(name, bed.devices))
     if not 0 < level <= GREATEST_LEVEL:
         raise InputError(key="level", value=level, expected=f"above 0, at most {GREATEST_LEVEL}")
-    devices, subset = build_subset(bed, {name, *_witnesses(bed, name, simulate)}, simulate)
+    devices, subset = build_subset(bed, {name, *_observing_sensors(bed, name, simulate)}, simulate)
     refuse_after_a_signal()
     devices.open()
     test = _Test(subset, devices, clock)
@@ -114,7 +112,7 @@ def try_units(
         yield Tried(device, "stop", why, "", False)
 
 
-def _witnesses(bed: Testbed, name: str, simulate: Collection[str]) -> list[str]:
+def _observing_sensors(bed: Testbed, name: str, simulate: Collection[str]) -> list[str]:
     """The sensors that can see an actuator move: real ones a real actuator, simulated ones a simulated one."""
     if name in bed.sensors:
         return []
@@ -192,7 +190,7 @@ class _Test:
             frames.append(self._applied)
         response = self._changes(before, self._measured(sample))
         if isinstance(device, Thrusters):
-            longest = commanded_s + device.valve.minimum_on_s + self._period + _RESOLUTION_S
+            longest = commanded_s + device.valve.minimum_on_s + self._period + VALVE_RESOLUTION_S
             found = _open_time(frames, command.place)
             if found > longest:
                 late = f"open for {found:.3g} s, expected at most {longest:.3g} s"

@@ -24,7 +24,7 @@ from granite.config.testbed import Testbed
 from granite.drivers.board.description import Channel
 from granite.drivers.board.handshake import LinkOptions
 from granite.drivers.board.session import BoardSession
-from granite.drivers.board.wire import ARMED, MAX_VALVE_COUNT, VALVE_COUNT_S, ChannelKind
+from granite.drivers.board.wire import ARMED, MAX_VALVE_COUNT, VALVE_COUNT_S, VALVE_RESOLUTION_S, ChannelKind
 from granite.drivers.link_history import LinkHistory
 
 #: the kind of channel by the last word of a signal's name
@@ -39,8 +39,6 @@ KINDS = {
 }
 #: a valve that shall stay open gets a pulse of so many ticks in each: it stays open over a tick that is late
 _HELD_TICKS = 3
-#: of the time that a valve was open between two reports [s]
-_RESOLUTION_S = 2 * VALVE_COUNT_S
 #: of a scale, which a board has in single precision
 _SAME_SCALE = 1e-6
 
@@ -161,7 +159,7 @@ class BoardDevice:
         open_s: Array = counts.view(np.uint32) * self._scale
         elapsed = (report.time_us - before.time_us) * 1e-6
         # Open all the time, within the resolution: a model of the valves would see every other value as a switching.
-        return np.where(open_s >= elapsed - _RESOLUTION_S, 1.0, open_s / elapsed)
+        return np.where(open_s >= elapsed - VALVE_RESOLUTION_S, 1.0, open_s / elapsed)
 
     def _fit(self, channels: list[Channel]) -> None:
         """Take over what its channels are, if they fit."""

@@ -26,6 +26,8 @@ REFUSAL = Struct("<BBH")
 
 #: valve times are counts of this [s]
 VALVE_COUNT_S = 1e-5
+#: of the time that a valve was open between two reports [s]
+VALVE_RESOLUTION_S = 2 * VALVE_COUNT_S
 MAX_VALVE_COUNT = 65535
 ARMED, EMERGENCY_STOP, LIMITED = 1, 2, 4
 
