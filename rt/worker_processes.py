@@ -67,23 +67,22 @@ class _Processes:
         done = 0
         for attempt in range(ATTEMPTS):
             try:
-                for answer in self._pool.map(work, cases[done:]):
-                    yield answer
+                # Not by map(): it cancels what is left, and the pool's thread fails at cancelled work when it ends.
+                for future in [self._pool.submit(work, case) for case in cases[done:]]:
+                    yield future.result()
                     done += 1
                 return
             except BrokenProcessPool:
-                self._pool.shutdown(wait=True, cancel_futures=True)
+                self._pool.shutdown(wait=True)
                 self._pool = self._new_pool()
                 if attempt == ATTEMPTS - 1:
                     raise GraniteError(f"a worker process was killed {ATTEMPTS} times in the same round") from None
 
     def close(self) -> None:
         """End the processes; runs that are under way are lost."""
-        processes = list((self._pool._processes or {}).values())
-        self._pool.shutdown(wait=False, cancel_futures=True)
-        for process in processes:
+        for process in list((self._pool._processes or {}).values()):
             process.terminate()
-            process.join()
+        self._pool.shutdown(wait=True)  # a thread of the pool that is left uses pipes that the interpreter closes
 
 
 def _follow_the_caller() -> None:

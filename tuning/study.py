@@ -87,13 +87,23 @@ class TuningStudy:
             return list(self._stored().get_trials(deepcopy=False)) if self._file.exists() else []
 
     def _stored(self) -> Any:
-        """The study in the file."""
+        """The study in the file, which is there when it is whole: others may read it at any time."""
         if self._stored_study is None:
-            storage = self._optuna.storages.RDBStorage(f"sqlite:///{self._file}")
-            self._stored_study = self._optuna.create_study(
-                storage=storage, study_name=_NAME, directions=self._directions(), load_if_exists=True
-            )
+            if not self._file.exists():
+                new = self._file.with_suffix(".new")
+                new.unlink(missing_ok=True)
+                self._opened(new)[1].engine.dispose()
+                new.rename(self._file)
+            self._stored_study, _ = self._opened(self._file)
         return self._stored_study
+
+    def _opened(self, file: Path) -> tuple[Any, Any]:
+        """The study in a file, and its storage."""
+        storage = self._optuna.storages.RDBStorage(f"sqlite:///{file}")
+        study = self._optuna.create_study(
+            storage=storage, study_name=_NAME, directions=self._directions(), load_if_exists=True
+        )
+        return study, storage
 
     @contextmanager
     def _named(self) -> Iterator[None]:

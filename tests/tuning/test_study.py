@@ -35,6 +35,18 @@ def test_the_same_seed_gives_the_same_study_also_after_an_interruption(tmp_path:
     assert [result.number for result in whole] == list(range(22))
 
 
+def test_a_study_is_in_its_file_only_when_it_is_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    # Others look at a session that begins: two that make the tables of one file fail both.
+    session = Session.create(tmp_path / "s", BED, table(trials=4))
+    study, file = session.study(), tmp_path / "s/study.db"
+    made: list[tuple[str, bool]] = []
+    opened = study._opened
+    monkeypatch.setattr(study, "_opened", lambda new: made.append((new.name, file.exists())) or opened(new))
+    study.keep()
+    assert made == [("study.new", False), ("study.db", True)]
+    assert not (tmp_path / "s/study.new").exists()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("sampler", ["nsga_ii", "cma_es"])
 @pytest.mark.parametrize("answers", [1, 4, 27])

@@ -41,6 +41,25 @@ def test_work_of_a_killed_process_is_done_again(tmp_path: Path):
         assert list(made.answers(die_once, cases)) == cases
 
 
+@pytest.mark.slow
+def test_work_that_is_given_up_leaves_no_process_and_no_thread():
+    # In a process of its own: what the pool's thread says at the end of the interpreter is seen too.
+    program = """
+import threading, time
+from granite.rt.worker_processes import local_workers
+if __name__ == "__main__":
+    with local_workers(2) as made:
+        answers = made.answers(time.sleep, [0.0] + 30 * [5.0])
+        next(answers)
+        del answers
+    print(threading.active_count(), len(__import__("multiprocessing").active_children()))
+"""
+    began = time.monotonic()
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert (ended.stdout, ended.stderr, ended.returncode) == ("1 0\n", "", 0)
+    assert time.monotonic() - began < 30
+
+
 @pytest.mark.parametrize(("listens", "words"), [(False, "Timed out trying to connect"), (True, "nothing is said")])
 def test_a_scheduler_that_does_not_answer_is_named(monkeypatch: pytest.MonkeyPatch, listens: bool, words: str):
     pytest.importorskip("distributed", reason="distributed is not installed: pip install granite-robotics[dask]")
