@@ -1,8 +1,18 @@
 /* A run in virtual time on the simulated plant: the loop of loop.py in C, tick after tick without Python. */
 
-enum { RUN_ENDED, RUN_ASKS_THE_GUARD, RUN_LOST_THE_PLANT, RUN_NEEDS_THE_LOOP, RUN_IN_PYTHON };
-/* Where a tick is resumed: at its begin, at a step of steps.c, or after all of them. */
-enum { AT_THE_BEGIN, AFTER_THE_STEPS = ALLOCATE + 2 };
+enum {
+    RUN_ENDED,
+    RUN_ASKS_THE_GUARD,
+    RUN_GRIPS_CHANGE,
+    RUN_CONTACTS_SWITCH,
+    RUN_LOST_THE_PLANT,
+    RUN_NEEDS_THE_LOOP,
+    RUN_IN_PYTHON
+};
+/* Where a tick is resumed: at its begin, at a step of steps.c, after all of them, after grips were told what to hold,
+ * or before a step of the plant, after contacts were switched. */
+enum { AT_THE_BEGIN, AFTER_THE_STEPS = ALLOCATE + 2, AFTER_THE_GRIPS, IN_THE_PLANT };
+enum { SIM_IS_THRUSTERS, SIM_IS_MOTORS, SIM_IS_GRIPS };
 
 static void read_devices(const struct parameters *p, struct memory *m, const struct kernels *ks, const double *errors,
                          double t)
@@ -21,8 +31,10 @@ static void write_devices(const struct parameters *p, struct memory *m, const st
 {
     for (int i = 0; i < ACTUATORS; i++, setpoints += ACTUATOR_SIZE[i - 1]) {
         double *frame = m->run_applied + APPLIED_FRAME[i] - APPLIED_FRAME[0];
-        if (SIM_ACTUATOR_IS_MOTOR[i])
+        if (SIM_ACTUATOR_KIND[i] == SIM_IS_MOTORS)
             motors_write(p, m, SIM_ACTUATOR[i], setpoints, frame + FRAME_VALUES);
+        else if (SIM_ACTUATOR_KIND[i] == SIM_IS_GRIPS)
+            copy(frame + FRAME_VALUES, m->grips_holding, GRIPS);
         else
             thrusters_write(p, m, ks, SIM_ACTUATOR[i], t, setpoints, frame + FRAME_VALUES);
         frame[FRAME_T] = t, frame[FRAME_NUMBER]++, frame[FRAME_STATUS] = STATUS_OK;
@@ -41,9 +53,8 @@ static int begin_tick(const struct parameters *p, struct memory *m, const struct
     return steps(p, m, ks, row, laps, ESTIMATE);
 }
 
-/* Write the command of the verdict, complete the row, and advance the plant to the next tick. */
-static int end_tick(const struct parameters *p, struct memory *m, const struct kernels *ks, const double *exposures,
-                    double *row)
+/* Write the command of the verdict, and complete the row. */
+static int end_tick(const struct parameters *p, struct memory *m, const struct kernels *ks, double *row)
 {
     double t = row[ROW_SAMPLE_T], *truth = row + ROW_TRUTH_T;
     write_devices(p, m, ks, t, row + ROW_VERDICT_COMMAND_T + 1);
@@ -53,25 +64,22 @@ static int end_tick(const struct parameters *p, struct memory *m, const struct k
     for (int i = 0; i < SIM_THRUSTERS; i++)
         row[ROW_TRUTH_THRUST + i] = m->plant_state[PLANT_PUSHED + i] / m->plant_averaged[0];
     copy(row + ROW_TRUTH_TANK, m->plant_state + PLANT_TANK, SIM_BANKS);
-    if (plant_write_contacts(p, m, ks, row) != PLANT_RUNS)
-        return PLANT_IN_PYTHON;
     memset(row + ROW_TIMING_TICK, 0, sizeof(double) * (ROW_WIDTH - ROW_TIMING_TICK));
     row[ROW_TIMING_TICK] = m->run_tick[0];
     row[ROW_TIMING_SCHEDULED] = t;
     row[ROW_OPERATION_T] = t;
     copy(row + ROW_OPERATION_T + 1, p->run_operation, OPERATION_SIZE);
-    m->run_tick[0]++;
-    return plant_advance(p, m, ks, exposures, t + p->period[0]);
+    return plant_write_contacts(p, m, ks, row);
 }
 
-/* Run up to tick `ticks`. `resume`: where the tick at hand is resumed, after Python has put a record into its row. */
+/* Run up to tick `ticks`. `resume`: where the tick at hand is resumed, after Python has done its part of it. */
 int run_ticks(const struct parameters *p, struct memory *m, const struct kernels *ks, const double *errors,
               const double *exposures, double *rows, long ticks, int resume)
 {
     double laps[4];
     for (; (long)m->run_tick[0] < ticks; resume = AT_THE_BEGIN) {
         double *row = rows + ROW_WIDTH * (long)m->run_tick[0];
-        int end = STEPS_PASS;
+        int end = STEPS_PASS, plant = PLANT_RUNS;
         if (resume == AT_THE_BEGIN)
             end = begin_tick(p, m, ks, errors, m->run_tick[0] * p->period[0], row);
         else if (resume < AFTER_THE_STEPS)
@@ -80,7 +88,15 @@ int run_ticks(const struct parameters *p, struct memory *m, const struct kernels
             return RUN_IN_PYTHON + end - STEPS_IN_PYTHON;
         if (end != STEPS_PASS)
             return end == STEPS_ASK_THE_GUARD ? RUN_ASKS_THE_GUARD : RUN_NEEDS_THE_LOOP;
-        int plant = end_tick(p, m, ks, exposures, row);
+        if (resume < AFTER_THE_GRIPS && grips_change(m, row + ROW_GRIPS))
+            return RUN_GRIPS_CHANGE;
+        if (resume < IN_THE_PLANT)
+            plant = end_tick(p, m, ks, row);
+        if (plant == PLANT_RUNS)
+            plant = plant_advance(p, m, ks, exposures, row[ROW_SAMPLE_T] + p->period[0], resume == IN_THE_PLANT);
+        if (plant == PLANT_SWITCHES)
+            return RUN_CONTACTS_SWITCH;
+        m->run_tick[0]++;
         if (plant != PLANT_RUNS)
             return plant == PLANT_LOST ? RUN_LOST_THE_PLANT : RUN_NEEDS_THE_LOOP;
     }

@@ -2,8 +2,8 @@
 
 The rows are those of the loop in Python, to the bit, except for the durations of the steps, which are zero. Warnings
 and clamped set points are decided by the guard in Python, and the run continues; so does it after a tick that a part
-leaves to Python. A run with a fault, which needs a response, and one whose parts do not all have a compiled form, run
-in the loop; `parts_in_python` names the parts.
+leaves to Python, and after contacts were closed or opened. A run with a fault, which needs a response, and one whose
+parts do not all have a compiled form, run in the loop; `parts_in_python` names the parts.
 """
 
 from __future__ import annotations
@@ -16,29 +16,40 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from granite.config.errors import PlantLostError
+from granite.config.errors import GraniteError, PlantLostError
 from granite.config.records import NOTHING, Array, Command, Status, Truth, Verdict
 from granite.drivers.device_set import DeviceSet
 from granite.mrds.compiled_form import CompiledForm, CompiledParts
 from granite.rt.compiled_steps import GuardOfCompiledSteps, compiled_parts, step_forms, steps_in_python
+from granite.rt.logs.channels import Channels
 from granite.rt.loop import Outcome
 from granite.rt.modes import RunMode
 from granite.rt.parts_in_python import ALLOCATE, PartsInPython
 from granite.rt.reasons import Reason
 from granite.rt.run import Run
 from granite.rt.supervisor import Supervisor
+from granite.sim.contacts_in_python import ContactsInPython
+from granite.sim.grips import SimulatedGrips
 from granite.sim.joint_sensors import SimulatedJointSensors
 from granite.sim.momentum_wheel import SimulatedMomentumWheels
 from granite.sim.motors import SimulatedMotors
 from granite.sim.thrusters import SimulatedThrusters
 from granite.sim.vision import SimulatedVision
 
-_ENDED, _ASKS_THE_GUARD, _LOST_THE_PLANT, _NEEDS_THE_LOOP, _IN_PYTHON = range(5)
-#: where a tick is resumed: at its begin, at a step, or after all of them
-_AT_THE_BEGIN, _AFTER_THE_STEPS = 0, ALLOCATE + 2
+_ENDED, _ASKS_THE_GUARD, _GRIPS_CHANGE, _CONTACTS_SWITCH, _LOST_THE_PLANT, _NEEDS_THE_LOOP, _IN_PYTHON = range(7)
+#: where a tick is resumed: at its begin, at a step, after all of them, after the grips, or on the way of the plant
+_AT_THE_BEGIN, (_AFTER_THE_STEPS, _AFTER_THE_GRIPS, _IN_THE_PLANT) = 0, range(ALLOCATE + 2, ALLOCATE + 5)
+_ASKS_PYTHON = _ASKS_THE_GUARD, _GRIPS_CHANGE, _CONTACTS_SWITCH
 _RUNNING = RunMode.RUNNING
 _NOTHING = Verdict(0.0, Command(0.0, (), NOTHING), Reason.PASSED, 0, math.nan, math.nan, False)
-_KINDS = SimulatedJointSensors, SimulatedVision, SimulatedMotors, SimulatedMomentumWheels, SimulatedThrusters
+_KINDS = (
+    SimulatedJointSensors,
+    SimulatedVision,
+    SimulatedMotors,
+    SimulatedMomentumWheels,
+    SimulatedThrusters,
+    SimulatedGrips,
+)
 
 Kind = TypeVar("Kind")
 
@@ -81,6 +92,9 @@ class CompiledRun:
         devices = run.devices.all()
         self._joints, self._cameras = _of(SimulatedJointSensors, devices), _of(SimulatedVision, devices)
         self._motors, self._thrusters = _of(SimulatedMotors, devices), _of(SimulatedThrusters, devices)
+        self._grips = _of(SimulatedGrips, devices)
+        #: of a row: what they are commanded
+        self._gripped = next((_setpoint(run.channels, name) for name in self._grips), slice(0, 0))
         rates = [camera.rate_hz for camera in self._cameras.values()]
         self._exposures = int((run.ticks + 2) * bed.loop.period_s * max([0.0, *rates])) + 4
         plant = lab.plant.compiled_form()
@@ -96,12 +110,14 @@ class CompiledRun:
                 SimulatedThrusters.compiled_form(list(self._thrusters.values())),
                 SimulatedVision.compiled_form(list(self._cameras.values()), self._exposures),
                 plant,
+                SimulatedGrips.compiled_form(lab.plant.contacts if self._grips else None),
                 CompiledForm((Path(__file__).with_suffix(".c"),)),
             ],
         )
         memory = self._parts.memory
         self._guard = GuardOfCompiledSteps(run.channels, run.guard, memory)
         self._in_python = PartsInPython(run.channels, run.stack, compiled_parts(run.stack), memory)
+        self._contacts = ContactsInPython(lab.plant, memory) if self._grips else None
 
     def rows(self, seed: int | None = None, into: Array | None = None) -> tuple[Array, Outcome, Truth] | None:
         """The rows of a run, how it ended, and the state of the plant at its end; None where it needs the loop.
@@ -109,8 +125,10 @@ class CompiledRun:
         The seed is that of the testbed where none is given. `into` is memory for the rows, all of which are written:
         new memory for a run of 50 MB takes the system up to half as long as the run.
         """
-        parts, run = self._parts, self.run
+        parts, run, contacts = self._parts, self.run, self._contacts
         parts.restart()
+        if contacts:
+            contacts.restart()
         errors, exposures = self._draw(self._bed.seed if seed is None else seed)
         rows = np.empty((run.ticks, run.channels.width)) if into is None else into
         pointer, tick = ctypes.c_void_p, parts.memory["run_tick"]
@@ -120,7 +138,7 @@ class CompiledRun:
         data, resume, outcome = (errors.ctypes.data, exposures.ctypes.data, rows.ctypes.data), _AT_THE_BEGIN, Outcome()
         while True:
             state = go(*addresses, *data, run.ticks, resume)
-            row = rows[int(tick[0])] if state >= _IN_PYTHON or state == _ASKS_THE_GUARD else NOTHING
+            row = rows[int(tick[0])] if state in _ASKS_PYTHON or state >= _IN_PYTHON else NOTHING
             if state >= _IN_PYTHON:
                 step = state - _IN_PYTHON
                 self._in_python.begin()
@@ -132,6 +150,15 @@ class CompiledRun:
                     return None
                 row[: len(records) // 8] = np.frombuffer(records)
                 resume = _AFTER_THE_STEPS
+            elif contacts and state == _GRIPS_CHANGE:
+                contacts.grip(row[self._gripped])
+                resume = _AFTER_THE_GRIPS
+            elif contacts and state == _CONTACTS_SWITCH:
+                try:
+                    contacts.switch()
+                except GraniteError:  # the loop names it, in a log
+                    return None
+                resume = _IN_THE_PLANT
             else:
                 break
         if state == _NEEDS_THE_LOOP:
@@ -177,7 +204,8 @@ class CompiledRun:
         """Which device of its kind each sensor and actuator is, and their first frames."""
         bed = self._bed
         sensors, actuators = list(bed.sensors), list(bed.actuators)
-        cameras, motors = list(self._cameras), list(self._motors)
+        cameras, kinds = list(self._cameras), (list(self._thrusters), list(self._motors), list(self._grips))
+        kind_of = [next(i for i, names in enumerate(kinds) if name in names) for name in actuators]
         frames = [_frame(math.nan, np.full(len(device.signals(bed)), math.nan)) for device in bed.sensors.values()]
         applied = [_frame(frame.t, frame.values) for frame in devices.applied]
         return CompiledForm(
@@ -186,14 +214,13 @@ class CompiledRun:
                 "FRAMES_SIZE": sum(map(len, frames)),
                 "APPLIED_SIZE": sum(map(len, applied)),
                 "OPERATION_SIZE": len(self._operation()),
+                "ROW_GRIPS": self._gripped.start,
             },
             {
                 "SIM_SENSOR_IS_CAMERA": [int(name in cameras) for name in sensors],
                 "SIM_SENSOR": [(cameras if name in cameras else list(self._joints)).index(name) for name in sensors],
-                "SIM_ACTUATOR_IS_MOTOR": [int(name in motors) for name in actuators],
-                "SIM_ACTUATOR": [
-                    (motors if name in motors else list(self._thrusters)).index(name) for name in actuators
-                ],
+                "SIM_ACTUATOR_KIND": kind_of,
+                "SIM_ACTUATOR": [kinds[kind].index(name) for kind, name in zip(kind_of, actuators, strict=True)],
             },
             parameters={"run_operation": self._operation()},
             memory={
@@ -206,6 +233,12 @@ class CompiledRun:
 
 def _of(kind: type[Kind], devices: Any) -> dict[str, Kind]:
     return {name: device for name, device in devices.items() if isinstance(device, kind)}
+
+
+def _setpoint(channels: Channels, name: str) -> slice:
+    """The place of a device's set point, as the guard lets it pass."""
+    found = channels.place("/verdict", f"setpoint.{name}")
+    return found if isinstance(found, slice) else slice(found, found + 1)
 
 
 def _frame(t: float, values: Sequence[float] | Array) -> Array:

@@ -54,8 +54,8 @@ def parts_in_python(bed: Testbed | str) -> list[str]:
 
     Examples
     --------
-    >>> parts_in_python("leap")
-    ['plant', 'devices.grips']
+    >>> parts_in_python("fixed-dual-arm/joint-pd")
+    ['law']
     """
     return compiled_run.parts_in_python(Run(load(bed) if isinstance(bed, str) else bed))
 

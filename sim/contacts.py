@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import copy
 
 import numpy as np
 
@@ -40,6 +41,8 @@ class Contacts:
         self._switching = Switching(system, sets)
         #: the contacts that are commanded to be closed
         self.commanded = self._done = sets[0]
+        #: those that are in no hold keep their status of the start
+        self._always = self.commanded - frozenset(bed.grips)
         self._out_of_reach: set[str] = set()
         self._energy = Energy(bed.modules)
         self._index = {contact.name: i for i, contact in enumerate(bed.contacts)}
@@ -76,9 +79,32 @@ class Contacts:
         for contact_set in self.sets():
             yield ConstrainedPlant(self._bed, contact_set, tick, self.watches)
 
+    def copy(self) -> Contacts:
+        """The same contacts in the same status, which change on their own from now on."""
+        new = copy(self)
+        new._switching, new.caught = self._switching.copy(), self.caught.copy()
+        return new
+
+    @property
+    def is_switching(self) -> bool:
+        """Whether the next step closes or opens contacts, or tries to."""
+        return self.commanded != self._done or bool(self._out_of_reach)
+
+    def grip(self, setpoint: Array) -> None:
+        """Command the grips of the testbed: from the next step on those with a set point are closed, others open."""
+        holding = (name for name, grip in zip(self._bed.grips, setpoint.tolist(), strict=True) if grip)
+        self.commanded = self._always | frozenset(holding)
+
+    def gripped(self, q: Array) -> Array:
+        """Each grip of the testbed: 1 where it is commanded to be closed and not out of reach at this pose."""
+        holding = self.commanded
+        if self.is_switching:
+            holding = holding.difference(self._switching.missing(sorted(holding), q))
+        return np.array([float(name in holding) for name in self._bed.grips])
+
     def command(self, q: Array, u: Array) -> tuple[Array, Array]:
         """Close the commanded contacts and open the others; a contact out of reach is tried again at the next step."""
-        if self.commanded == self._done and not self._out_of_reach:
+        if not self.is_switching:
             return q, u
         self._done, before = self.commanded, self._energy.balance(q, u).energy
         q, u, events = self._switching.command(self.commanded, q, u)
@@ -88,12 +114,6 @@ class Contacts:
         self._note(events)
         self.lost += drawn
         return q, u
-
-    def holding(self, q: Array) -> frozenset[str]:
-        """The commanded contacts without those that are out of reach at this pose."""
-        if self.commanded == self._done and not self._out_of_reach:
-            return self.commanded
-        return self.commanded.difference(self._switching.missing(sorted(self.commanded), q))
 
     def settle(self, q: Array, u: Array, force: Array, h: float, move: Move) -> tuple[Array, Array, float]:
         """q and u after the contact events of a step of length h under this force; the change of the work [J]."""

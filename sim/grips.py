@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 
 from granite.config.devices.grips import Grips
-from granite.config.records import Array, Frame, Status
+from granite.config.records import NOTHING, Array, Frame, Status
+from granite.mrds.compiled_form import CompiledForm
+from granite.sim.contacts import Contacts
 from granite.sim.device import SimulatedDevice
 from granite.sim.plant import Plant
 
@@ -17,16 +21,23 @@ class SimulatedGrips(SimulatedDevice):
 
     def __init__(self, grips: Grips, plant: Plant, rng: np.random.Generator) -> None:
         assert plant.contacts is not None
-        self._names, self._plant, self._contacts = plant.bed.grips, plant, plant.contacts
-        #: those that are in no hold keep their status of the start
-        self._always = self._contacts.commanded - frozenset(self._names)
+        self._plant, self._contacts = plant, plant.contacts
         self._number = 0
+
+    @staticmethod
+    def compiled_form(contacts: Contacts | None) -> CompiledForm:
+        """The same in C, for the contacts of a plant at its start."""
+        commanded = contacts.gripped(NOTHING) if contacts else NOTHING
+        return CompiledForm(
+            (Path(__file__).with_suffix(".c"),),
+            {"GRIPS": len(commanded)},
+            memory={"grips_commanded": commanded, "grips_holding": commanded},
+        )
 
     def write(self, t: float, setpoint: Array) -> Frame:
         """Close these from time t on, open the others. The frame reports a grip that is out of reach as open."""
         self._plant.advance(t)
-        holding = (name for name, grip in zip(self._names, setpoint.tolist(), strict=True) if grip)
-        self._contacts.commanded = self._always | frozenset(holding)
+        self._contacts.grip(setpoint)
         return self._report(t)
 
     def stop(self, t: float) -> Frame:
@@ -35,5 +46,4 @@ class SimulatedGrips(SimulatedDevice):
 
     def _report(self, t: float) -> Frame:
         self._number += 1
-        holding = self._contacts.holding(self._plant.q)
-        return Frame(t, self._number, _OK, np.array([float(name in holding) for name in self._names]))
+        return Frame(t, self._number, _OK, self._contacts.gripped(self._plant.q))

@@ -1,7 +1,8 @@
-/* The plant, free or with contacts that stay closed: plant.py in C, with the thrust of thrusters.py and the torque of
- * motors.py. Where contacts depend on each other, their forces need singular values: that is left to Python. */
+/* The plant, free or under the set of contacts in force: plant.py in C, with the thrust of thrusters.py and the torque of
+ * motors.py. Contacts are closed and opened in Python, between two steps. Where contacts depend on each other, their
+ * forces need singular values: that is left to Python. */
 
-enum { PLANT_RUNS, PLANT_LOST, PLANT_IN_PYTHON };
+enum { PLANT_RUNS, PLANT_LOST, PLANT_IN_PYTHON, PLANT_SWITCHES };
 
 static struct bank sim_bank(const struct parameters *p, struct memory *m, const struct kernels *k, int i)
 {
@@ -55,44 +56,53 @@ static int plant_go(const struct parameters *p, struct memory *m, const struct k
     return PLANT_RUNS;
 }
 
-/* Advance to the last physics step that is not after t. */
+/* Advance to the last physics step that is not after t. `resumed`: on the way there, after contacts were switched. */
 static int plant_advance(const struct parameters *p, struct memory *m, const struct kernels *ks,
-                         const double *exposures, double t)
+                         const double *exposures, double t, int resumed)
 {
-    if (t < m->plant_next[0])
-        return PLANT_RUNS;
     double step = p->physics_step[0];
-    long first = (long)m->plant_steps[0], last = (long)(t / step + SAME_STEP);
-    memset(m->plant_state + PLANT_PUSHED, 0, sizeof(double) * SIM_THRUSTERS);
-    while ((long)m->plant_steps[0] < last) {
+    long last = (long)(t / step + SAME_STEP);
+    if (!resumed) {
+        if (t < m->plant_next[0])
+            return PLANT_RUNS;
+        m->plant_first[0] = m->plant_steps[0];
+        memset(m->plant_state + PLANT_PUSHED, 0, sizeof(double) * SIM_THRUSTERS);
+    }
+    for (; (long)m->plant_steps[0] < last; resumed = 0) {
+        if (m->plant_switches[0] != 0.0 && !resumed)
+            return PLANT_SWITCHES;
         int whole = last - (long)m->plant_steps[0] >= PLANT_TICK;
-        const struct kernel *k = whole ? ks->plant_tick : ks->plant_step;
+        const struct kernel *k = (whole ? ks->plant_tick : ks->plant_step) + (int)m->plant_set[0];
         int end = plant_go(p, m, ks, exposures, whole ? PLANT_TICK : 1, k);
         if (end != PLANT_RUNS)
             return end;
     }
-    m->plant_averaged[0] = (double)(last - first);
+    m->plant_averaged[0] = (double)last - m->plant_first[0];
     m->plant_next[0] = ((double)last + 1 - SAME_STEP) * step;
     return PLANT_RUNS;
 }
 
-/* Loads of the contacts, under the forces of the last step, into the truth of a row. */
+/* Status and loads of the contacts, under the forces of the last step, into the truth of a row. */
 static int plant_write_contacts(const struct parameters *p, struct memory *m, const struct kernels *ks, double *row)
 {
 #if PLANT_CONTACTS
     double wrench[PLANT_WRENCH * PLANT_CONTACTS], errors[3], *written = row + ROW_TRUTH_WRENCH;
-    const struct kernel *k = ks->plant_loads;
+    int set = (int)m->plant_set[0];
+    const struct kernel *k = ks->plant_loads + set;
+    copy(row + ROW_TRUTH_CLOSED, m->plant_closed, PLANT_CONTACTS);
+    memset(written, 0, sizeof(double) * (ROW_TRUTH_CAUGHT - ROW_TRUTH_WRENCH));
+    copy(row + ROW_TRUTH_CAUGHT, m->plant_caught, PLANT_CONTACTS);
+    copy(row + ROW_TRUTH_LOST, m->plant_lost, 1);
+    if (PLANT_CLOSED_COUNT[set] == 0)
+        return PLANT_RUNS;
     k->arg[0] = m->plant_state, k->arg[1] = m->plant_last_thrust, k->arg[2] = m->plant_last_torque;
     k->res[0] = wrench, k->res[1] = row + ROW_TRUTH_SQUEEZE, k->res[2] = errors;
     evaluate(k);
     if (!(errors[2] > PLANT_INDEPENDENT))
         return PLANT_IN_PYTHON;
-    copy(row + ROW_TRUTH_CLOSED, p->plant_closed, ROW_TRUTH_WRENCH - ROW_TRUTH_CLOSED);
-    memset(written, 0, sizeof(double) * (ROW_TRUTH_SQUEEZE - ROW_TRUTH_WRENCH));
-    for (int i = 0; i < PLANT_CONTACTS; i++)
-        copy(written + PLANT_WRENCH * PLANT_CLOSED[i], wrench + PLANT_WRENCH * i, PLANT_WRENCH);
-    /* Nothing is caught, and no energy lost. */
-    memset(row + ROW_TRUTH_CAUGHT, 0, sizeof(double) * (ROW_TRUTH_LOST + 1 - ROW_TRUTH_CAUGHT));
+    for (int i = 0; i < PLANT_CLOSED_COUNT[set]; i++)
+        copy(written + PLANT_WRENCH * PLANT_CLOSED[PLANT_CLOSED_FIRST[set] + i], wrench + PLANT_WRENCH * i,
+             PLANT_WRENCH);
 #endif
     (void)p, (void)m, (void)ks, (void)row;
     return PLANT_RUNS;

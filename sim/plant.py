@@ -107,12 +107,15 @@ class Plant:
         self._next = (1 - SAME_STEP) * self.step_s
 
     def compiled_form(self) -> CompiledForm | None:
-        """The same in C; None with contacts that change, flexible links or an audit. To be asked for at the start."""
-        changes = self.contacts is not None and (self.contacts.watches or len(self._sets) > 1)
-        if changes or self._deflections.links or self.bed.simulation.audit or len(self.pushes):
+        """The same in C; None with contacts that change by themselves, flexible links or an audit.
+
+        To be asked for at the start. `ContactsInPython` switches its contacts.
+        """
+        watches = self.contacts is not None and self.contacts.watches
+        if watches or self._deflections.links or self.bed.simulation.audit or len(self.pushes):
             return None
-        held, step, tick = self._held, self._held.step, self._held.tick
-        loads = held.loads_kernel
+        sets, contacts, held = list(self._sets.values()), self.contacts, self._held
+        counts = [len(of_set.closed) for of_set in sets]
         ends = np.cumsum([0, *(len(part) for part in self._state)]).tolist()
         starts = dict(zip(PlantState._fields, ends, strict=False))
         return CompiledForm(
@@ -120,30 +123,45 @@ class Plant:
             {
                 "PLANT_STATE": len(self._whole),
                 "PLANT_PATH": len(self._state.q) + len(self._state.u),
-                "PLANT_TICK": tick.steps,
+                "PLANT_TICK": held.tick.steps,
                 "PLANT_PUSHED": starts["pushed"],
                 "PLANT_TANK": starts["left"],
                 "PLANT_JOINTS": starts["joints"],
                 "SAME_STEP": SAME_STEP,
-                "PLANT_CONTACTS": len(held.closed),
+                "PLANT_CONTACTS": len(self.bed.contacts),
                 "PLANT_WRENCH": held.n_wrench,
                 "PLANT_INDEPENDENT": ELIMINATION_SINE_SQUARED,
             },
-            {"PLANT_CLOSED": held.closed},
-            parameters={
-                "physics_step": np.array([self.step_s]),
-                "plant_closed": self.contacts.closed if self.contacts else NOTHING,
+            {
+                "PLANT_CLOSED": [i for of_set in sets for i in of_set.closed],
+                "PLANT_CLOSED_COUNT": counts,
+                "PLANT_CLOSED_FIRST": np.cumsum([0, *counts[:-1]]).tolist(),
             },
+            parameters={"physics_step": np.array([self.step_s])},
             memory={
                 "plant_state": self._whole,
                 "plant_steps": np.zeros(1),
+                "plant_first": np.zeros(1),
                 "plant_averaged": np.array([self._averaged]),
                 "plant_next": np.array([self._next]),
-                "plant_last_thrust": np.zeros(step.no_thrust.size),
-                "plant_last_torque": step.no_torque,
+                "plant_last_thrust": np.zeros(held.step.no_thrust.size),
+                "plant_last_torque": held.step.no_torque,
+                "plant_set": np.array([float(sets.index(held))]),
+                "plant_switches": np.zeros(1),
+                "plant_closed": contacts.closed if contacts else NOTHING,
+                "plant_caught": np.zeros(len(self.bed.contacts)),
+                "plant_lost": np.zeros(1),
             },
-            kernels={"plant_step": [step.kernel], "plant_tick": [tick.kernel], "plant_loads": [loads] if loads else []},
+            kernels={
+                "plant_step": [of_set.step.kernel for of_set in sets],
+                "plant_tick": [of_set.tick.kernel for of_set in sets],
+                "plant_loads": [of_set.loads_kernel for of_set in sets],
+            },
         )
+
+    def set_number(self, label: Label) -> int:
+        """Which one of the contact sets of the compiled form this is."""
+        return list(self._sets).index(label)
 
     @property
     def t(self) -> float:

@@ -23,10 +23,12 @@ from granite.config.records import Array, State
 from granite.config.testbed import Testbed
 from granite.controllers.behaviours.hands import arm_of
 from granite.controllers.behaviours.state_machine import Action, Instant, StateMachine
+from granite.controllers.behaviours.task_plan import TaskPlan
 from granite.controllers.model import ControlModel
 from granite.controllers.target_kinematics import TargetKinematics
 from granite.controllers.trajectories.quintic import Quintic
 from granite.mrds.compilation import compile_once
+from granite.mrds.compiled_form import CompiledForm
 
 #: weights of the tasks
 _BASE, _JOINT, _HAND = 1.0, 1.0, 100.0
@@ -94,29 +96,34 @@ class CatchObject(StateMachine):
         key = model.bed.fingerprint and f"{model.bed.fingerprint} {options.contact}"
         self._grip = compile_once("grip", key, write)["grip"].run
 
+    def compiled_form(self) -> CompiledForm:
+        return self.planned_form()
+
     # The base moves, the arms stay
 
     def enter_accelerate(self, now: Instant) -> None:
-        q, after = now.state.q, np.array([*self._options.velocity_m_s, 0.0])
-        self._path = Quintic.speed_change(now.t, self._options.accelerate_s, q[self._base], np.zeros(3), after)
-        self._still = q
+        after = np.array([*self._options.velocity_m_s, 0.0])
+        self._path = Quintic.speed_change(
+            now.t, self._options.accelerate_s, now.state.q[self._base], np.zeros(3), after
+        )
+        self._still = _staying(now)
+        self.sleep(now.t + self._options.accelerate_s)
 
     def leave_accelerate(self, now: Instant) -> str | None:
         return "transit" if now.since >= self._options.accelerate_s else None
 
-    def act_accelerate(self, now: Instant) -> Action:
-        q, u, a, task = self._blank(now)
-        q[self._base], u[self._base], a[self._base] = self._path.at(now.t)
-        for i in self._base:
-            self.tasks.weigh(task, i, _BASE)
-        self._hold(self._arms, q, u, task)
-        return Action(q, u, a, task)
+    def plan_accelerate(self, now: Instant) -> TaskPlan:
+        """Base along its path, arms as they are."""
+        plan = self.new_plan()
+        plan.follow(self._base, self._path, _BASE)
+        plan.follow(self._arms, self._still, _JOINT, of=self._arms)
+        return plan
 
     def leave_transit(self, now: Instant) -> str | None:
         x, _, _, shoulder = self._seen(now.state)
         return "reach" if float(np.linalg.norm(x - shoulder)) < self._options.reach_m else None
 
-    act_transit = act_accelerate
+    plan_transit = plan_accelerate
 
     # The hand moves, the base coasts
 
@@ -129,12 +136,15 @@ class CatchObject(StateMachine):
         return "catch" if now.since >= self._options.reach_s else None
 
     def act_reach(self, now: Instant) -> Action:
-        q, u, a, task = self._blank(now)
+        """The hand at its offset from the grip, the other arm as it is."""
+        q, u, task = now.state.q.copy(), now.state.u.copy(), self.tasks.nothing(self.code)
         x, v, drift, _ = self._seen(now.state)
         offset, rate, acceleration = self._offset.at(now.t)
         self.tasks.aim(task, self._hand, x + offset, v + rate, drift + acceleration, _HAND)
-        self._hold(self._others, q, u, task)
-        return Action(q, u, a, task)
+        q[self._others], u[self._others] = self._still.at(now.t)[0][self._others], 0.0
+        for i in self._others:
+            self.tasks.weigh(task, i, _JOINT)
+        return Action(q, u, np.zeros(len(u)), task)
 
     act_catch = act_reach
 
@@ -151,15 +161,22 @@ class CatchObject(StateMachine):
     def enter_stop(self, now: Instant) -> None:
         q, u = now.state.q, now.state.u
         self._path = Quintic.speed_change(now.t, self._options.stop_s, q[self._base], u[self._base], np.zeros(3))
-        self._still = q
+        self._still = _staying(now)
+        self.sleep(now.t + self._options.stop_s)
 
     def leave_stop(self, now: Instant) -> str | None:
         return "rest" if now.since >= self._options.stop_s else None
 
-    act_stop = act_accelerate
+    plan_stop = plan_accelerate
 
-    def act_rest(self, now: Instant) -> Action:
-        return self.act_accelerate(now)._replace(done=True)
+    def enter_rest(self, now: Instant) -> None:
+        self.sleep(np.inf)
+
+    def plan_rest(self, now: Instant) -> TaskPlan:
+        """As at the end of `stop`."""
+        plan = self.plan_accelerate(now)
+        plan.done = True
+        return plan
 
     # Parts of these
 
@@ -167,14 +184,11 @@ class CatchObject(StateMachine):
         """Position, velocity and drift of the grip, position of the shoulder; each x and y."""
         return self._grip((state.q, state.u)).reshape(4, 2)
 
-    def _blank(self, now: Instant) -> tuple[Array, Array, Array, Array]:
-        return now.state.q.copy(), now.state.u.copy(), np.zeros(len(now.state.u)), self.tasks.nothing(self.code)
 
-    def _hold(self, joints: list[int], q: Array, u: Array, task: Array) -> None:
-        """Joints stay where they were."""
-        q[joints], u[joints] = self._still[joints], 0.0
-        for i in joints:
-            self.tasks.weigh(task, i, _JOINT)
+def _staying(now: Instant) -> Quintic:
+    """All coordinates where they are."""
+    q = now.state.q
+    return Quintic.to_rest(now.t, 1.0, q, np.zeros(len(q)), q)
 
 
 def _sides(options: CatchObject.Options, bed: Testbed) -> tuple[Side, Side]:

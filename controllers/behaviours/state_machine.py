@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from copy import copy
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -112,6 +113,8 @@ class StateMachine:
         self._asleep_until = -math.inf
         self._plan_kernel = plan_kernel(self.tasks, model.q.numel())
         self._parts = np.cumsum([model.q.numel(), model.n, model.n]).tolist()
+        #: all of these at the start, once it is needed again
+        self._start: dict[str, Any] = {}
 
     def planned_form(self) -> CompiledForm:
         """The ticks between events in C, for the `compiled_form` of a machine."""
@@ -119,6 +122,7 @@ class StateMachine:
             (Path(__file__).with_suffix(".c"),),
             {"MACHINE_GRIPS": len(self._grips), "MACHINE_SETPOINTS": sum(len(zero) for _, zero in self._direct)},
             memory={
+                "machine_has_begun": np.zeros(1),
                 "machine_wakes_at": np.full(1, -math.inf),
                 "machine_report": np.zeros(len(self._grips)),
                 "machine_plan": np.zeros(plan_size(self.tasks)),
@@ -129,10 +133,14 @@ class StateMachine:
         )
 
     def adopt(self, memory: Mapping[str, Array]) -> None:
-        """Nothing: ticks between events change nothing here."""
+        """Back to the start where the compiled form is there; ticks between events change nothing here."""
+        if not memory["machine_has_begun"][0]:
+            self._start = self._start or _copied(vars(self))
+            vars(self).update(_copied(self._start))
 
     def give_back(self, memory: Mapping[str, Array]) -> None:
         """Let the compiled form follow the plan that was made."""
+        memory["machine_has_begun"][:] = 1.0
         memory["machine_wakes_at"][:] = -math.inf if self._plan is None else self._wakes_at
         if self._plan is not None:
             memory["machine_report"][:] = np.frombuffer(self._last_report[0] or b"")
@@ -216,6 +224,16 @@ class StateMachine:
             grips = np.array([float(name in self.gripping) for name in self._grips])
             self._last_setpoints = self.gripping, tuple(grips if is_grips else zero for is_grips, zero in self._direct)
         return self._last_setpoints[1]
+
+
+def _copied(attributes: dict[str, Any]) -> dict[str, Any]:
+    """What a state may change in place is copied."""
+    kinds = (list, dict, set, np.ndarray)
+    return {
+        name: copy(value) if isinstance(value, kinds) else value
+        for name, value in attributes.items()
+        if name != "_start"
+    }
 
 
 def _refuse_unknown_states(machine: StateMachine, options: StateMachine.Options) -> None:

@@ -143,6 +143,7 @@ class TaskSpace:
                 "LAW_ACTUATORS": len(self._upper),
                 "LAW_WHEELS": len(self._wheels),
                 "LAW_WRENCHES": len(self._wrenches),
+                "LAW_N_WRENCH": self._n_wrench,
             },
             {
                 "LAW_WHEEL": [i for i, _, _ in self._wheels],

@@ -9,6 +9,7 @@ event selects another contact set. Opening leaves all velocities as they are; cl
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from typing import NamedTuple
 
 import numpy as np
@@ -85,6 +86,12 @@ class Switching:
         self._direction: dict[str, Array] = {}
         #: work in the parts of steps after their events, less that in the parts taken back to them [J]
         self.work = 0.0
+
+    def copy(self) -> Switching:
+        """The same contacts in the same status, which change on their own from now on."""
+        new = copy(self)
+        new.status, new._direction = self.status.copy(), self._direction.copy()
+        return new
 
     @property
     def active(self) -> ContactSet:

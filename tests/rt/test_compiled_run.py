@@ -9,6 +9,7 @@ from granite.config.loader import load
 from granite.config.records import Array
 from granite.config.testbed import Testbed
 from granite.mrds.compilation import find_compiler
+from granite.mrds.contacts.switching import Switching
 from granite.rt.clock import VirtualClock
 from granite.rt.compiled_run import CompiledRun, parts_in_python
 from granite.rt.in_memory import logged, simulate_in_memory
@@ -35,7 +36,8 @@ def assert_same_rows(run: Run, rows: Array, expected: Array) -> None:
 def assert_equal_to_the_bit(bed: Testbed) -> Outcome:
     run = Run(bed)
     assert parts_in_python(run) == []
-    found = CompiledRun(run).rows()
+    compiled, content = CompiledRun(run), np.full((run.ticks, run.channels.width), np.nan)
+    found = compiled.rows(into=content)  # every number is written, and none is read before
     assert found is not None
     rows, outcome, truth = found
     python = Run(bed)
@@ -63,6 +65,30 @@ def assert_equal_to_the_bit(bed: Testbed) -> Outcome:
 )
 def test_a_compiled_run_has_the_bits_of_the_loop(name: str):
     assert assert_equal_to_the_bit(load(name, ["loop.duration_s=3"])).reason is Reason.PASSED
+
+
+@pytest.mark.parametrize("name", ["leap", "two-arm-catch"])
+def test_contacts_that_are_closed_and_opened_have_the_bits_of_the_loop(name: str):
+    assert assert_equal_to_the_bit(load(name)).reason is Reason.PASSED
+
+
+def test_a_grip_that_closes_too_early_is_tried_at_every_step_until_it_holds(monkeypatch: pytest.MonkeyPatch):
+    """Grips reach less far than the behaviour expects."""
+    monkeypatch.setattr(Switching.__init__, "__kwdefaults__", {"rest_speed": 1e-3, "reach": 2e-4})
+    bed = load("two-arm-catch", ["seed=5", "loop.duration_s=20"])
+    assert_equal_to_the_bit(bed)
+    log = simulate_in_memory(bed)
+    closed = log.rows[:, log.channels.place("/truth", "closed")]
+    assert (closed == 3.0).sum() > 5
+    assert closed[-1].max() == 1.0
+
+
+def test_a_machine_begins_anew_in_every_run():
+    run = Run(load("leap", ["loop.duration_s=12"]))
+    compiled = CompiledRun(run)
+    first, other, again = (found[0] for seed in (7, 8, 7) if (found := compiled.rows(seed)))
+    assert_same_rows(run, again, first)
+    assert not np.array_equal(first, other)
 
 
 def test_the_best_pattern_has_the_bits_of_the_loop():

@@ -268,7 +268,7 @@ def test_the_list_has_what_parts_declare_and_every_metric(granite: Call):
 
 def test_parts_that_keep_the_runs_from_being_compiled_are_named(granite: Call):
     assert "compiled" not in granite("tune", "free-flyer", "--list").err
-    assert "because of: plant, devices.grips (docs/tuning.md)" in granite("tune", "leap", "--list").err
+    assert "because of: law (docs/tuning.md)" in granite("tune", "fixed-dual-arm/joint-pd", "--list").err
 
 
 @pytest.mark.slow
