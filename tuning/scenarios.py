@@ -61,7 +61,11 @@ def variations_of(bed: Testbed, table: TuningTable) -> dict[str, dict[str, Any]]
         plants = RandomPlants(bed, table, common, _TUNED)
         for i in range(table.plants):
             plants.refuse_unfit(i)
-            found[f"plant-{i + 1}"] = {**common, **plants.changes(i)}
+            if (name := f"plant-{i + 1}") in table.scenarios:
+                raise InputError(
+                    "a random plant has that name", key=f"tuning.scenarios.{name}", expected="another name"
+                )
+            found[name] = {**common, **plants.changes(i)}
     return found or {NOMINAL: common}
 
 

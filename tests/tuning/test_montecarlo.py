@@ -147,3 +147,11 @@ def test_a_spread_of_what_is_no_number_is_refused(found: MonteCarlo):
     )
     with pytest.raises(InputError, match=r"tuning.spread.0.key = .*not a number"), local_workers(1) as made:
         monte_carlo(found.bed.model_copy(update={"tuning": wrong}), 1, made)
+
+
+def test_a_scenario_with_the_name_of_a_random_plant_is_refused(found: MonteCarlo):
+    table = found.bed.tuning
+    assert table is not None
+    taken = table.model_copy(update={"plants": 2, "scenarios": {"plant-2": {}}})
+    with pytest.raises(InputError, match=r"tuning\.scenarios\.plant-2: a random plant has that name, expected another"):
+        variations_of(found.bed, taken)
