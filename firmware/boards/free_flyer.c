@@ -1,7 +1,7 @@
 #include "free_flyer.h"
 
-/* Shortest pulse 10 ms. */
-#define THRUSTER(NAME) {VALVE, NAME, "s", 1e-5f, 1000, 65535}
+/* Shortest pulse 10 ms, longest 0.5 s. */
+#define THRUSTER(NAME) {VALVE, NAME, "s", 1e-5f, 1000, 50000}
 /* A motor's amplifier: counts of 0.1 mN m. */
 #define DRIVE(KIND, NAME, LIMIT) {KIND, NAME, "N m", 1e-4f, -(LIMIT), LIMIT}
 /* 4096 lines, all four edges counted. */

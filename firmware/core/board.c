@@ -112,8 +112,10 @@ static void apply(struct board *board, const uint8_t *slot, uint64_t now)
         if (!is_actuator(channel))
             continue;
         if (channel->kind == VALVE) {
-            valve_command(&board->valve[i], now, get16(slot) * VALVE_COUNT_US, get16(slot + 2) * VALVE_COUNT_US);
+            int32_t wanted = get16(slot + 2), on = wanted > channel->high ? channel->high : wanted;
+            valve_command(&board->valve[i], now, get16(slot) * VALVE_COUNT_US, (uint32_t)on * VALVE_COUNT_US);
             board->output[i] = board->valve[i].open;
+            board->limited |= on != wanted;
         } else {
             int32_t value = (int32_t)get32(slot);
             board->output[i] = limit(channel, value);

@@ -123,6 +123,18 @@ def test_no_pulse_is_shorter_than_the_valve_can_open(board: Emulated, link: Boar
     until(lambda: (board.outside.changes[-1][1])[5] == 0 and exchange(link).slots[5] - before >= 1000)
 
 
+def test_no_pulse_is_longer_than_the_board_allows(board: Emulated):
+    link = board.link(watchdog_s=1.0)
+    arm(link)
+    board.outside.changes.clear()
+    assert exchange(link, {6: pulse(0.0, 0.6)}).is_limited
+    until(lambda: len(edges(board, 6)) == 2)
+    begin, end = edges(board, 6)
+    assert abs(end - begin - 500_000) <= 2000 + exchange(link).late_us
+    assert not exchange(link, {6: pulse(0.0, 0.5)}).is_limited
+    link.close()
+
+
 def test_a_valve_commanded_in_every_tick_stays_open_without_a_gap(board: Emulated, link: BoardLink):
     arm(link)
     board.outside.changes.clear()
