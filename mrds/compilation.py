@@ -4,38 +4,27 @@ Without a compiler, or with GRANITE_NO_COMPILER=1, the same functions run in Cas
 Contraction to fused multiply-add is switched off, so both ways do the same IEEE operations in the same order:
 a log recorded in one replays to the bit in the other.
 
-Entries of the cache (`code_cache.py`) are named by a hash of source, compiler, flags and processor, and appear by an
-atomic rename: two processes may compile at once, and the later one replaces a file with an equal one. A cache that
-can't be written is only read; missing entries are then compiled into a directory of this process, and where that is
-full too, the functions run in the virtual machine. Each entry ends with its own checksum, because loading a truncated
-library kills the process: an entry that does not match is compiled again.
+A cache that can't be written is only read; missing entries are then compiled into a directory of this process, and
+where that is full too, the functions run in the virtual machine (`config/compiler`).
 """
 
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import functools
 import hashlib
 import json
 import os
-import platform
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import casadi as ca
 
-from granite.config.errors import CompilationError as CompilationError
-from granite.mrds import code_cache
-from granite.mrds.code_cache import cache_directory as cache_directory
-from granite.mrds.compiler import compile_library, refuse_junk, version_of
-from granite.mrds.compiler import find_compiler as find_compiler
+from granite.config.compiler import code_cache
+from granite.config.compiler.c_compiler import find_compiler
+from granite.config.compiler.library import code_digest, compiled_library
 from granite.mrds.kernel import Kernel
-
-#: generated code is one straight line: -O1 runs as fast as -O3 and compiles in less than half the time
-FLAGS = ("-O1", "-march=native", "-ffp-contract=off", "-fno-math-errno", "-fPIC", "-shared")
 
 
 def compile_functions(name: str, functions: Iterable[ca.Function]) -> dict[str, Kernel]:
@@ -90,7 +79,7 @@ def compile_once(name: str, key: str | None, write: Callable[[], Iterable[ca.Fun
     compiler = find_compiler()
     if compiler is None or key is None:
         return compile_functions(name, write())
-    digest = _digest((key, _own_code()), compiler)
+    digest = code_digest((key, _own_code(), ca.CasadiMeta.version()), compiler)
     cache = code_cache.trusted_cache()
     entry = cache / f"{name}-{digest[:24]}.json" if cache else None
     if entry and (kept := _kept(entry)):
@@ -130,16 +119,6 @@ def _loaded(functions: list[ca.Function], library: Path | None) -> dict[str, Ker
     return {f.name(): Kernel(ca.external(f.name(), str(library)), library) for f in functions}
 
 
-@contextmanager
-def on_compile(callback: Callable[[str], None]) -> Iterator[None]:
-    """A context in which `callback` is called with the name of each file before it is compiled."""
-    _CALLBACKS.append(callback)
-    try:
-        yield
-    finally:
-        _CALLBACKS.remove(callback)
-
-
 def mode() -> str:
     """How functions are evaluated on this machine: `compiled` or `virtual machine`."""
     return "virtual machine" if find_compiler() is None else "compiled"
@@ -160,12 +139,6 @@ def _generate(name: str, functions: list[ca.Function]) -> str:
     return str(generator.dump())
 
 
-def _digest(content: Iterable[str], compiler: str) -> str:
-    """Hash of the content and of everything else that compiled code depends on: compiler, flags, CasADi, processor."""
-    parts = (*content, version_of(compiler), *FLAGS, ca.CasadiMeta.version(), _processor())
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
-
-
 @functools.cache
 def _own_code() -> str:
     """Hash of the source of every package of Granite: symbolic functions depend on it."""
@@ -178,71 +151,6 @@ def _own_code() -> str:
     return digest.hexdigest()
 
 
-def compile_source(name: str, source: str) -> ctypes.CDLL:
-    """A library of C code, compiled or from the cache.
-
-    Raises
-    ------
-    CompilationError
-        Where there is no compiler, or it rejects the code.
-    """
-    compiler = find_compiler()
-    library = _compiled(name, source, [], compiler) if compiler else None
-    if library is None:
-        raise CompilationError(f"{name} can't be compiled: no compiler, or no disk has room for it")
-    return ctypes.CDLL(str(library))
-
-
 def _library(name: str, functions: list[ca.Function], compiler: str) -> Path | None:
     """The library of the functions, from the cache or compiled; None where no disk has room for it."""
-    return _compiled(name, _generate(name, functions), [f.name() for f in functions], compiler)
-
-
-def _compiled(name: str, source: str, names: list[str], compiler: str) -> Path | None:
-    file = f"{name}-{_digest((source,), compiler)[:24]}.so"
-    cache = code_cache.trusted_cache()
-    if cache and code_cache.is_intact(cache / file):
-        return cache / file
-    reason = ""
-    for place in (code_cache.open_cache, code_cache.private_directory):
-        try:
-            directory = place()
-            if directory is None:
-                continue
-            library = directory / file
-            return library if code_cache.is_intact(library) else _compile(name, source, compiler, library, names)
-        except OSError as error:
-            reason = error.strerror or str(error)
-    code_cache.warn(f"the model runs in the virtual machine, because no compiled code can be written ({reason})")
-    return None
-
-
-def _compile(name: str, source: str, compiler: str, target: Path, functions: list[str]) -> Path:
-    """Compile beside the target and rename it there, so that no process ever finds a partial library."""
-    for callback in _CALLBACKS:
-        callback(name)
-    with code_cache.build_directory(target) as scratch:
-        code, library = Path(scratch) / "model.c", Path(scratch) / "model.so"
-        code.write_text(source)
-        compile_library(compiler, FLAGS, code, library, target.stem)
-        content = library.read_bytes()
-        with library.open("ab") as whole:
-            whole.write(code_cache.checksum(content))  # loaders ignore bytes after the library
-        library.chmod(0o600)
-        refuse_junk(library, functions, compiler, target.stem)
-        os.replace(library, target)
-    return target
-
-
-@functools.cache
-def _processor() -> str:
-    """The processor, on which -march=native depends: a cache on a shared disk may serve several machines."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return f"{platform.machine()} {platform.processor()}"
-    wanted = ("model name", "flags", "Features", "CPU part")
-    return "\n".join(sorted({line for line in lines if line.startswith(wanted)}))
-
-
-_CALLBACKS: list[Callable[[str], None]] = []
+    return compiled_library(name, _generate(name, functions), [f.name() for f in functions], compiler)

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from granite.mrds import compilation
+from granite.config.compiler.library import compile_source
 from granite.mrds.kernel import Array, Kernel
 
 #: file with what every C file uses
@@ -69,7 +69,7 @@ class CompiledParts:
             {key: value for form in forms for key, value in getattr(form, what).items()}
             for what in ("parameters", "memory", "kernels")
         )
-        self._library = compilation.compile_source(name, source_of(forms))
+        self._library = compile_source(name, source_of(forms))
         self.parameters, self._parameters = _block(parameters)
         self.memory, self._memory = _block(memory)
         self._start = self._memory.copy()

@@ -6,9 +6,9 @@ import hashlib
 import os
 from pathlib import Path
 
+from granite.config.compiler import code_cache
+from granite.config.compiler.c_compiler import compile_library, find_compiler, version_of
 from granite.config.errors import InputError
-from granite.mrds import code_cache
-from granite.mrds.compiler import compile_library, find_compiler, version_of
 
 _SOURCES = Path(__file__).parents[1] / "firmware"
 _FLAGS = ("-std=c99", "-O2")

@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
+from granite.config.compiler.c_compiler import find_compiler
 from granite.config.devices.device import Device
 from granite.config.records import Array, Command, Reference, Sample, State, Verdict, new
 from granite.config.testbed import Testbed
 from granite.controllers.stack import Stack
-from granite.mrds import compilation
 from granite.mrds.compiled_form import CompiledForm, CompiledParts
 from granite.mrds.valves import SOURCE as VALVES
 from granite.rt.guard import Guard
@@ -39,12 +39,12 @@ Judge = Callable[[float, State, Reference, Verdict], Verdict]
 
 def has_compiled_steps(bed: Testbed) -> bool:
     """Whether it is worth while: without a controller nothing but the guard would be compiled."""
-    return bed.controller is not None and compilation.find_compiler() is not None
+    return bed.controller is not None and find_compiler() is not None
 
 
 def steps_in_python(stack: Stack) -> list[str]:
     """The parts that have no compiled form, by name; all compiled ones need a C compiler besides."""
-    if compilation.find_compiler() is None:
+    if find_compiler() is None:
         return ["no C compiler"]
     return [name for name, part in vars(stack).items() if _form(part) is None]
 

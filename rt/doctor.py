@@ -18,10 +18,12 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from granite.config.compiler.c_compiler import find_compiler
+from granite.config.compiler.code_cache import cache_directory, fault_of
+from granite.config.compiler.library import FLAGS
 from granite.config.loop import LoopTable
 from granite.config.records import Array
-from granite.mrds.code_cache import fault_of
-from granite.mrds.compilation import FLAGS, cache_directory, find_compiler, mode
+from granite.mrds.compilation import mode
 from granite.rt.clock import RealClock
 from granite.rt.realtime import LATENCY_FILE, real_time
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from rich.console import Console
 
-from granite.mrds import compilation
+from granite.config.compiler.library import on_compile
 
 
 @contextmanager
@@ -23,5 +23,5 @@ def preparing(progress: bool) -> Iterator[None]:
             found.append(name)
             status.update(f"compiling {name} (number {len(found)} not in the cache)")
 
-        with compilation.on_compile(show):
+        with on_compile(show):
             yield

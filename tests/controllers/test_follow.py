@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from granite.config.compiler.c_compiler import find_compiler
 from granite.config.errors import InputError
 from granite.config.loader import from_json, load, to_json
 from granite.config.records import State
 from granite.config.testbed import Testbed
 from granite.controllers.stack import build_stack
 from granite.controllers.trajectories.sampled import SampledPath
-from granite.mrds.compilation import find_compiler
 from granite.rt.clock import VirtualClock
 from granite.rt.in_memory import simulate_in_memory
 from granite.rt.logs.log import read_log

@@ -11,13 +11,13 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
+from granite.config.compiler.c_compiler import find_compiler
 from granite.config.loader import load
 from granite.controllers.distribution.force_distribution import DistributionOutcome, ForceDistribution
 from granite.controllers.distribution.grasp import Grasp
 from granite.controllers.distribution.reduction import assign, write
 from granite.controllers.quadratic_program import QuadraticProgram
 from granite.controllers.stack import build_stack
-from granite.mrds.compilation import find_compiler
 from tests.controllers.random_grasps import CASES, LIMIT, Case, draw
 from tests.controllers.random_grasps import case as case_of
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog, lsq_linear
 
+from granite.config.compiler.c_compiler import find_compiler
 from granite.config.controller import Allocation
 from granite.config.devices.thrusters import Thrusters, Valve
 from granite.config.errors import InputError
@@ -17,7 +18,6 @@ from granite.controllers.thrusters.allocator import Allocator, TableAllocator, b
 from granite.controllers.thrusters.contract import ThrusterSet
 from granite.controllers.thrusters.least_propellant import LeastPropellant, SharedWrench, SharingStatus
 from granite.controllers.thrusters.pulse_width import PulseWidth
-from granite.mrds.compilation import find_compiler
 from granite.rt.reasons import Reason
 from tests.rt.test_compiled_steps import rows_of
 

@@ -12,6 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog, lsq_linear
 
+from granite.config.compiler.c_compiler import find_compiler
+from granite.config.compiler.library import compile_source
 from granite.config.controller import Allocation
 from granite.config.devices.thrusters import Thruster, Thrusters, Valve
 from granite.config.errors import InputError
@@ -27,7 +29,6 @@ from granite.controllers.thrusters.least_propellant import LeastPropellant
 from granite.controllers.thrusters.proportional import Proportional
 from granite.controllers.thrusters.pulse_width import PulseWidth
 from granite.controllers.thrusters.threshold import Threshold
-from granite.mrds.compilation import compile_source, find_compiler
 from granite.mrds.compiled_form import HEADER
 
 TICK = 0.005

@@ -14,15 +14,12 @@ import numpy as np
 import pytest
 
 import granite
-from granite.mrds import compilation, compiler
-from granite.mrds.compilation import (
-    CompilationError,
-    cache_directory,
-    compile_functions,
-    compile_once,
-    find_compiler,
-    mode,
-)
+from granite.config.compiler import c_compiler, library
+from granite.config.compiler.c_compiler import find_compiler
+from granite.config.compiler.code_cache import cache_directory
+from granite.config.errors import CompilationError
+from granite.mrds import compilation
+from granite.mrds.compilation import compile_functions, compile_once, mode
 from granite.mrds.kernel import Array, Kernel
 from tests.mrds.model import functions
 from tests.peers.random_trees import random_module
@@ -101,16 +98,16 @@ def test_a_machine_without_a_compiler_falls_back(monkeypatch: pytest.MonkeyPatch
 @needs_compiler
 def test_a_library_is_compiled_once_and_then_read(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert swung(make())
-    (library,) = cache.iterdir()
-    monkeypatch.setattr(compilation, "_compile", lambda *_: pytest.fail("compiled again"))
+    (file,) = cache.iterdir()
+    monkeypatch.setattr(library, "_compile", lambda *_: pytest.fail("compiled again"))
     assert swung(make())
-    assert list(cache.iterdir()) == [library]
+    assert list(cache.iterdir()) == [file]
 
 
 @needs_compiler
 def test_the_callback_gets_what_is_compiled_and_not_what_is_read(cache: Path) -> None:
     compiled: list[str] = []
-    with compilation.on_compile(compiled.append):
+    with library.on_compile(compiled.append):
         make("first")
         make("first")
         make("second")
@@ -146,7 +143,7 @@ def test_a_library_with_one_wrong_bit_is_compiled_again(cache: Path) -> None:
 @needs_compiler
 def test_other_flags_make_another_entry(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     make()
-    monkeypatch.setattr(compilation, "FLAGS", (*compilation.FLAGS, "-DOTHER"))
+    monkeypatch.setattr(library, "FLAGS", (*library.FLAGS, "-DOTHER"))
     assert swung(make())
     assert len(list(cache.iterdir())) == 2
 
@@ -157,7 +154,7 @@ def test_a_cache_that_cannot_be_written_is_done_without(tmp_path: Path, monkeypa
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("GRANITE_CACHE", str(tmp_path / "file" / "cache"))
     assert swung(make())
-    monkeypatch.setattr(compilation, "_compile", lambda *_: pytest.fail("compiled again in one process"))
+    monkeypatch.setattr(library, "_compile", lambda *_: pytest.fail("compiled again in one process"))
     assert swung(make())
 
 
@@ -288,5 +285,5 @@ def test_ctrl_c_is_not_lost_where_the_compiler_ends_at_the_same_time() -> None:
     timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
     with pytest.raises(KeyboardInterrupt):
-        compiler._call(["sleep", "0.3"], "sleep", "nothing", 10.0)
+        c_compiler._call(["sleep", "0.3"], "sleep", "nothing", 10.0)
     timer.join()

@@ -21,7 +21,7 @@ import tempfile
 from itertools import accumulate
 from pathlib import Path
 
-from granite.mrds.compilation import cache_directory
+from granite.config.compiler.code_cache import cache_directory
 from tests.mutation.mutants import Mutant, mutants
 
 ROOT = Path(__file__).parents[2]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from granite.config.compiler.c_compiler import find_compiler
 from granite.config.loader import load
 from granite.config.records import Array
 from granite.config.testbed import Testbed
-from granite.mrds.compilation import find_compiler
 from granite.mrds.contacts.switching import Switching
 from granite.rt.clock import VirtualClock
 from granite.rt.compiled_run import CompiledRun, parts_in_python

@@ -7,12 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from granite.config.compiler.c_compiler import find_compiler
 from granite.config.loader import load
 from granite.config.records import Array, Demand, Reference, State
 from granite.config.testbed import Testbed
 from granite.controllers.laws.computed_torque import ComputedTorque
 from granite.controllers.model import ControlModel
-from granite.mrds.compilation import find_compiler
 from granite.rt.clock import VirtualClock
 from granite.rt.compiled_steps import CompiledSteps, steps_in_python
 from granite.rt.loop import Outcome

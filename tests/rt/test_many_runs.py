@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import granite
-from granite.mrds.compilation import on_compile
+from granite.config.compiler.library import on_compile
 from granite.rt.limits import limits_of
 from granite.rt.run import Run
 

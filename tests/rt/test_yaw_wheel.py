@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from granite.config.compiler.c_compiler import find_compiler
 from granite.config.loader import load
 from granite.config.records import Array
 from granite.config.testbed import Testbed
-from granite.mrds.compilation import find_compiler
 from granite.rt.in_memory import simulate_in_memory
 from granite.rt.logs.channels import Channels
 from granite.rt.logs.wheel_unloading import UnloadingChanges

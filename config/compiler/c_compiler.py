@@ -11,7 +11,7 @@ import shlex
 import shutil
 import signal
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from granite.config.errors import CompilationError
@@ -78,7 +78,7 @@ def compile_library(compiler: str, flags: Sequence[str], code: Path, library: Pa
         raise CompilationError(f"{compiler} could not compile {what}: it wrote no library")
 
 
-def refuse_junk(library: Path, functions: Sequence[str], compiler: str, what: str) -> None:
+def refuse_junk(library: Path, functions: Iterable[str], compiler: str, what: str) -> None:
     """Raise where a new library can't be loaded or lacks a function."""
     try:
         loaded = ctypes.CDLL(str(library))

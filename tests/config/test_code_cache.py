@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from granite.mrds import code_cache, compiler
-from granite.mrds.compilation import CompilationError, find_compiler
+from granite.config.compiler import c_compiler, code_cache
+from granite.config.compiler.c_compiler import find_compiler
+from granite.config.errors import CompilationError
 from granite.rt.doctor import examine
 from tests.mrds.test_compilation import cache as cache
 from tests.mrds.test_compilation import make, needs_compiler, once, swung
@@ -195,7 +196,7 @@ def test_a_compiler_may_lie_in_a_directory_with_spaces(
 def test_a_compiler_that_hangs_is_ended_and_named(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     hanging = script(tmp_path, f"sleep 1000 & echo $! > {tmp_path}/child; wait")
     monkeypatch.setenv("CC", hanging)
-    monkeypatch.setattr(compiler, "TIME_LIMIT", 0.5)
+    monkeypatch.setattr(c_compiler, "TIME_LIMIT", 0.5)
     with pytest.raises(CompilationError, match=r"own-cc did not finish swing-\w+ in 0\.5 s$"):
         make()
     assert list(cache.iterdir()) == []
@@ -243,4 +244,4 @@ def test_a_compiler_that_is_no_program_is_named(cache: Path, tmp_path: Path, mon
 
 
 def test_the_time_limit_is_shorter_than_the_age_of_a_leftover() -> None:
-    assert compiler.TIME_LIMIT < code_cache._ABANDONED
+    assert c_compiler.TIME_LIMIT < code_cache._ABANDONED
