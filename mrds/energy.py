@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from granite.config.coordinates import positions, velocities
 from granite.config.modules import Module
-from granite.mrds.compilation import compile_functions
+from granite.mrds.compilation import compile_once
 from granite.mrds.dynamics import Dynamics
 from granite.mrds.kernel import Array, Kernel
 from granite.mrds.tree import Tree
@@ -68,7 +68,8 @@ class Energy:
 
     @cached_property
     def _kernel(self) -> Kernel:
-        return compile_functions("energy", [energy_function(self._modules)])["energy"]
+        key = "\n".join(module.model_dump_json() for module in self._modules)
+        return compile_once("energy", key, lambda: [energy_function(self._modules)])["energy"]
 
 
 def energy_function(modules: Sequence[Module]) -> ca.Function:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from functools import cached_property
 
+import casadi as ca
+
 from granite.config.contacts import Contact
 from granite.config.modules import Module
-from granite.mrds.compilation import compile_functions
+from granite.config.parts import is_built_in
+from granite.mrds.compilation import compile_once
 from granite.mrds.contacts.assembly import Assembly
 from granite.mrds.contacts.drive import drive_function
 from granite.mrds.kernel import Kernel
@@ -35,24 +38,40 @@ class ContactKernels:
             _ = self.driven_steps
 
     @cached_property
+    def _key(self) -> str | None:
+        """Everything that the functions follow from; None with a contact kind of a user's own."""
+        if not all(is_built_in(contact.kind) for contact in self._contacts):
+            return None
+        tables = [table.model_dump_json() for table in (*self._modules.values(), *self._contacts)]
+        return "\n".join([*tables, str(self._planar), *sorted(self._slipping)])
+
+    @cached_property
     def solutions(self) -> dict[str, Kernel]:
         """Accelerations, constraint errors, corrections and internal forces."""
         a = self._assembly
-        functions = [a.accelerate, a.driven, a.errors, a.correct, a.internal_forces, a.rate, a.normalised]
-        return compile_functions("system", functions)
+        return compile_once(
+            "system",
+            self._key,
+            lambda: [a.accelerate, a.driven, a.errors, a.correct, a.internal_forces, a.rate, a.normalised],
+        )
 
     @cached_property
     def steps(self) -> dict[str, Kernel]:
         """Runge-Kutta steps, compiled apart, because a controller does not integrate."""
         a = self._assembly
-        return compile_functions("system_steps", [a.rk4("rk4", project=False), a.rk4("rk4_projected", project=True)])
+        return compile_once(
+            "system_steps", self._key, lambda: [a.rk4("rk4", project=False), a.rk4("rk4_projected", project=True)]
+        )
 
     @cached_property
     def driven_steps(self) -> dict[str, Kernel]:
         """The same with driven contacts."""
         a = self._assembly
-        functions = [a.rk4_driven("rk4", project=False), a.rk4_driven("rk4_projected", project=True)]
-        return compile_functions("system_driven_steps", functions)
+        return compile_once(
+            "system_driven_steps",
+            self._key,
+            lambda: [a.rk4_driven("rk4", project=False), a.rk4_driven("rk4_projected", project=True)],
+        )
 
     @cached_property
     def drive(self) -> Kernel:
@@ -62,5 +81,9 @@ class ContactKernels:
     @cached_property
     def dense(self) -> Kernel:
         """M, f, A and y as matrices."""
-        every = Assembly(self._modules, self._contacts, self._planar, set(self._modules), self._slipping)
-        return compile_functions("system_dense", [every.dense()])["dense"]
+
+        def write() -> list[ca.Function]:
+            every = Assembly(self._modules, self._contacts, self._planar, set(self._modules), self._slipping)
+            return [every.dense()]
+
+        return compile_once("system_dense", self._key, write)["dense"]
