@@ -76,6 +76,8 @@ class CheckedActuator(Wrapped):
     def __init__(self, actuator: Actuator, name: str, size: int) -> None:
         self.device, self.open, self.close, self.stop = actuator, actuator.open, actuator.close, actuator.stop
         self._write, self._name, self._shape = actuator.write, name, (size,)
+        if report := getattr(actuator, "report", None):
+            self.report = lambda t: _checked(report(t), name, (size,))
 
     def write(self, t: float, setpoint: Array) -> Frame:
         """Send the set point, which the actuator can't change: the log has the same array."""

@@ -7,10 +7,12 @@ last frame again, with the same number. An actuator returns a frame with the app
 refuses, the frame's status says so, and the guard ends the run. A real actuator needs a watchdog that stops it when the
 host is silent.
 
-A driver may have four things more (`OPTIONAL`). `observe(t)` of an actuator returns a frame without a command that
-acts, for the checks before a run; `identity` is what an open device says about itself; `link_history` is a
-`LinkHistory`, which goes into the log; `note_delay(delay)` is called before `read` with the delay of the tick behind
-its time [s], for drivers that conclude from the time of a `read` when a message was there.
+A driver may have five things more (`OPTIONAL`). `report(t)` of an actuator is called after the sensors were read, and
+returns its newest frame by time t: for a device whose answer to a command arrives after `write` has returned.
+`observe(t)` of an actuator returns a frame without a command that acts, for the checks before a run; `identity` is what
+an open device says about itself; `link_history` is a `LinkHistory`, which goes into the log; `note_delay(delay)` is
+called before `read` with the delay of the tick behind its time [s], for drivers that conclude from the time of a `read`
+when a message was there.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from typing import Protocol
 from granite.config.records import Array, Frame
 
 #: what a driver may have beside its contract
-OPTIONAL = ("observe", "identity", "link_history", "note_delay")
+OPTIONAL = ("report", "observe", "identity", "link_history", "note_delay")
 
 
 class Sensor(Protocol):

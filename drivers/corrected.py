@@ -45,6 +45,8 @@ class CorrectedActuator(Wrapped):
     def __init__(self, actuator: Actuator, gain: Array) -> None:
         self.device, self.open, self.close = actuator, actuator.open, actuator.close
         self._gain = gain
+        if report := getattr(actuator, "report", None):
+            self.report = lambda t: self._applied(report(t))
 
     def write(self, t: float, setpoint: Array) -> Frame:
         """Send the set point."""

@@ -39,6 +39,8 @@ class DeviceSet:
         self._reads = [sensor.read for sensor in self._sensors.values()]
         self._delay_notes = [s.note_delay for s in self._sensors.values() if hasattr(s, "note_delay")]
         self._writes = [actuator.write for actuator in self._actuators.values()]
+        self._reports = [getattr(actuator, "report", None) for actuator in self._actuators.values()]
+        self._has_reports = any(self._reports)
         self._sizes = {name: len(device.signals(bed)) for name, device in bed.actuators.items()}
         self._opened: set[str] = set()
         self._loop, self._holding = bed.loop, {name for name, device in bed.actuators.items() if device.holds_at_rest}
@@ -82,7 +84,7 @@ class DeviceSet:
         return str(getattr(device, "identity", type(device).__name__))
 
     def read(self, t: float, delay: float = 0.0) -> Sample:
-        """Newest frames of the sensors by time t, and those of the actuators since the last tick.
+        """Newest frames of the sensors and of the actuators by time t.
 
         `delay` is that of the tick behind its time t [s].
         """
@@ -91,10 +93,13 @@ class DeviceSet:
         frames = []
         for read in self._reads:
             frames.append(read(t))
+        if self._has_reports:
+            reports = zip(self._reports, self.applied, strict=True)
+            self.applied = tuple([report(t) if report else frame for report, frame in reports])
         return new(Sample, (t, tuple(frames), self.applied))
 
     def write(self, t: float, command: Command) -> tuple[Frame, ...]:
-        """Send the command; returns the applied frames, which are in the next sample too."""
+        """Send the command; returns the applied frames, which are in the next sample too, or newer ones."""
         frames = []
         for write, setpoint in zip(self._writes, command.setpoints, strict=True):
             frames.append(write(t, setpoint))

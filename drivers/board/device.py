@@ -94,8 +94,17 @@ class BoardDevice:
 
     def write(self, t: float, setpoint: Array) -> Frame:
         """Send the set point with those of the board's other actuators; what it reports as applied."""
+        counts = self._pulses(setpoint) if self._is_valve else np.rint(setpoint / self._scale)
+        self._session.write(t, self._slots, counts)
+        return self._newest(t)
+
+    def report(self, t: float) -> Frame:
+        """What the board reports as applied: its answer to the command of the last tick, if that has arrived."""
+        self._session.poll(t)
+        return self._newest(t)
+
+    def _newest(self, t: float) -> Frame:
         session = self._session
-        session.write(t, self._slots, self._pulses(setpoint) if self._is_valve else np.rint(setpoint / self._scale))
         status, last = session.status(t, True), self._last
         if session.report is None or not session.report.flags & ARMED:
             values = last.values if self._holds else np.zeros(len(self._signals))

@@ -120,6 +120,11 @@ class DynamixelDevice:
         self._bus.write(t, self._places, counts)
         return self._newest(t, needs_torque=True)
 
+    def report(self, t: float) -> Frame:
+        """The torque of the newest currents."""
+        self._bus.poll(t)
+        return self._newest(t, needs_torque=True)
+
     def observe(self, t: float) -> Frame:
         """What the servos report, with torque off."""
         self._bus.listen(t)

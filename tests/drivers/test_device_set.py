@@ -177,6 +177,28 @@ def test_devices_that_can_not_be_opened_are_named_and_only_the_others_are_closed
     assert set(calls) == {"close joint_sensors", "close motors", "close thrusters"}
 
 
+def test_an_actuator_that_reports_later_is_asked_when_the_sensors_were_read():
+    class Late(Fake):
+        def report(self, t: float) -> Frame:
+            self._do("report")
+            return Frame(t, 7, Status.OK, np.array([0.3, 0.4]) if self._values is None else self._values)
+
+    calls: list[str] = []
+    sensors = {name: Fake(name, calls) for name in BED.sensors}
+    made = DeviceSet(BED, sensors, {"motors": Late("motors", calls), "thrusters": Fake("thrusters", calls)})
+    written = made.write(0.0, COMMAND)
+    calls.clear()
+    motors, thrusters = made.read(0.005).applied
+    assert calls == ["read joint_sensors", "read vision", "report motors"]
+    assert (motors.number, motors.values.tolist()) == (7, [0.3, 0.4])
+    assert thrusters is written[1]
+    wrong = DeviceSet(
+        BED, sensors, {"motors": Late("motors", [], values=np.zeros(3)), "thrusters": Fake("thrusters", [])}
+    )
+    with pytest.raises(TypeError, match="device 'motors' gave float64 of shape"):
+        wrong.read(0.0)
+
+
 def test_what_a_users_driver_has_beside_its_contract_is_passed_on():
     class Telling(Fake):
         identity = "motor driver 7"

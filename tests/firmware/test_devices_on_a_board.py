@@ -76,6 +76,17 @@ def test_sensors_and_actuators_share_one_exchange_per_tick(board: Emulated, tick
     assert ticks.sample.applied[0].values == pytest.approx(TORQUES)
 
 
+def test_a_sample_has_what_the_board_applied_by_the_command_before_it(ticks: Ticks):
+    ticks.until(lambda sample: sample.applied[0].status == Status.OK)
+    session = ticks.devices._actuators["motors"]._session
+    for torque in (0.1, 0.2, 0.3):
+        time.sleep(0.1)  # the answer to the last command is there
+        ticks.tick(np.array([torque, 0.0]))
+        number = session.number
+        until(lambda: ticks.devices.read(time.monotonic() - ticks._began) and session.number > number)  # noqa: B023
+        assert ticks.devices.applied[0].values == pytest.approx([torque, 0.0])
+
+
 def test_nothing_acts_before_the_board_is_armed_and_that_is_no_fault(board: Emulated, ticks: Ticks):
     ticks.tick()
     assert [frame.status for frame in ticks.sample.applied] == [Status.NO_FRAME] * 2
