@@ -18,6 +18,8 @@ _DEVIATION = Struct("<3d")
 SIZE = _MESSAGE.size
 _SIZES = {VERSION: SIZE, WITH_DEVIATION: SIZE + _DEVIATION.size}
 _LONGEST_NAME = 16
+#: times beyond this are no times: 285 years, in which a float counts every microsecond [s]
+_LATEST = 2**53 * 1e-6
 
 
 class PoseMessage(NamedTuple):
@@ -76,7 +78,9 @@ class PoseMessage(NamedTuple):
         if len(received) not in _SIZES.values():
             return None
         magic, version, flags, name, number, exposed, sent, *pose = _MESSAGE.unpack_from(received)
-        if magic != MAGIC or len(received) != _SIZES.get(version) or not math.isfinite(exposed + sent):
+        if magic != MAGIC or len(received) != _SIZES.get(version):
+            return None
+        if not (abs(exposed) <= _LATEST and abs(sent) <= _LATEST):
             return None
         body = name.partition(b"\0")[0].decode("utf-8", "replace")
         x, y, z, qw, qx, qy, qz = pose

@@ -71,7 +71,7 @@ def passed_sender(descriptor: int) -> Sender:
 
 def _host_and_port(address: str) -> tuple[str, int]:
     host, _, port = address.removeprefix(_UDP).rpartition(":")
-    if not host or not port.isdigit():
+    if not host or not (port.isascii() and port.isdigit()):
         raise InputError(key="address", value=address, expected=_EXPECTED)
     if not _PORTS[0] <= int(port) <= _PORTS[1]:
         raise InputError(f"no port {port}", key="address", value=address, expected=f"{_PORTS[0]} to {_PORTS[1]}")

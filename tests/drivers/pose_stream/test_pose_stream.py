@@ -179,6 +179,8 @@ def test_trouble_is_counted_and_gives_no_frame(stream: Stream):
     for message, field in (
         (b"short", "malformed"),
         (bytes(SIZE), "malformed"),
+        (PoseMessage.planar("base", 2, 1e303, -1e303, (0.0, 0.0, 0.0)).pack(), "malformed"),
+        (PoseMessage.planar("base", 2, 1.0, math.nan, (0.0, 0.0, 0.0)).pack(), "malformed"),
         (PoseMessage.planar("arm", 9, 1.0, 1.0, (0.0, 0.0, 0.0)).pack(), "other_body"),
         (PoseMessage.planar("base", 1, 1.0, 1.0, (0.0, 0.0, 0.0)).pack(), "repeated"),
     ):
@@ -239,6 +241,7 @@ def test_an_address_that_can_not_be_used_is_refused_in_one_sentence():
     assert f'{key} = "udp://nowhere"' in refused("udp://nowhere")
     assert "expected udp://HOST:PORT, tcp://HOST:PORT or ipc://FILE" in refused("udp://nowhere")
     assert "expected udp://HOST:PORT" in refused("camera")
+    assert "expected udp://HOST:PORT" in refused("udp://127.0.0.1:\u00b2")
     assert "no port 99999, expected 1 to 65535" in refused("udp://127.0.0.1:99999")
     assert "no port 0, expected 1 to 65535" in refused("udp://127.0.0.1:0")
     assert "expected an address of this computer" in refused("udp://192.0.2.1:9870")
