@@ -7,6 +7,7 @@ them set gains.
 
 from __future__ import annotations
 
+import threading
 import time
 
 import foxglove
@@ -29,6 +30,8 @@ LOG = "/log"
 #: time between two messages with the shapes of the scene, which a slow client may have lost [s]
 _SHAPES_PERIOD = 5.0
 _LEVELS = {"info": LogLevel.Info, "warning": LogLevel.Warning, "error": LogLevel.Error}
+#: for clients that read slowly [s]
+_CLOSE_LIMIT = 1.0
 #: messages that wait for a client at most: a second of a fast loop
 _BACKLOG = 4096
 
@@ -98,8 +101,10 @@ class LiveServer:
         self._log.log(line, log_time=at_ns)
 
     def close(self) -> None:
-        """Disconnect all clients."""
-        self._server.stop()
+        """Disconnect all clients; one that does not read is not waited for, and loses its connection with the process."""
+        stopping = threading.Thread(target=self._server.stop, daemon=True)
+        stopping.start()
+        stopping.join(_CLOSE_LIMIT)
 
 
 class _Clients(GainParameters):

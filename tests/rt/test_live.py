@@ -5,7 +5,9 @@ import socket
 import struct
 import time
 from pathlib import Path
+from typing import Any
 
+import foxglove
 import numpy as np
 import pytest
 
@@ -156,3 +158,23 @@ def test_a_view_that_fails_ends_alone(tmp_path: Path, monkeypatch: pytest.Monkey
     assert log.complete
     (event,) = [event for event in log.events if event["name"] == "live_view_lost"]
     assert event["text"] == "the live view ended: no such colour"
+
+
+def test_a_server_that_can_not_be_ended_does_not_keep_the_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """As with clients that subscribe and never read."""
+
+    class Stalled:
+        def __init__(self, **options: Any) -> None:
+            pass
+
+        def stop(self) -> None:
+            time.sleep(60)
+
+    monkeypatch.setattr(foxglove, "start_server", Stalled)  # the recorder's process is a fork, and has it too
+    began = time.monotonic()
+    summary = Run(api.load("free-flyer", {"loop.duration_s": 0.2})).record(
+        tmp_path / "run.mcap", realtime=True, live=free_port()
+    )
+    assert (summary["ended"], summary["log_failure"]) == ("completed", None)
+    assert time.monotonic() - began < 30
+    assert api.read_log(tmp_path / "run.mcap").complete
