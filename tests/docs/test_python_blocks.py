@@ -27,7 +27,7 @@ def at_their_lines(blocks: list[Text]) -> str:
 def run(arguments: list[str], folder: Path, code: str = "") -> None:
     environment = os.environ | {"PYTHONPATH": str(ROOT), "MPLBACKEND": "Agg"}
     command = [sys.executable, *arguments]
-    done = subprocess.run(command, input=code, cwd=folder, env=environment, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, input=code, cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
 
 

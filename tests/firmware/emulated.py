@@ -43,7 +43,7 @@ def build(target: str) -> None:
     BUILD.mkdir(exist_ok=True)
     with (BUILD / "lock").open("w") as lock:  # tests may run in several processes
         fcntl.flock(lock, fcntl.LOCK_EX)
-        subprocess.run(["make", "-s", "-C", str(FIRMWARE), target], check=True, timeout=120)
+        subprocess.run(["make", "-s", "-C", str(FIRMWARE), target], check=True, timeout=300)
 
 
 def need(*tools: str) -> None:
@@ -140,14 +140,14 @@ def running(name: str, folder: Path, layout: Path | None = None, fresh_ms: int =
             process.stdout.close()
 
 
-def exchange(link: BoardLink, counts: dict[int, int] | None = None, patience_s: float = 10.0) -> Report:
+def exchange(link: BoardLink, counts: dict[int, int] | None = None, patience_s: float = 30.0) -> Report:
     """One command, at rest but for these slots, and its report."""
     link.refusal = None
     link.command(time.monotonic(), slots(counts))
     return answered(link, patience_s)
 
 
-def answered(link: BoardLink, patience_s: float = 10.0) -> Report:
+def answered(link: BoardLink, patience_s: float = 30.0) -> Report:
     """The report that answers the frame sent last."""
     until = time.monotonic() + patience_s
     while time.monotonic() < until:
@@ -165,7 +165,7 @@ def slots(counts: dict[int, int] | None = None) -> np.ndarray:
     return made
 
 
-def arm(link: BoardLink, patience_s: float = 30.0) -> Report:
+def arm(link: BoardLink, patience_s: float = 60.0) -> Report:
     """Steady commands at rest, then a reset; on a loaded machine more than once."""
     until = time.monotonic() + patience_s
     while time.monotonic() < until:
@@ -182,7 +182,7 @@ def arm(link: BoardLink, patience_s: float = 30.0) -> Report:
     raise AssertionError("it never armed")
 
 
-def until(condition: object, patience_s: float = 10.0) -> None:
+def until(condition: object, patience_s: float = 30.0) -> None:
     """Wait for a condition, which is a function."""
     end = time.monotonic() + patience_s
     while not condition():  # type: ignore[operator]
@@ -191,7 +191,7 @@ def until(condition: object, patience_s: float = 10.0) -> None:
 
 
 def _connected(path: Path) -> socket.socket:
-    end = time.monotonic() + 10
+    end = time.monotonic() + 30
     while True:
         try:
             made = socket.socket(socket.AF_UNIX)

@@ -57,7 +57,7 @@ def kill_once(board: Emulated, random: Random, number: int) -> tuple[int, int]:
     host = multiprocessing.get_context("fork").Process(target=commanding, daemon=True)
     board.outside.changes.clear()
     host.start()
-    until(lambda: any(outputs[SHOULDER] == 777 for _, outputs in board.outside.changes), 30)
+    until(lambda: any(outputs[SHOULDER] == 777 for _, outputs in board.outside.changes), 60)
     time.sleep(random.uniform(0.0, 0.05))
     assert host.pid is not None
     os.kill(host.pid, number)

@@ -40,6 +40,9 @@ class Connection:
             self.receive()
         wanted = [{"id": i, "channelId": self.channels[topic]["id"]} for i, topic in enumerate(topics)]
         self.send("subscribe", subscriptions=wanted)
+        # Requests are answered in turn: an answer to this one says that the subscriptions are known, too.
+        self.send("getParameters", parameterNames=[], id="subscribed")
+        self.parameters("subscribed")
 
     def send(self, op: str, **more: Any) -> None:
         self.link.send(json.dumps({"op": op, **more}))
@@ -75,17 +78,27 @@ class Talking(threading.Thread):
         self.port, self.talk, self.topics = port, talk, topics
         self.connection: Connection | None = None
         self.over = threading.Event()
+        #: `talk` has returned, or nothing more will be said
+        self.said_all = threading.Event()
         #: what went wrong before the run ended
         self.failure: Exception | None = None
 
     def run(self) -> None:
+        """Talk, and note the end."""
+        try:
+            self._connect()
+        finally:
+            self.said_all.set()
+
+    def _connect(self) -> None:
         options = {"subprotocols": ["foxglove.sdk.v1"], "max_size": None, "close_timeout": 0.1}
-        until = time.monotonic() + 20
-        while time.monotonic() < until:
+        until = time.monotonic() + 60
+        while time.monotonic() < until and not self.over.is_set():
             with suppress(OSError), client.connect(f"ws://127.0.0.1:{self.port}", **options) as link:
                 try:
                     self.connection = Connection(link, self.topics)
                     self.talk(self.connection)
+                    self.said_all.set()
                     while True:
                         self.connection.receive()
                 except websockets.ConnectionClosed:  # the server ends with the run
@@ -96,13 +109,42 @@ class Talking(threading.Thread):
             time.sleep(0.02)
 
 
+def _with(run: Run, client: Talking, waits_at_s: float | None) -> None:
+    """Let a run begin when the client has subscribed, and wait at a tick until it has said all."""
+    opened, read, waits = run.devices.open, run.devices.read, [waits_at_s]
+
+    def open_with_client() -> None:
+        opened()
+        until = time.monotonic() + 60
+        while client.connection is None and client.is_alive():
+            assert time.monotonic() < until, "no client"
+            time.sleep(0.01)
+
+    def read_after_client(t: float, delay: float) -> Any:
+        if waits[0] is not None and t >= waits[0]:
+            waits[0] = None
+            assert client.said_all.wait(25)
+        return read(t, delay)
+
+    run.devices.open, run.devices.read = open_with_client, read_after_client  # type: ignore[method-assign]
+
+
 @contextmanager
 def talking(
-    bed: api.Testbed, log: Path, talk: Callable[[Connection], None], topics: tuple[str, ...] = (), **options: Any
+    bed: api.Testbed,
+    log: Path,
+    talk: Callable[[Connection], None],
+    topics: tuple[str, ...] = (),
+    waits_at_s: float | None = None,
+    **options: Any,
 ) -> Iterator[tuple[Connection, dict[str, Any]]]:
-    """A run in real time with such a client: what it was sent, and the summary of the run."""
+    """A run in real time with such a client: what it was sent, and the summary of the run.
+
+    It begins when the client has subscribed; at a time of the run it waits until `talk` has returned.
+    """
     run, port = Run(bed), free_port()
     thread = Talking(port, talk, topics)
+    _with(run, thread, waits_at_s)
     thread.start()
     try:
         summary = run.record(log, realtime=True, live=port, **options)

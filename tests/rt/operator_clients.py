@@ -13,6 +13,7 @@ import granite
 from granite.config.errors import InputError
 from granite.config.loader import load
 from granite.rt.modes import Reply, RunMode
+from granite.rt.operator import client
 from granite.rt.operator.client import Operator
 from granite.rt.operator.keys import loop_keys, new_operator
 from granite.rt.operator.link import OperatorLink
@@ -57,11 +58,18 @@ def channel(tmp_path_factory):
     address = free_address()
     loop_keys(folder)
     new_operator(folder, "second")
-    bed = load("free-flyer", [f'operator.address="{address}"', "operator.silence_s=0.3"])
+    bed = load("free-flyer", [f'operator.address="{address}"', "operator.silence_s=1.5"])
     link = OperatorLink.start(bed, folder)
-    with Answering(link) as loop:
+    with Answering(link) as loop, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(client, "ANSWER_S", 30.0)  # a busy machine answers late
         yield loop, folder, address
     link.close()
+
+
+@pytest.fixture
+def no_patience(monkeypatch):
+    """Nobody will answer: a client need not wait for it."""
+    monkeypatch.setattr(client, "ANSWER_S", 0.2)
 
 
 RUN = ["free-flyer", "--operator", "--duration", "60", "--set", "loop.longest_lateness_s=2", "--set",
@@ -110,5 +118,5 @@ class Session:
         self.until(mode)
 
     def finish(self):
-        self.process.communicate(timeout=60)
+        self.process.communicate(timeout=300)
         return granite.read_log(self.log)

@@ -508,7 +508,7 @@ COMMAND = (sys.executable, "-m", "granite.rt.cli")
 
 def in_shell(*arguments: str, **environment: str) -> Said:
     env = {**os.environ, "PYTHONPATH": str(Path(mcap_file.__file__).parents[2]), **environment}
-    done = subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, env=env, timeout=60, check=False)
+    done = subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, env=env, timeout=300, check=False)
     return Said(done.returncode, done.stdout, done.stderr)
 
 
@@ -569,7 +569,7 @@ def test_a_running_loop_is_ended_by_signals_and_leaves_a_whole_log(tmp_path):
             log = unfinished_name(logs[number])
             wait_for(lambda log=log: log.exists() and log.stat().st_size > 30_000)  # rows were flushed
             process.send_signal(number)
-        said = {number: Said(-1, *process.communicate(timeout=90)) for number, process in started.items()}
+        said = {number: Said(-1, *process.communicate(timeout=300)) for number, process in started.items()}
     finally:
         for process in started.values():
             process.kill()
@@ -587,7 +587,7 @@ def test_a_running_loop_is_ended_by_signals_and_leaves_a_whole_log(tmp_path):
     assert left_in(tmp_path) == sorted(path.name for path in logs.values())
 
 
-def wait_for(condition, seconds: float = 60.0) -> None:
+def wait_for(condition, seconds: float = 180.0) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline

@@ -6,6 +6,7 @@ import re
 import pytest
 from operator_clients import channel as channel
 from operator_clients import free_address
+from operator_clients import no_patience as no_patience
 
 from granite.rt.cli.endings import STOPPED
 from granite.rt.cli.operate import OPERATOR_COMMANDS
@@ -89,6 +90,7 @@ def test_a_command_in_the_wrong_mode_is_refused_with_the_mode_and_what_to_do(gra
     assert said in granite("operate", "--address", address, "--key", "second").out
 
 
+@pytest.mark.usefixtures("no_patience")
 def test_where_nobody_listens_that_is_said(granite, channel, monkeypatch):
     monkeypatch.setenv("GRANITE_KEYS", str(channel[1]))
     assert "no answer from" in sentence_of(granite("operate", "status", "--address", free_address()))

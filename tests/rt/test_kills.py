@@ -72,7 +72,7 @@ def test_a_lost_recorder_is_named_in_the_outcome_and_the_loop_goes_on(recorders,
     recorded = unfinished_name(path)
 
     def kill() -> None:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 180
         while recorded.stat().st_size < 60_000:  # the first rows are flushed
             assert time.monotonic() < deadline
             time.sleep(0.01)

@@ -50,7 +50,7 @@ def test_a_loop_that_was_suspended_ends_when_it_continues(tmp_path):
     limits = ["--set", "loop.longest_lateness_s=1.5", "--set", "loop.watchdog_s=1.5"]
     command = [sys.executable, "-m", "granite.rt.cli", "sim", "free-flyer", *options, *limits]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 180
         while not unfinished_name(log).exists() or unfinished_name(log).stat().st_size < 30_000:
             assert time.monotonic() < deadline
             time.sleep(0.02)
@@ -58,7 +58,7 @@ def test_a_loop_that_was_suspended_ends_when_it_continues(tmp_path):
         os.waitid(os.P_PID, process.pid, os.WSTOPPED)
         time.sleep(2.0)
         process.send_signal(signal.SIGCONT)
-        summary = json.loads(process.communicate(timeout=60)[0])
+        summary = json.loads(process.communicate(timeout=300)[0])
     assert process.returncode == 3
     assert summary["ended"] == "too_late"
     recorded = granite.read_log(log)

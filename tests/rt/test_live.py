@@ -18,6 +18,7 @@ from granite.rt.run import Run
 from tests.rt.command_line import Call, left_in, sentence_of
 from tests.rt.command_line import granite as granite
 from tests.rt.foxglove_client import Connection, free_port, messages_in, talking
+from tests.rt.unhurried import LIMITS
 
 SCENE = ("/scene", "/scene/marks", "/tf", "/truth", "/log")
 
@@ -27,7 +28,7 @@ def watch(connection: Connection) -> None:
 
 
 def test_a_client_sees_scene_signals_and_events(tmp_path: Path):
-    bed = api.load("free-flyer", {"loop.duration_s": 1.5})
+    bed = api.load("free-flyer", {"loop.duration_s": 1.5, **LIMITS})
     with talking(bed, tmp_path / "run.mcap", watch, SCENE) as (seen, summary):
         pass
     assert summary["ended"] == "completed"
@@ -75,7 +76,7 @@ def test_a_client_sees_scene_signals_and_events(tmp_path: Path):
 
 def test_events_arrive_as_lines_of_a_log(tmp_path: Path):
     silent = {"kind": "fault", "at_s": 1.2, "device": "joint_sensors", "what": "silent"}
-    bed = api.load("free-flyer", {"loop.duration_s": 2.0, "simulation.events": [silent]})
+    bed = api.load("free-flyer", {"loop.duration_s": 2.0, "simulation.events": [silent], **LIMITS})
     with talking(bed, tmp_path / "run.mcap", watch, SCENE) as (seen, summary):
         pass
     assert summary["ended"] == "sensor_stale"
@@ -87,7 +88,7 @@ def test_events_arrive_as_lines_of_a_log(tmp_path: Path):
 
 
 def test_a_client_that_stalls_costs_no_row(tmp_path: Path):
-    bed = api.load("free-flyer", {"loop.duration_s": 1.5})
+    bed = api.load("free-flyer", {"loop.duration_s": 1.5, **LIMITS})
     with talking(bed, tmp_path / "run.mcap", lambda connection: time.sleep(3), SCENE) as (_, summary):
         pass
     assert summary["ended"] == "completed"
@@ -151,7 +152,7 @@ def test_a_view_that_fails_ends_alone(tmp_path: Path, monkeypatch: pytest.Monkey
         raise ValueError("no such colour")
 
     monkeypatch.setattr(LiveServer, "show", fail)  # the recorder's process is a fork, and has it too
-    bed = api.load("free-flyer", {"loop.duration_s": 0.3})
+    bed = api.load("free-flyer", {"loop.duration_s": 0.3, **LIMITS})
     summary = Run(bed).record(tmp_path / "run.mcap", realtime=True, live=free_port())
     assert summary["rows_lost"] == 0
     log = api.read_log(tmp_path / "run.mcap")

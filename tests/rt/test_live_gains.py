@@ -15,13 +15,11 @@ from granite.rt.run import Run
 from tests.rt.command_line import Call, sentence_of
 from tests.rt.command_line import granite as granite
 from tests.rt.foxglove_client import Connection, free_port, talking
-
-#: a busy machine does not end these runs
-PATIENT = {"loop.longest_lateness_s": 2.0, "loop.watchdog_s": 5.0}
+from tests.rt.unhurried import LIMITS
 
 
 def bed(seconds: float) -> api.Testbed:
-    return api.load("free-flyer", {"loop.duration_s": seconds, **PATIENT})
+    return api.load("free-flyer", {"loop.duration_s": seconds, **LIMITS})
 
 
 def gains_of(testbed: api.Testbed) -> dict[str, LiveGain]:
@@ -56,7 +54,7 @@ def test_a_client_gets_and_sets_gains_and_what_is_out_of_bounds_is_refused(tmp_p
         answers["many"] = client.parameters("many")
         answers["good"] = put(client, "good", elbow_stiffness=20)  # an integer is a number
 
-    with talking(testbed, tmp_path / "run.mcap", talk, ("/log",), live_gains=True) as (client, summary):
+    with talking(testbed, tmp_path / "run.mcap", talk, ("/log",), 0.3, live_gains=True) as (client, summary):
         pass
     assert summary["ended"] == "completed"
     known = gains_of(testbed)
@@ -93,7 +91,7 @@ def test_without_permission_gains_can_only_be_read(tmp_path: Path):
     def talk(client: Connection) -> None:
         answers["set"] = put(client, "set", elbow_stiffness=20.0)
 
-    with talking(testbed, tmp_path / "run.mcap", talk, ("/log",)) as (client, _):
+    with talking(testbed, tmp_path / "run.mcap", talk, ("/log",), 0.3) as (client, _):
         pass
     assert answers["set"] == {"elbow_stiffness": gains_of(testbed)["elbow_stiffness"].value}
     assert b"gains can only be read here: expected a run with --live-gains" in said(client)

@@ -127,7 +127,7 @@ def test_a_fifo_is_refused_and_no_process_is_left(tmp_path):
         start(path, overwrite=True)
     done = subprocess.run(
         [*GRANITE, "sim", "free-flyer", "--duration", "0.1", "--out", str(path), "--overwrite"],
-        capture_output=True, text=True, timeout=60, check=False,
+        capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
     assert (done.returncode, "is not a file" in done.stderr) == (2, True)
     with pytest.raises(InputError, match="is not a file"):
@@ -150,7 +150,7 @@ def test_a_disk_that_is_full_at_the_start_is_refused_and_leaves_no_file(tmp_path
 def test_closed_standard_streams_do_not_harm_the_log(tmp_path, closed):
     path = tmp_path / "run.mcap"
     command = f"{sys.executable} -m granite.rt.cli sim free-flyer --duration 0.2 --out {path} {closed}"
-    done = subprocess.run(["bash", "-c", command], timeout=60, check=False, stderr=subprocess.PIPE)
+    done = subprocess.run(["bash", "-c", command], timeout=300, check=False, stderr=subprocess.PIPE)
     assert done.returncode == 0, done.stderr
     log = read_log(path)
     assert (log.ticks, log.complete, log.summary["ended"]) == (40, True, "completed")
@@ -177,7 +177,7 @@ def test_a_terminal_that_vanishes_does_not_lose_the_summary(tmp_path):
     os.close(slave)
     assert os.read(master, 1)  # the bar is drawn
     os.close(master)
-    process.communicate("\n", timeout=60)
+    process.communicate("\n", timeout=300)
     assert json.loads(Path(f"{path}.closed").read_text()) == [None, "completed"]
     assert read_log(path).summary["ended"] == "completed"
 

@@ -16,7 +16,7 @@ GRANITE = f"{sys.executable} -m granite.rt.cli"
 def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
     words = ["bash", "-c", command.replace("granite", GRANITE, 1)]
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), "GRANITE_NO_COMPILER": "1"}
-    return subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, timeout=100, check=False)
+    return subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, timeout=300, check=False)
 
 
 def sentence_of(said: subprocess.CompletedProcess[str], code: int) -> str:

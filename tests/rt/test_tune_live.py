@@ -10,6 +10,7 @@ import time
 import pytest
 from operator_clients import Session, free_address
 from operator_clients import channel as channel
+from operator_clients import no_patience as no_patience
 
 from granite.config.errors import InputError
 from granite.config.loader import load
@@ -99,7 +100,7 @@ def test_gains_that_the_live_view_changed_are_known_to_operators(channel):
     loop, folder, address = channel
     with Operator(address, "operator", folder) as operator:
         loop.link.answer(Request(Ask.SET_GAIN, -1, 4, 30.0), Reply.DONE, RunMode.RUNNING, Reason.PASSED)
-        until = time.monotonic() + 10
+        until = time.monotonic() + 60
         while operator.ask("gains")["gains"][4]["value"] != 30.0:
             assert time.monotonic() < until
         assert operator.ask("gains")["gains"][4]["name"] == "elbow_stiffness"
@@ -119,6 +120,7 @@ def test_the_prompt_shows_gains_and_takes_steps(granite, channel, monkeypatch):
     assert loop.asked[-1].ask is Ask.HOLD
 
 
+@pytest.mark.usefixtures("no_patience")
 def test_options_that_do_not_fit_are_refused(granite, channel, monkeypatch):
     assert "expected no such option with --live" in sentence_of(granite("tune", "free-flyer", "--live", "--trials", 3))
     assert "expected --live with it" in sentence_of(granite("tune", "free-flyer", "--metric", "pulses"))

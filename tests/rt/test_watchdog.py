@@ -71,7 +71,7 @@ run_with_driver(folder, {"watchdog_s": 0.4}, blocks="write", how=sys.argv[3]).re
 @pytest.mark.parametrize("how", ["c", "swallow"])
 def test_a_driver_that_can_not_be_interrupted_ends_the_process_with_a_whole_log(how, tmp_path):
     command = [sys.executable, "-c", FORKED, str(Path(__file__).parent), str(tmp_path), how]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 1
     assert "by watchdog" in done.stderr
     assert "Traceback" not in done.stderr

@@ -296,7 +296,7 @@ def test_ctrl_c_keeps_what_was_found(tmp_path: Path):
         assert began.poll() is None
         time.sleep(0.2)
     began.send_signal(signal.SIGINT)
-    said = began.communicate(timeout=120)[1]
+    said = began.communicate(timeout=300)[1]
     assert began.returncode == STOPPED
     assert re.fullmatch(
         r"granite: stopped by the operator: \d+ trials are kept, go on by granite tune .* --resume s\n", said

@@ -37,7 +37,7 @@ def sent(board: Scripted, link: BoardLink, t: float = 0.0) -> int:
 
 
 def wait(condition) -> None:
-    end = time.monotonic() + 5
+    end = time.monotonic() + 30
     while not condition():
         assert time.monotonic() < end
         time.sleep(0.0005)
@@ -47,7 +47,7 @@ def poll_until(link: BoardLink, frames: int, t: float = 0.0) -> list:
     """The reports of all polls until so many frames, whole or damaged, have arrived."""
     decoder, reports = link.line.decoder, []
     before = sum(decoder.count)
-    end = time.monotonic() + 5
+    end = time.monotonic() + 30
     while sum(decoder.count) < before + frames:
         assert time.monotonic() < end
         if report := link.poll(t):

@@ -114,14 +114,12 @@ def test_nothing_answers():
         assert said == f"port = \"{board.port}\": nothing answers there at 2000000 baud, expected board 'arm'"
 
 
-@pytest.mark.usefixtures("hurry")
 def test_something_else_answers():
     with scripted() as board:
         board.noise = b"AT command not recognised\r\n"
         assert "something answers there, but no frame of it is whole" in sentence(board)
 
 
-@pytest.mark.usefixtures("hurry")
 def test_another_wire_version():
     with scripted(version=2) as board:
         assert "speaks wire version 2, expected firmware of wire version 1" in sentence(board)

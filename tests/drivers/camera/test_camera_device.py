@@ -62,7 +62,7 @@ def device(source: str) -> CameraDevice:
 
 
 def read_until(camera: CameraDevice, began: float, status: Status, number: int = 0) -> Frame:
-    end = time.monotonic() + 10
+    end = time.monotonic() + 60
     while time.monotonic() < end:
         frame = camera.read(time.monotonic() - began)
         if frame.status == status and frame.number >= number:
@@ -79,7 +79,7 @@ def test_poses_come_with_their_deviations_until_the_process_is_killed(filmed: Fi
         frame = read_until(camera, began, Status.OK, number=3)
         assert (np.abs(frame.values[:3] - POSE) < 6 * frame.values[3:]).all()
         assert 1e-6 < frame.values[3] < 1e-3
-        assert 0.0 <= time.monotonic() - began - frame.t < 1.0
+        assert 0.0 <= time.monotonic() - began - frame.t < 10.0
         assert filmed.memory in camera.identity
         assert camera.process is not None
         camera.process.kill()

@@ -1,5 +1,6 @@
 """Sources of frames, and the poses that are published from them."""
 
+import os
 import threading
 import time
 from types import SimpleNamespace
@@ -105,7 +106,8 @@ def test_a_cameras_own_time_counts_if_it_is_of_the_same_clock(stamp, exposed):
 
 
 def test_frames_pass_through_shared_memory_whole_and_newest_first():
-    writer = FrameWriter("granite_test_frames", SMALL)
+    name = f"granite_test_frames_{os.getpid()}"
+    writer = FrameWriter(name, SMALL)
 
     def write():
         for k in range(1, 120):
@@ -116,13 +118,18 @@ def test_frames_pass_through_shared_memory_whole_and_newest_first():
         thread = threading.Thread(target=write)
         images = []
         thread.start()
-        images += shared_frames("granite_test_frames", patience_s=0.3)
+        for image in shared_frames(name, patience_s=30.0):
+            images.append(image)
+            if image.number == 119:
+                break
+        again = list(shared_frames(name, patience_s=0.05))  # it ends by itself where no new frame comes
     finally:
         thread.join()
         writer.close()
     numbers = [image.number for image in images]
     assert numbers == sorted(set(numbers))
     assert numbers[-1] == 119
+    assert [image.number for image in again] == [119]
     for image in images:
         assert (image.pixels == image.number).all()
         assert image.t == pytest.approx(0.01 * image.number)

@@ -136,7 +136,7 @@ def test_the_command_prints_latency_and_links(tmp_path: Path):
     need("cc")
     command = [sys.executable, "-m", "granite.rt.cli", "rehearse", "atmos", "--duration", "0.5", "--watchdog", "1"]
     done = subprocess.run(
-        [*command, "--out", str(tmp_path / "a.mcap")], capture_output=True, text=True, timeout=120, check=False
+        [*command, "--out", str(tmp_path / "a.mcap")], capture_output=True, text=True, timeout=300, check=False
     )
     assert done.returncode == 0, done.stderr
     assert "to command: median" in done.stdout

@@ -33,7 +33,7 @@ def command(outside: Rehearsal, *words: str, **changes: object) -> subprocess.Co
         sets += ["--set", f"devices.{name}.driver={{ {pairs} }}"]
     return subprocess.run(
         [sys.executable, "-m", "granite.rt.cli", "run", "free-flyer", *sets, *words],
-        capture_output=True, text=True, timeout=100, check=False, stdin=subprocess.DEVNULL,
+        capture_output=True, text=True, timeout=300, check=False, stdin=subprocess.DEVNULL,
     )  # fmt: skip
 
 
