@@ -18,20 +18,21 @@ class SocketMotors:
 
     class Options(granite.PartTable):
         port: int
+        silent_s: float = 0.02  # without an answer for longer than that, the guard ends the run
 
     def __init__(self, options: Options, name: str, bed: granite.Testbed) -> None:
-        self.port, self.n, self.number = options.port, len(bed.devices[name].signals(bed)), 0
+        self.options, self.n, self.number = options, len(bed.devices[name].signals(bed)), 0
         self.applied, self.answered = np.zeros(self.n), 0.0
         self.sent = self.answers = 0
         self.first_stop = None
 
     def open(self):
-        self.socket = socket.create_connection(("127.0.0.1", self.port))
+        self.socket = socket.create_connection(("127.0.0.1", self.options.port))
         self.socket.setblocking(False)
 
     def write(self, t, setpoint):
         self.exchange(t, setpoint)
-        silent = t - self.answered > 0.02
+        silent = t - self.answered > self.options.silent_s
         return self.frame(t, granite.Status.SILENT if silent else granite.Status.OK)
 
     def stop(self, t):
@@ -70,8 +71,9 @@ if __name__ == "__main__":
     server, received = socket.create_server(("127.0.0.1", 0)), []
     thread = threading.Thread(target=board, args=(server, received), daemon=True)
     thread.start()
-    driver = {"kind": f"{__file__}:SocketMotors", "port": server.getsockname()[1]}
-    patience = {"loop.longest_lateness_s": 1.0, "loop.watchdog_s": 1.0}  # of a desktop that is busy with others
+    # A desktop that is busy with other programs delays the loop and the answers.
+    driver = {"kind": f"{__file__}:SocketMotors", "port": server.getsockname()[1], "silent_s": 1.0}
+    patience = {"loop.longest_lateness_s": 1.0, "loop.watchdog_s": 1.0, "loop.stop_timeout_s": 1.0}
     bed = granite.load("free-flyer", {"devices.motors.driver": driver, "loop.duration_s": 1.0, **patience})
     run = granite.Run(bed, simulate=["joint_sensors", "vision", "thrusters"])
     outcome = run.record("own_driver.mcap", realtime=True, overwrite=True)
