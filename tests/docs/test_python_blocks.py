@@ -1,6 +1,7 @@
 """The Python of every page runs: all blocks of a page one after the other, in a folder of their own."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -31,10 +32,19 @@ def run(arguments: list[str], folder: Path, code: str = "") -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The log of the demo."""
+    folder = tmp_path_factory.mktemp("demo")
+    (folder / DEMO).parent.mkdir()
+    run(RECORD, folder)
+    return folder / DEMO
+
+
 @pytest.mark.parametrize("name", [name for name in NAMES if python_blocks(ROOT / name)])
-def test_the_python_of_a_page_runs(name: str, tmp_path: Path):
+def test_the_python_of_a_page_runs(name: str, tmp_path: Path, demo: Path):
     code = at_their_lines(python_blocks(ROOT / name))
     if DEMO in code:
         (tmp_path / DEMO).parent.mkdir()
-        run(RECORD, tmp_path)
+        shutil.copy(demo, tmp_path / DEMO)
     run(["-c", RUN, str(ROOT / name)], tmp_path, code)

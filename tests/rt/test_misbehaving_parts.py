@@ -106,16 +106,17 @@ class Gone(NoStop):
 '''
 
 
-@pytest.fixture
-def own(tmp_path: Path) -> str:
-    file = tmp_path / "own.py"
+@pytest.fixture(scope="module")
+def own(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The file of the user; one for all tests, so that what it needs is compiled once."""
+    file = tmp_path_factory.mktemp("own") / "own.py"
     file.write_text(OWN)
     return str(file)
 
 
 def ending(own: str, mode: str) -> dict:
     bed = load("free-flyer", {"controller.law": {"kind": f"{own}:Law", "mode": mode}, "loop.duration_s": 0.3})
-    return simulate(bed, Path(own).with_suffix(".mcap"))
+    return simulate(bed, Path(own).with_suffix(".mcap"), overwrite=True)
 
 
 def test_whole_numbers_are_numbers_and_not_other_bits(own: str) -> None:
@@ -210,9 +211,8 @@ def test_a_testbed_without_actuators_is_recorded_and_replayed(bed: str, tmp_path
     assert granite.replay(log).first is None
 
 
-def test_a_compiled_limit_follows_what_a_part_imports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_compiled_limit_follows_what_a_part_imports(tmp_path: Path) -> None:
     """The file of the part stays the same; a file that it reads changes."""
-    monkeypatch.setenv("GRANITE_CACHE", str(tmp_path / "cache"))
     text = OWN.replace("((-1.0, 1.0),)", "((-1.0, float(open(LIMIT).read())),)").replace(
         "import granite\n", f"import granite\nLIMIT = {str(tmp_path / 'limit')!r}\n", 1
     )

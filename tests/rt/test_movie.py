@@ -35,13 +35,19 @@ def frames_of(log: Log, fps: float = 10.0) -> tuple[Backdrop, list[Picture]]:
     return backdrop, list(Frames(view, backdrop, instants(log, run, fps, 1.0)))
 
 
+@pytest.fixture(scope="module")
+def filmed(log: Log) -> tuple[Backdrop, list[Picture]]:
+    """The frames of the run."""
+    return frames_of(log)
+
+
 def area(frame: Picture, colour: tuple[int, int, int]) -> np.ndarray:
     """The pixels of about that colour: rows and columns."""
     return np.argwhere((np.abs(frame.astype(int) - colour) < 6).all(axis=2))
 
 
-def test_the_robot_is_drawn_where_it_was(log: Log):
-    backdrop, frames = frames_of(log)
+def test_the_robot_is_drawn_where_it_was(log: Log, filmed: tuple[Backdrop, list[Picture]]):
+    backdrop, frames = filmed
     assert len(frames) == 20
     for i in (0, 10, 19):
         x, y = log["/truth"].base_x_m[20 * i], log["/truth"].base_y_m[20 * i]
@@ -52,8 +58,8 @@ def test_the_robot_is_drawn_where_it_was(log: Log):
         np.testing.assert_allclose(extent, middle, atol=4.0)
 
 
-def test_jets_are_drawn_while_thrusters_are_open(log: Log):
-    backdrop, frames = frames_of(log)
+def test_jets_are_drawn_while_thrusters_are_open(log: Log, filmed: tuple[Backdrop, list[Picture]]):
+    backdrop, frames = filmed
     view_ends = backdrop.panels[0][1]
     opened = log.columns(list(range(log.channels.width))[log.channels.place("/applied", "thrusters.values")])
     for i in range(1, 20):
@@ -61,8 +67,8 @@ def test_jets_are_drawn_while_thrusters_are_open(log: Log):
         assert is_open == bool((area(frames[i], PLUME)[:, 0] < view_ends).any()), i
 
 
-def test_signals_appear_as_time_passes(log: Log):
-    backdrop, frames = frames_of(log)
+def test_signals_appear_as_time_passes(filmed: tuple[Backdrop, list[Picture]]):
+    backdrop, frames = filmed
     left, top, right, bottom = backdrop.panels[0]
     for i in (5, 15):
         now = round(backdrop.time[0] + backdrop.time[1] * i / 10)
@@ -92,7 +98,7 @@ def test_an_estimate_is_filmed_where_there_is_no_truth(log: Log):
     assert len(area(frames[-1], HULL)) > 1000
 
 
-@pytest.mark.parametrize("bed", ["mrds-6a", "flexible-arm", "spatial-dual-arm"])
+@pytest.mark.parametrize("bed", ["mrds-6a", "spatial-dual-arm", pytest.param("flexible-arm", marks=pytest.mark.slow)])
 def test_every_kind_of_testbed_has_a_film(bed: str):
     backdrop, frames = frames_of(api.simulate(api.load(bed, {"loop.duration_s": 0.2})))
     assert (frames[-1] != backdrop.to_come).any()

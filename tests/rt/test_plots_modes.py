@@ -5,6 +5,7 @@ import json
 
 import pytest
 from drawn_pages import drawn, panel, texts
+from matplotlib.figure import Figure
 from scripted import scripted
 
 from granite.rt.logs.events import Events
@@ -30,13 +31,18 @@ def log() -> Log:
     return Log(bed, {"operators": json.dumps(["ann"])}, done.channels, done.rows, tuple(events), None, True)
 
 
-def test_each_mode_has_a_lane(log):
-    modes = panel(drawn(log), "mode")
+@pytest.fixture(scope="module")
+def page(log: Log) -> Figure:
+    return drawn(log)
+
+
+def test_each_mode_has_a_lane(page):
+    modes = panel(page, "mode")
     assert [label.get_text() for label in modes.get_yticklabels()] == ["disarmed", "armed", "running", "holding"]
 
 
-def test_what_the_operator_asked_for_is_no_line_but_a_fault_is(log):
-    said = texts(drawn(log))
+def test_what_the_operator_asked_for_is_no_line_but_a_fault_is(page):
+    said = texts(page)
     assert not [text for text in said if text.startswith(("operator request", "armed at", "running at"))]
     assert [text for text in said if text.startswith("holding at 5.5")]
 
