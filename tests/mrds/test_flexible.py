@@ -180,24 +180,26 @@ def test_momentum_and_energy_of_a_robot_that_floats_freely_do_not_change(robot: 
     assert rate == pytest.approx(np.zeros(7), abs=1e-12 * np.abs(acceleration).max())
 
 
-def test_a_robot_that_floats_freely_keeps_momentum_and_energy_while_it_moves() -> None:
+@pytest.mark.parametrize("steps", [2_000, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_a_robot_that_floats_freely_keeps_momentum_and_energy_while_it_moves(steps: int) -> None:
     model = Model(UNTWISTED)
     q, u = bent_state(model, 1, bend=0.01)
     still = np.zeros(model.n_u)
     momentum = model.momentum(q, u).copy()
     energy = model.kinetic_energy(q, u) + model.potential_energy(q)
-    for _ in range(10_000):
+    for _ in range(steps):
         q, u = model.rk4(q, u, still, 5e-5)
     assert model.momentum(q, u) == pytest.approx(momentum, rel=1e-8)
     assert model.kinetic_energy(q, u) + model.potential_energy(q) == pytest.approx(energy, rel=1e-6)
 
 
-def test_an_arm_in_the_plane_keeps_energy_and_angular_momentum_about_its_joint() -> None:
+@pytest.mark.parametrize("steps", [10_000, pytest.param(60_000, marks=pytest.mark.slow)])
+def test_an_arm_in_the_plane_keeps_energy_and_angular_momentum_about_its_joint(steps: int) -> None:
     model = Model(planar_arm([flexible(1.0, 1), flexible(0.5, 1)], name="free_arm"))
     q, u = np.array([0.0, 0.5, 0.02, -0.01]), np.array([1.0, -2.0, 0.0, 0.0])
     momentum, still = model.momentum(q, u)[5], np.zeros(4)
     energy = model.kinetic_energy(q, u) + model.potential_energy(q)
-    for _ in range(60_000):
+    for _ in range(steps):
         q, u = model.rk4(q, u, still, 5e-5)
     assert model.momentum(q, u)[5] == pytest.approx(momentum, rel=1e-9)
     assert model.kinetic_energy(q, u) + model.potential_energy(q) == pytest.approx(energy, rel=1e-8)
