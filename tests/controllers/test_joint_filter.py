@@ -94,7 +94,7 @@ def steady(joint: JointFilter, every: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize("a", [0.0, A])
-@pytest.mark.parametrize("every", [1, 2, 4, 20])
+@pytest.mark.parametrize("every", [1, 4, *(pytest.param(n, marks=pytest.mark.slow) for n in (2, 20))])
 def test_the_gain_becomes_that_of_the_time_between_frames(a: float, every: int):
     joint = joint_filter(sensors(a=a), 0.2, PERIOD)
     np.testing.assert_allclose(settled(joint, every)[0], steady(joint, every), rtol=1e-6, atol=1e-9)
@@ -114,7 +114,7 @@ def test_the_states_of_the_analogue_filter_are_the_extra_ones(a: float, extra: i
     assert joint_filter(sensors(a=a), 0.2, PERIOD).n_extra == n_extra(sensors(a=a)) == extra
 
 
-@pytest.mark.parametrize("period", [0.2, 0.5])
+@pytest.mark.parametrize("period", [0.2, pytest.param(0.5, marks=pytest.mark.slow)])
 def test_a_period_of_many_time_constants_of_the_rate_filter_gives_the_gain_of_a_rate_without_lag(period: float):
     """After twenty or more time constants of 10 ms the filter shows the rate of now, as a sensor without one does."""
     lagging, direct = joint_filter(sensors(), 0.2, period), joint_filter(sensors(a=0.0), 0.2, period)
@@ -123,7 +123,7 @@ def test_a_period_of_many_time_constants_of_the_rate_filter_gives_the_gain_of_a_
     assert np.abs(np.linalg.eigvals((np.eye(4) - gain @ lagging.C) @ lagging.F)).max() < 1
 
 
-@pytest.mark.parametrize("age", [0.0, 0.3, 1.0, 2.0])
+@pytest.mark.parametrize("age", [0.3, 2.0, *(pytest.param(age, marks=pytest.mark.slow) for age in (0.0, 1.0))])
 def test_a_frame_counts_at_the_time_when_it_was_sampled(age: float):
     """A wheel at 2.6 rad/s, frames up to two periods old: taken as of now, its angle would be 26 mrad late."""
     joint, rate = joint_filter(sensors(), 0.2, PERIOD), 2.6

@@ -58,7 +58,7 @@ def flexible_grasp() -> tuple[System, Array, Array]:
     return system, *system.contact_set().project(np.concatenate([q, body]), 0.3 * np.concatenate([u, rates]))
 
 
-@pytest.mark.parametrize("dimension", ["planar", "spatial"])
+@pytest.mark.parametrize("dimension", ["spatial", pytest.param("planar", marks=pytest.mark.slow)])
 def test_all_coordinates_move_as_differences_of_accelerations_say(dimension: str) -> None:
     """Any state, also one that its contacts do not fit; the first system whose constraints are independent."""
     for seed in range(20):

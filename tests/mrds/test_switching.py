@@ -97,7 +97,7 @@ def test_a_ball_bounces_to_e_squared_of_its_height_each_time_and_comes_to_rest(r
 
 
 @pytest.mark.parametrize("dimension", ["planar", "spatial"])
-@pytest.mark.parametrize("friction", [0.3, 0.8])
+@pytest.mark.parametrize("friction", [0.3, pytest.param(0.8, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", ["edge", "sliding"])
 def test_a_block_sticks_on_a_slope_below_the_angle_of_friction_and_slides_above(dimension, friction, kind):
     for slope, slides in ((np.arctan(friction) - 0.01, False), (np.arctan(friction) + 0.01, True)):

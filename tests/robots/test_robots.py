@@ -37,6 +37,11 @@ def test_it_completes_and_ends_near_its_target(run: Log) -> None:
         assert error["max_in_last_5_s"] < FINAL[error["unit"]], name
 
 
+@pytest.mark.parametrize(
+    "run",
+    [name if name == "two-arms" else pytest.param(name, marks=pytest.mark.slow) for name in ROBOTS],
+    indirect=True,
+)
 def test_it_can_be_drawn(run: Log, tmp_path: Path) -> None:
     assert plot(run, tmp_path / "run.png").stat().st_size > 10_000
 

@@ -55,12 +55,13 @@ def assert_equal_to_the_bit(bed: Testbed) -> Outcome:
     [
         "free-flyer",
         "free-flyer/report-1987",
-        "free-flyer/perfect-sensors",
         "free-flyer/pulse-width",
-        "free-flyer/ideal",
         "astrobee",
         "fixed-dual-arm/carry",
-        "two-arm-free-flyer",
+        *(
+            pytest.param(name, marks=pytest.mark.slow)
+            for name in ("free-flyer/perfect-sensors", "free-flyer/ideal", "two-arm-free-flyer")
+        ),
     ],
 )
 def test_a_compiled_run_has_the_bits_of_the_loop(name: str):

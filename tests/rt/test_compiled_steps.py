@@ -53,8 +53,8 @@ def assert_equal_to_the_bit(bed: Testbed) -> tuple[Array, Outcome, Run]:
         "free-flyer",
         "free-flyer/report-1987",
         "astrobee",
-        "two-arm-free-flyer/pulse-width",
-        "free-flyer/perfect-sensors",
+        pytest.param("two-arm-free-flyer/pulse-width", marks=pytest.mark.slow),
+        pytest.param("free-flyer/perfect-sensors", marks=pytest.mark.slow),
     ],
 )
 def test_a_run_has_the_bits_of_the_run_in_python(name: str):
@@ -76,7 +76,7 @@ def test_every_controlled_testbed_has_the_bits_of_the_run_in_python(name: str):
     [
         ("fixed-dual-arm/carry", []),
         ("fixed-dual-arm/pick-and-place", ["estimator", "behaviour", "law"]),
-        ("leap", []),
+        pytest.param("leap", [], marks=pytest.mark.slow),
         ("flexible-arm", ["estimator", "law"]),
     ],
 )
@@ -90,7 +90,9 @@ def test_parts_in_python_stand_between_compiled_ones(name: str, in_python: list[
     ("name", "changes"),
     [
         ("fixed-dual-arm/carry", ["devices.motors.units.0.torque_limit_n_m=0.3"]),
-        ("leap", ["devices.motors.units.1.torque_limit_n_m=0.2", "loop.duration_s=9"]),
+        pytest.param(
+            "leap", ["devices.motors.units.1.torque_limit_n_m=0.2", "loop.duration_s=9"], marks=pytest.mark.slow
+        ),
     ],
 )
 def test_ticks_at_a_torque_limit_are_solved_in_python_between_compiled_ones(name, changes, monkeypatch):
@@ -177,7 +179,7 @@ def test_gains_are_parameters_of_the_compiled_steps():
     assert np.array_equal(memory.rows[:, demand], expected[:, demand])
 
 
-@pytest.mark.parametrize("ticks", [0, 3, 30, 250, 500])
+@pytest.mark.parametrize("ticks", [0, 3, 250, *(pytest.param(n, marks=pytest.mark.slow) for n in (30, 500))])
 def test_the_parts_in_python_continue_where_the_compiled_ones_end(ticks: int):
     """In the first ticks nothing has been measured; later the history of poses has been shortened."""
     records = {}

@@ -149,7 +149,9 @@ def test_some_are_real_and_the_others_are_simulated_on_the_plant(tmp_path: Path,
         assert not memory.rows[:, run.channels.place("/truth", "thrust")].any()
 
 
-@pytest.mark.parametrize(("real", "joint"), [("motors", "shoulder"), ("elbow_motor", "elbow")])
+@pytest.mark.parametrize(
+    ("real", "joint"), [("motors", "shoulder"), pytest.param("elbow_motor", "elbow", marks=pytest.mark.slow)]
+)
 def test_a_real_one_of_two_motors_moves_the_plant_as_little_as_a_simulated_one_without_gain(tmp_path, real, joint):
     board = f"'{tmp_path / 'lab.py'}:Board'"
     changes = (

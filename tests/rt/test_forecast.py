@@ -48,7 +48,7 @@ def test_rows_that_the_memory_cannot_hold_are_refused() -> None:
         api.simulate(load("free-flyer", {"loop.duration_s": 1e7}))
 
 
-@pytest.mark.parametrize("bed", ["free-flyer", "mrds-1", "astrobee"])
+@pytest.mark.parametrize("bed", ["free-flyer", "mrds-1", pytest.param("astrobee", marks=pytest.mark.slow)])
 def test_the_size_is_forecast_within_a_third(bed: str, tmp_path: Path) -> None:
     log, made = tmp_path / "run.mcap", Run(load(bed, {"loop.duration_s": 10.0}))
     made.record(log)

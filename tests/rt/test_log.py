@@ -318,7 +318,7 @@ def bed_with_own(folder, part):
 
 
 #: the others take ten seconds each, mostly to compile what no cache has
-FAST = ("devices", "law")
+FAST = ("devices",)
 
 
 @pytest.mark.parametrize("part", [p if p in FAST else pytest.param(p, marks=pytest.mark.slow) for p in OWN])

@@ -64,8 +64,10 @@ def test_time_that_is_not_real_is_not_shown(flown):
             "changed: devices.thrusters.units.r1.failed=true, seed=3",
         ),
         ([f"simulation.initial.joint{i}_rad=0.{i}" for i in range(9)], "and 7 more"),
-        ([f"title={'x' * 200}"], "changed: title=xxx"),
-        ([f"modules.vehicle.bodies.upper_arm.outline_m={'x' * 99}"] * 20, "and 19 more"),
+        pytest.param([f"title={'x' * 200}"], "changed: title=xxx", marks=pytest.mark.slow),
+        pytest.param(
+            [f"modules.vehicle.bodies.upper_arm.outline_m={'x' * 99}"] * 20, "and 19 more", marks=pytest.mark.slow
+        ),
     ],
 )
 def test_what_was_changed_on_the_command_line_stands_in_the_title(changes, shown, flown):

@@ -16,6 +16,9 @@ from granite.rt.logs.log import Log
 from granite.rt.plots import page
 from granite.rt.plots.look import STYLE
 
+#: many modules and many panels: two seconds each
+LARGE = ("sun-planar/ffr-o-rrr", "spatial-dual-arm/floating")
+
 
 @pytest.fixture(scope="module")
 def flown() -> Log:
@@ -27,7 +30,7 @@ def parts(log: Log, *names: str):
         return page.build_page(log, names)
 
 
-@pytest.mark.parametrize("name", ["mrds-1", "free-flyer", "sun-planar/ffr-o-rrr", "spatial-dual-arm/floating"])
+@pytest.mark.parametrize("name", ["mrds-1", "free-flyer", *(pytest.param(n, marks=pytest.mark.slow) for n in LARGE)])
 def test_every_panel_is_high_enough_to_be_read_and_nothing_is_overprinted(name):
     log = run(load(name, ["loop.duration_s=0.1", "simulation.audit=true"]))
     real = {"mode": "realtime", "changes": json.dumps(["loop.duration_s=0.1", "simulation.audit=true"])}

@@ -153,7 +153,13 @@ def test_a_page_of_many_modules_has_no_text_beyond_its_edges(make):
     assert_nothing_is_cut(drawn(log_of(bed, q, closed=1.0)))
 
 
-@pytest.mark.parametrize("name", [name for name, _, _ in presets()])
+#: one of each kind: vehicles, arms in the plane and in space, flexible links, chains around a body
+QUICK = ("free-flyer", "fixed-dual-arm", "spatial-dual-arm", "mrds-6a", "chains-2x3", "leap")
+
+
+@pytest.mark.parametrize(
+    "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name, _, _ in presets()]
+)
 def test_every_preset_can_be_drawn_as_it_starts(name):
     bed = load(name)
     q, _ = initial_motion(bed)

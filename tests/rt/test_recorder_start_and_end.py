@@ -146,7 +146,7 @@ def test_a_disk_that_is_full_at_the_start_is_refused_and_leaves_no_file(tmp_path
     assert os.listdir(tmp_path) == []
 
 
-@pytest.mark.parametrize("closed", ["<&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize("closed", ["<&- >&- 2>&-", pytest.param("<&-", marks=pytest.mark.slow)])
 def test_closed_standard_streams_do_not_harm_the_log(tmp_path, closed):
     path = tmp_path / "run.mcap"
     command = f"{sys.executable} -m granite.rt.cli sim free-flyer --duration 0.2 --out {path} {closed}"

@@ -40,7 +40,10 @@ LIMITS = {
 }
 
 
-@pytest.mark.parametrize(("limit", "words"), LIMITS.values(), ids=LIMITS)
+@pytest.mark.parametrize(
+    ("limit", "words"),
+    [pytest.param(*LIMITS[of], marks=pytest.mark.slow if of == "file size" else (), id=of) for of in LIMITS],
+)
 def test_a_small_limit_is_named_with_its_remedy(limit: str, words: str, tmp_path: Path) -> None:
     said = shell(f"{limit}; exec granite sim free-flyer --duration 0.1", tmp_path)
     assert f"free-flyer: {words}" in sentence_of(said, BAD_INPUT)
@@ -72,7 +75,7 @@ main()
 """
 
 
-@pytest.mark.parametrize("name", ["SIGINT", "SIGQUIT"])
+@pytest.mark.parametrize("name", ["SIGINT", pytest.param("SIGQUIT", marks=pytest.mark.slow)])
 def test_an_interrupt_while_the_commands_are_imported_is_no_traceback(name: str) -> None:
     command = [sys.executable, "-c", INTERRUPTED, name]
     said = subprocess.run(command, capture_output=True, text=True, check=False)

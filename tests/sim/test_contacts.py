@@ -186,7 +186,7 @@ def damped(contacts: int) -> testbed.Testbed:
 
 
 @pytest.mark.parametrize(
-    "swung", [shaken, damped, *(pytest.param(s, marks=pytest.mark.slow) for s in (turned, rubbing))]
+    "swung", [shaken, *(pytest.param(s, marks=pytest.mark.slow) for s in (damped, turned, rubbing))]
 )
 def test_the_work_of_what_drives_and_rubs_is_counted_where_pins_say_the_same(swung: Callable[..., Any]) -> None:
     one, two = (simulate_in_memory(swung(n)) for n in (1, 2))
@@ -312,7 +312,7 @@ def blows(landing: testbed.Testbed) -> tuple[int, float]:
     return np.count_nonzero(np.diff(truth(log, "caught")[:, 0])), verdict(log)["checks"]["energy"]["largest"]
 
 
-@pytest.mark.parametrize("restitution", [0.0, 0.6])
+@pytest.mark.parametrize("restitution", [0.6, pytest.param(0.0, marks=pytest.mark.slow)])
 def test_the_step_of_a_blow_is_accounted_for_with_its_loads_and_its_friction(restitution: float) -> None:
     """Before and after the blow in one step the modules move under their own forces, and those do their work."""
     for landing in (

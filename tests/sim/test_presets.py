@@ -6,7 +6,7 @@ Everything runs in the virtual machine, which is the compiled code to the bit an
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -64,6 +64,13 @@ SIZES = {
 SOURCES = ("Bonaventura 2002", "Mackay 1988", "Sun 1996", "Lilly and Orin 1991", "Stanford report of 1987")
 PRESETS = [bed for bed in SIZES if "/" not in bed]
 
+#: the others of each list take part in the slow test of the whole run
+QUICK = {
+    "flx-pendulum", "flx-joint-mass", "chains/type-0", "chains-2x3/type-1",
+    "mrds-1", "mrds-6a", "flx-three-link", "sun-planar", "sun-planar/ffr-o-rrr", "fixed-dual-arm", "spatial-dual-arm",
+    "mrds-3", "mrds-5c",
+}  # fmt: skip
+
 #: nothing pushes them
 FREE = [
     "flx-pendulum", "flx-joint-mass", "flx-joint-mass/no-joint-mass", "flx-joint-mass/heavy", "chains/type-0",
@@ -77,6 +84,11 @@ PUSHED = [
 ]  # fmt: skip
 #: torques and motions act in their contacts
 DRIVEN = ["mrds-3", "mrds-4", "mrds-5a", "mrds-5b", "mrds-5c"]
+
+
+def quick_first(beds: list[str]) -> list[Any]:
+    """Some in every run of the tests, the others in the slow ones."""
+    return [bed if bed in QUICK else pytest.param(bed, marks=pytest.mark.slow) for bed in beds]
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -201,7 +213,7 @@ def test_the_leaping_vehicle_holds_one_bar_then_none_then_the_other() -> None:
     assert [hold.closed for hold in load("leap-open-loop").holds] == [("grip1",), (), ("grip2",)]
 
 
-@pytest.mark.parametrize("bed", FREE)
+@pytest.mark.parametrize("bed", quick_first(FREE))
 def test_free_motion_keeps_its_energy_and_its_contacts(bed: str) -> None:
     found = run(load(bed), 0.1)
     assert not load(bed).torques
@@ -210,7 +222,7 @@ def test_free_motion_keeps_its_energy_and_its_contacts(bed: str) -> None:
     assert found.gap < 1e-9
 
 
-@pytest.mark.parametrize("bed", PUSHED)
+@pytest.mark.parametrize("bed", quick_first(PUSHED))
 def test_energy_is_the_work_of_the_motors_and_contacts_stay_closed(bed: str) -> None:
     found = run(load(bed), 0.1)
     assert found.work[-1] > 0
@@ -228,7 +240,7 @@ def test_energy_is_kept_for_ten_seconds_or_the_whole_run(bed: str) -> None:
     assert found.gap < 1e-9
 
 
-@pytest.mark.parametrize("bed", DRIVEN)
+@pytest.mark.parametrize("bed", quick_first(DRIVEN))
 def test_energy_is_the_work_of_motors_and_driven_contacts(bed: str) -> None:
     testbed = load(bed)
     plant, models = Plant(testbed), {module.name: Model(module) for module in testbed.modules}

@@ -133,7 +133,9 @@ def test_the_table_says_what_best_and_importance_mean(granite: Call, session: Se
     assert "importance: the share that a parameter explains of the variation of rms_error_m / propellant_n_s" in said
 
 
-@pytest.mark.parametrize("content", [None, b"", b"no database", "cut", "overwritten"])
+@pytest.mark.parametrize(
+    "content", [None, b"no database", "overwritten", *(pytest.param(c, marks=pytest.mark.slow) for c in (b"", "cut"))]
+)
 def test_a_session_without_its_trials_is_one_sentence_in_every_command(
     granite: Call, session: Session, tmp_path: Path, content: bytes | str | None
 ):

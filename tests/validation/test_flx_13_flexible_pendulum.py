@@ -129,9 +129,16 @@ LOSSES = [
     (1e-3, (-6.13e-5, -1.23e-4, -2.45e-4, -6.12e-4)),
     (5e-4, (-1.92e-6, -3.84e-6, -7.67e-6, -1.92e-5)),
 ]
+QUICK = (1e-2, 2e-3, 1e-3)
 
 
-@pytest.mark.parametrize(("h", "losses"), LOSSES, ids=[f"{1e3 * h:g} ms" for h, _ in LOSSES])
+@pytest.mark.parametrize(
+    ("h", "losses"),
+    [
+        pytest.param(*row, marks=() if row[0] in QUICK else pytest.mark.slow, id=f"{1e3 * row[0]:g} ms")
+        for row in LOSSES
+    ],
+)
 def test_f14_the_energy_lost_follows_the_step(h: float, losses: tuple[float, ...], his: Model, claims: Claims) -> None:
     for seconds, loss in zip((1, 2, 4, 10), losses, strict=True):
         found = swung(his, h, seconds)[2]

@@ -17,7 +17,7 @@ def _interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GRANITE_NO_COMPILER", "1")
 
 
-@pytest.mark.parametrize("m", [1, 2])
+@pytest.mark.parametrize("m", [2, pytest.param(1, marks=pytest.mark.slow)])
 def test_l11_a_rigid_grasp_by_four_joints_is_one_dense_kkt_solve(m: int, claims: Claims) -> None:
     system, q, u = closed_chains(m, 4, "rigid_grasp", seed=m)
     closed = system.contact_set()

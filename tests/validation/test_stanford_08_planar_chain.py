@@ -177,7 +177,7 @@ def test_stanford08_the_closed_form_is_the_recursion(n: int, claims: Claims) -> 
     claims.below("Stanford 8", f"chain of {n} links: closed form against the recursion", 1e-10, off)
 
 
-@pytest.mark.parametrize("n", [2, 3, 5])
+@pytest.mark.parametrize("n", [2, 3, pytest.param(5, marks=pytest.mark.slow)])
 def test_stanford08_a_lagrangian_gives_the_same(n: int, claims: Claims) -> None:
     """d/dt dT/dq' - dT/dq for q = (phi_1..phi_n, x, y), by symbolic differentiation."""
     chain = random_chain(n, n)

@@ -317,7 +317,8 @@ def take_hold(v: Vehicle, s: State, catch: str) -> Caught:
     return Caught(gap, slip, impulse, lost, left, float(np.abs(s.u).max()), float(BARS[1] - s.q[0]))
 
 
-RELEASES, CATCHES = ["both hands", "arm 1 first", "arm 2 first"], ["both hands", "arm 1 first", "arm 2 first"]
+RELEASES = ["both hands", *(pytest.param(arm, marks=pytest.mark.slow) for arm in ("arm 1 first", "arm 2 first"))]
+CATCHES = ["both hands", "arm 1 first", "arm 2 first"]
 
 
 @cache

@@ -105,6 +105,8 @@ def test_the_command_prints_a_table():
     done = subprocess.run([*command, "--simulate", "motors"], capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     assert "0.1, -0.1 N m for 0.05 s each" in done.stdout
-    refused = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, stdin=subprocess.DEVNULL)
+    refused = subprocess.run(
+        command, capture_output=True, text=True, timeout=300, check=False, stdin=subprocess.DEVNULL
+    )
     assert refused.returncode == 2
     assert "nobody can be asked" in refused.stderr
