@@ -37,7 +37,8 @@ def rehearsed(bed: granite.Testbed, log: Path) -> tuple[RunSummary, Log]:
 
 
 def test_the_free_flyer_moves_through_firmware_and_ports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    bed = granite.load("free-flyer", {"loop.duration_s": 1.5, "safety.age_s.joint_sensors": 1.0})
+    patient = {"safety.age_s.joint_sensors": 1.0, "loop.longest_lateness_s": 30.0, "loop.watchdog_s": 30.0}
+    bed = granite.load("free-flyer", {"loop.duration_s": 1.5, **patient})
     with tempfile.TemporaryDirectory() as folder:
         monkeypatch.setattr(tempfile, "tempdir", folder)
         (Path(folder) / "granite-rehearsal-4194305-killed").mkdir()  # no process has this number
