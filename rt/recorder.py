@@ -81,10 +81,10 @@ class Recorder:
         ring = Ring.create(bed.recording.ring_rows, channels.width)
         order = Order(bed, channels, ring, os.fspath(path), overwrite, info, progress, virtual, os.getpid(), live)
         asks = (live.gains.descriptor,) if live and live.gains else ()
+        unfinished = recorded_at(Path(path))
+        was_there = unfinished.exists()  # before the process makes it
         process = ForkedProcess(partial(record, order), keep=(ring.descriptor, *asks))
         recorder = cls(channels, ring, process, virtual)
-        unfinished = recorded_at(Path(path))
-        was_there = unfinished.exists()
         try:
             answer = recorder._receive()
             if answer != {"ready": True}:

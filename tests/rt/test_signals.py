@@ -179,8 +179,22 @@ def test_a_signal_while_devices_are_opened_interrupts_at_once_and_leaves_no_log(
     assert passed_on == [signal.SIGINT]
 
 
-def test_a_signal_while_the_recorder_starts_leaves_neither_a_log_nor_a_process(tmp_path, passed_on, monkeypatch):
-    receive, started = Recorder._receive, []
+@pytest.mark.parametrize("is_late", [False, True], ids=["", "when the log is there already"])
+def test_a_signal_while_the_recorder_starts_leaves_neither_a_log_nor_a_process(
+    is_late, tmp_path, passed_on, monkeypatch
+):
+    receive, initial, started = Recorder._receive, Recorder.__init__, []
+    unfinished = unfinished_name(tmp_path / "run.mcap")
+
+    def late(recorder: Recorder, *arguments):
+        """As on a busy machine: the recorder's process is faster than this one."""
+        until = time.monotonic() + 60
+        while is_late and not unfinished.exists():
+            assert time.monotonic() < until
+            time.sleep(0.01)
+        initial(recorder, *arguments)
+
+    monkeypatch.setattr(Recorder, "__init__", late)
 
     def interrupted(recorder: Recorder):
         started.append(recorder)
