@@ -11,6 +11,7 @@ import pytest
 import granite as api
 from granite.config.gains import LiveGain
 from granite.rt.logs.replay import replay
+from granite.rt.modes import Ask
 from granite.rt.run import Run
 from tests.rt.command_line import Call, sentence_of
 from tests.rt.command_line import granite as granite
@@ -96,7 +97,7 @@ def test_without_permission_gains_can_only_be_read(tmp_path: Path):
     assert answers["set"] == {"elbow_stiffness": gains_of(testbed)["elbow_stiffness"].value}
     assert b"gains can only be read here: expected a run with --live-gains" in said(client)
     log = api.read_log(tmp_path / "run.mcap")
-    assert not (log["/operation"].request != 0).any()
+    assert Ask.SET_GAIN not in log["/operation"].request  # a busy machine may report overruns
 
 
 @pytest.mark.slow

@@ -89,6 +89,12 @@ class Arm:
         self.motors.close()
 
 
+@pytest.fixture(autouse=True)
+def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The emulated servos are a thread, which a busy machine runs late."""
+    monkeypatch.setattr("granite.drivers.dynamixel.bus_port._PATIENCE_S", 0.5)
+
+
 @pytest.fixture
 def bus() -> Iterator[EmulatedBus]:
     with emulated(EmulatedServo(1), EmulatedServo(2)) as made:

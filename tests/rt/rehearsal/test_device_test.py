@@ -72,6 +72,13 @@ def test_names_and_levels_are_checked():
         list(try_units(BED, "motors", VirtualClock()))
 
 
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands last longer: half of that time a report may be on its way, on a busy machine."""
+    monkeypatch.setattr("granite.rt.device_test._PART_S", 0.3)
+
+
+@pytest.mark.usefixtures("patient")
 def test_a_board_can_be_tried_while_the_sensors_are_not_there_yet():
     need("cc")
     with rehearsal(BED, 1.0) as outside:
@@ -88,6 +95,7 @@ def test_a_board_can_be_tried_while_the_sensors_are_not_there_yet():
         assert all(each.held for each in try_units(bed, "vision", outside.clock(0.0)))
 
 
+@pytest.mark.usefixtures("patient")
 def test_a_test_that_is_left_in_the_middle_leaves_the_board_safe():
     need("cc")
     with rehearsal(BED, 1.0) as outside:
