@@ -101,7 +101,7 @@ class LiveServer:
         self._log.log(line, log_time=at_ns)
 
     def close(self) -> None:
-        """Disconnect all clients; one that does not read is not waited for, and loses its connection with the process."""
+        """Disconnect all clients; one that does not read is not waited for, its connection ends with the process."""
         stopping = threading.Thread(target=self._server.stop, daemon=True)
         stopping.start()
         stopping.join(_CLOSE_LIMIT)
