@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import deque
+from itertools import islice
 from struct import Struct
 
 from granite.rt.modes import Ask, Request
@@ -17,6 +19,8 @@ class RequestRing:
 
     def __init__(self, ring: Ring) -> None:
         self._ring = ring
+        #: senders of the newest requests, on the side that puts them
+        self._senders: deque[int] = deque(maxlen=_WAITING)
 
     @classmethod
     def create(cls) -> RequestRing:
@@ -33,9 +37,13 @@ class RequestRing:
         """Of the shared memory."""
         return self._ring.descriptor
 
-    def put(self, request: Request) -> bool:
-        """Send a request; false where too many wait. One thread at a time."""
-        return self._ring.put(_pack(*request))
+    def put(self, request: Request, share: int = _WAITING) -> bool:
+        """Send a request; false where too many wait, or `share` of the same sender. One thread at a time."""
+        waiting = islice(reversed(self._senders), self._ring.waiting)
+        if sum(sender == request.sender for sender in waiting) >= share or not self._ring.put(_pack(*request)):
+            return False
+        self._senders.append(request.sender)
+        return True
 
     def take(self) -> Request | None:
         """The next request, if one waits; called in the tick, so fast."""

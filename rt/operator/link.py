@@ -1,7 +1,7 @@
-"""The loop's side of the operator channel: a process that listens, and two rings of shared memory to it.
+"""The loop's side of the operator channel: a process that listens, and rings of shared memory to and from it.
 
-In the tick the loop looks at one counter of the ring. Everything that costs time (sockets, encryption, text) is in the
-other process, so that no client can disturb the loop.
+In the tick the loop looks at one counter of each ring of requests. Everything that costs time (sockets, encryption,
+text) is in the other process, so that no client can disturb the loop.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from granite.config.testbed import Testbed
 from granite.drivers.import_path import import_path
 from granite.rt.modes import Ask, Reply, Request, RunMode
 from granite.rt.operator.keys import loop_keys, operators
+from granite.rt.operator.request_lanes import RequestLanes
 from granite.rt.reasons import Reason
-from granite.rt.request_ring import RequestRing
 from granite.rt.ring import Ring
 
 #: answers and reports that may wait, and numbers of one: number of the request or 0, reply, mode, cause, time; of gain
@@ -39,7 +39,7 @@ class OperatorLink:
     """A source of requests."""
 
     def __init__(
-        self, requests: RequestRing, answers: Ring, process: subprocess.Popen[str], names: Sequence[str]
+        self, requests: RequestLanes, answers: Ring, process: subprocess.Popen[str], names: Sequence[str]
     ) -> None:
         self._requests, self._answers, self._process = requests, answers, process
         #: operators by the number of their key, from 1 on
@@ -58,7 +58,7 @@ class OperatorLink:
         """
         loop_keys(folder)
         names = list(operators(folder))
-        requests, answers = RequestRing.create(), Ring.create(ANSWERS, ANSWER_WIDTH)
+        requests, answers = RequestLanes.create(), Ring.create(ANSWERS, ANSWER_WIDTH)
         gains = bed.controller.law.live_gains(bed) if bed.controller else ()
         order = {
             "address": bed.operator.address,
@@ -68,7 +68,7 @@ class OperatorLink:
             "names": names,
             "gains": gains,
             "log": None if log is None else os.fspath(log.absolute()),
-            "requests": requests.descriptor,
+            "requests": requests.descriptors,
             "answers": answers.descriptor,
             "loop": os.getpid(),
         }
@@ -78,7 +78,7 @@ class OperatorLink:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            pass_fds=(requests.descriptor, answers.descriptor),
+            pass_fds=(*requests.descriptors, answers.descriptor),
             start_new_session=True,  # the loop alone handles Ctrl-C
         )
         link = cls(requests, answers, process, names)
@@ -97,7 +97,7 @@ class OperatorLink:
         return link
 
     def take(self, t: float, mode: RunMode, cause: Reason) -> Request | None:
-        """The next request, if one waits; at intervals sends the status of the run to the channel."""
+        """The most urgent request, if one waits; at intervals sends the status of the run to the channel."""
         self._t = t
         if t >= self._report_at or mode is not self._mode:
             self._report_at, self._mode = t + _REPORT_S, mode

@@ -26,8 +26,8 @@ from granite.rt.modes import Ask, Reply, Request, RunMode
 from granite.rt.operator.keys import operators, read_pair
 from granite.rt.operator.link import ANSWER_WIDTH, ANSWERS
 from granite.rt.operator.messages import ASKS, LONGEST, Message, read_message
+from granite.rt.operator.request_lanes import RequestLanes
 from granite.rt.reasons import Reason
-from granite.rt.request_ring import RequestRing
 from granite.rt.ring import Ring
 from granite.rt.signals import TERMINATING
 
@@ -54,7 +54,7 @@ class OperatorChannel:
     """The sockets and the rings."""
 
     def __init__(self, order: dict[str, Any]) -> None:
-        self._requests = RequestRing.of(order["requests"])
+        self._requests = RequestLanes.of(order["requests"])
         self._answers = Ring(order["answers"], ANSWERS, ANSWER_WIDTH)
         self._gains = tuple(LiveGain(*gain) for gain in order["gains"])
         self._values = [gain.value for gain in self._gains]

@@ -1,5 +1,6 @@
 """Operators of a running loop."""
 
+import json
 import os
 import socket as sockets
 import subprocess
@@ -8,6 +9,7 @@ import threading
 import time
 
 import pytest
+import zmq
 
 import granite
 from granite.config.errors import InputError
@@ -15,7 +17,7 @@ from granite.config.loader import load
 from granite.rt.modes import Reply, RunMode
 from granite.rt.operator import client
 from granite.rt.operator.client import Operator
-from granite.rt.operator.keys import loop_keys, new_operator
+from granite.rt.operator.keys import loop_keys, new_operator, public_key, read_pair
 from granite.rt.operator.link import OperatorLink
 from granite.rt.reasons import Reason
 
@@ -32,6 +34,8 @@ class Answering:
 
     def __init__(self, link: OperatorLink) -> None:
         self.link, self.asked, self._over = link, [], threading.Event()
+        #: requests wait while somebody else holds it
+        self.turn = threading.Lock()
         self.answer = Reply.DONE, RunMode.HOLDING, Reason.OPERATOR_HOLD
         self._thread = threading.Thread(target=self._run, daemon=True)
 
@@ -47,9 +51,39 @@ class Answering:
         t = 0.0
         while not self._over.wait(0.002):
             t += 0.002
-            if (request := self.link.take(t, RunMode.RUNNING, Reason.PASSED)) is not None:
-                self.asked.append(request)
-                self.link.answer(request, *self.answer)
+            with self.turn:
+                if (request := self.link.take(t, RunMode.RUNNING, Reason.PASSED)) is not None:
+                    self.asked.append(request)
+                    self.link.answer(request, *self.answer)
+
+
+class Hasty:
+    """An operator who does not wait for answers."""
+
+    def __init__(self, address: str, name: str, folder) -> None:
+        socket = self._socket = zmq.Context.instance().socket(zmq.DEALER)
+        socket.curve_serverkey = public_key(folder)
+        socket.curve_publickey, socket.curve_secretkey = read_pair(folder, name)
+        socket.connect(address)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self._socket.close(0)
+
+    def send(self, *commands: str) -> None:
+        """Send them all."""
+        for do in commands:
+            self._socket.send_multipart([b"", json.dumps({"do": do}).encode()])
+
+    def hear(self, count: int) -> list[str]:
+        """Texts of the next answers."""
+        texts = []
+        for _ in range(count):
+            assert self._socket.poll(10_000), f"only {len(texts)} answers"
+            texts.append(json.loads(self._socket.recv_multipart()[-1])["text"])
+        return texts
 
 
 @pytest.fixture(scope="module")

@@ -5,6 +5,7 @@ import time
 
 import pytest
 import zmq
+from operator_clients import Hasty
 from operator_clients import channel as channel
 from operator_clients import no_patience as no_patience
 
@@ -19,6 +20,7 @@ from granite.rt.operator.client import Operator
 from granite.rt.operator.keys import loop_keys, new_operator, operators, read_pair
 from granite.rt.operator.link import OperatorLink
 from granite.rt.operator.messages import read_message
+from granite.rt.operator.request_lanes import SHARE
 from granite.rt.reasons import Reason
 
 GAINS = (around("elbow_stiffness", "1/s2", 16.0, "stiffness"),)
@@ -119,6 +121,41 @@ def test_an_operator_who_watches_and_falls_silent_is_reported_and_one_who_leaves
     while not loop.asked and time.monotonic() < deadline:
         time.sleep(0.05)
     assert [(r.ask, r.argument, r.sender) for r in loop.asked] == [(Ask.REPORT, Reason.OPERATOR_LOST, 2)]
+
+
+def test_a_flood_of_one_operator_keeps_neither_a_stop_nor_another_operator_from_the_loop(channel):
+    loop, folder, address = channel
+    loop.asked.clear()
+    with Hasty(address, "operator", folder) as flooding, Hasty(address, "second", folder) as other:
+        with loop.turn:
+            flooding.send(*["hold"] * 100)
+            refused = flooding.hear(100 - SHARE)
+            other.send("float", "stop", "emergency_stop", "status")  # the channel itself answers the last one
+            (status,) = other.hear(1)
+        assert other.hear(3) == ["done"] * 3
+        assert flooding.hear(SHARE) == ["done"] * SHARE
+    assert set(refused) == {"refused: too many requests wait"}
+    assert status.startswith("free-flyer is")
+    assert [(each.ask, each.sender) for each in loop.asked] == [
+        (Ask.EMERGENCY_STOP, 2),
+        (Ask.STOP, 2),
+        *[(Ask.HOLD, 1)] * SHARE,
+        (Ask.FLOAT, 2),
+    ]
+
+
+def test_an_emergency_stop_overtakes_a_flood_of_stops(channel):
+    loop, folder, address = channel
+    loop.asked.clear()
+    with Hasty(address, "operator", folder) as flooding, Hasty(address, "second", folder) as other:
+        with loop.turn:
+            flooding.send(*["stop"] * 100)
+            flooding.hear(100 - SHARE)
+            other.send("emergency_stop", "status")
+            other.hear(1)
+        assert other.hear(1) == ["done"]
+        flooding.hear(SHARE)
+    assert [each.ask for each in loop.asked] == [Ask.EMERGENCY_STOP, *[Ask.STOP] * SHARE]
 
 
 def test_a_client_without_a_right_key_gets_nothing_and_nothing_malformed_reaches_the_loop(channel):

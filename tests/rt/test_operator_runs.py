@@ -5,7 +5,7 @@ import subprocess
 import time
 
 import pytest
-from operator_clients import Session, free_address
+from operator_clients import Hasty, Session, free_address
 from unhurried import UNHURRIED
 
 from benchmarks.attack import attack
@@ -14,6 +14,7 @@ from granite.config.operator_channel import OperatorTable
 from granite.rt.logs.replay import replay
 from granite.rt.mode_sentences import waiting_sentence
 from granite.rt.modes import Ask, Request
+from granite.rt.operator.keys import loop_keys, new_operator
 from granite.rt.operator.link import OperatorLink
 from granite.rt.run import Run
 
@@ -86,4 +87,19 @@ def test_ten_thousand_bad_messages_a_second_disturb_nothing(tmp_path):
     assert log.summary["ended"] == "operator_stop"
     requests = [event["text"] for event in log.events if event["name"] == "operator_request"]
     assert len(requests) == len([text for text in requests if "arm" in text or "start" in text or "stop" in text])
+    assert replay(log).first is None
+
+
+@pytest.mark.slow
+def test_a_flood_of_one_operator_does_not_keep_another_from_stopping_the_run_and_it_replays(tmp_path):
+    loop_keys(tmp_path / "keys")
+    new_operator(tmp_path / "keys", "second")
+    with Session(tmp_path) as session, Hasty(session.address, "second", tmp_path / "keys") as flooding:
+        session.do("arm", "armed")
+        session.do("start", "running")
+        flooding.send(*["hold", "float"] * 1000)
+        assert session.operator.ask("emergency_stop")["ok"]
+        assert "refused: too many requests wait" in flooding.hear(100)
+        log = session.finish()
+    assert log.summary["text"] == "the emergency stop was pressed: operator 'operator'"
     assert replay(log).first is None
