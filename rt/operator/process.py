@@ -169,9 +169,10 @@ class OperatorChannel:
         """Report operators who watch and have fallen silent."""
         for name, heard in list(self._watching.items()):
             if now - heard > self._silence:
-                del self._watching[name]
                 sender = self._names.index(name) + 1
-                self._requests.put(Request(Ask.REPORT, sender, Reason.OPERATOR_LOST, now - heard))
+                # Again in the next round where it can't wait: it must arrive.
+                if self._requests.put(Request(Ask.REPORT, sender, Reason.OPERATOR_LOST, now - heard)):
+                    del self._watching[name]
 
     def _say(self, route: list[bytes], **answer: Any) -> None:
         status = {"bed": self._bed, "mode": self._mode.name.lower(), "t_s": self._t, "refused_keys": self._refused}

@@ -21,6 +21,9 @@ from granite.rt.operator.keys import loop_keys, new_operator, public_key, read_p
 from granite.rt.operator.link import OperatorLink
 from granite.rt.reasons import Reason
 
+#: of an operator who is lost to the channel of the tests [s]
+SILENCE_S = 1.5
+
 
 def free_address() -> str:
     """An address on this machine where nobody listens."""
@@ -92,7 +95,7 @@ def channel(tmp_path_factory):
     address = free_address()
     loop_keys(folder)
     new_operator(folder, "second")
-    bed = load("free-flyer", [f'operator.address="{address}"', "operator.silence_s=1.5"])
+    bed = load("free-flyer", [f'operator.address="{address}"', f"operator.silence_s={SILENCE_S}"])
     link = OperatorLink.start(bed, folder)
     with Answering(link) as loop, pytest.MonkeyPatch.context() as patch:
         patch.setattr(client, "ANSWER_S", 30.0)  # a busy machine answers late

@@ -5,7 +5,7 @@ import time
 
 import pytest
 import zmq
-from operator_clients import Hasty
+from operator_clients import SILENCE_S, Hasty
 from operator_clients import channel as channel
 from operator_clients import no_patience as no_patience
 
@@ -156,6 +156,24 @@ def test_an_emergency_stop_overtakes_a_flood_of_stops(channel):
         assert other.hear(1) == ["done"]
         flooding.hear(SHARE)
     assert [each.ask for each in loop.asked] == [Ask.EMERGENCY_STOP, *[Ask.STOP] * SHARE]
+
+
+def test_a_lost_operator_is_reported_once_although_too_many_requests_wait(channel):
+    loop, folder, address = channel
+    loop.asked.clear()
+    with Hasty(address, "second", folder) as silent:
+        with loop.turn:
+            # More stops than may wait: there is no room for the report, until the loop takes some.
+            silent.send("watch", *["hold", "stop"] * (SHARE + 1))
+            silent.hear(3)
+            time.sleep(3 * SILENCE_S)
+        silent.hear(2 * SHARE)
+    until = time.monotonic() + 10
+    while Ask.REPORT not in [each.ask for each in loop.asked] and time.monotonic() < until:
+        time.sleep(0.05)
+    time.sleep(2 * SILENCE_S)
+    reports = [each for each in loop.asked if each.ask is Ask.REPORT]
+    assert [(each.argument, each.sender) for each in reports] == [(Reason.OPERATOR_LOST, 2)]
 
 
 def test_a_client_without_a_right_key_gets_nothing_and_nothing_malformed_reaches_the_loop(channel):
