@@ -2,17 +2,36 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from granite.config.base import Positive, Table
+from granite.config.errors import InputError
+
+_ADDRESS = r"^(tcp://[^/\s]+:([0-9]{1,9})|ipc://\S{1,90})$"
+_PORTS = 1, 65535
+
+
+def _is_an_address(value: str) -> str:
+    found = re.fullmatch(_ADDRESS, value)
+    if found is None:
+        raise InputError(expected="tcp://HOST:PORT, such as tcp://127.0.0.1:5790, or ipc://FILE")
+    # ZeroMQ would listen at another port instead, the number modulo 65536.
+    if found[2] and not _PORTS[0] <= int(found[2]) <= _PORTS[1]:
+        raise InputError(f"no port {found[2]}", expected=f"a port from {_PORTS[0]} to {_PORTS[1]}")
+    return value
+
+
+#: the pattern is for editors
+Address = Annotated[str, AfterValidator(_is_an_address), Field(json_schema_extra={"pattern": _ADDRESS})]
 
 
 class OperatorTable(Table):
     """Used by runs with an operator."""
 
     #: where the loop listens; by default only to programs on the same machine
-    address: Annotated[str, Field(pattern=r"^(tcp://[^/\s]+:[0-9]{1,5}|ipc://\S{1,90})$")] = "tcp://127.0.0.1:5790"
+    address: Address = "tcp://127.0.0.1:5790"
     #: an operator who watches is lost after this time without a message
     silence_s: Positive = 2.0

@@ -85,10 +85,22 @@ def test_a_malformed_message_is_refused_in_one_sentence(content, said):
     assert said in str(refusal.value)
 
 
-@pytest.mark.parametrize("change", ['operator.address="udp://x:1"', 'operator.address="tcp://*"', "operator.address=5"])
-def test_an_address_that_is_none_is_refused(change):
-    with pytest.raises(InputError, match=r"operator\.address"):
-        load("free-flyer", [change])
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        *[(none, r"expected tcp://HOST:PORT, such as") for none in ("nope", "udp://x:1", "tcp://*", "tcp://x:1e3")],
+        ("5", "expected text in quotes"),
+        *[(f"tcp://127.0.0.1:{n}", f"no port {n}, expected a port from 1 to 65535") for n in (0, 65536, 99999, 105790)],
+    ],
+)
+def test_an_address_that_is_none_is_refused(address, said):
+    with pytest.raises(InputError, match=rf"operator\.address = .*{said}"):
+        load("free-flyer", [f"operator.address={address}"])
+
+
+@pytest.mark.parametrize("address", ["tcp://*:1", "tcp://[::1]:65535", "tcp://lab-pc.local:5790", "ipc:///tmp/channel"])
+def test_an_address_of_a_host_and_a_port_or_of_a_file_is_accepted(address):
+    assert load("free-flyer", [f"operator.address={address}"]).operator.address == address
     assert OperatorTable().address.startswith("tcp://127.0.0.1:")
 
 
