@@ -4,6 +4,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from blocking_devices import noted, run_with_driver
@@ -82,7 +83,7 @@ def test_a_driver_that_can_not_be_interrupted_ends_the_process_with_a_whole_log(
 
 @pytest.mark.parametrize("clock", [VirtualClock, RealClock])
 def test_a_stop_is_repeated_until_a_frame_confirms_it(clock, tmp_path):
-    run = run_with_driver(tmp_path, confirm_after=3)
+    run = run_with_driver(tmp_path, {"stop_timeout_s": 5.0}, confirm_after=3)
     outcome = executed(run, clock())
     assert outcome.reason is Reason.PASSED
     assert not outcome.not_stopped
@@ -110,6 +111,14 @@ def test_an_actuator_that_can_not_be_confirmed_safe_is_named_in_the_outcome(opti
     assert ending["not_stopped"]["motors"].startswith(why)
     assert "stop not confirmed: motors" in ending["text"]
     assert not run.lab.plant.thrust_sources[0].thrust(100, 101).any()  # the others were stopped
+
+
+def test_an_actuator_that_returns_is_not_called_blocked_where_pauses_are_long(tmp_path, monkeypatch):
+    """As on a busy machine: each pause of 5 ms takes 60 ms."""
+    slow = SimpleNamespace(sleep=lambda _: time.sleep(0.06), monotonic=time.monotonic)
+    monkeypatch.setattr("granite.drivers.device_set.time", slow)
+    run = run_with_driver(tmp_path, {"duration_s": 0.1, "stop_timeout_s": 1.0}, confirm_after=10**6)
+    assert executed(run, RealClock()).not_stopped["motors"].startswith("it still applies")
 
 
 def test_a_silent_actuator_is_named_twice_as_the_fault_and_as_not_confirmed():
