@@ -144,13 +144,12 @@ class DeviceSet:
         period, why = self._loop.period_s, ""
         until = time.monotonic() + self._loop.stop_timeout_s
         for i in range(max(1, round(self._loop.stop_timeout_s / period))):
+            is_last = time.monotonic() > until  # on a busy machine each pause takes longer
             why = outcome_of(partial(self._stop_once, name, t + i * period))
-            if not why:
+            if not why or is_last:
                 break
             if paced:
                 time.sleep(period)
-                if time.monotonic() > until:  # on a busy machine each pause takes longer
-                    break
         return why
 
     def _stop_once(self, name: str, t: float) -> str:
