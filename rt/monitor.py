@@ -246,16 +246,15 @@ class Monitor:
         self.memory.keep("u_ref", u)
         if q.numel() != u.numel():  # an orientation in space is no integral of its velocity
             return
-        for module in self._bed.followed:
-            for i in range(known.q[module.name].start, known.q[module.name].stop):
-                c = known.positions[i]
-                if c.unit not in ("m", "rad"):
-                    continue
-                most = monitor.reference_step_m if c.unit == "m" else monitor.reference_step_rad
-                step = q[i] - q_before[i] - self._dt * (u[i] + u_before[i]) / 2
-                longer = most * ca.fmax(self._dt / period, 1.0)
-                holds = ca.logic_or(ca.fabs(step) <= longer, _not(self._started))
-                yield Limit(holds, Reason.REFERENCE_JUMP, f"{c.name} reference step", step, most)
+        for i in self._bed.followed_positions:
+            c = known.positions[i]
+            if c.unit not in ("m", "rad"):
+                continue
+            most = monitor.reference_step_m if c.unit == "m" else monitor.reference_step_rad
+            step = q[i] - q_before[i] - self._dt * (u[i] + u_before[i]) / 2
+            longer = most * ca.fmax(self._dt / period, 1.0)
+            holds = ca.logic_or(ca.fabs(step) <= longer, _not(self._started))
+            yield Limit(holds, Reason.REFERENCE_JUMP, f"{c.name} reference step", step, most)
 
 
 def residual_limits(bed: Testbed) -> dict[int, float]:

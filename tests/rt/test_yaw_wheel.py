@@ -12,6 +12,9 @@ from granite.config.testbed import Testbed
 from granite.rt.in_memory import simulate_in_memory
 from granite.rt.logs.channels import Channels
 from granite.rt.logs.wheel_unloading import UnloadingChanges
+from granite.rt.modes import Ask, Reply, RunMode
+from granite.rt.reasons import Reason
+from tests.rt.scripted import Scripted, scripted
 from tests.rt.test_compiled_run import assert_equal_to_the_bit
 
 BED = "stanford-free-flyer/yaw-wheel"
@@ -70,3 +73,29 @@ def test_unloading_is_a_signal_and_an_event() -> None:
     rows[2:4, channels.column("/command", "wheel_unloading")] = 1.0
     look = UnloadingChanges(bed, channels).look
     assert [(c.t, c.begins) for part in (rows[:3], rows[3:]) for c in look(part)] == [(2.0, True), (4.0, False)]
+
+
+def faults(done: Scripted) -> set[Reason]:
+    return {Reason(int(reason)) for reason in done.column("/verdict", "reason") if reason >= 10}
+
+
+def test_a_hold_by_a_fault_holds_while_the_wheel_is_far_from_its_reference() -> None:
+    done = scripted({}, "loop.duration_s=25", "safety.table_m=[0.25,0.25,1.6,2.49]", bed=BED)
+    assert faults(done) == {Reason.TABLE_EDGE_AHEAD}
+    assert done.modes == [RunMode.RUNNING, RunMode.HOLDING]
+    assert done.outcome.t == pytest.approx(25.0, abs=0.01)
+    at = int(np.argmax(done.column("/operation", "mode") == RunMode.HOLDING))
+    angle, reference = done.column("/truth", "wheel_rad"), done.column("/reference", "wheel_rad")
+    assert abs(angle[at] - reference[at - 1]) > 10.0
+    held = done.entry("/truth", "q")[-1000:, :3]
+    np.testing.assert_allclose(held, np.broadcast_to(held[-1], held.shape), atol=5e-3)
+
+
+def test_modes_that_operators_ask_for_are_no_jump_of_the_reference() -> None:
+    requests = {8.0: Ask.HOLD, 14.0: Ask.RESTART, 20.0: Ask.FLOAT, 22.0: Ask.HOLD, 28.0: Ask.START, 32.0: Ask.STOP}
+    done = scripted(requests, "loop.duration_s=40", bed=BED)
+    assert {reply for _, reply, _ in done.script.answers} == {Reply.DONE}
+    running, holding = RunMode.RUNNING, RunMode.HOLDING
+    assert done.modes == [running, holding, running, RunMode.FLOATING, holding, running, RunMode.STOPPING]
+    assert done.outcome.reason is Reason.OPERATOR_STOP
+    assert faults(done) <= {Reason.OPERATOR_STOP}
