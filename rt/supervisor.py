@@ -35,7 +35,7 @@ from granite.rt.reasons import Reason
 _GAP = 1.5
 #: after a fault, arming is refused for this long, and what clears itself is clear [s]
 _CALM_S = 0.5
-#: what a switch of controllers itself may cause, in its first tick
+#: what a switch of controllers itself may cause, in the first tick after it
 _BY_SWITCHING = (Reason.REFERENCE_JUMP, Reason.TORQUE_STEP)
 #: the mode that answers a response, and how severe each mode is as a response
 _MODES = {"hold": RunMode.HOLDING, "float": RunMode.FLOATING, "stop": RunMode.STOPPING, "stop_at_once": RunMode.STOPPED}
@@ -92,6 +92,8 @@ class Supervisor:
         #: the operator who ended the run, in words
         self.stopped_by = ""
         self._since = 0.0
+        #: whether the next tick is the first one of its mode, and whether this one is
+        self._has_switched = self._is_first_tick = False
         #: time of the behaviour when it was paused [s], and what has it since
         self._behaviour_time = 0.0
         self._resumed: Resumed | None = None
@@ -130,6 +132,7 @@ class Supervisor:
             self._take(t, request)
         elif self._request is not NO_REQUEST:
             self._request, self._reply = NO_REQUEST, Reply.NONE
+        self._is_first_tick, self._has_switched = self._has_switched, False
         if self._gains.moving:
             self._gains.advance(t)
         return self._stacks[self.mode]
@@ -243,7 +246,7 @@ class Supervisor:
         self._last_seen[reason] = t
         if not FAULTS[name].passes:
             return False
-        if self.mode is RunMode.DISARMED or (reason in _BY_SWITCHING and t <= self._since):
+        if self.mode is RunMode.DISARMED or (reason in _BY_SWITCHING and self._is_first_tick):
             return True
         if answer.response == "warn" or t - self._first_seen[reason] < answer.lasting_s:
             return True
@@ -346,7 +349,7 @@ class Supervisor:
         # A hold after a hold goes on with the same pose.
         if not (self.mode in _STANDING and mode in _STANDING and self._is_at_rest()):
             self._stacks.begin(mode, held)
-        self.mode, self.cause, self._since = mode, cause, t
+        self.mode, self.cause, self._since, self._has_switched = mode, cause, t, True
 
     def _resume(self, t: float, how: type[Resumed] = Resumed) -> None:
         assert self._reference is not None
@@ -354,6 +357,7 @@ class Supervisor:
         self._resumed = how(self._stacks.normal.behaviour, self._behaviour_time, q, self._stacks.decelerations(q))
         self._stacks[RunMode.RUNNING] = replace(self._stacks.normal, behaviour=self._resumed)
         self.mode, self.cause, self._since, self._because = RunMode.RUNNING, Reason.PASSED, t, None
+        self._has_switched = True
 
     def _is_at_rest(self) -> bool:
         return self._state is not None and self._stacks.is_at_rest(self.mode, self._state)

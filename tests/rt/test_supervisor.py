@@ -57,6 +57,16 @@ def test_a_hold_brakes_to_rest_and_keeps_the_pose():
     np.testing.assert_allclose(q[-200:], np.broadcast_to(q[-1], (200, 5)), atol=3e-3)
 
 
+def test_a_hold_far_from_the_reference_is_no_jump_that_ends_the_run():
+    """The reference of a hold begins at the estimate, in the tick after that of the fault."""
+    weak = "controller.law.gains.base={stiffness_1_s2=0.001,damping_1_s=0.01}"
+    away = [weak, "simulation.table.tilt_g=1e-3", "safety.tracking_error_m=0.06", "safety.monitor.judges_motion=false"]
+    done = scripted({}, 'safety.responses.tracking_error="hold"', "loop.duration_s=10", *away)
+    assert done.modes == [RunMode.RUNNING, RunMode.HOLDING]
+    assert done.outcome.reason is Reason.TRACKING_ERROR
+    assert noticed(done, Reason.REFERENCE_JUMP) == noticed(done, Reason.TRACKING_ERROR) + 1
+
+
 def test_floating_closes_the_valves_and_damps_the_joints():
     done = answered("float")
     assert done.modes == [RunMode.RUNNING, RunMode.FLOATING]
