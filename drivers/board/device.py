@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from granite.config.devices.device import Device
+from granite.config.devices.momentum_wheel import MomentumWheels
 from granite.config.devices.thrusters import Thrusters
 from granite.config.errors import InputError, one_of
 from granite.config.parts import PartTable
@@ -28,7 +29,7 @@ from granite.drivers.board.wire import ARMED, MAX_VALVE_COUNT, VALVE_COUNT_S, VA
 from granite.drivers.link_history import LinkHistory
 
 #: the kind of channel by the last word of a signal's name
-KINDS = {
+_KINDS = {
     "angle": ChannelKind.ENCODER,
     "rate": ChannelKind.RATE,
     "torque": ChannelKind.MOTOR,
@@ -49,7 +50,7 @@ class BoardDevice:
     class Options(PartTable, LinkOptions):
         """The board, and channels that have other names than the signals."""
 
-        #: by signal: wheel_torque = "wheel wheel"
+        #: by signal: elbow_torque = "arm_2", or elbow_torque = "motor arm_2"
         channels: dict[str, str] = Field(default_factory=dict)
 
     def __init__(self, options: Options, name: str, bed: Testbed) -> None:
@@ -66,7 +67,7 @@ class BoardDevice:
             if signal not in own:
                 raise InputError("no such signal", key=f"channels.{signal}", expected=one_of(signal, own))
         self._session = BoardSession.of(bed, options)
-        self._wanted = {f"{name}.{signal}": _channel(signal, options.channels.get(signal)) for signal in own}
+        self._wanted = {f"{name}.{signal}": _channel(device, signal, options.channels.get(signal)) for signal in own}
         self._session.attach(self._is_actuator)
         self._period = bed.loop.period_s
         self._valve = device.valve if isinstance(device, Thrusters) else None
@@ -227,15 +228,23 @@ class BoardDevice:
         return f"channels.{self._signals[i].partition('.')[2]}"
 
 
-def _channel(signal: str, given: str | None) -> tuple[ChannelKind, str]:
-    """FrameKind and name of the channel of a signal; `given` is a name, or a kind and a name."""
+def channel_kind(device: Device, signal: str) -> ChannelKind | None:
+    """The kind of channel that a signal of a device has by itself; None: its name does not say it."""
+    if isinstance(device, MomentumWheels):
+        return ChannelKind.WHEEL
+    return _KINDS.get(signal.rpartition("_")[2])
+
+
+def _channel(device: Device, signal: str, given: str | None) -> tuple[ChannelKind, str]:
+    """Kind and name of the channel of a signal; `given` is a name, or a kind and a name."""
     stem, _, last = signal.rpartition("_")
-    kind, _, name = (given or stem).rpartition(" ")
-    if kind and kind.upper() not in ChannelKind.__members__:
+    word, _, name = (given or stem).rpartition(" ")
+    if word and word.upper() not in ChannelKind.__members__:
         expected = f"NAME or `KIND NAME`, with {', '.join(k.name.lower() for k in ChannelKind)}"
         raise InputError(key=f"channels.{signal}", value=given, expected=expected)
-    if not kind and last not in KINDS:
+    kind = ChannelKind[word.upper()] if word else channel_kind(device, signal)
+    if kind is None:
         raise InputError.missing(
             f"channels.{signal}", f"its channel as `KIND NAME`: a board has no {last} by that name"
         )
-    return ChannelKind[kind.upper()] if kind else KINDS[last], name
+    return kind, name

@@ -20,7 +20,7 @@ from granite.config.devices.thrusters import Thrusters
 from granite.config.errors import InputError
 from granite.config.records import Array
 from granite.config.testbed import Testbed
-from granite.drivers.board.device import KINDS
+from granite.drivers.board.device import channel_kind
 from granite.drivers.board.wire import CRC, HEADER, MAX_FRAME, MAX_VALVE_COUNT, REPORT, VALVE_COUNT_S, ChannelKind
 
 #: channels whose report fits into a frame
@@ -123,14 +123,15 @@ def wire(bed: Testbed) -> tuple[WiredBoard, ...]:
 def _wire(bed: Testbed, name: str, device: Device, i: int, signal: str, unit: str, number: int) -> Wire:
     stem, _, last = signal.rpartition("_")
     other = ChannelKind.GAUGE if device.role == "sensor" else ChannelKind.WHEEL
-    kind = KINDS.get(last, other)
-    if (kind < ChannelKind.ENCODER) != (device.role == "actuator"):
-        kind = other
+    known = channel_kind(device, signal)
+    if known is not None and (known < ChannelKind.ENCODER) != (device.role == "actuator"):
+        known = None
+    kind = other if known is None else known
     if len(unit) > _LONGEST_UNIT:
         expected = f"a unit of at most {_LONGEST_UNIT} letters, which a board can name"
         raise InputError(f"signal {signal}", file=bed.name, key=f"devices.{name}", value=unit, expected=expected)
     # Two modules may have joints of one name, and a board's names are short.
-    channel = stem if kind is not other and len(stem) <= _LONGEST_NAME else f"{last[:8]}{number}"
+    channel = stem if known is not None and len(stem) <= _LONGEST_NAME else f"{last[:8]}{number}"
     if kind == ChannelKind.VALVE:
         shortest = 0.0
         if isinstance(device, Thrusters) and not device.simulated.ideal:

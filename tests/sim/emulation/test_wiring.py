@@ -51,6 +51,19 @@ def test_the_boards_of_every_controlled_preset_fit_its_devices(name: str):
                 driver.close()
 
 
+def test_a_wheel_has_the_channel_that_its_device_looks_for_by_itself():
+    bed = granite.load("stanford-free-flyer/yaw-wheel")
+    wires = [each for device in wire(bed)[0].devices for each in device.wires]
+    assert [(each.kind, each.name) for each in wires if each.signal == "wheel_torque"] == [(ChannelKind.WHEEL, "wheel")]
+    channels = tuple(Channel(i, *each[1:]) for i, each in enumerate(wires))
+    with scripted(name="rehearsal-1", channels=channels) as made:
+        for own in ({}, {"wheel_torque": "wheel"}, {"wheel_torque": "wheel wheel"}):
+            link = {"port": made.port, "board": "rehearsal-1", "watchdog_s": 0.1}
+            driver = BoardDevice(BoardDevice.Options(kind="board", channels=own, **link), "motors", bed)
+            driver.open()
+            driver.close()
+
+
 def test_counts_keep_the_values_and_stay_within_the_bounds():
     bed = granite.load("free-flyer")
     joints, motors, thrusters = wire(bed)[0].devices
