@@ -68,7 +68,8 @@ def main() -> None:
             folder = asked.sessions / f"adopt-{name}"
             session = Session.read(folder) if folder.exists() else Session.create(folder, bed, table)
             session.refuse_other(bed, table)
-            drive(bed, table, session.study(), made)
+            with session.alone():
+                drive(bed, table, session.study(), made)
             results = session.study().results()
             before = judged(bed, table, results[0].parameters, made, comparison=1)
             print(f"| {name} | at the start | {row(before)} | |", flush=True)

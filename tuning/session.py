@@ -5,18 +5,21 @@ testbed.toml    the testbed, for people: granite sim SESSION/testbed.toml
 study.db        the trials (Optuna on SQLite)
 logs/           the start and the best trials in the first scenario
 notes.md        yours
+session.lock    locked by the process that works on it; logs.lock by one that records logs
 """
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from pydantic import ValidationError
 
@@ -38,6 +41,7 @@ from granite.tuning.toml_text import content_of, toml_text
 
 FORMAT = 1
 _FILE, _TESTBED, _STUDY, _LOGS, _NOTES = "session.json", "testbed.toml", "study.db", "logs", "notes.md"
+_LOCK, _LOGS_LOCK = "session.lock", "logs.lock"
 #: the first line of a promoted testbed, as `Session._head` writes it
 _HEAD = re.compile(r"\A# \S+ with the gains of trial \d+ of [^\r\n]*")
 #: trials of the front whose logs are kept beside the start
@@ -78,7 +82,7 @@ class Session:
             (folder / _NOTES).write_text(f"# Notes on tuning {bed.name}\n", encoding="utf-8")
             session._write()
         except OSError as error:
-            raise InputError(f"session '{folder}' can't be written: {error.strerror or error}") from None
+            raise session._unwritable(error) from None
         return session
 
     @classmethod
@@ -127,6 +131,20 @@ class Session:
         if own != theirs:
             problem = f"session '{self.folder}' was tuned otherwise: tuning.{_first_difference(own, theirs)} differs"
             raise InputError(problem, file=bed.name, expected="the table as it was, or a new session")
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """A context in which no other process works on the session; reading it needs no such context.
+
+        The study is read inside it: what was read before may lack trials of the process that worked on it until then.
+
+        Raises
+        ------
+        InputError
+            Where another process works on it, or its folder can't be written.
+        """
+        with self._locked(_LOCK, wait=False):
+            yield
 
     def with_trials(self, trials: int) -> Session:
         """The same session with more trials, also in its file; `InputError` where it has more than that already."""
@@ -178,14 +196,14 @@ class Session:
         results = self.study().results()
         best, front = best_of(self.table, results), front_of(self.table, results)
         kept = {result.number: result for result in (*results[:1], *([best] if best else []), *front[:1], *front[-1:])}
-        found = {}
-        for number, result in list(kept.items())[: 1 + _KEPT]:
-            path = self.log_of(number)
-            if not path.exists():
-                changes = [f"{key}={value!r}" for key, value in self.values(result).items()]
-                simulate(self.testbed_of(result), path, overwrite=True, changes=changes)
-            found["start" if number == 0 else f"trial {number}"] = path
-        return found
+        logs = {number: self.log_of(number) for number in list(kept)[: 1 + _KEPT]}
+        if not all(path.exists() for path in logs.values()):
+            with self._locked(_LOGS_LOCK, wait=True):  # a report may need the same logs as the process that tunes
+                for number, path in logs.items():
+                    if not path.exists():
+                        changes = [f"{key}={value!r}" for key, value in self.values(kept[number]).items()]
+                        simulate(self.testbed_of(kept[number]), path, overwrite=True, changes=changes)
+        return {"start" if number == 0 else f"trial {number}": path for number, path in logs.items()}
 
     def log_of(self, number: int) -> Path:
         """Where the log of a trial is kept."""
@@ -229,6 +247,25 @@ class Session:
         reached = zip(self.table.objectives, result.objectives, strict=False)
         goals = ", ".join(f"{goal.label} {value:.5g}" for goal, value in reached) or "no result"
         return f"# {self.bed.name} with the gains of trial {result.number} of {self.folder.name}: {goals}"
+
+    def _locked(self, name: str, *, wait: bool) -> TextIO:
+        """A file of the folder that is locked until it is closed, which the system does where the process is killed."""
+        try:
+            lock = (self.folder / name).open("w")
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+            except BaseException:
+                lock.close()
+                raise
+        except BlockingIOError:
+            problem = f"another process works on session '{self.folder}'"
+            raise InputError(problem, expected="the end of that process, or a new session") from None
+        except OSError as error:  # also of a file system without locks
+            raise self._unwritable(error) from None
+        return lock
+
+    def _unwritable(self, error: OSError) -> InputError:
+        return InputError(f"session '{self.folder}' can't be written: {error.strerror or error}")
 
     def _write(self) -> None:
         content = {

@@ -117,26 +117,26 @@ def start(
     with named(bed, testbed), table_in(tuning), workers(processes, dask) as made:
         if resume is not None:
             session = Session.read(resume)
-            asked = _typed(load_tuning(tuning) if tuning else session.table, trials, sampler, seed)
-            session.refuse_other(testbed, asked)
-            session.with_trials(trials or asked.trials)
+            table = _typed(load_tuning(tuning) if tuning else session.table, trials, sampler, seed)
+            session.refuse_other(testbed, table)
         else:
             table = _typed(_table(testbed, tuning), trials, sampler, seed)
             session = Session.create(folder or _new_folder(testbed.name), testbed, table)
-        study = session.study()
-        say_parts_in_python(testbed)
-        try:
-            with _shown(session, as_json) as report:
-                drive(session.bed, session.table, study, made, report)
-        except KeyboardInterrupt:
-            # Without --tuning: the session has its table, with the options that were typed beside the file.
-            going_on = command("tune", bed, *with_changes(overrides), "--resume", session.folder)
-            end(f"stopped by the operator: {study.kept} trials are kept, go on by {going_on}", STOPPED)
-        except GraniteError as error:
-            if not study.kept:
-                raise
-            raise InputError(f"{error} ({study.kept} trials are kept in {session.folder})") from error
-        session.keep_logs()
+        with session.alone():
+            study = session.with_trials(table.trials).study()
+            say_parts_in_python(testbed)
+            try:
+                with _shown(session, as_json) as report:
+                    drive(session.bed, session.table, study, made, report)
+            except KeyboardInterrupt:
+                # Without --tuning: the session has its table, with the options that were typed beside the file.
+                going_on = command("tune", bed, *with_changes(overrides), "--resume", session.folder)
+                end(f"stopped by the operator: {study.kept} trials are kept, go on by {going_on}", STOPPED)
+            except GraniteError as error:
+                if not study.kept:
+                    raise
+                raise InputError(f"{error} ({study.kept} trials are kept in {session.folder})") from error
+            session.keep_logs()
     if as_json:
         from granite.tuning.report.tables import session_json
 

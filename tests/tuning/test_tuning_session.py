@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -168,6 +169,59 @@ def test_commands_show_compare_and_promote_a_session(granite: Call, session: Ses
     assert "is not a session" in sentence_of(granite("tune", "show", "nothing"))
     Path("runs/mine").mkdir(parents=True)
     assert "made (did you mean 'runs/mine'?)" in sentence_of(granite("tune", "show", "mine"))
+
+
+def test_a_session_that_a_process_works_on_can_be_read_but_not_gone_on_with(
+    granite: Call, session: Session, tmp_path: Path
+):
+    shutil.copytree(session.folder, tmp_path / "s")
+    before = (tmp_path / "s/session.json").read_bytes()
+    going_on = ["tune", "free-flyer", "--set", "loop.duration_s=1.0", "--resume", "s"]
+    with Session.read(tmp_path / "s").alone():
+        said = sentence_of(granite(*going_on, "--trials", 40))
+        assert "another process works on session 's', expected the end of that process, or a new session" in said
+        assert (tmp_path / "s/session.json").read_bytes() == before
+        assert granite("tune", "show", "s").code == 0
+        assert granite("tune", "compare", "s", session.folder).code == 0
+        assert granite("tune", "promote", "s", "--out", "my.toml").code == 0
+    assert len(granite(*going_on, "--json").json["trials"]) == 12  # all of them were there
+
+
+def test_logs_are_recorded_once_where_a_report_is_written_during_the_session(
+    session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    shutil.copytree(session.folder, tmp_path / "s", ignore=shutil.ignore_patterns("*.mcap"))
+    recorded: list[Path] = []
+
+    def simulated(bed: object, path: Path, **_: object) -> None:
+        recorded.append(path)
+        time.sleep(0.05)
+        path.write_text("")
+
+    monkeypatch.setattr("granite.tuning.session.simulate", simulated)
+    with ThreadPoolExecutor(2) as both:
+        first, second = both.map(lambda _: Session.read(tmp_path / "s").keep_logs(), range(2))
+    assert first == second
+    assert sorted(recorded) == sorted(first.values())
+
+
+def test_a_process_that_is_killed_leaves_its_session_to_others(session: Session):
+    program = f"""
+from pathlib import Path
+from granite.tuning.session import Session
+with Session.read(Path({str(session.folder)!r})).alone():
+    print("alone", flush=True)
+    input()
+"""
+    other = subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert other.stdout is not None
+    assert other.stdout.readline() == "alone\n"
+    with pytest.raises(InputError, match="another process works on session"), session.alone():
+        pass
+    other.kill()
+    other.communicate()
+    with session.alone():
+        pass
 
 
 TABLE = """
