@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
@@ -71,7 +72,8 @@ def resolve(bed: Testbed, table: TunedParameter) -> SearchParameter:
     Raises
     ------
     InputError
-        Where there is no such key, it is not a number, or its bounds are missing or do not hold its start.
+        Where there is no such key, it is not a number, its bounds are missing or do not hold its start, or it takes
+        whole numbers and there is none within its bounds.
     """
     tunable = declared(bed).get(table.key)
     now, is_whole = _number_at(bed, table.key, tunable)
@@ -87,6 +89,9 @@ def resolve(bed: Testbed, table: TunedParameter) -> SearchParameter:
     scale = table.scale or (tunable.scale if tunable else "linear")
     if scale == "log" and lower <= 0:
         raise InputError(key="lower", value=lower, expected="more than 0, because the scale is logarithmic")
+    if is_whole and math.ceil(lower) > math.floor(upper):
+        expected = f"a whole number between it and upper = {upper:g}, because the key takes no others"
+        raise InputError(key="lower", value=lower, expected=expected)
     start = table.start if table.start is not None else now
     if start is None:
         raise InputError.missing("start", "a number, because the testbed gives none")
@@ -96,6 +101,10 @@ def resolve(bed: Testbed, table: TunedParameter) -> SearchParameter:
         problem = "" if table.start is not None else f"the testbed has {start:g}"
         expected = f"a start between lower = {lower:g} and upper = {upper:g}"
         raise InputError(problem, key=named, value=value, expected=expected)
+    if is_whole:
+        if not start.is_integer():
+            raise InputError(key="start", value=start, expected="a whole number, because the key takes no others")
+        lower, upper = float(math.ceil(lower)), float(math.floor(upper))
     return SearchParameter(table.key, lower, upper, scale, unit_of(table.key), is_whole, now, start)
 
 
@@ -123,20 +132,31 @@ def value_at(content: Any, path: Sequence[str]) -> Any:
 
 
 def _number_at(bed: Testbed, key: str, tunable: Tunable | None) -> tuple[float | None, bool]:
-    """The number in force at a key, and whether it is a whole one."""
+    """The number in force at a key, and whether the key takes whole numbers only."""
     value = value_at(json.loads(to_json(bed)), key.split("."))
-    if value is None:
-        # A key that has no value yet must take one: the loader says what is wrong with others.
-        tried = tunable.lower if tunable else 1.0
-        try:
-            bed.with_changes({key: tried})
-        except InputError as refusal:
-            problem = f"{refusal.key}: {refusal.problem}" if refusal.key != key else refusal.problem
-            raise InputError(problem, key="key", value=key, expected=refusal.expected) from None
-        return (tunable.usual if tunable else None), False
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if isinstance(value, float):
+        return value, False
+    if isinstance(value, bool) or not isinstance(value, int | None):
         raise InputError("not a number", key="key", value=key, expected="the key of a number (granite tune BED --list)")
-    return float(value), isinstance(value, int)
+    # A key that has no value yet must take one: the loader says what is wrong with others.
+    tried = value if value is not None else tunable.lower if tunable else 1
+    now = float(value) if value is not None else tunable.usual if tunable else None
+    try:
+        bed.with_changes({key: float(tried)})
+    except InputError as refusal:
+        if float(tried).is_integer() and _takes(bed, key, int(tried)):
+            return now, True
+        problem = f"{refusal.key}: {refusal.problem}" if refusal.key != key else refusal.problem
+        raise InputError(problem, key="key", value=key, expected=refusal.expected) from None
+    return now, False
+
+
+def _takes(bed: Testbed, key: str, value: int) -> bool:
+    try:
+        bed.with_changes({key: value})
+    except InputError:
+        return False
+    return True
 
 
 def _parts(table: BaseModel, above: str) -> Iterator[tuple[str, PartTable]]:

@@ -184,12 +184,7 @@ class Session:
 
     def testbed_of(self, result: TrialResult) -> Testbed:
         """The testbed in the first scenario, with the parameters of a trial."""
-        return self.bed.with_changes({**scenarios_of(self.bed, self.table)[0].changes, **self.values(result)})
-
-    def values(self, result: TrialResult) -> dict[str, float | int]:
-        """The parameters of a trial as the testbed takes them: whole where they must be."""
-        whole = {parameter.key for parameter in self.parameters if parameter.is_whole}
-        return {key: round(value) if key in whole else value for key, value in result.parameters.items()}
+        return self.bed.with_changes({**scenarios_of(self.bed, self.table)[0].changes, **result.parameters})
 
     def keep_logs(self) -> dict[str, Path]:
         """Record the start and the best trials in the first scenario, where there is no log of them yet."""
@@ -201,7 +196,7 @@ class Session:
             with self._locked(_LOGS_LOCK, wait=True):  # a report may need the same logs as the process that tunes
                 for number, path in logs.items():
                     if not path.exists():
-                        changes = [f"{key}={value!r}" for key, value in self.values(kept[number]).items()]
+                        changes = [f"{key}={value!r}" for key, value in kept[number].parameters.items()]
                         simulate(self.testbed_of(kept[number]), path, overwrite=True, changes=changes)
         return {"start" if number == 0 else f"trial {number}": path for number, path in logs.items()}
 
@@ -211,12 +206,11 @@ class Session:
 
     def promote(self, result: TrialResult, path: Path, overwrite: bool = False) -> None:
         """Write the testbed with the parameters of a trial as a file of its own."""
-        values = self.values(result)
         content = content_of(self.bed)
-        for key, value in values.items():
+        for key, value in result.parameters.items():
             assign(content, key.split("."), value)
         content["name"] = path.stem
-        expected = to_json(self.bed.with_changes({**values, "name": path.stem}))
+        expected = to_json(self.bed.with_changes({**result.parameters, "name": path.stem}))
 
         def check(written: Testbed) -> None:
             if to_json(written) != expected:
@@ -224,12 +218,11 @@ class Session:
 
         write_testbed(path, f"{self._head(result)}\n{toml_text(content)}", overwrite=overwrite, check=check)
 
-    def promote_into(self, result: TrialResult, path: Path) -> dict[str, float | int]:
-        """Write the parameters of a trial into a testbed file that gives them already; returns what was written.
+    def promote_into(self, result: TrialResult, path: Path) -> None:
+        """Write the parameters of a trial into a testbed file that gives them already.
 
         A first line about an earlier trial, which `promote` wrote, is replaced too.
         """
-        values = self.values(result)
         try:
             text = path.read_bytes().decode()  # with its own line ends
         except OSError as error:
@@ -237,10 +230,9 @@ class Session:
         except UnicodeDecodeError:
             raise InputError("not text in UTF-8", file=str(path), expected="a TOML file") from None
         content = text.removeprefix(_BYTE_ORDER_MARK)
-        edited = _HEAD.sub(lambda _: self._head(result), with_numbers(content, values, path), count=1)
-        load(path, values)  # a number that this testbed refuses is refused by its name
+        edited = _HEAD.sub(lambda _: self._head(result), with_numbers(content, result.parameters, path), count=1)
+        load(path, result.parameters)  # a number that this testbed refuses is refused by its name
         write_testbed(path, text.removesuffix(content) + edited, overwrite=True)
-        return values
 
     def _head(self, result: TrialResult) -> str:
         """The comment in front of a promoted testbed: where its gains come from."""

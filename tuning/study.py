@@ -39,7 +39,7 @@ class TrialResult(NamedTuple):
     """A trial that has ended."""
 
     number: int
-    parameters: dict[str, float]  #: by key
+    parameters: dict[str, float | int]  #: by key, as the testbed takes them
     objectives: list[float]  #: empty where the trial failed or was pruned
     constraints: list[float]
     is_feasible: bool
@@ -161,7 +161,7 @@ class TuningStudy:
                 failure = trial.user_attrs.get(_FAILURE)
                 objectives = [] if trial.values is None or failure else list(trial.values)
                 constraints = trial.user_attrs.get(_CONSTRAINTS, [])
-                parameters = {parameter.key: float(trial.params[parameter.key]) for parameter in self._parameters}
+                parameters = {parameter.key: trial.params[parameter.key] for parameter in self._parameters}
                 found.append(
                     TrialResult(trial.number, parameters, objectives, constraints, feasible and not failure, failure)
                 )
@@ -186,10 +186,10 @@ class TuningStudy:
             )
         return {str(key): float(value) for key, value in found.items()}
 
-    def _suggested(self, trial: Any, parameter: SearchParameter) -> float:
+    def _suggested(self, trial: Any, parameter: SearchParameter) -> float | int:
         low, high, log = parameter.lower, parameter.upper, parameter.scale == "log"
         if parameter.is_whole:
-            return float(trial.suggest_int(parameter.key, round(low), round(high), log=log))
+            return int(trial.suggest_int(parameter.key, int(low), int(high), log=log))
         return float(trial.suggest_float(parameter.key, low, high, log=log))
 
     def _sampler(self, number: int) -> Any:
@@ -206,5 +206,5 @@ class AskedTrial(NamedTuple):
     """A trial that is to be run."""
 
     number: int
-    values: dict[str, float]  #: by key
+    values: dict[str, float | int]  #: by key, as the testbed takes them
     handle: Any  #: of Optuna

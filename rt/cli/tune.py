@@ -231,8 +231,8 @@ def promote(
         )
     if into is not None:
         result = opened.trial(trial)
-        values = opened.promote_into(result, into)
-        out.print(f"testbed: {into}, with {len(values)} numbers of trial {result.number}", soft_wrap=True)
+        opened.promote_into(result, into)
+        out.print(f"testbed: {into}, with {len(result.parameters)} numbers of trial {result.number}", soft_wrap=True)
         return
     path = path or Path("tuned.toml")
     refuse_output("testbed", path, (".toml",), overwrite)
