@@ -115,6 +115,7 @@ class TuningTable(Table):
         refuse_twice("parameters", "key", [parameter.key for parameter in self.parameters])
         refuse_twice("objectives", "objective", [goal.label for goal in self.objectives])
         refuse_twice("constraints", "constraint", [goal.label for goal in self.constraints])
+        refuse_twice("spread", "key", [one.key for one in self.spread])
         refuse_twice("seeds", "seed", [str(seed) for seed in self.seeds])
         for name in self.scenarios:
             if not _WORD.fullmatch(name):

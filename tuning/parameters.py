@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
+from granite.config.base import refuse_twice
 from granite.config.changes import label
 from granite.config.errors import InputError
 from granite.config.loader import to_json
@@ -24,6 +25,10 @@ _UNITS = {
     "hz": "Hz", "n_m": "N m", "n_s": "N s", "m_s": "m/s", "m_s2": "m/s2", "rad_s": "rad/s", "rad_s2": "rad/s2",
     "kg_m2": "kg m2", "m_s2_per_rthz": "m/s2/rtHz", "rad_s2_per_rthz": "rad/s2/rtHz", "g": "g",
 }  # fmt: skip
+
+
+#: of the simulated lab, which every run of a session is given
+SEED = "seed"
 
 
 class SearchParameter(NamedTuple):
@@ -63,7 +68,16 @@ def resolve_all(bed: Testbed, tables: Sequence[TunedParameter]) -> list[SearchPa
             found.append(resolve(bed, table))
         except InputError as refusal:
             raise refusal.within(f"tuning.parameters.{i}", file=bed.name) from None
+    refuse_same(bed, json.loads(to_json(bed)), "tuning.parameters", [table.key for table in tables])
     return found
+
+
+def refuse_same(bed: Testbed, content: Any, table: str, keys: Sequence[str]) -> None:
+    """Raise where two keys of a table are those of the same value of a testbed's content."""
+    try:
+        refuse_twice(table, "key", [spelled(content, key) for key in keys])
+    except InputError as refusal:
+        raise refusal.within(file=bed.name) from None
 
 
 def resolve(bed: Testbed, table: TunedParameter) -> SearchParameter:
@@ -75,6 +89,10 @@ def resolve(bed: Testbed, table: TunedParameter) -> SearchParameter:
         Where there is no such key, it is not a number, its bounds are missing or do not hold its start, or it takes
         whole numbers and there is none within its bounds.
     """
+    if table.key == SEED:
+        raise InputError(
+            key="key", value=table.key, expected="another key, because every run has a seed of tuning.seeds"
+        )
     tunable = declared(bed).get(table.key)
     now, is_whole = _number_at(bed, table.key, tunable)
     lower, upper = table.lower, table.upper
@@ -129,6 +147,17 @@ def value_at(content: Any, path: Sequence[str]) -> Any:
         else:
             return None
     return content
+
+
+def spelled(content: Any, key: str) -> str:
+    """A dotted key with every element of a list by its name, where it was given by its index."""
+    words = []
+    for element in key.split("."):
+        if isinstance(content, list) and element.isdecimal() and int(element) < len(content):
+            element = label(content, int(element))
+        words.append(element)
+        content = value_at(content, [element])
+    return ".".join(words)
 
 
 def _number_at(bed: Testbed, key: str, tunable: Tunable | None) -> tuple[float | None, bool]:

@@ -14,12 +14,12 @@ from granite.config.loader import plant_of, to_json
 from granite.config.testbed import Testbed
 from granite.config.tuning import TuningTable
 from granite.sim.lab import Lab
-from granite.tuning.parameters import value_at
+from granite.tuning.parameters import SEED, refuse_same, spelled, value_at
 
 NOMINAL = "nominal"
 #: separates the random plants of tuning from those that `unseen_plants` draws
 _TUNED, _UNSEEN = 0, 1
-_CHANGES = "tuning.changes"
+_CHANGES, _PLANT = "tuning.changes", "simulation.plant"
 _SPREAD = "a key of modules, contacts, devices or simulation.table with a number"
 
 
@@ -36,10 +36,11 @@ def scenarios_of(bed: Testbed, table: TuningTable) -> list[Scenario]:
     Raises
     ------
     InputError
-        Where a change does not fit the testbed.
+        Where a change does not fit the testbed, or is one of a parameter: each trial would replace it.
     """
+    _refuse_tuned(bed, table)
     return [
-        Scenario(f"{name}, seed {seed}" if len(table.seeds) > 1 else name, {**changes, "seed": seed})
+        Scenario(f"{name}, seed {seed}" if len(table.seeds) > 1 else name, {**changes, SEED: seed})
         for name, changes in variations_of(bed, table).items()
         for seed in table.seeds
     ]
@@ -92,7 +93,7 @@ class RandomPlants:
     Raises
     ------
     InputError
-        Where a key of the spread is not that of a number of the plant.
+        Where a key of the spread is not that of a number of the plant, or two are of the same one.
     """
 
     def __init__(self, bed: Testbed, table: TuningTable, scenario: Mapping[str, Any], which: int) -> None:
@@ -103,13 +104,14 @@ class RandomPlants:
         for i, value in enumerate(self._values):
             if isinstance(value, bool) or not isinstance(value, int | float):
                 raise self._refusal(i, "not a number of this testbed", _SPREAD)
+        refuse_same(bed, content, "tuning.spread", [one.key for one in table.spread])
 
     def changes(self, number: int) -> dict[str, Any]:
         """The changes of one plant."""
         random = np.random.default_rng([*self._stream, number])
         draws = random.uniform(-1, 1, len(self._spread)).tolist()
         return {
-            f"simulation.plant.{one.key}": value * (1 + one.relative * draw)
+            f"{_PLANT}.{one.key}": value * (1 + one.relative * draw)
             for one, value, draw in zip(self._spread, self._values, draws, strict=True)
         }
 
@@ -129,8 +131,26 @@ class RandomPlants:
         return InputError(problem, file=self._bed.name, key=key, value=value, expected=expected)
 
 
+def _refuse_tuned(bed: Testbed, table: TuningTable) -> None:
+    """Raise where a change of scenarios, of all runs or of random plants would have no effect."""
+    content = json.loads(to_json(bed))
+    tuned = {spelled(content, parameter.key) for parameter in table.parameters}
+    changes = {f"tuning.scenarios.{name}": given for name, given in table.scenarios.items()} | {_CHANGES: table.changes}
+    given = [(f"{above}.{key}", key, value) for above, own in changes.items() for key, value in _flat(own).items()]
+    if table.plants:
+        given += [(f"tuning.spread.{i}.key", f"{_PLANT}.{one.key}", one.key) for i, one in enumerate(table.spread)]
+    for where, key, value in given:
+        if spelled(content, key) in tuned:
+            expected = "a key that is no parameter, because each trial replaces the value"
+            raise InputError(file=bed.name, key=where, value=value, expected=expected)
+
+
 def _refuse_unfit(bed: Testbed, common: Mapping[str, Any], own: Mapping[str, Any], table: str) -> None:
     """Raise where changes do not fit testbed and plant: those of all runs, with those of a scenario's table."""
+    for above, changes in ((_CHANGES, common), (table, own)):
+        if SEED in changes:
+            expected = "no seed here, because every run is given one (tuning.seeds)"
+            raise InputError(file=bed.name, key=f"{above}.{SEED}", value=changes[SEED], expected=expected)
     refusal = _refusal_of(bed, {**common, **own})
     if refusal is None:
         return

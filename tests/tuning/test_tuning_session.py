@@ -276,6 +276,59 @@ objectives = [{ of = "rms_error_m" }]
             "[tuning]\nplants = 2\nspread = [{ key = 'devices.thrusters.units.r1.direction_rad', relative = 0.1 }]",
             r"tuning.spread.0.key = .*: not a number of this testbed, expected",
         ),
+        (
+            "[tuning]",
+            "[tuning]\nscenarios.a.controller.law.gains.base.stiffness_1_s2 = 5.0",
+            r"tuning.scenarios.a.controller.law.gains.base.stiffness_1_s2 = 5.0: expected a key that is no parameter",
+        ),
+        (
+            "[tuning]",
+            "[tuning]\nscenarios.a = {}\nchanges.controller.law.gains.base = { stiffness_1_s2 = 5.0 }",
+            r"tuning.changes.controller.law.gains.base.stiffness_1_s2 = 5.0: expected a key that is no parameter",
+        ),
+        (
+            'parameters = [{ key = "controller.law.gains.base.stiffness_1_s2" }]',
+            "scenarios.a.modules.0.bodies.0.mass_kg = 60.0\n"
+            'parameters = [{ key = "modules.vehicle.bodies.base.mass_kg", lower = 40.0, upper = 60.0 }]',
+            r"tuning.scenarios.a.modules.0.bodies.0.mass_kg = 60.0: expected a key that is no parameter",
+        ),
+        (
+            'parameters = [{ key = "controller.law.gains.base.stiffness_1_s2" }]',
+            "plants = 2\nspread = [{ key = 'modules.vehicle.bodies.base.mass_kg', relative = 0.1 }]\n"
+            "parameters = [{ key = 'simulation.plant.modules.vehicle.bodies.base.mass_kg', "
+            "lower = 40.0, upper = 60.0, start = 50.0 }]",
+            r'tuning.spread.0.key = "modules.vehicle.bodies.base.mass_kg": expected a key that is no parameter',
+        ),
+        (
+            " }]",
+            ' }, { key = "controller.law.gains.base.stiffness_1_s2" }]',
+            "tuning.parameters: key 'controller.law.gains.base.stiffness_1_s2' occurs twice, expected it once",
+        ),
+        (
+            'parameters = [{ key = "controller.law.gains.base.stiffness_1_s2" }]',
+            'parameters = [{ key = "modules.vehicle.bodies.base.mass_kg", lower = 40.0, upper = 60.0 }, '
+            '{ key = "modules.0.bodies.base.mass_kg", lower = 40.0, upper = 60.0 }]',
+            "tuning.parameters: key 'modules.vehicle.bodies.base.mass_kg' occurs twice, expected it once",
+        ),
+        (
+            "[tuning]",
+            "[tuning]\nplants = 2\nspread = [{ key = 'modules.vehicle.bodies.base.mass_kg', relative = 0.1 }, "
+            "{ key = 'modules.vehicle.bodies.base.mass_kg', relative = 0.2 }]",
+            "tuning.spread: key 'modules.vehicle.bodies.base.mass_kg' occurs twice, expected it once",
+        ),
+        (
+            "[tuning]",
+            "[tuning]\nplants = 2\nspread = [{ key = 'modules.vehicle.bodies.base.mass_kg', relative = 0.1 }, "
+            "{ key = 'modules.0.bodies.0.mass_kg', relative = 0.2 }]",
+            "tuning.spread: key 'modules.vehicle.bodies.base.mass_kg' occurs twice, expected it once",
+        ),
+        ("[tuning]", "[tuning]\nscenarios.a.seed = 3", "tuning.scenarios.a.seed = 3: expected no seed here, because"),
+        ("[tuning]", "[tuning]\nscenarios.a = {}\nchanges.seed = 3", "tuning.changes.seed = 3: expected no seed here"),
+        (
+            'key = "controller.law.gains.base.stiffness_1_s2"',
+            'key = "seed", lower = 1, upper = 9',
+            r'tuning.parameters.0.key = "seed": expected another key, because every run has a seed of tuning.seeds',
+        ),
         ("[tuning]", "[tuning]\nplants = 3", "tuning.spread is missing, expected what differs between the plants"),
         ("[tuning]", "[other]", "other = .*unknown key, expected tuning"),
     ],
@@ -284,7 +337,7 @@ def test_a_table_that_does_not_fit_is_one_sentence_and_leaves_nothing(
     granite: Call, tmp_path: Path, old: str, new: str, words: str
 ):
     (tmp_path / "table.toml").write_text(TABLE.replace(old, new, 1))
-    said = sentence_of(granite("tune", "free-flyer", "--tuning", "table.toml"))
+    said = sentence_of(granite("tune", "free-flyer", "--tuning", "table.toml", "--trials", 1, "--processes", 1))
     assert re.search(words, said), said
     assert said.startswith("granite: table.toml: ")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["table.toml"]
