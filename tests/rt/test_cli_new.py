@@ -23,6 +23,8 @@ URDF = """<robot name="one">
 </robot>
 """
 
+#: each is compiled
+QUICK = ("the usual one", "twelve thrusters and three links", "fixed arm")
 ROBOTS = {
     "the usual one": (),
     "twelve thrusters and three links": ("--thrusters", 12, "--links", 3, "--link-length", "0.3,0.25,0.2"),
@@ -33,7 +35,9 @@ ROBOTS = {
 }
 
 
-@pytest.mark.parametrize("options", ROBOTS.values(), ids=ROBOTS)
+@pytest.mark.parametrize(
+    "options", [pytest.param(ROBOTS[of], marks=() if of in QUICK else pytest.mark.slow, id=of) for of in ROBOTS]
+)
 def test_what_it_writes_is_short_and_ends_within_millimetres(granite, tmp_path, options):
     said = granite("new", "robot.toml", "--overwrite", *options)
     assert (said.code, said.err) == (0, "")

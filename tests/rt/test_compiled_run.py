@@ -68,7 +68,7 @@ def test_a_compiled_run_has_the_bits_of_the_loop(name: str):
     assert assert_equal_to_the_bit(load(name, ["loop.duration_s=3"])).reason is Reason.PASSED
 
 
-@pytest.mark.parametrize("name", ["leap", "two-arm-catch"])
+@pytest.mark.parametrize("name", ["two-arm-catch", pytest.param("leap", marks=pytest.mark.slow)])
 def test_contacts_that_are_closed_and_opened_have_the_bits_of_the_loop(name: str):
     assert assert_equal_to_the_bit(load(name)).reason is Reason.PASSED
 
