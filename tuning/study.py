@@ -8,6 +8,7 @@ the file, because Optuna's own work on SQLite takes longer than a compiled run.
 
 from __future__ import annotations
 
+import sqlite3
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -99,7 +100,9 @@ class TuningStudy:
 
     def _opened(self, file: Path) -> tuple[Any, Any]:
         """The study in a file, and its storage."""
-        storage = self._optuna.storages.RDBStorage(f"sqlite:///{file}")
+        # Quoted, because a folder may have any name; Optuna fills in braces, which the quoting leaves none of.
+        url = required("sqlalchemy", "tuning").URL.create("sqlite", database=str(file))
+        storage = self._optuna.storages.RDBStorage(url.render_as_string())
         study = self._optuna.create_study(
             storage=storage, study_name=_NAME, directions=self._directions(), load_if_exists=True
         )
@@ -111,9 +114,13 @@ class TuningStudy:
         try:
             yield
         except Exception as error:
-            cause = getattr(error, "orig", None)  # of SQLite, behind SQLAlchemy's
+            cause: BaseException | None = error
+            while cause is not None and not isinstance(cause, sqlite3.Error | OSError):
+                cause = cause.__cause__  # SQLAlchemy's error has that of SQLite, and Optuna's may have SQLAlchemy's
             words = f" ({cause})" if cause else ""
             expected = "the study of this session, as Granite and this version of Optuna wrote it"
+            if getattr(cause, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:
+                expected = "some free space on the disk"
             raise InputError(f"'{self._file}' can't be used{words}", expected=expected) from error
 
     def _directions(self) -> list[str]:

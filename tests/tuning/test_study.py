@@ -1,11 +1,14 @@
 """The study: the same trials for the same seed, whatever finishes first and however often it is interrupted."""
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 pytest.importorskip("optuna", reason="optuna is not installed: pip install granite-robotics[tuning]")
+
+import sqlalchemy
 
 from granite.config.errors import InputError
 from granite.tuning.driver import Progress, drive
@@ -45,6 +48,33 @@ def test_a_study_is_in_its_file_only_when_it_is_whole(tmp_path: Path, monkeypatc
     study.keep()
     assert made == [("study.new", False), ("study.db", True)]
     assert not (tmp_path / "s/study.new").exists()
+
+
+@pytest.mark.parametrize("name", ["a?b", "a%41b", "a{b}", "x?mode=ro&uri=true", ":memory:", "a b#c'd"])
+def test_a_session_may_have_any_name_of_a_folder(tmp_path: Path, name: str):
+    study = Session.create(tmp_path / name, BED, table()).study()
+    study.keep()
+    assert Session.read(tmp_path / name).study().kept == 0
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+    assert (tmp_path / name / "study.db").stat().st_size > 0
+
+
+def test_a_full_disk_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("time.sleep", lambda _: None)  # Optuna tries again after some seconds
+
+    def stays_as_small(connection: Any, _: object) -> None:
+        connection.execute("PRAGMA max_page_count = 1")  # SQLite says of the next page what it says of a full disk
+
+    session = Session.create(tmp_path / "s", BED, table(trials=40, round_size=40))
+    session.study().keep()
+    sqlalchemy.event.listen(sqlalchemy.Engine, "connect", stays_as_small)
+    try:
+        with pytest.raises(InputError) as refusal:
+            drive(BED, session.table, session.study(), Bowl())
+    finally:
+        sqlalchemy.event.remove(sqlalchemy.Engine, "connect", stays_as_small)
+    words = r".*study\.db' can't be used \(database or disk is full\), expected some free space on the disk"
+    assert re.fullmatch(words, str(refusal.value)), refusal.value
 
 
 @pytest.mark.slow
