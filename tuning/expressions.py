@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ast
 import operator
+import sys
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
@@ -41,8 +42,9 @@ _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
 }  # fmt: skip
 _FUNCTIONS = (*_OVER_TIME, *_PER_VALUE)
 _ALLOWED = "numbers, + - * / **, metrics, topic.signal and the functions " + ", ".join(_FUNCTIONS)
-#: of an expression that a person wrote
-_LONGEST = 1000
+#: of an expression that a person wrote: letters, and operations inside each other, each of which takes some frames of
+#: Python's stack in every process that evaluates it
+_LONGEST, _DEEPEST = 1000, 100
 
 
 @dataclass(frozen=True)
@@ -61,8 +63,12 @@ class Expression:
             raise InputError(f"{len(text)} letters", expected=f"an expression of at most {_LONGEST}")
         try:
             self._tree = ast.parse(text.strip(), mode="eval").body
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
+        except (RecursionError, MemoryError):
+            raise _too_deep() from None
+        except (SyntaxError, ValueError):
             raise InputError("not an expression", expected=_ALLOWED) from None
+        if _depth(self._tree) > _DEEPEST:
+            raise _too_deep()
         self._names = names
         #: the metrics and signals that it needs
         self.metrics: list[str] = []
@@ -81,7 +87,10 @@ class Expression:
         match node:
             case ast.Constant(value=bool() | complex() | str() | bytes() | None):
                 pass
-            case ast.Constant(value=int() | float()):
+            case ast.Constant(value=int() | float() as number):
+                if number > sys.float_info.max:
+                    expected = f"numbers of at most {sys.float_info.max:.2g}"
+                    raise InputError("a number is too large", expected=expected)
                 return False
             case ast.Name() | ast.Attribute():
                 return self._check_name(_dotted(node))
@@ -130,6 +139,18 @@ class Expression:
                 return _OVER_TIME[name](values[0], t) if name in _OVER_TIME else _PER_VALUE[name][1](*values)
         name = _dotted(node)
         return metric(name) if name in self._names.metrics else signal(name)
+
+
+def _depth(tree: ast.AST) -> int:
+    """How many operations are inside each other; without recursion."""
+    level, depth = [tree], -1  # a name has its context below it
+    while level := [child for node in level for child in ast.iter_child_nodes(node)]:
+        depth += 1
+    return depth
+
+
+def _too_deep() -> InputError:
+    return InputError("nested too deeply", expected=f"at most {_DEEPEST} operations inside each other")
 
 
 def _dotted(node: ast.expr) -> str:

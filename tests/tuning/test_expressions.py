@@ -35,6 +35,15 @@ def test_a_number_is_made_of_metrics_and_signals(text: str, expected: float):
     assert value(text) == pytest.approx(expected, rel=1e-4)
 
 
+def test_what_is_checked_is_also_evaluated_deep_in_a_program():
+    deepest = Expression("abs(" * 99 + "-pulses" + ")" * 99, NAMES)
+
+    def below(frames: int) -> float:
+        return below(frames - 1) if frames else deepest.value(lambda _: 12.0, SIGNALS.__getitem__, T)
+
+    assert below(500) == 12.0
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -50,6 +59,12 @@ def test_a_number_is_made_of_metrics_and_signals(text: str, expected: float):
         ("pulses if pulses else 1", "is not allowed"),
         ("'text'", "is not allowed"),
         ("1" * 2000, "2000 letters"),
+        ("pulses + 1" + "0" * 400, r"a number is too large, expected numbers of at most 1.8e\+308"),
+        ("pulses + 1e400", "a number is too large"),
+        ("-" * 980 + "pulses", "nested too deeply, expected at most 100 operations inside each other"),
+        ("-" * 101 + "pulses", "nested too deeply"),
+        ("f(a=" * 120 + "1" + ")" * 120, "nested too deeply"),
+        ("a" + ".a" * 400, "nested too deeply"),
     ],
 )
 def test_what_is_no_expression_is_refused_in_one_sentence(text: str, words: str):

@@ -242,6 +242,8 @@ objectives = [{ of = "rms_error_m" }]
         ("controller.law.gains.base.stiffness_1_s2", "title", "not a number, expected the key of a number"),
         ("rms_error_m", "rms_eror_m", "no metric or signal 'rms_eror_m', expected .*did you mean"),
         ("rms_error_m", "rms(truth.base_z_m)", "no metric or signal 'truth.base_z_m'"),
+        ("rms_error_m", "-" * 980 + "rms_error_m", r'tuning.objectives.0.of = "-+\.\.\.: nested too deeply, expected'),
+        ("rms_error_m", "rms_error_m + 1" + "0" * 400, r"tuning.objectives.0.of = .*: a number is too large, expected"),
         ("[tuning]", "[tuning]\nsampler = 'grid'", "tuning.sampler = .grid.: expected"),
         ("[tuning]", "[tuning]\ntrails = 3", "tuning.trails = 3: unknown key, expected .*did you mean 'trials'"),
         ("[tuning]", "[tuning]\nscenarios.heavy.modules.vehicle.bodies.base.mass_k = 3", "tuning.scenarios.heavy"),
