@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, ValidationError, ValidatorFunctionWrapHandler, WrapValidator, model_validator
 
 from granite.config.base import Positive, Table, refuse_twice
 from granite.config.errors import InputError
@@ -16,6 +16,17 @@ from granite.config.tunable import Scale
 
 _WORD = re.compile(r"[a-z][a-z0-9_-]*")
 Sampler = Literal["tpe", "cma_es", "nsga_ii"]
+
+
+def _one_sentence(value: Any, checked: ValidatorFunctionWrapHandler) -> Any:
+    """One refusal for all kinds of a score: each kind has its own, below a key that no user types."""
+    try:
+        return checked(value)
+    except ValidationError:
+        raise InputError(expected="'mean', 'worst' or a quantile between 0 and 1, such as 0.9") from None
+
+
+ScoreRule = Annotated[Literal["mean", "worst"] | Annotated[float, Field(gt=0, lt=1)], WrapValidator(_one_sentence)]
 
 
 class TunedParameter(Table):
@@ -97,7 +108,7 @@ class TuningTable(Table):
     #: of the simulated lab: every scenario runs with each of them
     seeds: tuple[Annotated[int, Field(ge=0, lt=2**64)], ...] = Field(default=(1,), min_length=1)
     #: how the results of the scenarios become one number: mean, worst, or a quantile such as 0.9
-    score: Literal["mean", "worst"] | Annotated[float, Field(gt=0, lt=1)] = "mean"
+    score: ScoreRule = "mean"
     #: changes to the testbed by name, as in variants: plants, behaviours, faults; none: the testbed as it is
     scenarios: dict[str, dict[str, Any]] = Field(default_factory=dict)
     #: what differs at random between the plant and the model

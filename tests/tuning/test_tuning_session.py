@@ -245,6 +245,16 @@ objectives = [{ of = "rms_error_m" }]
         ("rms_error_m", "-" * 980 + "rms_error_m", r'tuning.objectives.0.of = "-+\.\.\.: nested too deeply, expected'),
         ("rms_error_m", "rms_error_m + 1" + "0" * 400, r"tuning.objectives.0.of = .*: a number is too large, expected"),
         ("[tuning]", "[tuning]\nsampler = 'grid'", "tuning.sampler = .grid.: expected"),
+        (
+            "[tuning]",
+            "[tuning]\nscore = 1.0",
+            r"tuning.score = 1.0: expected 'mean', 'worst' or a quantile between 0 and 1",
+        ),
+        (
+            "[tuning]",
+            "[tuning]\nscore = 'best'",
+            r"tuning.score = .best.: expected 'mean', 'worst' or a quantile .* 0.9$",
+        ),
         ("[tuning]", "[tuning]\ntrails = 3", "tuning.trails = 3: unknown key, expected .*did you mean 'trials'"),
         ("[tuning]", "[tuning]\nscenarios.heavy.modules.vehicle.bodies.base.mass_k = 3", "tuning.scenarios.heavy"),
         (
