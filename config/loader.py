@@ -16,6 +16,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
+import numpy as np
 from pydantic import ValidationError
 
 from granite.config import changes
@@ -141,7 +142,7 @@ def load_tuning(file: str | Path) -> TuningTable:
 
 
 def changed(bed: Testbed, changes_by_key: Mapping[str, Any]) -> Testbed:
-    """The testbed with other values, by dotted key.
+    """The testbed with other values, by dotted key; numbers of NumPy are as good as those of Python.
 
     Raises
     ------
@@ -153,10 +154,14 @@ def changed(bed: Testbed, changes_by_key: Mapping[str, Any]) -> Testbed:
     >>> softer = changed(load("free-flyer"), {"controller.law.gains.base.stiffness_1_s2": 0.25})
     """
     content = json.loads(to_json(bed))
-    asked = [_Change(f"{bed.name} with {key}", key.split("."), value) for key, value in changes_by_key.items()]
+    asked = [_Change(f"{bed.name} with {key}", key.split("."), _plain(value)) for key, value in changes_by_key.items()]
     _apply(content, asked)
     source = f"{bed.name} with {', '.join(changes_by_key)}" if changes_by_key else bed.name
     return _calibrated(_with_absolute_paths(content, Path()), source, asked)
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def file_of(bed: str) -> Path:

@@ -6,10 +6,10 @@ runs[0].metrics["propellant"]["impulse_n_s"], runs[0].log("worst.mcap")
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, SupportsIndex
 
 from granite.config.errors import InputError
 from granite.config.loader import from_json, load, to_json
@@ -71,7 +71,7 @@ def run_of(bed: Testbed) -> Log:
 def simulate_many(
     bed: Testbed | str,
     changes: Sequence[Mapping[str, Any]] = ({},),
-    seeds: Sequence[int] | None = None,
+    seeds: Iterable[SupportsIndex] | None = None,
     signals: Sequence[str] | None = None,
     processes: int | None = None,
 ) -> list[ManyRun]:

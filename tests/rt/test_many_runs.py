@@ -22,6 +22,13 @@ def test_for_each_change_all_seeds_run_in_their_order(runs: list[granite.ManyRun
     assert [(run.changes[STIFFNESS], run.seed) for run in runs] == [(0.3, 4), (0.3, 5), (0.9, 4), (0.9, 5)]
 
 
+def test_numbers_of_numpy_are_as_good_as_those_of_python(runs: list[granite.ManyRun]):
+    found = granite.simulate_many(SHORT, [{STIFFNESS: np.float32(0.5)}], seeds=np.arange(4, 6), processes=1)
+    assert [(run.bed.seed, type(run.bed.seed)) for run in found] == [(4, int), (5, int)]
+    again = granite.simulate_many(SHORT, [{STIFFNESS: 0.3, "safety.burst_overruns": np.int64(20)}], [4], processes=1)
+    assert again[0].metrics == runs[0].metrics
+
+
 def test_a_run_of_many_is_the_single_run_to_the_bit(runs: list[granite.ManyRun]):
     single = granite.simulate(SHORT.with_changes({STIFFNESS: 0.9, "seed": 5}))
     np.testing.assert_array_equal(runs[-1].signals["truth.base_x_m"], single["/truth"].base_x_m)
@@ -63,6 +70,8 @@ def test_two_processes_give_the_numbers_of_one(runs: list[granite.ManyRun]):
         ({"signals": ["truth.base_z_m"]}, "/truth has no such value"),
         ({"signals": ["base_x_m"]}, "expected topic.signal"),
         ({"changes": [{"controller.law.gain": 1.0}]}, "unknown key"),
+        ({"seeds": [1.5]}, "seed = 1.5: expected a whole number"),
+        ({"seeds": [True]}, "seed = true: expected a whole number"),
         ({"processes": 0}, "expected a whole number of at least 1"),
     ],
 )
