@@ -90,8 +90,14 @@ class Description(NamedTuple):
             Where the board has none: another board, or another wiring.
         """
         own = {channel.name: channel for channel in self.channels if channel.kind == kind}
+        word = kind.name.lower()
+        if not own:
+            others = dict.fromkeys(channel.label.rpartition(" ")[0] for channel in self.channels)
+            problem = f"board '{self.board.name}' has no channel of kind {word}, only of {', '.join(others)}"
+            expected = f"a board with the channel `{word} {name}`, or another `KIND NAME` in `channels`"
+            raise InputError(problem, key="channels", value=name, expected=expected)
         if name not in own:
-            problem = f"board '{self.board.name}' has no {kind.name.lower()} of this name"
+            problem = f"board '{self.board.name}' has no {word} of this name"
             raise InputError(problem, key="channels", value=name, expected=one_of(name, own))
         return own[name]
 

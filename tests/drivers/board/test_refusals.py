@@ -171,6 +171,15 @@ def test_another_wiring():
         DESCRIPTION.map({"wrist_torque": (ChannelKind.MOTOR, "elbo")})
 
 
+def test_a_kind_of_channel_that_the_board_does_not_have():
+    with pytest.raises(InputError) as raised:
+        DESCRIPTION.map({"elbow_angle": (ChannelKind.ENCODER, "elbow"), "elbow_rate": (ChannelKind.RATE, "elbow")})
+    assert str(raised.value) == (
+        "channels = \"elbow\": board 'arm' has no channel of kind rate, only of valve, motor, encoder, "
+        "expected a board with the channel `rate elbow`, or another `KIND NAME` in `channels`"
+    )
+
+
 def test_a_channel_that_is_mapped_twice():
     twice = {"r1_opening": (ChannelKind.VALVE, "r1"), "r2_opening": (ChannelKind.VALVE, "r1")}
     with pytest.raises(InputError, match="channel 'valve r1' is mapped twice, by r1_opening and r2_opening"):
