@@ -84,8 +84,11 @@ def calibrations(bed: Any) -> Iterator[tuple[str, CalibrationTable]]:
         yield from ((f"modules.{module.name}", each) for each in module.calibration)
 
 
-def refuse_unfit(bed: Any, content: Mapping[str, Any]) -> None:
-    """Raise where a calibration is of another device, or was fitted on another model; `content` is that of the bed."""
+def refuse_unfit(bed: Any, content: Mapping[str, Any], typed: str) -> None:
+    """Raise where a calibration is of another device, or was fitted on another model.
+
+    `content` is that of the bed, and `typed` how the user named it.
+    """
     for table, found in calibrations(bed):
         key = f"{table}.calibration"
         if found.of != table:
@@ -94,7 +97,7 @@ def refuse_unfit(bed: Any, content: Mapping[str, Any]) -> None:
         for name, mark in found.fitted_on.items():
             if fingerprint(content, name, (value.key for value in found.values)) != mark:
                 changed = f"it was fitted on another model, {name} has changed since"
-                expected = f"a new one (granite calibrate {bed.name} {found.kind})"
+                expected = f"a new one (granite calibrate {typed} {found.kind})"
                 raise InputError(changed, key=key, value=found.file, expected=expected)
 
 

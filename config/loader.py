@@ -123,7 +123,7 @@ def load(bed: str | Path, overrides: Sequence[str] | Mapping[str, Any] = ()) -> 
     fill_modules(content, path.parent, source)
     _apply(content, [change for change in asked if not _is_about_reading(change.path)])
     # What was typed names files from where it was typed.
-    return _calibrated(_with_absolute_paths(content, Path()), source, typed)
+    return _calibrated(_with_absolute_paths(content, Path()), bed, source, typed)
 
 
 def load_tuning(file: str | Path) -> TuningTable:
@@ -157,7 +157,7 @@ def changed(bed: Testbed, changes_by_key: Mapping[str, Any]) -> Testbed:
     asked = [_Change(f"{bed.name} with {key}", key.split("."), _plain(value)) for key, value in changes_by_key.items()]
     _apply(content, asked)
     source = f"{bed.name} with {', '.join(changes_by_key)}" if changes_by_key else bed.name
-    return _calibrated(_with_absolute_paths(content, Path()), source, asked)
+    return _calibrated(_with_absolute_paths(content, Path()), bed.name, source, asked)
 
 
 def _plain(value: Any) -> Any:
@@ -366,13 +366,13 @@ def plant_of(bed: Testbed) -> Testbed:
     return plant
 
 
-def _calibrated(content: dict[str, Any], source: str, typed: Sequence[_Change]) -> Testbed:
+def _calibrated(content: dict[str, Any], name: str, source: str, typed: Sequence[_Change]) -> Testbed:
     """The checked testbed with the values of its calibrations; a value that was typed replaces a calibrated one."""
     calibrated = [key.split(".") for key in fill_calibrations(content, source)]
     _apply(content, [change for change in typed if any(_is_same_or_inside(key, change.path) for key in calibrated)])
     bed = _check(content, source)
     try:
-        refuse_unfit(bed, json.loads(to_json(bed)))
+        refuse_unfit(bed, json.loads(to_json(bed)), name)
     except InputError as refusal:
         raise refusal.within(file=source) from None
     return bed
