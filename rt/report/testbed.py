@@ -23,6 +23,9 @@ from granite.rt.report.lab import lab_rows
 from granite.rt.report.operation import operation_tables
 from granite.rt.report.table import table, vector
 
+#: options of drivers that say where a device is
+_PLACES = ("port", "address", "server", "source")
+
 
 def bed_tables(bed: Testbed) -> Iterator[Table]:
     """Modules, contacts, devices and control; `InputError` where a contact is of unknown kind or does not fit it."""
@@ -125,9 +128,18 @@ def _devices(bed: Testbed) -> Iterator[tuple[str, str, str]]:
     for name, device in bed.devices.items():
         lines = device.describe(bed) if isinstance(device, Device) else ["its code is not available"]
         lines[1:1] = _simulated_without_errors(device)
+        lines = [*lines, f"driver: {_driver(getattr(device, 'driver', None))}"]
         lines = [*lines, *(f"calibrated: {c.kind}, {c.date}, {c.file}" for c in getattr(device, "calibration", ()))]
         for i, line in enumerate(lines):
             yield (name, device.kind, line) if i == 0 else ("", "", line)
+
+
+def _driver(driver: PartTable | None) -> str:
+    """The kind of a driver, and where its device is."""
+    if driver is None:
+        return "none (simulated)"
+    places = (getattr(driver, key, None) for key in _PLACES)
+    return " ".join([driver.kind, *(str(place) for place in places if place is not None)])
 
 
 def _simulated_without_errors(device: object) -> Iterator[str]:

@@ -41,6 +41,18 @@ def test_the_yaw_wheel_of_a_vehicle_and_its_unloading_are_shown(capsys, monkeypa
     assert "yaw wheel" not in shown(capsys, monkeypatch, "stanford-free-flyer")
 
 
+def test_every_device_has_its_driver_and_where_it_is_connected(capsys, monkeypatch):
+    changes = [
+        'devices.motors.driver={kind="board", port="/dev/ttyACM7", board="arm"}',
+        'devices.vision.driver={kind="pose_stream", address="udp://0.0.0.0:9870"}',
+    ]
+    options = [word for change in changes for word in ("--set", change)]
+    text = " ".join(shown(capsys, monkeypatch, "free-flyer", *options).split())
+    assert "driver: board /dev/ttyACM7" in text
+    assert "driver: pose_stream udp://0.0.0.0:9870" in text
+    assert text.count("driver: none (simulated)") == len(load("free-flyer").devices) - 2
+
+
 def test_what_is_simulated_without_errors_says_so_in_its_row(capsys, monkeypatch):
     ideal, sensors, usual = (
         " ".join(shown(capsys, monkeypatch, name).split())
