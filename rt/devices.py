@@ -14,6 +14,15 @@ from granite.drivers.device_set import DeviceSet
 from granite.sim.lab import Lab
 
 
+class MissingDriverError(InputError):
+    """A device that is not simulated has no driver."""
+
+    @property
+    def device(self) -> str:
+        """The name of the device."""
+        return self.key.split(".")[1]
+
+
 def build_devices(bed: Testbed, simulate: Collection[str] | None = None) -> tuple[DeviceSet, Lab | None]:
     """Every device of a testbed, and the simulated lab if one of them is simulated.
 
@@ -62,7 +71,9 @@ def _refuse_unknown(bed: Testbed, simulate: Collection[str]) -> None:
 def _driver(bed: Testbed, name: str, device: Device) -> Any:
     """The driver of a real device: `Driver(options, name, bed)`."""
     if device.driver is None:
-        raise InputError.missing(f"devices.{name}.driver", "the driver of the real device, or its name in `simulate`")
+        raise MissingDriverError.missing(
+            f"devices.{name}.driver", "the driver of the real device, or its name in `simulate`"
+        )
     try:
         return build("driver", device.driver, name, bed)
     except InputError as error:

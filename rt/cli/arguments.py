@@ -22,6 +22,8 @@ Overrides = Annotated[
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="print JSON for scripts")]
+#: in the text of an option: the name of a device
+DEVICE = "DEVICE"
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="replace the file if it exists")]
 
 
@@ -35,3 +37,15 @@ def named(bed: str, testbed: Testbed) -> Iterator[None]:
         if not isinstance(error, LogError) and error.file in ("", testbed.name):
             raise error.within(file=bed) from None
         raise
+
+
+@contextlib.contextmanager
+def simulated_by(option: str) -> Iterator[None]:
+    """A device without a driver is refused with the option that simulates it, where `DEVICE` is its name."""
+    from granite.rt.devices import MissingDriverError
+
+    try:
+        yield
+    except MissingDriverError as refusal:
+        expected = f"the driver of the real device, or {option.replace(DEVICE, refusal.device)}"
+        raise InputError.missing(refusal.key, expected) from None

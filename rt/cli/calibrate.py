@@ -17,7 +17,7 @@ from granite.config.calibration import day
 from granite.config.errors import InputError
 from granite.config.loader import file_of, load
 from granite.rt.calibration import KINDS
-from granite.rt.cli.arguments import AsJson, Bed, Overrides, named
+from granite.rt.cli.arguments import AsJson, Bed, Overrides, named, simulated_by
 from granite.rt.cli.outputs import refuse_output
 from granite.rt.cli.screen import err, out, print_json
 
@@ -74,7 +74,7 @@ def calibrate(
 
     today = date.today() if on is None else day(on)
     testbed = load(bed, overrides or [])
-    with named(bed, testbed):
+    with named(bed, testbed), simulated_by("--simulate"):
         procedure = find_procedure(kind, testbed, device) if log is None else _flight(kind, testbed, log)
         if source is not None:
             _take_from(procedure, source, simulate)

@@ -13,7 +13,7 @@ from granite.config.calibration import refuse_simulated
 from granite.config.errors import InputError
 from granite.config.loader import load
 from granite.config.testbed import Testbed
-from granite.rt.cli.arguments import AsJson, Bed, Overrides, Overwrite, named
+from granite.rt.cli.arguments import DEVICE, AsJson, Bed, Overrides, Overwrite, named, simulated_by
 from granite.rt.cli.endings import STOPPED, end
 from granite.rt.cli.outputs import new_log, refuse_output
 from granite.rt.cli.recorded_run import (
@@ -73,7 +73,7 @@ def run(
     if log is not None:
         refuse_output("log", log, (".mcap",), overwrite)
     progress = not as_json and err.is_terminal
-    with named(bed, testbed):
+    with named(bed, testbed), _simulated_beside(names):
         refuse_simulated(testbed, [device for device in testbed.devices if device not in names])
         with preparing(progress):
             prepared = Run(testbed, simulate=names)
@@ -121,7 +121,7 @@ def try_device(
 
     testbed = load(bed, overrides or [])
     names = _names(simulate)
-    with named(bed, testbed), _outside(testbed, rehearsed) as (real, clock):
+    with named(bed, testbed), _simulated_beside(names), _outside(testbed, rehearsed) as (real, clock):
         if not yes and not rehearsed and name in testbed.actuators and name not in names:
             _confirm(f"The robot may move. Arm {name} of {testbed.name}?")
         tried = []
@@ -143,6 +143,10 @@ def _outside(bed: Testbed, is_rehearsed: bool) -> Iterator[tuple[Testbed, Clock 
 
     with rehearsal(bed) as outside:
         yield outside.bed, outside.clock(0.0)
+
+
+def _simulated_beside(names: list[str]) -> contextlib.AbstractContextManager[None]:
+    return simulated_by(f"--simulate {','.join([*names, DEVICE])}")
 
 
 def _names(simulate: str) -> list[str]:

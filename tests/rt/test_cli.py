@@ -608,3 +608,13 @@ def test_one_failed_check_before_a_run_is_one_check(granite, monkeypatch, failed
     assert f"nothing was armed, {said}" in assert_one_sentence(
         granite("run", "free-flyer", "--simulate", ",".join(load("free-flyer").devices)), STOPPED
     )
+
+
+def test_a_device_without_a_driver_is_refused_with_the_option_that_simulates_it(granite):
+    alone = assert_one_sentence(granite("test-device", "free-flyer", "vision"))
+    assert "devices.vision.driver is missing, expected the driver of the real device, or --simulate vision\n" in alone
+    beside = assert_one_sentence(
+        granite("run", "free-flyer", "--check", "--simulate", "joint_sensors,vision,thrusters")
+    )
+    assert "devices.motors.driver is missing" in beside
+    assert beside.endswith("or --simulate joint_sensors,vision,thrusters,motors\n")

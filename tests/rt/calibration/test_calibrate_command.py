@@ -139,7 +139,8 @@ def test_bad_input_is_refused_in_one_sentence_and_nothing_is_written(granite, tm
     assert "no such calibration" in sentence_of(granite("calibrate", "free-flyer", "forces", *simulated))
     assert "no such device" in sentence_of(granite("calibrate", "free-flyer", "joints", "--device", "x", *simulated))
     assert "a day such as" in sentence_of(granite("calibrate", "free-flyer", "joints", "--date", "monday"))
-    assert "driver is missing" in sentence_of(granite("calibrate", "free-flyer", "joints", "--date", DAY))
+    missing = sentence_of(granite("calibrate", "free-flyer", "joints", "--date", DAY))
+    assert "driver is missing, expected the driver of the real device, or --simulate\n" in missing
     assert left_in(tmp_path) == []
     Path("here.toml").write_text("mine")
     assert "'here.toml' exists" in sentence_of(
