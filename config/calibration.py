@@ -97,7 +97,7 @@ def refuse_unfit(bed: Any, content: Mapping[str, Any], typed: str) -> None:
         for name, mark in found.fitted_on.items():
             if fingerprint(content, name, (value.key for value in found.values)) != mark:
                 changed = f"it was fitted on another model, {name} has changed since"
-                expected = f"a new one (granite calibrate {typed} {found.kind})"
+                expected = f"a new one: granite calibrate {typed} {found.kind} without this key"
                 raise InputError(changed, key=key, value=found.file, expected=expected)
 
 

@@ -98,7 +98,7 @@ def test_calibrations_that_do_not_fit_are_refused_by_name(calibrated, granite, t
     assert "fitted on another model, devices.joint_sensors has changed" in model
     variant = ("sim", "free-flyer/ideal", "--duration", 0.01)
     model = sentence_of(granite(*variant, "--set", f"{KEY}={FILE}", "--set", "devices.joint_sensors.converter_bits=12"))
-    assert "a new one (granite calibrate free-flyer/ideal joints)" in model  # as it was typed
+    assert "a new one: granite calibrate free-flyer/ideal joints without this key" in model  # as it was typed
     old = Path(FILE).read_text().replace(DAY, "2024-02-29")
     Path("old.toml").write_text(old)
     for command in (run, ("rehearse", "free-flyer"), ("run", "free-flyer")):
