@@ -9,7 +9,8 @@ catches everything. So signals before a run are noted, too (`interrupting`), and
 Not caught: SIGKILL, which can't be; SIGSEGV, SIGBUS, SIGFPE and SIGILL, because the processor would repeat the
 instruction that raised them; and every signal that the process ignores or has its own handler for. SIGINT, SIGTERM and
 SIGQUIT, the emergency stop, are always caught: a shell makes what it starts in the background ignore two of them. In
-real time so is SIGTSTP (Ctrl-Z): a suspended loop would leave the last command in force.
+real time so is SIGTSTP (Ctrl-Z): a suspended loop would leave the last command in force. For the same reason SIGTTIN
+and SIGTTOU are ignored there, by which a terminal suspends a process in its background that reads or writes.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ from typing import Any
 _UNUSABLE = {signal.SIGKILL, signal.SIGSTOP, signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL}
 #: their default is not to end the process
 _HARMLESS = {signal.SIGCHLD, signal.SIGCONT, signal.SIGURG, signal.SIGWINCH}
-_SUSPENDING = {signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU}
+_OF_THE_BACKGROUND = {signal.SIGTTIN, signal.SIGTTOU}
+_SUSPENDING = {signal.SIGTSTP, *_OF_THE_BACKGROUND}
 _ALWAYS = {signal.SIGINT, signal.SIGTERM, signal.SIGQUIT}
 #: after an interruption the next one is this much later [s]: the first may be on its way out of the tick
 _BETWEEN_INTERRUPTIONS = 0.5
@@ -85,6 +87,7 @@ class StopSignals:
 
     def __init__(self, paced: bool = False, pass_on: bool = True) -> None:
         self._signals = {*TERMINATING, signal.SIGTSTP} if paced else set(TERMINATING)
+        self._ignored = _OF_THE_BACKGROUND if paced else set()
         self._pass_on = pass_on
         self._before: dict[int, Any] = {}
         self._count, self._patience = 0, 0.0
@@ -98,6 +101,9 @@ class StopSignals:
             for number in self._signals:
                 if number in _ALWAYS or signal.getsignal(number) in _ENDS_THE_PROCESS:
                     self._before[number] = signal.signal(number, self._handle)
+            for number in self._ignored:
+                if signal.getsignal(number) is signal.SIG_DFL:
+                    self._before[number] = signal.signal(number, signal.SIG_IGN)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:

@@ -22,7 +22,7 @@ from granite.rt.memory import Memory
 from granite.rt.reasons import Reason
 from granite.rt.recorder import Recorder
 from granite.rt.run import Run
-from granite.rt.signals import TERMINATING, Interrupted, interrupting, name_of
+from granite.rt.signals import TERMINATING, Interrupted, StopSignals, interrupting, name_of
 
 UNHANDLED = [number for number in TERMINATING if signal.getsignal(number) is signal.SIG_DFL]
 
@@ -158,6 +158,56 @@ def test_ctrl_z_ends_a_run_in_real_time_because_the_last_command_would_stay_in_f
     command = [sys.executable, "-c", once, str(int(signal.SIGTSTP)), str(log), "real", *UNHURRIED]
     assert subprocess.run(command, timeout=300, check=False).returncode == 0
     assert granite.read_log(log).summary["text"] == "the operator stopped the run: SIGTSTP"
+
+
+BACKGROUND = """
+import os, signal, sys, termios
+from granite.rt.signals import StopSignals
+attributes = termios.tcgetattr(2)
+attributes[3] |= termios.TOSTOP
+termios.tcsetattr(2, termios.TCSANOW, attributes)
+child = os.fork()
+if child == 0:
+    os.setpgid(0, 0)
+    with StopSignals(paced=sys.argv[1] == "real"):
+        os.write(2, b"granite: armed")
+    os._exit(0)
+status = os.waitpid(child, os.WUNTRACED)[1]
+if os.WIFSTOPPED(status):
+    os.kill(child, signal.SIGKILL)
+    os._exit(os.WSTOPSIG(status))
+"""
+
+
+@pytest.mark.parametrize(("mode", "stopped_by"), [("real", 0), ("virtual", signal.SIGTTOU)])
+def test_a_terminal_never_suspends_a_run_in_real_time_in_its_background(mode, stopped_by):
+    """With `stty tostop` it would as soon as the run writes: the last command would stay in force."""
+    child, terminal = pty.fork()
+    if child == 0:
+        os.execv(sys.executable, [sys.executable, "-c", BACKGROUND, mode])
+    written = b""
+    with contextlib.suppress(OSError):  # the terminal has no other end any more
+        while received := os.read(terminal, 65536):
+            written += received
+    os.close(terminal)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == stopped_by, written
+    assert (b"granite: armed" in written) == (mode == "real")
+
+
+def test_signals_of_the_background_are_put_back_after_a_run_and_left_to_a_handler_of_the_user():
+    with StopSignals(paced=True):
+        assert signal.getsignal(signal.SIGTTIN) is signal.getsignal(signal.SIGTTOU) is signal.SIG_IGN
+    assert signal.getsignal(signal.SIGTTIN) is signal.getsignal(signal.SIGTTOU) is signal.SIG_DFL
+
+    def own(number, frame):
+        """Of the user."""
+
+    signal.signal(signal.SIGTTOU, own)
+    try:
+        with StopSignals(paced=True):
+            assert signal.getsignal(signal.SIGTTOU) is own
+    finally:
+        signal.signal(signal.SIGTTOU, signal.SIG_DFL)
 
 
 @pytest.mark.parametrize("clock", [VirtualClock, RealClock])
