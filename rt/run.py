@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import sys
 import time
 import traceback
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -324,8 +323,7 @@ class Run:
         print(
             f"granite: the run ended at {outcome.t:.3f} s by {ending['ended']}: {ending['text']};"
             " it can't be interrupted, so the process ends",
-            file=sys.stderr,
-            flush=True,
+            file=Terminal(),
         )
         os._exit(1)
 

@@ -135,6 +135,41 @@ def test_a_closed_terminal_ends_the_run_with_a_whole_log(tmp_path):
 
 
 @pytest.mark.slow
+def test_a_log_is_closed_although_its_terminal_was_stopped_by_ctrl_s(tmp_path):
+    """Also where the progress bar is being drawn on it; the tables after the run wait for Ctrl-Q."""
+    log = tmp_path / "run.mcap"
+    options = ["--realtime", "--duration", "4", "--out", str(log), *OPTIONS]
+    child, terminal = pty.fork()
+    if child == 0:
+        os.execv(sys.executable, [sys.executable, "-m", "granite.rt.cli", "sim", "free-flyer", *options])
+    try:
+        deadline = time.monotonic() + 60
+        while not unfinished_name(log).exists() or unfinished_name(log).stat().st_size < 30_000:
+            assert time.monotonic() < deadline
+            if select.select([terminal], [], [], 0.05)[0]:
+                os.read(terminal, 65536)
+        os.write(terminal, b"\x13")
+        deadline = time.monotonic() + 40  # the loop would wait for 60 s
+        while not log.exists():
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        os.write(terminal, b"\x11")
+        with contextlib.suppress(OSError):
+            while os.read(terminal, 65536):
+                pass
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    except BaseException:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        raise
+    finally:
+        os.close(terminal)
+    recorded = granite.read_log(log)
+    assert recorded.complete
+    assert recorded.summary["ended"] == "completed"
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("number", UNHANDLED, ids=name_of)
 def test_every_signal_that_ends_a_process_ends_the_run_with_a_stop_and_a_whole_log(number, tmp_path):
     check_batch(number, tmp_path / "run.mcap", "virtual")
