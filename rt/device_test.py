@@ -1,12 +1,14 @@
 """The test of one device: small bounded commands to each of its units in turn, and the values that were applied.
 
-The actuator is stopped on every way out, and a board stops it by itself if this process dies. A motor gets a torque and
+The actuator is stopped on every way out, signals and pauses of the process included, and a board stops it by itself if
+this process dies. A motor gets a torque and
 then the opposite one for as long, so that a free joint comes to rest again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+import math
+from collections.abc import Collection, Generator, Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -15,13 +17,14 @@ import numpy as np
 from granite.config.devices.device import Device
 from granite.config.devices.thrusters import Thrusters
 from granite.config.errors import InputError, one_of
-from granite.config.records import Array, Command, Frame, Sample, Status
+from granite.config.records import Array, Frame, Sample, Status
 from granite.config.testbed import Testbed
 from granite.drivers.board.wire import VALVE_RESOLUTION_S
 from granite.drivers.device_set import DeviceSet
 from granite.rt.clock import Clock
+from granite.rt.device_ticks import DeviceTicks
 from granite.rt.devices import build_subset
-from granite.rt.signals import refuse_after_a_signal, undisturbed
+from granite.rt.signals import StopSignals
 
 #: of the greatest set point, if the user does not say
 LEVEL, GREATEST_LEVEL = 0.05, 0.3
@@ -72,7 +75,7 @@ def exercises(bed: Testbed, name: str, level: float) -> list[Exercise]:
 
 def try_units(
     bed: Testbed, name: str, clock: Clock, simulate: Collection[str] = (), level: float = LEVEL
-) -> Iterator[Tried]:
+) -> Generator[Tried, None, None]:
     """Try one device of a testbed. Beside an actuator the sensors are read that can see what it does.
 
     Parameters
@@ -90,23 +93,28 @@ def try_units(
     ------
     InputError
         Where there is no such device, or it can't be opened.
+    TooLateError
+        Where a tick was later than `loop.longest_lateness_s`.
+    Interrupted
+        After a signal.
     """
     if name not in bed.devices:
         raise InputError("no such device", key="device", value=name, expected=one_of(name, bed.devices))
     if not 0 < level <= GREATEST_LEVEL:
         raise InputError(key="level", value=level, expected=f"above 0, at most {GREATEST_LEVEL}")
     devices, subset = build_subset(bed, {name, *_observing_sensors(bed, name, simulate)}, simulate)
-    refuse_after_a_signal()
-    devices.open()
-    test = _Test(subset, devices, clock)
-    try:
-        if name in bed.sensors:
-            yield from test.watch(name)
-        else:
-            yield from test.exercise(name, exercises(bed, name, level))
-    finally:
-        with undisturbed():
-            unconfirmed = devices.stop(test.t, paced=True)
+    with StopSignals(clock.is_real, pass_on=False) as signals:
+        devices.open()
+        ticks = DeviceTicks(subset, devices, clock, signals)
+        test = _Test(subset, devices, ticks)
+        try:
+            if name in bed.sensors:
+                yield from test.watch(name)
+            else:
+                yield from test.exercise(name, exercises(bed, name, level))
+        finally:
+            signals.patience = math.inf
+            unconfirmed = devices.stop(ticks.t, paced=True)
             devices.close(paced=True)
     for device, why in unconfirmed.items():
         yield Tried(device, "stop", why, "", False)
@@ -122,19 +130,17 @@ def _observing_sensors(bed: Testbed, name: str, simulate: Collection[str]) -> li
 
 
 class _Test:
-    """Ticks around a few devices."""
+    """What is commanded and measured."""
 
-    def __init__(self, bed: Testbed, devices: DeviceSet, clock: Clock) -> None:
-        self._bed, self._devices, self._clock, self._period = bed, devices, clock, bed.loop.period_s
-        self.t, self._k = 0.0, 0
-        clock.start()
+    def __init__(self, bed: Testbed, devices: DeviceSet, ticks: DeviceTicks) -> None:
+        self._bed, self._devices, self._ticks, self._period = bed, devices, ticks, bed.loop.period_s
 
     def watch(self, name: str) -> Iterator[Tried]:
         """Read a sensor for a while: rate, mean and noise of every signal."""
         i = list(self._bed.sensors).index(name)
         frames: dict[int, Frame] = {}
         for _ in range(round(_SENSOR_S / self._period)):
-            frame = self._tick(None).frames[i]
+            frame = self._ticks.tick().frames[i]
             if frame.number:
                 frames[frame.number] = frame
         signals = self._bed.sensors[name].signals(self._bed)
@@ -171,7 +177,7 @@ class _Test:
         before = self._measured(self._tick(rest))
         length = round(_PART_S / self._period)
         applied: list[list[float]] = []
-        frames, began = [self._applied], self._k * self._period
+        frames, began = [self._applied], self._ticks.t
         for part in command.parts:
             setpoint = rest.copy()
             setpoint[command.place] = part
@@ -183,7 +189,7 @@ class _Test:
                     mean.append(self._applied.values.item(command.place))
             applied.append(mean)
         sample = self._tick(rest.copy())
-        commanded_s = self._clock.now() - began
+        commanded_s = self._ticks.now() - began
         frames.append(self._applied)
         for _ in range(round(_PAUSE_S / self._period)):
             sample = self._tick(rest.copy())
@@ -212,15 +218,13 @@ class _Test:
         held = bool(max(errors) <= _TOLERANCE * (high - low))
         return Tried(signal_.name, f"{commanded}{unit} for {length}", f"{got}{unit}", response, held)
 
-    def _tick(self, setpoint: Array | None) -> Sample:
-        self.t = self._k * self._period
-        self._clock.wait_until(self.t)
-        sample = self._devices.read(self.t)
-        if setpoint is not None:
-            self._applied = self._devices.write(self.t, Command(self.t, (setpoint,), np.zeros(0)))[0]
-        # A late tick is left out.
-        self._k = max(self._k + 1, int(self._clock.now() / self._period) + 1)
-        return sample
+    def _tick(self, setpoint: Array) -> Sample:
+        return self._ticks.tick((setpoint,))
+
+    @property
+    def _applied(self) -> Frame:
+        """The newest frame of the actuator."""
+        return self._devices.applied[0]
 
     def _measured(self, sample: Sample) -> dict[str, float]:
         """The value of every signal that has one, by its name and unit."""

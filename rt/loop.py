@@ -23,6 +23,7 @@ from granite.controllers.stack import Stack
 from granite.rt.clock import Clock
 from granite.rt.compiled_steps import CompiledSteps
 from granite.rt.guard import Guard
+from granite.rt.lateness import TooLateError, refuse_late
 from granite.rt.logs.channels import Channels
 from granite.rt.modes import Ask, Request
 from granite.rt.reasons import Reason
@@ -72,10 +73,6 @@ class Outcome:
     #: actuators that did not confirm their stop, and devices that could not be closed, each with the reason
     not_stopped: Mapping[str, str] = field(default_factory=dict)
     not_closed: Mapping[str, str] = field(default_factory=dict)
-
-
-class TooLateError(Exception):
-    """A command would have been written too long after its tick was due."""
 
 
 class Loop:
@@ -192,7 +189,7 @@ class Loop:
         except BaseException as fault:
             outcome.reason, outcome.fault = Reason.FAULT, fault
         finally:
-            self._signals.tolerate(math.inf)
+            self._signals.patience = math.inf
             self._stop()
         if self._watchdog.fired_at:
             self._ended_by_watchdog()
@@ -240,9 +237,7 @@ class Loop:
 
     def _refuse_late(self, t: float) -> None:
         """Raise before an old command is written: after a pause of the process, or after the watchdog's stop."""
-        late = self._clock.now() - t
-        if late > self._longest_lateness:
-            raise TooLateError(f"{late:.3g} s after its tick was due, limit {self._longest_lateness:g} s")
+        refuse_late(self._clock.now() - t, self._longest_lateness)
         if self._watchdog.fired_at:
             raise Interrupted
 

@@ -1,6 +1,7 @@
 """Signals that would end the process: during a run they end the run instead, with a stop and a whole log.
 
-Until the first tick a signal interrupts at once. During the ticks the first one is noted and the tick is finished; a
+Until the first tick a signal interrupts at once, and so it does in tests of devices and calibrations, where an operator
+may be asked between the ticks. During the ticks of a run the first one is noted and the tick is finished; a
 second one interrupts the tick, because it may block. While the actuators are stopped, signals are only noted.
 
 The exception of an interruption can be lost: in the callback of a weak reference, which imports have, or in code that
@@ -90,7 +91,10 @@ class StopSignals:
         self._ignored = _OF_THE_BACKGROUND if paced else set()
         self._pass_on = pass_on
         self._before: dict[int, Any] = {}
-        self._count, self._patience = 0, 0.0
+        self._count = 0
+        #: as many signals are noted, and the next one raises `Interrupted`. Where actuators are stopped it is set to
+        #: infinity by an assignment: a call could be interrupted at its beginning
+        self.patience = 0.0
         self._first: int | None = None
         self._is_from_watchdog, self._interrupted_at = False, -math.inf
 
@@ -120,21 +124,22 @@ class StopSignals:
 
     def tolerate(self, n: float) -> None:
         """From now on, note n signals; the next one raises `Interrupted`."""
-        self._patience = self._count + n
+        self.patience = self._count + n
+
+    def refuse_after_one(self) -> None:
+        """Raise `Interrupted` where a signal came since the handlers were replaced: its exception may be lost."""
+        if self._first is not None:
+            raise Interrupted(name_of(self._first))
 
     @contextmanager
     def noted(self) -> Iterator[None]:
-        """The ticks: the first signal is noted, the second raises; afterwards none does.
-
-        A signal since the handlers were replaced has raised already, but its exception was lost.
-        """
-        if self._first is not None:
-            raise Interrupted(name_of(self._first))
+        """The ticks: the first signal is noted, the second raises; afterwards none does."""
+        self.refuse_after_one()
         self.tolerate(1)
         try:
             yield
         finally:
-            self.tolerate(math.inf)
+            self.patience = math.inf
 
     def interrupt(self) -> None:
         """Raise `Interrupted` in the main thread, unless it tolerates all signals; for another thread to call."""
@@ -147,12 +152,12 @@ class StopSignals:
     def _handle(self, number: int, frame: FrameType | None) -> None:
         if self._is_from_watchdog:
             self._is_from_watchdog = False
-            if math.isfinite(self._patience):
+            if math.isfinite(self.patience):
                 self._raise("watchdog")
             return
         self._count += 1
         self._first = self._first or number
-        if self._count > self._patience:
+        if self._count > self.patience:
             self._raise(name_of(number))
 
     def _raise(self, why: str) -> None:
@@ -168,13 +173,3 @@ def name_of(number: int) -> str:
         return signal.Signals(number).name
     except ValueError:
         return f"signal {number}"
-
-
-@contextmanager
-def undisturbed() -> Iterator[None]:
-    """Ctrl-C does not interrupt this block, in which actuators are stopped."""
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)

@@ -7,11 +7,13 @@ from collections.abc import Callable, Iterator, Mapping
 import numpy as np
 
 from granite.config.errors import InputError
-from granite.config.records import Array, Command, Frame, Sample, Status
+from granite.config.records import Array, Frame, Sample, Status
 from granite.config.testbed import Testbed
 from granite.drivers.camera.centroid import Pixels
 from granite.drivers.device_set import DeviceSet
 from granite.rt.clock import Clock
+from granite.rt.device_ticks import DeviceTicks
+from granite.rt.signals import StopSignals
 
 #: how long a device may take to answer, or to arm [s]
 _PATIENCE_S = 3.0
@@ -30,21 +32,31 @@ class Bench:
         Real, or virtual for simulated devices.
     pictures
         Of a camera that is calibrated, each taken when it is asked for.
+    signals
+        Signals that end the calibration; they are caught by the caller.
     """
 
     def __init__(
-        self, bed: Testbed, devices: DeviceSet, clock: Clock, pictures: Iterator[Pixels] | None = None
+        self,
+        bed: Testbed,
+        devices: DeviceSet,
+        clock: Clock,
+        pictures: Iterator[Pixels] | None = None,
+        signals: StopSignals | None = None,
     ) -> None:
-        self.bed, self._devices, self._clock, self._pictures = bed, devices, clock, pictures
+        self.bed, self._devices, self._pictures = bed, devices, pictures
         self._names = list(bed.sensors)
-        self._k = 0
         self._rest = {n: np.array(d.initial(bed), dtype=np.float64) for n, d in bed.actuators.items()}
-        clock.start()
+        self._ticks = DeviceTicks(bed, devices, clock, signals)
 
     @property
     def t(self) -> float:
         """Time of the next tick [s]."""
-        return self._k * self.bed.loop.period_s
+        return self._ticks.t
+
+    def resume(self) -> None:
+        """Before the ticks of a step: the time in which the operator prepared it is no lateness."""
+        self._ticks.resume()
 
     def read(self, name: str, seconds: float) -> Array:
         """Values of the frames of a sensor, one row each, over this time.
@@ -90,15 +102,9 @@ class Bench:
 
     def tick(self, commands: Mapping[str, Array] | None = None) -> Sample:
         """Read all sensors; with commands, also write: actuators without a command get rest."""
-        t = self.t
-        self._clock.wait_until(t)
-        sample = self._devices.read(t)
-        if commands is not None and self._rest:
-            setpoints = tuple(commands.get(name, rest) for name, rest in self._rest.items())
-            self._devices.write(t, Command(t, setpoints, np.zeros(0)))
-        # A late tick is left out.
-        self._k = max(self._k + 1, int(self._clock.now() / self.bed.loop.period_s) + 1)
-        return sample
+        if commands is None or not self._rest:
+            return self._ticks.tick()
+        return self._ticks.tick(tuple(commands.get(name, rest) for name, rest in self._rest.items()))
 
     def applied(self) -> tuple[Frame, ...]:
         """The newest frames of the actuators."""

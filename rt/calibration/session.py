@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import date
@@ -18,7 +19,7 @@ from granite.rt.calibration.fit import COVERAGE, CalibrationFit
 from granite.rt.calibration.procedure import Measurement, Procedure, Step, TakesPictures
 from granite.rt.clock import RealClock
 from granite.rt.devices import build_subset
-from granite.rt.signals import refuse_after_a_signal, undisturbed
+from granite.rt.signals import StopSignals
 
 
 class BenchOperator(Protocol):
@@ -49,7 +50,9 @@ def carry_out(procedure: Procedure, bench: Bench, operator: BenchOperator) -> Ca
     for step in procedure.steps:
         while True:
             try:
-                measured = procedure.measure(bench, step, operator.ready(step))
+                known = operator.ready(step)
+                bench.resume()
+                measured = procedure.measure(bench, step, known)
             except InputError as refusal:
                 if not operator.retries(refusal):
                     raise
@@ -64,19 +67,19 @@ def carry_out(procedure: Procedure, bench: Bench, operator: BenchOperator) -> Ca
 def real_bench(procedure: Procedure) -> Iterator[Bench]:
     """The real devices of a procedure, open; their actuators are stopped on every way out."""
     devices, subset = build_subset(procedure.bench_bed(), procedure.devices, ())
-    refuse_after_a_signal()
-    devices.open()
-    pictures = procedure.pictures() if isinstance(procedure, TakesPictures) else None
-    bench = Bench(subset, devices, RealClock(), pictures)
-    try:
-        yield bench
-    finally:
-        with undisturbed():
+    with StopSignals(paced=True, pass_on=False) as signals:
+        devices.open()
+        pictures = procedure.pictures() if isinstance(procedure, TakesPictures) else None
+        bench = Bench(subset, devices, RealClock(), pictures, signals)
+        try:
+            yield bench
+        finally:
+            signals.patience = math.inf
             unconfirmed = devices.stop(bench.t, paced=True)
             devices.close(paced=True)
-        if unconfirmed:
-            words = ", ".join(f"{name} ({why})" for name, why in unconfirmed.items())
-            raise GraniteError(f"stop not confirmed: {words}")
+            if unconfirmed:
+                words = ", ".join(f"{name} ({why})" for name, why in unconfirmed.items())
+                raise GraniteError(f"stop not confirmed: {words}")
 
 
 class Fittable(Protocol):

@@ -31,6 +31,8 @@ from granite.rt.cli.see import see
 from granite.rt.cli.simulation import sim
 from granite.rt.cli.testbeds import list_beds, modes, show
 from granite.rt.cli.tune import tune
+from granite.rt.lateness import TooLateError
+from granite.rt.reasons import Reason
 from granite.rt.signals import interrupting
 
 #: Typer's exit code for Ctrl-C
@@ -126,6 +128,8 @@ def _run_command() -> int | None:
         end(str(error), BAD_INPUT)
     except CompilationError as error:
         end(f"{error} (GRANITE_NO_COMPILER=1 runs without a compiler)", FAULT)
+    except TooLateError as late:  # of a test or calibration: a run has it in its summary
+        end(f"ended by {Reason.TOO_LATE.name.lower()}: {late}", STOPPED)
     except GraniteError as error:
         end(str(error), FAULT)
     except (typer.Abort, KeyboardInterrupt):

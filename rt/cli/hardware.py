@@ -125,9 +125,11 @@ def try_device(
         if not yes and not rehearsed and name in testbed.actuators and name not in names:
             _confirm(f"The robot may move. Arm {name} of {testbed.name}?")
         tried = []
-        for each in try_units(real, name, clock or RealClock(), names, level or LEVEL):
-            tried.append(each)
-            err.print(f"granite: {each.unit}: {'passed' if each.held else 'FAILED'}", soft_wrap=True)
+        units = try_units(real, name, clock or RealClock(), names, level or LEVEL)
+        with contextlib.closing(units):  # the device is stopped also where a signal interrupts the printing
+            for each in units:
+                tried.append(each)
+                err.print(f"granite: {each.unit}: {'passed' if each.held else 'FAILED'}", soft_wrap=True)
     put(out, [device_table(name, tried)])
     if failed := [each.unit for each in tried if not each.held]:
         end(f"{', '.join(failed)} did not pass", STOPPED)
