@@ -89,6 +89,7 @@ class MotorsProcedure(OfDevices):
         torques[:, i] = self._amplitude[i] * (np.cos(2 * pi * t / _PERIOD_S) + np.cos(6 * pi * t / _PERIOD_S)) / 2
         bench.arm()
         samples = bench.run(lambda k: {self.name: torques[k].copy()}, ticks)
+        bench.run(lambda k: {}, round(1.0 / bench.bed.loop.period_s))  # also before the operator is asked to repeat it
         place = list(bench.bed.sensors).index(self._sensors)
         columns = [bench.bed.devices_of(JointSensors)[self._sensors].joints.index(joint) for joint in self._sensed]
         angles = np.array([sample.frames[place].values[columns] for sample in samples])
@@ -100,7 +101,6 @@ class MotorsProcedure(OfDevices):
         if turned < _MOVED:
             key, expected = f"devices.{self.name}", "a joint that is free and a motor that is on"
             raise InputError(f"joint {step.subject} turned by {turned:.2g} rad", key=key, expected=expected)
-        bench.run(lambda k: {}, round(1.0 / bench.bed.loop.period_s))
         text = f"{step.subject} turned by {turned:.3g} rad under {self._amplitude[i]:.3g} N m in {_RUN_S:g} s"
         return Measurement(step, known, np.hstack((torques, angles)), text)
 

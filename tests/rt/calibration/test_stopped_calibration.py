@@ -9,6 +9,7 @@ from granite.config.errors import GraniteError, InputError
 from granite.config.loader import load
 from granite.rt.calibration import session
 from granite.rt.calibration.joints import JointsProcedure
+from granite.rt.calibration.motors import MotorsProcedure
 from granite.rt.calibration.session import carry_out
 from granite.rt.calibration.simulated import SimulatedOperator
 from granite.rt.lateness import TooLateError
@@ -92,3 +93,20 @@ def test_a_pause_of_the_process_ends_the_calibration_by_name():
     operator = Slow(procedure, 2.0)
     with pytest.raises(TooLateError, match=r"2 s after its tick was due, limit 0.25 s"):
         carry_out(procedure, operator.bench, operator)
+
+
+def test_motors_are_at_rest_before_the_operator_is_asked_to_repeat_a_step():
+    procedure = MotorsProcedure(BED)
+    operator = SimulatedOperator(procedure, 1)
+    commands, ticked = [], operator.bench.tick
+
+    def tick(command=None):
+        commands.append(command)
+        sample = ticked(command)
+        return sample._replace(frames=tuple(frame._replace(number=1) for frame in sample.frames))
+
+    operator.bench.tick = tick
+    with pytest.raises(InputError, match="frames are missing"):
+        carry_out(procedure, operator.bench, operator)
+    assert any(command for command in commands)
+    assert commands[-1] == {}
