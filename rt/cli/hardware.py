@@ -125,7 +125,7 @@ def try_device(
         if not yes and not rehearsed and name in testbed.actuators and name not in names:
             _confirm(f"The robot may move. Arm {name} of {testbed.name}?")
         tried = []
-        units = try_units(real, name, clock or RealClock(), names, level or LEVEL)
+        units = try_units(real, name, clock or RealClock(), names, LEVEL if level is None else level)
         with contextlib.closing(units):  # the device is stopped also where a signal interrupts the printing
             for each in units:
                 tried.append(each)

@@ -107,3 +107,11 @@ def test_the_command_names_the_pause(granite, calls, monkeypatch):
     monkeypatch.setattr("granite.rt.clock.RealClock", lambda: clock)
     said = granite("test-device", "free-flyer", "motors", "--simulate", ",".join(BED.devices))
     assert (said.code, said.err) == (3, "granite: ended by too_late: 2 s after its tick was due, limit 0.25 s\n")
+
+
+@pytest.mark.parametrize("level", ["0", "-1", "nan"])
+def test_a_level_that_is_not_above_zero_is_refused(level, granite, calls):
+    said = granite("test-device", "free-flyer", "motors", "--simulate", ",".join(BED.devices), "--level", level)
+    assert said.code == 2
+    assert "expected above 0, at most 0.3" in said.err
+    assert calls.made == []
