@@ -28,7 +28,7 @@ class JointMotion:
     Parameters
     ----------
     bed, modules
-        The testbed, and its modules on fixed bases that are meant.
+        The testbed, and its modules on fixed bases that are meant, or parts of them.
     driven
         Indices in their u of the joints with motors.
     fades
@@ -37,7 +37,8 @@ class JointMotion:
 
     def __init__(self, bed: Testbed, modules: Sequence[Module], driven: list[int], fades: Array) -> None:
         self.n_u = sum(len(velocities(module)) for module in modules)
-        key = bed.plant_fingerprint and f"{bed.plant_fingerprint} {driven} {fades.tolist()}"
+        joints = [joint.name for module in modules for joint in module.joints]
+        key = bed.plant_fingerprint and f"{bed.plant_fingerprint} {joints} {driven} {fades.tolist()}"
         kernels = compile_once("joint_motion", key, lambda: [_tick(bed, modules, driven, fades)])
         self._run = kernels["tick"].run
 

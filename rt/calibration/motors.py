@@ -2,6 +2,7 @@
 
 The base is clamped and the table under the links is level. Each motor in turn gets a torque with two frequencies; the
 motion of the model is fitted to the measured angles (output error), together with the state at the start of each run.
+Branches of the base without such a motor have no part in it: on a clamped base they move by themselves.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 from granite.config.devices.joint_sensors import JointSensors
 from granite.config.devices.motors import Motors
 from granite.config.errors import InputError
-from granite.config.modules import Joint
+from granite.config.modules import Joint, Module
 from granite.config.records import Array
 from granite.config.testbed import Testbed
 from granite.mrds.dynamics import Dynamics
@@ -55,6 +56,8 @@ class MotorsProcedure(OfDevices):
             raise InputError("a link is flexible", key=f"modules.{self._modules[0]}", expected="rigid links")
         self.fitted_on = (self.of, *(f"modules.{m}.{part}" for m in self._modules for part in ("bodies", "joints")))
         self._bench = self.bench_bed()
+        #: what moves with the motors
+        self._moving = [self._branches(self._bench.module(name)) for name in self._modules]
         self._amplitude = self._amplitudes()
         self.steps = tuple(
             Step(f"clamp the base on a level table, let all joints go and stand back: {joint} will move", (), joint)
@@ -108,10 +111,9 @@ class MotorsProcedure(OfDevices):
         """Gain and friction of every motor, and the state at the start of every run."""
         bed, n = self._bench, len(self.joints)
         joints = [self._joint(joint)[1] for joint in self.joints]
-        modules = [bed.module(name) for name in self._modules]
-        names = [c.name for name in self._modules for c in bed.velocities[bed.layout.u[name]]]
+        names = [bed.layout.name(m, joint.name) for m in self._moving for joint in m.joints_in_tree_order()]
         fades = np.array([joint.friction_rate_rad_s for joint in joints])
-        motion = JointMotion(bed, modules, [names.index(joint) for joint in self.joints], fades)
+        motion = JointMotion(bed, self._moving, [names.index(joint) for joint in self.joints], fades)
         seen = [names.index(joint) for joint in self._sensed]
         runs = [(each.values[:, :n], each.values[:, n:]) for each in measured]
 
@@ -130,7 +132,9 @@ class MotorsProcedure(OfDevices):
         start = np.zeros((len(runs), 2 * motion.n_u))
         for row, (_, angles) in zip(start, runs, strict=True):
             row[seen] = angles[0]
-        guess = np.concatenate((np.ones(n), np.zeros(2 * n), start.ravel()))
+        # From motion without friction, the fit of a wheel may end where friction is below zero.
+        friction = np.concatenate((_VISCOUS * self._amplitude, _COULOMB * self._amplitude)) / 2
+        guess = np.concatenate((np.ones(n), friction, start.ravel()))
         what, expected = "the motion does not determine gains and friction", "joints that are free, one run for each"
         found = gauss_newton(compare, guess, what, expected)
         order = [k * n + i for i in range(n) for k in range(3)]
@@ -162,7 +166,8 @@ class MotorsProcedure(OfDevices):
     @property
     def _sensed(self) -> list[str]:
         sensed = self._bench.devices_of(JointSensors)[self._sensors].joints
-        return [joint for joint in sensed if self._bench.layout.module_of(joint).name in self._modules]
+        moving = [self._bench.layout.name(module, joint.name) for module in self._moving for joint in module.joints]
+        return [joint for joint in sensed if joint in moving]
 
     def _numbers(self) -> tuple[Fitted, ...]:
         """Gain, viscous and Coulomb friction of each motor."""
@@ -184,6 +189,21 @@ class MotorsProcedure(OfDevices):
             key = f"modules.{module.name}.joints.{own.name}.kind"
             raise InputError(key=key, value=own.kind, expected="a revolute joint")
         return module.name, own
+
+    def _branches(self, module: Module) -> Module:
+        """The module with those branches of its root body that have a motor of the device."""
+        carried_by = {joint.child: joint for joint in module.joints}
+
+        def first(joint: Joint) -> str:
+            while joint.parent in carried_by:
+                joint = carried_by[joint.parent]
+            return joint.name
+
+        moved = {first(j) for j in module.joints if self._bench.layout.name(module, j.name) in self.joints}
+        joints = tuple(joint for joint in module.joints if first(joint) in moved)
+        kept = {module.root.name, *(joint.child for joint in joints)}
+        bodies = tuple(body for body in module.bodies if body.name in kept)
+        return module.model_copy(update={"joints": joints, "bodies": bodies, "points": ()})
 
     def _amplitudes(self) -> Array:
         """Torques that turn each joint by about the same angle."""

@@ -39,6 +39,25 @@ def test_true_numbers_of_actuators_are_in_the_ellipsoid(kind):
     assert levels.max() > 0.2
 
 
+def arm_and_wheel() -> granite.Testbed:
+    """A free-flyer with a wheel, whose motor and sensor are devices of their own."""
+    bed = granite.load("free-flyer").model_dump(mode="json", exclude_unset=True)
+    [module] = bed["modules"]
+    module["bodies"].append({"name": "rotor", "mass_kg": 1.4, "inertia_kg_m2": 0.006})
+    module["joints"].insert(0, {"name": "wheel", "parent": module["bodies"][0]["name"], "child": "rotor"})
+    wheel = {"joint": "wheel", "torque_limit_n_m": 0.08, "rate_limit_rad_s": 300.0}
+    bed["devices"]["wheel"] = {"kind": "momentum_wheel", "units": [wheel]}
+    sensor = {"kind": "joint_sensors", "joints": ["wheel"], "range_rad": 8000.0, "converter_bits": 24}
+    bed["devices"]["wheel_sensor"] = {**sensor, "angle_noise_rad": 0.02}
+    return granite.Testbed.model_validate(bed)
+
+
+@pytest.mark.parametrize(("device", "seed"), [("motors", 1), ("wheel", 1), ("wheel", 9)])
+def test_motors_of_a_device_are_fitted_without_the_branches_that_other_devices_drive(device: str, seed: int):
+    done = repeat(find_procedure("motors", arm_and_wheel(), device), seed)
+    assert done.level < 0.999
+
+
 @pytest.mark.slow
 def test_dead_and_swapped_valves_are_named():
     bed = granite.load("free-flyer")
