@@ -16,6 +16,9 @@ from granite.config.records import Array
 from granite.config.testbed import Testbed
 from granite.rt.logs.log import Log
 
+#: a command that is limited misses its limit by rounding: margins below this are 0
+_ROUNDING = 1e-12
+
 
 def names_of(bed: Testbed) -> list[str]:
     """The limits of a testbed that have a margin; `margin` alone is the smallest of them."""
@@ -43,7 +46,8 @@ def margin(log: Log, name: str) -> float:
     rows = log.rows[log.rows[:, log.channels.place("/state", "ready")] == 1.0]
     if not len(rows):
         return float("nan")
-    return min((float(np.min(values)) for values in _MARGINS[name](log, rows)), default=float("nan"))
+    least = min((float(np.min(values)) for values in _MARGINS[name](log, rows)), default=float("nan"))
+    return 0.0 if abs(least) < _ROUNDING else least
 
 
 def _table_edge(log: Log, rows: Array) -> Iterator[Array]:

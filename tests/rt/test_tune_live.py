@@ -18,7 +18,8 @@ from granite.rt.logs.replay import replay
 from granite.rt.modes import Ask, Reply, Request, RunMode
 from granite.rt.operator.client import Operator
 from granite.rt.reasons import Reason
-from granite.tuning.live_session import GainStep, LiveSession
+from granite.tuning.live_session import Compared, GainStep, LiveSession
+from granite.tuning.report.live import compared_tables
 from tests.rt.command_line import granite as granite
 from tests.rt.command_line import sentence_of
 
@@ -88,6 +89,12 @@ def test_what_can_not_be_compared_says_so(session):
     live.mark()
     with pytest.raises(InputError, match="A and B have the same gains"):
         live.compare()
+
+
+def test_a_change_beyond_percent_is_a_factor():
+    pairs = (("a", 2.0, 3.0), ("b", 1.0, 268.4), ("c", 0.01, -0.5), ("d", 0.0, 1.0))
+    _, measures = compared_tables(Compared((), tuple((name, "1", a, b) for name, a, b in pairs), (1.0, 1.0)))
+    assert list(measures.columns[3].cells) == ["+50.0 %", "268 x", "-50 x", "-"]
 
 
 def test_another_testbed_at_the_address_is_refused(channel):

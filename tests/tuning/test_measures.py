@@ -1,5 +1,7 @@
 """Metrics by name: against the signals of the log, computed anew."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -63,6 +65,14 @@ def test_margins_are_distances_to_the_limits_of_the_guard(log: Log):
     ]
     assert tracking == pytest.approx(1 - max(errors))
     assert smallest <= min(fast, torques, tracking)
+
+
+def test_a_margin_that_only_rounding_keeps_from_zero_is_zero(log: Log):
+    rows, column = log.rows.copy(), log.channels.column("/command", "motors_elbow_torque_n_m")
+    rows[-1, column] = np.nextafter(1.0, 2.0)
+    assert measured(replace(log, rows=rows), "margin.torque")[0] == 0.0
+    rows[-1, column] = 1.0 + 1e-9
+    assert measured(replace(log, rows=rows), "margin.torque")[0] == pytest.approx(-1e-9)
 
 
 def test_a_limit_that_is_passed_has_a_negative_margin():

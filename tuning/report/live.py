@@ -10,6 +10,9 @@ from rich.table import Table
 from granite.rt.report.table import table
 from granite.tuning.live_session import Compared
 
+#: a larger change is a factor [%]
+_LARGEST_PERCENT = 999.0
+
 
 def gain_table(gains: Sequence[Mapping[str, Any]], a: Mapping[str, float]) -> Table:
     """Each gain with its bounds, now and in A."""
@@ -33,4 +36,7 @@ def compared_tables(compared: Compared) -> Iterator[Table]:
 
 
 def _change(a: float, b: float) -> str:
-    return f"{100 * (b / a - 1):+.1f} %" if a else "-"
+    if not a:
+        return "-"
+    percent = 100 * (b / a - 1)
+    return f"{b / a:.3g} x" if abs(percent) > _LARGEST_PERCENT else f"{percent:+.1f} %"
