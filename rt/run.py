@@ -264,6 +264,7 @@ class Run:
                 loop = self.loop(clock, recorder, signals, partial(self._give_up, recorder=recorder))
                 if self._link is not None:
                     loop.supervisor.own.append(Request(Ask.ATTACH))
+                    self._link.is_at_rest = loop.supervisor.has_come_to_rest
                     print(f"granite: {waiting_sentence(bed.operator.address)}", file=Terminal())
                 watch = self._watch(loop, recorder, log, progress) if realtime else nullcontext()
                 with watch, real_time(bed.loop, enabled=realtime) as granted:

@@ -236,6 +236,10 @@ class Supervisor:
         self._respond(t, self._verdict(t, reason, request.value))
         return Reply.DONE
 
+    def has_come_to_rest(self) -> bool:
+        """Whether the robot rests in the present mode, so that a behaviour may start; never while one runs."""
+        return self.mode is not RunMode.RUNNING and self._is_at_rest()
+
     # After the guard's check.
 
     def passes(self, reason: Reason, t: float) -> bool:

@@ -14,8 +14,9 @@ from typing import Any, NamedTuple, Protocol
 from granite.config.errors import InputError, one_of
 from granite.config.testbed import Testbed
 from granite.controllers.behaviours.repeating import SETTLING_S
+from granite.rt.expected_modes import POSSIBLE_IN
 from granite.rt.logs.log import read_log
-from granite.rt.modes import Reply
+from granite.rt.modes import Ask, Reply, RunMode
 from granite.tuning.manoeuvre import last_manoeuvre
 from granite.tuning.measures import Measures, chosen_goals, metric_units
 
@@ -172,7 +173,7 @@ class LiveSession:
         if self._ask("status")["mode"] == "running":
             self._do("hold")
         before = self._ask("status")["t_s"]
-        self._do("restart", patiently=(Reply.NOT_AT_REST.text,))
+        self._restart()
         began = self._ask("status")["t_s"]
         due = began + SETTLING_S + (self._planned_s() if seconds is None else seconds)
         while True:
@@ -201,10 +202,22 @@ class LiveSession:
     def _set(self, gain: str, value: float) -> None:
         self._do("set_gain", gain=gain, value=value)
 
-    def _do(self, command: str, patiently: Sequence[str] = (), **more: Any) -> None:
-        """Ask the loop; a refusal raises, except one that passes with time."""
+    def _restart(self) -> None:
+        """Restart once the robot rests. The loop logs every refusal as a warning, so it is not asked before."""
         until = time.monotonic() + _REST_S
-        while not (answer := self._ask(command, **more))["ok"]:
-            if answer["text"] not in patiently or time.monotonic() > until:
-                raise InputError(f"{command.replace('_', ' ')} was {answer['text']}")
+        while True:
+            status, is_late = self._ask("status"), time.monotonic() > until
+            moves = RunMode[status["mode"].upper()] in POSSIBLE_IN[Ask.RESTART] and not status["at_rest"]
+            if is_late or not moves:
+                answer = self._ask("restart")
+                if answer["ok"]:
+                    return
+                if is_late or answer["text"] != Reply.NOT_AT_REST.text:  # it may move again since the status
+                    raise InputError(f"restart was {answer['text']}")
             time.sleep(_LOOK_S)
+
+    def _do(self, command: str, **more: Any) -> None:
+        """Ask the loop; a refusal raises."""
+        answer = self._ask(command, **more)
+        if not answer["ok"]:
+            raise InputError(f"{command.replace('_', ' ')} was {answer['text']}")

@@ -10,7 +10,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from struct import Struct
 
@@ -23,9 +23,9 @@ from granite.rt.operator.request_lanes import RequestLanes
 from granite.rt.reasons import Reason
 from granite.rt.ring import Ring
 
-#: answers and reports that may wait, and numbers of one: number of the request or 0, reply, mode, cause, time; of gain
-#: i that others have changed: -1 - i, reply, mode, cause, its value
-ANSWERS, ANSWER_WIDTH = 1024, 5
+#: answers and reports that may wait, and numbers of one: number of the request or 0, reply, mode, cause, whether the
+#: robot has come to rest, time; of gain i that others have changed: -1 - i, and its value in place of the time
+ANSWERS, ANSWER_WIDTH = 1024, 6
 #: time between two reports of the loop [s]
 _REPORT_S = 0.1
 _pack = Struct(f"{ANSWER_WIDTH}d").pack
@@ -46,6 +46,8 @@ class OperatorLink:
         self.names = tuple(names)
         self._report_at = self._t = 0.0
         self._mode = RunMode.RUNNING
+        #: whether the robot has come to rest, as the supervisor knows it
+        self.is_at_rest: Callable[[], bool] = lambda: False
 
     @classmethod
     def start(cls, bed: Testbed, folder: Path, log: Path | None = None) -> OperatorLink:
@@ -101,15 +103,15 @@ class OperatorLink:
         self._t = t
         if t >= self._report_at or mode is not self._mode:
             self._report_at, self._mode = t + _REPORT_S, mode
-            self._answers.put(_pack(0, 0, mode, cause, t))
+            self._answers.put(_pack(0, 0, mode, cause, self.is_at_rest(), t))
         return self._requests.take()
 
     def answer(self, request: Request, reply: Reply, mode: RunMode, cause: Reason) -> None:
         """Send the outcome of a request and the new status of the run to the channel."""
         if request.number:
-            self._answers.put(_pack(request.number, reply, mode, cause, self._t))
+            self._answers.put(_pack(request.number, reply, mode, cause, self.is_at_rest(), self._t))
         elif request.ask is Ask.SET_GAIN and reply is Reply.DONE:  # somebody else's, such as the live view's
-            self._answers.put(_pack(-1 - request.argument, reply, mode, cause, request.value))
+            self._answers.put(_pack(-1 - request.argument, reply, mode, cause, self.is_at_rest(), request.value))
 
     def name(self, sender: int) -> str:
         """Who that is."""

@@ -83,13 +83,14 @@ class OperatorChannel:
         self._number = 0
         self._watching: dict[str, float] = {}
         self._refused = 0
-        self._mode, self._cause, self._t = RunMode.RUNNING, Reason.PASSED, 0.0
+        self._mode, self._cause, self._t, self._is_at_rest = RunMode.RUNNING, Reason.PASSED, 0.0, False
 
     def serve(self) -> None:
         """Until the loop has finished or died."""
         while True:
             over = self._answers.finished or os.getppid() != self._loop
-            for number, reply, mode, cause, t in self._answers.take().tolist():
+            for number, reply, mode, cause, is_at_rest, t in self._answers.take().tolist():
+                self._is_at_rest = bool(is_at_rest)
                 self._hear(int(number), int(reply), int(mode), int(cause), t)
             if over:
                 break
@@ -175,7 +176,10 @@ class OperatorChannel:
                     del self._watching[name]
 
     def _say(self, route: list[bytes], **answer: Any) -> None:
-        status = {"bed": self._bed, "mode": self._mode.name.lower(), "t_s": self._t, "refused_keys": self._refused}
+        status = {
+            "bed": self._bed, "mode": self._mode.name.lower(), "at_rest": self._is_at_rest, "t_s": self._t,
+            "refused_keys": self._refused,
+        }  # fmt: skip
         if self._cause:
             status["cause"] = self._cause.name.lower()
         self._socket.send_multipart([*route, json.dumps({**answer, **status}).encode()], zmq.NOBLOCK)

@@ -6,6 +6,8 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
+from typing import Any
 
 import pytest
 from operator_clients import Session, free_address
@@ -91,6 +93,44 @@ def test_what_can_not_be_compared_says_so(session):
         live.compare()
 
 
+def test_the_status_says_whether_the_robot_has_come_to_rest(channel, monkeypatch):
+    loop, folder, address = channel
+    with Operator(address, "operator", folder) as operator:
+        assert operator.ask("hold")["at_rest"] is False
+        monkeypatch.setattr(loop.link, "is_at_rest", lambda: True)
+        assert operator.ask("hold")["at_rest"] is True
+        assert operator.ask("status")["at_rest"] is True
+
+
+class Slowing:
+    """A run that comes to rest at the fourth look at its status, and stops when it is restarted."""
+
+    def __init__(self, log: Path) -> None:
+        self.asked: list[str] = []
+        gain = {"name": "elbow_stiffness", "value": 16.0}
+        self._gains = {"ok": True, "bed": "free-flyer", "log": str(log), "gains": [gain]}
+
+    def ask(self, do: str, **more: Any) -> dict[str, Any]:
+        self.asked.append(do)
+        if do == "set_gain":
+            self._gains["gains"][0]["value"] = more["value"]
+        restarted, at_rest = "restart" in self.asked, self.asked.count("status") > 3
+        status = {"ok": at_rest or do != "restart", "mode": "stopped" if restarted else "holding", "at_rest": at_rest}
+        return {"text": "", "t_s": 0.0, **status, **self._gains}
+
+
+def test_a_restart_is_asked_for_once_the_robot_rests(tmp_path, monkeypatch):
+    monkeypatch.setattr("granite.tuning.live_session._LOOK_S", 0.0)
+    (tmp_path / "run.mcap").touch()
+    run = Slowing(tmp_path / "run.mcap")
+    live = LiveSession(run, load("free-flyer"))
+    live.step("elbow_stiffness", "+10%")
+    with pytest.raises(InputError, match="the manoeuvre did not end, the run is stopped"):
+        live.compare()
+    assert run.asked.count("restart") == 1
+    assert run.asked[: run.asked.index("restart")].count("status") == 4
+
+
 def test_a_change_beyond_percent_is_a_factor():
     pairs = (("a", 2.0, 3.0), ("b", 1.0, 268.4), ("c", 0.01, -0.5), ("d", 0.0, 1.0))
     _, measures = compared_tables(Compared((), tuple((name, "1", a, b) for name, a, b in pairs), (1.0, 1.0)))
@@ -163,8 +203,9 @@ def test_two_sets_of_gains_are_compared_on_the_same_manoeuvre_of_a_running_loop(
     assert "propellant_n_s [N s]" in said
     # Every step and every restart is in the log, with the name of the key; it replays.
     texts = [event["text"] for event in log.events if event["name"] == "operator_request"]
-    assert "operator 'operator' asked for set gain base_x_stiffness to 0.32: done" in texts
+    assert "operator 'operator' asked for set gain base_x_stiffness to 0.345: done" in texts
     assert texts.count("operator 'operator' asked for restart: done") == 4
-    assert log["/operation"].base_x_stiffness_gain[-1] == 0.32
+    assert sum("asked for restart" in text for text in texts) <= 5  # it may move again between status and restart
+    assert log["/operation"].base_x_stiffness_gain[-1] == pytest.approx(0.345)
     assert log.summary["ended"] == "operator_stop"
     assert replay(log).first is None
