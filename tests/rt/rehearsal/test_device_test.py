@@ -75,8 +75,9 @@ def test_names_and_levels_are_checked():
 
 @pytest.fixture
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Commands last longer: half of that time a report may be on its way, on a busy machine."""
+    """On a busy machine: half of the time of a command a report may be on its way, and the next command may be late."""
     monkeypatch.setattr("granite.rt.device_test._PART_S", 0.4)
+    monkeypatch.setattr("granite.drivers.board.device._HELD_TICKS", 100)
 
 
 @pytest.mark.usefixtures("patient")
