@@ -42,7 +42,9 @@ def measure() -> Iterator[Result]:
             ours = min(ours, _processor_time(lambda: compiled.rows(into=rows)))  # noqa: B023
             python = min(python, _processor_time(_in_python(Run(bed))))
         fast, slow = 30.0 / ours, 30.0 / python
-        goals = [f"{rate_goal:g}"] * bool(rate_goal) + [f"{ratio_goal:g} times the loop in Python"] * bool(ratio_goal)
+        goals = ([f"{rate_goal:g}"] if rate_goal else []) + (
+            [f"{ratio_goal:g} times the loop in Python"] if ratio_goal else []
+        )
         wanted = f"at least {' and '.join(goals)}" if goals else ""
         met = fast >= (ratio_goal or 0) * slow and fast >= (rate_goal or 0) if goals else None
         yield Result(f"compiled run of {rate}", "simulated s/s", fast, slow, "loop in Python", wanted, met)
