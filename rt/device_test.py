@@ -1,8 +1,8 @@
 """The test of one device: small bounded commands to each of its units in turn, and the values that were applied.
 
 The actuator is stopped on every way out, signals and pauses of the process included, and a board stops it by itself if
-this process dies. A motor gets a torque and
-then the opposite one for as long, so that a free joint comes to rest again.
+this process dies. A motor gets a torque and then the opposite one for as long, so that a free joint comes to rest
+again.
 """
 
 from __future__ import annotations
