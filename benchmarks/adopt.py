@@ -28,8 +28,6 @@ import numpy as np
 from granite.config.loader import load, load_tuning, to_json
 from granite.config.testbed import Testbed
 from granite.config.tuning import TuningTable
-from granite.rt.plots.look import STYLE
-from granite.rt.worker_processes import Workers
 from granite.tuning.driver import drive
 from granite.tuning.measures import Band
 from granite.tuning.report.figures import session_figure
@@ -38,7 +36,9 @@ from granite.tuning.session import Session
 from granite.tuning.study import TrialResult
 from granite.tuning.toml_numbers import with_numbers
 from granite.tuning.trial import Case, judge
+from granite.tuning.worker_processes import Workers
 from granite.tuning.workers import workers
+from granite.views.plots.style import STYLE
 
 _ROOT = Path(__file__).parents[1]
 #: runs of a comparison

@@ -15,7 +15,7 @@ from granite.config.devices.thrusters import Thrusters
 from granite.config.loader import load
 from granite.config.parts import PartTable
 from granite.config.records import Array
-from granite.controllers.quadratic_program import EQUALITY, QuadraticProgram
+from granite.controllers.distribution.quadratic_program import EQUALITY, QuadraticProgram
 from granite.controllers.thrusters.contract import ThrusterSet
 from granite.controllers.thrusters.geometry import available_thrust, thruster_matrix, wrench_weight
 from granite.controllers.thrusters.least_propellant import LeastPropellant

@@ -13,10 +13,10 @@ import numpy as np
 
 import granite
 from benchmarks.result import Result
-from granite.rt.calibration import KINDS
-from granite.rt.calibration.fit import COVERAGE
-from granite.rt.calibration.session import find_procedure
-from granite.rt.calibration.simulated import Repetition, repeat
+from granite.calibration import KINDS
+from granite.calibration.fit import COVERAGE
+from granite.calibration.session import find_procedure
+from granite.calibration.simulated import Repetition, repeat
 
 REPETITIONS = 100
 #: testbeds that have the devices

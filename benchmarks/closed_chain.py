@@ -25,9 +25,9 @@ from granite.config.contacts import Contact, Side
 from granite.config.coordinates import positions, velocities
 from granite.config.modules import Body, Module, Point
 from granite.mrds.system import System
-from tests.mrds.random_systems import closed_chains
 from tests.peers.mujoco_twin import _add_body, _text
 from tests.peers.pinocchio_system import PinocchioSystem, _prefixed
+from tests.support.random_systems import closed_chains
 
 STEP = 1e-3
 CHAINS, JOINTS, MODULES = (2, 4, 8, 16, 32), (2, 4, 6, 8, 10, 12), (2, 4, 8, 16, 32)

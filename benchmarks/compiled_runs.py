@@ -15,11 +15,11 @@ import numpy as np
 from benchmarks.result import Result
 from benchmarks.thousand_runs import SIGNALS, draw
 from granite.config.loader import load
-from granite.rt.clock import VirtualClock
 from granite.rt.compiled_run import CompiledRun, parts_in_python
-from granite.rt.many_runs import simulate_many
-from granite.rt.memory import Memory
+from granite.rt.loop.clock import VirtualClock
+from granite.rt.recording.rows_in_memory import Memory
 from granite.rt.run import Run
+from granite.tuning.many_runs import simulate_many
 
 _ROUNDS = 3
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from benchmarks.result import Result
 from granite.config.records import STEPS, Array
-from granite.rt.logs.log import Log, read_log
+from granite.logs.log import Log, read_log
 
 #: of `make bench`
 MINUTES = 0.5
@@ -63,7 +63,7 @@ def measure(minutes: float = MINUTES, keep: Path | None = None) -> Iterator[Resu
     ways = [f"{{duration_s={_WAY_S}, target={{{_TARGETS[i % 2]}}}}}" for i in range(int(seconds / _WAY_S) + 1)]
     with tempfile.TemporaryDirectory() as folder:
         path = keep or Path(folder) / "run.mcap"
-        command = [sys.executable, "-m", "granite.rt.cli", "rehearse", "free-flyer", "--duration", f"{seconds:g}"]
+        command = [sys.executable, "-m", "granite.cli", "rehearse", "free-flyer", "--duration", f"{seconds:g}"]
         command += ["--watchdog", "1.0", "--out", str(path), "--set", f"behaviour.waypoints=[{','.join(ways)}]"]
         for change in _PATIENT:
             command += ["--set", change]

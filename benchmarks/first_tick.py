@@ -13,7 +13,7 @@ from benchmarks.result import Result
 
 ONE_TICK = """
 from granite.config.loader import load
-from granite.rt.in_memory import simulate_in_memory
+from granite.rt.run_in_memory import simulate_in_memory
 simulate_in_memory(load("free-flyer", ["loop.duration_s=0.005"]))
 """
 

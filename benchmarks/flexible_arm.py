@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmarks.result import Result, side_by_side
 from granite.config.loader import load
-from tests.mrds.model import Model
+from tests.support.dense_model import Model
 
 GOAL_US = 3.0
 

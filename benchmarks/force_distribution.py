@@ -24,7 +24,7 @@ import qpsolvers
 from benchmarks.result import Result, side_by_side
 from granite.controllers.distribution.force_distribution import ForceDistribution
 from granite.controllers.distribution.reduction import Written, assign, write
-from tests.controllers.random_grasps import CASES, Case, draw
+from tests.support.random_grasps import CASES, Case, draw
 
 
 def measure() -> Iterator[Result]:

@@ -15,8 +15,8 @@ import pinocchio as pin
 from benchmarks.planar_pinocchio import PlanarPinocchio
 from benchmarks.result import Result, side_by_side
 from granite.config.loader import load
-from tests.mrds.model import Model
 from tests.peers.mujoco_twin import MujocoTwin
+from tests.support.dense_model import Model
 
 
 def measure() -> Iterator[Result]:

@@ -22,7 +22,7 @@ import numpy as np
 
 from benchmarks.result import Result
 from granite.config.errors import InputError
-from granite.rt.logs.log import read_log
+from granite.logs.log import read_log
 
 #: what is promised: rows older than this are in the log, whoever is killed [s]
 PROMISE_S = 1.0

@@ -17,8 +17,8 @@ import numpy as np
 
 from benchmarks.result import Result
 from granite.config.loader import load
-from granite.rt.logs.log import read_log
-from granite.rt.loop import Loop
+from granite.logs.log import read_log
+from granite.rt.loop.loop import Loop
 from granite.rt.run import Run
 
 _ROUNDS, _SECONDS = 3, 15.0

@@ -17,7 +17,7 @@ LIMIT_MB = 500
 
 _WORK = """
 import resource, sys
-import granite, granite.rt.plots, granite.rt.logs.replay
+import granite, granite.views.plots, granite.rt.replay
 path = sys.argv[1]
 log = granite.read_log(path) if len(sys.argv) > 2 else None
 {work}
@@ -28,7 +28,7 @@ WORKS = {
     "one signal": 'assert len(log["/truth"].base_x_m) == log.ticks',
     "metrics": 'assert granite.metrics(log)["ticks"] == log.ticks',
     "plot": 'granite.plot(log, path + ".png", overwrite=True)',
-    "replay": "assert granite.rt.logs.replay.replay(log).first is None",
+    "replay": "assert granite.rt.replay.replay(log).first is None",
 }
 
 
@@ -36,7 +36,7 @@ def measure() -> Iterator[Result]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "hour.mcap"
         command = ["sim", "free-flyer", "--duration", str(DURATION_S), "--out", str(path), "--json"]
-        subprocess.run([sys.executable, "-m", "granite.rt.cli", *command], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([sys.executable, "-m", "granite.cli", *command], check=True, stdout=subprocess.DEVNULL)
         yield from measure_log(path)
 
 

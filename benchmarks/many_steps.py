@@ -15,9 +15,9 @@ import numpy as np
 from benchmarks.forward_dynamics import without_energy
 from benchmarks.result import Result, side_by_side
 from granite.config.loader import load
-from granite.mrds.compilation import compile_functions
-from tests.mrds.model import functions
+from granite.kernels.compilation import compile_functions
 from tests.peers.mujoco_twin import MujocoTwin
+from tests.support.dense_model import functions
 
 STEPS, H = 1000, 1e-3
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from granite.config.loader import load
-from granite.rt.in_memory import simulate_in_memory
+from granite.rt.run_in_memory import simulate_in_memory
 
 _SEEDS = 5
 #: name of the row, testbed, and its changes

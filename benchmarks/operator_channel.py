@@ -12,10 +12,10 @@ import numpy as np
 
 from benchmarks.result import Result
 from granite.config.loader import load
-from granite.rt.clock import RealClock
-from granite.rt.memory import Memory
+from granite.rt.loop.clock import RealClock
 from granite.rt.operator.link import OperatorLink
-from granite.rt.realtime import real_time
+from granite.rt.process.realtime import real_time
+from granite.rt.recording.rows_in_memory import Memory
 from granite.rt.run import Run
 
 _RATE, _SECONDS = 10_000, 10.0

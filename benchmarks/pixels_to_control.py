@@ -16,8 +16,8 @@ import numpy as np
 
 from benchmarks.result import Result
 from granite.config.loader import load
-from granite.rt.logs.log import Log, read_log
-from granite.rt.rehearsal import rehearsal
+from granite.logs.log import Log, read_log
+from granite.rt.rehearsal.rehearsal import rehearsal
 from granite.rt.run import Run
 
 SECONDS = 15.0

@@ -12,7 +12,7 @@ import pinocchio as pin
 
 from granite.config.base import spatial
 from granite.config.modules import Body, Module
-from granite.mrds.kernel import Array
+from granite.kernels.kernel import Array
 from tests.peers.random_trees import inertia_of_body, rotation_of_joint
 
 

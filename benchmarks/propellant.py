@@ -27,7 +27,7 @@ from granite.config.loader import load
 from granite.controllers.model import ControlModel
 from granite.controllers.thrusters.geometry import available_thrust, thruster_matrix
 from granite.controllers.trajectories.waypoints import Leg
-from granite.rt.in_memory import simulate_in_memory
+from granite.rt.run_in_memory import simulate_in_memory
 
 _STEP_S = 0.05
 _SEEDS, _HOLD_SEEDS = 100, 20

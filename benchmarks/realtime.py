@@ -13,9 +13,9 @@ import numpy as np
 
 from benchmarks.result import Result
 from granite.config.loader import load
-from granite.rt.clock import RealClock
-from granite.rt.memory import Memory
-from granite.rt.realtime import real_time
+from granite.rt.loop.clock import RealClock
+from granite.rt.process.realtime import real_time
+from granite.rt.recording.rows_in_memory import Memory
 from granite.rt.run import Run
 
 ROUNDS, SECONDS = 3, 5

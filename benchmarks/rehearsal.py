@@ -10,11 +10,11 @@ import numpy as np
 from benchmarks.result import Result
 from granite.config.loader import load
 from granite.config.records import STEPS
-from granite.rt.logs.latency import latencies
-from granite.rt.logs.log import Log
-from granite.rt.memory import Memory
-from granite.rt.realtime import real_time
-from granite.rt.rehearsal import rehearsal
+from granite.logs.latency import latencies
+from granite.logs.log import Log
+from granite.rt.process.realtime import real_time
+from granite.rt.recording.rows_in_memory import Memory
+from granite.rt.rehearsal.rehearsal import rehearsal
 from granite.rt.run import Run, describe
 
 RATES, SECONDS = (500, 1000), 5.0

@@ -20,7 +20,7 @@ from granite.drivers.board.frame import encode
 from granite.drivers.board.handshake import LinkOptions
 from granite.drivers.board.link import BoardLink
 from granite.drivers.board.wire import FrameKind
-from granite.rt.realtime import real_time
+from granite.rt.process.realtime import real_time
 
 FIRMWARE = Path(__file__).parents[1] / "firmware"
 _ROUNDS = 5000

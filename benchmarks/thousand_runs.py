@@ -14,8 +14,8 @@ import numpy as np
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
-from granite.rt.many_runs import ManyRun, simulate_many
-from granite.rt.plots.look import COLOURS, DPI, STYLE
+from granite.tuning.many_runs import ManyRun, simulate_many
+from granite.views.plots.style import COLOURS, DPI, STYLE
 
 #: kept of each run
 SIGNALS = ("truth.base_x_m", "truth.base_y_m", "reference.base_x_m", "reference.base_y_m", "state.ready")

@@ -12,9 +12,9 @@ import numpy as np
 from benchmarks.result import Result
 from granite.config.loader import load
 from granite.config.records import STEPS
-from granite.rt.clock import RealClock
-from granite.rt.memory import Memory
-from granite.rt.realtime import real_time
+from granite.rt.loop.clock import RealClock
+from granite.rt.process.realtime import real_time
+from granite.rt.recording.rows_in_memory import Memory
 from granite.rt.run import Run
 
 #: testbed, its period [s], and the goals for the median and for 99 % of the ticks [us]

@@ -24,7 +24,7 @@ from granite.drivers.camera.tracker import NO_MEMORY, Tracker
 from granite.rt.api import simulate
 from granite.sim.camera.render import NoiseBank, RenderedFrame
 from granite.sim.camera.tag_light import tag_light
-from tests.drivers.camera.moving_bodies import (
+from tests.support.moving_bodies import (
     EIGHT,
     FIELD_M,
     FOUR,

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from granite.config import changes
+from granite.config import overrides as changes
 from granite.config.calibration import CalibrationTable
 from granite.config.errors import InputError
 from granite.config.paths import content_of, missing_part

@@ -9,7 +9,7 @@ import copy
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from granite.config import changes
+from granite.config import overrides as changes
 from granite.config.loader import stored_presets
 
 #: presets for a first run; the others follow by name

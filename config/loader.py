@@ -19,10 +19,9 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 from pydantic import ValidationError
 
-from granite.config import changes
+from granite.config import overrides as changes
 from granite.config.calibration import refuse_unfit
 from granite.config.calibration_files import absolute_files, fill_calibrations
-from granite.config.complaints import complaint
 from granite.config.coordinates import Coordinate
 from granite.config.devices import KINDS
 from granite.config.errors import InputError, one_of, shown
@@ -31,6 +30,7 @@ from granite.config.paths import content_of, missing_part
 from granite.config.robots import fill_modules
 from granite.config.testbed import Testbed
 from granite.config.tuning import TuningFile, TuningTable
+from granite.config.validation_errors import complaint
 
 _PRESETS = Path(__file__).parent / "testbeds"
 #: tables that the plant may differ in

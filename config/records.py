@@ -127,8 +127,8 @@ class Verdict(NamedTuple):
 
     t: float
     command: Command
-    reason: int  #: a code of `granite.rt.reasons.Reason`
-    subject: int  #: of the reason: its index in `granite.rt.subjects.subjects`
+    reason: int  #: a code of `granite.config.reasons.Reason`
+    subject: int  #: of the reason: its index in `granite.config.verdict_subjects.subjects`
     value: float  #: of the subject; NaN where there is no number
     limit: float  #: that the value broke; NaN where there is none
     stop: bool  #: the run must end now
@@ -149,12 +149,12 @@ class Operation(NamedTuple):
     """Request to the supervisor before this tick, its answer, and its decision on the guard's verdict."""
 
     t: float
-    request: int  #: a code of `granite.rt.modes.Ask`
+    request: int  #: a code of `granite.config.run_modes.Ask`
     sender: int  #: number of the operator's key; 0: keyboard, or Granite itself; -n: client n of the live view
     argument: int  #: index of a gain, or the reason of a reported fault
     value: float  #: of a gain
-    reply: int  #: a code of `granite.rt.modes.Reply`
-    mode: int  #: of this tick, a code of `granite.rt.modes.RunMode`
+    reply: int  #: a code of `granite.config.run_modes.Reply`
+    mode: int  #: of this tick, a code of `granite.config.run_modes.RunMode`
     cause: int  #: the reason of the mode; 0 where nothing is wrong
     response: int  #: to the verdict: 0 none, else 1 + its index in `granite.config.responses.RESPONSES`
     gains: Array = NOTHING  #: of the law in this tick, as its `Options.live_gains` lists them

@@ -9,7 +9,7 @@ import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from granite.config import changes
+from granite.config import overrides as changes
 from granite.config.errors import InputError, one_of
 
 if TYPE_CHECKING:

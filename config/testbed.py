@@ -21,10 +21,10 @@ from granite.config.errors import InputError, one_of
 from granite.config.events import DropOutEvent, FaultEvent
 from granite.config.layout import Layout
 from granite.config.loop import LoopTable, Recording
+from granite.config.magnitudes import refuse_extremes
 from granite.config.modules import Module
 from granite.config.operator_channel import OperatorTable
 from granite.config.parts import BehaviourPart, DevicePart, OpaquePart, PartTable, is_built_in, part, parts_in
-from granite.config.ranges import refuse_extremes
 from granite.config.simulation import Simulation
 from granite.config.testbed_checks import GRIPS, refuse_misfits
 from granite.config.tuning import TuningTable

@@ -20,7 +20,7 @@ from granite.config.modules import Module
 from granite.config.records import Array
 from granite.config.testbed import Testbed
 from granite.controllers.thrusters.geometry import available_thrust, thruster_matrix
-from granite.mrds.compilation import compile_once
+from granite.kernels.compilation import compile_once
 from granite.mrds.contacts import kind_of
 from granite.mrds.contacts.friction import has_friction
 from granite.mrds.contacts.reachable import with_misses

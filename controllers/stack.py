@@ -14,11 +14,11 @@ from granite.config.devices.grips import Grips
 from granite.config.parts import build, is_built_in
 from granite.config.records import Command, Demand, Reference, Sample, State
 from granite.config.testbed import Testbed
-from granite.controllers.checked import checked_behaviour, checked_estimator, checked_law
+from granite.controllers.checked_parts import checked_behaviour, checked_estimator, checked_law
 from granite.controllers.distribution.actuation import Actuation
 from granite.controllers.estimation.gauges import GaugeReadings
 from granite.controllers.model import ControlModel
-from granite.controllers.open_loop import HoldsOnly, NoDemand, NoEstimate, TorqueProfiles
+from granite.controllers.run_modes.open_loop import HoldsOnly, NoDemand, NoEstimate, TorqueProfiles
 
 
 class Estimates(Protocol):

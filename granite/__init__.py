@@ -47,22 +47,22 @@ if TYPE_CHECKING:
     from granite.controllers.trajectories.quintic import Quintic as Quintic
     from granite.drivers.contract import Actuator as Actuator
     from granite.drivers.contract import Sensor as Sensor
+    from granite.logs.log import Log as Log
+    from granite.logs.log import read_log as read_log
+    from granite.logs.summary import metrics as metrics
     from granite.mrds.linearisation import linearise as linearise
-    from granite.mrds.modes import modes as modes
     from granite.mrds.start import start_of as start_of
     from granite.mrds.system import System as System
-    from granite.rt.api import metrics as metrics
+    from granite.mrds.vibration_modes import modes as modes
     from granite.rt.api import plot as plot
     from granite.rt.api import simulate as simulate
     from granite.rt.devices import build_devices as build_devices
     from granite.rt.environment import Environment as Environment
-    from granite.rt.logs.log import Log as Log
-    from granite.rt.logs.log import read_log as read_log
-    from granite.rt.logs.replay import replay as replay
-    from granite.rt.many_runs import ManyRun as ManyRun
-    from granite.rt.many_runs import parts_in_python as parts_in_python
-    from granite.rt.many_runs import simulate_many as simulate_many
+    from granite.rt.replay import replay as replay
     from granite.rt.run import Run as Run
+    from granite.tuning.many_runs import ManyRun as ManyRun
+    from granite.tuning.many_runs import parts_in_python as parts_in_python
+    from granite.tuning.many_runs import simulate_many as simulate_many
 
 _HOME = {
     "Action": "controllers.behaviours.state_machine",
@@ -82,7 +82,7 @@ _HOME = {
     "GraspShape": "controllers.distribution.grasp",
     "Grip": "controllers.distribution.grasp",
     "InputError": "config.errors",
-    "Log": "rt.logs.log",
+    "Log": "logs.log",
     "Instant": "controllers.behaviours.state_machine",
     "Objective": "config.distribution",
     "DistributionOutcome": "controllers.distribution.force_distribution",
@@ -102,16 +102,16 @@ _HOME = {
     "build_devices": "rt.devices",
     "linearise": "mrds.linearisation",
     "load": "config.loader",
-    "metrics": "rt.api",
-    "ManyRun": "rt.many_runs",
-    "modes": "mrds.modes",
-    "parts_in_python": "rt.many_runs",
+    "metrics": "logs.summary",
+    "ManyRun": "tuning.many_runs",
+    "modes": "mrds.vibration_modes",
+    "parts_in_python": "tuning.many_runs",
     "plot": "rt.api",
     "presets": "config.loader",
-    "read_log": "rt.logs.log",
-    "replay": "rt.logs.replay",
+    "read_log": "logs.log",
+    "replay": "rt.replay",
     "simulate": "rt.api",
-    "simulate_many": "rt.many_runs",
+    "simulate_many": "tuning.many_runs",
     "start_of": "mrds.start",
 }
 

@@ -17,9 +17,9 @@ from numpy.typing import ArrayLike
 
 from granite.config.coordinates import positions, velocities
 from granite.config.modules import Module
-from granite.mrds.compilation import compile_once
+from granite.kernels.compilation import compile_once
+from granite.kernels.kernel import Array, Kernel
 from granite.mrds.dynamics import Dynamics
-from granite.mrds.kernel import Array, Kernel
 from granite.mrds.tree import Tree
 
 

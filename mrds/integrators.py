@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import casadi as ca
 
-from granite.mrds.kernel import Array
+from granite.kernels.kernel import Array
 
 State = TypeVar("State", Array, ca.MX, ca.SX)
 

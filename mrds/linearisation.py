@@ -26,11 +26,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from granite.config.coordinates import Coordinate, of_all, velocities
 from granite.config.errors import InputError, one_of
+from granite.kernels.kernel import Array
 from granite.mrds.contacts import kind_of
 from granite.mrds.contacts.assembly import Assembly
 from granite.mrds.contacts.contact_set import ContactSet
 from granite.mrds.contacts.kind import DIRECTIONS, PLANAR
-from granite.mrds.kernel import Array
 from granite.mrds.tolerances import DEPENDENT_SINE, LINEARISATION_ERROR, LINEARISED_RESIDUAL
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from math import inf
 from pathlib import Path
 from struct import Struct
@@ -11,8 +10,8 @@ import numpy as np
 
 from granite.config.devices.thrusters import Valve
 from granite.config.records import Array
-from granite.mrds.compilation import compile_once, mode
-from granite.mrds.kernel import Kernel
+from granite.kernels.compilation import compile_once, mode
+from granite.kernels.kernel import Kernel
 from granite.mrds.tolerances import SAME_TIME_S
 from granite.mrds.valve_response import closed, command_function, mean_function, timing
 
@@ -30,7 +29,7 @@ class ValveBank:
 
     def __init__(self, valve: Valve, n: int, changes: int) -> None:
         #: of this bank alone: a kernel has one memory for its arguments
-        self.kernels = [Kernel(kernel.function, kernel.library) for kernel in _kernels(changes, n, mode())]
+        self.kernels = [Kernel(kernel.function, kernel.library) for kernel in _kernels(changes, n)]
         self._command, self._move = (kernel.run for kernel in self.kernels)
         self._timing = timing(valve)
         self._timing_of_stop = self._timing * np.array([1.0, 1.0, 0.0])
@@ -101,10 +100,16 @@ class ValveBank:
         return found[size:end]
 
 
-@cache
-def _kernels(changes: int, n: int, mode: str) -> list[Kernel]:
-    """Compiled once for all banks of one size."""
-    kernels = compile_once(
-        "valves", f"{changes} {n}", lambda: [command_function(changes, n), mean_function(changes, n)]
-    )
-    return list(kernels.values())
+#: kernels of each size of bank and mode of compilation
+_KERNELS: dict[tuple[int, int, str], list[Kernel]] = {}
+
+
+def _kernels(changes: int, n: int) -> list[Kernel]:
+    """Compiled once for all banks of one size; again where no disk had room for the library."""
+    key = changes, n, mode()
+    if key not in _KERNELS or (key[2] == "compiled" and _KERNELS[key][0].library is None):
+        kernels = compile_once(
+            "valves", f"{changes} {n}", lambda: [command_function(changes, n), mean_function(changes, n)]
+        )
+        _KERNELS[key] = list(kernels.values())
+    return _KERNELS[key]

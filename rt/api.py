@@ -1,4 +1,4 @@
-"""The functions that scripts begin with: simulate a testbed, measure a run, plot it."""
+"""The functions that scripts begin with: simulate a testbed, plot a run."""
 
 from __future__ import annotations
 
@@ -9,11 +9,9 @@ from pathlib import Path
 from granite.config.errors import InputError
 from granite.config.loader import load
 from granite.config.testbed import Testbed
+from granite.logs.log import Log, read_log
 from granite.rt import run as runs
-from granite.rt.in_memory import simulate_in_memory
-from granite.rt.logs.log import Log, read_log
-from granite.rt.logs.run_summary import Metrics
-from granite.rt.logs.summary import Summary
+from granite.rt.run_in_memory import simulate_in_memory
 
 
 def simulate(
@@ -61,14 +59,6 @@ def simulate(
     return found if found.summary is not None else replace(found, summary=summary)  # the recorder was killed
 
 
-def metrics(log: Log) -> Metrics:
-    """Metrics of a run: tracking errors, propellant, torques, contacts; the same from a file and from memory."""
-    summary = Summary(log.bed, log.channels)
-    for rows in log.blocks():
-        summary.update(rows)
-    return summary.result()
-
-
 def plot(log: Log | Path | str, path: Path | str, *, overwrite: bool = False) -> Path:
     """Plot a run into a file.
 
@@ -91,7 +81,7 @@ def plot(log: Log | Path | str, path: Path | str, *, overwrite: bool = False) ->
     InputError
         Where the log can't be read or the plot can't be written.
     """
-    from granite.rt.plots import plot_log
+    from granite.views.plots import plot_log
 
     plot_log(log if isinstance(log, Log) else read_log(log), Path(path), overwrite=overwrite)
     return Path(path)

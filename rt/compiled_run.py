@@ -17,24 +17,24 @@ from typing import Any, TypeVar
 import numpy as np
 
 from granite.config.errors import GraniteError, PlantLostError
+from granite.config.reasons import Reason
 from granite.config.records import NOTHING, Array, Command, Status, Truth, Verdict
+from granite.config.run_modes import RunMode
 from granite.drivers.device_set import DeviceSet
-from granite.mrds.compiled_form import CompiledForm, CompiledParts
-from granite.rt.compiled_steps import GuardOfCompiledSteps, compiled_parts, step_forms, steps_in_python
-from granite.rt.logs.channels import Channels
-from granite.rt.loop import Outcome
-from granite.rt.modes import RunMode
-from granite.rt.parts_in_python import ALLOCATE, PartsInPython
-from granite.rt.reasons import Reason
+from granite.kernels.compiled_form import CompiledForm, CompiledParts
+from granite.logs.channels import Channels
+from granite.rt.loop.loop import Outcome
 from granite.rt.run import Run
-from granite.rt.supervisor import Supervisor
-from granite.sim.contacts_in_python import ContactsInPython
-from granite.sim.grips import SimulatedGrips
-from granite.sim.joint_sensors import SimulatedJointSensors
-from granite.sim.momentum_wheel import SimulatedMomentumWheels
-from granite.sim.motors import SimulatedMotors
-from granite.sim.thrusters import SimulatedThrusters
-from granite.sim.vision import SimulatedVision
+from granite.rt.steps.compiled_steps import GuardOfCompiledSteps, compiled_parts, step_forms, steps_in_python
+from granite.rt.steps.parts_in_python import ALLOCATE, PartsInPython
+from granite.rt.supervisor.supervisor import Supervisor
+from granite.sim.devices.grips import SimulatedGrips
+from granite.sim.devices.joint_sensors import SimulatedJointSensors
+from granite.sim.devices.momentum_wheel import SimulatedMomentumWheels
+from granite.sim.devices.motors import SimulatedMotors
+from granite.sim.devices.thrusters import SimulatedThrusters
+from granite.sim.devices.vision import SimulatedVision
+from granite.sim.plant.contacts_in_python import ContactsInPython
 
 _ENDED, _ASKS_THE_GUARD, _GRIPS_CHANGE, _CONTACTS_SWITCH, _LOST_THE_PLANT, _NEEDS_THE_LOOP, _IN_PYTHON = range(7)
 #: where a tick is resumed: at its begin, at a step, after all of them, after the grips, or on the way of the plant

@@ -10,12 +10,12 @@ from numpy.typing import ArrayLike
 
 from granite.config.errors import InputError, one_of
 from granite.config.loader import changed, load
+from granite.config.reasons import Reason
 from granite.config.records import Array, Command, Demand, Reference, State, Tick
 from granite.config.testbed import Testbed
 from granite.controllers.stack import Allocates
-from granite.rt.clock import VirtualClock
-from granite.rt.loop import Loop
-from granite.rt.reasons import Reason
+from granite.rt.loop.clock import VirtualClock
+from granite.rt.loop.loop import Loop
 from granite.rt.run import Run
 
 

@@ -17,39 +17,40 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from granite.config.errors import InputError
+from granite.config.mode_sentences import waiting_sentence
 from granite.config.parts import sources
+from granite.config.reasons import Reason
 from granite.config.records import Truth
+from granite.config.run_modes import Ask, Request
 from granite.config.testbed import Testbed
-from granite.controllers.braking import can_brake
+from granite.config.verdict_subjects import sentence, subjects
+from granite.controllers.run_modes.decelerations import can_brake
 from granite.controllers.stack import Stack, build_stack
 from granite.drivers.device_set import DeviceSet
-from granite.mrds import compilation
-from granite.rt.clock import Clock, RealClock, VirtualClock
-from granite.rt.compiled_steps import CompiledSteps, has_compiled_steps
+from granite.kernels import compilation
+from granite.logs.channels import Channels
+from granite.logs.run_summary import Ending, RedundantContacts, RunSummary
+from granite.logs.summary import named_values
+from granite.logs.unfinished import recorded_at
 from granite.rt.devices import build_devices
-from granite.rt.failures import raised_at, refused_where_it_fails
-from granite.rt.forecast import announcement, refuse_too_large_a_log
-from granite.rt.guard import Guard
+from granite.rt.guard.guard import Guard
 from granite.rt.live.live_view import LiveRequests, LiveView
-from granite.rt.logs.channels import Channels
-from granite.rt.logs.run_summary import Ending, RedundantContacts, RunSummary
-from granite.rt.logs.summary import named_values
-from granite.rt.logs.unfinished import recorded_at
-from granite.rt.loop import Loop, Outcome, RowSink
-from granite.rt.mode_sentences import waiting_sentence
-from granite.rt.modes import Ask, Request
-from granite.rt.preparing import preparing
-from granite.rt.provenance import provenance
-from granite.rt.realtime import real_time
-from granite.rt.reasons import Reason
-from granite.rt.recorder import Recorder
-from granite.rt.rehearsal import Rehearsal
-from granite.rt.request_sources import RequestSources
-from granite.rt.run_watch import RunWatch, disk_is_full
-from granite.rt.signals import StopSignals
-from granite.rt.subjects import sentence, subjects
-from granite.rt.supervisor import RequestSource
-from granite.rt.terminal import Terminal
+from granite.rt.loop.clock import Clock, RealClock, VirtualClock
+from granite.rt.loop.loop import Loop, Outcome, RowSink
+from granite.rt.operator.request_sources import RequestSources
+from granite.rt.preparation_failures import raised_at, refused_where_it_fails
+from granite.rt.process.posix_signals import StopSignals
+from granite.rt.process.provenance import provenance
+from granite.rt.process.realtime import real_time
+from granite.rt.process.status_line import preparing
+from granite.rt.process.terminal import Terminal
+from granite.rt.recording.forecast import announcement, refuse_too_large_a_log
+from granite.rt.recording.recorder import Recorder
+from granite.rt.recording.rows_in_memory import Memory
+from granite.rt.recording.run_watch import RunWatch, disk_is_full
+from granite.rt.rehearsal.rehearsal import Rehearsal
+from granite.rt.steps.compiled_steps import CompiledSteps, has_compiled_steps
+from granite.rt.supervisor.supervisor import RequestSource
 from granite.sim.lab import Lab
 
 if TYPE_CHECKING:
@@ -391,7 +392,8 @@ def simulate(
     with preparing(progress):
         run = Run(bed)
     refuse_too_large_a_log(bed, run.channels, run.ticks, log)
-    if announce is not None and (sentence_before := announcement(run, realtime)):
+    time_per_tick = (lambda ticks: bed.loop.period_s) if realtime else partial(_time_per_tick, bed)
+    if announce is not None and (sentence_before := announcement(bed, run.channels, run.ticks, time_per_tick)):
         announce(sentence_before)
     return run.record(
         log,
@@ -421,3 +423,12 @@ def describe(bed: Testbed, realtime: bool, changes: Sequence[str] = ()) -> dict[
 
 def _named(devices: Mapping[str, str]) -> str:
     return ", ".join(f"{name} ({why})" for name, why in devices.items())
+
+
+def _time_per_tick(bed: Testbed, ticks: int) -> float:
+    """The time of a tick in virtual time, measured on the first ones of another run [s]."""
+    trial = Run(bed)
+    trial.ticks = ticks
+    began = time.perf_counter()
+    outcome = trial.execute(VirtualClock(), Memory(trial.channels, ticks))
+    return (time.perf_counter() - began) / max(outcome.ticks, 1)

@@ -26,10 +26,10 @@ from granite.config.events import (
 )
 from granite.config.testbed import Testbed
 from granite.mrds.tolerances import SAME_TIME_S
-from granite.sim.faults import FaultyActuator, FaultySensor
-from granite.sim.forces import PUSH, module_of_body, pushed_bodies
-from granite.sim.payload import with_payload
-from granite.sim.plant import Plant
+from granite.sim.devices.faults import FaultyActuator, FaultySensor
+from granite.sim.plant.forces import PUSH, module_of_body, pushed_bodies
+from granite.sim.plant.payload import with_payload
+from granite.sim.plant.plant import Plant
 
 
 class TimedEvents:

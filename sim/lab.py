@@ -17,10 +17,10 @@ from granite.config.testbed import Testbed
 from granite.drivers.checked import checked
 from granite.mrds.contacts.possible import Redundancy, redundancy
 from granite.sim import KINDS
-from granite.sim.audit import Audit
+from granite.sim.benches.held_plant import HeldPlant
 from granite.sim.events import TimedEvents
-from granite.sim.held_plant import HeldPlant
-from granite.sim.plant import Plant
+from granite.sim.plant.audit import Audit
+from granite.sim.plant.plant import Plant
 
 
 class Lab:

@@ -6,8 +6,9 @@ import ast
 from collections import defaultdict
 from pathlib import Path
 
+from tests.support.packages import PACKAGES
+
 ROOT = Path(__file__).resolve().parent.parent
-PACKAGES = ("config", "controllers", "drivers", "mrds", "rt", "sim", "tuning")
 
 
 def class_names() -> dict[str, list[str]]:

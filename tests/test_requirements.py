@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.packages import PACKAGES
+
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-PACKAGES = ("config", "controllers", "drivers", "mrds", "rt", "sim", "tuning", "granite")
 LOCKS = {
     "requirements.lock": PROJECT["dependencies"],
     "requirements-dev.lock": [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["dev"]],

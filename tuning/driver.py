@@ -15,12 +15,12 @@ from granite.config.errors import InputError
 from granite.config.loader import to_json
 from granite.config.testbed import Testbed
 from granite.config.tuning import TuningTable
-from granite.rt.worker_processes import Workers
 from granite.tuning.measures import Band, goals_of
 from granite.tuning.results import best_of
 from granite.tuning.scenarios import Scenario, scenarios_of
 from granite.tuning.study import AskedTrial, TrialResult, TuningStudy
 from granite.tuning.trial import Case, Judged, Score, judge, score
+from granite.tuning.worker_processes import Workers
 
 #: hopeless: every objective of the first scenario is worse than this part of the others, of which there are so many
 _HOPELESS, _OTHERS = 0.75, 8

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from granite.config.errors import InputError, one_of
+from granite.config.expected_modes import POSSIBLE_IN
+from granite.config.run_modes import Ask, Reply, RunMode
 from granite.config.testbed import Testbed
 from granite.controllers.behaviours.repeating import SETTLING_S
-from granite.rt.expected_modes import POSSIBLE_IN
-from granite.rt.logs.log import read_log
-from granite.rt.modes import Ask, Reply, RunMode
+from granite.logs.log import read_log
 from granite.tuning.manoeuvre import last_manoeuvre
 from granite.tuning.measures import Measures, chosen_goals, metric_units
 

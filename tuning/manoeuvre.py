@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from granite.config.records import Array
+from granite.config.run_modes import Ask, Reply
 from granite.controllers.behaviours.repeating import SETTLING_S
-from granite.rt.logs.log import Log
-from granite.rt.logs.summary import Summary
-from granite.rt.modes import Ask, Reply
+from granite.logs.log import Log
+from granite.logs.summary import Summary
 
 #: part of the rest before the manoeuvre that must be seen: rows may be missing
 _SEEN = 0.8

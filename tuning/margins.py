@@ -14,7 +14,7 @@ from granite.config.devices.motors import Motors
 from granite.config.modules import Module
 from granite.config.records import Array
 from granite.config.testbed import Testbed
-from granite.rt.logs.log import Log
+from granite.logs.log import Log
 
 #: a command that is limited misses its limit by rounding: margins below this are 0
 _ROUNDING = 1e-12

@@ -15,10 +15,10 @@ from granite.config.errors import InputError
 from granite.config.records import Array
 from granite.config.testbed import Testbed
 from granite.config.tuning import TuningTable
+from granite.logs.channels import Channels
+from granite.logs.log import Log
+from granite.logs.run_summary import RunSummary
 from granite.mrds.energy import Energy
-from granite.rt.logs.channels import Channels
-from granite.rt.logs.log import Log
-from granite.rt.logs.run_summary import RunSummary
 from granite.tuning import margins
 from granite.tuning.expressions import Expression, Names
 from granite.tuning.margins import followed_indices

@@ -16,11 +16,11 @@ import numpy as np
 from granite.config.errors import InputError
 from granite.config.loader import plant_of, to_json
 from granite.config.testbed import Testbed
-from granite.rt.worker_processes import Workers
 from granite.tuning.measures import Goals, Measures, chosen_goals
 from granite.tuning.scenarios import NOMINAL, RandomPlants, variations_of
 from granite.tuning.toml_text import toml_value
 from granite.tuning.trial import Case, judge
+from granite.tuning.worker_processes import Workers
 
 #: separates random plants of these runs from those of tuning
 _MONTE_CARLO = 2

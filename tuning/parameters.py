@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 from pydantic import BaseModel
 
 from granite.config.base import refuse_twice
-from granite.config.changes import label
 from granite.config.errors import InputError
 from granite.config.loader import to_json
+from granite.config.overrides import label
 from granite.config.parts import PartTable
 from granite.config.testbed import Testbed
 from granite.config.tunable import Scale, Tunable

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from granite.config.changes import leaves
 from granite.config.errors import InputError
 from granite.config.loader import plant_of, to_json
+from granite.config.overrides import leaves
 from granite.config.testbed import Testbed
 from granite.config.tuning import TuningTable
 from granite.sim.lab import Lab

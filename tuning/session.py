@@ -23,14 +23,14 @@ from typing import Any, TextIO
 
 from pydantic import ValidationError
 
-from granite.config.changes import assign
 from granite.config.errors import InputError
 from granite.config.loader import from_json, load, to_json
+from granite.config.overrides import assign
 from granite.config.paths import meant_in_runs
 from granite.config.testbed import Testbed
 from granite.config.tuning import TuningTable
+from granite.rt.process.testbed_file import write_testbed
 from granite.rt.run import simulate
-from granite.rt.testbed_file import write_testbed
 from granite.tuning.measures import Band, Measures, goals_of
 from granite.tuning.parameters import SearchParameter, resolve_all
 from granite.tuning.results import best_of, front_of

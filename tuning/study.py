@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from granite.config.errors import InputError
-from granite.config.extras import required
+from granite.config.optional_packages import required
 from granite.config.tuning import TuningTable
 from granite.tuning.parameters import SearchParameter
 from granite.tuning.trial import Score

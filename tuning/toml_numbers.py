@@ -9,8 +9,8 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
-from granite.config.changes import assign
 from granite.config.errors import InputError
+from granite.config.overrides import assign
 from granite.tuning.parameters import value_at
 from granite.tuning.toml_text import toml_value
 

@@ -13,7 +13,7 @@ from granite.config.errors import GraniteError
 from granite.config.loader import from_json
 from granite.config.testbed import Testbed
 from granite.config.tuning import TuningTable
-from granite.rt.many_runs import run_of
+from granite.tuning.many_runs import run_of
 from granite.tuning.measures import Band, Goals, Measures
 
 

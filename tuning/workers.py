@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from granite.config.errors import GraniteError, InputError
-from granite.config.extras import required
-from granite.rt.worker_processes import ATTEMPTS, Answer, Workers, local_workers
+from granite.config.optional_packages import required
+from granite.tuning.worker_processes import ATTEMPTS, Answer, Workers, local_workers
 
 #: how long a scheduler may take to answer, and how long the process that asks it may take to start [s]
 _PATIENCE_S, _START_S = 10.0, 20.0

@@ -14,10 +14,10 @@ import casadi as ca
 import numpy as np
 
 from granite.config.records import Array, Reference, State
-from granite.controllers.braking import braked, decelerations
+from granite.controllers.behaviours.tasks import interrupted
 from granite.controllers.model import ControlModel
-from granite.controllers.tasks import interrupted
-from granite.mrds.compilation import compile_once
+from granite.controllers.run_modes.decelerations import braked, decelerations
+from granite.kernels.compilation import compile_once
 
 #: speeds below which a coordinate is at rest, by its unit
 _AT_REST = {"m/s": 0.005, "rad/s": 0.02}

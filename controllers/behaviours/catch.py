@@ -23,12 +23,12 @@ from granite.config.records import Array, State
 from granite.config.testbed import Testbed
 from granite.controllers.behaviours.hands import arm_of
 from granite.controllers.behaviours.state_machine import Action, Instant, StateMachine
+from granite.controllers.behaviours.target_kinematics import TargetKinematics
 from granite.controllers.behaviours.task_plan import TaskPlan
 from granite.controllers.model import ControlModel
-from granite.controllers.target_kinematics import TargetKinematics
 from granite.controllers.trajectories.quintic import Quintic
-from granite.mrds.compilation import compile_once
-from granite.mrds.compiled_form import CompiledForm
+from granite.kernels.compilation import compile_once
+from granite.kernels.compiled_form import CompiledForm
 
 #: weights of the tasks
 _BASE, _JOINT, _HAND = 1.0, 1.0, 100.0

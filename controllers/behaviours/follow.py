@@ -24,7 +24,7 @@ from granite.controllers.behaviours.path_knots import path_of
 from granite.controllers.behaviours.path_samples import TIME, Samples, is_function, read_csv, sample_function
 from granite.controllers.model import ControlModel
 from granite.controllers.trajectories.sampled import SampledPath, compiled
-from granite.mrds.compiled_form import CompiledForm
+from granite.kernels.compiled_form import CompiledForm
 from granite.mrds.tolerances import SAME_TIME_S
 
 #: checked points between two knots, and at most in all

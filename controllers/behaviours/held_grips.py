@@ -26,7 +26,7 @@ from granite.controllers.laws.grip_forces import (
 )
 from granite.controllers.laws.reach_and_carry import ReachAndCarry
 from granite.controllers.model import ControlModel
-from granite.mrds.compilation import compile_once
+from granite.kernels.compilation import compile_once
 
 #: t_f: longer than the correlation of the estimate's noise, shorter than a reach
 _FILTER_S = 1.0

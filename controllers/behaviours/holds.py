@@ -10,7 +10,7 @@ import numpy as np
 from granite.config.devices.grips import Grips
 from granite.config.records import NOTHING, Array
 from granite.config.testbed import Testbed
-from granite.mrds.compiled_form import CompiledForm
+from granite.kernels.compiled_form import CompiledForm
 from granite.mrds.tolerances import SAME_TIME_S
 
 

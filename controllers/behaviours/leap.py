@@ -19,12 +19,12 @@ from granite.config.records import Array
 from granite.controllers.behaviours.hands import hands_of
 from granite.controllers.behaviours.leap_options import LeapOptions, given_coordinates, refuse_unreachable
 from granite.controllers.behaviours.state_machine import Instant, StateMachine
+from granite.controllers.behaviours.target_kinematics import TargetKinematics
 from granite.controllers.behaviours.task_plan import TaskPlan
+from granite.controllers.behaviours.tasks import CENTRE
 from granite.controllers.model import ControlModel
-from granite.controllers.target_kinematics import TargetKinematics
-from granite.controllers.tasks import CENTRE
 from granite.controllers.trajectories.quintic import Quintic
-from granite.mrds.compiled_form import CompiledForm
+from granite.kernels.compiled_form import CompiledForm
 
 #: weights of the tasks: an error of acceleration of 1 m/s^2 or rad/s^2 counts by its square root
 _BASE, _HEADING, _JOINT, _WHEEL, _HAND, _CENTRE = 1.0, 1.0, 1.0, 1e-4, 100.0, 10.0

@@ -25,8 +25,8 @@ from granite.config.errors import InputError
 from granite.config.records import Array, Reference, State
 from granite.controllers.behaviours.held_grips import HeldGrips
 from granite.controllers.behaviours.state_machine import Action, Instant, StateMachine
+from granite.controllers.behaviours.target_kinematics import TargetKinematics
 from granite.controllers.model import ControlModel
-from granite.controllers.target_kinematics import TargetKinematics
 from granite.controllers.trajectories.quintic import Quintic
 from granite.mrds.tolerances import SAME_TIME_S
 

@@ -33,9 +33,9 @@ from granite.config.errors import InputError, one_of
 from granite.config.records import NOTHING, Array, Reference, State, new
 from granite.config.testbed import Testbed
 from granite.controllers.behaviours.task_plan import TaskPlan, plan_kernel, plan_size
+from granite.controllers.behaviours.tasks import TaskLayout
 from granite.controllers.model import ControlModel
-from granite.controllers.tasks import TaskLayout
-from granite.mrds.compiled_form import CompiledForm
+from granite.kernels.compiled_form import CompiledForm
 
 
 class Instant(NamedTuple):

@@ -12,10 +12,10 @@ import casadi as ca
 import numpy as np
 
 from granite.config.records import Array
-from granite.controllers.tasks import TARGET, TaskLayout
+from granite.controllers.behaviours.tasks import TARGET, TaskLayout
 from granite.controllers.trajectories.quintic import Quintic
-from granite.mrds.compilation import compile_once
-from granite.mrds.kernel import Kernel
+from granite.kernels.compilation import compile_once
+from granite.kernels.kernel import Kernel
 
 #: numbers of a coordinate: what its path gives, weight, start and duration [s], coefficients of its polynomial
 _COORDINATE = 10

@@ -19,7 +19,7 @@ from granite.controllers.model import ControlModel
 from granite.controllers.trajectories.minimum_jerk import MinimumJerk
 from granite.controllers.trajectories.trapezoidal import Trapezoidal
 from granite.controllers.trajectories.waypoints import Leg, WaypointPath
-from granite.mrds.compiled_form import CompiledForm
+from granite.kernels.compiled_form import CompiledForm
 
 
 class Waypoint(Table):

@@ -29,8 +29,8 @@ from granite.controllers.thrusters.bank import ThrusterBank
 from granite.controllers.thrusters.best_pattern import SOURCE as BEST_PATTERN
 from granite.controllers.thrusters.best_pattern import BestPattern
 from granite.controllers.thrusters.least_propellant import SOURCE as LEAST_PROPELLANT
-from granite.mrds.compilation import compile_once
-from granite.mrds.compiled_form import CompiledForm
+from granite.kernels.compilation import compile_once
+from granite.kernels.compiled_form import CompiledForm
 from granite.mrds.valves import ValveBank
 
 

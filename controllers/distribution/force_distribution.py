@@ -22,11 +22,11 @@ from granite.config.distribution import ForceDistributionTable
 from granite.config.parts import find, is_built_in
 from granite.config.records import Array
 from granite.controllers.distribution.grasp import Grasp, GraspShape
+from granite.controllers.distribution.quadratic_program import QuadraticProgram, Solution
 from granite.controllers.distribution.reduction import ADDED, owners, reduce
 from granite.controllers.distribution.relaxation import relax
-from granite.controllers.quadratic_program import QuadraticProgram, Solution
-from granite.mrds.compilation import compile_once
-from granite.mrds.compiled_form import CompiledForm
+from granite.kernels.compilation import compile_once
+from granite.kernels.compiled_form import CompiledForm
 
 #: violation of a row by the solver that counts as none
 _PRIMAL_TOLERANCE = 1e-10

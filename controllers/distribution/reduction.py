@@ -20,8 +20,8 @@ from granite.config.errors import InputError
 from granite.config.parts import PartTable, build, own_code
 from granite.config.records import Array
 from granite.controllers.distribution.grasp import Grasp, GraspShape
+from granite.controllers.distribution.quadratic_program import EQUALITY
 from granite.controllers.distribution.quantities import Quantities
-from granite.controllers.quadratic_program import EQUALITY
 from granite.mrds.elimination import eliminate
 
 #: rows by what they come from: the object's equation, a variable that CVXPY added, then one for each limit

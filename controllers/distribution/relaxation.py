@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from granite.controllers.quadratic_program import QuadraticProgram
+from granite.controllers.distribution.quadratic_program import QuadraticProgram
 
 #: weight of the objective beside the squares of the violations
 _PART = 1e-5

@@ -22,7 +22,7 @@ from granite.config.records import Array
 from granite.controllers.distribution.flexible_arm import FlexibleArm
 from granite.controllers.distribution.force_distribution import ForceDistribution
 from granite.controllers.distribution.grasp import Grasp
-from granite.controllers.quadratic_program import EQUALITY
+from granite.controllers.distribution.quadratic_program import EQUALITY
 
 #: real parts below this, relative to the largest eigenvalue, are taken for zero: round-off of double eigenvalues
 _TOLERANCE = 1e-6

@@ -20,7 +20,7 @@ from granite.config.devices.gauge import Gauge
 from granite.config.records import Array, Sample, State
 from granite.config.testbed import Testbed
 from granite.controllers.estimation.measured_modes import mode_map
-from granite.mrds.compilation import compile_once
+from granite.kernels.compilation import compile_once
 
 if TYPE_CHECKING:
     from granite.controllers.stack import Estimates

@@ -23,7 +23,7 @@ from granite.config.testbed import Testbed
 from granite.controllers.estimation.kalman import KalmanEstimator
 from granite.controllers.estimation.measured_modes import ModeFilter
 from granite.controllers.model import ControlModel
-from granite.mrds.compilation import compile_once
+from granite.kernels.compilation import compile_once
 
 
 class HeldObjectEstimator:

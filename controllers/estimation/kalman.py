@@ -31,9 +31,9 @@ from granite.controllers.estimation.thruster_faults import ThrusterFaultTable
 from granite.controllers.estimation.unknown_forces import UnknownForces
 from granite.controllers.model import ControlModel
 from granite.controllers.thrusters.delivery import build_delivery
-from granite.mrds.compilation import compile_once
-from granite.mrds.compiled_form import CompiledForm
-from granite.mrds.kernel import Buffer
+from granite.kernels.compilation import compile_once
+from granite.kernels.compiled_form import CompiledForm
+from granite.kernels.kernel import Buffer
 from granite.mrds.valves import ValveBank
 
 #: age of a joint sensor's frame that is taken into account, in periods

@@ -24,8 +24,8 @@ import casadi as ca
 import numpy as np
 
 from granite.config.records import Array
-from granite.mrds.compilation import compile_once
-from granite.mrds.compiled_form import CompiledForm
+from granite.kernels.compilation import compile_once
+from granite.kernels.compiled_form import CompiledForm
 
 #: length of the history: largest latency of a pose [s]
 MEMORY_S = 1.0

@@ -28,8 +28,8 @@ from granite.config.parts import PartTable
 from granite.config.records import NOTHING, Array, Demand, Reference, State, new
 from granite.config.tunable import Tunable
 from granite.controllers.model import ControlModel
-from granite.mrds.compilation import compile_once
-from granite.mrds.compiled_form import CompiledForm
+from granite.kernels.compilation import compile_once
+from granite.kernels.compiled_form import CompiledForm
 
 if TYPE_CHECKING:
     from granite.config.testbed import Testbed

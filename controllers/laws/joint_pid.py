@@ -23,7 +23,7 @@ from granite.config.records import NOTHING, Array, Demand, Reference, State
 from granite.controllers.laws.carrying import arm_grips, carried_object
 from granite.controllers.laws.held_joints import joints_of_object, refuse_moments
 from granite.controllers.model import ControlModel
-from granite.mrds.compilation import compile_once
+from granite.kernels.compilation import compile_once
 
 if TYPE_CHECKING:
     from granite.config.testbed import Testbed

@@ -61,8 +61,8 @@ from granite.controllers.laws.grip_forces import (
 )
 from granite.controllers.laws.pose_error import pose_error
 from granite.controllers.model import ControlModel
-from granite.mrds.compilation import compile_once
-from granite.mrds.compiled_form import CompiledForm
+from granite.kernels.compilation import compile_once
+from granite.kernels.compiled_form import CompiledForm
 
 if TYPE_CHECKING:
     from granite.config.testbed import Testbed

@@ -22,7 +22,7 @@ from granite.config.errors import InputError, one_of
 from granite.config.records import NOTHING, Demand, Reference, State
 from granite.controllers.laws.computed_torque import ComputedTorque
 from granite.controllers.model import ControlModel
-from granite.mrds.compilation import compile_once
+from granite.kernels.compilation import compile_once
 
 if TYPE_CHECKING:
     from granite.config.testbed import Testbed

@@ -10,7 +10,8 @@ A box-constrained least-squares problem. Its unbounded optimum follows from its 
 as the problem; DAQP solves it where that exceeds a bound. Where there are as many tasks as actuators it is computed
 torque; where there are fewer actuators than degrees of freedom, momentum fixes the rest (resolved momentum: Umetani and
 Yoshida, IEEE Trans. Robotics and Automation 5, 1989); where a closed chain leaves an internal force free, e chooses the
-least torques. A root without a task gets no thrust. Tasks and weights come with the reference (`controllers/tasks.py`).
+least torques. A root without a task gets no thrust. Tasks and weights come with the reference
+(`controllers/behaviours/tasks.py`).
 """
 
 from __future__ import annotations
@@ -29,13 +30,13 @@ from granite.config.errors import InputError
 from granite.config.gains import LiveGain, around
 from granite.config.records import NOTHING, Array, Demand, Reference, State, new
 from granite.config.testbed import Testbed
+from granite.controllers.behaviours.tasks import CENTRE, TaskLayout
+from granite.controllers.distribution.quadratic_program import QuadraticProgram
 from granite.controllers.laws.computed_torque import ComputedTorque
 from granite.controllers.model import ControlModel
-from granite.controllers.quadratic_program import QuadraticProgram
-from granite.controllers.tasks import CENTRE, TaskLayout
 from granite.controllers.thrusters.geometry import available_thrust, thruster_matrix
-from granite.mrds.compilation import compile_once
-from granite.mrds.compiled_form import CompiledForm
+from granite.kernels.compilation import compile_once
+from granite.kernels.compiled_form import CompiledForm
 from granite.mrds.dynamics import force_on_root
 from granite.mrds.elimination import eliminate
 

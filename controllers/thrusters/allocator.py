@@ -15,12 +15,12 @@ from granite.config.devices.thrusters import Thrusters
 from granite.config.errors import InputError
 from granite.config.parts import build, is_built_in
 from granite.config.records import NOTHING, Array
-from granite.controllers.checked import CheckedPart
+from granite.controllers.checked_parts import CheckedPart
 from granite.controllers.thrusters.best_pattern import BestPattern
 from granite.controllers.thrusters.contract import Modulation, Sharing, ThrusterSet
 from granite.controllers.thrusters.geometry import Dimension, available_thrust, thruster_matrix, wrench_weight
 from granite.controllers.thrusters.least_propellant import LeastPropellant
-from granite.mrds.compilation import compile_once
+from granite.kernels.compilation import compile_once
 
 _KEY = "controller.allocation.modulation"
 _TIME = Struct("d").pack

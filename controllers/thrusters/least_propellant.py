@@ -20,14 +20,14 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from granite.config.compiler.c_compiler import find_compiler
-from granite.config.compiler.library import compile_source
 from granite.config.parts import PartTable
 from granite.config.records import Array
 from granite.controllers.thrusters.contract import ThrusterSet
 from granite.controllers.thrusters.nearest import nearest
 from granite.controllers.thrusters.tiling import Tiling, tile
-from granite.mrds.compiled_form import HEADER
+from granite.kernels.c_compiler import find_compiler
+from granite.kernels.compiled_form import HEADER
+from granite.kernels.library import compile_source
 
 #: its compiled form
 SOURCE = Path(__file__).with_suffix(".c")

@@ -20,8 +20,8 @@ import casadi as ca
 import numpy as np
 
 from granite.config.records import Array
-from granite.mrds.compilation import compile_once, mode
-from granite.mrds.kernel import Kernel
+from granite.kernels.compilation import compile_once, mode
+from granite.kernels.kernel import Kernel
 
 _NUMBERS = Struct("2d").pack
 

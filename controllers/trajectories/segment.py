@@ -11,8 +11,8 @@ import casadi as ca
 import numpy as np
 
 from granite.config.records import Array
-from granite.mrds.compilation import compile_once, mode
-from granite.mrds.kernel import Kernel
+from granite.kernels.compilation import compile_once, mode
+from granite.kernels.kernel import Kernel
 
 #: (part of the duration, ramp as a part of it) -> part of the way, and its two derivatives
 Curve = Callable[[ca.SX, ca.SX], tuple[ca.SX, ca.SX, ca.SX]]

@@ -12,13 +12,13 @@ from functools import cache
 from pathlib import Path
 from struct import Struct
 
-from granite.config.compiler.c_compiler import find_compiler
-from granite.config.compiler.library import compile_source
 from granite.config.errors import CompilationError
 from granite.config.records import new
 from granite.drivers.board import frame
 from granite.drivers.board.frame import Decoder, WireFrame
 from granite.drivers.board.wire import MAX_ENCODED, MAX_PAYLOAD, FrameVerdict
+from granite.kernels.c_compiler import find_compiler
+from granite.kernels.library import compile_source
 
 _CORE = Path(__file__).parents[2] / "firmware" / "core"
 #: each after those that it needs

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from granite.config.compiler.c_compiler import find_compiler
-from granite.config.compiler.library import compile_source
 from granite.config.errors import CompilationError
 from granite.config.records import Array
 from granite.drivers.camera import thresholds
+from granite.kernels.c_compiler import find_compiler
+from granite.kernels.library import compile_source
 
 _SOURCE = Path(__file__).with_name("spots.c")
 _INT, _DOUBLE, _POINTER = ctypes.c_int, ctypes.c_double, ctypes.c_void_p

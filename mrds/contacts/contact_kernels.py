@@ -9,10 +9,10 @@ import casadi as ca
 from granite.config.contacts import Contact
 from granite.config.modules import Module
 from granite.config.parts import is_built_in
-from granite.mrds.compilation import compile_once
+from granite.kernels.compilation import compile_once
+from granite.kernels.kernel import Kernel
 from granite.mrds.contacts.assembly import Assembly
 from granite.mrds.contacts.drive import drive_function
-from granite.mrds.kernel import Kernel
 
 
 class ContactKernels:

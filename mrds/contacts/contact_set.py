@@ -15,13 +15,13 @@ from granite.config.contacts import Contact
 from granite.config.coordinates import positions, velocities
 from granite.config.errors import InputError, one_of
 from granite.config.modules import Module
+from granite.kernels.kernel import Array, Kernel
 from granite.mrds.contacts.assembly import Assembly, hubs
 from granite.mrds.contacts.contact_kernels import ContactKernels
 from granite.mrds.contacts.friction import magnitudes_by_trial
 from granite.mrds.contacts.least_norm import as_columns, least_norm
 from granite.mrds.contacts.solution import ContactSolution, status_of
 from granite.mrds.integrators import rk4
-from granite.mrds.kernel import Array, Kernel
 from granite.mrds.tolerances import ELIMINATION_SINE_SQUARED, PROJECTED_GAP
 
 #: gains of Baumgarte stabilisation: none

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from granite.mrds.kernel import Array
+from granite.kernels.kernel import Array
 from granite.mrds.tolerances import DEPENDENT_SINE, HIDDEN_PART, IMMOVABLE_ROW
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import NamedTuple
 
-from granite.mrds.kernel import Array
+from granite.kernels.kernel import Array
 
 
 class ContactStatus(Enum):

@@ -17,9 +17,9 @@ import numpy as np
 
 from granite.config.contacts import Contact
 from granite.config.errors import GraniteError, InputError
+from granite.kernels.kernel import Array
 from granite.mrds.contacts import kind_of
 from granite.mrds.contacts.kind import Kind
-from granite.mrds.kernel import Array
 from granite.mrds.tolerances import FRICTION_ROUNDING, NO_DIVISION_BY_ZERO
 
 

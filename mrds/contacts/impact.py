@@ -24,10 +24,10 @@ from typing import NamedTuple
 import numpy as np
 
 from granite.config.contacts import Contact
+from granite.kernels.kernel import Array
 from granite.mrds.contacts import kind_of
 from granite.mrds.contacts.contact_set import ContactSet
 from granite.mrds.contacts.friction import has_friction, kinetic_friction, static_friction
-from granite.mrds.kernel import Array
 from granite.mrds.tolerances import PULLING_IMPULSE, SAME_SPEED
 
 

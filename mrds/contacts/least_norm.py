@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from granite.kernels.kernel import Array
 from granite.mrds.contacts.directions import Directions
-from granite.mrds.kernel import Array
 from granite.mrds.tolerances import DEPENDENT_SINE
 
 

@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from granite.config.errors import InputError
+from granite.kernels.kernel import Array
 from granite.mrds.contacts.contact_set import ContactSet
 from granite.mrds.contacts.directions import Directions
 from granite.mrds.contacts.friction import form
 from granite.mrds.contacts.kind import known
 from granite.mrds.contacts.reachable import named
-from granite.mrds.kernel import Array
 from granite.mrds.tolerances import CLOSED_GAP, CONTRADICTORY_SLIP, DEPENDENT_SINE
 
 

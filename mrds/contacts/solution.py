@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from granite.mrds.kernel import Array
+from granite.kernels.kernel import Array
 from granite.mrds.tolerances import DEPENDENT_SINE, LINEARISED_RESIDUAL
 
 

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 
 from granite.config.contacts import Contact
 from granite.config.errors import InputError
+from granite.kernels.kernel import Array
 from granite.mrds.contacts import kind_of
 from granite.mrds.contacts.contact_set import ContactSet, Label
 from granite.mrds.contacts.events import ContactStatus, Event, EventKind
@@ -25,7 +26,6 @@ from granite.mrds.contacts.impact import Strike, strike
 from granite.mrds.contacts.reachable import at_rest, moving, named, reachable, with_misses
 from granite.mrds.contacts.system import System
 from granite.mrds.contacts.watch import Watch
-from granite.mrds.kernel import Array
 from granite.mrds.tolerances import (
     FRICTION_ROUNDING,
     INITIAL_SLIP,

@@ -6,12 +6,12 @@ from functools import cached_property
 
 import numpy as np
 
-from granite.mrds.compilation import compile_functions
+from granite.kernels.compilation import compile_functions
+from granite.kernels.kernel import Array, Kernel
 from granite.mrds.contacts import kind_of
 from granite.mrds.contacts.contact_set import ContactSet
 from granite.mrds.contacts.friction import has_friction
 from granite.mrds.contacts.system import System
-from granite.mrds.kernel import Array, Kernel
 
 
 class Watch:

@@ -16,8 +16,8 @@ from functools import cache
 import numpy as np
 
 from granite.config.modules import Flexible
+from granite.kernels.kernel import Array
 from granite.mrds.flexible.shapes import Shape, bending_shapes, twisting_shapes
-from granite.mrds.kernel import Array
 from granite.mrds.tolerances import INTEGRAL_ROUNDING
 
 #: Gauss points: the fastest integrand has four times the waves of the sixth mode

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from granite.config.modules import Flexible
-from granite.mrds.kernel import Array
+from granite.kernels.kernel import Array
 
 
 @dataclass(frozen=True)

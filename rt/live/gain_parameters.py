@@ -15,10 +15,10 @@ from foxglove.websocket import Client, Parameter, ServerListener
 from granite.config.errors import InputError
 from granite.config.gains import LiveGain, asked_gain
 from granite.config.records import Array
+from granite.config.run_modes import Ask, Reply, Request
 from granite.config.testbed import Testbed
-from granite.rt.logs.channels import Channels
-from granite.rt.modes import Ask, Reply, Request
-from granite.rt.request_ring import RequestRing
+from granite.logs.channels import Channels
+from granite.rt.operator.request_ring import RequestRing
 
 _READ_ONLY = "gains can only be read here: expected a run with --live-gains, or granite operate, which has a key"
 #: parameters that are set at once, and characters of a name, at most: more would keep the recorder from its rows

@@ -19,11 +19,11 @@ from foxglove.websocket import Capability, ChannelView, Client, WebSocketServer
 from granite.config.errors import LogError
 from granite.config.records import Array
 from granite.config.testbed import Testbed
+from granite.logs.channels import Channels
+from granite.logs.mcap_file import McapFile
 from granite.rt.live.gain_parameters import GainParameters
 from granite.rt.live.live_view import LiveView
-from granite.rt.live.scene_stream import PERIOD, SCENE, SceneStream
-from granite.rt.logs.channels import Channels
-from granite.rt.logs.mcap_file import McapFile
+from granite.views.scene_messages.scene_stream import PERIOD, SCENE, SceneStream
 
 HOST = "127.0.0.1"
 LOG = "/log"

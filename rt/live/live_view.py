@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from granite.config.errors import InputError
+from granite.config.reasons import Reason
+from granite.config.run_modes import Reply, Request, RunMode
 from granite.config.testbed import Testbed
-from granite.rt.modes import Reply, Request, RunMode
-from granite.rt.reasons import Reason
-from granite.rt.request_ring import RequestRing
+from granite.rt.operator.request_ring import RequestRing
 
 
 class LiveView(NamedTuple):

@@ -15,13 +15,13 @@ from pathlib import Path
 from struct import Struct
 
 from granite.config.errors import InputError
+from granite.config.reasons import Reason
+from granite.config.run_modes import Ask, Reply, Request, RunMode
 from granite.config.testbed import Testbed
 from granite.drivers.import_path import import_path
-from granite.rt.modes import Ask, Reply, Request, RunMode
 from granite.rt.operator.keys import loop_keys, operators
 from granite.rt.operator.request_lanes import RequestLanes
-from granite.rt.reasons import Reason
-from granite.rt.ring import Ring
+from granite.rt.process.ring import Ring
 
 #: answers and reports that may wait, and numbers of one: number of the request or 0, reply, mode, cause, whether the
 #: robot has come to rest, time; of gain i that others have changed: -1 - i, and its value in place of the time

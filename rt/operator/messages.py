@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from granite.config.errors import InputError, one_of
 from granite.config.gains import LiveGain, asked_gain
-from granite.rt.modes import Ask
+from granite.config.run_modes import Ask
 
 #: a longer message is refused unread [bytes]
 LONGEST = 1024

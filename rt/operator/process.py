@@ -20,16 +20,16 @@ import zmq
 from zmq.utils import z85
 
 from granite.config.errors import GraniteError, InputError
+from granite.config.expected_modes import answer_text
 from granite.config.gains import LiveGain
-from granite.rt.expected_modes import answer_text
-from granite.rt.modes import Ask, Reply, Request, RunMode
+from granite.config.reasons import Reason
+from granite.config.run_modes import Ask, Reply, Request, RunMode
 from granite.rt.operator.keys import operators, read_pair
 from granite.rt.operator.link import ANSWER_WIDTH, ANSWERS
 from granite.rt.operator.messages import ASKS, LONGEST, Message, read_message
 from granite.rt.operator.request_lanes import RequestLanes
-from granite.rt.reasons import Reason
-from granite.rt.ring import Ring
-from granite.rt.signals import TERMINATING
+from granite.rt.process.posix_signals import TERMINATING
+from granite.rt.process.ring import Ring
 
 #: where libzmq asks who may connect (ZeroMQ RFC 27)
 _ZAP = "inproc://zeromq.zap.01"

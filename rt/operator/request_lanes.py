@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from granite.rt.modes import Ask, Request
-from granite.rt.request_ring import RequestRing
+from granite.config.run_modes import Ask, Request
+from granite.rt.operator.request_ring import RequestRing
 
 #: lanes of urgent requests, a report being that of a lost operator; all others have the last one
 _URGENT = {Ask.EMERGENCY_STOP: 0, Ask.STOP: 1, Ask.REPORT: 1}

@@ -15,7 +15,7 @@ from granite.mrds.tolerances import SAME_TIME_S
 from granite.sim.camera.exposing import ExposingCamera, Motion
 from granite.sim.camera.render import NoiseBank, RenderedFrame
 from granite.sim.camera.scene import FilmedScene, sensor_of
-from granite.sim.plant import Plant
+from granite.sim.plant.plant import Plant
 
 _OK = int(Status.OK)
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from granite.config.devices.camera import Camera
 from granite.config.records import Array
-from granite.sim.device import SimulatedDevice
-from granite.sim.plant import Plant
-from granite.sim.vision import exposures
+from granite.sim.devices.device import SimulatedDevice
+from granite.sim.devices.vision import exposures
+from granite.sim.plant.plant import Plant
 
 #: pose and velocity of a root body
 Motion = tuple[Array, Array]
@@ -19,7 +19,7 @@ Motion = tuple[Array, Array]
 class ExposingCamera(SimulatedDevice):
     """A camera that exposes the frames which are not lost; a subclass says what comes of them.
 
-    Time of exposure, lost and late frames are drawn as for the vision sensor without pixels (`sim/vision.py`).
+    Time of exposure, lost and late frames are drawn as for the vision sensor without pixels (`sim/devices/vision.py`).
     """
 
     def __init__(self, camera: Camera, plant: Plant, rng: np.random.Generator, bodies: Sequence[str]) -> None:

@@ -12,7 +12,7 @@ from granite.config.devices.camera import Camera
 from granite.config.records import Array
 from granite.sim.camera.exposing import ExposingCamera, Motion
 from granite.sim.camera.scene import FilmedScene
-from granite.sim.plant import Plant
+from granite.sim.plant.plant import Plant
 
 
 class ExposedFrame(NamedTuple):

@@ -20,10 +20,10 @@ from granite.drivers.pose_stream.device import body_name
 from granite.drivers.pose_stream.message import PoseMessage
 from granite.drivers.pose_stream.sockets import Sender
 from granite.mrds.tolerances import SAME_TIME_S
+from granite.sim.benches.held_plant import HeldPlant
 from granite.sim.emulation.board_line import BoardLine, OutputChange
 from granite.sim.emulation.camera_line import CameraLine, EmulatedCamera
 from granite.sim.emulation.wiring import WiredDevice
-from granite.sim.held_plant import HeldPlant
 from granite.sim.lab import Lab
 
 #: longest time between two measurements of the sensors [s]

@@ -7,7 +7,7 @@ import pytest
 
 from granite.config.loader import load
 from granite.config.start import initial_motion
-from tests.rt.jointed_beds import box_in_space
+from tests.support.jointed_beds import box_in_space
 
 
 def test_what_is_named_starts_there_and_the_rest_at_zero() -> None:

@@ -9,7 +9,7 @@ from granite.config.devices.thrusters import Thrusters
 from granite.config.devices.vision import Vision
 from granite.config.errors import InputError
 from granite.config.loader import from_json, load, presets, to_json
-from tests.testbeds import NAMES
+from tests.support.testbeds import NAMES
 
 PRESETS = Path(loader.__file__).parent / "testbeds"
 

@@ -9,7 +9,7 @@ import pytest
 from pydantic import ValidationError
 
 from granite.config.modules import Module
-from tests.mrds.model import Model
+from tests.support.dense_model import Model
 
 SOLID = {"mass_kg": 2.0, "inertia_kg_m2": [0.3, 0.3, 0.3, 0.0, 0.0, 0.0]}
 MASSLESS = {"mass_kg": 0.0, "inertia_kg_m2": [0.0] * 6}

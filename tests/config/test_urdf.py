@@ -13,7 +13,7 @@ import pytest
 
 from granite.config.errors import InputError
 from granite.config.urdf import read_urdf
-from tests.config.urdf_arm import ARM, complaint, keeps_the_rules, module, read, refusal
+from tests.support.urdf_arm import ARM, complaint, keeps_the_rules, module, read, refusal
 
 
 @pytest.mark.parametrize("dimension", ["planar", "spatial"])

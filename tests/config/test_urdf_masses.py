@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from tests.config.urdf_arm import ARM, complaint, module, read, refusal
+from tests.support.urdf_arm import ARM, complaint, module, read, refusal
 
 
 def test_the_inertia_tensor_is_turned_into_the_axes_of_the_link(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from granite.config.urdf.shapes import VisualShape, outline
-from tests.config.urdf_arm import ARM, read
+from tests.support.urdf_arm import ARM, read
 
 
 def corners(tmp_path: Path, visuals: str, dimension: str = "spatial") -> Any:

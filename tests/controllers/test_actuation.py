@@ -16,7 +16,7 @@ from granite.config.testbed import Testbed as Bed
 from granite.controllers.distribution.actuation import Actuation
 from granite.controllers.laws.computed_torque import ComputedTorque
 from granite.controllers.model import ControlModel
-from tests.controllers.two_vehicles import PERIOD, two_vehicles
+from tests.support.two_vehicles import PERIOD, two_vehicles
 
 THRESHOLD = {"modulation": "threshold"}
 

@@ -7,7 +7,7 @@ import pytest
 
 from granite.config.loader import load
 from granite.config.records import Array
-from granite.rt.in_memory import simulate_in_memory
+from granite.rt.run_in_memory import simulate_in_memory
 
 
 def errors_of(bed: str, seeds: int) -> tuple[Array, Array]:

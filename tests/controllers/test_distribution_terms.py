@@ -10,7 +10,7 @@ import pytest
 from granite.config.distribution import ForceDistributionTable
 from granite.controllers.distribution.force_distribution import DistributedForce, DistributionOutcome, ForceDistribution
 from granite.controllers.distribution.grasp import Grasp, GraspShape, Grip
-from tests.controllers.random_grasps import draw, grasp_matrix
+from tests.support.random_grasps import draw, grasp_matrix
 
 POSITIONS = np.array([[-0.5, 0.0], [0.5, 0.0]])
 #: the first axis of each grip points into the object
@@ -202,7 +202,7 @@ def test_the_stress_in_the_bar_is_bounded() -> None:
 
 def test_every_kind_is_tested_here_or_with_random_grasps() -> None:
     from granite.config.parts import registry
-    from tests.controllers.random_grasps import CASES
+    from tests.support.random_grasps import CASES
 
     used = {o.kind for c in CASES for o in (*c.table.objective, *c.table.limit)}
     assert used == {*registry("objective"), *registry("limit")}

@@ -7,8 +7,8 @@ import pytest
 
 from granite.config.errors import InputError
 from granite.config.loader import load
-from granite.rt.in_memory import simulate_in_memory
-from tests.rt.flights import TARGET, fly
+from granite.rt.run_in_memory import simulate_in_memory
+from tests.support.flights import TARGET, fly
 
 
 def test_the_force_of_a_slope_is_found_without_winding_up():

@@ -14,7 +14,7 @@ from granite.config.parts import build
 from granite.controllers.laws.carrying import arm_grips, carried_object, grasp_in_symbols
 from granite.controllers.laws.flexible_grasp import arms_at, with_modes
 from granite.controllers.model import ControlModel
-from granite.rt.in_memory import simulate_in_memory
+from granite.rt.run_in_memory import simulate_in_memory
 
 NAME = "fixed-dual-arm/carry-flexible"
 PLAIN = {"controller.law.distribution.objective": ["least_internal_force"]}

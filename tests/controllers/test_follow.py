@@ -9,20 +9,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from granite.config.compiler.c_compiler import find_compiler
 from granite.config.errors import InputError
 from granite.config.loader import from_json, load, to_json
 from granite.config.records import State
 from granite.config.testbed import Testbed
 from granite.controllers.stack import build_stack
 from granite.controllers.trajectories.sampled import SampledPath
-from granite.rt.clock import VirtualClock
-from granite.rt.in_memory import simulate_in_memory
-from granite.rt.logs.log import read_log
-from granite.rt.logs.replay import replay
-from granite.rt.memory import Memory
+from granite.kernels.c_compiler import find_compiler
+from granite.logs.log import read_log
+from granite.rt.loop.clock import VirtualClock
+from granite.rt.recording.rows_in_memory import Memory
+from granite.rt.replay import replay
 from granite.rt.run import Run
 from granite.rt.run import simulate as record
+from granite.rt.run_in_memory import simulate_in_memory
 
 START = np.array([1.0, 0.8, 0.0, 0.4, 0.9])
 

@@ -11,15 +11,15 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-from granite.config.compiler.c_compiler import find_compiler
 from granite.config.loader import load
 from granite.controllers.distribution.force_distribution import DistributionOutcome, ForceDistribution
 from granite.controllers.distribution.grasp import Grasp
+from granite.controllers.distribution.quadratic_program import QuadraticProgram
 from granite.controllers.distribution.reduction import assign, write
-from granite.controllers.quadratic_program import QuadraticProgram
 from granite.controllers.stack import build_stack
-from tests.controllers.random_grasps import CASES, LIMIT, Case, draw
-from tests.controllers.random_grasps import case as case_of
+from granite.kernels.c_compiler import find_compiler
+from tests.support.random_grasps import CASES, LIMIT, Case, draw
+from tests.support.random_grasps import case as case_of
 
 TIGHT = {"solver": cp.CLARABEL, "tol_gap_abs": 1e-12, "tol_gap_rel": 1e-12, "tol_feas": 1e-12}
 

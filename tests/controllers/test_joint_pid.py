@@ -12,8 +12,8 @@ from granite.config.loader import load
 from granite.config.records import Array, Reference, State
 from granite.controllers.laws.joint_pid import JointPid
 from granite.controllers.model import ControlModel
-from granite.rt.in_memory import simulate_in_memory
-from granite.rt.logs.replay import replay
+from granite.rt.replay import replay
+from granite.rt.run_in_memory import simulate_in_memory
 
 BED = "fixed-dual-arm/joint-pd"
 OWN = {"controller.law.object": None}

@@ -15,7 +15,7 @@ from granite.controllers.estimation.kalman import KalmanEstimator
 from granite.controllers.model import ControlModel
 from granite.drivers.device_set import DeviceSet
 from granite.sim.lab import Lab
-from tests.controllers.two_vehicles import PERIOD, two_vehicles
+from tests.support.two_vehicles import PERIOD, two_vehicles
 
 PERFECT = {"simulated": {"perfect": True}}
 ENCODER: dict[str, Any] = {"kind": "joint_sensors"}

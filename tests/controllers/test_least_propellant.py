@@ -6,20 +6,20 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog, lsq_linear
 
-from granite.config.compiler.c_compiler import find_compiler
 from granite.config.controller import Allocation
 from granite.config.devices.thrusters import Thrusters, Valve
 from granite.config.errors import InputError
 from granite.config.loader import load
 from granite.config.parts import PartTable
+from granite.config.reasons import Reason
 from granite.config.records import Array
 from granite.controllers.thrusters import nearest
 from granite.controllers.thrusters.allocator import Allocator, TableAllocator, build_allocator
 from granite.controllers.thrusters.contract import ThrusterSet
 from granite.controllers.thrusters.least_propellant import LeastPropellant, SharedWrench, SharingStatus
 from granite.controllers.thrusters.pulse_width import PulseWidth
-from granite.rt.reasons import Reason
-from tests.rt.test_compiled_steps import rows_of
+from granite.kernels.c_compiler import find_compiler
+from tests.rt.steps.test_compiled_steps import rows_of
 
 
 def sharing(matrix: Array, available: Array, weight: Array) -> LeastPropellant:

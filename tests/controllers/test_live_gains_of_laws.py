@@ -7,11 +7,11 @@ import pytest
 
 from granite.config.loader import load
 from granite.config.records import Array, Reference, State
+from granite.config.run_modes import Ask, Request
 from granite.config.testbed import Testbed
 from granite.controllers.laws.grip_forces import n_gauge_signals
 from granite.controllers.stack import build_stack
-from granite.rt.modes import Ask, Request
-from tests.rt.scripted import scripted
+from tests.support.scripted_operator import scripted
 
 #: a testbed of each law
 BEDS = {

@@ -16,9 +16,9 @@ from granite.controllers.laws.computed_torque import ComputedTorque
 from granite.controllers.model import ControlModel
 from granite.mrds.start import start_of
 from granite.mrds.system import System
-from granite.rt.in_memory import simulate_in_memory
-from tests.controllers.two_vehicles import two_vehicles
-from tests.mrds.model import Model
+from granite.rt.run_in_memory import simulate_in_memory
+from tests.support.dense_model import Model
+from tests.support.two_vehicles import two_vehicles
 
 
 @cache

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from granite.controllers.quadratic_program import EQUALITY, INFEASIBLE, QuadraticProgram
+from granite.controllers.distribution.quadratic_program import EQUALITY, INFEASIBLE, QuadraticProgram
 
 
 def random_problem(rng: np.random.Generator, n: int = 6, m: int = 3) -> QuadraticProgram:

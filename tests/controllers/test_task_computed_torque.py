@@ -14,7 +14,7 @@ from granite.config.records import Reference, State
 from granite.config.testbed import Testbed
 from granite.controllers.laws.task_computed_torque import TaskComputedTorque
 from granite.controllers.model import ControlModel
-from granite.rt.in_memory import simulate_in_memory
+from granite.rt.run_in_memory import simulate_in_memory
 
 
 def bed(**law: Any) -> Testbed:

@@ -8,10 +8,10 @@ import pytest
 from granite.config.loader import load
 from granite.controllers.behaviours.leap import Leap
 from granite.controllers.behaviours.task_plan import TaskPlan, plan_kernel
-from granite.controllers.tasks import CENTRE, TARGET, TaskLayout
+from granite.controllers.behaviours.tasks import CENTRE, TARGET, TaskLayout
 from granite.controllers.trajectories.quintic import Quintic
-from granite.rt.clock import VirtualClock
-from granite.rt.memory import Memory
+from granite.rt.loop.clock import VirtualClock
+from granite.rt.recording.rows_in_memory import Memory
 from granite.rt.run import Run
 
 RNG = np.random.default_rng(1)

@@ -9,9 +9,9 @@ from granite.config.loader import load
 from granite.config.parts import build
 from granite.config.records import NOTHING, Array, Reference, State
 from granite.config.testbed import Testbed
+from granite.controllers.behaviours.tasks import CENTRE, TaskLayout
 from granite.controllers.laws.task_space import TaskSpace
 from granite.controllers.model import ControlModel
-from granite.controllers.tasks import CENTRE, TaskLayout
 from granite.mrds.start import start_of
 from granite.mrds.system import System
 

@@ -12,8 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog, lsq_linear
 
-from granite.config.compiler.c_compiler import find_compiler
-from granite.config.compiler.library import compile_source
 from granite.config.controller import Allocation
 from granite.config.devices.thrusters import Thruster, Thrusters, Valve
 from granite.config.errors import InputError
@@ -29,7 +27,9 @@ from granite.controllers.thrusters.least_propellant import LeastPropellant
 from granite.controllers.thrusters.proportional import Proportional
 from granite.controllers.thrusters.pulse_width import PulseWidth
 from granite.controllers.thrusters.threshold import Threshold
-from granite.mrds.compiled_form import HEADER
+from granite.kernels.c_compiler import find_compiler
+from granite.kernels.compiled_form import HEADER
+from granite.kernels.library import compile_source
 
 TICK = 0.005
 METHODS = ("pseudo_inverse", "least_propellant", "best_pattern")

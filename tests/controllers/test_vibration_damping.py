@@ -9,9 +9,9 @@ import pytest
 
 from granite.config.errors import InputError
 from granite.config.loader import load
-from granite.rt.in_memory import simulate_in_memory
-from granite.rt.logs.log import Log
-from granite.rt.logs.replay import replay
+from granite.logs.log import Log
+from granite.rt.replay import replay
+from granite.rt.run_in_memory import simulate_in_memory
 
 
 def turned(**changes: Any) -> Log:

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 import typer
 
+from granite.cli.app import app
+from granite.cli.operate import OPERATOR_COMMANDS
 from granite.config.errors import InputError
 from granite.config.loader import load
-from granite.rt.cli.app import app
-from granite.rt.cli.operate import OPERATOR_COMMANDS
-from tests.docs.pages import NAMES, ROOT, code_spans, shell_lines
+from tests.support.pages import NAMES, ROOT, code_spans, shell_lines
 
 COMMANDS: dict[str, Any] = typer.main.get_command(app).commands  # type: ignore[attr-defined]
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.pages import NAMES, ROOT, anchors, links
+from tests.support.pages import NAMES, ROOT, anchors, links
 
 
 def dead(page: Path, target: str) -> str | None:

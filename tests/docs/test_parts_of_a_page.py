@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import granite
-from tests.docs.pages import ROOT, fenced_blocks, python_blocks
+from tests.support.pages import ROOT, fenced_blocks, python_blocks
 
 PAGE = ROOT / "docs" / "extending.md"
 

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.pages import NAMES, ROOT, Text, python_blocks
+from tests.support.pages import NAMES, ROOT, Text, python_blocks
 
 #: reads the code from stdin, so that no module is imported twice where a run starts a process
 RUN = "import sys; exec(compile(sys.stdin.read(), sys.argv[1], 'exec'), {'__name__': '__main__'})"
 #: the log that `make demo` leaves, and enough of it
 DEMO = "runs/demo.mcap"
-RECORD = ["-m", "granite.rt.cli", "sim", "free-flyer", "--duration", "1", "--out", DEMO]
+RECORD = ["-m", "granite.cli", "sim", "free-flyer", "--duration", "1", "--out", DEMO]
 
 
 def at_their_lines(blocks: list[Text]) -> str:

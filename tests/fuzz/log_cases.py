@@ -296,11 +296,11 @@ def _map(entries: dict[bytes, bytes]) -> bytes:
 def try_case(path: Path, new: Path) -> list[str]:
     """Overview, read and measure, and recover a log: of each "done", or the sentence of its refusal."""
     from granite.config.errors import InputError
-    from granite.rt.api import metrics
-    from granite.rt.logs.log import read_log
-    from granite.rt.logs.overview import final_error, read_overview
-    from granite.rt.logs.recovery import recover
-    from granite.rt.plots.run import PlottedRun
+    from granite.logs.log import read_log
+    from granite.logs.overview import final_error, read_overview
+    from granite.logs.recovery import recover
+    from granite.logs.summary import metrics
+    from granite.views.plots.run import PlottedRun
 
     said = []
     for use in (

@@ -12,10 +12,10 @@ import pytest
 
 from granite.config.errors import InputError
 from granite.config.loader import from_json, load, to_json
-from tests.config.urdf_arm import ARM
 from tests.fuzz import damage
 from tests.fuzz.limits import judge, limited
 from tests.fuzz.testbed_runs import run_first_ticks
+from tests.support.urdf_arm import ARM
 
 _TESTS = Path(__file__).parents[1]
 #: part of the accepted cases that run; preparing one takes as long as reading a hundred

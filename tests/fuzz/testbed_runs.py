@@ -2,10 +2,10 @@
 
 from unittest.mock import patch
 
+from granite.config.reasons import Reason
 from granite.config.testbed import Testbed
-from granite.rt.clock import VirtualClock
-from granite.rt.memory import Memory
-from granite.rt.reasons import Reason
+from granite.rt.loop.clock import VirtualClock
+from granite.rt.recording.rows_in_memory import Memory
 from granite.rt.run import Run
 
 TICKS = 3

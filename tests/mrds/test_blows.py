@@ -14,7 +14,7 @@ from granite.mrds.contacts.friction import static_friction
 from granite.mrds.contacts.switching import Switching
 from granite.mrds.system import System
 from granite.mrds.tolerances import SAME_SPEED
-from tests.mrds.random_systems import Array, Referee, plain_body
+from tests.support.random_systems import Array, Referee, plain_body
 
 #: so deep are all stops at the start: they touch [m]
 DEPTH = 1e-12

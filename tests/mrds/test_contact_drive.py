@@ -8,7 +8,7 @@ from scipy.spatial.transform import Rotation
 from granite.config.contacts import AngularMotion, Contact, Forcing, LinearMotion, Moment, PrescribedMotion, Push, Side
 from granite.config.errors import InputError
 from granite.mrds.system import System
-from tests.mrds.random_systems import plain_body
+from tests.support.random_systems import plain_body
 
 CURES = ({"project": True}, {"feedback": (40.0, 400.0)})
 

@@ -12,7 +12,7 @@ from granite.config.modules import Body, Module, Point
 from granite.mrds.contacts.friction import JammedError, SlidingContact, magnitudes, magnitudes_by_trial
 from granite.mrds.contacts.least_norm import least_norm
 from granite.mrds.system import System
-from tests.mrds.random_systems import Referee, plain_body, random_module, random_states
+from tests.support.random_systems import Referee, plain_body, random_module, random_states
 
 G = 9.81
 

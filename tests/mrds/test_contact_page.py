@@ -14,8 +14,8 @@ from granite.mrds.contacts import KINDS
 from granite.mrds.contacts.events import EventKind
 from granite.mrds.contacts.kind import Kind, known
 from granite.mrds.system import System
-from granite.rt.in_memory import simulate_in_memory
-from tests.mrds.random_systems import plain_body
+from granite.rt.run_in_memory import simulate_in_memory
+from tests.support.random_systems import plain_body
 
 PAGE = (Path(__file__).parents[2] / "docs" / "contacts.md").read_text()
 

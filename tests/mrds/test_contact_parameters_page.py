@@ -11,7 +11,7 @@ from granite.config.errors import InputError
 from granite.mrds.contacts import KINDS
 from granite.mrds.contacts.kind import Parameter
 from granite.mrds.system import System
-from tests.mrds.random_systems import plain_body
+from tests.support.random_systems import plain_body
 
 PAGE = (Path(__file__).parents[2] / "docs" / "contacts.md").read_text()
 ROW = re.compile(r"^\| `(\w+)` of `(\w+)` \| (.*?) \| (.*?) \| (.*?) ?\| (.*?) ?\| (.*?) \|$", re.MULTILINE)

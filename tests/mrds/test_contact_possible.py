@@ -7,8 +7,8 @@ from granite.config.contacts import Contact, Side
 from granite.config.errors import InputError
 from granite.mrds.contacts.possible import redundancy, refuse_impossible
 from granite.mrds.system import System
-from tests.mrds.flexible_arms import planar_arm
-from tests.mrds.random_systems import closed_chains, plain_body
+from tests.support.flexible_arms import planar_arm
+from tests.support.random_systems import closed_chains, plain_body
 
 
 @pytest.fixture(autouse=True)

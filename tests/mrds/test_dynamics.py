@@ -12,9 +12,9 @@ from granite.config.base import spatial
 from granite.config.modules import Module
 from granite.mrds.dynamics import Dynamics
 from granite.mrds.tree import Tree
-from tests.mrds.model import Model
 from tests.peers.interpreted import interpreted
 from tests.peers.random_trees import State, has_quaternion, random_module, random_state
+from tests.support.dense_model import Model
 
 modules = st.builds(random_module, st.integers(0, 11))
 generators = st.integers(0, 2**32 - 1).map(np.random.default_rng)

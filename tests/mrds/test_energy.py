@@ -7,13 +7,13 @@ import pytest
 
 from granite.config.contacts import Contact, Side
 from granite.config.modules import Module
+from granite.kernels.kernel import Array
 from granite.mrds.energy import Energy
-from granite.mrds.kernel import Array
 from granite.mrds.system import System
-from tests.mrds.flexible_arms import bent_state, flexible, planar_arm, spatial_robot
-from tests.mrds.four_bar import COUPLER, COUPLER_MASS, CRANK, CRANK_MASS, GRAVITY, at_angle, four_bar
 from tests.peers.interpreted import interpreted
 from tests.peers.random_trees import random_module, random_state
+from tests.support.flexible_arms import bent_state, flexible, planar_arm, spatial_robot
+from tests.support.four_bar import COUPLER, COUPLER_MASS, CRANK, CRANK_MASS, GRAVITY, at_angle, four_bar
 
 #: of the differences [s]
 STEP = 1e-6

@@ -13,18 +13,20 @@ from scipy.linalg import eigh
 from scipy.spatial.transform import Rotation
 
 from granite.config.base import spatial
-from granite.config.complaints import complaint
 from granite.config.contacts import Contact, Side
 from granite.config.coordinates import positions, velocities
 from granite.config.loader import load, to_json
 from granite.config.modules import Flexible, Module
 from granite.config.testbed import Testbed as Bed
+from granite.config.validation_errors import complaint
 from granite.mrds.dynamics import Dynamics
 from granite.mrds.flexible.integrals import at_section, integrals
 from granite.mrds.flexible.shapes import bending_shapes
 from granite.mrds.system import System
 from granite.mrds.tree import Tree
-from tests.mrds.flexible_arms import (
+from tests.peers.interpreted import interpreted
+from tests.support.dense_model import Model
+from tests.support.flexible_arms import (
     EI,
     GROUND,
     LINE_DENSITY,
@@ -36,8 +38,6 @@ from tests.mrds.flexible_arms import (
     spatial_robot,
     stiffness,
 )
-from tests.mrds.model import Model
-from tests.peers.interpreted import interpreted
 
 PLANAR = planar_arm([flexible(1.0, 2), flexible(0.5, 3, tip_mass_kg=0.5)], gravity_m_s2=[1.0, -2.0])
 SPATIAL = spatial_robot(gravity_m_s2=[1.0, -2.0, 3.0])

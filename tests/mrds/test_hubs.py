@@ -3,7 +3,7 @@
 import pytest
 
 from granite.mrds.contacts.assembly import hubs
-from tests.mrds.random_systems import closed_chains
+from tests.support.random_systems import closed_chains
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ import pytest
 
 from granite.config.errors import InputError
 from granite.config.loader import load
-from granite.mrds.initial_modes import initial_modes
-from tests.rt.jointed_beds import box_in_space
+from granite.mrds.initial_vibration import initial_modes
+from tests.support.jointed_beds import box_in_space
 
 
 @pytest.fixture(autouse=True)

@@ -8,9 +8,9 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from tests.mrds.model import improved_euler_step, rk4_step
 from tests.peers.interpreted import interpreted
 from tests.peers.random_trees import Array, has_quaternion, random_module, random_state
+from tests.support.dense_model import improved_euler_step, rk4_step
 
 STEPS = {"improved_euler": (improved_euler_step, 2), "rk4": (rk4_step, 4)}
 

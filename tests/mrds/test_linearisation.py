@@ -9,15 +9,15 @@ from scipy.spatial.transform import Rotation
 from granite.config.contacts import Contact, Side
 from granite.config.coordinates import Coordinate
 from granite.config.errors import InputError
+from granite.kernels.kernel import Array
 from granite.mrds.contacts.contact_set import ContactSet
-from granite.mrds.kernel import Array
 from granite.mrds.linearisation import StateSpace, linearise
 from granite.mrds.system import System
-from tests.mrds.flexible_arms import bent_state, flexible, planar_arm, spatial_robot
-from tests.mrds.four_bar import at_angle, four_bar
-from tests.mrds.random_systems import Referee, closed_chains, random_states, random_system
 from tests.peers.interpreted import interpreted
 from tests.peers.random_trees import random_module
+from tests.support.flexible_arms import bent_state, flexible, planar_arm, spatial_robot
+from tests.support.four_bar import at_angle, four_bar
+from tests.support.random_systems import Referee, closed_chains, random_states, random_system
 
 STEP = 1e-5
 

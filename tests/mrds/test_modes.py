@@ -13,12 +13,12 @@ from granite.config.contacts import Contact, Side
 from granite.config.modules import Module
 from granite.mrds.contacts.contact_set import ContactSet
 from granite.mrds.linearisation import linearise
-from granite.mrds.modes import modes, stability_limit, stable_step
 from granite.mrds.system import System
-from tests.mrds.flexible_arms import EI, LINE_DENSITY, bent_state, flexible, planar_arm, spatial_robot
-from tests.mrds.four_bar import at_angle, four_bar, squared_frequency
+from granite.mrds.vibration_modes import modes, stability_limit, stable_step
 from tests.peers.interpreted import interpreted
 from tests.peers.random_trees import random_module
+from tests.support.flexible_arms import EI, LINE_DENSITY, bent_state, flexible, planar_arm, spatial_robot
+from tests.support.four_bar import at_angle, four_bar, squared_frequency
 
 
 @pytest.fixture(autouse=True)
@@ -236,7 +236,7 @@ def test_growth_counts_from_the_rounding_of_squared_eigenvalues_on(
     closed = beam(0.8, 1)
     known = linearise(closed, np.zeros(1), np.zeros(1), np.zeros(1))
     swings = known._replace(A=np.array([[0.0, 1.0], [-1e4, 2 * growth]]))
-    monkeypatch.setattr("granite.mrds.modes.linearise", lambda *_: swings)
+    monkeypatch.setattr("granite.mrds.vibration_modes.linearise", lambda *_: swings)
     (mode,) = modes(closed, np.zeros(1))
     assert mode.eigenvalue == pytest.approx(100j + growth, abs=1e-9)
     assert mode.unstable is unstable

@@ -6,7 +6,7 @@ import pytest
 from granite.config.contacts import Contact, Side
 from granite.mrds.contacts.contact_set import ContactSet
 from granite.mrds.system import System
-from tests.mrds.random_systems import plain_body
+from tests.support.random_systems import plain_body
 
 RADIUS = 0.2
 

@@ -16,8 +16,8 @@ from granite.config.modules import Body, Module, Point
 from granite.mrds.contacts.events import ContactStatus, Event, EventKind
 from granite.mrds.contacts.switching import Switching
 from granite.mrds.system import System
-from tests.mrds.random_systems import Referee, plain_body
 from tests.mrds.test_contact_friction import rod, rod_state
+from tests.support.random_systems import Referee, plain_body
 
 G = 9.81
 UP = (0.0, 0.0, np.pi / 2)  #: turns x of E, the normal, upright

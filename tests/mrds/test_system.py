@@ -16,8 +16,9 @@ from granite.mrds.contacts.kind import Relative
 from granite.mrds.contacts.solution import SolutionStatus
 from granite.mrds.system import System
 from granite.mrds.tolerances import DEPENDENT_SINE
-from tests.mrds.model import Model
-from tests.mrds.random_systems import (
+from tests.peers.random_trees import random_module
+from tests.support.dense_model import Model
+from tests.support.random_systems import (
     PARAMETERS,
     PLANAR,
     SPATIAL,
@@ -31,7 +32,6 @@ from tests.mrds.random_systems import (
     random_system,
     split,
 )
-from tests.peers.random_trees import random_module
 
 
 @pytest.fixture(autouse=True)

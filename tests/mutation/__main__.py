@@ -21,11 +21,11 @@ import tempfile
 from itertools import accumulate
 from pathlib import Path
 
-from granite.config.compiler.code_cache import cache_directory
+from granite.kernels.code_cache import cache_directory
 from tests.mutation.mutants import Mutant, mutants
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("config", "mrds", "controllers", "drivers", "sim", "rt")
+PACKAGES = ("config", "kernels", "mrds", "controllers", "drivers", "sim", "logs", "rt")
 TIMEOUT = 1800.0  #: tests that do not end by then are hung [s]
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from granite.config.modules import Module
-from tests.mrds.model import Model
+from tests.support.dense_model import Model
 
 
 @functools.cache

@@ -10,12 +10,12 @@ import numpy as np
 from granite.config.base import spatial
 from granite.config.coordinates import positions, velocities
 from granite.config.modules import Body, Joint, Module
-from tests.mrds.model import PointMotion
 from tests.peers.random_trees import Array, has_quaternion, inertia_of_body, rotation_of_joint
+from tests.support.dense_model import PointMotion
 
 
 class MujocoTwin:
-    """The questions of `tests.mrds.model.Model`, answered by MuJoCo."""
+    """The questions of `tests.support.dense_model.Model`, answered by MuJoCo."""
 
     def __init__(self, module: Module) -> None:
         self.module = module

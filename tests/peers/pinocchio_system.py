@@ -14,9 +14,9 @@ from granite.config.base import spatial
 from granite.config.contacts import Contact, Side
 from granite.config.modules import Module
 from granite.mrds.system import System
-from tests.mrds.random_systems import split
 from tests.peers.pinocchio_twin import PinocchioTwin
 from tests.peers.random_trees import Array
+from tests.support.random_systems import split
 
 ROWS = {
     "rigid_grasp": pin.ContactType.CONTACT_6D,

@@ -14,12 +14,12 @@ import pinocchio as pin
 from granite.config.base import spatial
 from granite.config.coordinates import velocities
 from granite.config.modules import Body, Module
-from tests.mrds.model import PointMotion
 from tests.peers.random_trees import Array, has_quaternion, inertia_of_body, rotation_of_joint
+from tests.support.dense_model import PointMotion
 
 
 class PinocchioTwin:
-    """The questions of `tests.mrds.model.Model`, answered by Pinocchio."""
+    """The questions of `tests.support.dense_model.Model`, answered by Pinocchio."""
 
     def __init__(self, module: Module) -> None:
         self.module = module

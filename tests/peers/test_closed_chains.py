@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from granite.config.contacts import Contact, Side
 from granite.mrds.system import System
-from tests.mrds.random_systems import WELL_APART, closed_chains, fitting_system, holdable
 from tests.peers.pinocchio_system import ROWS, PinocchioSystem
+from tests.support.random_systems import WELL_APART, closed_chains, fitting_system, holdable
 
 TOLERANCE = 1e-9
 

@@ -11,10 +11,10 @@ import pytest
 
 from granite.mrds import dynamics, frames, masses, tree
 from granite.mrds.symbols import crossed, rate_of_quaternion, rotation
-from tests.mrds.model import Model
 from tests.peers.comparison import disagreement
 from tests.peers.pinocchio_twin import PinocchioTwin
 from tests.peers.random_trees import random_module, random_state
+from tests.support.dense_model import Model
 
 
 class Spoiled:

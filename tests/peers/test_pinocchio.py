@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from granite.config.modules import Module
-from tests.mrds.model import Model
 from tests.peers.comparison import disagreement
 from tests.peers.interpreted import interpreted
 from tests.peers.pinocchio_twin import PinocchioTwin
 from tests.peers.random_trees import random_module, random_state
+from tests.support.dense_model import Model
 
 TOLERANCE = 1e-9
 

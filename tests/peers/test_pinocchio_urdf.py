@@ -10,11 +10,11 @@ import pytest
 
 from granite.config.modules import Module
 from granite.config.urdf import read_urdf
-from tests.mrds.model import Model
 from tests.peers.comparison import disagreement
 from tests.peers.interpreted import interpreted
 from tests.peers.random_trees import Array, State, random_state
 from tests.peers.urdf_twin import UrdfTwin
+from tests.support.dense_model import Model
 
 TOLERANCE = 1e-9
 GRAVITY = (1.1, -2.3, -9.81)

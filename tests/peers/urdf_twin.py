@@ -11,9 +11,9 @@ import pinocchio as pin
 from granite.config.base import spatial
 from granite.config.coordinates import velocities
 from granite.config.modules import Module
-from tests.mrds.model import PointMotion
 from tests.peers.pinocchio_twin import PinocchioTwin
 from tests.peers.random_trees import Array, rotation_of_joint
+from tests.support.dense_model import PointMotion
 
 
 class UrdfTwin(PinocchioTwin):

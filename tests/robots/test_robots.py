@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from granite.config.loader import load
+from granite.logs.log import Log
 from granite.rt.api import plot, simulate
-from granite.rt.logs.log import Log
 
 HERE = Path(__file__).parent
 ROBOTS = sorted(path.stem for path in HERE.glob("*.toml"))

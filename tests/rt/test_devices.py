@@ -7,10 +7,10 @@ import pytest
 
 from granite.config.errors import InputError
 from granite.config.loader import file_of, load
-from granite.rt.clock import VirtualClock
+from granite.config.reasons import Reason
 from granite.rt.devices import build_devices
-from granite.rt.memory import Memory
-from granite.rt.reasons import Reason
+from granite.rt.loop.clock import VirtualClock
+from granite.rt.recording.rows_in_memory import Memory
 from granite.rt.run import Run
 
 DRIVERS = """

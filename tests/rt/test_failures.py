@@ -7,8 +7,8 @@ from granite.config.errors import InputError
 from granite.config.loader import load
 from granite.rt import run
 from granite.rt.run import Run
-from tests.rt.command_line import Call, sentence_of
-from tests.rt.command_line import granite as granite
+from tests.support.command_line import Call, sentence_of
+from tests.support.command_line import granite as granite
 
 
 def fail(*_: object) -> None:

@@ -8,8 +8,8 @@ import pytest
 import granite
 from granite.config.errors import InputError
 from granite.config.loader import file_of, load
-from granite.rt.logs.replay import changed_sources
-from granite.rt.recorder_process import finite
+from granite.logs.json_records import finite
+from granite.rt.replay import changed_sources
 
 OWN = '''
 import numpy as np

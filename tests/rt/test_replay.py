@@ -7,10 +7,10 @@ import pytest
 
 from granite.config.loader import load
 from granite.controllers.laws.computed_torque import ComputedTorque
-from granite.rt.in_memory import simulate_in_memory
-from granite.rt.logs.log import Log
-from granite.rt.logs.replay import replay
-from tests.testbeds import NAMES, controlled, preset
+from granite.logs.log import Log
+from granite.rt.replay import replay
+from granite.rt.run_in_memory import simulate_in_memory
+from tests.support.testbeds import NAMES, controlled, preset
 
 #: other laws, sensors and contacts than those of the presets themselves
 VARIANTS = ("fixed-dual-arm/carry-gauges", "fixed-dual-arm/joint-pd", "free-flyer/camera", "spatial-dual-arm/carry")

@@ -10,12 +10,12 @@ import pytest
 from granite.config import testbed
 from granite.config.errors import InputError
 from granite.config.loader import load
+from granite.logs.audit import AuditVerdict
+from granite.logs.contact_changes import ContactChanges
+from granite.logs.log import Log
 from granite.mrds.energy import Energy
-from granite.rt.in_memory import simulate_in_memory
-from granite.rt.logs.audit import AuditVerdict
-from granite.rt.logs.contact_changes import ContactChanges
-from granite.rt.logs.log import Log
-from granite.sim.plant import Plant
+from granite.rt.run_in_memory import simulate_in_memory
+from granite.sim.plant.plant import Plant
 
 PUCK = {"name": "body", "mass_kg": 2.0, "inertia_kg_m2": 0.05}
 GRIP = {"name": "grip", "kind": "rigid_grasp"}

@@ -11,7 +11,7 @@ from granite.config.errors import InputError
 from granite.config.loader import load
 from granite.config.records import Array, Frame, Status
 from granite.sim.lab import Lab
-from tests.mrds.model import Model
+from tests.support.dense_model import Model
 
 PERIOD = 0.005
 LEVEL = ("simulation.table.ideal=true", "simulation.initial={shoulder_rad=0.4, elbow_rad=0.9}")

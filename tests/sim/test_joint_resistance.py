@@ -15,10 +15,10 @@ from pydantic import ValidationError
 from granite.config import testbed
 from granite.config.errors import InputError
 from granite.config.joints import Joint
-from granite.rt.in_memory import simulate_in_memory
-from granite.rt.logs.audit import AuditVerdict
-from granite.sim.plant import Plant
-from tests.mrds.model import Model
+from granite.logs.audit import AuditVerdict
+from granite.rt.run_in_memory import simulate_in_memory
+from granite.sim.plant.plant import Plant
+from tests.support.dense_model import Model
 
 INERTIA = 0.3 + 2.0 * 0.5**2  #: of the link about its joint [kg m^2]
 MASS = 2.0  #: of the link [kg]

@@ -10,9 +10,9 @@ from granite.config.start import initial_motion
 from granite.mrds.contacts import contact_set
 from granite.mrds.start import consistent_start
 from granite.mrds.system import System
-from granite.sim.constrained_plant import ConstrainedPlant
-from granite.sim.equations import initial_state
-from granite.sim.motion import is_driven, n_extra
+from granite.sim.plant.constrained_plant import ConstrainedPlant
+from granite.sim.plant.equations import initial_state
+from granite.sim.plant.motion import is_driven, n_extra
 
 
 @pytest.fixture(autouse=True)

@@ -8,8 +8,8 @@ from granite.config.errors import InputError
 from granite.config.loader import load
 from granite.config.modules import Body, Module
 from granite.sim.lab import Lab
-from granite.sim.plant import Plant
-from tests.mrds.model import Model
+from granite.sim.plant.plant import Plant
+from tests.support.dense_model import Model
 
 MOVING = [
     "simulation.initial.base_x_m_s=0.1",

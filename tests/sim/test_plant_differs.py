@@ -11,7 +11,7 @@ from granite.config.errors import InputError
 from granite.config.loader import from_json, load, plant_of, to_json
 from granite.controllers.model import ControlModel
 from granite.sim.lab import Lab
-from tests.mrds.model import Model
+from tests.support.dense_model import Model
 
 LEVEL = ("simulation.table.ideal=true", "simulation.initial={}")
 HEAVY = "simulation.plant.modules.vehicle.bodies.base.mass_kg=100.0"

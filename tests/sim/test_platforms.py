@@ -8,7 +8,7 @@ from granite.config.parts import PartTable
 from granite.controllers.thrusters.contract import ThrusterSet
 from granite.controllers.thrusters.geometry import available_thrust, thruster_matrix
 from granite.controllers.thrusters.least_propellant import LeastPropellant
-from granite.rt.in_memory import simulate_in_memory
+from granite.rt.run_in_memory import simulate_in_memory
 
 #: the source that the note must name
 SOURCES = {

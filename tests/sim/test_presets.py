@@ -15,12 +15,12 @@ from scipy.integrate import simpson
 from granite.config.loader import load, presets
 from granite.config.records import Array
 from granite.controllers.behaviours.holds import Holds
+from granite.logs.audit import AuditVerdict
 from granite.mrds.energy import Energy
-from granite.rt.in_memory import simulate_in_memory
-from granite.rt.logs.audit import AuditVerdict
+from granite.rt.run_in_memory import simulate_in_memory
 from granite.sim.lab import Lab
-from granite.sim.plant import Plant
-from tests.mrds.model import Model
+from granite.sim.plant.plant import Plant
+from tests.support.dense_model import Model
 
 if TYPE_CHECKING:  # pytest takes a class of this name for a test
     from granite.config.testbed import Testbed

@@ -12,7 +12,7 @@ from granite.config.errors import InputError
 from granite.config.loader import load
 from granite.config.testbed import Testbed
 from granite.mrds.tree import Tree
-from granite.rt.in_memory import simulate_in_memory
+from granite.rt.run_in_memory import simulate_in_memory
 
 UNITS = [{"contact": "left_grip"}, {"contact": "right_grip"}]
 

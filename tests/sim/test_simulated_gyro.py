@@ -7,7 +7,7 @@ import pytest
 
 import granite
 from granite.config.errors import InputError
-from granite.sim.gyro import SimulatedGyro
+from granite.sim.devices.gyro import SimulatedGyro
 
 
 def gyro(rate: float, **table):

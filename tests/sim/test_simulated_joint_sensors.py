@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
-from prescribed import PrescribedMotion
 
 from granite.config.loader import load
-from granite.sim.joint_sensors import SimulatedJointSensors
+from granite.sim.devices.joint_sensors import SimulatedJointSensors
+from tests.support.prescribed import PrescribedMotion
 
 NO_NOISE = ["devices.joint_sensors.angle_noise_rad=0.0", "devices.joint_sensors.rate_noise_rad_s=0.0"]
 NO_OFFSET = ["devices.joint_sensors.simulated.offset_rad={}"]

@@ -2,7 +2,7 @@ import numpy as np
 
 from granite.config.loader import load
 from granite.sim.lab import Lab
-from tests.mrds.model import Model
+from tests.support.dense_model import Model
 
 
 def lab_with_motors(bed):

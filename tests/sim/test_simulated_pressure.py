@@ -7,8 +7,8 @@ import pytest
 
 import granite
 from granite.config.errors import InputError
+from granite.sim.devices.pressure import SimulatedPressure
 from granite.sim.lab import Lab
-from granite.sim.pressure import SimulatedPressure
 
 TANK = {"devices.thrusters.simulated.tank_n_s": 10.0}
 

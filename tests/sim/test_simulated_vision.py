@@ -2,11 +2,11 @@ import math
 
 import numpy as np
 import pytest
-from prescribed import PrescribedMotion
 
 from granite.config.errors import InputError
 from granite.config.loader import load
-from granite.sim.vision import SimulatedVision
+from granite.sim.devices.vision import SimulatedVision
+from tests.support.prescribed import PrescribedMotion
 
 NO_NOISE = ["devices.vision.position_noise_m=0.0", "devices.vision.heading_noise_rad=0.0"]
 NO_JITTER = ["devices.vision.simulated.latency_jitter_s=0.0"]

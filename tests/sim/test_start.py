@@ -10,11 +10,11 @@ import pytest
 
 from granite.config import testbed
 from granite.config.errors import InputError, PlantLostError
-from granite.rt.in_memory import simulate_in_memory
-from granite.rt.logs.audit import AuditVerdict
-from granite.rt.logs.channels import Channels
+from granite.logs.audit import AuditVerdict
+from granite.logs.channels import Channels
 from granite.rt.run import simulate
-from granite.sim.plant import Plant
+from granite.rt.run_in_memory import simulate_in_memory
+from granite.sim.plant.plant import Plant
 from tests.sim.test_contacts import bed, puck
 
 BUMPER = {"kind": "bumper", "first": {"position_m": [1.0, 0.0], "rotation_rad": [0.0, 0.0, np.pi]}}
@@ -110,7 +110,7 @@ def test_a_motion_that_is_not_finite_ends_the_run_before_anyone_reads_it(tmp_pat
     with pytest.raises(PlantLostError, match=r"its motion is not finite after 0.01 s"):
         plant.advance(0.01)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("granite.sim.plant.refuse_unstable_step", lambda *_: None)
+        patch.setattr("granite.sim.plant.plant.refuse_unstable_step", lambda *_: None)
         summary = simulate(too_long, tmp_path / "a.mcap")
     assert summary["ended"] == "plant_lost"
     assert "flexible link 'link' is bent by" in summary["text"]  # on its way to infinity

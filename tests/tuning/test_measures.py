@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import granite
-from granite.rt.logs.log import Log
+from granite.logs.log import Log
 from granite.tuning.measures import Band, Measures, metric_units
 
 COORDINATES = {"base_x": "m", "base_y": "m", "base_heading": "rad", "shoulder": "rad", "elbow": "rad"}

@@ -10,12 +10,12 @@ import pytest
 import granite as api
 from granite.config.errors import InputError
 from granite.config.loader import load_tuning
-from granite.rt.worker_processes import local_workers
 from granite.tuning.montecarlo import MonteCarlo, monte_carlo
 from granite.tuning.report.montecarlo import monte_carlo_figure, monte_carlo_tables
 from granite.tuning.scenarios import variations_of
-from tests.rt.command_line import Call, sentence_of
-from tests.rt.command_line import granite as granite
+from granite.tuning.worker_processes import local_workers
+from tests.support.command_line import Call, sentence_of
+from tests.support.command_line import granite as granite
 
 PRESET = (Path(__file__).parents[2] / "config/testbeds/free-flyer.toml").read_text()
 TABLE = """

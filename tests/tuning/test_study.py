@@ -14,7 +14,7 @@ from granite.config.errors import InputError
 from granite.tuning.driver import Progress, drive
 from granite.tuning.session import Session
 from granite.tuning.study import TrialResult
-from tests.tuning.analytic import BED, STIFFNESS, Bowl, table
+from tests.support.analytic_studies import BED, STIFFNESS, Bowl, table
 
 
 def tuned(folder: Path, workers: Any = None, **others: Any) -> list[TrialResult]:

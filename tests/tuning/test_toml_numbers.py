@@ -7,7 +7,7 @@ import pytest
 
 from granite.config.errors import InputError
 from granite.tuning.toml_numbers import with_numbers
-from tests.tuning.analytic import STIFFNESS
+from tests.support.analytic_studies import STIFFNESS
 
 PRESETS = Path(__file__).parents[2] / "config" / "testbeds"
 HOLD = "controller.law.hold.gains.base.stiffness_1_s2"

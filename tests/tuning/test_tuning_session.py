@@ -16,16 +16,16 @@ import pytest
 
 pytest.importorskip("optuna", reason="optuna is not installed: pip install granite-robotics[tuning]")
 
+from granite.cli.endings import STOPPED
 from granite.config.errors import InputError
 from granite.config.loader import load, presets, to_json
-from granite.rt.cli.endings import STOPPED
 from granite.tuning.driver import drive
 from granite.tuning.report.page import write_report
 from granite.tuning.session import Session
 from granite.tuning.toml_text import content_of, toml_text
-from tests.rt.command_line import Call, sentence_of
-from tests.rt.command_line import granite as granite
-from tests.tuning.analytic import BED, STIFFNESS, Bowl, table
+from tests.support.analytic_studies import BED, STIFFNESS, Bowl, table
+from tests.support.command_line import Call, sentence_of
+from tests.support.command_line import granite as granite
 
 
 @pytest.fixture(scope="module")
@@ -408,7 +408,7 @@ def test_a_session_is_made_by_the_command_and_gone_on_with(granite: Call, tmp_pa
 
 @pytest.mark.slow
 def test_ctrl_c_keeps_what_was_found(tmp_path: Path):
-    command = [sys.executable, "-m", "granite.rt.cli", "tune", "free-flyer", "--set", "loop.duration_s=0.5"]
+    command = [sys.executable, "-m", "granite.cli", "tune", "free-flyer", "--set", "loop.duration_s=0.5"]
     command += ["--trials", "400", "--out", "s"]
     began = subprocess.Popen(
         [*command, "--trials", "400", "--out", "s"], cwd=tmp_path, stderr=subprocess.PIPE, text=True

@@ -16,12 +16,12 @@ import pytest
 pytest.importorskip("optuna", reason="optuna is not installed: pip install granite-robotics[tuning]")
 
 from granite.config.errors import InputError
-from granite.rt.worker_processes import local_workers
 from granite.tuning.driver import Progress, drive
 from granite.tuning.session import Session
 from granite.tuning.study import TrialResult
+from granite.tuning.worker_processes import local_workers
 from granite.tuning.workers import workers
-from tests.tuning.analytic import BED, table
+from tests.support.analytic_studies import BED, table
 
 TABLE = table(trials=8, seeds=[1, 2], objectives=[{"of": "rms_error_m"}, {"of": "propellant_n_s"}])
 
@@ -46,7 +46,7 @@ def test_work_that_is_given_up_leaves_no_process_and_no_thread():
     # In a process of its own: what the pool's thread says at the end of the interpreter is seen too.
     program = """
 import threading, time
-from granite.rt.worker_processes import local_workers
+from granite.tuning.worker_processes import local_workers
 if __name__ == "__main__":
     with local_workers(2) as made:
         answers = made.answers(time.sleep, [0.0] + 30 * [5.0])

@@ -13,8 +13,8 @@ from typing import NamedTuple
 import casadi as ca
 import numpy as np
 
-from granite.mrds.compilation import compile_functions
-from tests.mrds.flexible_arms import Array
+from granite.kernels.compilation import compile_functions
+from tests.support.flexible_arms import Array
 from tests.validation.bonaventura_tables import Drive
 
 #: symbol of the time in torques

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import casadi as ca
 import numpy as np
 
-from tests.mrds.flexible_arms import EI, LINE_DENSITY, Array
+from tests.support.flexible_arms import EI, LINE_DENSITY, Array
 from tests.validation.bonaventura_machine import Equations
 
 #: Table 34: springs against EI n / L (eq. 136)

@@ -12,8 +12,8 @@ from granite.config.contacts import Contact, Side
 from granite.config.modules import Module
 from granite.mrds.contacts.contact_set import ContactSet
 from granite.mrds.system import System
-from tests.mrds.flexible_arms import Array, flexible, planar_arm
-from tests.mrds.random_systems import Referee, split
+from tests.support.flexible_arms import Array, flexible, planar_arm
+from tests.support.random_systems import Referee, split
 from tests.validation.bonaventura_tables import Modes
 
 #: System 6a, both arms: shoulder, elbow, amplitudes. Its pose is not printed: bases 2 m apart, first links upright,

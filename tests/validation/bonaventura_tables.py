@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tests.mrds.flexible_arms import EI, Array
+from tests.support.flexible_arms import EI, Array
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import Literal
 import casadi as ca
 import numpy as np
 
-from tests.mrds.flexible_arms import LINE_DENSITY, Array
+from tests.support.flexible_arms import LINE_DENSITY, Array
 from tests.validation.bonaventura_machine import Equations
 from tests.validation.bonaventura_tables import Modes
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from granite.config.contacts import Contact, Side
 from granite.config.modules import Body, Joint, Module, Point
-from granite.mrds.kernel import Array
+from granite.kernels.kernel import Array
 from granite.mrds.system import System
 
 #: the report's coordinates 4 to 8, as joints of ours

@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 
 from granite.config.base import spatial
 from granite.config.modules import Module
-from granite.mrds.kernel import Array
+from granite.kernels.kernel import Array
 from tests.peers.random_trees import rotation_of_joint
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from granite.config.modules import Module
-from granite.mrds.kernel import Array
+from granite.kernels.kernel import Array
 
 #: roots of cos x cosh x = -1
 ROOTS = (1.875104068711961, 4.694091132974175, 7.854757438237613)

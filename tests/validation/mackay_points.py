@@ -10,7 +10,7 @@ from collections.abc import Callable
 import casadi as ca
 import numpy as np
 
-from granite.mrds.kernel import Array
+from granite.kernels.kernel import Array
 from tests.validation.mackay_flx import FlxLink, gauss, shape
 
 

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from tests.rt.flights import Flight, fly
+from tests.support.flights import Flight, fly
 
 _BASE = "simulation.plant.modules.vehicle.bodies.base"
 _THRUSTERS = "simulation.plant.devices.thrusters"

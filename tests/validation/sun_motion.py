@@ -17,8 +17,8 @@ import numpy as np
 from granite.config.records import Array
 from granite.controllers.distribution.flexible_arm import FlexibleArm
 from granite.controllers.distribution.grasp import Grasp
-from granite.mrds.compilation import compile_functions
-from granite.mrds.kernel import Kernel
+from granite.kernels.compilation import compile_functions
+from granite.kernels.kernel import Kernel
 from tests.validation.sun_distribution import grasp_matrix, positions
 from tests.validation.sun_testbed import (
     BAR_INERTIA,

@@ -19,12 +19,12 @@ from scipy.linalg import block_diag
 from granite.config.contacts import Contact, Side
 from granite.config.coordinates import velocities
 from granite.config.modules import Module
+from granite.kernels.kernel import Array
 from granite.mrds.contacts.contact_set import ContactSet
-from granite.mrds.kernel import Array
 from granite.mrds.system import System
-from tests.mrds.flexible_arms import stiffness
-from tests.mrds.model import Model
 from tests.peers.interpreted import interpreted
+from tests.support.dense_model import Model
+from tests.support.flexible_arms import stiffness
 
 LENGTH, HEIGHT, THICKNESS, DENSITY, YOUNG = 0.5, 0.0508, 0.00635, 2710.0, 68.95e9
 LINE_DENSITY = DENSITY * HEIGHT * THICKNESS

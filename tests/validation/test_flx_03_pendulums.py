@@ -11,9 +11,9 @@ from scipy.linalg import eigh
 from scipy.special import ellipk
 
 from granite.config.modules import Module
-from tests.mrds.flexible_arms import GROUND, Array, planar_arm, stiffness
-from tests.mrds.model import Model
 from tests.peers.interpreted import interpreted
+from tests.support.dense_model import Model
+from tests.support.flexible_arms import GROUND, Array, planar_arm, stiffness
 from tests.validation.claims import Claims
 
 A, MASS, EI, G = 4.0, 10.955, 2.0e11 * 1.476e-7, 9.81

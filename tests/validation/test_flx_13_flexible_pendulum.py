@@ -14,8 +14,8 @@ import pytest
 from granite.config.modules import Flexible
 from granite.mrds.flexible import link as link_module
 from granite.mrds.flexible.integrals import AtSection, Integrals, at_section, integrals
-from tests.mrds.model import Model
 from tests.peers.interpreted import interpreted
+from tests.support.dense_model import Model
 from tests.validation.claims import Claims
 from tests.validation.mackay_flx import (
     EI,

@@ -11,9 +11,9 @@ from functools import cache
 import numpy as np
 import pytest
 
-from granite.mrds.kernel import Array
-from tests.mrds.model import Model
+from granite.kernels.kernel import Array
 from tests.peers.interpreted import interpreted
+from tests.support.dense_model import Model
 from tests.validation.claims import Claims
 from tests.validation.mackay_flx import (
     LENGTH,

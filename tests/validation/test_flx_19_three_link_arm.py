@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 from granite.config.modules import Module
-from granite.mrds.kernel import Array
-from tests.mrds.flexible_arms import GROUND, stiffness
-from tests.mrds.model import Model, functions
+from granite.kernels.kernel import Array
 from tests.peers.interpreted import interpreted
+from tests.support.dense_model import Model, functions
+from tests.support.flexible_arms import GROUND, stiffness
 from tests.validation.claims import Claims
 from tests.validation.mackay_flx import (
     EI,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from granite.mrds.contacts.operational import base_pose, leaf_functions
-from tests.mrds.random_systems import closed_chains
+from tests.support.random_systems import closed_chains
 from tests.validation.claims import Claims
 from tests.validation.lilly_chain import SpatialChain
 

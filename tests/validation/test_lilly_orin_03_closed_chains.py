@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from tests.mrds.model import Model
-from tests.mrds.random_systems import Array, Referee, closed_chains, dense_solve, split
 from tests.peers.interpreted import interpreted
+from tests.support.dense_model import Model
+from tests.support.random_systems import Array, Referee, closed_chains, dense_solve, split
 from tests.validation.claims import Claims
 
 #: chains, joints of each, and how they hold the body: six directions or the three of a hard point

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.mrds.model import Model
-from tests.mrds.random_systems import Referee, closed_chains, split
 from tests.peers.interpreted import interpreted
+from tests.support.dense_model import Model
+from tests.support.random_systems import Referee, closed_chains, split
 from tests.validation.claims import Claims
 from tests.validation.test_lilly_orin_03_closed_chains import operational
 

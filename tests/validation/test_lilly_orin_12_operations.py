@@ -14,10 +14,10 @@ import pytest
 
 from granite.config.contacts import Contact, Side
 from granite.config.modules import Point
+from granite.kernels.kernel import Array
 from granite.mrds.contacts.operational import base_pose, leaf_functions
-from granite.mrds.kernel import Array
 from granite.mrds.system import System
-from tests.mrds.random_systems import closed_chains
+from tests.support.random_systems import closed_chains
 from tests.validation.claims import Claims
 
 

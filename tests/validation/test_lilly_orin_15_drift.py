@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.mrds.random_systems import Array, Referee, closed_chains, split
+from tests.support.random_systems import Array, Referee, closed_chains, split
 from tests.validation.claims import Claims
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from granite.config.contacts import Contact, Side
 from granite.mrds.system import System
-from tests.mrds.random_systems import GRAVITY, closed_chains
+from tests.support.random_systems import GRAVITY, closed_chains
 from tests.validation.claims import Claims
 
 

@@ -8,7 +8,7 @@ import pytest
 from granite.config.modules import Flexible
 from granite.mrds.flexible.integrals import at_section, integrals
 from granite.mrds.flexible.shapes import bending_shapes
-from tests.mrds.flexible_arms import Array
+from tests.support.flexible_arms import Array
 from tests.validation import bonaventura_tables as printed
 from tests.validation.claims import Claims
 

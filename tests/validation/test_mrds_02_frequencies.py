@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy.linalg import eigh
 
+from granite.kernels.kernel import Array
 from granite.mrds.flexible.integrals import at_section
-from granite.mrds.kernel import Array
-from tests.mrds.flexible_arms import flexible, planar_arm, stiffness
 from tests.peers.interpreted import interpreted
+from tests.support.flexible_arms import flexible, planar_arm, stiffness
 from tests.validation.claims import Claims
 
 

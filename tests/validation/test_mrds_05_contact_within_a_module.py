@@ -7,9 +7,9 @@ import pytest
 
 from granite.config.contacts import Contact, Side
 from granite.mrds.system import System
-from tests.mrds.random_systems import random_states
 from tests.peers.interpreted import interpreted
 from tests.peers.random_trees import random_module
+from tests.support.random_systems import random_states
 from tests.validation.claims import Claims
 
 

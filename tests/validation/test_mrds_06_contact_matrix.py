@@ -8,9 +8,9 @@ from scipy.linalg import block_diag
 
 from granite.config.contacts import Contact, Side
 from granite.mrds.system import System
-from tests.mrds.random_systems import Array, Referee, random_states, split
 from tests.peers.interpreted import interpreted
 from tests.peers.random_trees import random_module
+from tests.support.random_systems import Array, Referee, random_states, split
 from tests.validation.claims import Claims
 from tests.validation.test_mrds_05_contact_within_a_module import skew
 

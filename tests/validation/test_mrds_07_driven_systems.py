@@ -15,9 +15,9 @@ from granite.mrds.contacts import KINDS
 from granite.mrds.contacts.kind import Relative
 from granite.mrds.symbols import rotation_of_angles
 from granite.mrds.system import System
-from tests.mrds import random_systems
-from tests.mrds.random_systems import Array, Referee, random_states, random_system, split
 from tests.peers.interpreted import interpreted
+from tests.support import random_systems
+from tests.support.random_systems import Array, Referee, random_states, random_system, split
 from tests.validation.claims import Claims
 
 SEEDS = [0, 18]

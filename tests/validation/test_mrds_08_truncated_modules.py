@@ -10,9 +10,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from tests.mrds.flexible_arms import Array, flexible, planar_arm
-from tests.mrds.model import Model
 from tests.peers.interpreted import interpreted
+from tests.support.dense_model import Model
+from tests.support.flexible_arms import Array, flexible, planar_arm
 from tests.validation import bonaventura_systems, bonaventura_truncated
 from tests.validation.bonaventura_machine import Equations
 from tests.validation.bonaventura_tables import Modes

@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from tests.mrds.flexible_arms import Array, flexible, planar_arm, run
-from tests.mrds.model import Model
+from tests.support.dense_model import Model
+from tests.support.flexible_arms import Array, flexible, planar_arm, run
 from tests.validation.bonaventura_machine import Machine, Path, sines
 from tests.validation.bonaventura_segments import chain
 from tests.validation.bonaventura_systems import arm_angles

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.mrds.flexible_arms import flexible, planar_arm, run
-from tests.mrds.model import Model
+from tests.support.dense_model import Model
+from tests.support.flexible_arms import flexible, planar_arm, run
 from tests.validation.bonaventura_systems import arm_angles
 from tests.validation.bonaventura_tables import SYSTEM_2A
 from tests.validation.claims import Claims

@@ -7,9 +7,9 @@ import pytest
 
 from granite.config.contacts import Contact, Side
 from granite.mrds.system import System
-from tests.mrds.flexible_arms import flexible, planar_arm
-from tests.mrds.flexible_arms import run as run_model
-from tests.mrds.model import Model
+from tests.support.dense_model import Model
+from tests.support.flexible_arms import flexible, planar_arm
+from tests.support.flexible_arms import run as run_model
 from tests.validation.bonaventura_machine import Hold, Machine, Path, sines
 from tests.validation.bonaventura_systems import Series, arm_angles, mobile_link, revolute, run, worst_gap
 from tests.validation.bonaventura_tables import SYSTEM_2A, SYSTEM_2C

@@ -14,7 +14,7 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from tests.mrds.flexible_arms import Array
+from tests.support.flexible_arms import Array
 from tests.validation.bonaventura_machine import TIME, Hold, Machine, sines
 from tests.validation.bonaventura_tables import SYSTEM_5C
 from tests.validation.bonaventura_truncated import mobile_link, one_link, two_link

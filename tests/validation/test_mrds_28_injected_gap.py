@@ -11,8 +11,8 @@ import pytest
 from scipy.linalg import expm
 
 from granite.mrds.system import System
-from tests.mrds.flexible_arms import Array
-from tests.mrds.random_systems import Referee
+from tests.support.flexible_arms import Array
+from tests.support.random_systems import Referee
 from tests.validation.bonaventura_systems import GAINS, UPRIGHT, parallel_arms
 from tests.validation.claims import Claims
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.mrds.flexible_arms import Array
+from tests.support.flexible_arms import Array
 from tests.validation.bonaventura_machine import Hold, Machine, Path, sines
 from tests.validation.bonaventura_segments import chain, deflection
 from tests.validation.bonaventura_systems import arm_angles, parallel_arms, run, shoulders_and_elbows, worst_gap

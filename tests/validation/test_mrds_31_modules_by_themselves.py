@@ -12,10 +12,10 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from granite.mrds.compilation import compile_functions
+from granite.kernels.compilation import compile_functions
+from granite.kernels.kernel import Array, Kernel
 from granite.mrds.contacts.operational import base_pose, leaf_functions
-from granite.mrds.kernel import Array, Kernel
-from tests.mrds.random_systems import split
+from tests.support.random_systems import split
 from tests.validation.bonaventura_systems import Series
 from tests.validation.claims import Claims
 

@@ -16,7 +16,7 @@ from granite.config.contacts import Contact
 from granite.config.modules import Body, Joint, Module, Point
 from granite.mrds.contacts.operational import leaf_functions
 from granite.mrds.system import System
-from tests.mrds.random_systems import Referee
+from tests.support.random_systems import Referee
 from tests.validation.bonaventura_systems import revolute
 from tests.validation.claims import Claims
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from granite.config.loader import load
-from granite.mrds.kernel import Array
-from tests.mrds.model import Model
+from granite.kernels.kernel import Array
+from tests.support.dense_model import Model
 from tests.validation.claims import Claims
 
 MODEL = Model(load("free-flyer/printed-inertias").modules[0])

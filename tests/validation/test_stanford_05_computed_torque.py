@@ -6,8 +6,8 @@ import pytest
 from granite.config.loader import load
 from granite.config.records import Demand
 from granite.controllers.laws.computed_torque import ComputedTorque
-from granite.rt.in_memory import simulate_in_memory
-from tests.mrds.model import Model
+from granite.rt.run_in_memory import simulate_in_memory
+from tests.support.dense_model import Model
 from tests.validation.claims import Claims
 
 #: our case: start, amplitudes and gains of the one case

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from granite.config.loader import load
-from granite.rt.in_memory import simulate_in_memory
+from granite.rt.run_in_memory import simulate_in_memory
 from tests.validation.claims import Claims
 from tests.validation.test_stanford_05_computed_torque import CASE
 

@@ -15,9 +15,9 @@ import pytest
 import sympy as sp
 
 from granite.config.modules import Body, Joint, Module
-from granite.mrds.kernel import Array
-from tests.mrds.model import Model
+from granite.kernels.kernel import Array
 from tests.peers.interpreted import interpreted
+from tests.support.dense_model import Model
 from tests.validation.claims import Claims
 from tests.validation.leap import Leap
 

@@ -12,7 +12,7 @@ from scipy.optimize import fsolve
 
 from granite.config.contacts import Contact, Side
 from granite.config.modules import Point
-from granite.mrds.kernel import Array
+from granite.kernels.kernel import Array
 from granite.mrds.system import System
 from tests.validation.claims import Claims
 from tests.validation.test_stanford_08_planar_chain import (

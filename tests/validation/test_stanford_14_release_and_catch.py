@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.mrds.model import Model
+from tests.support.dense_model import Model
 from tests.validation.claims import Claims
 from tests.validation.leap import K1, OURS, TAU, U_CLOSED, U_FREE, Q, mine, order, speeds
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from granite.rt.reasons import Reason
-from tests.rt.leaping import leapt
+from granite.config.reasons import Reason
+from tests.support.leaping import leapt
 from tests.validation.claims import Claims
 
 WAYS = {

@@ -16,11 +16,11 @@ import pytest
 from scipy.optimize import brentq
 
 from granite.config.contacts import Contact, Side
+from granite.kernels.kernel import Array
 from granite.mrds.contacts.contact_set import ContactSet, Impulse
-from granite.mrds.kernel import Array
 from granite.mrds.system import System
-from tests.mrds.model import Model
 from tests.peers.interpreted import interpreted
+from tests.support.dense_model import Model
 from tests.validation.claims import Claims
 from tests.validation.leap import OURS, mine, order
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from granite.rt.calibration.pendulum import SwungBody, fit_pendulum
+from granite.calibration.pendulum import SwungBody, fit_pendulum
 from tests.validation.claims import Claims
 
 R, L, PLATE_KG, PLATE_KG_M2, G = 0.20, 1.5, 1.2, 0.024, 9.81

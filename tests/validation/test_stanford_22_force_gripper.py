@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from granite.calibration.gauges import fit_responses
 from granite.config.devices.gauge import Signal
 from granite.config.devices.response import Response
-from granite.rt.calibration.gauges import fit_responses
 from tests.validation.claims import Claims
 
 FULL_N = 20.0

@@ -1,7 +1,7 @@
 """Stanford report, chapter 1: what the table's slope and drag do to a vehicle, on the simulated plant."""
 
 from granite.config.loader import load
-from granite.sim.plant import Plant
+from granite.sim.plant.plant import Plant
 from tests.validation.claims import Claims
 
 

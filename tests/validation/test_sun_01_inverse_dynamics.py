@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from granite.config.contacts import Contact, Side
+from granite.kernels.kernel import Array
 from granite.mrds.contacts.contact_set import ContactSet
-from granite.mrds.kernel import Array
 from granite.mrds.system import System
 from tests.peers.interpreted import interpreted
 from tests.validation.claims import Claims

@@ -8,7 +8,7 @@ import pytest
 from granite.config.contacts import Contact, Side
 from granite.config.modules import Module
 from granite.mrds.system import System
-from tests.mrds.random_systems import closed_chains
+from tests.support.random_systems import closed_chains
 from tests.validation.claims import Claims
 from tests.validation.sun_testbed import bed
 

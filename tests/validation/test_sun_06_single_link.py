@@ -13,10 +13,10 @@ from scipy.linalg import eig
 
 from granite.config.contacts import Contact, Side
 from granite.config.modules import Module
-from granite.mrds.kernel import Array
+from granite.kernels.kernel import Array
 from granite.mrds.system import System
-from tests.mrds.flexible_arms import stiffness
 from tests.peers.interpreted import interpreted
+from tests.support.flexible_arms import stiffness
 from tests.validation.claims import Claims
 from tests.validation.sun_testbed import CUBIC, elements, jacobian, motions, reduced, single_link
 

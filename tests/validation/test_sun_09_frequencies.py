@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy.linalg import eigh
 
-from granite.mrds.kernel import Array
+from granite.kernels.kernel import Array
 from tests.validation.claims import Claims
 from tests.validation.sun_testbed import (
     BASES,

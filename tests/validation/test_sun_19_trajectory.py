@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from granite.config.contacts import Contact, Side
-from granite.mrds.kernel import Array
+from granite.kernels.kernel import Array
 from granite.mrds.system import System
 from tests.validation.claims import Claims
 from tests.validation.sun_testbed import bed

@@ -9,13 +9,13 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from granite.rt.logs.log import Log, read_log
-from granite.rt.plots.comparison import build_comparison
-from granite.rt.plots.look import COLOURS, DPI, INK, SOFT
+from granite.logs.log import Log, read_log
 from granite.tuning.report.tables import titled
 from granite.tuning.results import best_of, front_of
 from granite.tuning.session import Session
 from granite.tuning.study import TrialResult
+from granite.views.plots.comparison import build_comparison
+from granite.views.plots.style import COLOURS, DPI, INK, SOFT
 
 _BLUE, _ORANGE, _GREEN = COLOURS[:3]
 #: a distribution of bad trials would squeeze the others: axes end at this quantile of the results

@@ -7,8 +7,8 @@ from typing import Any
 
 from rich.table import Table
 
-from granite.rt.report.table import table
 from granite.tuning.live_session import Compared
+from granite.views.table import table
 
 #: a larger change is a factor [%]
 _LARGEST_PERCENT = 999.0

@@ -10,10 +10,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from rich.table import Table
 
-from granite.rt.plots.look import COLOURS, DPI, INK
-from granite.rt.report.table import table
 from granite.tuning.measures import metric_units
 from granite.tuning.montecarlo import MonteCarlo
+from granite.views.plots.style import COLOURS, DPI, INK
+from granite.views.table import table
 
 _PARTS = (0.05, 0.5, 0.95)
 _WORST = 3

@@ -13,12 +13,12 @@ import matplotlib.style
 from matplotlib.figure import Figure
 
 from granite.config.errors import InputError
-from granite.rt.plots.look import STYLE
 from granite.tuning.report.figures import session_figure, trajectory_figures
 from granite.tuning.report.tables import parameter_rows, titled
 from granite.tuning.results import best_of, front_of
 from granite.tuning.scenarios import scenarios_of
 from granite.tuning.session import Session
+from granite.views.plots.style import STYLE
 
 _LOOK = """
 body { font: 15px/1.5 system-ui, sans-serif; color: #22262B; max-width: 1100px; margin: 2em auto; padding: 0 1em; }

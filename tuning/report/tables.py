@@ -9,12 +9,12 @@ from rich.table import Table
 
 from granite.config.testbed import Testbed
 from granite.config.tuning import TuningGoal
-from granite.rt.report.table import table
 from granite.tuning.measures import metric_units
 from granite.tuning.parameters import listed, unit_of
 from granite.tuning.results import best_of, front_of, ranked
 from granite.tuning.session import Session
 from granite.tuning.study import TrialResult
+from granite.views.table import table
 
 #: trials in a table
 _SHOWN = 10

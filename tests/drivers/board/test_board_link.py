@@ -9,7 +9,7 @@ import pytest
 from granite.drivers.board.frame import encode
 from granite.drivers.board.link import BoardLink, pulse
 from granite.drivers.board.wire import REFUSAL, FrameKind, FrameVerdict, Refusal
-from tests.drivers.board.scripted import Scripted, link_to, scripted
+from tests.support.scripted_board import Scripted, link_to, scripted
 
 REST = np.zeros(2, np.int32)
 

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from granite.config.compiler.c_compiler import find_compiler
 from granite.drivers.board import cobs
 from granite.drivers.board.frame import Decoder, encode, judge
 from granite.drivers.board.frame_kernel import CompiledDecoder, Encode, FrameKernel, frame_coding
 from granite.drivers.board.wire import MAX_ENCODED, MAX_FRAME, FrameVerdict
+from granite.kernels.c_compiler import find_compiler
 
 KERNEL = FrameKernel() if find_compiler() else None
 DECODERS = [Decoder, *([lambda: CompiledDecoder(KERNEL)] if KERNEL else [])]

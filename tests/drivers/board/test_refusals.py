@@ -11,7 +11,7 @@ from granite.config.errors import InputError
 from granite.drivers.board.description import BoardIdentity, Description
 from granite.drivers.board.port import Port
 from granite.drivers.board.wire import ChannelKind
-from tests.drivers.board.scripted import CHANNELS, link_to, scripted
+from tests.support.scripted_board import CHANNELS, link_to, scripted
 
 
 def sentence(board, **options) -> str:

@@ -13,7 +13,7 @@ from granite.drivers.board.description import Channel
 from granite.drivers.board.handshake import LinkOptions
 from granite.drivers.board.session import BoardSession
 from granite.drivers.board.wire import ChannelKind, FrameKind
-from tests.drivers.board.scripted import scripted
+from tests.support.scripted_board import scripted
 
 CHANNELS = (
     Channel(0, ChannelKind.MOTOR, "elbow", "N m", 1e-4, -10000, 10000),

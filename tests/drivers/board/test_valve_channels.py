@@ -12,7 +12,7 @@ from granite.config.errors import InputError
 from granite.drivers.board.description import Channel
 from granite.drivers.board.device import BoardDevice
 from granite.drivers.board.wire import ChannelKind
-from tests.drivers.board.scripted import scripted
+from tests.support.scripted_board import scripted
 
 #: shortest pulse 10 ms, as the valves of the testbed
 R1 = Channel(0, ChannelKind.VALVE, "r1", "s", 1e-5, 1000, 65535)

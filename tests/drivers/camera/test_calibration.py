@@ -10,7 +10,7 @@ from granite.drivers.camera.plate import Plate, find_corners, find_dots
 from granite.drivers.camera.pose import placed
 from granite.drivers.camera.view import PlaneView, mapped
 from granite.sim.camera.render import LightSpot, NoiseBank, RenderedFrame
-from tests.drivers.camera.moving_bodies import NOISY, VIEW
+from tests.support.moving_bodies import NOISY, VIEW
 
 SIZE = (640, 512)
 PLATE = Plate(15, 12, 0.2)

@@ -6,7 +6,7 @@ import pytest
 from granite.config.errors import InputError
 from granite.drivers.camera.patterns import check_patterns, match, match_all
 from granite.drivers.camera.pose import fit_pose, placed
-from tests.drivers.camera.moving_bodies import FOUR, OTHER, PAIR, pattern
+from tests.support.moving_bodies import FOUR, OTHER, PAIR, pattern
 
 TOLERANCE = 1e-3
 rng = np.random.default_rng(3)

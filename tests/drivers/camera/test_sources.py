@@ -16,7 +16,7 @@ from granite.drivers.camera.sources.shared_frames import FrameWriter, shared_fra
 from granite.drivers.camera.tracker import Tracker
 from granite.drivers.camera.watch import publish, watch
 from granite.drivers.pose_stream.message import PoseMessage
-from tests.drivers.camera.moving_bodies import FOUR, VIEW, frames, straight
+from tests.support.moving_bodies import FOUR, VIEW, frames, straight
 
 
 class Collected:

@@ -8,8 +8,8 @@ import pytest
 from granite.drivers.camera.spot_kernel import spot_kernel
 from granite.drivers.camera.spots import DARK, SEVERAL, SINGLE, search, spots_at, survey
 from granite.drivers.camera.tracker import NO_MEMORY, Tracker
-from tests.drivers.camera.moving_bodies import FOUR, OTHER, VIEW, frames, straight
 from tests.firmware.emulated import need
+from tests.support.moving_bodies import FOUR, OTHER, VIEW, frames, straight
 
 SIDE = 31
 MOVING = [

@@ -11,7 +11,7 @@ from granite.drivers.camera.tags import TagFinder
 from granite.drivers.camera.tracker import NO_MEMORY
 from granite.sim.camera.render import NoiseBank, RenderedFrame
 from granite.sim.camera.tag_light import tag_light
-from tests.drivers.camera.moving_bodies import NOISY, VIEW
+from tests.support.moving_bodies import NOISY, VIEW
 
 ONE, TWO = Tag(id=3, size_m=0.16), Tag(id=7, size_m=0.16)
 

@@ -6,7 +6,7 @@ import pytest
 from granite.config.errors import InputError
 from granite.drivers.camera.tracker import NO_MEMORY, Tracker
 from granite.drivers.camera.view import PlaneView
-from tests.drivers.camera.moving_bodies import (
+from tests.support.moving_bodies import (
     EIGHT,
     FIELD_M,
     FOUR,

@@ -20,7 +20,7 @@ from granite.drivers.dynamixel.control_table import errors_of
 from granite.drivers.dynamixel.device import DynamixelDevice
 from granite.drivers.dynamixel.status_packets import StatusDecoder
 from granite.rt.devices import build_subset
-from tests.drivers.dynamixel.emulated_bus import (
+from tests.support.emulated_bus import (
     SDK,
     SYNC_READ,
     SYNC_WRITE,

@@ -18,7 +18,7 @@ from granite.config.records import Frame
 from granite.drivers.natnet.device import NatNet
 from granite.drivers.natnet.packets import frame_of
 from granite.rt.devices import build_subset
-from tests.drivers.natnet.streaming_server import TICKS_PER_S, StreamingServer, frame_packet
+from tests.support.natnet_server import TICKS_PER_S, StreamingServer, frame_packet
 
 TICK_S = 0.005
 #: the server's clock is ahead of the loop's by this

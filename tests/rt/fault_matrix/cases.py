@@ -15,8 +15,8 @@ from granite.config.loader import load
 from granite.config.testbed import Testbed as Bed
 from tests.rt.fault_matrix.injections import Asked, Changed, Done, Event, Injection, Prepared
 from tests.rt.fault_matrix.kinds import KINDS, Kind
-from tests.rt.fault_table import MOVE
-from tests.rt.response_table import TABLE, Row
+from tests.support.fault_table import MOVE
+from tests.support.response_table import TABLE, Row
 
 Where = Literal["sim", "rehearse"]
 #: of a fault of a device, after the monitor has settled [s]

@@ -17,9 +17,9 @@ from granite.config.errors import InputError
 from granite.config.testbed import Testbed as Bed
 from granite.rt.operator.client import Operator
 from granite.rt.operator.keys import loop_keys
-from granite.rt.rehearsal import Rehearsal
-from tests.rt.operator_clients import free_address
-from tests.rt.rehearsal.killed import children_of
+from granite.rt.rehearsal.rehearsal import Rehearsal
+from tests.support.killed_boards import children_of
+from tests.support.operator_clients import free_address
 
 #: of free space on a disk, and more than that is taken [bytes]
 MARGIN, TAKEN = 2_000_000_000, 4_000_000_000

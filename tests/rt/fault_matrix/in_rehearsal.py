@@ -11,13 +11,13 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from granite.cli.recorded_run import end_device_run
 from granite.config.errors import InputError
+from granite.config.reasons import Reason
 from granite.config.testbed import Testbed as Bed
-from granite.rt.cli.recorded_run import end_device_run
-from granite.rt.logs.log import read_log
-from granite.rt.logs.unfinished import found_log
-from granite.rt.reasons import Reason
-from granite.rt.rehearsal import Rehearsal, rehearsal
+from granite.logs.log import read_log
+from granite.logs.unfinished import found_log
+from granite.rt.rehearsal.rehearsal import Rehearsal, rehearsal
 from granite.rt.run import Run
 from granite.sim.emulation.wiring import wire
 from tests.firmware.emulated import until
@@ -26,7 +26,7 @@ from tests.rt.fault_matrix.deeds import DEEDS, Rehearsed, least_free_mb, operato
 from tests.rt.fault_matrix.injections import Asked, Done, OnLine, OnStream, Prepared
 from tests.rt.fault_matrix.judged import Found, judge
 from tests.rt.fault_matrix.tampered import TamperedLine, TamperedStream, tampered_line, tampered_stream
-from tests.rt.scripted import Script
+from tests.support.scripted_operator import Script
 
 #: outputs are safe within this time after the end of a run, and are watched for so long after that [s]
 _SAFE_S, _WATCHED_S = 3.0, 0.3

@@ -6,13 +6,13 @@ import contextlib
 import io
 from pathlib import Path
 
-from granite.rt.cli.recorded_run import end_run, show_run
-from granite.rt.logs.log import read_log
+from granite.cli.recorded_run import end_run, show_run
+from granite.logs.log import read_log
 from granite.rt.run import Run
 from tests.rt.fault_matrix.cases import Case
 from tests.rt.fault_matrix.injections import Asked, Prepared
 from tests.rt.fault_matrix.judged import Found, judge
-from tests.rt.scripted import Script
+from tests.support.scripted_operator import Script
 
 
 def simulate(case: Case, folder: Path) -> Found:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
+from granite.config.run_modes import Request
 from granite.config.testbed import Testbed
-from granite.rt.modes import Request
 from granite.rt.run import Run
 
 #: stands for the first signal of the device

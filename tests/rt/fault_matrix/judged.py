@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from granite.config.reasons import Reason
 from granite.config.records import Array
 from granite.config.responses import FAULTS
-from granite.rt.logs.log import Log
-from granite.rt.modes import Ask, RunMode
-from granite.rt.reasons import Reason
+from granite.config.run_modes import Ask, RunMode
+from granite.logs.log import Log
 from tests.rt.fault_matrix.cases import Case
 
 #: speed of a base that is at rest, with the ripple of its thrusters [m/s]

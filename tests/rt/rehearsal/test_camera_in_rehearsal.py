@@ -11,11 +11,11 @@ import pytest
 
 import granite
 from granite.config.errors import InputError
-from granite.rt.rehearsal import rehearsal
-from granite.rt.rehearsed_cameras import sweep_memory
+from granite.rt.rehearsal.rehearsal import rehearsal
+from granite.rt.rehearsal.rehearsed_cameras import sweep_memory
 from granite.rt.run import Run
 from tests.firmware.emulated import need, until
-from tests.rt.rehearsal.killed import PATIENT, child_of, running
+from tests.support.killed_boards import PATIENT, child_of, running
 
 WATCHDOG_S = 1.0
 MEMORY = Path("/dev/shm")

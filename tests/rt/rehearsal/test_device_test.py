@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 import granite
+from granite.cli.report.hardware import device_table
 from granite.config.errors import InputError
 from granite.config.records import Frame
-from granite.rt.clock import VirtualClock
-from granite.rt.device_test import exercises, try_units
-from granite.rt.rehearsal import rehearsal
-from granite.rt.report.hardware import device_table
-from granite.sim.thrusters import SimulatedThrusters
+from granite.rt.checks.device_test import exercises, try_units
+from granite.rt.loop.clock import VirtualClock
+from granite.rt.rehearsal.rehearsal import rehearsal
+from granite.sim.devices.thrusters import SimulatedThrusters
 from tests.firmware.emulated import need, until
 
 # The machine of the tests may be loaded: no tick is too late.
@@ -76,7 +76,7 @@ def test_names_and_levels_are_checked():
 @pytest.fixture
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a busy machine: half of the time of a command a report may be on its way, and the next command may be late."""
-    monkeypatch.setattr("granite.rt.device_test._PART_S", 0.4)
+    monkeypatch.setattr("granite.rt.checks.device_test._PART_S", 0.4)
     monkeypatch.setattr("granite.drivers.board.device._HELD_TICKS", 100)
 
 
@@ -115,7 +115,7 @@ def test_a_test_that_is_left_in_the_middle_leaves_the_board_safe():
 
 @pytest.mark.slow
 def test_the_command_prints_a_table():
-    command = [sys.executable, "-m", "granite.rt.cli", "test-device", "free-flyer", "motors"]
+    command = [sys.executable, "-m", "granite.cli", "test-device", "free-flyer", "motors"]
     simulated = [*command, "--simulate", "motors", "--set", "loop.longest_lateness_s=30"]
     done = subprocess.run(simulated, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr

@@ -16,10 +16,10 @@ from granite.drivers.board.handshake import LinkOptions
 from granite.drivers.board.link import BoardLink
 from granite.drivers.board.report import Report
 from granite.drivers.board.wire import LatchReason
-from granite.rt.logs.unfinished import found_log
-from granite.rt.rehearsal import Rehearsal, rehearsal
+from granite.logs.unfinished import found_log
+from granite.rt.rehearsal.rehearsal import Rehearsal, rehearsal
 from tests.firmware.emulated import answered, need, until
-from tests.rt.rehearsal.killed import PATIENT, children_of, running, waited_us
+from tests.support.killed_boards import PATIENT, children_of, running, waited_us
 
 WATCHDOG_S = 0.05
 MARGIN_US = 5000

@@ -11,11 +11,11 @@ import pytest
 import granite
 from granite.config.records import Frame, Sample, Status
 from granite.controllers.stack import build_stack
-from granite.rt.clock import RealClock, VirtualClock
+from granite.rt.checks.preflight import preflight
+from granite.rt.checks.preflight_checks import CheckResult, actuator_findings, agreement, sensor_findings
 from granite.rt.devices import build_devices
-from granite.rt.preflight import preflight
-from granite.rt.preflight_checks import CheckResult, actuator_findings, agreement, sensor_findings
-from granite.rt.rehearsal import rehearsal
+from granite.rt.loop.clock import RealClock, VirtualClock
+from granite.rt.rehearsal.rehearsal import rehearsal
 from tests.firmware.emulated import need
 
 BED = granite.load("free-flyer")

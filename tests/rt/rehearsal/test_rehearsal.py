@@ -15,15 +15,15 @@ import pytest
 
 import granite
 from granite.config.errors import InputError
-from granite.rt.board_program import board_program
-from granite.rt.logs.latency import latencies
-from granite.rt.logs.log import Log
-from granite.rt.logs.run_summary import RunSummary
-from granite.rt.rehearsal import rehearsal
+from granite.logs.latency import latencies
+from granite.logs.log import Log
+from granite.logs.run_summary import RunSummary
+from granite.rt.rehearsal.board_program import board_program
+from granite.rt.rehearsal.rehearsal import rehearsal
 from granite.rt.run import Run
 from tests.firmware.emulated import need
-from tests.rt.rehearsal.killed import running
-from tests.sim.emulation.controlled import CONTROLLED
+from tests.support.controlled_plant import CONTROLLED
+from tests.support.killed_boards import running
 
 #: a loaded machine suspends a loop for longer than a real board would wait
 WATCHDOG_S = 1.0
@@ -138,7 +138,7 @@ def test_without_a_compiler_one_sentence_says_what_is_missing(monkeypatch: pytes
 @pytest.mark.slow
 def test_the_command_prints_latency_and_links(tmp_path: Path):
     need("cc")
-    command = [sys.executable, "-m", "granite.rt.cli", "rehearse", "atmos", "--duration", "0.5", "--watchdog", "1"]
+    command = [sys.executable, "-m", "granite.cli", "rehearse", "atmos", "--duration", "0.5", "--watchdog", "1"]
     done = subprocess.run(
         [*command, "--out", str(tmp_path / "a.mcap")], capture_output=True, text=True, timeout=300, check=False
     )
@@ -167,7 +167,7 @@ def test_a_preset_rehearses_as_it_simulates(name: str, tmp_path: Path):
 def test_a_rehearsal_that_a_busy_machine_could_have_ended_says_so(tmp_path: Path):
     need("cc")
     words = ["rehearse", "free-flyer", "--out", str(tmp_path / "a.mcap"), "--set", "safety.age_s.joint_sensors=0.003"]
-    done = subprocess.run([sys.executable, "-m", "granite.rt.cli", *words], capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, "-m", "granite.cli", *words], capture_output=True, text=True, check=False)
     assert done.returncode == 3
     assert "sensor_stale" in done.stderr
     assert "--watchdog 1 --set safety.age_s.SENSOR=0.5" in done.stderr

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import granite
-from granite.rt.rehearsal import Rehearsal, rehearsal
+from granite.rt.rehearsal.rehearsal import Rehearsal, rehearsal
 from tests.firmware.emulated import need
 
 BED = granite.load("free-flyer")
@@ -32,7 +32,7 @@ def command(outside: Rehearsal, *words: str, **changes: object) -> subprocess.Co
         pairs = ", ".join(f"{key} = {toml(value)}" for key, value in options.items() if value is not None)
         sets += ["--set", f"devices.{name}.driver={{ {pairs} }}"]
     return subprocess.run(
-        [sys.executable, "-m", "granite.rt.cli", "run", "free-flyer", *sets, *words],
+        [sys.executable, "-m", "granite.cli", "run", "free-flyer", *sets, *words],
         capture_output=True, text=True, timeout=300, check=False, stdin=subprocess.DEVNULL,
     )  # fmt: skip
 

@@ -9,7 +9,7 @@ from granite.config.errors import InputError
 from granite.config.loader import load
 from granite.config.modules import Module
 from granite.sim.camera.device import SimulatedCamera
-from tests.sim.prescribed import PrescribedMotion
+from tests.support.prescribed import PrescribedMotion
 
 QUIET = ["devices.vision.simulated.latency_jitter_s=0.0", "devices.vision.simulated.dropout_probability=0.0"]
 

@@ -17,8 +17,8 @@ from granite.drivers.board.device import BoardDevice
 from granite.drivers.board.wire import ChannelKind
 from granite.sim.emulation.emulated_lab import emulated_bed, plant_period
 from granite.sim.emulation.wiring import is_pose, wire
-from tests.drivers.board.scripted import scripted
-from tests.sim.emulation.controlled import CONTROLLED
+from tests.support.controlled_plant import CONTROLLED
+from tests.support.scripted_board import scripted
 
 
 @pytest.mark.parametrize("name", CONTROLLED)

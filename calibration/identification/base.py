@@ -1,0 +1,92 @@
+"""Mass, mass centre and inertia of a floating base, with drag and slope of the table, from a planar free flight."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import casadi as ca
+import numpy as np
+
+from granite.calibration.identification.flight import BaseInertia, FreeFlight
+from granite.calibration.identification.momentum import Numbers
+from granite.calibration.identification.motion_fit import (
+    START,
+    TABLE,
+    Fit,
+    FittedMotion,
+    fit_motion,
+    refuse_little,
+    start_of,
+    unexplained,
+)
+from granite.config.records import Array
+
+#: what is known before: one standard deviation of mass and inertia relative to the file's, and of the mass centre [m]
+_RELATIVE, _CENTRE = 0.5, 0.1
+
+
+class Identified(NamedTuple):
+    """The numbers that explain a flight best."""
+
+    base: BaseInertia
+    covariance: Array  #: (4, 4) of mass, mass centre and inertia
+    drag_ratio: float
+    slope_m_s2: Array  #: (2) acceleration by the slope of the table
+    table_deviation: Array  #: (3) of drag ratio and slope
+    fit: Fit
+
+    @property
+    def deviation(self) -> Array:
+        """One standard deviation of mass, mass centre (x, y) and inertia (4)."""
+        return np.asarray(np.sqrt(np.diag(self.covariance)))
+
+    def payload(self, expected: BaseInertia) -> tuple[float, Array] | None:
+        """Mass [kg] and place [m] of a payload that the file does not know; None where the mass is as expected."""
+        more = self.base.mass_kg - expected.mass_kg
+        if more < max(4 * self.deviation[0], 0.02 * expected.mass_kg):
+            return None
+        found, known = self.base, expected
+        place = (found.mass_kg * np.array(found.com_m) - known.mass_kg * np.array(known.com_m)) / more
+        return more, place
+
+
+def identify_base(flight: FreeFlight, expected: BaseInertia) -> Identified:
+    """Fit the numbers of a base to a flight.
+
+    Parameters
+    ----------
+    flight
+        Firings, motion of the carried bodies and poses.
+    expected
+        The numbers in the file, where the search starts.
+
+    Raises
+    ------
+    InputError
+        Where the flight has too few poses or firings, or no numbers explain it.
+    """
+    refuse_little(flight, expected.mass_kg)
+    base = expected.about_origin
+    m, inertia = base[0], base[3]
+    start = np.concatenate((base, np.zeros(4), start_of(flight)))
+    prior = np.array([_RELATIVE * m, _CENTRE * m, _CENTRE * m, _RELATIVE * inertia, *TABLE, *START])
+    wrench = (flight.openings * flight.thrust) @ flight.matrix.T
+    return _identified(fit_motion(FittedMotion(flight, wrench, len(start), _meaning, "base"), start, prior))
+
+
+def _meaning(theta: ca.SX, firing: ca.SX) -> Numbers:
+    return Numbers(theta[:4], theta[4], theta[5:7], theta[7], firing, theta[8:])
+
+
+def _identified(fit: Fit) -> Identified:
+    theta, covariance = fit.numbers, fit.covariance
+    m, sx, sy, about_origin = theta[:4]
+    c = np.array([sx, sy]) / m
+    # Derivatives of mass, c = s/m and I = I_O - s^2/m by mass, s and I_O.
+    J = np.array([[1, 0, 0, 0], [-c[0] / m, 1 / m, 0, 0], [-c[1] / m, 0, 1 / m, 0], [c @ c, -2 * c[0], -2 * c[1], 1]])
+    if m <= 0 or about_origin - m * c @ c <= 0:
+        raise unexplained()
+    base = BaseInertia(float(m), (float(c[0]), float(c[1])), float(about_origin - m * c @ c))
+    table = np.sqrt(np.diag(covariance)[4:7])
+    own = J @ covariance[:4, :4] @ J.T
+    return Identified(base, own, float(theta[4]), theta[5:7], table, fit)

@@ -1,0 +1,162 @@
+"""A motion fitted to the measured poses of a flight by Gauss and Newton's method, with the covariance of its numbers.
+
+Output error: the motion follows from the firings alone, so the noise of the poses does not bias the numbers. The time
+fitted grows by steps, since a minute of motion by wrong numbers ends too far off for one linearisation.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from granite.calibration.identification.flight import FreeFlight
+from granite.calibration.identification.momentum import Meaning, compiled_motion
+from granite.config.errors import InputError
+from granite.config.records import Array
+
+#: what is known before: one standard deviation of drag [1], slope (x, y) [m/s2] and loss of thrust [1/(N s)]
+TABLE = (2e-3, 5e-3, 5e-3, 1e-3)
+#: and of pose and velocity at the start
+START = (1.0,) * 6
+#: the first time fitted [s], and how it grows
+_FIRST_S, _GROWTH = 3.0, 2.0
+#: most iterations of the whole, and those of each shorter time
+_ITERATIONS, _ROUGH = 15, 3
+#: standard deviation of a pose at first, and the least [m, m, rad]
+_POSE, _LEAST_POSE = (1e-3, 1e-3, 2e-3), 1e-7
+#: a change of this part of a standard deviation ends the iterations
+_SMALL = 0.02
+#: fewest poses, and least impulse of the thrusters [N s] for each kilogram
+_FEWEST, _LEAST_M_S = 100, 0.02
+
+
+class Fit(NamedTuple):
+    """Numbers that explain a flight best."""
+
+    numbers: Array
+    covariance: Array
+    pose_times: Array  #: since the first tick [s]
+    residuals: Array  #: (p, 3) measured less fitted pose
+
+    @property
+    def pose_deviation(self) -> Array:
+        """One standard deviation of a pose (3), by the residuals."""
+        return np.asarray(np.sqrt((self.residuals**2).mean(axis=0)))
+
+
+def refuse_little(flight: FreeFlight, mass_kg: float) -> None:
+    """`InputError` for a flight of a base of this mass with too few poses or firings."""
+    least = _LEAST_M_S * (mass_kg + flight.masses.sum())
+    if len(flight.pose_times) < _FEWEST:
+        raise InputError(f"{len(flight.pose_times)} poses", key="log", expected=f"{_FEWEST} or more")
+    if flight.impulse[-1] < least:
+        found = f"the thrusters fired {flight.impulse[-1]:.2g} N s"
+        raise InputError(found, key="log", expected=f"{least:.2g} N s or more")
+
+
+def start_of(flight: FreeFlight) -> Array:
+    """Pose and velocity at the first tick by the first poses."""
+    early = flight.pose_times <= flight.pose_times[0] + 0.5
+    speeds, at_start = np.polyfit(flight.pose_times[early], flight.poses[early], 1)
+    return np.concatenate((at_start, speeds))
+
+
+def fit_motion(motion: FittedMotion, start: Array, prior: Array) -> Fit:
+    """The numbers that explain a flight best.
+
+    Parameters
+    ----------
+    motion
+        The flight, and what its numbers mean.
+    start, prior
+        The numbers before, and one standard deviation of each.
+
+    Raises
+    ------
+    InputError
+        Where no numbers explain the flight.
+    """
+    theta, deviation, until, whole = start, np.array(_POSE), _FIRST_S, motion.duration_s
+    while until < whole:
+        for _ in range(_ROUGH):
+            theta, deviation, _ = _iterate(motion, theta, (start, prior), deviation, until)
+        until *= _GROWTH
+    for _ in range(_ITERATIONS):
+        before = theta
+        theta, deviation, covariance = _iterate(motion, theta, (start, prior), deviation, whole)
+        if np.all(np.abs(theta - before) < _SMALL * np.sqrt(np.diag(covariance))):
+            return Fit(theta, covariance, motion.flight.pose_times, motion.compare(theta, whole)[0])
+    raise unexplained()
+
+
+def unexplained() -> InputError:
+    """The error for a flight that no numbers explain."""
+    return InputError("no numbers of the model explain the poses", key="log", expected="a free flight without pushes")
+
+
+class FittedMotion:
+    """Poses of a flight and their derivatives by the fitted numbers.
+
+    Parameters
+    ----------
+    flight
+        What was measured.
+    firings
+        (n, k) what the wrench in each tick follows from.
+    fitted, meaning, key
+        How many numbers are fitted, what they mean, and a text that tells this meaning from others.
+    """
+
+    def __init__(self, flight: FreeFlight, firings: Array, fitted: int, meaning: Meaning, key: str) -> None:
+        kernels = compiled_motion(flight, fitted, firings.shape[1], meaning, key)
+        self.flight, self._start, self._step = flight, kernels["start"].run, kernels["step"].run
+        dt, n = flight.period_s, len(firings)
+        between = (flight.centres[1:] + flight.centres[:-1]) / 2
+        speed, spin = np.diff(flight.centres, axis=0) / dt, np.diff(flight.headings, axis=0) / dt
+        parts = (firings, flight.impulse[:, None], between.reshape(n, -1), speed.reshape(n, -1), spin)
+        self._inputs = np.hstack(parts)
+
+    @property
+    def duration_s(self) -> float:
+        """Of the whole flight."""
+        return self.flight.period_s * len(self._inputs)
+
+    def compare(self, theta: Array, until: float) -> tuple[Array, Array]:
+        """Measured less fitted poses (p, 3) up to a time, and the derivatives of the fitted ones (p, 3, n)."""
+        flight = self.flight
+        used = flight.pose_times <= until
+        times = flight.pose_times[used] / flight.period_s
+        ticks = min(int(np.ceil(times[-1])), len(self._inputs))
+        states = np.empty((ticks + 1, 6 * (1 + len(theta))))
+        states[0] = self._start((self._inputs[0], theta))
+        for k, given in enumerate(self._inputs[:ticks]):
+            states[k + 1] = self._step((states[k], given, theta))
+        before = np.minimum(times.astype(int), ticks - 1)
+        part = (times - before)[:, None]
+        seen = (1 - part) * states[before] + part * states[before + 1]
+        residual = flight.poses[used] - seen[:, :3]
+        residual[:, 2] = (residual[:, 2] + np.pi) % (2 * np.pi) - np.pi
+        return residual, seen[:, 6:].reshape(-1, len(theta), 6).transpose(0, 2, 1)[:, :3]
+
+
+def _iterate(
+    motion: FittedMotion, theta: Array, prior: tuple[Array, Array], deviation: Array, until: float
+) -> tuple[Array, Array, Array]:
+    """Better numbers, the standard deviation of a pose by the residuals, and the covariance of the numbers."""
+    residual, jacobian = motion.compare(theta, until)
+    mean, spread = prior
+    rows = np.vstack(((jacobian / deviation[:, None]).reshape(-1, len(theta)), np.diag(1 / spread)))
+    errors = np.concatenate(((residual / deviation).ravel(), (mean - theta) / spread))
+    if not np.isfinite(rows).all():
+        raise unexplained()
+    scale = np.linalg.norm(rows, axis=0)
+    scaled = rows / scale
+    try:
+        covariance = np.linalg.inv(scaled.T @ scaled) / np.outer(scale, scale)
+    except np.linalg.LinAlgError:  # diverged so far that the prior is lost in rounding
+        raise unexplained() from None
+    if not np.all(np.diag(covariance) > 0):
+        raise unexplained()
+    after = np.maximum(np.sqrt((residual**2).mean(axis=0)), _LEAST_POSE)
+    return theta + covariance @ (rows.T @ errors), after, covariance

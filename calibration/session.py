@@ -1,0 +1,130 @@
+"""A calibration from its first step to the content of its file."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import date
+from importlib import import_module
+from typing import Any, Protocol
+
+from granite.calibration import KINDS
+from granite.calibration.bench import Bench
+from granite.calibration.fit import COVERAGE, CalibrationFit
+from granite.calibration.procedure import Measurement, Procedure, Step, TakesPictures
+from granite.config.calibration import fingerprint
+from granite.config.errors import GraniteError, InputError, one_of
+from granite.config.records import Array
+from granite.config.testbed import Testbed
+from granite.rt.devices import build_subset
+from granite.rt.loop.clock import RealClock
+from granite.rt.process.posix_signals import StopSignals
+
+
+class BenchOperator(Protocol):
+    """Who does what a procedure asks for, and judges what was measured."""
+
+    def ready(self, step: Step) -> Array:
+        """Do the step; the numbers that are known of it."""
+
+    def accepts(self, measured: Measurement) -> bool:
+        """Whether it may be used; else the step is repeated."""
+
+    def retries(self, refusal: InputError) -> bool:
+        """Whether a step is repeated that could not be measured; else the calibration ends."""
+
+
+def find_procedure(kind: str, bed: Testbed, device: str | None = None) -> Procedure:
+    """The procedure of a kind on a testbed; `InputError` where there is none, or the testbed lacks the device."""
+    if kind not in KINDS:
+        raise InputError("no such calibration", key="KIND", value=kind, expected=one_of(kind, KINDS))
+    module, _, name = KINDS[kind].partition(":")
+    found: Procedure = getattr(import_module(f"granite.calibration.{module}"), name)(bed, device)
+    return found
+
+
+def carry_out(procedure: Procedure, bench: Bench, operator: BenchOperator) -> CalibrationFit:
+    """Every step, each until its measurement is accepted, and the fit."""
+    accepted = []
+    for step in procedure.steps:
+        while True:
+            try:
+                known = operator.ready(step)
+                bench.resume()
+                measured = procedure.measure(bench, step, known)
+            except InputError as refusal:
+                if not operator.retries(refusal):
+                    raise
+                continue
+            if operator.accepts(measured):
+                break
+        accepted.append(measured)
+    return procedure.fit(accepted)
+
+
+@contextmanager
+def real_bench(procedure: Procedure) -> Iterator[Bench]:
+    """The real devices of a procedure, open; their actuators are stopped on every way out."""
+    devices, subset = build_subset(procedure.bench_bed(), procedure.devices, ())
+    with StopSignals(paced=True, pass_on=False) as signals:
+        devices.open()
+        pictures = procedure.pictures() if isinstance(procedure, TakesPictures) else None
+        bench = Bench(subset, devices, RealClock(), pictures, signals)
+        try:
+            yield bench
+        finally:
+            signals.patience = math.inf
+            unconfirmed = devices.stop(bench.t, paced=True)
+            devices.close(paced=True)
+            if unconfirmed:
+                words = ", ".join(f"{name} ({why})" for name, why in unconfirmed.items())
+                raise GraniteError(f"stop not confirmed: {words}")
+
+
+class Fittable(Protocol):
+    """What a file says of the procedure that made it."""
+
+    of: str
+    fitted_on: tuple[str, ...]
+
+
+def file_content(
+    kind: str, procedure: Fittable, bed: Testbed, fit: CalibrationFit, day: date, granite: str, simulated: bool
+) -> dict[str, Any]:
+    """The content of the calibration's file."""
+    content = bed.model_dump(mode="json")
+    values = _file_values(fit)
+    keys = [value["key"] for value in values]
+    return {
+        "kind": kind,
+        "of": procedure.of,
+        "date": day.isoformat(),
+        "testbed": bed.name,
+        "granite": granite,
+        "simulated": simulated,
+        "samples": fit.samples,
+        "coverage": COVERAGE,
+        "fitted_on": {table: fingerprint(content, table, keys) for table in procedure.fitted_on},
+        "values": values,
+    }
+
+
+def _file_values(fit: CalibrationFit) -> list[dict[str, Any]]:
+    """Key, value, uncertainty and unit of each number; the numbers of a list stand together."""
+    fitted = zip(fit.numbers, fit.values.tolist(), fit.deviation.tolist(), fit.expanded.tolist(), strict=True)
+    found: dict[str, dict[str, Any]] = {}
+    lists: dict[str, list[tuple[int, dict[str, Any]]]] = {}
+    for number, value, deviation, expanded in (*fitted, *((number, value, 0.0, 0.0) for number, value in fit.kept)):
+        entry = {"value": max(number.least, value), "deviation": deviation, "expanded": expanded, "unit": number.unit}
+        above, _, last = number.key.rpartition(".")
+        if last.isdigit():
+            lists.setdefault(above, []).append((int(last), entry))
+            found[above] = {}
+        else:
+            found[number.key] = entry
+    for key, elements in lists.items():
+        inside = [entry for _, entry in sorted(elements, key=lambda each: each[0])]
+        found[key] = {part: [entry[part] for entry in inside] for part in ("value", "deviation", "expanded")}
+        found[key]["unit"] = ", ".join(dict.fromkeys(entry["unit"] for entry in inside))
+    return [{"key": key, **entry} for key, entry in found.items()]

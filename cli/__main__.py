@@ -1,0 +1,5 @@
+"""`python -m granite.cli` is `granite`."""
+
+from granite.cli import main
+
+main()

@@ -1,0 +1,51 @@
+"""Arguments that several commands share."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from granite.config.errors import InputError, LogError
+from granite.config.testbed import Testbed
+from granite.rt.preparation_failures import refused_where_it_fails
+
+Bed = Annotated[str, typer.Argument(metavar="BED", help="a preset, preset/variant, or a .toml file")]
+LogFile = Annotated[Path, typer.Argument(metavar="LOG", help="a log that Granite recorded")]
+Overrides = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="KEY=VALUE", help="change one key, e.g. simulation.table.tilt_g=0; may be given several times"
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="print JSON for scripts")]
+#: in the text of an option: the name of a device
+DEVICE = "DEVICE"
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="replace the file if it exists")]
+
+
+@contextlib.contextmanager
+def named(bed: str, testbed: Testbed) -> Iterator[None]:
+    """Errors from building the run are one sentence each, and start with the name that the user typed."""
+    try:
+        with refused_where_it_fails(bed):
+            yield
+    except InputError as error:
+        if not isinstance(error, LogError) and error.file in ("", testbed.name):
+            raise error.within(file=bed) from None
+        raise
+
+
+@contextlib.contextmanager
+def simulated_by(option: str) -> Iterator[None]:
+    """A device without a driver is refused with the option that simulates it, where `DEVICE` is its name."""
+    from granite.rt.devices import MissingDriverError
+
+    try:
+        yield
+    except MissingDriverError as refusal:
+        expected = f"the driver of the real device, or {option.replace(DEVICE, refusal.device)}"
+        raise InputError.missing(refusal.key, expected) from None

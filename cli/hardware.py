@@ -1,0 +1,163 @@
+"""`granite run` and `granite test-device`: a testbed on its real devices."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Iterator
+from typing import Annotated
+
+import typer
+
+from granite.cli.arguments import DEVICE, AsJson, Bed, Overrides, Overwrite, named, simulated_by
+from granite.cli.endings import STOPPED, end
+from granite.cli.outputs import new_log, refuse_output
+from granite.cli.recorded_run import (
+    BehaviourName,
+    Duration,
+    Live,
+    LiveGains,
+    LivePort,
+    NewLog,
+    Seed,
+    WithOperator,
+    end_device_run,
+    live_port,
+    load_changed,
+    short_forms,
+    with_behaviour,
+)
+from granite.cli.screen import err, out
+from granite.config.calibration import refuse_simulated
+from granite.config.errors import InputError
+from granite.config.loader import load
+from granite.config.testbed import Testbed
+from granite.rt.loop.clock import Clock
+
+Simulated = Annotated[
+    str, typer.Option("--simulate", metavar="NAMES", help="devices to simulate, for instance thrusters,vision")
+]
+Yes = Annotated[bool, typer.Option("--yes", help="do not ask before the devices are armed")]
+
+
+def run(
+    bed: Bed,
+    simulate: Simulated = "",
+    check: Annotated[bool, typer.Option("--check", help="stop after the checks; nothing is armed")] = False,
+    yes: Yes = False,
+    operator: WithOperator = False,
+    live: Live = False,
+    with_port: LivePort = None,
+    live_gains: LiveGains = False,
+    behaviour: BehaviourName = None,
+    overrides: Overrides = None,
+    duration: Duration = None,
+    seed: Seed = None,
+    log: NewLog = None,
+    overwrite: Overwrite = False,
+    as_json: AsJson = False,
+) -> None:
+    """Run a testbed on its real devices: check them, ask, arm, run and record."""
+    from granite.cli.report.hardware import preflight_table
+    from granite.rt.checks.preflight import preflight
+    from granite.rt.devices import build_devices
+    from granite.rt.loop.clock import RealClock
+    from granite.rt.process.status_line import preparing
+    from granite.rt.run import Run
+    from granite.views.table import put
+
+    bed = with_behaviour(bed, behaviour)
+    testbed = load_changed(bed, overrides or [], duration, seed)
+    names = _names(simulate)
+    port = live_port(live, with_port, live_gains)
+    if log is not None:
+        refuse_output("log", log, (".mcap",), overwrite)
+    progress = not as_json and err.is_terminal
+    with named(bed, testbed), _simulated_beside(names):
+        refuse_simulated(testbed, [device for device in testbed.devices if device not in names])
+        with preparing(progress):
+            prepared = Run(testbed, simulate=names)
+        # Devices of the checks are of a copy: those of the run are opened when it starts.
+        findings = preflight(testbed, lambda: build_devices(testbed.model_copy(), names)[0], RealClock())
+        put(err if as_json else out, [preflight_table(findings)])
+        if failed := [finding for finding in findings if not finding.held]:
+            what = "; ".join(f"{each.device} {each.check}: {each.text}" for each in failed)
+            end(f"nothing was armed, {len(failed)} check{'s' if len(failed) > 1 else ''} failed: {what}", STOPPED)
+        if check:
+            return
+        if not yes:
+            _confirm(f"Arm {', '.join(testbed.actuators) or 'nothing'} and run {testbed.name}?")
+        with contextlib.nullcontext(log) if log is not None else new_log(testbed.name) as path:
+            summary = prepared.record(
+                path,
+                realtime=True,
+                overwrite=overwrite or log is None,
+                progress=progress,
+                changes=[*(overrides or []), *short_forms(duration, seed)],
+                pass_signals_on=False,
+                operator=operator,
+                live=port,
+                live_gains=live_gains,
+            )
+    end_device_run(summary, path, as_json)
+
+
+def try_device(
+    bed: Bed,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="a device of the testbed, for instance thrusters")],
+    level: Annotated[
+        float | None, typer.Option(metavar="PART", help="of the greatest set point; default 0.05, at most 0.3")
+    ] = None,
+    simulate: Simulated = "",
+    rehearsed: Annotated[bool, typer.Option("--rehearse", help="on emulated boards and a simulated plant")] = False,
+    yes: Yes = False,
+    overrides: Overrides = None,
+) -> None:
+    """Try one device with small bounded commands, one unit after the other, and show the applied values."""
+    from granite.cli.report.hardware import device_table
+    from granite.rt.checks.device_test import LEVEL, try_units
+    from granite.rt.loop.clock import RealClock
+    from granite.views.table import put
+
+    testbed = load(bed, overrides or [])
+    names = _names(simulate)
+    with named(bed, testbed), _simulated_beside(names), _outside(testbed, rehearsed) as (real, clock):
+        if not yes and not rehearsed and name in testbed.actuators and name not in names:
+            _confirm(f"The robot may move. Arm {name} of {testbed.name}?")
+        tried = []
+        units = try_units(real, name, clock or RealClock(), names, LEVEL if level is None else level)
+        with contextlib.closing(units):  # the device is stopped also where a signal interrupts the printing
+            for each in units:
+                tried.append(each)
+                err.print(f"granite: {each.unit}: {'passed' if each.held else 'FAILED'}", soft_wrap=True)
+    put(out, [device_table(name, tried)])
+    if failed := [each.unit for each in tried if not each.held]:
+        end(f"{', '.join(failed)} did not pass", STOPPED)
+
+
+@contextlib.contextmanager
+def _outside(bed: Testbed, is_rehearsed: bool) -> Iterator[tuple[Testbed, Clock | None]]:
+    """The testbed with its drivers and the clock of its plant, if it is rehearsed."""
+    if not is_rehearsed:
+        yield bed, None
+        return
+    from granite.rt.rehearsal.rehearsal import rehearsal
+
+    with rehearsal(bed) as outside:
+        yield outside.bed, outside.clock(0.0)
+
+
+def _simulated_beside(names: list[str]) -> contextlib.AbstractContextManager[None]:
+    return simulated_by(f"--simulate {','.join([*names, DEVICE])}")
+
+
+def _names(simulate: str) -> list[str]:
+    return [name.strip() for name in simulate.split(",") if name.strip()]
+
+
+def _confirm(question: str) -> None:
+    """Ask the operator, who types yes."""
+    if not sys.stdin.isatty():
+        raise InputError("nobody can be asked", key="standard input", expected="a terminal, or --yes")
+    if input(f"{question} Type yes: ").strip().lower() != "yes":
+        end("nothing was armed: the operator did not type yes", STOPPED)

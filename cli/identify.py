@@ -1,0 +1,115 @@
+"""`granite identify`: inertia or thrusts of a vehicle from the log of a free flight."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+
+from granite.cli.arguments import AsJson, LogFile, Overwrite
+from granite.cli.logs import end_if_incomplete
+from granite.cli.outputs import refuse_output
+from granite.cli.screen import out, print_json
+from granite.config.errors import InputError
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from granite.calibration.identification.motion_fit import Fit
+    from granite.logs.log import Log
+
+
+def identify(
+    log: LogFile,
+    thrusters: Annotated[
+        bool, typer.Option("--thrusters", help="the thrust of each thruster, with mass and inertia of the file")
+    ] = False,
+    path: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="FILE", help="the numbers, *.toml; default: LOG-inertia.toml beside the log"),
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", metavar="FILE", help="plot the residuals, *.png, *.svg or *.pdf")
+    ] = None,
+    overwrite: Overwrite = False,
+    as_json: AsJson = False,
+) -> None:
+    """Find mass, mass centre and inertia of the base, or its thrusts, from firings and poses, with uncertainty."""
+    from granite.calibration.flight_plots import plot_residuals
+    from granite.logs.log import read_log
+    from granite.tuning.toml_text import toml_text
+    from granite.views.plots.figure_file import SUFFIXES
+    from granite.views.table import put
+
+    recorded = read_log(log)
+    path = path or log.with_name(f"{log.stem}-{'thrusters' if thrusters else 'inertia'}.toml")
+    refuse_output("file", path, (".toml",), overwrite)
+    if plot is not None:
+        refuse_output("plot", plot, SUFFIXES, overwrite)
+    try:
+        found = (_thrusters if thrusters else _base)(recorded, log)
+    except InputError as error:
+        raise error.within(file=str(log)) from None
+    if plot is not None:
+        plot_residuals(found.fit, log.name, plot, overwrite)
+    _write(path, toml_text(found.content))
+    if as_json:
+        print_json(found.content)
+    else:
+        put(out, [found.table])
+        for line in found.lines:
+            out.print(line, soft_wrap=True)
+        out.print(f"numbers: {path}", soft_wrap=True)
+        if plot is not None:
+            out.print(f"residuals: {plot}", soft_wrap=True)
+    end_if_incomplete(log, recorded)
+
+
+class _Found(NamedTuple):
+    """What was identified, in all forms."""
+
+    fit: Fit
+    content: dict[str, Any]
+    table: Table
+    lines: list[str]
+
+
+def _base(log: Log, file: Path) -> _Found:
+    from granite.calibration.identification.base import identify_base
+    from granite.calibration.identification.flight import expected_base, flight_of
+    from granite.cli.report.identification import base_content, base_lines, base_table
+
+    expected = expected_base(log.bed)
+    found = identify_base(flight_of(log), expected)
+    content, lines = base_content(log.bed, file, found), base_lines(found, expected)
+    return _Found(found.fit, content, base_table(found, expected), list(lines))
+
+
+def _thrusters(log: Log, file: Path) -> _Found:
+    from granite.calibration.identification.flight import expected_base, flight_of, vehicle_of
+    from granite.calibration.identification.thrusters import identify_thrusters
+    from granite.calibration.identification.wiring import rewired, swapped_valves
+    from granite.cli.report.identification import thrusters_content, thrusters_lines, thrusters_table
+    from granite.config.devices.thrusters import Thrusters
+
+    device = log.bed.devices_of(Thrusters)[vehicle_of(log.bed)[0]]
+    flight, base = flight_of(log), expected_base(log.bed)
+    swapped = swapped_valves(flight, base)
+    found = identify_thrusters(rewired(flight, swapped), base)
+    content = thrusters_content(log.bed, file, found, swapped)
+    lines = thrusters_lines(found, device, swapped)
+    return _Found(found.fit, content, thrusters_table(found, device), list(lines))
+
+
+def _write(path: Path, text: str) -> None:
+    """The whole file, or none."""
+    unfinished = path.with_name(f".granite-{os.getpid()}.toml")
+    try:
+        unfinished.write_text(text, encoding="utf-8")
+        os.replace(unfinished, path)
+    except OSError as error:
+        raise InputError(f"file '{path}' can't be written: {error.strerror or error}") from error
+    finally:
+        unfinished.unlink(missing_ok=True)

@@ -1,0 +1,30 @@
+"""Checks before a run, and the test of a device, as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.table import Table
+from rich.text import Text
+
+from granite.rt.checks.device_test import Tried
+from granite.rt.checks.preflight_checks import CheckResult
+from granite.views.table import table
+
+
+def preflight_table(findings: Sequence[CheckResult]) -> Table:
+    """Every check with its result."""
+    failed = sum(not finding.held for finding in findings)
+    title = f"Checks before the run: {f'{failed} FAILED' if failed else 'all passed'}"
+    rows = [(finding.device, finding.check, _passed(finding.held), finding.text) for finding in findings]
+    return table(title, ("device", "check", "passed", "found"), rows, sentences=1)
+
+
+def device_table(name: str, tried: Sequence[Tried]) -> Table:
+    """Command to each unit of a device, and the applied value."""
+    rows = [(each.unit, each.command, each.applied, _passed(each.held), each.response) for each in tried]
+    return table(f"Test of {name}", ("unit", "command", "applied", "passed", "sensors"), rows, sentences=1)
+
+
+def _passed(held: bool) -> Text:
+    return Text("yes", "green") if held else Text("NO", "red")

@@ -1,0 +1,128 @@
+"""The summary of a run, as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.table import Table
+from rich.text import Text
+
+from granite.logs.run_summary import AuditSummary, LinkBending, RedundantContacts, RunSummary
+from granite.views.table import number, table
+
+#: largest number of changes of contacts that are printed
+_CHANGES = 20
+
+
+def run_tables(summary: RunSummary) -> Iterator[Table]:
+    """The summary of a run."""
+    if summary.get("tracking_error"):
+        estimated = summary["estimation_error"]
+        title = f"Tracking error against the {summary['measured_against']}"
+        columns = ["coordinate", "unit", "largest", "rms", "last 5 s"]
+        if estimated:
+            title += ", and largest error of the estimate"
+            columns.append("estimate")
+        rows = []
+        for name, error in summary["tracking_error"].items():
+            errors = [error["max"], error["rms"], error["max_in_last_5_s"]]
+            errors += [estimated[name]["max"]] if estimated else []
+            rows.append((name, error["unit"], *(number(e, ".2e") for e in errors)))
+        yield table(title, columns, rows)
+    yield from _machine_tables(summary)
+    yield from _contact_tables(summary)
+    if "audit" in summary:
+        yield _audit_table(summary["audit"])
+    # In virtual time these only reflect the load of the machine.
+    if summary.get("mode", "virtual") != "virtual" and "timing" in summary:
+        rows = [
+            (name, *(f"{times[key]:.1f}" for key in ("median_us", "p99_us", "max_us")))
+            for name, times in summary["timing"].items()
+        ]
+        yield table("Time of each step", ("step", "median [us]", "99 % [us]", "largest [us]"), rows)
+    yield table("Run", ("what", "value"), _outcome(summary), sentences=1)
+
+
+def _outcome(summary: RunSummary) -> Iterator[tuple[str, str]]:
+    yield "ended", f"{summary['ended']}: {summary['text']}"
+    if "duration_s" not in summary:
+        return
+    took = f"{summary['duration_s']:g} s in {summary['wall_s']:.2f} s ({summary['real_time_factor']:.1f} x)"
+    yield "time", took
+    if (used := summary["propellant"])["by_thruster_n_s"]:
+        impulse, mass = number(used["impulse_n_s"], ".2f"), number(used["mass_g"], ".1f")
+        yield "propellant", f"{impulse} N s, {mass} g, {used['pulses']} pulses"
+    yield "guard", ", ".join(f"{name} {n}" for name, n in summary["guard"].items())
+    if noticed := summary.get("noticed_at_s"):
+        yield "noticed", ", ".join(f"{name} at {t:g} s" for name, t in noticed.items())
+    for held in summary.get("redundant", ()):
+        yield "redundant", _redundant(held)
+    for link, bent in summary.get("bending", {}).items():
+        if bent["beyond_s"]:
+            yield "bent", _bent(link, bent)
+    yield "overruns", str(summary["overruns"])
+    yield "rows lost", str(summary["rows_lost"])
+    for name, answer in summary["asked_of_the_system"].items():
+        if answer.startswith("refused"):
+            yield name, answer
+    yield "model", summary["model"]
+
+
+def _redundant(held: RedundantContacts) -> str:
+    """One sentence on contacts whose forces are not unique."""
+    condition = "infinite" if held["condition"] is None else f"{held['condition']:.1e}"
+    what = f"contacts {', '.join(held['contacts'])} hold {', '.join(held['directions'])} redundantly"
+    return f"{what}: forces are those of least norm (condition {condition})"
+
+
+def _bent(link: str, bent: LinkBending) -> str:
+    return (
+        f"{link} by up to {bent['max']:.3g} of its length, for {bent['beyond_s']:g} s beyond "
+        f"simulation.largest_deflection = {bent['limit']:g}: the beam model is not valid there"
+    )
+
+
+def _contact_tables(summary: RunSummary) -> Iterator[Table]:
+    """Loads and changes of the contacts."""
+    if contacts := summary.get("contacts"):
+        rows = [
+            (name, *(number(borne[key]["max"], ".4g") for key in ("force", "moment")), f"{borne['closed_s']:g}")
+            for name, borne in contacts.items()
+        ]
+        yield table("Contacts", ("contact", "largest force [N]", "largest moment [N m]", "closed for [s]"), rows)
+    if squeeze := summary.get("squeeze"):
+        rows = [(name, number(size["max"], ".4g"), size["unit"]) for name, size in squeeze.items()]
+        yield table("Internal force (squeeze)", ("module", "largest", "in"), rows)
+    if switching := summary.get("switching"):
+        rows = []
+        for change in switching[:_CHANGES]:
+            impulse, lost = number(change["impulse"], ".3g"), number(change["energy_lost_j"], ".3g")
+            rows.append((f"{change['t_s']:.6g}", change["contact"], change["what"], impulse, lost))
+        title, n = "Changes of contacts", len(switching) + summary.get("switching_not_listed", 0)
+        title += f", the first {_CHANGES} of {n} times" if n > _CHANGES else ""
+        yield table(title, ("time [s]", "contact", "what", "impulse [N s]", "energy lost [J]"), rows)
+
+
+def _machine_tables(summary: RunSummary) -> Iterator[Table]:
+    """States, catches and wheels of a state machine."""
+    if states := summary.get("states"):
+        visited = [(f"{entered['t_s']:.6g}", entered["state"]) for entered in states]
+        yield table("States", ("time [s]", "state"), visited)
+    if catches := summary.get("catches"):
+        rows = [
+            (c["contact"], f"{c['t_s']:.6g}", number(1e3 * c["miss_m"], ".3g"), number(1e3 * c["speed_m_s"], ".3g"))
+            for c in catches
+        ]
+        yield table("Catches", ("contact", "time [s]", "miss [mm]", "relative speed [mm/s]"), rows)
+    if wheels := summary.get("wheels"):
+        used = [(name, number(use["max"], ".4g"), number(use["final"], ".3g")) for name, use in wheels.items()]
+        yield table("Momentum wheels", ("wheel", "largest rate [rad/s]", "at the end [rad/s]"), used)
+
+
+def _audit_table(audit: AuditSummary) -> Table:
+    rows = []
+    for name, check in audit["checks"].items():
+        held = Text("yes", "green") if check["held"] else Text("NO", "red")
+        rows.append((name, number(check["largest"], ".2e"), f"{check['limit']:g}", held, check["unit"]))
+    title = f"Audit: {'all checks passed' if audit['held'] else 'a check FAILED'}"
+    return table(title, ("check", "largest", "limit", "held", "in"), rows, sentences=1)

@@ -1,0 +1,52 @@
+"""Modes in which each request is possible, and the sentence for an operator who asked in another one."""
+
+from __future__ import annotations
+
+from granite.config.reasons import Reason
+from granite.config.run_modes import Ask, Reply, RunMode
+
+_STARTABLE = (RunMode.ARMED, RunMode.HOLDING, RunMode.FLOATING)
+#: requests that are not in it are possible in every mode
+POSSIBLE_IN: dict[Ask, tuple[RunMode, ...]] = {
+    Ask.ARM: (RunMode.DISARMED,),
+    Ask.START: _STARTABLE,
+    Ask.RESTART: _STARTABLE,
+    Ask.HOLD: (RunMode.RUNNING, RunMode.ARMED, RunMode.FLOATING),
+    Ask.FLOAT: (RunMode.RUNNING, RunMode.ARMED, RunMode.HOLDING),
+    Ask.RESET: (RunMode.HOLDING, RunMode.FLOATING),
+}
+#: the command that leads to such a mode
+_FIRST = {
+    (Ask.START, RunMode.DISARMED): "arm",
+    (Ask.RESTART, RunMode.DISARMED): "arm",
+    (Ask.RESTART, RunMode.RUNNING): "hold",
+    (Ask.HOLD, RunMode.DISARMED): "arm",
+    (Ask.FLOAT, RunMode.DISARMED): "arm",
+}
+
+
+def answer_text(ask: Ask, reply: Reply, mode: RunMode, cause: Reason) -> str:
+    """The answer to a request in words: of one in the wrong mode, also the mode and what to do.
+
+    Parameters
+    ----------
+    ask, reply
+        The request, and the answer to it.
+    mode, cause
+        The mode of the run when it answered, and the cause of the mode.
+    """
+    if reply is not Reply.NOT_IN_THIS_MODE or ask not in POSSIBLE_IN:
+        return reply.text
+    because = f" because {cause.text}" if cause else ""
+    return f"refused: the run is {mode.name.lower()}{because}, expected {_expected(ask, mode)}"
+
+
+def _expected(ask: Ask, mode: RunMode) -> str:
+    if mode in (RunMode.STOPPING, RunMode.STOPPED):
+        return "a new run"
+    if mode in POSSIBLE_IN[ask]:  # the mode would do, but a fault led to it
+        return "reset first"
+    if (ask, mode) in _FIRST:
+        return f"{_FIRST[ask, mode]} first"
+    *others, last = (each.name.lower() for each in POSSIBLE_IN[ask])
+    return f"{', '.join(others)} or {last}" if others else last

@@ -1,0 +1,1 @@
+"""Controllers of other modes than the run itself: floating, resting, open loop."""

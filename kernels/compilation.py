@@ -1,0 +1,156 @@
+"""From symbolic functions to machine code: generated as C, compiled, and kept in a cache by content.
+
+Without a compiler, or with GRANITE_NO_COMPILER=1, the same functions run in CasADi's virtual machine.
+Contraction to fused multiply-add is switched off, so both ways do the same IEEE operations in the same order:
+a log recorded in one replays to the bit in the other.
+
+A cache that can't be written is only read; missing entries are then compiled into a directory of this process, and
+where that is full too, the functions run in the virtual machine (`kernels`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import casadi as ca
+
+from granite.kernels import code_cache
+from granite.kernels.c_compiler import find_compiler
+from granite.kernels.kernel import Kernel
+from granite.kernels.library import code_digest, compiled_library
+
+
+def compile_functions(name: str, functions: Iterable[ca.Function]) -> dict[str, Kernel]:
+    """Compile CasADi functions to machine code, or run them in CasADi's virtual machine.
+
+    Parameters
+    ----------
+    name
+        Label of the generated file.
+    functions
+        Functions with different names; their outputs are made dense.
+
+    Returns
+    -------
+    dict[str, Kernel]
+        By name of the function.
+
+    Raises
+    ------
+    CompilationError
+        Where the compiler rejects the generated code, takes too long or writes no library.
+
+    Examples
+    --------
+    >>> x = ca.SX.sym("x", 2)
+    >>> kernels = compile_functions("example", [ca.Function("double", [x], [2 * x])])
+    >>> kernels["double"].run((np.ones(2),))
+    array([2., 2.])
+    """
+    functions = [_dense(f) for f in functions]
+    compiler = find_compiler()
+    if compiler is None:
+        return {f.name(): Kernel(f) for f in functions}
+    return _loaded(functions, _library(name, functions, compiler))
+
+
+def compile_once(name: str, key: str | None, write: Callable[[], Iterable[ca.Function]]) -> dict[str, Kernel]:
+    """The same, but the functions are written in symbols only where the cache does not have them.
+
+    Writing a model in symbols takes longer than loading its code. An entry in the cache leads from the key, the code of
+    Granite, the compiler and the processor to the library and the names of its functions.
+
+    Parameters
+    ----------
+    name
+        Label of the generated file.
+    key
+        Everything that the functions follow from, beside the code of Granite itself; None where that is not known.
+    write
+        Writes the functions.
+    """
+    compiler = find_compiler()
+    if compiler is None or key is None:
+        return compile_functions(name, write())
+    digest = code_digest((key, _own_code(), ca.CasadiMeta.version()), compiler)
+    cache = code_cache.trusted_cache()
+    entry = cache / f"{name}-{digest[:24]}.json" if cache else None
+    if entry and (kept := _kept(entry)):
+        return kept
+    functions = [_dense(f) for f in write()]
+    library = _library(name, functions, compiler)
+    if entry and library and library.parent == entry.parent:
+        with contextlib.suppress(OSError):
+            _put(entry, json.dumps([library.name, [f.name() for f in functions]]))
+    return _loaded(functions, library)
+
+
+def _kept(entry: Path) -> dict[str, Kernel] | None:
+    """The functions that an entry leads to."""
+    try:
+        file, names = json.loads(code_cache.content_of_entry(entry))
+        library = entry.with_name(file)
+        if code_cache.is_intact(library):
+            return {function: Kernel(ca.external(function, str(library)), library) for function in names}
+    except (OSError, ValueError, TypeError):
+        pass  # not there yet, or damaged: it is written again
+    return None
+
+
+def _put(entry: Path, text: str) -> None:
+    with code_cache.build_directory(entry) as scratch:
+        unfinished = Path(scratch) / entry.name
+        unfinished.write_text(text)
+        unfinished.chmod(0o600)
+        os.replace(unfinished, entry)
+
+
+def _loaded(functions: list[ca.Function], library: Path | None) -> dict[str, Kernel]:
+    """The functions from a library, or as they are where there is none."""
+    if library is None:
+        return {f.name(): Kernel(f) for f in functions}
+    return {f.name(): Kernel(ca.external(f.name(), str(library)), library) for f in functions}
+
+
+def mode() -> str:
+    """How functions are evaluated on this machine: `compiled` or `virtual machine`."""
+    return "virtual machine" if find_compiler() is None else "compiled"
+
+
+def _dense(function: ca.Function) -> ca.Function:
+    """The function with dense outputs, so that its buffers are plain arrays."""
+    symbols: list[Any] = function.sx_in() if function.is_a("SXFunction") else function.mx_in()
+    results = [ca.densify(result) for result in function.call(symbols)]
+    names = function.name(), function.name_in(), function.name_out()
+    return ca.Function(names[0], symbols, results, *names[1:], {"cse": True})
+
+
+def _generate(name: str, functions: list[ca.Function]) -> str:
+    generator = ca.CodeGenerator(f"{name}.c")
+    for function in functions:
+        generator.add(function)
+    return str(generator.dump())
+
+
+@functools.cache
+def _own_code() -> str:
+    """Hash of the source of every package of Granite: symbolic functions depend on it."""
+    digest = hashlib.sha256()
+    root = Path(__file__).parents[1]  # the package: its folders are beside this one
+    for folder, _, files in sorted(os.walk(root, followlinks=True)):
+        for file in sorted(files):
+            if file.endswith(".py"):
+                digest.update(Path(folder, file).read_bytes())
+    return digest.hexdigest()
+
+
+def _library(name: str, functions: list[ca.Function], compiler: str) -> Path | None:
+    """The library of the functions, from the cache or compiled; None where no disk has room for it."""
+    return compiled_library(name, _generate(name, functions), [f.name() for f in functions], compiler)

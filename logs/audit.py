@@ -1,0 +1,95 @@
+"""Verdict on an audited run: errors of energy, momentum and contacts against their limits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from granite.config.audit import audit_values
+from granite.config.base import spatial
+from granite.config.contacts import GROUND
+from granite.config.records import Array
+from granite.config.testbed import Testbed
+from granite.logs.channels import Channels
+from granite.logs.run_summary import AuditCheck, AuditSummary
+
+#: largest errors of energy and momentum, relative to the largest kinetic energy or work
+ENERGY_LIMIT = 1e-8
+MOMENTUM_LIMIT = 1e-9
+#: largest constraint errors of closed contacts [m, rad], [m/s, rad/s]
+GAP_LIMIT = 1e-6
+SLIP_LIMIT = 1e-6
+#: beyond this condition number contact forces are not unique; the ones of least norm were used
+CONDITION_LIMIT = 1e9
+
+
+class AuditVerdict:
+    """Gathers the extremes of an audited run."""
+
+    def __init__(self, bed: Testbed, channels: Channels) -> None:
+        self._bed, self._place = bed, channels.place("/truth", "audit")
+        self._at = {value.name: i for i, value in enumerate(audit_values(bed))}
+        self._first: Array | None = None
+        self._broken = 0  #: rows with something that is not a finite number
+        self._least, self._most = (np.full(len(self._at) + 1, fill) for fill in (np.inf, -np.inf))
+
+    def update(self, rows: Array) -> None:
+        """Process the next rows."""
+        audit = rows[:, self._place]
+        finite = np.isfinite(audit).all(axis=1)
+        self._broken += int(np.count_nonzero(~finite))
+        audit = audit[finite]
+        if not self._at or not len(audit):
+            return
+        self._first = audit[0].copy() if self._first is None else self._first
+        # Energy balance: energy minus work is constant.
+        audit = np.column_stack((audit, self._without_work(audit) - self._without_work(self._first)))
+        self._least = np.minimum(self._least, audit.min(axis=0))
+        self._most = np.maximum(self._most, audit.max(axis=0))
+
+    def result(self, deflection: AuditCheck | None = None) -> AuditSummary | None:
+        """Each check with its result, and that of the deflection of links; None where nothing was audited."""
+        if self._first is None:
+            return None
+        checks = dict(self._checks())
+        if deflection is not None:
+            checks["deflection"] = deflection
+        return {"held": all(c["held"] for name, c in checks.items() if name != "condition"), "checks": checks}
+
+    def _checks(self) -> Iterator[tuple[str, AuditCheck]]:
+        if self._broken:
+            yield "finite", _check("rows that are not finite", self._broken, 0)
+        at, size = self._at, np.maximum(np.abs(self._least), np.abs(self._most))
+        swing = self._most - self._least
+        about = max(size[at["kinetic_energy"]], size[at["work"]], np.finfo(float).tiny)
+        yield "energy", _check("relative to the largest kinetic energy or work", size[-1] / about, ENERGY_LIMIT)
+        if self._is_isolated():
+            # Scale of momentum: all energy as translation of the total mass; for angular momentum at an arm of 1 m.
+            mass = sum(
+                b.mass_kg + (b.flexible.mass_kg if b.flexible else 0.0) for m in self._bed.modules for b in m.bodies
+            )
+            whole = np.sqrt(2 * mass * about)
+            for name in ("momentum", "angular_momentum"):
+                most = max(swing[at[f"{name}_{axis}"]] for axis in "xyz")
+                yield name.replace("_", " "), _check("relative to sqrt(2 m E)", most / whole, MOMENTUM_LIMIT)
+        if self._bed.contacts:
+            yield "gap", _check("m, rad", size[at["gap"]], GAP_LIMIT)
+            yield "slip", _check("m/s, rad/s", size[at["slip"]], SLIP_LIMIT)
+            least = float(self._least[at["independence"]])
+            yield "condition", _check("1", 1 / least if least > 0 else np.inf, CONDITION_LIMIT)
+
+    def _without_work(self, audit: Array) -> Array:
+        """Energy minus the work that was put in [J]."""
+        return np.asarray(audit[..., self._at["energy"]] - audit[..., self._at["work"]])
+
+    def _is_isolated(self) -> bool:
+        """Whether no external force acts on the modules."""
+        bed = self._bed
+        grounded = any(GROUND in (c.first.module, c.second.module) for c in bed.contacts)
+        falls = any(any(spatial(m.gravity_m_s2)) or m.base == "fixed" for m in bed.modules)
+        return not (grounded or falls or bed.thrusters) and bed.simulation.table.ideal
+
+
+def _check(unit: str, largest: float, limit: float) -> AuditCheck:
+    return {"unit": unit, "largest": float(largest), "limit": limit, "held": bool(largest <= limit)}

@@ -1,0 +1,134 @@
+"""Events in the rows of a run: reasons of the guard, lost rows, overruns, contacts, states, wheels, bent links."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+
+from granite.config.coordinates import Coordinate
+from granite.config.expected_modes import answer_text
+from granite.config.mode_sentences import sentence_of
+from granite.config.reasons import Reason
+from granite.config.records import Array, Operation
+from granite.config.run_modes import Ask, Reply, RunMode
+from granite.config.testbed import Testbed
+from granite.config.verdict_subjects import sentence
+from granite.logs.bending import Bending
+from granite.logs.channels import Channels
+from granite.logs.contact_changes import OUT_OF_REACH, ContactChanges
+from granite.logs.machine_summary import StateChanges
+from granite.logs.wheel_unloading import UnloadingChanges
+
+
+class EventSink(Protocol):
+    """Receives events."""
+
+    def __call__(self, t: float, tick: int, level: str, name: str, text: str) -> None: ...  # noqa: D102
+
+
+class Events:
+    """Finds events in successive rows."""
+
+    def __init__(
+        self,
+        bed: Testbed,
+        channels: Channels,
+        subjects: Sequence[Coordinate],
+        report: EventSink,
+        operators: Sequence[str] = (),
+    ) -> None:
+        self._contacts, self._bending = ContactChanges(bed, channels), Bending(bed, channels)
+        self._states, self._unloading = StateChanges(bed, channels), UnloadingChanges(bed, channels)
+        self._watched = [
+            channels.column("/verdict", "reason"),
+            channels.column("/timing", "lost"),
+            channels.column("/timing", "overruns"),
+            channels.column("/operation", "mode"),
+            channels.column("/operation", "request"),
+        ]
+        self._t, self._tick = channels.column("/sample", "t_s"), channels.column("/timing", "tick")
+        self._channels, self._subjects = channels, subjects
+        self._report, self._operators = report, operators
+        gains = channels.topic("/operation").entries["gains"]
+        self._gains = [gain.name.removesuffix("_gain") for gain in gains if isinstance(gain, Coordinate)]
+        self._before = np.zeros(5)
+        self._last: tuple[float, int] = (0.0, 0)
+
+    def look(self, rows: Array) -> None:
+        """Report every change in the rows."""
+        watched = rows[:, self._watched]
+        before = np.vstack((self._before, watched[:-1]))
+        for i in np.flatnonzero((watched != before).any(axis=1) | (watched[:, 4] != 0)):
+            self._report_change(rows[i], before[i].tolist(), watched[i].tolist())
+        for change in self._contacts.look(rows):
+            level = "warning" if change.what == OUT_OF_REACH else "info"
+            name = f"{change.contact}_{change.what}".replace(" ", "_")
+            self._report(change.t, change.tick, level, name, change.sentence)
+        for entered in self._states.look(rows):
+            after = f" after {entered.before}" if entered.before else ""
+            self._report(entered.t, entered.tick, "info", f"state_{entered.name}", f"state {entered.name}{after}")
+        for change_of_wheel in self._unloading.look(rows):
+            name = "wheel_unloading_begins" if change_of_wheel.begins else "wheel_unloading_ends"
+            self._report(change_of_wheel.t, change_of_wheel.tick, "info", name, change_of_wheel.sentence)
+        for exceeded in self._bending.update(rows):
+            self._report(exceeded.t, exceeded.tick, "warning", "deflection_beyond_limit", exceeded.sentence)
+        self._before = watched[-1]
+        self._last = float(rows[-1, self._t]), int(rows[-1, self._tick])
+
+    def look_back(self, lost: int, ended: str, text: str) -> None:
+        """Report rows lost after the last recorded one, and an end of the run that no row shows."""
+        if lost > self._before[1]:
+            self._report(*self._last, "warning", "rows_lost", _rows_lost(lost - int(self._before[1])))
+        if ended not in ("completed", Reason(int(self._before[0])).name.lower()):
+            self._report(*self._last, "error", ended, text)
+
+    def _report_change(self, row: Array, before: list[float], now: list[float]) -> None:
+        tick = self._channels.read(row)
+        at = tick.sample.t, tick.timing.tick
+        reason, lost, overruns, mode, request = now
+        if request:
+            level = "info" if tick.operation.reply == Reply.DONE else "warning"
+            name = "reported" if request == Ask.REPORT else "operator_request"
+            self._report(*at, level, name, self._asked(tick.operation))
+        answered = mode != RunMode.RUNNING and reason == tick.operation.cause and not tick.verdict.stop
+        if reason != before[0] and reason != 0 and not answered:  # in a hold it may come and go
+            why = Reason(int(reason))
+            level = "error" if why.stops else "info" if why is Reason.WAITING_FOR_SENSORS else "warning"
+            self._report(*at, level, why.name.lower(), sentence(self._subjects, tick.verdict))
+        if lost > before[1]:
+            self._report(*at, "warning", "rows_lost", _rows_lost(int(lost - before[1])))
+        if overruns > before[2]:
+            self._report(*at, "warning", "overrun", "the tick ended after the next one was due")
+        if mode != before[3]:
+            now_in, cause = RunMode(int(mode)), Reason(tick.operation.cause)
+            level = "info" if now_in in (RunMode.RUNNING, RunMode.ARMED, RunMode.DISARMED) else "warning"
+            self._report(*at, level, now_in.name.lower(), sentence_of(now_in, cause))
+
+    def _asked(self, operation: Operation) -> str:
+        """A request with its sender, and the answer."""
+        ask, reply = Ask(operation.request), Reply(operation.reply)
+        who = self._who(operation.sender)
+        if ask is Ask.REPORT:
+            return Reason(operation.argument).text
+        if ask is Ask.ATTACH:
+            return "the run waits for an operator to arm it"
+        what = ask.name.lower().replace("_", " ")
+        if ask is Ask.SET_GAIN:
+            has = operation.argument < len(self._gains)
+            gain = self._gains[operation.argument] if has else f"number {operation.argument}"
+            what += f" {gain} to {operation.value:g}"
+        text = answer_text(ask, reply, RunMode(operation.mode), Reason(operation.cause))
+        return f"{who} asked for {what}: {text}"
+
+    def _who(self, sender: int) -> str:
+        """The sender of a request."""
+        if sender < 0:
+            return f"client {-sender} of the live view"
+        known = 0 < sender <= len(self._operators)
+        return f"operator '{self._operators[sender - 1]}'" if known else "the loop's own terminal"
+
+
+def _rows_lost(n: int) -> str:
+    return f"{n} row{'s' if n > 1 else ''} lost: the ring was full"

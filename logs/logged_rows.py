@@ -1,0 +1,92 @@
+"""The rows of a log on disk, read chunk by chunk, so that a long run needs no more memory than a short one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import IO
+
+import numpy as np
+
+from granite.config.errors import InputError
+from granite.config.records import Array
+from granite.logs.channels import Channels
+from granite.logs.mcap_records import BROKEN, chunk_content
+from granite.logs.row_assembly import RowAssembly
+
+#: rows of a log up to this size stay in memory after they were checked [bytes]
+KEPT = 64 * 2**20
+#: rows of an array that are handed on at a time
+_BLOCK = 4096
+
+
+class LoggedRows:
+    """Rows that were checked once, in memory or in an open file.
+
+    Parameters
+    ----------
+    file
+        The log; it stays open as long as this object, so that a log that replaces it is never read by mistake.
+    channels
+        The layout of the rows.
+    """
+
+    def __init__(self, file: IO[bytes], channels: Channels) -> None:
+        self._file, self._channels, self._name = file, channels, file.name
+        self._chunks: list[tuple[int, int, bool]] = []
+        #: schemas and channels of the index, where the chunk that has them is damaged
+        self.definitions: list[tuple[int, bytes]] = []
+        #: numbers of the rows before which chunks are missing
+        self.gaps: list[int] = []
+        self._kept: list[Array] | None = []
+        self._n = 0
+
+    def __len__(self) -> int:
+        return self._n
+
+    def add(self, at: int, length: int, rows: Array, after_gap: bool = False) -> None:
+        """Note where a chunk stands in the file, and the checked rows that are complete with it."""
+        self._chunks.append((at, length, after_gap))
+        if after_gap:
+            self.gaps.append(self._n)
+        self._n += len(rows)
+        if self._kept is not None and 8 * self._n * self._channels.width <= KEPT:
+            self._kept.append(rows)
+        else:
+            self._kept = None
+
+    def blocks(self) -> Iterator[Array]:
+        """All rows, some at a time."""
+        if self._kept is not None:
+            yield from (rows for rows in self._kept if len(rows))
+            return
+        assembly = RowAssembly(self._channels, lambda topic, message: None)
+        for definition in self.definitions:
+            assembly.define(*definition)
+        for at, length, after_gap in self._chunks:
+            self._file.seek(at)
+            try:
+                if after_gap:
+                    assembly.resume()
+                rows = assembly.take(chunk_content(self._file.read(length)))
+            except BROKEN as error:
+                raise InputError(f"log '{self._name}' changed while it was read: {error}") from error
+            if len(rows):
+                yield rows
+
+
+def blocks_of(rows: Array) -> Iterator[Array]:
+    """The rows of an array, some at a time."""
+    return (rows[at : at + _BLOCK] for at in range(0, len(rows), _BLOCK))
+
+
+def gathered(blocks: Iterator[Array], n: int, columns: list[int] | slice) -> Array:
+    """Some columns of all rows, n of them, as one array."""
+    found: Array | None = None
+    at = 0
+    for rows in blocks:
+        part = rows[:, columns]
+        found = np.empty((n, part.shape[1])) if found is None else found
+        found[at : at + len(part)] = part
+        at += len(part)
+    assert found is not None
+    return found

@@ -1,0 +1,1 @@
+"""Checks of the machine and of devices before a run."""

@@ -1,5 +1,0 @@
-"""`python -m granite.rt.cli` is `granite`."""
-
-from granite.rt.cli import main
-
-main()

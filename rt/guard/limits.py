@@ -1,0 +1,302 @@
+"""The limits of a testbed as compiled functions: a tick in, the first broken limit out."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import casadi as ca
+import numpy as np
+
+from granite.config.coordinates import Coordinate
+from granite.config.devices.emergency_stop import EmergencyStop
+from granite.config.devices.motors import Motors
+from granite.config.devices.thrusters import Thrusters
+from granite.config.reasons import Reason
+from granite.config.records import Array
+from granite.config.testbed import Testbed
+from granite.config.verdict_subjects import accelerations, forces, subjects, thrusts, wrenches
+from granite.controllers.estimation.thruster_faults import STUCK_OPEN
+from granite.controllers.model import ControlModel
+from granite.controllers.run_modes.decelerations import base_deceleration
+from granite.kernels.compilation import compile_once
+from granite.kernels.kernel import Buffer
+from granite.rt.guard.limit import Limit
+from granite.rt.guard.monitor import Monitor, Watched
+
+#: a button is released below this
+_PRESSED = 0.5
+#: by this part of its range an actuator may report more than its bounds
+_REPORTED = 0.01
+
+
+class Limits:
+    """The limits of a testbed, in the order of their check.
+
+    `check` is (values of the sensors' frames, stamps, reported set points, ages, q, u, innovation, correction,
+    disturbance, faults; q, u and a of the reference; acceleration, force, wrench and recorded numbers of the demand;
+    set points, thrust, memory) -> 1 if all limits hold, else 0; and the memory after the tick. `stamps` are the time of
+    the tick, then time and number of each sensor's frame. `broken` takes the same.
+    """
+
+    def __init__(self, bed: Testbed) -> None:
+        n_q, n_u, n_sensors = len(bed.known.positions), len(bed.known.velocities), len(bed.sensors)
+        measured, setpoints, applied, innovation = (
+            {name: ca.SX.sym(f"{what}_{name}", len(device.signals(bed))) for name, device in devices.items()}
+            for what, devices in (
+                ("measured", bed.sensors), ("setpoint", bed.actuators), ("applied", bed.actuators),
+                ("innovation", bed.sensors),
+            )
+        )  # fmt: skip
+        stamps, ages = ca.SX.sym("stamps", 1 + 2 * n_sensors), ca.SX.sym("ages", n_sensors)
+        q, q_ref = (ca.SX.sym(name, n_q) for name in ("q", "q_ref"))
+        u, correction, impulse, u_ref, a_ref, a, force = (
+            ca.SX.sym(name, n_u) for name in ("u", "correction", "impulse", "u_ref", "a_ref", "a", "force")
+        )
+        d, unexplained = ca.SX.sym("disturbance", n_u), ca.SX.sym("unexplained", n_u)
+        faults = ca.SX.sym("faults", len(bed.thrusters))
+        wrench, thrust = ca.SX.sym("wrench", len(wrenches(bed))), ca.SX.sym("thrust", len(bed.thrusters))
+        seen = Watched(
+            stamps[0], stamps[1::2], stamps[2::2], measured, innovation, u, impulse, unexplained, faults, q_ref, u_ref
+        )
+        monitor = Monitor(bed, seen)
+        recorded = ca.SX.sym("recorded", len(bed.controller.law.recorded(bed)) if bed.controller else 0)
+        by_law = list(_by_law(bed, recorded))
+        rates = [Coordinate(f"{c.name} rate", c.unit) for c in bed.known.velocities]
+        self._limits = [
+            *_measured(bed, measured, stamps, ages),
+            *_judged(bed, measured),
+            *_reported(bed, applied),
+            *_finite(Reason.STATE_NOT_FINITE, bed.known.positions, q),
+            *_finite(Reason.STATE_NOT_FINITE, rates, u),
+            *_finite(Reason.REFERENCE_NOT_FINITE, bed.known.positions, q_ref),
+            *_finite(Reason.REFERENCE_NOT_FINITE, rates, u_ref),
+            *_finite(Reason.REFERENCE_NOT_FINITE, accelerations(bed), a_ref),
+            *(limit for limit in by_law if limit.reason.stops),
+            *_finite(Reason.DEMAND_NOT_FINITE, accelerations(bed), a),
+            *_finite(Reason.DEMAND_NOT_FINITE, forces(bed), force),
+            *_finite(Reason.DEMAND_NOT_FINITE, wrenches(bed), wrench),
+            *monitor.limits,
+            *_moving(bed, q, u, q_ref),
+            *_finite(Reason.COMMAND_NOT_FINITE, thrusts(bed), thrust),
+            *_commanded(bed, setpoints, applied),
+            *monitor.notices,
+            *(limit for limit in by_law if not limit.reason.stops),
+        ]
+        names = [subject.name for subject in subjects(bed)]
+        self._subjects = [names.index(limit.subject) for limit in self._limits]
+        #: what `check` gets at the first tick
+        self.memory: Array = np.zeros(monitor.memory.before.numel())
+
+        def write() -> list[ca.Function]:
+            all_hold = ca.SX(1)
+            for limit in reversed(self._limits):
+                all_hold = ca.logic_and(limit.holds, all_hold)
+            given = [_joined(measured), stamps, _joined(applied), ages, q, u, _joined(innovation), correction]
+            given += [d, faults, q_ref, u_ref, a_ref, a, force, wrench, recorded, _joined(setpoints), thrust]
+            given.append(monitor.memory.before)
+            each = [*(limit.holds for limit in self._limits), *(limit.value for limit in self._limits)]
+            checked, broken = ca.vertcat(all_hold, monitor.memory.after), ca.vertcat(ca.SX(0, 1), *each)
+            computed = _momentum(bed, q, correction), d - _stuck(bed, q, faults)
+            checked, broken = ca.substitute([checked, broken], [impulse, unexplained], [*computed])
+            # Which limit does not hold takes as long again: it is asked for only where one does not.
+            return [ca.Function("checked", given, [checked]), ca.Function("broken", given, [broken])]
+
+        kernels = compile_once("guard", bed.fingerprint, write)
+        #: `check` as a kernel
+        self.checked = kernels["checked"]
+        self.check, self._broken = self.checked.run, kernels["broken"].run
+
+    def broken(self, arguments: Iterable[Buffer]) -> list[tuple[Reason, int, float, float]]:
+        """Of each limit that does not hold, in order: reason, number of the subject, value and limit."""
+        n, found = len(self._limits), self._broken(arguments).tolist()
+        return [
+            (limit.reason, self._subjects[i], found[n + i], limit.limit)
+            for i, limit in enumerate(self._limits)
+            if not found[i]
+        ]
+
+
+def limits_of(bed: Testbed) -> Limits:
+    """The limits of a testbed; kept for those that differ in nothing but gains, seed or the like, as trials do.
+
+    To write them in symbols is half of the time in which a run is prepared.
+    """
+    key = bed.fingerprint
+    if key is None:
+        return Limits(bed)
+    if key not in _kept:
+        if len(_kept) == _MOST_KEPT:
+            del _kept[next(iter(_kept))]
+        _kept[key] = Limits(bed)
+    return _kept[key]
+
+
+_kept: dict[str, Limits] = {}
+#: about the plants of a tuning session
+_MOST_KEPT = 16
+
+
+def _momentum(bed: Testbed, q: ca.SX, u: ca.SX) -> ca.SX:
+    """M(q) u."""
+    if bed.controller is None or not bed.explains_motion:
+        return u
+    model = ControlModel(bed)
+    return ca.substitute(model.mass_matrix @ u, model.q, q)
+
+
+def _stuck(bed: Testbed, q: ca.SX, faults: ca.SX) -> ca.SX:
+    """Generalised force of the thrusters that are stuck open, which the disturbance contains."""
+    if bed.controller is None or not bed.explains_motion:
+        return ca.SX.zeros(len(bed.known.velocities))
+    model = ControlModel(bed)
+    return ca.substitute(model.thrust_force(ca.DM(model.available) * (faults == STUCK_OPEN)), model.q, q)
+
+
+def _measured(bed: Testbed, measured: Mapping[str, ca.SX], stamps: ca.SX, ages: ca.SX) -> Iterator[Limit]:
+    """Only a controller uses sensors: without one, measurements are recorded unchecked, but for emergency stops."""
+    for name in bed.devices_of(EmergencyStop):
+        pressed = measured[name][0]
+        yield Limit(pressed < _PRESSED, Reason.EMERGENCY_STOP, f"{name} pressed", pressed, _PRESSED)
+    for i, (name, device) in enumerate(bed.sensors.items() if bed.controller else ()):
+        own = [Coordinate(f"{name} {c.name}", c.unit) for c in device.signals(bed)]
+        yield from _finite(Reason.SAMPLE_NOT_FINITE, own, measured[name])
+        for j, (lower, upper) in enumerate(device.measurable(bed)):
+            if math.isfinite(upper - lower):
+                yield from _within(measured[name][j], lower, upper, Reason.SENSOR_SATURATED, own[j].name)
+        ahead = stamps[1 + 2 * i] - stamps[0]
+        yield Limit(ahead <= bed.loop.period_s, Reason.SENSOR_AHEAD, name, ahead, bed.loop.period_s)
+        yield Limit(ages[i] <= bed.age_limit(name), Reason.SENSOR_STALE, name, ages[i], bed.age_limit(name))
+
+
+def _judged(bed: Testbed, measured: Mapping[str, ca.SX]) -> Iterator[Limit]:
+    """Bounds of measurements that a device knows itself."""
+    for name, device in bed.sensors.items() if bed.controller else ():
+        signals = [c.name for c in device.signals(bed)]
+        for signal, reason, least, most in device.judged(bed):
+            value = measured[name][signals.index(signal)]
+            yield from _bounded(value, least, most, Reason[reason], f"{name} {signal}")
+
+
+def _by_law(bed: Testbed, recorded: ca.SX) -> Iterator[Limit]:
+    """Bounds of the numbers that the law records."""
+    law = bed.controller.law if bed.controller else None
+    names = [c.name for c in law.recorded(bed)] if law else []
+    for name, reason, least, most in law.judged(bed) if law else ():
+        yield from _bounded(recorded[names.index(name)], least, most, Reason[reason], name)
+
+
+def _moving(bed: Testbed, q: ca.SX, u: ca.SX, q_ref: ca.SX) -> Iterator[Limit]:
+    safety, known = bed.safety, bed.known
+    names = [c.name for c in known.velocities]
+    in_table = [module for module in known.modules if module.base == "floating" and module.dimension == "planar"]
+    for module in in_table:
+        if safety.table_m:
+            for i, lower, upper in zip(
+                _indices(known.root_q(module)), safety.table_m[:2], safety.table_m[2:], strict=False
+            ):
+                yield from _within(q[i], lower, upper, Reason.TABLE_EDGE, known.positions[i].name)
+    for joint in safety.joints:
+        if joint.joint in names:
+            i = known.joint_q(joint.joint)
+            yield from _within(q[i], joint.lower_rad, joint.upper_rad, Reason.JOINT_LIMIT, joint.joint)
+    for module in in_table:
+        x, y, heading = _indices(known.root_u(module))
+        name, rate = known.velocities[heading].name, safety.base_rate_rad_s
+        if rate:
+            yield from _within(u[heading], -rate, rate, Reason.BASE_TOO_FAST, f"{name} rate")
+        if safety.base_speed_m_s:
+            speed = ca.norm_2(ca.vertcat(u[x], u[y]))
+            name = f"{known.velocities[x].name} rate"
+            yield Limit(speed <= safety.base_speed_m_s, Reason.BASE_TOO_FAST, name, speed, safety.base_speed_m_s)
+    for joint in safety.joints:
+        if joint.joint in names:
+            i, rate = known.joint_u(joint.joint), joint.rate_rad_s
+            yield from _within(u[i], -rate, rate, Reason.JOINT_TOO_FAST, f"{joint.joint} rate")
+    for i in bed.followed_positions:
+        c = known.positions[i]
+        if c.unit in ("m", "rad"):
+            error, most = q_ref[i] - q[i], safety.tracking_error_m if c.unit == "m" else safety.tracking_error_rad
+            yield Limit(ca.fabs(error) <= most, Reason.TRACKING_ERROR, c.name, error, most)
+    yield from _stopping(bed, q, u)
+
+
+def _stopping(bed: Testbed, q: ca.SX, u: ca.SX) -> Iterator[Limit]:
+    """Where a base could stop: beyond the reaction time it decelerates along its path, d = v t + v |v| / 2 a."""
+    table, braking, known = bed.safety.table_m, bed.safety.braking, bed.known
+    if table is None or bed.controller is None:
+        return
+    for thrusters in bed.devices_of(Thrusters).values():
+        module = thrusters.pushed(bed)
+        a = base_deceleration(bed, thrusters)
+        if module.name not in known.q or module.dimension != "planar" or not a:
+            continue
+        x, y, _ = _indices(known.root_u(module))
+        seconds = braking.reaction_s + ca.norm_2(ca.vertcat(u[x], u[y])) / (2 * a)
+        rows = zip(_indices(known.root_q(module)), (x, y), table[:2], table[2:], strict=False)
+        for i, rate, lower, upper in rows:
+            yield from _within(q[i] + u[rate] * seconds, lower, upper, Reason.TABLE_EDGE_AHEAD, known.positions[i].name)
+
+
+def _reported(bed: Testbed, applied: Mapping[str, ca.SX]) -> Iterator[Limit]:
+    """What the actuators report as applied must be possible."""
+    for name, device in bed.actuators.items():
+        signals = [Coordinate(f"{name} {c.name}", c.unit) for c in device.signals(bed)]
+        yield from _finite(Reason.APPLIED_NOT_FINITE, signals, applied[name])
+        for i, (lower, upper) in enumerate(device.bounds(bed)):
+            room = _REPORTED * (upper - lower)
+            value, subject = applied[name][i], signals[i].name
+            yield from _within(value, lower - room, upper + room, Reason.APPLIED_OUT_OF_RANGE, subject)
+
+
+def _commanded(bed: Testbed, setpoints: Mapping[str, ca.SX], applied: Mapping[str, ca.SX]) -> Iterator[Limit]:
+    signals = {
+        name: [Coordinate(f"{name} {c.name}", c.unit) for c in device.signals(bed)]
+        for name, device in bed.actuators.items()
+    }
+    for name in bed.actuators:
+        yield from _finite(Reason.COMMAND_NOT_FINITE, signals[name], setpoints[name])
+    ratio = bed.safety.monitor.torque_step_ratio
+    for name, motors in bed.devices_of(Motors).items() if ratio else ():
+        for i, motor in enumerate(motors.units):
+            step, most = setpoints[name][i] - applied[name][i], float(ratio or 0.0) * motor.torque_limit_n_m
+            yield Limit(ca.fabs(step) <= most, Reason.TORQUE_STEP, signals[name][i].name, step, most)
+    for clamps in (False, True):  # limits that end the run come first
+        reason = Reason.SETPOINT_CLAMPED if clamps else Reason.SETPOINT_OUT_OF_RANGE
+        for name, device in bed.actuators.items():
+            if device.clamps is not clamps:
+                continue
+            for i, (lower, upper) in enumerate(device.bounds(bed)):
+                value, subject = setpoints[name][i], signals[name][i].name
+                if device.binary:
+                    yield Limit(ca.logic_or(value == lower, value == upper), reason, subject, value, upper)
+                else:
+                    yield from _within(value, lower, upper, reason, subject)
+
+
+def _joined(parts: Mapping[str, ca.SX]) -> ca.SX:
+    return ca.vertcat(ca.SX(0, 1), *parts.values())
+
+
+def _finite(reason: Reason, names: Sequence[Coordinate], values: ca.SX) -> Iterator[Limit]:
+    for i, name in enumerate(names):
+        yield Limit(ca.fabs(values[i]) <= sys.float_info.max, reason, name.name, values[i], math.nan)
+
+
+def _within(value: ca.SX, lower: float, upper: float, reason: Reason, subject: str) -> Iterator[Limit]:
+    """False also for NaN."""
+    yield Limit(value >= lower, reason, subject, value, lower)
+    yield Limit(value <= upper, reason, subject, value, upper)
+
+
+def _bounded(value: ca.SX, least: float, most: float, reason: Reason, subject: str) -> Iterator[Limit]:
+    """The bounds that are finite."""
+    if math.isfinite(least):
+        yield Limit(value >= least, reason, subject, value, least)
+    if math.isfinite(most):
+        yield Limit(value <= most, reason, subject, value, most)
+
+
+def _indices(part: slice) -> range:
+    return range(part.start, part.stop)

@@ -1,0 +1,278 @@
+"""The monitor: limits that need the ticks before, as symbols with an explicit memory.
+
+It compares measurements with their prediction, motion with commands, and each tick with the last one:
+
+- A sensor with noise never repeats a value for long: equal values in new frames are counted.
+- Innovations are normal with zero mean. Frames beyond the gate are counted while they follow each other, and the mean
+  of each signal, m <- m + a (innovation - m) with a = 1 - exp(-dt/window), is judged by its own deviation
+  sqrt(v), v <- (1 - a)^2 v + a^2.
+- What measurements add to the velocities is what the model did not explain. M(q) times that is an impulse; its mean
+  over the window, r <- r exp(-dt/window) + M du/window, is a residual force, as a momentum observer has it.
+- Counters and time stamps go forward, and the reference moves as its own velocity says.
+- A pose arrives latency_s after its exposure. The mean of latency_s + period/2 - age at arrival (a tick sees it half a
+  period late) is the error of its time stamps. Innovations hardly show that error: the filter takes constant velocity
+  times error for a pose, and what is left, acceleration times error, looks like a wrong mass or thrust.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import casadi as ca
+
+from granite.config.devices.vision import Vision
+from granite.config.reasons import Reason
+from granite.config.testbed import Testbed
+from granite.config.verdict_subjects import residuals
+from granite.controllers.estimation.disturbance import motor_torques, weakest_thrust
+from granite.controllers.estimation.thruster_faults import DEAD, STUCK_OPEN
+from granite.rt.guard.limit import Limit
+
+#: chance that a healthy signal repeats its value as often as the limit of frozen sensors
+_NEVER = 1e-12
+
+
+class Watched(NamedTuple):
+    """What the monitor sees of a tick, as symbols."""
+
+    t: ca.SX
+    times: ca.SX  #: of each sensor's frame
+    numbers: ca.SX
+    measured: dict[str, ca.SX]
+    innovation: dict[str, ca.SX]
+    u: ca.SX  #: (n_u) estimated
+    impulse: ca.SX  #: (n_u) M times the velocity correction
+    disturbance: ca.SX  #: (n_u) without the thrust of valves that are known to be stuck open
+    faults: ca.SX  #: of each thruster
+    q_ref: ca.SX
+    u_ref: ca.SX
+
+
+class Remembered:
+    """The numbers that one tick leaves to the next, by name; all are zero at the start."""
+
+    def __init__(self) -> None:
+        self._before: dict[str, ca.SX] = {}
+        self._after: dict[str, ca.SX] = {}
+
+    def recall(self, name: str, n: int = 1) -> ca.SX:
+        """What the last tick kept under this name."""
+        self._before[name] = ca.SX.sym(name, n)
+        return self._before[name]
+
+    def keep(self, name: str, value: ca.SX) -> ca.SX:
+        """Leave the value to the next tick; returns it."""
+        self._after[name] = value
+        return value
+
+    @property
+    def before(self) -> ca.SX:
+        """All numbers as the tick finds them."""
+        return ca.vertcat(ca.SX(0, 1), *self._before.values())
+
+    @property
+    def after(self) -> ca.SX:
+        """All numbers as it leaves them."""
+        return ca.vertcat(ca.SX(0, 1), *(self._after[name] for name in self._before))
+
+
+class Monitor:
+    """The limits of the monitor, in the order of their check; empty without a controller."""
+
+    def __init__(self, bed: Testbed, seen: Watched) -> None:
+        self._bed, self._seen, self.memory = bed, seen, Remembered()
+        memory = self.memory
+        self._started = memory.recall("started")
+        memory.keep("started", ca.SX(1))
+        self._dt = self._started * (seen.t - memory.recall("t"))
+        memory.keep("t", seen.t)
+        #: half a tick early, so that rounding does not matter
+        settling = bed.safety.monitor.settling_s - bed.loop.period_s / 2
+        self._settled = memory.keep("since", memory.recall("since") + self._dt) >= settling
+        self._fresh: dict[str, ca.SX] = {}
+        self._intervals: dict[str, ca.SX] = {}
+        self.limits: list[Limit] = []
+        #: frames that were not used, and faults that were found; the run continues
+        self.notices: list[Limit] = []
+        self._found_a_fault = ca.SX(0)
+        if bed.controller is not None:
+            faults = list(self._faults())
+            self.limits += [*self._stamps(), *self._frozen(), *self._disagreeing()]
+            if bed.explains_motion:
+                self.limits += self._outliers()
+                if bed.safety.monitor.judges_motion:
+                    self.limits += [*self._residual(), *self._biased()]
+            self.limits += self._reference()
+            self.notices = [*faults, *self.notices, *self._stamp_errors()]
+
+    def _stamps(self) -> Iterator[Limit]:
+        memory, most = self.memory, float(self._bed.safety.monitor.counter_step)
+        for i, name in enumerate(self._bed.sensors):
+            number, t = self._seen.numbers[i], self._seen.times[i]
+            step, last = number - memory.recall(f"{name} number"), memory.recall(f"{name} t")
+            new = self._fresh[name] = step > 0
+            memory.keep(f"{name} number", number)
+            memory.keep(f"{name} t", ca.if_else(new, t, last))
+            interval = self._intervals[name] = ca.if_else(ca.logic_and(new, self._started), t - last, 0.0)
+            yield Limit(step >= 0, Reason.SENSOR_COUNTER, f"{name} counter", step, 0.0)
+            within = ca.logic_or(step <= most, _not(self._started))
+            yield Limit(within, Reason.SENSOR_COUNTER, f"{name} counter", step, most)
+            yield Limit(interval >= 0, Reason.SENSOR_TIME_BACK, f"{name} interval", interval, 0.0)
+
+    def _frozen(self) -> Iterator[Limit]:
+        memory = self.memory
+        for name, device in self._bed.sensors.items():
+            chances = device.repeats(self._bed)
+            for i, (signal, chance) in enumerate(zip(device.signals(self._bed), chances, strict=True)):
+                if chance >= 1:
+                    continue
+                most, subject = _frozen_after(chance), f"{name} {signal.name} repetition"
+                value, n = self._seen.measured[name][i], memory.recall(subject)
+                same = ca.logic_and(value == memory.recall(f"{name} {i}"), self._started)
+                memory.keep(f"{name} {i}", value)
+                count = memory.keep(subject, ca.if_else(self._fresh[name], same * (n + 1), n))
+                yield Limit(count <= most, Reason.SENSOR_FROZEN, subject, count, most)
+
+    def _outliers(self) -> Iterator[Limit]:
+        monitor, memory = self._bed.safety.monitor, self.memory
+        for name, device in self._bed.sensors.items():
+            new, innovation, refused = self._fresh[name], self._seen.innovation[name], ca.SX(0)
+            for i, _ in enumerate(device.signals(self._bed)):
+                refused = ca.logic_or(refused, self._is_outlier(innovation[i]))
+            n = memory.recall(f"{name} refused")
+            count = memory.keep(f"{name} refused", ca.if_else(new, refused * (n + 1), n))
+            for i, signal in enumerate(device.signals(self._bed)):
+                subject, outlier = f"{name} {signal.name} innovation", self._is_outlier(innovation[i])
+                about = subject, innovation[i], monitor.gate_sigma
+                sustained = ca.logic_and(outlier, count > monitor.refused_frames)
+                yield Limit(_not(sustained), Reason.SENSOR_OUTLIERS, *about)
+                self.notices.append(Limit(_not(ca.logic_and(outlier, new)), Reason.MEASUREMENT_REFUSED, *about))
+
+    def _is_outlier(self, innovation: ca.SX) -> ca.SX:
+        """False for NaN: no innovation is known."""
+        return ca.logic_and(self._settled, ca.fabs(innovation) > self._bed.safety.monitor.gate_sigma)
+
+    def _biased(self) -> Iterator[Limit]:
+        monitor, memory = self._bed.safety.monitor, self.memory
+        poses = self._bed.devices_of(Vision)  # their mean innovation is an unknown force, which `_residual` judges
+        for name, device in self._bed.sensors.items():
+            if name in poses:
+                continue
+            part = 1 - ca.exp(-ca.fmax(self._intervals[name], 0.0) / monitor.window_s)
+            for i, signal in enumerate(device.signals(self._bed)):
+                subject, innovation = f"{name} {signal.name} mean innovation", self._seen.innovation[name][i]
+                # An outlier was not used, and must not count in the mean for a whole window.
+                used = ca.logic_and(self._settled, ca.fabs(innovation) <= monitor.gate_sigma)
+                a, m, v = ca.if_else(used, part, 0.0), memory.recall(subject), memory.recall(f"{subject} variance")
+                mean = memory.keep(subject, m + a * (ca.if_else(used, innovation, 0.0) - m))
+                variance = memory.keep(f"{subject} variance", (1 - a) ** 2 * v + a**2)
+                ratio = ca.if_else(variance > 0, mean / ca.sqrt(variance), 0.0)
+                most = monitor.mean_innovation_sigma
+                yield Limit(ca.fabs(ratio) <= most, Reason.SENSOR_BIASED, subject, ratio, most)
+
+    def _disagreeing(self) -> Iterator[Limit]:
+        """The mean difference of a measured velocity from the estimate, since velocities are known."""
+        names = [c.name for c in self._bed.known.velocities]
+        part = 1 - ca.exp(-self._dt / self._bed.safety.monitor.window_s)
+        for name, device in self._bed.sensors.items():
+            signals = [c.name for c in device.signals(self._bed)]
+            for signal, coordinate, most in device.agreements(self._bed):
+                if coordinate not in names:
+                    continue
+                value = self._seen.measured[name][signals.index(signal)] - self._seen.u[names.index(coordinate)]
+                subject = f"{name} {signal} disagreement"
+                before, usable = self.memory.recall(subject), ca.logic_and(self._settled, ca.fabs(value) < math.inf)
+                mean = self.memory.keep(subject, before + ca.if_else(usable, part * (value - before), 0.0))
+                yield Limit(ca.fabs(mean) <= most, Reason.SENSORS_DISAGREE, subject, mean, most)
+
+    def _residual(self) -> Iterator[Limit]:
+        """The residual of a joint is all that the model does not explain; that of a base only what the disturbance
+        estimate does not explain either, because that takes a while to find a fault. The disturbance is judged more
+        patiently: it ends the run where no fault was found to explain it.
+        """
+        monitor, seen, names = self._bed.safety.monitor, self._seen, residuals(self._bed)
+        on_bases = weakest_thrust(self._bed)
+        patient = monitor.disturbance_thrust_ratio / monitor.residual_thrust_ratio
+        for i, most in residual_limits(self._bed).items():
+            name, force, d = names[i].name, seen.impulse[i] / self._bed.loop.period_s, seen.disturbance[i]
+            unexplained = force if i in on_bases else force + d
+            mean = self._mean(name, unexplained, monitor.window_s)
+            yield Limit(ca.fabs(mean) <= most, Reason.MOTION_UNEXPLAINED, name, mean, most)
+            if i in on_bases:
+                mean, most = self._mean(f"{name} disturbance", d, monitor.patience_s), most * patient
+                yield Limit(ca.fabs(mean) <= most, Reason.MOTION_UNEXPLAINED, name, mean, most)
+
+    def _mean(self, name: str, force: ca.SX, window: float) -> ca.SX:
+        """The mean of a force over a window, since velocities are known or a fault was found; NaN counts as zero."""
+        kept = ca.if_else(self._found_a_fault, 0.0, ca.exp(-self._dt / window))
+        usable = ca.logic_and(self._settled, ca.fabs(force) < math.inf)
+        added = ca.if_else(usable, force, 0.0) * self._bed.loop.period_s / window
+        return self.memory.keep(name, kept * self.memory.recall(name) + added)
+
+    def _stamp_errors(self) -> Iterator[Limit]:
+        """Time stamps of poses that are wrong on average: reported once, when the mean has settled on the error."""
+        memory, monitor, period = self.memory, self._bed.safety.monitor, self._bed.loop.period_s
+        most, patience = monitor.time_stamp_error_s, 2 * monitor.window_s
+        for name, device in self._bed.devices_of(Vision).items():
+            if device.simulated.perfect:  # reports without its latency
+                continue
+            subject, i = f"{name} time stamp error", list(self._bed.sensors).index(name)
+            error = device.latency_s + period / 2 - (self._seen.t - self._seen.times[i])
+            part = 1 - ca.exp(-ca.fmax(self._intervals[name], 0.0) / monitor.window_s)
+            m, was = memory.recall(subject), memory.recall(f"{subject} since")
+            mean = memory.keep(subject, ca.if_else(self._fresh[name], m + part * (error - m), m))
+            since = memory.keep(f"{subject} since", ca.if_else(ca.fabs(mean) > most, was + self._dt, 0.0))
+            found = ca.logic_and(was < patience, since >= patience)
+            yield Limit(_not(found), Reason.POSE_TIME_STAMPS, subject, mean, most)
+
+    def _faults(self) -> Iterator[Limit]:
+        """A thruster fault that was found in this tick; the run continues without that thruster."""
+        for i, name in enumerate(self._bed.thruster_names):
+            subject, now = f"{name} thrust", self._seen.faults[i]
+            before = self.memory.recall(f"{name} fault")
+            self.memory.keep(f"{name} fault", now)
+            for code, reason in ((DEAD, Reason.THRUSTER_DEAD), (STUCK_OPEN, Reason.THRUSTER_STUCK_OPEN)):
+                fresh = ca.logic_and(now == code, before != code)
+                self._found_a_fault = ca.logic_or(self._found_a_fault, fresh)
+                yield Limit(_not(fresh), reason, subject, ca.SX(math.nan), math.nan)
+
+    def _reference(self) -> Iterator[Limit]:
+        known, monitor, period = self._bed.known, self._bed.safety.monitor, self._bed.loop.period_s
+        q, u = self._seen.q_ref, self._seen.u_ref
+        q_before, u_before = self.memory.recall("q_ref", q.numel()), self.memory.recall("u_ref", u.numel())
+        self.memory.keep("q_ref", q)
+        self.memory.keep("u_ref", u)
+        if q.numel() != u.numel():  # an orientation in space is no integral of its velocity
+            return
+        for i in self._bed.followed_positions:
+            c = known.positions[i]
+            if c.unit not in ("m", "rad"):
+                continue
+            most = monitor.reference_step_m if c.unit == "m" else monitor.reference_step_rad
+            step = q[i] - q_before[i] - self._dt * (u[i] + u_before[i]) / 2
+            longer = most * ca.fmax(self._dt / period, 1.0)
+            holds = ca.logic_or(ca.fabs(step) <= longer, _not(self._started))
+            yield Limit(holds, Reason.REFERENCE_JUMP, f"{c.name} reference step", step, most)
+
+
+def residual_limits(bed: Testbed) -> dict[int, float]:
+    """The limit of each velocity that an actuator acts on, by its index."""
+    monitor = bed.safety.monitor
+    found = {i: monitor.residual_torque_ratio * torque for i, torque in motor_torques(bed).items()}
+    found |= {i: monitor.residual_thrust_ratio * thrust for i, thrust in weakest_thrust(bed).items()}
+    for i, c in enumerate(bed.known.velocities):
+        for given in (monitor.residual_n, monitor.residual_n_m):
+            if c.name in given:
+                found[i] = given[c.name]
+    return found
+
+
+def _frozen_after(chance: float) -> float:
+    """How often a value may repeat that repeats itself with this chance."""
+    return float(math.ceil(math.log(_NEVER) / math.log(chance)))
+
+
+def _not(condition: ca.SX) -> ca.SX:
+    return ca.logic_not(condition)

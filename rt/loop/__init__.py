@@ -1,0 +1,1 @@
+"""The loop: its clocks, the limit of lateness and the watchdog."""

@@ -1,4 +1,0 @@
-"""A plot of a recorded run: the motion in space, and signals over time."""
-
-from granite.rt.plots.plot_file import SUFFIXES as SUFFIXES
-from granite.rt.plots.plot_file import plot_log as plot_log

@@ -1,0 +1,1 @@
+"""What a run asks of the operating system: signals, terminals, processes, memory, priority."""

@@ -1,0 +1,1 @@
+"""Rehearsals: emulated boards, cameras and the plant behind real ports."""

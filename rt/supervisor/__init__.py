@@ -1,0 +1,1 @@
+"""The supervisor: modes, their controllers, and gains during a run."""

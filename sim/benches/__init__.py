@@ -1,0 +1,1 @@
+"""Plants on a bench: what calibrations measure."""

@@ -1,0 +1,1 @@
+"""Simulated devices with their imperfections, behind the driver contract."""

@@ -1,0 +1,1 @@
+"""The plant: modules, contacts and forces of the lab, in fixed physics steps."""

@@ -1,0 +1,194 @@
+"""The equations of the plant: one physics step of the modules, the tank and the analogue rate filters."""
+
+from __future__ import annotations
+
+import math
+from typing import Generic, NamedTuple, TypeVar
+
+import casadi as ca
+import numpy as np
+
+from granite.config.devices.joint_sensors import JointSensors
+from granite.config.devices.thrusters import Thrusters
+from granite.config.records import Array
+from granite.config.testbed import Testbed
+from granite.mrds.contacts.contact_set import NO_FEEDBACK, ContactSet
+from granite.sim.plant.forces import n_held, n_thrusters
+from granite.sim.plant.motion import EliminationMotion, PlantMotion
+from granite.sim.plant.rate_filter import RateFilter
+
+Part = TypeVar("Part")
+
+
+class PlantState(NamedTuple, Generic[Part]):
+    """The state of the plant, part by part: arrays when it runs, symbols when its equations are written."""
+
+    q: Part  #: coordinates of all modules (n_q)
+    u: Part  #: their velocities (n_u)
+    extra: Part  #: also integrated, where needed: time and work
+    left: Part  #: impulse in the tank of each device of thrusters [N s]; NaN: no tank
+    used: Part  #: impulse delivered so far (1) [N s]
+    pushed: Part  #: sum of the thrusts over the steps, for their mean (n_t) [N]
+    lag: Part  #: of the first stage of the rate filters (n_s) [rad]
+    joints: Part  #: the sensed joints: angles [rad], then rates behind their filters [rad/s] (2 n_s)
+
+
+def initial_state(bed: Testbed, q: Array, u: Array, n_extra: int) -> PlantState[Array]:
+    """A full tank, and filters without a transient."""
+    angles, rates = _sensed(bed)
+    filters = zip(_rate_filters(bed), u[rates], strict=True)
+    lag = np.array([rate_filter.steady_lag(rate) if rate_filter else 0.0 for rate_filter, rate in filters])
+    tank = np.array([_tank(device) or math.nan for device in bed.devices_of(Thrusters).values()])
+    joints = np.concatenate([q[angles], u[rates]])
+    return PlantState(q, u, np.zeros(n_extra), tank, np.zeros(1), np.zeros(n_thrusters(bed)), lag, joints)
+
+
+def stride_function(step: ca.Function, motion: PlantMotion, steps: int) -> ca.Function:
+    """(state, thrust, torque) -> state after `steps` steps, path, the least independence of all steps, and the size.
+
+    Thrust is that of a full tank, one column for each step. Path is [q; u] at the end of each step, one column each;
+    size is the sum of squares of the last one, which is finite if all of them are.
+    """
+    n_x = motion.n_q + motion.n_u
+    state, torque = ca.MX.sym("state", step.size1_in(0)), ca.MX.sym("torque", step.size1_in(2))
+    thrust = ca.MX.sym("thrust", step.size1_in(1), steps)
+    after, path, independence = state, [], ca.MX(1)
+    for k in range(steps):
+        after, least = step(after, thrust[:, k], torque)
+        path.append(after[:n_x])
+        independence = ca.fmin(independence, least)
+    names = ["state", "thrust", "torque"], ["after", "path", "independence", "size"]
+    outputs = [after, ca.horzcat(*path), independence, ca.sumsqr(path[-1])]
+    return ca.Function(f"plant_{steps}", [state, thrust, torque], outputs, *names)
+
+
+def force_function(bed: Testbed, motion: PlantMotion) -> ca.Function:
+    """(state, thrust, torque) -> generalised force of the lab on all modules, its share of the rate of extra."""
+    before, (state, full, torque) = _symbols(bed, motion)
+    thrust, _ = _droop(bed, full, before.left)
+    outputs = motion.force.call([before.q, before.u, ca.vertcat(thrust, torque)])
+    return ca.Function("plant_force", [state, full, torque], outputs)
+
+
+def lab_function(bed: Testbed, motion: PlantMotion) -> ca.Function:
+    """(state, thrust, [q; u; extra] one step later) -> state one step later: tank and filters follow the motion."""
+    before, (state, full, _) = _symbols(bed, motion)
+    thrust, given = _droop(bed, full, before.left)
+    x = ca.MX.sym("x", motion.n_q + motion.n_u + motion.n_extra)
+    q, u, extra = motion.parts(x)
+
+    angles, rates = _sensed(bed)
+    angle, n = _picked(q, angles), len(angles)
+    lags, filtered = ca.vertsplit(before.lag) if n else [], ca.vertsplit(_picked(u, rates)) if n else []
+    for i, rate_filter in enumerate(_rate_filters(bed)):
+        if rate_filter:
+            turn = angle[i] - before.joints[i]
+            lags[i], filtered[i] = rate_filter.step(lags[i], before.joints[n + i], turn)
+    lag, rate = ca.vertcat(ca.MX(0, 1), *lags), ca.vertcat(ca.MX(0, 1), *filtered)
+
+    joints = ca.vertcat(angle, rate)
+    used, pushed = before.used + ca.sum1(given), before.pushed + thrust
+    after = PlantState(q, u, extra, before.left - given, used, pushed, lag, joints)
+    return ca.Function("plant_lab", [state, full, x], [ca.vertcat(*after)])
+
+
+def loads_function(bed: Testbed, motion: PlantMotion, contacts: ContactSet) -> ca.Function:
+    """(state, thrust, torque) -> loads of the closed contacts by elimination.
+
+    These are the wrench of each contact; the norm of the internal force of each module between contacts; and the
+    largest gap, the largest slip and the independence of the constraints.
+    """
+    before, (state, full, torque) = _symbols(bed, motion)
+    (q, u, extra, left, *_), assembly = before, contacts.assembly
+    force, _ = motion.force(q, u, ca.vertcat(_droop(bed, full, left)[0], torque))
+    free_force, velocity, acceleration, displacement = EliminationMotion(bed, contacts, motion).drive(extra)
+    drive = free_force, velocity, acceleration, ca.DM(NO_FEEDBACK), displacement
+    _, held, independence = assembly.driven(q, u, force, *drive)
+    wrench, _ = assembly.loads(q, u, free_force, held)
+    internal = dict(zip(contacts.modules, assembly.internal_forces.call([q, held]), strict=True))
+    squeeze = ca.vertcat(ca.MX(0, 1), *(ca.norm_2(internal[module]) for module in bed.squeezed))
+    gap, slip = (ca.mmax(ca.fabs(error)) for error in assembly.errors(q, u, velocity, displacement))
+    return ca.Function("plant_loads", [state, full, torque], [wrench, squeeze, ca.vertcat(gap, slip, independence)])
+
+
+def part_function(bed: Testbed, motion: PlantMotion) -> ca.Function:
+    """(state, thrust of each thruster with a full tank, torque of each motor, x, h) -> x after h, independence.
+
+    A part of the step that begins in this state, from any x = [q; u; extra] in it, under the forces of that step; h may
+    be negative.
+    """
+    before, (state, full, torque) = _symbols(bed, motion)
+    thrust, _ = _droop(bed, full, before.left)
+    x, h = ca.MX.sym("x", motion.n_q + motion.n_u + motion.n_extra), ca.MX.sym("h")
+    return ca.Function("plant_part", [state, full, torque, x, h], motion.step(x, ca.vertcat(thrust, torque), h))
+
+
+def step_function(bed: Testbed, motion: PlantMotion, part: ca.Function) -> ca.Function:
+    """(state, thrust of each thruster with a full tank, torque of each motor) -> state one step later, independence."""
+    before, (state, full, torque) = _symbols(bed, motion)
+    x = ca.vertcat(before.q, before.u, before.extra)
+    x, independence = part(state, full, torque, x, bed.simulation.physics_step_s)
+    after = lab_function(bed, motion)(state, full, x)
+    return ca.Function("plant_step", [state, full, torque], [after, independence])
+
+
+def _symbols(bed: Testbed, motion: PlantMotion) -> tuple[PlantState[ca.MX], tuple[ca.MX, ca.MX, ca.MX]]:
+    """The state part by part; the whole of it, thrust of each thruster with a full tank, torque of each motor."""
+    start = initial_state(bed, np.zeros(motion.n_q), np.zeros(motion.n_u), motion.n_extra)
+    ends = np.cumsum([0, *(len(part) for part in start)]).tolist()
+    state, torque = ca.MX.sym("state", ends[-1]), ca.MX.sym("torque", n_held(bed))
+    full = ca.MX.sym("thrust", n_thrusters(bed))
+    return PlantState(*ca.vertsplit(state, ends)), (state, full, torque)
+
+
+def _droop(bed: Testbed, full: ca.MX, left: ca.MX) -> tuple[ca.MX, ca.MX]:
+    """Mean thrust over a step (n_t) [N], and the impulse that each device takes from its tank [N s]."""
+    thrusts, impulses, first = [ca.MX(0, 1)], [ca.MX(0, 1)], 0
+    for k, device in enumerate(bed.devices_of(Thrusters).values()):
+        own = full[first : first + len(device.units)]
+        first += len(device.units)
+        impulse, tank = bed.simulation.physics_step_s * ca.sum1(own), _tank(device)
+        if tank is not None:
+            # Thrust is that of a full tank times left/tank, so the impulse left decays exponentially over the step.
+            given = -left[k] * ca.expm1(-impulse / tank)
+            own, impulse = own * (given / ca.fmax(impulse, np.finfo(float).tiny)), given
+        thrusts.append(own)
+        impulses.append(impulse)
+    return ca.vertcat(*thrusts), ca.vertcat(*impulses)
+
+
+def _tank(device: Thrusters) -> float | None:
+    """Impulse in the full tank [N s]; None: constant pressure."""
+    return None if device.simulated.ideal else device.simulated.tank_n_s
+
+
+def sensed_joints(bed: Testbed) -> list[str]:
+    """The joints of all joint sensors, device after device."""
+    return [joint for sensors in bed.devices_of(JointSensors).values() for joint in sensors.joints]
+
+
+def first_sensed(bed: Testbed, sensors: JointSensors) -> int:
+    """Index of the first joint of a device among them; two devices may sense one joint."""
+    devices = list(bed.devices_of(JointSensors).values())
+    place = next(i for i, device in enumerate(devices) if device is sensors)
+    return sum(len(device.joints) for device in devices[:place])
+
+
+def _sensed(bed: Testbed) -> tuple[list[int], list[int]]:
+    """Indices of the sensed joints in q and in u."""
+    joints = sensed_joints(bed)
+    return [bed.layout.joint_q(joint) for joint in joints], [bed.layout.joint_u(joint) for joint in joints]
+
+
+def _picked(x: ca.MX, at: list[int]) -> ca.MX:
+    """Some entries as a column, also none of a single one: `x[[]]` would be a row then."""
+    return x[at] if at else ca.MX(0, 1)
+
+
+def _rate_filters(bed: Testbed) -> list[RateFilter | None]:
+    """Of each sensed joint; none where the sensor gives the rate itself."""
+    found: list[RateFilter | None] = []
+    for sensors in bed.devices_of(JointSensors).values():
+        a, b, step = sensors.filter_a_rad_s, sensors.filter_b_rad_s, bed.simulation.physics_step_s
+        found += [RateFilter(a, b, step) if a > 0 and b > 0 else None] * len(sensors.joints)
+    return found

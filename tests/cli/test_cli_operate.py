@@ -1,0 +1,96 @@
+"""`granite operate`, as a person calls it."""
+
+import io
+import re
+
+import pytest
+
+from granite.cli.endings import STOPPED
+from granite.cli.operate import OPERATOR_COMMANDS
+from granite.config.reasons import Reason
+from granite.config.run_modes import Ask, Reply, RunMode
+from tests.support.command_line import granite as granite
+from tests.support.command_line import sentence_of
+from tests.support.operator_clients import channel as channel
+from tests.support.operator_clients import free_address
+from tests.support.operator_clients import no_patience as no_patience
+
+
+@pytest.fixture(autouse=True)
+def keys(tmp_path, monkeypatch):
+    monkeypatch.setenv("GRANITE_KEYS", str(tmp_path / "keys"))
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["fly"], "no such command"),
+        (["hold", "now"], "'now' after it"),
+        (["set-gain", "elbow_stiffness"], "expected set-gain GAIN NUMBER"),
+        (["set-gain", "elbow_stiffness", "much"], "expected set-gain GAIN NUMBER"),
+        (["new-key"], "no name"),
+        (["new-key", "Bob"], "a name in lower case"),
+        (["status"], "no run with --operator has made its keys in '"),
+    ],
+    ids=str,
+)
+def test_what_can_not_be_sent_is_refused_in_one_sentence(granite, words, said):
+    assert said in sentence_of(granite("operate", *words))
+
+
+def test_a_new_key_is_made_and_names_its_file(granite, tmp_path):
+    assert "ann.secret" in granite("operate", "new-key", "ann").out
+    assert (tmp_path / "keys" / "operators" / "ann.public").exists()
+
+
+def test_a_person_without_a_key_reads_how_to_make_one(granite, channel, monkeypatch):
+    monkeypatch.setenv("GRANITE_KEYS", str(channel[1]))
+    said = sentence_of(granite("operate", "status", "--key", "ann"))
+    assert re.search(r"no key 'ann\.secret' in '.*': make it by granite operate new-key ann, or", said)
+
+
+def test_an_operator_without_real_time_is_refused(granite):
+    assert "expected --realtime with it" in sentence_of(granite("sim", "free-flyer", "--operator"))
+
+
+def test_commands_and_the_prompt_talk_to_the_loop(granite, channel, monkeypatch):
+    loop, folder, address = channel
+    monkeypatch.setenv("GRANITE_KEYS", str(folder))
+    loop.asked.clear()
+    assert granite("operate", "hold", "--address", address).code == 0
+    assert granite("operate", "gains", "--address", address, "--json").json["gains"][0]["name"] == "base_x_stiffness"
+    monkeypatch.setattr(
+        "sys.stdin", io.StringIO("fly\nset-gain elbow_stiffness 20\n\nset-gain elbow_stiffness 1e9\nquit\n")
+    )
+    said = granite("operate", "--address", address, "--key", "second").out
+    assert "no such command" in said
+    assert "expected 4 to 64 1/s2" in said
+    assert [request.ask for request in loop.asked] == [Ask.HOLD, Ask.SET_GAIN]
+    assert loop.asked[-1].value == 20.0
+
+
+@pytest.mark.parametrize("word", ["help", "?"])
+def test_the_prompt_lists_its_commands_with_a_line_each(granite, channel, monkeypatch, word):
+    _, folder, address = channel
+    monkeypatch.setenv("GRANITE_KEYS", str(folder))
+    monkeypatch.setattr("sys.stdin", io.StringIO(f"{word}\nquit\n"))
+    said = granite("operate", "--address", address, "--key", "second").out.replace("granite> ", "\n")
+    listed = {line.split()[0] for line in said.splitlines() if len(line.split()) > 2}
+    assert {*OPERATOR_COMMANDS, "help", "quit"} - {"new-key"} <= listed
+    assert "no such command" not in said
+
+
+def test_a_command_in_the_wrong_mode_is_refused_with_the_mode_and_what_to_do(granite, channel, monkeypatch):
+    loop, folder, address = channel
+    monkeypatch.setenv("GRANITE_KEYS", str(folder))
+    monkeypatch.setattr(loop, "answer", (Reply.NOT_IN_THIS_MODE, RunMode.DISARMED, Reason.PASSED))
+    said = "start is refused: the run is disarmed, expected arm first"
+    assert said in sentence_of(granite("operate", "start", "--address", address), STOPPED)
+    monkeypatch.setattr("sys.stdin", io.StringIO("start\nquit\n"))
+    assert said in granite("operate", "--address", address, "--key", "second").out
+
+
+@pytest.mark.usefixtures("no_patience")
+def test_where_nobody_listens_that_is_said(granite, channel, monkeypatch):
+    monkeypatch.setenv("GRANITE_KEYS", str(channel[1]))
+    assert "no answer from" in sentence_of(granite("operate", "status", "--address", free_address()))

@@ -1,0 +1,133 @@
+"""Every fault of the table ends as declared: by name, in time, with a sentence that has subject, value and limit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from granite.config.loader import load
+from granite.config.reasons import Reason
+from granite.config.records import Demand, Frame, Reference, State
+from granite.config.verdict_subjects import sentence, subjects
+from granite.controllers.stack import Controls
+from granite.drivers.contract import Sensor
+from granite.rt.loop.clock import VirtualClock
+from granite.rt.recording.rows_in_memory import Memory
+from granite.rt.run import Run
+from tests.support.fault_table import MOVE, TABLE, Case, Row, cases, inject
+
+ONE_OF_EACH = list({case.row.fault: case for case in cases(1)}.values())
+
+
+def complaint(case: Case) -> str:
+    """What is not as declared; empty where all is."""
+    row, found = case.row, inject(case)
+    said = f"{case}: {found.reason.name} after {found.after_s:.3f} s ({found.text})"
+    if found.reason not in row.noticed_by or found.after_s > row.within_s or found.completed is found.reason.stops:
+        return said
+    return "" if found.text != found.reason.text else f"{said}: no subject"
+
+
+@pytest.mark.parametrize("case", ONE_OF_EACH, ids=lambda case: case.row.fault)
+def test_a_fault_is_noticed_by_name_in_time(case: Case) -> None:
+    assert complaint(case) == ""
+
+
+@pytest.mark.slow
+def test_three_hundred_faults_each_end_as_declared() -> None:
+    every = list(cases(4))
+    assert len(every) >= 300
+    assert [said for case in every if (said := complaint(case))] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "bed", ["free-flyer", "two-arm-free-flyer", "atmos", "spot", "spot/arm", "astrobee", "stanford-free-flyer"]
+)
+def test_clean_runs_end_by_no_fault(bed: str) -> None:
+    for seed in range(1, 6):
+        outcome = quiet(Run(load(bed, {"seed": seed})))
+        assert outcome == (Reason.PASSED, ""), seed
+
+
+def test_the_move_of_the_table_without_a_fault_ends_by_none() -> None:
+    changes = {"behaviour.waypoints": MOVE, "behaviour.check_moves": False, "loop.duration_s": 15.0}
+    assert quiet(Run(load("free-flyer", changes))) == (Reason.PASSED, "")
+
+
+@pytest.mark.parametrize("row", TABLE, ids=lambda row: row.fault)
+def test_the_page_has_every_row(row: Row) -> None:
+    page = (Path(__file__).parents[3] / "docs" / "faults.md").read_text()
+    names = ", ".join(f"`{reason.name.lower()}`" for reason in row.noticed_by)
+    response = "run ends" if row.ends else "run goes on"
+    assert f"| {row.fault} | `{row.what}` | {names} | {row.within_s:g} s |" in page
+    assert any(line.startswith(f"| {row.fault} |") and line.endswith(f"| {response} |") for line in page.splitlines())
+
+
+class Spoilt:
+    """A law whose demand has a NaN from a time on."""
+
+    def __init__(self, law: Controls, part: str, at: float) -> None:
+        self._law, self._part, self._at = law, part, at
+
+    def control(self, state: State, reference: Reference) -> Demand:
+        demand = self._law.control(state, reference)
+        if state.t < self._at:
+            return demand
+        values = getattr(demand, self._part).copy()
+        values[-1] = np.nan
+        return demand._replace(**{self._part: values})
+
+
+@pytest.mark.parametrize("part", ["acceleration", "force", "wrench"])
+def test_a_demand_that_is_not_finite_ends_the_run_in_the_same_tick(part: str) -> None:
+    run = Run(load("free-flyer", {"loop.duration_s": 1.0}))
+    run.stack = replace(run.stack, law=Spoilt(run.stack.law, part, 0.5))
+    memory = Memory(run.channels, run.ticks)
+    outcome = run.execute(VirtualClock(), memory)
+    assert (outcome.reason, outcome.t) == (Reason.DEMAND_NOT_FINITE, pytest.approx(0.5))
+
+
+class Every:
+    """A sensor of which only every n-th frame arrives."""
+
+    def __init__(self, sensor: Sensor, n: int) -> None:
+        self._sensor, self._n, self._k = sensor, n, 0
+        self.open, self.close = sensor.open, sensor.close
+        self._frame: Frame | None = None
+
+    def read(self, t: float) -> Frame:
+        frame = self._sensor.read(t)
+        if self._frame is None or self._k % self._n == 0:
+            self._frame = frame
+        self._k += 1
+        return self._frame
+
+
+def estimation_errors(every: int) -> Sequence[float]:
+    """Largest errors of the joints after the first second, where joint frames arrive at every n-th tick only."""
+    bed = load("free-flyer", {"loop.duration_s": 3.0, "safety.age_s.joint_sensors": 1.0})
+    run = Run(bed)
+    run.devices._reads[0] = Every(run.devices._sensors["joint_sensors"], every).read
+    memory = Memory(run.channels, run.ticks)
+    assert run.execute(VirtualClock(), memory).reason is Reason.PASSED
+    truth, estimate = (memory.rows[200:, run.channels.place(topic, "q")] for topic in ("/truth", "/state"))
+    found: Sequence[float] = np.abs(estimate - truth)[:, 3:].max(axis=0).tolist()
+    return found
+
+
+@pytest.mark.parametrize("every", range(1, 21))
+def test_joint_frames_at_any_interval_keep_the_estimate(every: int) -> None:
+    """Offsets of the simulated sensors are 1 and 0.5 mrad; 100 ms between frames add less than 2 mrad."""
+    assert max(estimation_errors(every)) < 3e-3
+
+
+def quiet(run: Run) -> tuple[Reason, str]:
+    """How a run ended, with its sentence."""
+    memory = Memory(run.channels, run.ticks)
+    outcome = run.execute(VirtualClock(), memory)
+    return outcome.reason, sentence(subjects(run.bed), outcome.verdict) if outcome.verdict else ""

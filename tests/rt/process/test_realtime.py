@@ -1,0 +1,69 @@
+"""Requests of the loop to the operating system are made, reported, and given back."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from granite.config.loop import LoopTable
+from granite.rt.process.realtime import real_time
+from granite.rt.recording.recorder_process import _lower_priority
+
+
+def loop(cpu: int | None) -> LoopTable:
+    """One that asks for nothing but a processor."""
+    nothing = {"priority": 0, "lock_memory": False, "hold_cpu_awake": False, "freeze_garbage": False}
+    return LoopTable(period_s=0.005, duration_s=1.0, cpu=cpu, **nothing)
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[set[int]]:
+    """The processors that this thread asked to run on, one wish after the other. They are granted."""
+    wishes, grant = [], os.sched_setaffinity
+
+    def ask(process: int, processors: set[int]) -> None:
+        assert process == 0
+        grant(process, processors)
+        wishes.append(set(processors))
+
+    monkeypatch.setattr(os, "sched_setaffinity", ask)
+    return wishes
+
+
+def test_the_loop_runs_on_its_processor_and_leaves_it_afterwards(asked: list[set[int]]) -> None:
+    before = os.sched_getaffinity(0)
+    last = max(before)
+    with real_time(loop(last)) as report:
+        assert report["cpu"] == "in force"
+        assert os.sched_getaffinity(0) == {last}
+    assert os.sched_getaffinity(0) == before
+    assert asked == [{last}, before]
+
+
+def test_a_processor_that_does_not_exist_is_reported_and_changes_nothing(asked: list[set[int]]) -> None:
+    before = os.sched_getaffinity(0)
+    with real_time(loop(1023)) as report:
+        assert report["cpu"].startswith("refused: ")
+        assert os.sched_getaffinity(0) == before
+    assert not asked
+
+
+@pytest.mark.parametrize(("cpu", "enabled"), [(None, True), (0, False)], ids=["not wanted", "virtual time"])
+def test_without_a_wish_the_loop_runs_anywhere(asked: list[set[int]], cpu: int | None, enabled: bool) -> None:
+    with real_time(loop(cpu), enabled) as report:
+        assert report.get("cpu", "not wanted") == "not wanted"
+    assert not asked
+
+
+@pytest.mark.parametrize(("cpu", "left"), [(1, [{0, 2, 3}]), (None, [])])
+def test_the_recorder_stays_off_the_loops_processor(
+    cpu: int | None, left: list[set[int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[set[int]] = []
+    monkeypatch.setattr(os, "cpu_count", lambda: 4)
+    monkeypatch.setattr(os, "sched_setaffinity", lambda process, processors: asked.append(processors))
+    monkeypatch.setattr(os, "sched_setscheduler", lambda *_: None)
+    monkeypatch.setattr(os, "nice", lambda _: None)
+    _lower_priority(cpu)
+    assert asked == left

@@ -1,0 +1,196 @@
+"""A run that is compiled as a whole has the rows of the loop in Python, to the bit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from granite.config.loader import load
+from granite.config.reasons import Reason
+from granite.config.records import Array
+from granite.config.testbed import Testbed
+from granite.kernels.c_compiler import find_compiler
+from granite.mrds.contacts.switching import Switching
+from granite.rt.compiled_run import CompiledRun, parts_in_python
+from granite.rt.loop.clock import VirtualClock
+from granite.rt.loop.loop import Outcome
+from granite.rt.recording.rows_in_memory import Memory
+from granite.rt.run import Run
+from granite.rt.run_in_memory import logged, simulate_in_memory
+from tests.support.testbeds import controlled
+
+pytestmark = pytest.mark.skipif(find_compiler() is None, reason="compiled runs need a C compiler")
+
+
+BEST_PATTERN = ["controller.allocation.sharing=best_pattern", "controller.allocation.modulation=threshold"]
+
+
+def assert_same_rows(run: Run, rows: Array, expected: Array) -> None:
+    assert rows.shape == expected.shape
+    kept = np.ones(run.channels.width, dtype=bool)
+    kept[run.channels.place("/timing", "steps")] = False
+    differs = (rows.view(np.uint64) != expected.view(np.uint64)) & kept
+    assert not differs.any(), np.argwhere(differs)[:5]
+
+
+def assert_equal_to_the_bit(bed: Testbed) -> Outcome:
+    run = Run(bed)
+    assert parts_in_python(run) == []
+    compiled, content = CompiledRun(run), np.full((run.ticks, run.channels.width), np.nan)
+    found = compiled.rows(into=content)  # every number is written, and none is read before
+    assert found is not None
+    rows, outcome, truth = found
+    python = Run(bed)
+    memory = Memory(python.channels, python.ticks)
+    expected = python.execute(VirtualClock(), memory)
+    assert_same_rows(run, rows, memory.rows)
+    assert (outcome.reason, outcome.ticks, outcome.t) == (expected.reason, expected.ticks, expected.t)
+    assert outcome.overruns == expected.overruns == 0
+    assert run.ending(outcome, truth) == python.ending(expected)
+    return outcome
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "free-flyer",
+        "free-flyer/report-1987",
+        "free-flyer/pulse-width",
+        "astrobee",
+        "fixed-dual-arm/carry",
+        *(
+            pytest.param(name, marks=pytest.mark.slow)
+            for name in ("free-flyer/perfect-sensors", "free-flyer/ideal", "two-arm-free-flyer")
+        ),
+    ],
+)
+def test_a_compiled_run_has_the_bits_of_the_loop(name: str):
+    assert assert_equal_to_the_bit(load(name, ["loop.duration_s=3"])).reason is Reason.PASSED
+
+
+@pytest.mark.parametrize("name", ["two-arm-catch", pytest.param("leap", marks=pytest.mark.slow)])
+def test_contacts_that_are_closed_and_opened_have_the_bits_of_the_loop(name: str):
+    assert assert_equal_to_the_bit(load(name)).reason is Reason.PASSED
+
+
+def test_a_grip_that_closes_too_early_is_tried_at_every_step_until_it_holds(monkeypatch: pytest.MonkeyPatch):
+    """Grips reach less far than the behaviour expects."""
+    monkeypatch.setattr(Switching.__init__, "__kwdefaults__", {"rest_speed": 1e-3, "reach": 2e-4})
+    bed = load("two-arm-catch", ["seed=5", "loop.duration_s=20"])
+    assert_equal_to_the_bit(bed)
+    log = simulate_in_memory(bed)
+    closed = log.rows[:, log.channels.place("/truth", "closed")]
+    assert (closed == 3.0).sum() > 5
+    assert closed[-1].max() == 1.0
+
+
+def test_a_machine_begins_anew_in_every_run():
+    run = Run(load("leap", ["loop.duration_s=12"]))
+    compiled = CompiledRun(run)
+    first, other, again = (found[0] for seed in (7, 8, 7) if (found := compiled.rows(seed)))
+    assert_same_rows(run, again, first)
+    assert not np.array_equal(first, other)
+
+
+def test_the_best_pattern_has_the_bits_of_the_loop():
+    assert assert_equal_to_the_bit(load("free-flyer", ["loop.duration_s=3", *BEST_PATTERN])).reason is Reason.PASSED
+
+
+def test_throttles_beside_on_off_modulation_have_the_bits_of_the_loop():
+    """Ideal thrusters that are opened and closed, one of them always open: the plant alone has throttles."""
+    changes = ["devices.thrusters.simulated.ideal=true", 'devices.thrusters.simulated.stuck_open=["r1"]']
+    assert_equal_to_the_bit(load("free-flyer", ["loop.duration_s=2", *changes]))
+
+
+@pytest.mark.slow
+def test_every_testbed_that_can_be_compiled_has_the_bits_of_the_loop():
+    beds = [load(name) for name in controlled()]
+    whole = [bed for bed in beds if not parts_in_python(Run(bed))]
+    assert len(whole) >= 20
+    for bed in whole:
+        assert_equal_to_the_bit(bed)
+
+
+def test_a_tick_of_more_steps_than_one_call_takes_has_the_bits_of_the_loop():
+    assert_equal_to_the_bit(load("free-flyer", ["loop.duration_s=2", "loop.period_s=0.06"]))
+
+
+def test_motors_with_a_gain_and_a_stuck_thruster_have_the_bits_of_the_loop():
+    changes = ["loop.duration_s=2", "devices.motors.simulated.gain_error=0.1"]
+    bed = load("free-flyer", [*changes, 'devices.thrusters.simulated.stuck_open=["r1"]'])
+    assert_equal_to_the_bit(bed)
+
+
+def test_a_run_with_a_fault_is_run_in_the_loop():
+    bed = load("free-flyer", ["loop.duration_s=3", "safety.tracking_error_m=1e-4"])
+    assert CompiledRun(Run(bed)).rows() is None
+    assert simulate_in_memory(bed).summary["ended"] == "tracking_error"
+
+
+def test_measurements_that_are_refused_go_to_the_guard_and_back():
+    """A tight gate refuses good poses now and then; the run continues."""
+    changes = ["loop.duration_s=4", "safety.monitor.gate_sigma=2", "safety.monitor.refused_frames=99"]
+    bed = load("free-flyer", [*changes, "safety.monitor.settling_s=0.5"])
+    assert_equal_to_the_bit(bed)
+    rows = simulate_in_memory(bed).rows
+    reasons = rows[:, Run(bed).channels.place("/verdict", "reason")]
+    assert Reason.MEASUREMENT_REFUSED in reasons[200:]
+    assert reasons[-1] in (Reason.PASSED, Reason.MEASUREMENT_REFUSED)
+
+
+def test_ticks_that_need_a_solver_are_solved_in_python_and_the_run_continues():
+    """The torque limit of a shoulder is active for a while; the solver of a run is not that of the run before."""
+    bed = load("fixed-dual-arm/carry", ["loop.duration_s=6", "devices.motors.units.0.torque_limit_n_m=0.3"])
+    assert_equal_to_the_bit(bed)
+    run = Run(bed)
+    compiled = CompiledRun(run)
+    first, _, again = (found[0] for seed in (7, 8, 7) if (found := compiled.rows(seed)))
+    assert first[:, run.channels.column("/demand", "distribution_iterations")].max() > 0
+    assert_same_rows(run, again, first)
+
+
+def test_one_compiled_run_serves_many_seeds_in_any_order():
+    run = Run(load("free-flyer", ["loop.duration_s=1"]))
+    compiled = CompiledRun(run)
+    first, other, again = (found[0] for seed in (7, 8, 7) if (found := compiled.rows(seed)))
+    assert_same_rows(run, again, first)
+    assert not np.array_equal(first, other)
+    seventh = Run(load("free-flyer", ["loop.duration_s=1", "seed=7"]))
+    memory = Memory(seventh.channels, seventh.ticks)
+    seventh.execute(VirtualClock(), memory)
+    assert_same_rows(run, first, memory.rows)
+
+
+def test_rows_that_are_not_kept_are_those_of_a_run_that_is_and_make_room_for_the_next():
+    bed = load("free-flyer", ["loop.duration_s=1"])
+    kept, passing = simulate_in_memory(bed), simulate_in_memory(bed, keep=False)
+    assert np.array_equal(passing.rows, kept.rows, equal_nan=True)
+    shorter = simulate_in_memory(load("free-flyer", ["loop.duration_s=0.5", "seed=3"]), keep=False)
+    assert np.shares_memory(shorter.rows, passing.rows)
+    assert len(shorter.rows) == len(kept.rows) / 2
+    assert np.array_equal(simulate_in_memory(bed).rows, kept.rows, equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "parts"),
+    [
+        ("free-flyer", ['simulation.events=[{at_s=1, kind="drop_out", device="vision", duration_s=1}]'], ["plant"]),
+        ("mrds-1", [], ["estimator", "behaviour", "law", "actuation"]),
+    ],
+)
+def test_a_run_that_can_not_be_compiled_says_which_parts(name: str, changes: list[str], parts: list[str]):
+    run = Run(load(name, [*changes, "loop.duration_s=0.5"]))
+    assert parts_in_python(run)[: len(parts)] == parts
+    assert len(simulate_in_memory(run.bed).rows) == run.ticks
+
+
+def test_the_log_of_a_compiled_run_is_that_of_the_loop():
+    bed = load("free-flyer", ["loop.duration_s=2"])
+    python = Run(bed)
+    memory = Memory(python.channels, python.ticks)
+    outcome = python.execute(VirtualClock(), memory)
+    expected, log = logged(bed, python, memory.rows, outcome), simulate_in_memory(bed)
+    assert log.events == expected.events
+    assert log.summary is not None
+    assert expected.summary is not None
+    assert {**log.summary, "timing": None} == {**expected.summary, "timing": None}

@@ -1,0 +1,1 @@
+"""Plots, films, scenes and tables of runs."""

@@ -1,0 +1,1 @@
+"""The scene of a run as messages of the Foxglove SDK."""

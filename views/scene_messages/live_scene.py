@@ -1,0 +1,151 @@
+"""The scene of a run as messages: shapes that are fixed to frames, the frames now, and what is drawn anew each time.
+
+A shape of a rigid body never changes in the frame of its body: it is sent once, and afterwards the frame alone moves.
+Bent links, jets and contacts are drawn in the world.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from foxglove.messages import Color, FrameTransform, FrameTransforms, SceneEntity, SceneUpdate, Timestamp
+
+from granite.config.devices.thrusters import Thrusters
+from granite.config.records import Array
+from granite.config.testbed import Testbed
+from granite.logs.channels import Channels
+from granite.views.plots.scene import Scene
+from granite.views.plots.silhouette import Silhouette
+from granite.views.plots.style import CONTACT, GRANITE, HULL_LAST, PLUME, SOFT
+from granite.views.scene_messages.body_frames import WORLD, BodyFrames
+from granite.views.scene_messages.primitives import Place, ball, colour, entity, jet_lines, plate
+from granite.views.scene_messages.strokes import Stroke, strokes_of
+
+REFERENCE = "reference"
+#: thickness of a link, relative to the base that carries it, or to the extent of the scene; strength of the reference
+_LINK_OF_BASE, _LINK_OF_SCENE, _GHOST = 0.17, 0.012, 0.35
+#: thickness of the table, and least extent of a scene [m]
+_TABLE, _SMALLEST = 0.02, 0.1
+
+
+class Shown(NamedTuple):
+    """What is known of a row."""
+
+    robot: bool = False
+    reference: bool = False
+
+
+class LiveScene:
+    """Turns rows of the log into messages; `first` is the first row, whose finite values are known."""
+
+    def __init__(self, bed: Testbed, channels: Channels, first: Array) -> None:
+        truth = channels.place("/truth", "q")
+        has_truth = bed.controller is None or not np.isnan(first[truth]).all()
+        self._bed, modules = bed, bed.modules if has_truth else bed.known.modules
+        positions = bed.positions if has_truth else bed.known.positions
+        self._q = truth if has_truth else channels.place("/state", "q")
+        self._ready, self._needs_ready = channels.place("/state", "ready"), not has_truth
+        self._reference, self._closed = channels.place("/reference", "q"), channels.place("/truth", "closed")
+        self._opening = [channels.place("/applied", f"{name}.values") for name in bed.devices_of(Thrusters)]
+        self._referenced = [positions.index(c) for c in bed.known.positions] if bed.controller else []
+        scene = self._scene = Scene(bed, modules)
+        self._frames = BodyFrames(modules, scene.places, bed.planar)
+        self._main = BodyFrames([m for m in modules if m.name == scene.main.name], scene.places, bed.planar)
+        bases = [s.base.reach for s in scene.silhouettes if s.base and (s.links or s.outlines)]
+        at = scene.places.at(np.nan_to_num(first[self._q])[None])[0, scene.drawn]
+        of_scene = _LINK_OF_SCENE * max(float(np.ptp(at, axis=0).max()), _SMALLEST)
+        self._thickness = _LINK_OF_BASE * bases[0] if bases else of_scene
+        #: strokes of each module that move with no single body
+        self._bent = {
+            module.name: [stroke for stroke in self._strokes(module) if not self._frame(stroke)]
+            for module in scene.silhouettes
+        }
+
+    def shown(self, row: Array) -> Shown:
+        """What is known of a row."""
+        ready = row[self._ready] == 1.0
+        robot = np.isfinite(row[self._q]).all() and (ready or not self._needs_ready)
+        reference = bool(self._referenced) and ready and np.isfinite(row[self._reference]).all()
+        return Shown(bool(robot), bool(reference))
+
+    def shapes(self, shown: Shown, time_ns: int) -> SceneUpdate:
+        """The shapes that are fixed to frames, and the table."""
+        stamp, found = _stamp(time_ns), []
+        if (table := self._bed.safety.table_m) is not None:
+            cubes = [plate(table, _TABLE, colour(GRANITE))]
+            found.append(SceneEntity(timestamp=stamp, frame_id=WORLD, id="table", cubes=cubes))
+        if shown.robot:
+            for module in self._scene.silhouettes:
+                found += self._fixed(module, "", colour(HULL_LAST), stamp)
+        if shown.reference:
+            found += self._fixed(self._scene.main, f"{REFERENCE}/", colour(SOFT, _GHOST), stamp)
+        return SceneUpdate(deletions=[], entities=found)
+
+    def now(self, rows: Array, shown: Shown, time_ns: int) -> tuple[FrameTransforms, SceneUpdate]:
+        """The frames at the last of these rows, and what is drawn anew.
+
+        A jet is shown where the thruster was open in one of the rows.
+        """
+        row, stamp = rows[-1], _stamp(time_ns)
+        frames: list[FrameTransform] = []
+        marks: list[SceneEntity] = []
+        q = row[self._q]
+        if shown.robot:
+            at = self._scene.places.now(q)
+            frames += self._frames.transforms(at, stamp)
+            marks += self._marks(rows, at, stamp)
+        if shown.reference:
+            ghost = q.copy() if shown.robot else np.nan_to_num(q)
+            ghost[self._referenced] = row[self._reference]
+            at, ink = self._scene.places.now(ghost), colour(SOFT, _GHOST)
+            frames += self._main.transforms(at, stamp, f"{REFERENCE}/")
+            marks += self._drawn(REFERENCE, self._bent[self._scene.main.name], at, ink, stamp)
+        return FrameTransforms(transforms=frames), SceneUpdate(deletions=[], entities=marks)
+
+    def _marks(self, rows: Array, at: Sequence[Place], stamp: Timestamp) -> Iterator[SceneEntity]:
+        """Bent links, jets and contacts; a contact is filled where it is closed, and pale where it is open."""
+        opening = [part for place in self._opening for part in np.fmax.reduce(rows[:, place], axis=0).tolist()]
+        for module in self._scene.silhouettes:
+            yield from self._drawn(f"{module.name} bent", self._bent[module.name], at, colour(HULL_LAST), stamp)
+            if module.jets:
+                part = [opening[i] for i in self._scene.thrusters[module.name]]
+                jets = list(jet_lines(module, at, part, self._thickness, colour(PLUME)))
+                yield SceneEntity(timestamp=stamp, frame_id=WORLD, id=f"{module.name} jets", lines=jets)
+        if self._scene.contacts:
+            closed, size = rows[-1, self._closed], 3 * self._thickness
+            inks = {i: colour(CONTACT, 1.0 if closed[i] in (1.0, 2.0) else 0.3) for i in self._scene.contacts}
+            marks = [ball(at[second], size, inks[i]) for i, (_, second) in self._scene.contacts.items()]
+            yield SceneEntity(timestamp=stamp, frame_id=WORLD, id="contacts", spheres=marks)
+
+    def _fixed(self, module: Silhouette, of: str, ink: Color, stamp: Timestamp) -> Iterator[SceneEntity]:
+        """The shapes of each rigid body of a module, in its frame."""
+        by_frame: dict[str, list[tuple[Stroke, list[Place]]]] = {}
+        for stroke in self._strokes(module):
+            if frame := self._frame(stroke):
+                owners = [self._scene.places.owner(number) for number in stroke.points]
+                places: list[Place] = [owner[2] for owner in owners if owner]
+                by_frame.setdefault(of + frame, []).append((stroke, places))
+        return (entity(frame, frame, stamp, strokes, ink) for frame, strokes in by_frame.items())
+
+    def _drawn(
+        self, name: str, strokes: list[Stroke], at: Sequence[Place], ink: Color, stamp: Timestamp
+    ) -> Iterator[SceneEntity]:
+        if strokes:
+            places = [(stroke, [at[number] for number in stroke.points]) for stroke in strokes]
+            yield entity(name, WORLD, stamp, places, ink)
+
+    def _strokes(self, module: Silhouette) -> Iterator[Stroke]:
+        return strokes_of(module, self._thickness)
+
+    def _frame(self, stroke: Stroke) -> str | None:
+        """The frame of the rigid body that has all points of a stroke."""
+        owners = [self._scene.places.owner(number) for number in stroke.points]
+        bodies = {owner[:2] if owner else None for owner in owners}
+        body = bodies.pop() if len(bodies) == 1 else None
+        return self._frames.names.get(body) if body else None
+
+
+def _stamp(time_ns: int) -> Timestamp:
+    return Timestamp(*divmod(time_ns, 1_000_000_000))
