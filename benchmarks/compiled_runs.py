@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -77,7 +76,7 @@ def _many() -> Iterator[Result]:
 
 
 def _in_python(run: Run) -> Callable[[], object]:
-    run.stack = replace(run.stack)  # not the stack that was compiled: its parts one by one
+    run.compiled_steps = None
     memory = Memory(run.channels, run.ticks)
     return lambda: run.execute(VirtualClock(), memory)
 

@@ -1,17 +1,17 @@
-"""The compiled form of a part: its C file beside its Python file, calling the same kernels on an explicit memory.
+"""The compiled form of a part: its C beside its Python, calling the same kernels on the same numbers.
 
 Both forms do the same IEEE operations in the same order, so their results are equal to the bit; a test compares them on
-every controlled testbed. A part lists here what its C file needs; all names are macros or members there:
+every controlled testbed. A part lists here what its C needs; all names are macros or members there:
 
 - `sizes` and `tables`: numbers and arrays of integers that follow from the testbed, as constants;
 - `parameters`: numbers that may be changed without compiling again, such as gains, in `struct parameters`;
-- `memory`: the numbers that a call leaves to the next one, with their start values, in `struct memory`;
+- `memory`: the numbers that a call leaves to the next one, in `struct memory`;
 - `kernels`: CasADi's compiled functions by name, several of a name where there are several devices, None for a device
   that calls none.
 
-A part with a memory continues in Python from that of its compiled form by `adopt(memory)`. A part whose compiled form
-may leave a tick to Python has `give_back(memory)` besides, after which the compiled form continues.
-Records pass from part to part in the row of the log, by the offsets `ROW_...`.
+Parameters and memory are the part's own arrays, which both forms read and write in place: a tick may be of one form and
+the next of the other, and a gain that changes in Python has changed in C. Records pass from part to part in the row of
+the log, by the offsets `ROW_...`.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ import ctypes
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from granite.kernels.kernel import Array, Kernel
 from granite.kernels.library import compile_source
@@ -33,18 +34,30 @@ HEADER = Path(__file__).with_name("compiled_form.h")
 
 @dataclass(frozen=True)
 class CompiledForm:
-    """What the C files of a part need."""
+    """What the C code of a part needs."""
 
-    sources: tuple[Path, ...]
-    sizes: Mapping[str, float] = field(default_factory=dict)
+    #: files, or text that was generated
+    sources: tuple[Path | str, ...]
+    sizes: Mapping[str, float | str] = field(default_factory=dict)
     tables: Mapping[str, Sequence[int]] = field(default_factory=dict)
     parameters: Mapping[str, Array] = field(default_factory=dict)
     memory: Mapping[str, Array] = field(default_factory=dict)
     kernels: Mapping[str, Sequence[Kernel | None]] = field(default_factory=dict)
+    #: the C function of the part's step
+    entry: str = ""
+
+
+def form_of(part: Any, verb: str) -> CompiledForm | None:
+    """The compiled form of a part; none of a subclass that has another method than the class of the form."""
+    classes = type(part).__mro__
+    of_form = next((i for i, kind in enumerate(classes) if "compiled_form" in vars(kind)), None)
+    of_verb = next((i for i, kind in enumerate(classes) if verb in vars(kind)), 0)
+    form: CompiledForm | None = part.compiled_form() if of_form is not None and of_form <= of_verb else None
+    return form
 
 
 class CompiledParts:
-    """Parts in one library, and one set of their parameters and memory.
+    """Parts in one library.
 
     Parameters
     ----------
@@ -61,26 +74,25 @@ class CompiledParts:
     Attributes
     ----------
     parameters, memory
-        Views of the numbers by name: what is written here is used by the next call.
+        The arrays of the parts by name.
     """
 
     def __init__(self, name: str, forms: Sequence[CompiledForm]) -> None:
-        parameters, memory, kernels = (
-            {key: value for form in forms for key, value in getattr(form, what).items()}
-            for what in ("parameters", "memory", "kernels")
-        )
         self._library = compile_source(name, source_of(forms))
-        self.parameters, self._parameters = _block(parameters)
-        self.memory, self._memory = _block(memory)
-        self._start = self._memory.copy()
+        self.parameters = {key: value for form in forms for key, value in form.parameters.items()}
+        self.memory = {key: value for form in forms for key, value in form.memory.items()}
+        self._start = {key: value.copy() for key, value in self.memory.items()}
         self._scratch: list[Any] = []  # kept as long as the pointers to it
-        pointers = [list(self._pointers(k)) for several in kernels.values() for k in several or [None]]
-        self._kernels = np.array(pointers, dtype=np.uint64)
-        self._addresses = tuple(block.ctypes.data for block in (self._parameters, self._memory, self._kernels))
+        several = [kernels for form in forms for kernels in form.kernels.values()]
+        pointers = [list(self._pointers(kernel)) for kernels in several for kernel in kernels or [None]]
+        self._structs = _addresses(self.parameters), _addresses(self.memory), np.array(pointers, dtype=np.uint64)
+        self._addresses = tuple(struct.ctypes.data for struct in self._structs)
 
     def restart(self) -> None:
         """Set the memory to its start values."""
-        self._memory[:] = self._start
+        for key, start in self._start.items():
+            if start.size:
+                self.memory[key][:] = start
 
     def function(self, name: str, *arguments: Any) -> Any:
         """A function of the library: (parameters, memory, kernels, more arguments) -> int, called with the latter."""
@@ -111,26 +123,37 @@ def source_of(forms: Sequence[CompiledForm]) -> str:
         lines += [f"#define {key} {value}" for key, value in form.sizes.items()]
         lines += [f"static const int {key}[] = {{{_listed(table)}}};" for key, table in form.tables.items()]
     for what in ("parameters", "memory"):
-        members = [
-            f"    double {key}[{max(1, value.size)}];" for form in forms for key, value in getattr(form, what).items()
-        ]
-        lines += [f"struct {what} {{", *(members or ["    double none[1];"]), "};"]
+        members = [f"    double *{key};" for form in forms for key in getattr(form, what)]
+        lines += [f"struct {what} {{", *(members or ["    double *none;"]), "};"]
     several = [f"    struct kernel {key}[{len(k) or 1}];" for form in forms for key, k in form.kernels.items()]
     lines += ["struct kernels {", *several, "};"]
-    lines += [path.read_text() for form in forms for path in form.sources]
+    for form in forms:
+        lines += [source if isinstance(source, str) else source.read_text() for source in form.sources]
     return "\n".join(lines)
+
+
+class HasMemory(Protocol):
+    """A device of several, each with its block of numbers."""
+
+    memory: Array
+
+
+def joined_memory(parts: Sequence[HasMemory]) -> Array:
+    """One block of the memories of several parts, which are views of it from then on."""
+    block, first = np.concatenate([np.zeros(0), *(part.memory for part in parts)]), 0
+    for part in parts:
+        part.memory = block[first : first + len(part.memory)]
+        first += len(part.memory)
+    return block
 
 
 def _listed(table: Sequence[int]) -> str:
     return ", ".join(map(str, table)) or "0"
 
 
-def _block(parts: Mapping[str, Array]) -> tuple[dict[str, Array], Array]:
-    """Arrays one after the other in one block, as in the struct of the same members; and views of them by name."""
-    sizes = [max(1, value.size) for value in parts.values()]
-    block, at, views = np.zeros(max(1, sum(sizes))), 0, {}
-    for (name, value), size in zip(parts.items(), sizes, strict=True):
-        views[name] = block[at : at + value.size]
-        views[name][:] = value.ravel()
-        at += size
-    return views, block
+def _addresses(arrays: Mapping[str, Array]) -> NDArray[np.uint64]:
+    """The struct of pointers to these arrays."""
+    for name, array in arrays.items():
+        fits = array.dtype == np.float64 and array.flags.c_contiguous
+        assert fits, f"{name} is not a block of float64 numbers"
+    return np.array([array.ctypes.data for array in arrays.values()] or [0], dtype=np.uint64)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from math import inf
 from pathlib import Path
-from struct import Struct
 
 import numpy as np
 
@@ -18,7 +17,9 @@ from granite.mrds.valve_response import closed, command_function, mean_function,
 #: its compiled form
 SOURCE = Path(__file__).with_suffix(".c")
 
-_TIME, _TIMES = Struct("d").pack, Struct("2d").pack
+#: numbers of the memory: time of the last mean, of the next closing, and until when all openings are steady [s]
+_T, _NEXT_CLOSE, _STEADY_UNTIL, _IS_COMMANDED, _OPENINGS = range(5)
+_COMMANDED, _ACCEPTED, _STEADY = range(3)
 
 
 class ValveBank:
@@ -34,26 +35,13 @@ class ValveBank:
         self._timing = timing(valve)
         self._timing_of_stop = self._timing * np.array([1.0, 1.0, 0.0])
         self._delay = valve.delay_s
-        self._state, self._t = closed(changes, n), -inf
+        state = closed(changes, n)
         #: numbers in the states of its valves
-        self.size = len(self._state)
-        self._commanded = b""
-        self._accepted = self._steady = np.zeros(n)
-        self._next_close, self._steady_until = inf, inf
-        self._end_mean = self.size + n
-
-    @property
-    def memory(self) -> Array:
-        """The start values of its compiled form's memory, as `valves.c` has them."""
-        n = len(self._steady)
-        return np.concatenate([[-inf, inf, inf, 0.0], np.zeros(3 * n), self._state])
-
-    def adopt(self, memory: Array) -> None:
-        """Continue from the memory of the compiled form."""
-        n = len(self._steady)
-        self._t, self._next_close, self._steady_until, is_commanded = memory[:4].tolist()
-        commanded, self._accepted, self._steady, self._state = np.split(memory[4:].copy(), [n, 2 * n, 3 * n])
-        self._commanded = commanded.tobytes() if is_commanded else b""
+        self.size = len(state)
+        self._n = n
+        #: all that changes, as `valves.c` has it: the numbers from `_T` to `_IS_COMMANDED`, then commanded, accepted
+        #: and steady openings, then the states of the valves
+        self.memory: Array = np.concatenate([[-inf, inf, inf, 0.0], np.zeros(3 * n), state])
 
     @property
     def timing(self) -> Array:
@@ -62,42 +50,53 @@ class ValveBank:
 
     def command(self, t: float, opening: Array) -> Array:
         """Command the openings (n), each from 0 to 1, at time t [s]; returns the openings that the valves accept."""
-        commanded = opening.tobytes()
-        if commanded != self._commanded or t >= self._next_close - SAME_TIME_S:
-            self._commanded = commanded
+        memory = self.memory
+        is_same = memory[_IS_COMMANDED] and opening.tobytes() == self._openings(_COMMANDED).tobytes()
+        if not is_same or t >= memory[_NEXT_CLOSE] - SAME_TIME_S:
             self._set(t, opening, self._timing)
-        return self._accepted
+        return self._openings(_ACCEPTED).copy()
 
     def close(self, t: float) -> None:
         """Close all valves without their minimum pulse; dead time and fall stay."""
-        closed_all = np.zeros(len(self._accepted))
-        self._commanded = closed_all.tobytes()
-        self._set(t, closed_all, self._timing_of_stop)
+        self._set(t, np.zeros(self._n), self._timing_of_stop)
 
     def mean_opening(self, t0: float, t1: float) -> Array:
         """Mean opening of each valve from t0 to t1 (n); the next command may come at t1, not earlier."""
-        before, self._t = self._t, t1
-        if t1 <= self._steady_until:
-            return self._steady
+        before = self.memory.item(_T)
+        self.memory[_T] = t1
+        if t1 <= self.memory[_STEADY_UNTIL]:
+            return self._openings(_STEADY).copy()
         if -inf < before < t0:
             self._move_on(before, t0)
         return self._move_on(t0, t1)
 
     def mean_openings(self, first: int, last: int, step_s: float) -> Array:
         """Mean openings in each step from first * step_s to last * step_s, a row each; one row if no valve moves."""
-        if last == first + 1 or last * step_s <= self._steady_until:
+        if last == first + 1 or last * step_s <= self.memory[_STEADY_UNTIL]:
             return self.mean_opening(first * step_s, last * step_s)
         return np.array([self.mean_opening(k * step_s, (k + 1) * step_s) for k in range(first, last)])
 
+    def _openings(self, which: int) -> Array:
+        first = _OPENINGS + which * self._n
+        return self.memory[first : first + self._n]
+
+    @property
+    def _state(self) -> Array:
+        return self.memory[-self.size :]
+
     def _set(self, t: float, opening: Array, times: Array) -> None:
-        found, size = self._command((self._state, times, _TIME(t), opening)), self.size
-        self._state, self._accepted, self._next_close = found[:size], found[size:-1], found.item(-1)
-        self._steady_until = min(self._steady_until, t + self._delay)
+        memory, size = self.memory, self.size
+        memory[_IS_COMMANDED], self._openings(_COMMANDED)[:] = 1.0, opening
+        results = self._command((self._state, times, np.array([t]), opening))
+        self._state[:], self._openings(_ACCEPTED)[:] = results[:size], results[size:-1]
+        memory[_NEXT_CLOSE] = results[-1]
+        memory[_STEADY_UNTIL] = min(memory.item(_STEADY_UNTIL), t + self._delay)
 
     def _move_on(self, t0: float, t1: float) -> Array:
-        found, size, end = self._move((self._state, self._timing, _TIMES(t0, t1))), self.size, self._end_mean
-        self._state, self._steady, self._steady_until = found[:size], found[end:-1], found.item(-1)
-        return found[size:end]
+        results, size, n = self._move((self._state, self._timing, np.array([t0, t1]))), self.size, self._n
+        self._state[:], self._openings(_STEADY)[:] = results[:size], results[size + n : -1]
+        self.memory[_STEADY_UNTIL] = results[-1]
+        return results[size : size + n]
 
 
 #: kernels of each size of bank and mode of compilation

@@ -43,14 +43,14 @@ static void write_devices(const struct parameters *p, struct memory *m, const st
 
 /* Read the devices and run the steps. */
 static int begin_tick(const struct parameters *p, struct memory *m, const struct kernels *ks, const double *errors,
-                      double t, double *row)
+                      const int *which, double t, double *row)
 {
     double laps[4];
     read_devices(p, m, ks, errors, t);
     row[ROW_SAMPLE_T] = t;
     copy(row + SENSOR_FRAME[0], m->run_frames, FRAMES_SIZE);
     copy(row + APPLIED_FRAME[0], m->run_applied, APPLIED_SIZE);
-    return steps(p, m, ks, row, laps, ESTIMATE);
+    return steps(p, m, ks, row, laps, which, ESTIMATE);
 }
 
 /* Write the command of the verdict, and complete the row. */
@@ -74,20 +74,20 @@ static int end_tick(const struct parameters *p, struct memory *m, const struct k
 
 /* Run up to tick `ticks`. `resume`: where the tick at hand is resumed, after Python has done its part of it. */
 int run_ticks(const struct parameters *p, struct memory *m, const struct kernels *ks, const double *errors,
-              const double *exposures, double *rows, long ticks, int resume)
+              const double *exposures, double *rows, const int *which, long ticks, int resume)
 {
     double laps[4];
     for (; (long)m->run_tick[0] < ticks; resume = AT_THE_BEGIN) {
         double *row = rows + ROW_WIDTH * (long)m->run_tick[0];
         int end = STEPS_PASS, plant = PLANT_RUNS;
         if (resume == AT_THE_BEGIN)
-            end = begin_tick(p, m, ks, errors, m->run_tick[0] * p->period[0], row);
+            end = begin_tick(p, m, ks, errors, which, m->run_tick[0] * p->period[0], row);
         else if (resume < AFTER_THE_STEPS)
-            end = steps(p, m, ks, row, laps, resume);
+            end = steps(p, m, ks, row, laps, which, resume);
         if (end >= STEPS_IN_PYTHON)
             return RUN_IN_PYTHON + end - STEPS_IN_PYTHON;
         if (end != STEPS_PASS)
-            return end == STEPS_ASK_THE_GUARD ? RUN_ASKS_THE_GUARD : RUN_NEEDS_THE_LOOP;
+            return RUN_ASKS_THE_GUARD;
         if (resume < AFTER_THE_GRIPS && grips_change(m, row + ROW_GRIPS))
             return RUN_GRIPS_CHANGE;
         if (resume < IN_THE_PLANT)

@@ -25,7 +25,7 @@ from granite.kernels.compiled_form import CompiledForm, CompiledParts
 from granite.logs.channels import Channels
 from granite.rt.loop.loop import Outcome
 from granite.rt.run import Run
-from granite.rt.steps.compiled_steps import GuardOfCompiledSteps, compiled_parts, step_forms, steps_in_python
+from granite.rt.steps.compiled_steps import StepForms, steps_in_python
 from granite.rt.steps.parts_in_python import ALLOCATE, PartsInPython
 from granite.rt.supervisor.supervisor import Supervisor
 from granite.sim.devices.grips import SimulatedGrips
@@ -99,11 +99,12 @@ class CompiledRun:
         self._exposures = int((run.ticks + 2) * bed.loop.period_s * max([0.0, *rates])) + 4
         plant = lab.plant.compiled_form()
         assert plant is not None
-        forms = step_forms(bed, run.channels, run.stack, run.guard)
+        forms = StepForms(bed, run.channels, run.stack, run.guard)
+        self._which = forms.numbers(run.stack)
         self._parts = CompiledParts(
             "run",
             [
-                *forms,
+                *forms.all,
                 self._device_form(run.devices),
                 SimulatedJointSensors.compiled_form(list(self._joints.values()), run.ticks),
                 SimulatedMotors.compiled_form(list(self._motors.values()), len(bed.motors)),
@@ -114,10 +115,8 @@ class CompiledRun:
                 CompiledForm((Path(__file__).with_suffix(".c"),)),
             ],
         )
-        memory = self._parts.memory
-        self._guard = GuardOfCompiledSteps(run.channels, run.guard, memory)
-        self._in_python = PartsInPython(run.channels, run.stack, compiled_parts(run.stack), memory)
-        self._contacts = ContactsInPython(lab.plant, memory) if self._grips else None
+        self._in_python = PartsInPython(run.channels)
+        self._contacts = ContactsInPython(lab.plant, self._parts.memory) if self._grips else None
 
     def rows(self, seed: int | None = None, into: Array | None = None) -> tuple[Array, Outcome, Truth] | None:
         """The rows of a run, how it ended, and the state of the plant at its end; None where it needs the loop.
@@ -127,28 +126,32 @@ class CompiledRun:
         """
         parts, run, contacts = self._parts, self.run, self._contacts
         parts.restart()
-        if contacts:
-            contacts.restart()
+        for part in (*vars(run.stack).values(), contacts):
+            if hasattr(part, "restart"):
+                part.restart()
         errors, exposures = self._draw(self._bed.seed if seed is None else seed)
         rows = np.empty((run.ticks, run.channels.width)) if into is None else into
         pointer, tick = ctypes.c_void_p, parts.memory["run_tick"]
         begin, addresses = parts.function("begin_run", pointer)
         begin(*addresses, exposures.ctypes.data)
-        go, addresses = parts.function("run_ticks", pointer, pointer, pointer, ctypes.c_long, ctypes.c_int)
-        data, resume, outcome = (errors.ctypes.data, exposures.ctypes.data, rows.ctypes.data), _AT_THE_BEGIN, Outcome()
+        go, addresses = parts.function("run_ticks", *(pointer,) * 4, ctypes.c_long, ctypes.c_int)
+        data = [block.ctypes.data for block in (errors, exposures, rows, self._which)]
+        resume, outcome = _AT_THE_BEGIN, Outcome()
         while True:
             state = go(*addresses, *data, run.ticks, resume)
             row = rows[int(tick[0])] if state in _ASKS_PYTHON or state >= _IN_PYTHON else NOTHING
             if state >= _IN_PYTHON:
                 step = state - _IN_PYTHON
                 self._in_python.begin()
-                self._in_python.run(step, row)
+                self._in_python.run(step, row, run.stack)
                 resume = step + 1
             elif state == _ASKS_THE_GUARD:
-                verdict, records = self._guard.decide(row, lambda t, state, reference, verdict: verdict)
+                records = run.channels.read_controllers(row.copy())
+                verdict = run.guard.check(*records)
                 if verdict.reason >= 10:
                     return None
-                row[: len(records) // 8] = np.frombuffer(records)
+                decided = np.frombuffer(run.channels.pack_decision(*records, verdict))
+                row[: len(decided)] = decided
                 resume = _AFTER_THE_STEPS
             elif contacts and state == _GRIPS_CHANGE:
                 contacts.grip(row[self._gripped])

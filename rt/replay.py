@@ -19,7 +19,7 @@ from granite.logs.channels import Channels
 from granite.logs.log import Log
 from granite.rt.guard.guard import Guard
 from granite.rt.loop.clock import VirtualClock
-from granite.rt.loop.loop import Loop
+from granite.rt.loop.loop import Loop, LoopParts, Surroundings
 
 #: outputs of the tick; samples, applied frames and requests are its inputs, truth and timing are not reproducible
 COMPARED = ("/state", "/reference", "/demand", "/command", "/verdict", "/operation")
@@ -74,7 +74,8 @@ def replay(log: Log, progress: Callable[[int], None] | None = None) -> Replay:
         files = ", ".join(changed) or "Granite itself"
         raise InputError(f"its devices have other signals than in the run, because of {files}", expected="the same")
     # Step by step, whichever form the run had: this compares both.
-    loop = Loop(bed, log.channels, devices, build_stack(bed), Guard(bed), VirtualClock(), comparison, source=devices)
+    parts = LoopParts(bed, log.channels, devices, build_stack(bed), Guard(bed))
+    loop = Loop(parts, VirtualClock(), comparison, Surroundings(source=devices))
     lost, n, last = log.channels.column("/timing", "lost"), 0, -1
     for row in (row for rows in log.blocks() for row in rows):
         if row[lost] > 0:  # the controllers' state is not known after a gap

@@ -36,7 +36,7 @@ from granite.rt.devices import build_devices
 from granite.rt.guard.guard import Guard
 from granite.rt.live.live_view import LiveRequests, LiveView
 from granite.rt.loop.clock import Clock, RealClock, VirtualClock
-from granite.rt.loop.loop import Loop, Outcome, RowSink
+from granite.rt.loop.loop import Loop, LoopParts, Outcome, RowSink, Surroundings
 from granite.rt.operator.request_sources import RequestSources
 from granite.rt.preparation_failures import raised_at, refused_where_it_fails
 from granite.rt.process.posix_signals import StopSignals
@@ -50,6 +50,7 @@ from granite.rt.recording.rows_in_memory import Memory
 from granite.rt.recording.run_watch import RunWatch, disk_is_full
 from granite.rt.rehearsal.rehearsal import Rehearsal
 from granite.rt.steps.compiled_steps import CompiledSteps, has_compiled_steps
+from granite.rt.supervisor.mode_stacks import ModeParts
 from granite.rt.supervisor.supervisor import RequestSource
 from granite.sim.lab import Lab
 
@@ -89,10 +90,12 @@ class Run:
             self.devices, self.lab = (rehearsal.build_devices(), None) if rehearsal else build_devices(bed, simulate)
             self.stack: Stack = build_stack(bed)
             self.guard = Guard(bed)
-            self._built: Stack = self.stack
-            self._compiled = None
+            #: controllers of the other modes
+            self.modes = ModeParts(bed, self.stack)
+            #: the steps from estimate to guard in compiled code; None: they are called in Python
+            self.compiled_steps: CompiledSteps | None = None
             if has_compiled_steps(bed):
-                self._compiled = CompiledSteps(bed, self.channels, self.stack, self.guard)
+                self.compiled_steps = CompiledSteps(bed, self.channels, self.stack, self.guard, self.modes)
             self.ticks = round(bed.loop.duration_s / bed.loop.period_s)
         #: requests of operators
         self.source: RequestSource | None = None
@@ -110,12 +113,11 @@ class Run:
         truth, between = (self.lab.truth, self.lab.advance) if self.lab else (None, None)
         if self._rehearsal:
             truth = self._rehearsal.truth
-        parts = self.bed, self.channels, self.devices, self.stack, self.guard
-        return Loop(*parts, clock, sink, truth, between, signals, give_up, self.source, self.compiled_steps())
-
-    def compiled_steps(self) -> CompiledSteps | None:
-        """The steps from estimate to guard, as far as they have a compiled form; None where one was replaced."""
-        return self._compiled if self.stack is self._built else None
+        parts = LoopParts(
+            self.bed, self.channels, self.devices, self.stack, self.guard, self.modes, self.compiled_steps
+        )
+        around = Surroundings(truth, between, signals or StopSignals(), give_up, self.source)
+        return Loop(parts, clock, sink, around)
 
     def execute(self, clock: Clock, sink: RowSink) -> Outcome:
         """Open the devices, run the loop to its end, close the devices.

@@ -15,7 +15,7 @@ from granite.config.errors import InputError, one_of
 from granite.config.expected_modes import POSSIBLE_IN
 from granite.config.run_modes import Ask, Reply, RunMode
 from granite.config.testbed import Testbed
-from granite.controllers.behaviours.repeating import SETTLING_S
+from granite.controllers.behaviours.resuming import SETTLING_S
 from granite.logs.log import read_log
 from granite.tuning.manoeuvre import last_manoeuvre
 from granite.tuning.measures import Measures, chosen_goals, metric_units

@@ -10,7 +10,7 @@ import numpy as np
 
 from granite.config.records import Array
 from granite.config.run_modes import Ask, Reply
-from granite.controllers.behaviours.repeating import SETTLING_S
+from granite.controllers.behaviours.resuming import SETTLING_S
 from granite.logs.log import Log
 from granite.logs.summary import Summary
 

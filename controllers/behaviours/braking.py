@@ -10,14 +10,19 @@ Velocities that no actuator acts on have the estimate of the beginning as their 
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
+
 import casadi as ca
 import numpy as np
 
-from granite.config.records import Array, Reference, State
+from granite.config.records import NOTHING, Array, State
 from granite.controllers.behaviours.tasks import interrupted
 from granite.controllers.model import ControlModel
 from granite.controllers.run_modes.decelerations import braked, decelerations
-from granite.kernels.compilation import compile_once
+from granite.controllers.symbolic import SymbolicBehaviour
+from granite.kernels.function_part import named_function
+from granite.kernels.kernel import Kernel
 
 #: speeds below which a coordinate is at rest, by its unit
 _AT_REST = {"m/s": 0.005, "rad/s": 0.02}
@@ -25,45 +30,32 @@ _AT_REST = {"m/s": 0.005, "rad/s": 0.02}
 _SHORTEST_S = 0.25
 
 
-class Braking:
+class Braking(SymbolicBehaviour):
     """The reference of a robot that stops where it is; it begins again with every `begin`."""
 
-    def __init__(self, model: ControlModel) -> None:
-        self._braked = braked(model)
-        self._inertia = compile_once("inertia", model.bed.fingerprint, lambda: [inertia_function(model)])["inertia"].run
-        self._slow = np.full(model.n, np.inf)
-        for one in self._braked:
-            for i in one.indices:
-                self._slow[i] = _AT_REST.get(model.layout.velocities[i].unit, np.inf)
-        self._rest: Array = np.zeros(model.n)
-        #: for a law that follows tasks
-        self._task = interrupted(model.bed, (i for one in self._braked for i in one.indices))
-        self._direct: tuple[Array, ...] = ()
-        self._t0: float | None = None
-        self._q, self._u = self._rest, self._rest
-        #: deceleration of each velocity and when it has come to rest [s after the beginning]
-        self._a, self._ends = self._rest, self._rest
+    def __init__(self, model: ControlModel, kernels: Mapping[str, Kernel]) -> None:
+        self._groups, self._slow = braked(model), _slow(model)
+        moved = (i for group in self._groups for i in group.indices)
+        sizes = [len(device.signals(model.bed)) for device in model.bed.direct_actuators.values()]
+        zeros = {name: np.zeros(model.n) for name in ("q", "u", "a", "ends")}
+        super().__init__(
+            model.bed,
+            kernels["braking"],
+            {"direct": np.zeros(sum(sizes))},
+            {"begun": np.zeros(1), "t0": np.zeros(1), **zeros},
+            {"task": interrupted(model.bed, moved)},
+        )
+        self._inertia = kernels["inertia"].run
 
     def begin(self, direct: tuple[Array, ...]) -> None:
         """Brake from the next state on; set points of grips stay as they are."""
-        self._t0, self._direct = None, direct
-
-    def decide(self, state: State) -> Reference:
-        """The reference at the time of the state; until it is ready, the estimate."""
-        if self._t0 is None:
-            if not state.ready:
-                rest = self._rest
-                return Reference(state.t, np.nan_to_num(state.q), rest, rest, False, self._direct, self._task)
-            self._start(state)
-        assert self._t0 is not None
-        s = np.minimum(state.t - self._t0, self._ends)
-        moving = state.t - self._t0 < self._ends
-        q, u = self._q + (self._u - 0.5 * self._a * s) * s, np.where(moving, self._u - self._a * s, 0.0)
-        return Reference(state.t, q, u, np.where(moving, -self._a, 0.0), False, self._direct, self._task)
+        self.memory["begun"][0] = 0.0
+        self.parameters["direct"][:] = np.concatenate([NOTHING, *direct])
 
     def is_at_rest(self, state: State) -> bool:
         """Whether the brake is over, and the estimate is slow enough."""
-        if self._t0 is None or state.t - self._t0 < self._ends.max(initial=0.0):
+        since = state.t - self.memory["t0"][0]
+        if not self.memory["begun"][0] or since < self.memory["ends"].max(initial=0.0):
             return False
         return self.is_slow(state)
 
@@ -73,19 +65,66 @@ class Braking:
 
     def most(self, q: Array) -> Array:
         """Deceleration of each velocity at a pose [m/s^2 or rad/s^2]; zero: it is left alone."""
-        return decelerations(self._braked, self._inertia((q,)))
+        return decelerations(self._groups, self._inertia((q,)))
 
-    def _start(self, state: State) -> None:
-        self._t0, self._q, moving = state.t, state.q, np.isfinite(self._slow)
-        self._u = np.where(moving, state.u, 0.0)
-        most = self.most(state.q)
-        self._ends = np.zeros(len(most))
-        for one in self._braked:
-            i = list(one.indices)
-            self._ends[i] = max(float(np.linalg.norm(self._u[i])) / most[i[0]], _SHORTEST_S)
-        self._a = np.divide(self._u, self._ends, out=np.zeros(len(most)), where=self._ends > 0)
+
+def braking_function(model: ControlModel) -> ca.Function:
+    """The reference as a function of named numbers."""
+    n, groups, moving = model.n, braked(model), np.isfinite(_slow(model))
+    t, ready, begun, t0 = (ca.SX.sym(name) for name in ("t", "ready", "begun", "t0"))
+    q0, u0, a0, ends0 = (ca.SX.sym(name, n) for name in ("q0", "u0", "a0", "ends0"))
+    direct = ca.SX.sym("direct", sum(len(device.signals(model.bed)) for device in model.bed.direct_actuators.values()))
+    starts = ca.logic_and(ca.logic_not(begun), ready)
+    inertia, u = ca.diag(model.mass_matrix), ca.if_else(ca.DM(moving.astype(float)), model.u, 0.0)
+    ends = ca.SX.zeros(n)
+    for group in groups:
+        indices = list(group.indices)
+        most = group.deceleration or group.effort / inertia[indices[0]]
+        ends[indices] = ca.fmax(ca.norm_2(u[indices]) / most, _SHORTEST_S)
+    a = ca.if_else(ends > 0, u / ca.if_else(ends > 0, ends, 1.0), 0.0)
+    after = [ca.if_else(starts, new, old) for new, old in ((t, t0), (model.q, q0), (u, u0), (a, a0), (ends, ends0))]
+    began, q_began, u_began, a_began, ends_began = after
+    is_begun = ca.logic_or(begun, ready)
+    s, brakes = ca.fmin(t - began, ends_began), t - began < ends_began
+    brakes = ca.logic_and(is_begun, brakes)
+    outputs = {
+        "reference_q": ca.if_else(is_begun, q_began + (u_began - 0.5 * a_began * s) * s, finite(model.q)),
+        "reference_u": ca.if_else(brakes, u_began - a_began * s, 0.0),
+        "reference_a": ca.if_else(brakes, -a_began, 0.0),
+        "reference_direct": direct,
+        "next_begun": is_begun,
+        **dict(zip(("next_t0", "next_q", "next_u", "next_a", "next_ends"), after, strict=True)),
+    }
+    inputs = {
+        "state_t": t,
+        "state_ready": ready,
+        "state_q": model.q,
+        "state_u": model.u,
+        "parameter_direct": direct,
+        "memory_begun": begun,
+        "memory_t0": t0,
+        "memory_q": q0,
+        "memory_u": u0,
+        "memory_a": a0,
+        "memory_ends": ends0,
+    }
+    return named_function("braking", inputs, outputs)
+
+
+def finite(values: ca.SX) -> ca.SX:
+    """The numbers with zero for what is not finite."""
+    return ca.if_else(ca.fabs(values) < math.inf, values, 0.0)
 
 
 def inertia_function(model: ControlModel) -> ca.Function:
     """(q) -> diagonal of the mass matrix."""
     return ca.Function("inertia", [model.q], [ca.diag(model.mass_matrix)])
+
+
+def _slow(model: ControlModel) -> Array:
+    """Speed of each velocity below which it rests; infinite where nothing brakes it."""
+    slow: Array = np.full(model.n, np.inf)
+    for group in braked(model):
+        for i in group.indices:
+            slow[i] = _AT_REST.get(model.layout.velocities[i].unit, np.inf)
+    return slow

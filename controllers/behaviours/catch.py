@@ -28,7 +28,6 @@ from granite.controllers.behaviours.task_plan import TaskPlan
 from granite.controllers.model import ControlModel
 from granite.controllers.trajectories.quintic import Quintic
 from granite.kernels.compilation import compile_once
-from granite.kernels.compiled_form import CompiledForm
 
 #: weights of the tasks
 _BASE, _JOINT, _HAND = 1.0, 1.0, 100.0
@@ -95,9 +94,6 @@ class CatchObject(StateMachine):
 
         key = model.bed.fingerprint and f"{model.bed.fingerprint} {options.contact}"
         self._grip = compile_once("grip", key, write)["grip"].run
-
-    def compiled_form(self) -> CompiledForm:
-        return self.planned_form()
 
     # The base moves, the arms stay
 

@@ -27,7 +27,7 @@ static void path_follow(const struct parameters *p, struct memory *m, const stru
     row[ROW_REFERENCE_DONE] = t >= p->path_end[0];
 }
 
-static int decide(const struct parameters *p, struct memory *m, const struct kernels *ks, double *row)
+static int follow_decide(const struct parameters *p, struct memory *m, const struct kernels *ks, double *row)
 {
     double t = row[ROW_STATE_T];
     row[ROW_REFERENCE_T] = t;

@@ -17,7 +17,7 @@ from pydantic import model_validator
 from granite.config.base import NotNegative, Positive
 from granite.config.behaviour import Behaviour
 from granite.config.errors import InputError
-from granite.config.records import NOTHING, Array, Reference, State, new
+from granite.config.records import NOTHING, Array, Reference, State
 from granite.controllers.behaviours.holds import Holds
 from granite.controllers.behaviours.move_check import MoveCheck
 from granite.controllers.behaviours.path_knots import path_of
@@ -111,10 +111,12 @@ class FollowPath:
         self._rest: Array = np.zeros(model.n)
         self._rest.setflags(write=False)
         self._holds = Holds(bed)
-        self._began: float | None = None
+        #: where the path began, at rest, when [s], and whether it has
+        self._path_start, self._began, self._is_begun = np.zeros(3 * model.n), np.zeros(1), np.zeros(1)
+        self._path_from: Array = self._start
 
     def compiled_form(self) -> CompiledForm:
-        """The same in C; to be asked for before the first state."""
+        """The same in C."""
         n, holds = len(self._rest), self._holds.compiled_form()
         return CompiledForm(
             (*holds.sources, Path(__file__).with_suffix(".c")),
@@ -128,36 +130,33 @@ class FollowPath:
             },
             {
                 **holds.memory,
-                "path_start": np.zeros(3 * n),
-                "path_began": np.zeros(1),
-                "path_is_begun": np.zeros(1),
+                "path_start": self._path_start,
+                "path_began": self._began,
+                "path_is_begun": self._is_begun,
             },
             {"sampled_path": [compiled(n)]},
+            "follow_decide",
         )
-
-    def adopt(self, memory: Mapping[str, Array]) -> None:
-        """Continue from the memory of the compiled form."""
-        self._holds.adopt(memory)
-        if memory["path_is_begun"][0]:
-            self._begin(memory["path_began"].item(0), memory["path_start"][: len(self._rest)].copy())
 
     def decide(self, state: State) -> Reference:
         """The reference at the time of the state. Until the state is ready, the reference is the estimate."""
-        if self._began is None:
+        n = len(self._rest)
+        if not self._is_begun[0]:
             if not state.ready:
                 rest = self._rest
                 return Reference(state.t, np.nan_to_num(state.q), rest, rest, False, self._holds.at(state.t))
-            self._begin(state.t, state.q)
-        assert self._began is not None
-        t = state.t - self._began
+            self._path_start[:n], self._began[0], self._is_begun[0] = state.q, state.t, 1.0
+        if not np.array_equal(self._path_from, self._path_start[:n]):
+            self._begin(self._path_start[:n].copy())
+        t = state.t - self._began.item(0)
         q, u, a = self._path.at(t)
-        return new(Reference, (state.t, q, u, a, t >= self._end, self._holds.at(state.t), NOTHING))
+        return Reference(state.t, q, u, a, t >= self._end, self._holds.at(state.t), NOTHING)
 
-    def _begin(self, t: float, q: Array) -> None:
+    def _begin(self, q: Array) -> None:
         """Start at the estimated pose, where coordinates that are not given stay."""
         motions = self._whole.motions.copy()
         motions[:, 0, self._free] = q[self._free]
-        self._path, self._began = SampledPath(self._whole.times, motions).after(self._lead, q), t
+        self._path, self._path_from = SampledPath(self._whole.times, motions).after(self._lead, q), q
 
 
 def _source(content: Mapping[str, Any]) -> str:

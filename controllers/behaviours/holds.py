@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +20,8 @@ class Holds:
         self._from = [hold.from_s for hold in bed.holds] or [0.0]
         closed = [hold.closed for hold in bed.holds] or [()]
         self._direct = [tuple(_setpoints(bed, names)) for names in closed]
-        self._now = 0
+        #: number of the hold in force
+        self._now = np.zeros(1)
 
     def compiled_form(self) -> CompiledForm:
         """The same in C."""
@@ -30,7 +30,7 @@ class Holds:
             (Path(__file__).with_suffix(".c"),),
             {"HOLDS": len(self._from), "HOLD_SIZE": len(setpoints[0])},
             parameters={"hold_from": np.array(self._from), "hold_setpoints": np.concatenate(setpoints)},
-            memory={"hold_now": np.zeros(1)},
+            memory={"hold_now": self._now},
         )
 
     @property
@@ -38,15 +38,13 @@ class Holds:
         """Whether they are not always the same."""
         return len(self._from) > 1
 
-    def adopt(self, memory: Mapping[str, Array]) -> None:
-        """Continue from the memory of the compiled form."""
-        self._now = int(memory["hold_now"][0])
-
     def at(self, t: float) -> tuple[Array, ...]:
         """The set points of `bed.direct_actuators` at time t, which must not go back."""
-        while self._now + 1 < len(self._from) and self._from[self._now + 1] <= t + SAME_TIME_S:
-            self._now += 1
-        return self._direct[self._now]
+        now = int(self._now[0])
+        while now + 1 < len(self._from) and self._from[now + 1] <= t + SAME_TIME_S:
+            now += 1
+        self._now[0] = now
+        return self._direct[now]
 
 
 def _setpoints(bed: Testbed, closed: tuple[str, ...]) -> list[Array]:

@@ -24,7 +24,6 @@ from granite.controllers.behaviours.task_plan import TaskPlan
 from granite.controllers.behaviours.tasks import CENTRE
 from granite.controllers.model import ControlModel
 from granite.controllers.trajectories.quintic import Quintic
-from granite.kernels.compiled_form import CompiledForm
 
 #: weights of the tasks: an error of acceleration of 1 m/s^2 or rad/s^2 counts by its square root
 _BASE, _HEADING, _JOINT, _WHEEL, _HAND, _CENTRE = 1.0, 1.0, 1.0, 1e-4, 100.0, 10.0
@@ -63,9 +62,6 @@ class Leap(StateMachine):
         self._group = self._step = 0
         self._distance = 0.0
         self._catch_at = 0.0
-
-    def compiled_form(self) -> CompiledForm:
-        return self.planned_form()
 
     # With both hands at a bar: base and wheel
 

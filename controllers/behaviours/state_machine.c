@@ -1,7 +1,7 @@
 /* A state machine between its events, when its plan holds: state_machine.py in C. */
 
 /* Returns 0, with nothing changed, where conditions have to be looked at or the state has no plan. */
-static int decide(const struct parameters *p, struct memory *m, const struct kernels *ks, double *row)
+static int state_machine_decide(const struct parameters *p, struct memory *m, const struct kernels *ks, double *row)
 {
     double t = row[ROW_STATE_T];
     (void)p;

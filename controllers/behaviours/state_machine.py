@@ -17,7 +17,6 @@ These ticks are one compiled function, which a machine with a `compiled_form` ev
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from copy import copy
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
@@ -113,39 +112,24 @@ class StateMachine:
         self._asleep_until = -math.inf
         self._plan_kernel = plan_kernel(self.tasks, model.q.numel())
         self._parts = np.cumsum([model.q.numel(), model.n, model.n]).tolist()
-        #: all of these at the start, once it is needed again
+        #: the plan in force, as the compiled form reads it
+        self._numbers = PlanNumbers(self.tasks, len(self._grips), np.concatenate([NOTHING, *self._setpoints()]))
+        #: all of these before the first state
         self._start: dict[str, Any] = {}
 
-    def planned_form(self) -> CompiledForm:
-        """The ticks between events in C, for the `compiled_form` of a machine."""
+    def compiled_form(self) -> CompiledForm:
+        """The ticks between events in C."""
         return CompiledForm(
             (Path(__file__).with_suffix(".c"),),
             {"MACHINE_GRIPS": len(self._grips), "MACHINE_SETPOINTS": sum(len(zero) for _, zero in self._direct)},
-            memory={
-                "machine_has_begun": np.zeros(1),
-                "machine_wakes_at": np.full(1, -math.inf),
-                "machine_report": np.zeros(len(self._grips)),
-                "machine_plan": np.zeros(plan_size(self.tasks)),
-                "machine_done": np.zeros(1),
-                "machine_setpoints": np.concatenate([NOTHING, *self._setpoints()]),
-            },
+            memory={f"machine_{name}": value for name, value in vars(self._numbers).items()},
             kernels={"task_plan": [self._plan_kernel]},
+            entry="state_machine_decide",
         )
 
-    def adopt(self, memory: Mapping[str, Array]) -> None:
-        """Back to the start where the compiled form is there; ticks between events change nothing here."""
-        if not memory["machine_has_begun"][0]:
-            self._start = self._start or _copied(vars(self))
-            vars(self).update(_copied(self._start))
-
-    def give_back(self, memory: Mapping[str, Array]) -> None:
-        """Let the compiled form follow the plan that was made."""
-        memory["machine_has_begun"][:] = 1.0
-        memory["machine_wakes_at"][:] = -math.inf if self._plan is None else self._wakes_at
-        if self._plan is not None:
-            memory["machine_report"][:] = np.frombuffer(self._last_report[0] or b"")
-            memory["machine_plan"][:], memory["machine_done"][:] = self._plan.numbers, self._plan.done
-            memory["machine_setpoints"][:] = np.concatenate([NOTHING, *self._setpoints()])
+    def restart(self) -> None:
+        """Back to the start, for another run."""
+        vars(self).update(_copied(self._start))
 
     @property
     def code(self) -> int:
@@ -158,16 +142,26 @@ class StateMachine:
             q, task = np.nan_to_num(state.q), self.tasks.nothing(self.code)
             return Reference(state.t, q, self._rest, self._rest, False, self._setpoints(), task)
         if self._entered is None:
+            self._start = _copied(vars(self))
             self._enter(self.name, state)
         if self._plan is None or state.t >= self._wakes_at or state.holding.tobytes() != self._last_report[0]:
             now = self._changed(state)
             self._plan = self._call("plan", now)
+            self._note_plan()
             if self._plan is None:
                 q, u, a, task, done = self._call("act", now) or self.float(now)
                 return new(Reference, (state.t, q, u, a, done, self._setpoints(), task))
         found = self._plan_kernel.run((np.array([state.t]), state.q, state.u, self._plan.numbers))
         q, u, a, task = np.split(found, self._parts)
         return new(Reference, (state.t, q, u, a, self._plan.done, self._setpoints(), task))
+
+    def _note_plan(self) -> None:
+        numbers, plan = self._numbers, self._plan
+        numbers.wakes_at[0] = -math.inf if plan is None else self._wakes_at
+        if plan is not None:
+            numbers.report[:] = np.frombuffer(self._last_report[0] or b"")
+            numbers.plan[:], numbers.done[0] = plan.numbers, plan.done
+            numbers.setpoints[:] = np.concatenate([NOTHING, *self._setpoints()])
 
     def sleep(self, until: float) -> None:
         """Of a state that is being entered: nothing but the grips and its time-out changes it before this time [s]."""
@@ -224,6 +218,15 @@ class StateMachine:
             grips = np.array([float(name in self.gripping) for name in self._grips])
             self._last_setpoints = self.gripping, tuple(grips if is_grips else zero for is_grips, zero in self._direct)
         return self._last_setpoints[1]
+
+
+class PlanNumbers:
+    """The plan of a state machine between two events."""
+
+    def __init__(self, tasks: TaskLayout, grips: int, setpoints: Array) -> None:
+        #: when conditions are looked at again [s], and what the grips report until then
+        self.wakes_at, self.report = np.full(1, -math.inf), np.zeros(grips)
+        self.plan, self.done, self.setpoints = np.zeros(plan_size(tasks)), np.zeros(1), setpoints
 
 
 def _copied(attributes: dict[str, Any]) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar
 
@@ -12,7 +11,7 @@ from pydantic import model_validator
 from granite.config.base import NotNegative, Positive, Table
 from granite.config.behaviour import Behaviour
 from granite.config.errors import InputError
-from granite.config.records import NOTHING, Array, Reference, State, new
+from granite.config.records import NOTHING, Array, Reference, State
 from granite.controllers.behaviours.holds import Holds
 from granite.controllers.behaviours.move_check import MoveCheck
 from granite.controllers.model import ControlModel
@@ -79,11 +78,16 @@ class WaypointBehaviour:
         for segment in (MinimumJerk, Trapezoidal):  # the path is built in the loop, where nothing may be compiled
             segment.compiled(len(keys))
         self._holds = Holds(bed)
-        self._path: WaypointPath | None = None
-        self._began = 0.0
+        # Without waypoints the path is one leg that stays where it begins.
+        legs = self._legs or (Leg(np.full(len(keys), np.nan), 1.0, 0.0),)
+        #: the path from where it began: start, end and amplitude of each leg, when it began [s], and whether it has
+        self._legs_begun = {f"leg_{what}": np.zeros((len(legs), len(keys))) for what in ("start", "end", "amplitude")}
+        self._began, self._is_begun = np.zeros(1), np.zeros(1)
+        #: the path from the start in memory
+        self._path = WaypointPath(np.zeros(len(keys)), self._legs)
 
     def compiled_form(self) -> CompiledForm:
-        """The same in C; to be asked for before the first state."""
+        """The same in C."""
         legs, n = self._legs or (Leg(np.full(len(self._rest), np.nan), 1.0, 0.0),), len(self._rest)
         path = WaypointPath(self._rest, legs)
         holds = self._holds.compiled_form()
@@ -101,34 +105,40 @@ class WaypointBehaviour:
             },
             {
                 **holds.memory,
-                **{f"leg_{what}": np.zeros(len(legs) * n) for what in ("start", "end", "amplitude")},
-                "path_began": np.zeros(1),
-                "path_is_begun": np.zeros(1),
+                **self._legs_begun,
+                "path_began": self._began,
+                "path_is_begun": self._is_begun,
             },
             {segment.name: [segment.compiled(n)] for segment in (MinimumJerk, Trapezoidal)},
+            "waypoints_decide",
         )
-
-    def adopt(self, memory: Mapping[str, Array]) -> None:
-        """Continue from the memory of the compiled form."""
-        self._holds.adopt(memory)
-        if memory["path_is_begun"][0]:
-            start = memory["leg_start"][: len(self._rest)].copy()
-            self._path, self._began = WaypointPath(start, self._legs), memory["path_began"].item(0)
 
     def begin_again(self, tau: float) -> float | None:
         """When the same motion begins, of which `tau` is a time; none where contacts have changed with it."""
         if self._holds.change:
             return None
-        return tau if self._path is None else self._began
+        return self._began.item(0) if self._is_begun[0] else tau
 
     def decide(self, state: State) -> Reference:
         """The reference at the time of the state. Until the state is ready, the reference is the estimate."""
-        if self._path is None:
+        if not self._is_begun[0]:
             if not state.ready:
                 rest = self._rest
                 return Reference(state.t, np.nan_to_num(state.q), rest, rest, False, self._holds.at(state.t))
-            self._path, self._began = WaypointPath(state.q, self._legs), state.t
-        q, u, a, done = self._path.at(state.t - self._began)
+            self._begin(state.t, state.q)
+        start = self._legs_begun["leg_start"][0]
+        if not np.array_equal(start, self._path.start):
+            self._path = WaypointPath(start.copy(), self._legs)
+        q, u, a, done = self._path.at(state.t - self._began.item(0))
         if not self._legs:
             u = a = self._rest
-        return new(Reference, (state.t, q, u, a, done, self._holds.at(state.t), NOTHING))
+        return Reference(state.t, q, u, a, done, self._holds.at(state.t), NOTHING)
+
+    def _begin(self, t: float, q: Array) -> None:
+        here, legs = q, self._legs_begun
+        for k in range(len(legs["leg_start"])):
+            target = self._legs[k].target if self._legs else q
+            there = np.where(np.isnan(target), here, target)
+            legs["leg_start"][k], legs["leg_end"][k], legs["leg_amplitude"][k] = here, there, there - here
+            here = there
+        self._began[0], self._is_begun[0] = t, 1.0

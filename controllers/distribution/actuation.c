@@ -64,8 +64,12 @@ static void share_force(struct memory *m, const struct kernels *ks, const double
     copy(m->unloading, unloading, N_UNLOADING);
 }
 
-static void allocate(const struct parameters *p, struct memory *m, const struct kernels *ks, double *row)
+/* Returns 0, with nothing changed, where a fault of a thruster was found: the allocation without it is Python's. */
+static int actuation_allocate(const struct parameters *p, struct memory *m, const struct kernels *ks, double *row)
 {
+    for (int i = 0; i < N_THRUSTERS; i++)
+        if (row[ROW_STATE_FAULTS + i])
+            return 0;
     double t = row[ROW_STATE_T], mean[N_THRUSTERS + 1], torque[N_MOTORS + 1], *to = mean;
     double shared[N_WRENCH + 1], kept[N_U + 1], planned[N_UNLOADING + 1], *command = row + ROW_COMMAND_T;
     const double *wrench = row + ROW_DEMAND_WRENCH, *acceleration = row + ROW_DEMAND_ACCELERATION;
@@ -80,7 +84,7 @@ static void allocate(const struct parameters *p, struct memory *m, const struct 
     }
     copy(row + ROW_COMMAND_UNLOADING, m->unloading, N_UNLOADING);
     if (!row[ROW_STATE_READY])
-        return;
+        return 1;
     for (int i = 0; i < BANKS; i++, to += BANK_VALVES[i - 1])
         open_valves(p, m, ks, i, t, wrench + BANK_WRENCH[i], row + SETPOINT[BANK_DEVICE[i]], to);
     const struct kernel *k = ks->delivered;
@@ -92,4 +96,5 @@ static void allocate(const struct parameters *p, struct memory *m, const struct 
     const double *from = torque;
     for (int i = 0; i < MOTOR_DEVICES; i++, from += MOTORS_OF[i - 1])
         copy(row + SETPOINT[MOTOR_DEVICE[i]], from, MOTORS_OF[i]);
+    return 1;
 }

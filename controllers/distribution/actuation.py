@@ -9,7 +9,7 @@ will deliver.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from itertools import accumulate
 from operator import itemgetter
 from pathlib import Path
@@ -30,7 +30,7 @@ from granite.controllers.thrusters.best_pattern import SOURCE as BEST_PATTERN
 from granite.controllers.thrusters.best_pattern import BestPattern
 from granite.controllers.thrusters.least_propellant import SOURCE as LEAST_PROPELLANT
 from granite.kernels.compilation import compile_once
-from granite.kernels.compiled_form import CompiledForm
+from granite.kernels.compiled_form import CompiledForm, joined_memory
 from granite.mrds.valves import ValveBank
 
 
@@ -47,6 +47,9 @@ class Actuation:
         for device in bed.devices_of(Thrusters).values():
             self._banks.append(ThrusterBank(device, model, first))
             first += len(device.units)
+        deliveries, allocators = [bank.delivery for bank in self._banks], [bank.allocator for bank in self._banks]
+        self._bank_memory = joined_memory([bank for bank in deliveries if isinstance(bank, ValveBank)])
+        self._allocator_memory = joined_memory([one for one in allocators if isinstance(one, WITH_COMPILED_FORM)])
         self._torques: list[slice] = []
         at = 0
         for motors in bed.devices_of(Motors).values():
@@ -75,7 +78,7 @@ class Actuation:
         )
 
     def compiled_form(self) -> CompiledForm | None:
-        """The same in C; None where the thrusters are allocated in Python. To be asked for before the first demand."""
+        """The same in C; None where the thrusters are allocated in Python."""
         allocators = [bank.allocator for bank in self._banks if isinstance(bank.allocator, WITH_COMPILED_FORM)]
         if len(allocators) < len(self._banks):
             return None
@@ -118,11 +121,7 @@ class Actuation:
                 "bank_timing": np.array([bank.timing for bank in banks]),
                 "sharing": np.concatenate([NOTHING, *tables]),
             },
-            {
-                "banks": np.concatenate([NOTHING, *memories]),
-                "allocators": np.concatenate([NOTHING, *starts]),
-                "unloading": self._unloading,
-            },
+            {"banks": self._bank_memory, "allocators": self._allocator_memory, "unloading": self._unloading},
             {
                 "shared": [self._shared],
                 "delivered": [self._delivered],
@@ -130,27 +129,14 @@ class Actuation:
                 "bank_command": [bank.kernels[0] for bank in banks],
                 "bank_move": [bank.kernels[1] for bank in banks],
             },
+            "actuation_allocate",
         )
-
-    def adopt(self, memory: Mapping[str, Array]) -> None:
-        """Continue from the memory of the compiled form."""
-        self._unloading = memory["unloading"].copy()
-        at = bank_at = 0
-        for bank in self._banks:
-            assert isinstance(bank.allocator, WITH_COMPILED_FORM)
-            size = len(bank.allocator.memory)
-            bank.allocator.memory = memory["allocators"][at : at + size].copy()
-            at += size
-            if isinstance(bank.delivery, ValveBank):
-                size = len(bank.delivery.memory)
-                bank.delivery.adopt(memory["banks"][bank_at : bank_at + size])
-                bank_at += size
 
     def allocate(self, state: State, reference: Reference, demand: Demand) -> Command:
         """Set points of all actuators for the demand, and the expected thrust."""
         t, direct = state.t, reference.direct or self._direct_rest
         if not state.ready:
-            return Command(t, self._ordered([*self._at_rest, *direct]), self._no_thrust, self._unloading)
+            return Command(t, self._ordered([*self._at_rest, *direct]), self._no_thrust, self._unloading.copy())
         disturbance = state.disturbance if len(state.disturbance) else self._undisturbed
         acceleration, wrench, planned, computed = demand.acceleration, demand.wrench, NOTHING, []
         if self._resolves:
@@ -158,7 +144,7 @@ class Actuation:
             n_wrench, end = self._n_wrench, self._n_wrench + len(acceleration)
             wrench, acceleration = found[:n_wrench], found[n_wrench:end]
             if len(self._unloading):
-                self._unloading, planned = found[end:-1], found[-1:]
+                self._unloading[:], planned = found[end:-1], found[-1:]
         arguments = [state.q, state.u, acceleration, demand.force, disturbance, planned]
         for bank in self._banks:
             arguments.append(bank.open(t, wrench, state.faults))
@@ -168,7 +154,7 @@ class Actuation:
         for bank in self._banks:
             computed.append(bank.opening)
         computed += direct
-        return new(Command, (t, self._ordered(computed), found[self._n_motors :], self._unloading))
+        return new(Command, (t, self._ordered(computed), found[self._n_motors :], self._unloading.copy()))
 
 
 def _refuse_a_wrench_twice(bed: Testbed) -> None:

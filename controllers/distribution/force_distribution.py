@@ -114,8 +114,8 @@ class ForceDistribution:
         self._most = shape.torque_limit if is_kept else np.full(n_j, np.inf)
         self._model = daqp.Model()
         self._model.settings = _settings(table)
-        #: a limit was active in the last tick
-        self.is_limited = False
+        #: 1 where a limit was active in the last tick
+        self._is_limited = np.zeros(1)
         self._is_set_up = False
 
     def compiled_form(self) -> CompiledForm:
@@ -129,6 +129,7 @@ class ForceDistribution:
                 "DISTRIBUTION_UNKNOWNS": self._n,
                 "DISTRIBUTION_LARGEST_RESIDUAL": _LARGEST_RESIDUAL,
             },
+            memory={"distribution_is_limited": self._is_limited},
             kernels={"distribution_programme": [programme], "distribution_without_limits": [free]},
         )
 
@@ -152,7 +153,7 @@ class ForceDistribution:
             Where the arrays of the grasp do not have the sizes of the shape.
         """
         self._evaluate(self._fields(grasp))
-        if not self.is_limited:
+        if not self._is_limited[0]:
             found = self._solve_free((self._data,))
             primal, dual, gap = found[-3:].tolist()
             if primal < _LARGEST_RESIDUAL and dual < _LARGEST_RESIDUAL and gap < _LARGEST_RESIDUAL:
@@ -161,7 +162,7 @@ class ForceDistribution:
 
     def _solve_with_limits(self) -> DistributedForce:
         H, f, A, upper, lower, sense = self._problem
-        if self.is_limited:
+        if self._is_limited[0]:
             flag = self._model.update(H, f, A, upper, lower)
         elif self._is_set_up:
             flag = self._model.update(H, f, A, upper, lower, sense)
@@ -175,11 +176,11 @@ class ForceDistribution:
             primal, dual, gap = self._primal[0], self._dual[0], self._gap[0]
             spent = info["iterations"]
             if flag > 0 and primal < _LARGEST_VIOLATION and dual + gap < inf:
-                self.is_limited = self._pressed[0] > 0
+                self._is_limited[0] = self._pressed[0] > 0
                 wrench = x[: self._n_wrench] if self._adds_variables else x
                 torque = np.clip(self._torque, -self._most, self._most)
                 return DistributedForce(wrench, torque, _OPTIMAL, spent, primal, dual, gap)
-        self.is_limited = False
+        self._is_limited[0] = 0.0
         return self._without_optimum(_copy(self._problem), spent)
 
     def _without_optimum(self, problem: QuadraticProgram, spent: int) -> DistributedForce:

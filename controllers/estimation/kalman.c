@@ -107,7 +107,7 @@ static void kalman_take_pose(const struct parameters *p, struct memory *m, const
         m->kalman_correction[POSE_ROOT[i] + k] = rates[k] - before[k];
 }
 
-static void estimate(const struct parameters *p, struct memory *m, const struct kernels *ks, double *row)
+static int kalman_estimate(const struct parameters *p, struct memory *m, const struct kernels *ks, double *row)
 {
     double t = row[ROW_SAMPLE_T], gate = t >= m->kalman_gate_from[0] ? p->kalman_gate[0] : INFINITY;
     double period = p->period[0], *ages = row + ROW_STATE_AGES;
@@ -164,13 +164,5 @@ static void estimate(const struct parameters *p, struct memory *m, const struct 
 #if KALMAN_GRIPS
     copy(row + ROW_STATE_HOLDING, m->kalman_holding, KALMAN_GRIPS);
 #endif
-}
-
-/* Whether a fault of a thruster was found: the allocation without it is Python's. */
-static int has_faults(const double *row)
-{
-    for (int i = 0; i < KALMAN_N_FAULTS; i++)
-        if (row[ROW_STATE_FAULTS + i])
-            return 1;
-    return 0;
+    return 1;
 }

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from itertools import accumulate
 from math import inf, isfinite, nan
 from pathlib import Path
-from struct import Struct
 from typing import Any
 
 import casadi as ca
@@ -20,20 +18,19 @@ from granite.config.devices.thrusters import Thrusters
 from granite.config.devices.vision import Vision
 from granite.config.errors import InputError
 from granite.config.parts import PartTable, find
-from granite.config.records import NOTHING, Array, Frame, Sample, State, new
+from granite.config.records import Array, Frame, Sample, State
 from granite.config.tunable import Tunable
 from granite.controllers.estimation.disturbance import DisturbanceTable
 from granite.controllers.estimation.joint_filter import first_covariance, joint_filter
 from granite.controllers.estimation.measured_modes import ModeFilter, mode_indices
-from granite.controllers.estimation.pose_filter import PoseFilter
+from granite.controllers.estimation.pose_filter import PoseFilter, PoseMemory
 from granite.controllers.estimation.prediction import known_joints, n_covariances, n_extra, n_states, prediction
 from granite.controllers.estimation.thruster_faults import ThrusterFaultTable
 from granite.controllers.estimation.unknown_forces import UnknownForces
 from granite.controllers.model import ControlModel
 from granite.controllers.thrusters.delivery import build_delivery
 from granite.kernels.compilation import compile_once
-from granite.kernels.compiled_form import CompiledForm
-from granite.kernels.kernel import Buffer
+from granite.kernels.compiled_form import CompiledForm, joined_memory
 from granite.mrds.valves import ValveBank
 
 #: age of a joint sensor's frame that is taken into account, in periods
@@ -77,19 +74,25 @@ class KalmanEstimator:
         self._innovation = np.full(at, np.nan)
         joints = _joint_sensors(model)
         self._joints: list[_JointReading] = []
+        #: covariances of the filters of all joints, column by column, device after device
+        self._joint_covariance: Array = np.zeros(0)
         first_extra, first = 2 * model.n, 0
         for name, sensors in joints.items():
             known, size = known_joints(model, sensors), 2 * len(sensors.joints)
             reading = _JointReading(names.index(name), known, model.n, first_extra, n_extra(sensors))
             reading.innovation, reading.signals = slice(first, first + size), signals[name]
-            reading.covariance = first_covariance(sensors)
+            covariance = first_covariance(sensors)
+            reading.covariance = slice(len(self._joint_covariance), len(self._joint_covariance) + len(covariance))
+            self._joint_covariance = np.concatenate([self._joint_covariance, covariance])
             self._joints.append(reading)
             first_extra, first = first_extra + n_extra(sensors) * len(known), first + size
+        #: of each device of joint sensors: number and time [s] of the newest frame used
+        self._joint_number, self._joint_taken = np.zeros(len(joints)), np.full(len(joints), nan)
         self._end_x = n_states(model, joints.values())
         self._end_deviation = self._end_x + self._n
         self._end_covariances = self._end_deviation + n_covariances(joints.values())
         self._end_innovations = self._end_covariances + first
-        poses = _pose_filters(options, model, self._end_x)
+        self._pose_memory, poses = _pose_filters(options, model, self._end_x)
         # A camera reports the deviations of its pose too, which have no innovation.
         self._pose_sizes = [signals[name].stop - signals[name].start for name in poses]
         places = {name: slice(signals[name].start, signals[name].start + 3) for name in poses}
@@ -97,8 +100,9 @@ class KalmanEstimator:
         monitor = bed.safety.monitor
         #: a contact force that the model does not know would look like an outlier
         self._gate_sigma = monitor.gate_sigma if bed.explains_motion else inf
-        self._settling, self._gate_from = monitor.settling_s, inf
-        self._observing, self._observe_from = options.disturbance.after_s, inf
+        self._settling, self._observing = monitor.settling_s, options.disturbance.after_s
+        #: from when on the gate is closed and disturbances are observed [s]
+        self._gate_from, self._observe_from = np.array([inf]), np.array([inf])
         self._motors = [actuators.index(name) for name in bed.devices_of(Motors)]
         #: how many torques and openings each device has
         self._torques = [len(device.units) for device in bed.devices_of(Motors).values()]
@@ -109,9 +113,11 @@ class KalmanEstimator:
             for name, device in bed.devices_of(Thrusters).items()
         ]
 
+        banks = [delivery for _, delivery in self._valves if isinstance(delivery, ValveBank)]
+        self._bank_memory = joined_memory(banks)
         unknown = UnknownForces(options.disturbance, options.thruster_faults, bed, options.translation_m_s2_per_rthz)
         #: disturbance, faults, and what finds them
-        self._unknown, self._disturbance = unknown.memory, np.zeros(self._n)
+        self._unknown, self._disturbance = unknown.memory.copy(), np.zeros(self._n)
         self._faults = unknown.faults
         key = bed.fingerprint and f"{bed.fingerprint} {options.model_dump_json()}"
 
@@ -129,25 +135,25 @@ class KalmanEstimator:
         #: what the grips report under each contact set, and the set by that
         self._sets = np.array([[float(name in gripped) for name in bed.grips] for gripped in sets])
         self._set_of = {reported.tobytes(): i for i, reported in enumerate(self._sets)}
-        self._set = 0
+        #: number of the contact set in force
+        self._set = np.zeros(1)
         self._grips = next((actuators.index(name) for name, d in bed.actuators.items() if isinstance(d, Grips)), None)
-        self._holding = self._sets[0]
-        self._numbers = Struct(f"{len(joints) + len(poses) + 2}d").pack
-        self._ages = Struct(f"{self._n_sensors}d").pack
-        # New arrays in every tick, so that the state may hold views of them.
+        self._holding = self._sets[0].copy()
         self._x, self._deviation = np.zeros(self._end_x), np.full(self._n, np.nan)
         self._correction = np.zeros(self._n)
-        self._t, self._started = 0.0, False
+        self._innovations = np.full(self._end_innovations - self._end_covariances, nan)
+        #: time of the last estimate [s], and whether there is one to predict from
+        self._t, self._started = np.zeros(1), np.zeros(1)
         #: amplitudes of the modes, where gauges measure them: set before each estimate
         self.measured_modes: Array | None = None
         self._modes = np.array(mode_indices(bed.known), dtype=int)
         self._mode_filter = ModeFilter(len(self._modes))
 
     def compiled_form(self) -> CompiledForm:
-        """The same in C. To be asked for before the first sample."""
+        """The same in C."""
         banks = [delivery for _, delivery in self._valves if isinstance(delivery, ValveBank)]
         known = [joint.known for joint in self._joints]
-        pose = PoseFilter.compiled_form([pose for _, pose, _ in self._poses])
+        pose = PoseFilter.compiled_form([pose for _, pose, _ in self._poses], self._pose_memory)
         memories = [bank.memory for bank in banks]
         return CompiledForm(
             (*pose.sources, Path(__file__).with_suffix(".c")),
@@ -207,19 +213,19 @@ class KalmanEstimator:
                 "kalman_deviation": self._deviation,
                 "kalman_correction": self._correction,
                 "kalman_innovation": self._innovation,
-                "kalman_innovations": np.full(self._end_innovations - self._end_covariances, nan),
-                "kalman_t": np.zeros(1),
-                "kalman_started": np.zeros(1),
-                "kalman_gate_from": np.array([inf]),
-                "kalman_observe_from": np.array([inf]),
+                "kalman_innovations": self._innovations,
+                "kalman_t": self._t,
+                "kalman_started": self._started,
+                "kalman_gate_from": self._gate_from,
+                "kalman_observe_from": self._observe_from,
                 "kalman_unknown": self._unknown,
                 "kalman_disturbance": self._disturbance,
-                "kalman_set": np.zeros(1),
+                "kalman_set": self._set,
                 "kalman_holding": self._holding,
-                "kalman_banks": np.concatenate([NOTHING, *memories]),
-                "joint_number": np.zeros(len(self._joints)),
-                "joint_taken": np.full(len(self._joints), nan),
-                "joint_covariance": np.concatenate([NOTHING, *(joint.covariance for joint in self._joints)]),
+                "kalman_banks": self._bank_memory,
+                "joint_number": self._joint_number,
+                "joint_taken": self._joint_taken,
+                "joint_covariance": self._joint_covariance,
             },
             {
                 **pose.kernels,
@@ -227,137 +233,118 @@ class KalmanEstimator:
                 "kalman_command": [bank.kernels[0] for bank in banks],
                 "kalman_move": [bank.kernels[1] for bank in banks],
             },
+            "kalman_estimate",
         )
-
-    def adopt(self, memory: Mapping[str, Array]) -> None:
-        """Continue from the memory of the compiled form."""
-        self._x, self._deviation = memory["kalman_x"].copy(), memory["kalman_deviation"].copy()
-        self._correction, self._innovation = memory["kalman_correction"].copy(), memory["kalman_innovation"].copy()
-        self._innovations = memory["kalman_innovations"].copy()
-        self._t, self._started = memory["kalman_t"].item(0), bool(memory["kalman_started"][0])
-        self._gate_from = memory["kalman_gate_from"].item(0)
-        self._observe_from = memory["kalman_observe_from"].item(0)
-        self._unknown, self._disturbance = memory["kalman_unknown"].copy(), memory["kalman_disturbance"].copy()
-        self._set, self._holding = int(memory["kalman_set"][0]), memory["kalman_holding"].copy()
-        at = bank_at = 0
-        for i, joint in enumerate(self._joints):
-            joint.number, joint.taken = int(memory["joint_number"][i]), memory["joint_taken"].item(i)
-            size = len(joint.covariance)
-            joint.covariance = memory["joint_covariance"][at : at + size].copy()
-            at += size
-        for i, (_, pose, _) in enumerate(self._poses):
-            pose.adopt(memory, i)
-        for _, delivery in self._valves:
-            if isinstance(delivery, ValveBank):
-                size = len(delivery.memory)
-                delivery.adopt(memory["kalman_banks"][bank_at : bank_at + size])
-                bank_at += size
-
-    # Loops, not comprehensions, below: each comprehension is a call, which costs a microsecond in a paced tick.
 
     def estimate(self, sample: Sample) -> State:
         """q and u at the time of the sample."""
-        t, frames = sample.t, sample.frames
-        self._gate = self._gate_sigma if t >= self._gate_from else inf
-        if self._started:
-            skipped = round((t - self._t) / self._period) - 1
+        t, frames, n = sample.t, sample.frames, self._n
+        gate = self._gate_sigma if t >= self._gate_from[0] else inf
+        if self._started[0]:
+            skipped = round((t - self._t.item(0)) / self._period) - 1
             for k in range(skipped, 0, -1):
-                self._predict(t - k * self._period, sample, updates=False)
-            self._predict(t, sample, updates=True)
+                self._predict(t - k * self._period, sample, gate, updates=False)
+            self._predict(t, sample, gate, updates=True)
         if self.measured_modes is not None:
-            self._take_modes(self.measured_modes, max(t - self._t, self._period))
-        self._t, self._started, ready, ages, innovation = t, True, True, [], self._innovation.copy()
-        for frame in frames:
-            ages.append(t - frame.t)
-        for joint in self._joints:
+            self._take_modes(self.measured_modes, max(t - self._t.item(0), self._period))
+        self._t[0], self._started[0], ready = t, 1.0, True
+        ages = np.array([t - frame.t for frame in frames])
+        for i, joint in enumerate(self._joints):
             frame = frames[joint.sensor]
-            if frame.number > joint.number and isfinite(sum(frame.values.tolist())):
-                if joint.number:
-                    innovation[joint.signals] = self._innovations[joint.innovation]
+            if frame.number > self._joint_number[i] and isfinite(frame.values.sum()):
+                if self._joint_number[i]:
+                    self._innovation[joint.signals] = self._innovations[joint.innovation]
                 else:
                     joint.begin(frame, self._x)
-                joint.number, joint.taken = frame.number, frame.t
-            elif not joint.number:
+                self._joint_number[i], self._joint_taken[i] = frame.number, frame.t
+            elif not self._joint_number[i]:
                 # The model may be singular where no joint has been measured: nothing is predicted from there.
-                self._started = ready = False
-            ages[joint.sensor] = t - joint.taken
+                self._started[0], ready = 0.0, False
+            ages[joint.sensor] = t - self._joint_taken[i]
         for sensor, pose, signals in self._poses:
             frame = frames[sensor]
-            if frame.number > pose.number:
-                pose.number = frame.number
-                self._take_pose(pose, t, frame)
-                innovation[signals] = pose.innovation
-            if not pose.started:
-                ready = False
+            if pose.is_new(frame.number):
+                self._take_pose(pose, t, frame, gate)
+                self._innovation[signals] = pose.innovation
+            ready = ready and pose.started
             ages[sensor] = t - pose.exposed
-        if ready and self._gate_from == inf:
-            self._gate_from, self._observe_from = t + self._settling, t + self._observing
-        n, x, self._innovation = self._n, self._x, innovation
-        ages_now = np.frombuffer(self._ages(*ages))
-        judged = innovation, self._correction, self._disturbance, self._unknown[self._faults]
-        return new(State, (t, ready, x[:n], x[n : 2 * n], self._deviation, ages_now, *judged, NOTHING, self._holding))
+        if ready and self._gate_from[0] == inf:
+            self._gate_from[0], self._observe_from[0] = t + self._settling, t + self._observing
+        return State(
+            t,
+            ready,
+            q=self._x[:n].copy(),
+            u=self._x[n : 2 * n].copy(),
+            deviation=self._deviation.copy(),
+            ages=ages,
+            innovation=self._innovation.copy(),
+            correction=self._correction.copy(),
+            disturbance=self._disturbance.copy(),
+            faults=self._unknown[self._faults].copy(),
+            holding=self._holding.copy(),
+        )
 
-    def _predict(self, t: float, sample: Sample, updates: bool) -> None:
+    def _predict(self, t: float, sample: Sample, gate: float, updates: bool) -> None:
         """Predict over one period, to time t; with `updates`, also the measurement update by joint sensors."""
         applied, frames = sample.applied, sample.frames
         if self._grips is not None:
             held = self._set_of.get(applied[self._grips].values.tobytes())
             if held is not None:
-                self._set, self._holding = held, applied[self._grips].values
-        arguments: list[Buffer] = [self._x]
-        numbers: list[float] = []
-        for i in self._motors:
-            arguments.append(applied[i].values)
+                self._set[0], self._holding[:] = held, applied[self._grips].values
+        torques = [applied[i].values for i in self._motors]
+        openings = []
         for i, delivery in self._valves:
             delivery.command(applied[i].t, applied[i].values)
-            arguments.append(delivery.mean_opening(t - self._period, t))
-        for joint in self._joints:
+            openings.append(delivery.mean_opening(t - self._period, t))
+        measured, numbers = [], []
+        for number, joint in zip(self._joint_number, self._joints, strict=True):
             frame = frames[joint.sensor]
-            arguments.append(frame.values)
+            measured.append(frame.values)
             # The first frame of a sensor sets the state instead, after the prediction.
-            is_used = updates and 0 < joint.number < frame.number
+            is_used = updates and 0 < number < frame.number
             numbers.append(1 + min(max((t - frame.t) / self._period, 0.0), _OLDEST) if is_used else 0.0)
-        for _, pose, _ in self._poses:
-            numbers.append(t - pose.exposed)
-        arguments.append(self._numbers(*numbers, self._gate, t >= self._observe_from))
-        for joint in self._joints:
-            arguments.append(joint.covariance)
-        for _, pose, _ in self._poses:
-            arguments.append(pose.covariance)
-        arguments += self._correction, self._unknown
-        found = self._predictions[self._set].run(arguments)
-        at = self._end_deviation
-        self._x, self._deviation = found[: self._end_x], found[self._end_x : at]
-        for joint in self._joints:
-            joint.covariance = found[at : at + len(joint.covariance)]
-            at += len(joint.covariance)
-        at = self._end_innovations
-        self._innovations, self._correction = found[self._end_covariances : at], found[at : at + self._n]
-        at += self._n
-        for _, pose, _ in self._poses:
+        numbers += [t - pose.exposed for _, pose, _ in self._poses]
+        numbers += [gate, float(t >= self._observe_from[0])]
+        kernel = self._predictions[int(self._set[0])]
+        x, deviation, covariances, innovations, correction, motions, unknown, disturbance = kernel.split(
+            kernel.run(
+                (
+                    self._x, *torques, *openings, *measured, np.array(numbers), self._joint_covariance,
+                    self._pose_memory.covariance, self._correction, self._unknown,
+                )
+            )
+        )  # fmt: skip
+        for memory, value in (
+            (self._x, x),
+            (self._deviation, deviation),
+            (self._joint_covariance, covariances),
+            (self._innovations, innovations),
+            (self._correction, correction),
+            (self._unknown, unknown),
+            (self._disturbance, disturbance),
+        ):
+            memory[:] = value
+        for k, (_, pose, _) in enumerate(self._poses):
             if pose.started:
-                pose.push(t, found[at : at + 9])
-            at += 9
-        self._unknown, self._disturbance = found[at : -self._n], found[-self._n :]
+                pose.push(t, motions[9 * k : 9 * k + 9])
 
     def _take_modes(self, measured: Array, dt: float) -> None:
         modes = self._mode_filter
         modes.update(measured, dt)
-        self._x = self._x.copy()
         self._x[self._modes], self._x[self._n + self._modes] = modes.amplitude, modes.rate
 
-    def _take_pose(self, pose: PoseFilter, t: float, frame: Frame) -> None:
-        if frame.t > t or not isfinite(sum(frame.values.tolist())):  # a sum is finite only if all its parts are
+    def _take_pose(self, pose: PoseFilter, t: float, frame: Frame, gate: float) -> None:
+        if frame.t > t or not isfinite(frame.values.sum()):  # a sum is finite only if all its parts are
             return  # the guard sees the sample too and names it
         if pose.started:
-            corrected = pose.correct(frame.t, frame.values, self._x, self._deviation, self._gate)
+            corrected = pose.correct(frame.t, frame.values, self._x, self._deviation, gate)
         else:
             corrected = pose.start(t, frame.t, frame.values, self._x, self._deviation)
         if corrected is not None:
             root, n = pose.root, self._n
             rates = slice(n + root.start, n + root.stop)
             self._correction[root] = corrected[0][rates] - self._x[rates]
-            self._x, self._deviation = corrected
+            self._x[:], self._deviation[:] = corrected
 
 
 class _JointReading:
@@ -366,9 +353,7 @@ class _JointReading:
     def __init__(self, sensor: int, known: list[tuple[int, int]], n: int, first: int, n_extra: int) -> None:
         """`first` is the index in x of the states of its rate filters, `n_extra` for each known joint."""
         self.sensor = sensor  #: its index among the sensors
-        self.number = 0  #: of the newest frame used
-        self.taken = nan  #: its time [s]
-        self.covariance: Array  #: of its joints' filters, column by column
+        self.covariance = slice(0)  #: of its joints' filters, among all
         self.innovation = self.signals = slice(0)  #: its innovations in the prediction's results, and in the state
         self.known = known  #: place in the device, and index in u, of each joint that the model has
         self._places, self._angles = [j for j, _ in known], [i for _, i in known]
@@ -388,17 +373,19 @@ def _joint_sensors(model: ControlModel) -> dict[str, JointSensors]:
     return {name: device for name, device in sensors if known_joints(model, device)}
 
 
-def _pose_filters(options: KalmanEstimator.Options, model: ControlModel, n_x: int) -> dict[str, PoseFilter]:
+def _pose_filters(
+    options: KalmanEstimator.Options, model: ControlModel, n_x: int
+) -> tuple[PoseMemory, dict[str, PoseFilter]]:
     """The filter of every device that measures the pose of a root which the controller knows."""
-    bed, found = model.bed, {}
+    bed = model.bed
     process = np.array([options.translation_m_s2_per_rthz] * 2 + [options.rotation_rad_s2_per_rthz])
-    for name, vision in bed.devices_of(Vision).items():
-        module = vision.seen(bed)
-        if module.name in model.layout.u:
-            noise = np.array([vision.position_noise_m, vision.position_noise_m, vision.heading_noise_rad])
-            root = model.layout.root_u(module)
-            found[name] = PoseFilter(noise, process, bed.loop.period_s, root, model.n, n_x)
-    return found
+    seen = {name: vision for name, vision in bed.devices_of(Vision).items() if vision.seen(bed).name in model.layout.u}
+    memory, filters = PoseMemory(len(seen), bed.loop.period_s), {}
+    for row, (name, vision) in enumerate(seen.items()):
+        noise = np.array([vision.position_noise_m, vision.position_noise_m, vision.heading_noise_rad])
+        root = model.layout.root_u(vision.seen(bed))
+        filters[name] = PoseFilter(noise, process, bed.loop.period_s, root, model.n, n_x, memory, row)
+    return memory, filters
 
 
 def _refuse_missing_sensors(model: ControlModel) -> None:

@@ -14,11 +14,8 @@ exposure and propagated in closed form, so nothing is propagated twice.
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from struct import Struct
-from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -32,9 +29,34 @@ MEMORY_S = 1.0
 #: standard deviation of the velocity before anything is measured [m/s, rad/s]
 FIRST_RATE_DEVIATION = 0.05
 
-_NUMBERS = Struct("8d").pack
 #: variance of a pose without noise, which keeps the update defined
 _LEAST_VARIANCE = 1e-16
+
+
+class PoseMemory:
+    """What the pose filters of an estimator remember; each has a row of every array, as `pose_filter.c` reads them."""
+
+    def __init__(self, filters: int, period: float) -> None:
+        #: motions that are kept when the history is full
+        self.keep = int(MEMORY_S / period) + 2
+        n, room = filters, 2 * self.keep + 2
+        #: number of the newest frame seen, and whether a pose has arrived
+        self.number, self.started = np.zeros(n), np.zeros(n)
+        #: exposure time of the newest pose used [s]; NaN before the first
+        self.exposed = np.full(n, math.nan)
+        #: of the newest pose after the first, in its standard deviations, whether it was used or not
+        self.innovation = np.full((n, 3), math.nan)
+        #: of position (3), of position with velocity (3), of velocity (3), at the last exposure
+        self.covariance = np.zeros((n, 9))
+        #: the history: how many motions there are, their times and themselves
+        self.stored, self.times = np.zeros(n), np.zeros((n, 2 * self.keep))
+        self.motions = np.zeros((n, 2 * self.keep, 9))
+        #: offsets (6) in stored motions, and from which motion on; the last is that of now
+        self.n_offsets, self.first, self.offsets = np.ones(n), np.zeros((n, room)), np.zeros((n, room, 6))
+
+    def arrays(self) -> dict[str, Array]:
+        """All of them, as they are called in C."""
+        return {f"pose_{name}": value for name, value in vars(self).items() if isinstance(value, np.ndarray)}
 
 
 class PoseFilter:
@@ -54,9 +76,21 @@ class PoseFilter:
         Indices of the root's coordinates among the model's `n` coordinates, and of their rates among its velocities.
     n, n_x
         Coordinates of the model, and numbers in the estimator's state x = [q; u; ...].
+    memory, row
+        Where it remembers; a memory of its own where none is given.
     """
 
-    def __init__(self, noise: Array, process_noise: Array, period: float, root: slice, n: int, n_x: int) -> None:
+    def __init__(
+        self,
+        noise: Array,
+        process_noise: Array,
+        period: float,
+        root: slice,
+        n: int,
+        n_x: int,
+        memory: PoseMemory | None = None,
+        row: int = 0,
+    ) -> None:
         self._variance: list[float] = (noise**2 + _LEAST_VARIANCE).tolist()
         process = process_noise**2
         self.root = root
@@ -70,71 +104,55 @@ class PoseFilter:
         self._kernels = kernels
         self._deviation, self._update = kernels["deviation"].run, kernels["update"].run
         self._n_x, self._n = n_x, n
-        self._keep = int(MEMORY_S / period) + 2
-        self._t, self._motion = np.zeros(2 * self._keep), np.zeros((2 * self._keep, 9))
-        #: views of the same memory as plain numbers, three times as fast to read and write
-        self._times: Any
-        self._motions: Any
-        self._times, self._motions = (array.data.cast("B").cast("d") for array in (self._t, self._motion))
-        #: motions in the history
-        self._stored = 0
-        #: the offset (6) in stored motions, and from which motion on; the last is that of now
-        self._offsets: list[tuple[int, Array]] = [(0, np.zeros(6))]
-        #: number of the newest frame seen
-        self.number = 0
-        #: whether a pose has arrived
-        self.started = False
-        #: of the newest pose after the first, in its standard deviations, whether it was used or not
-        self.innovation: Array = np.full(3, np.nan)
-        #: exposure time of the newest pose used [s]; NaN before the first
-        self.exposed = math.nan
-        #: of position (3), of position with velocity (3), of velocity (3), at the last exposure
-        self.covariance: Array = np.zeros(9)
+        self._memory, self._row = memory or PoseMemory(1, period), row
 
     @staticmethod
-    def compiled_form(poses: Sequence[PoseFilter]) -> CompiledForm:
+    def compiled_form(poses: Sequence[PoseFilter], memory: PoseMemory) -> CompiledForm:
         """The same in C, for all pose filters of an estimator."""
-        n, keep = len(poses), poses[0]._keep if poses else 1
         return CompiledForm(
             (Path(__file__).with_suffix(".c"),),
-            {"POSE_KEEP": keep, "POSE_OFFSETS": 2 * keep + 2},
+            {"POSE_KEEP": memory.keep, "POSE_OFFSETS": memory.first.shape[1]},
             {"POSE_ROOT": [pose.root.start for pose in poses]},
             {
                 "pose_variance": np.array([pose._variance for pose in poses]),
                 "pose_least_variance": np.array([_LEAST_VARIANCE]),
                 "pose_first_rate_variance": np.array([FIRST_RATE_DEVIATION**2]),
             },
-            {
-                "pose_number": np.zeros(n),
-                "pose_started": np.zeros(n),
-                "pose_exposed": np.full(n, math.nan),
-                "pose_innovation": np.full(3 * n, math.nan),
-                "pose_covariance": np.zeros(9 * n),
-                "pose_stored": np.zeros(n),
-                "pose_times": np.zeros(2 * keep * n),
-                "pose_motions": np.zeros(9 * 2 * keep * n),
-                "pose_n_offsets": np.ones(n),
-                "pose_first": np.zeros((2 * keep + 2) * n),
-                "pose_offsets": np.zeros(6 * (2 * keep + 2) * n),
-            },
+            memory.arrays(),
             {
                 "pose_deviation": [pose._kernels["deviation"] for pose in poses],
                 "pose_update": [pose._kernels["update"] for pose in poses],
             },
         )
 
-    def adopt(self, memory: Mapping[str, Array], i: int) -> None:
-        """Continue from the memory of the compiled form, as its pose filter i."""
-        keep, room = self._keep, 2 * self._keep + 2
-        self.number, self.started = int(memory["pose_number"][i]), bool(memory["pose_started"][i])
-        self.exposed, self._stored = memory["pose_exposed"].item(i), int(memory["pose_stored"][i])
-        self.innovation = memory["pose_innovation"][3 * i : 3 * i + 3].copy()
-        self.covariance = memory["pose_covariance"][9 * i : 9 * i + 9].copy()
-        self._t[:] = memory["pose_times"][2 * keep * i : 2 * keep * (i + 1)]
-        self._motion[:] = memory["pose_motions"][18 * keep * i : 18 * keep * (i + 1)].reshape(-1, 9)
-        first = memory["pose_first"][room * i : room * (i + 1)]
-        offsets = memory["pose_offsets"][6 * room * i : 6 * room * (i + 1)].reshape(-1, 6).copy()
-        self._offsets = [(int(first[k]), offsets[k]) for k in range(int(memory["pose_n_offsets"][i]))]
+    @property
+    def started(self) -> bool:
+        """Whether a pose has arrived."""
+        return bool(self._memory.started[self._row])
+
+    @property
+    def exposed(self) -> float:
+        """Exposure time of the newest pose used [s]; NaN before the first."""
+        return float(self._memory.exposed[self._row])
+
+    @property
+    def innovation(self) -> Array:
+        """Of the newest pose after the first, in its standard deviations."""
+        innovation: Array = self._memory.innovation[self._row]
+        return innovation
+
+    @property
+    def covariance(self) -> Array:
+        """Of position (3), of position with velocity (3), of velocity (3), at the last exposure."""
+        covariance: Array = self._memory.covariance[self._row]
+        return covariance
+
+    def is_new(self, number: int) -> bool:
+        """Whether a frame of that number was not seen before; it is from now on."""
+        is_new = number > self._memory.number[self._row]
+        if is_new:
+            self._memory.number[self._row] = number
+        return bool(is_new)
 
     @property
     def deviation_function(self) -> ca.Function:
@@ -147,9 +165,11 @@ class PoseFilter:
 
     def start(self, t: float, exposed: float, values: Array, x: Array, deviation: Array) -> tuple[Array, Array]:
         """The first pose, of a root at rest: current state and standard deviations with it."""
-        pose, variance = values[:3], self._variance_of(values)
-        self.covariance = np.concatenate((variance, np.zeros(3), np.full(3, FIRST_RATE_DEVIATION**2)))
-        self.exposed, self.started = exposed, True
+        pose, memory, row = values[:3], self._memory, self._row
+        self.covariance[:] = np.concatenate(
+            (self._variance_of(values), np.zeros(3), np.full(3, FIRST_RATE_DEVIATION**2))
+        )
+        memory.exposed[row], memory.started[row] = exposed, 1.0
         motion = np.concatenate((pose, np.zeros(6)))
         self.push(exposed, motion)
         self.push(t, motion)
@@ -160,12 +180,12 @@ class PoseFilter:
 
     def push(self, t: float, motion: Array) -> None:
         """Store the motion of time t."""
-        stored = self._stored
-        if stored == len(self._t):
+        memory, row = self._memory, self._row
+        stored = int(memory.stored[row])
+        if stored == memory.times.shape[1]:
             stored = self._forget()
-        self._times[stored] = t
-        self._motions[9 * stored : 9 * stored + 9] = motion
-        self._stored = stored + 1
+        memory.times[row, stored], memory.motions[row, stored] = t, motion
+        memory.stored[row] = stored + 1
 
     def correct(
         self, exposed: float, values: Array, x: Array, deviation: Array, gate: float = math.inf
@@ -180,26 +200,36 @@ class PoseFilter:
             The corrected current state and its standard deviations; None if the pose is beyond the gate, not newer than
             the last one, or older than the history.
         """
-        last, times, motions, offsets = self._stored - 1, self._times, self._motions, self._offsets
-        k = bisect_right(times, exposed, 0, last + 1) - 1
+        memory, row = self._memory, self._row
+        last, times, motions = int(memory.stored[row]) - 1, memory.times[row], memory.motions[row]
+        k = int(np.searchsorted(times[: last + 1], exposed, side="right")) - 1
         if k < 0 or exposed <= self.exposed:
             return None
-        while len(offsets) > 1 and offsets[1][0] <= k:  # poses arrive in order: older motions are not needed any more
-            del offsets[0]
-        before, after = 9 * k, 9 * min(k + 1, last)
-        numbers = _NUMBERS(times[k], times[last], exposed, self.exposed, gate, *self._variance_of(values))
-        found = self._update(
+        self._drop_offsets(k)
+        before, after, n = motions[k], motions[min(k + 1, last)], int(memory.n_offsets[row])
+        offsets = memory.offsets[row]
+        numbers = np.array([times[k], times[last], exposed, self.exposed, gate, *self._variance_of(values)])
+        results = self._update(
             (
-                motions[before : before + 6], motions[after + 6 : after + 9], offsets[0][1], offsets[-1][1],
-                values[:3], self.covariance, numbers, x, deviation,
+                before[:6], after[6:], offsets[0], offsets[n - 1], values[:3], self.covariance, numbers, x, deviation,
             )
         )  # fmt: skip
-        self.innovation = found[-4:-1]
-        if not found[-1]:
+        self.innovation[:] = results[-4:-1]
+        if not results[-1]:
             return None
-        offsets.append((last + 1, found[:6]))
-        self.covariance, self.exposed, end_x = found[6:15], exposed, 15 + self._n_x
-        return found[15:end_x], found[end_x:-4]
+        memory.first[row, n], offsets[n], memory.n_offsets[row] = last + 1, results[:6], n + 1
+        self.covariance[:], memory.exposed[row], end_x = results[6:15], exposed, 15 + self._n_x
+        return results[15:end_x], results[end_x:-4]
+
+    def _drop_offsets(self, k: int) -> None:
+        """Poses arrive in order: offsets of motions before motion k are not needed any more."""
+        memory, row = self._memory, self._row
+        n, old = int(memory.n_offsets[row]), 0
+        while n - old > 1 and memory.first[row, old + 1] <= k:
+            old += 1
+        for kept in (memory.first[row], memory.offsets[row]):
+            kept[: n - old] = kept[old:n].copy()
+        memory.n_offsets[row] = n - old
 
     def _variance_of(self, values: Array) -> list[float]:
         """Of a pose as reported with it, or else as the data sheet has it."""
@@ -210,10 +240,10 @@ class PoseFilter:
 
     def _forget(self) -> int:
         """Keep the newest half of the history; returns its length."""
-        keep = self._keep
-        for stored in (self._t, self._motion):
-            stored[:keep] = stored[-keep:]
-        self._offsets = [(first - keep, offset) for first, offset in self._offsets]
+        memory, row, keep = self._memory, self._row, self._memory.keep
+        for stored in (memory.times[row], memory.motions[row]):
+            stored[:keep] = stored[keep:].copy()
+        memory.first[row, : int(memory.n_offsets[row])] -= keep
         return keep
 
 

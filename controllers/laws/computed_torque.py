@@ -14,7 +14,6 @@ Both cost less propellant, because the noise of the estimate opens fewer valves.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import casadi as ca
@@ -25,11 +24,12 @@ from granite.config.base import NotNegative, Positive, Table
 from granite.config.errors import InputError, one_of
 from granite.config.gains import LiveGain, around
 from granite.config.parts import PartTable
-from granite.config.records import NOTHING, Array, Demand, Reference, State, new
+from granite.config.records import Array
 from granite.config.tunable import Tunable
 from granite.controllers.model import ControlModel
+from granite.controllers.symbolic import SymbolicLaw
 from granite.kernels.compilation import compile_once
-from granite.kernels.compiled_form import CompiledForm
+from granite.kernels.function_part import named_function
 
 if TYPE_CHECKING:
     from granite.config.testbed import Testbed
@@ -58,7 +58,7 @@ class StationKeeping(Table):
     error_rad: Positive = 0.01
 
 
-class ComputedTorque:
+class ComputedTorque(SymbolicLaw):
     """The law with the gains of a testbed."""
 
     class Options(PartTable):
@@ -137,84 +137,85 @@ class ComputedTorque:
                     raise InputError("no such coordinate", key=f"{key}.{name}", expected=one_of(name, known))
 
     def __init__(self, options: Options, model: ControlModel) -> None:
-        names, active = [c.name for c in model.layout.velocities], set(model.active)
-
-        def gains(holds: bool) -> list[Array]:
-            """Stiffness and damping of each velocity, zero without an actuator."""
-            each = [options.gain(n, n in model.layout.joints, holds=holds) for n in names]
-            return [np.array([gain[k] if i in active else 0.0 for i, gain in enumerate(each)]) for k in (0, 1)]
-
-        #: current gains in motion and in hold, which may be changed between two ticks
-        (self.stiffness, self.damping), (self.hold_stiffness, self.hold_damping) = gains(False), gains(True)
-        own = [i for module in model.bed.controlled for i in range(*model.layout.u[module.name].indices(model.n))]
-        self._tuned, self._active = np.array(own, dtype=int), np.isin(own, model.active)
-        #: of these, the velocities without gains of their own in hold: their gains in motion hold, too
-        held = [options.holds_by_own_gains(names[i], names[i] in model.layout.joints) for i in own]
-        self._is_same_in_hold = ~np.array(held, dtype=bool).reshape(-1, 2).T
         hold = options.hold.model_dump_json(exclude={"gains"})
         key = model.bed.fingerprint and f"{model.bed.fingerprint} {hold}"
-        kernels = compile_once("computed_torque", key, lambda: [_function(model, options.hold)])
-        self._kernel = kernels["computed_torque"]
-        self._run = self._kernel.run
-        self._n, self._none = model.n, np.zeros(model.n)
-        #: filtered disturbance, and how far the gains are those of a hold, 0 to 1
-        self._memory: Array = np.zeros(model.n + 1)
-
-    def compiled_form(self) -> CompiledForm:
-        """The same in C."""
-        return CompiledForm(
-            (Path(__file__).with_suffix(".c"),),
-            {"LAW_MEMORY": len(self._memory)},
-            parameters={
-                "law_stiffness": self.stiffness,
-                "law_damping": self.damping,
-                "law_hold_stiffness": self.hold_stiffness,
-                "law_hold_damping": self.hold_damping,
-            },
-            memory={"law_memory": self._memory},
-            kernels={"computed_torque": [self._kernel]},
-        )
-
-    def adopt(self, memory: Mapping[str, Array]) -> None:
-        """Continue from the memory of the compiled form."""
-        self._memory = memory["law_memory"].copy()
+        kernels = compile_once("computed_torque", key, lambda: [computed_torque(model, options.hold)])
+        memory = {"filtered": np.zeros(model.n), "held": np.zeros(1)}
+        super().__init__(model.bed, kernels["computed_torque"], motion_gains(options, model), memory)
+        self._live = LiveMotionGains(options, model)
 
     def tune(self, values: Array) -> None:
         """Set the gains of `Options.live_gains`; those of coordinates without an actuator stay zero."""
-        gains = np.where(self._active, values.reshape(2, -1), 0.0)
-        in_motion, in_hold = (self.stiffness, self.damping), (self.hold_stiffness, self.hold_damping)
-        for moving, holding, new_gains, same in zip(in_motion, in_hold, gains, self._is_same_in_hold, strict=True):
-            moving[self._tuned] = new_gains
-            holding[self._tuned[same]] = new_gains[same]
-
-    def control(self, state: State, reference: Reference) -> Demand:
-        """Demanded accelerations and forces from the errors to the reference."""
-        n = self._n
-        disturbance = state.disturbance if len(state.disturbance) else self._none
-        found = self._run(
-            (
-                state.q, state.u, reference.q, reference.u, reference.a, self.stiffness, self.damping,
-                self.hold_stiffness, self.hold_damping, disturbance, self._memory,
-            )
-        )  # fmt: skip
-        self._memory = found[-n - 1 :]
-        return new(Demand, (state.t, found[:n], found[n : 2 * n], found[2 * n : -n - 1], NOTHING))
+        self._live.set(values, self.parameters)
 
 
-def _function(model: ControlModel, hold: StationKeeping) -> ca.Function:
-    q_ref, u_ref, a_ref, kp, kv, kp_hold, kv_hold, disturbance = (
-        ca.SX.sym(s, model.n) for s in ("q_ref", "u_ref", "a_ref", "kp", "kv", "kp_hold", "kv_hold", "d")
+def motion_gains(options: ComputedTorque.Options, model: ControlModel) -> dict[str, Array]:
+    """Stiffness and damping of each velocity, in motion and in hold; zero without an actuator."""
+    names, active = [c.name for c in model.layout.velocities], set(model.active)
+    gains: dict[str, Array] = {}
+    for prefix, holds in (("", False), ("hold_", True)):
+        pairs = [options.gain(name, name in model.layout.joints, holds=holds) for name in names]
+        for k, kind in enumerate(("stiffness", "damping")):
+            gains[prefix + kind] = np.array([pair[k] if i in active else 0.0 for i, pair in enumerate(pairs)])
+    return gains
+
+
+class LiveMotionGains:
+    """Which numbers of `motion_gains` an operator may change."""
+
+    def __init__(self, options: ComputedTorque.Options, model: ControlModel) -> None:
+        names, layout = [c.name for c in model.layout.velocities], model.layout
+        tuned = [i for module in model.bed.controlled for i in range(*layout.u[module.name].indices(model.n))]
+        self._tuned, self._active = np.array(tuned, dtype=int), np.isin(tuned, model.active)
+        #: of these, the velocities without gains of their own in hold: their gains in motion hold, too
+        held = [options.holds_by_own_gains(names[i], names[i] in layout.joints) for i in tuned]
+        self._is_same_in_hold = ~np.array(held, dtype=bool).reshape(-1, 2).T
+
+    def set(self, values: Array, gains: Mapping[str, Array]) -> None:
+        """All stiffnesses, then all dampings."""
+        rows = np.where(self._active, values.reshape(2, -1), 0.0)
+        for kind, row, same in zip(("stiffness", "damping"), rows, self._is_same_in_hold, strict=True):
+            gains[kind][self._tuned] = row
+            gains[f"hold_{kind}"][self._tuned[same]] = row[same]
+
+
+def computed_torque(model: ControlModel, hold: StationKeeping, modal_gain: ca.SX | None = None) -> ca.Function:
+    """The law as a function of named numbers; the modal gain adds an acceleration per velocity."""
+    q_ref, u_ref, a_ref, kp, kv, kp_hold, kv_hold, disturbance, before = (
+        ca.SX.sym(s, model.n) for s in ("q_ref", "u_ref", "a_ref", "kp", "kv", "kp_hold", "kv_hold", "d", "before")
     )
-    memory = ca.SX.sym("memory", model.n + 1)
-    held = _held(model, hold, memory[-1], q_ref, ca.vertcat(u_ref, a_ref))
+    held_before = ca.SX.sym("held_before")
+    wanted = a_ref if modal_gain is None else a_ref + modal_gain @ model.u
+    held = _held(model, hold, held_before, q_ref, ca.vertcat(u_ref, wanted))
     stiffness, damping = kp + held * (kp_hold - kp), kv + held * (kv_hold - kv)
     slowness = held * (1 - model.bed.loop.period_s / hold.disturbance_s)
-    filtered = disturbance + slowness * (memory[:-1] - disturbance)
-    demanded = a_ref + damping * (u_ref - model.u) + stiffness * (q_ref - model.q)
+    filtered = disturbance + slowness * (before - disturbance)
+    demanded = wanted + damping * (u_ref - model.u) + stiffness * (q_ref - model.q)
     a = model.complete(demanded, ca.SX.zeros(model.n))
     force = model.inverse(a) - filtered
-    inputs = [model.q, model.u, q_ref, u_ref, a_ref, kp, kv, kp_hold, kv_hold, disturbance, memory]
-    return ca.Function("computed_torque", inputs, [a, force, model.wrenches(force), filtered, held])
+    inputs = {
+        "state_q": model.q,
+        "state_u": model.u,
+        "state_disturbance": disturbance,
+        "reference_q": q_ref,
+        "reference_u": u_ref,
+        "reference_a": a_ref,
+        "parameter_stiffness": kp,
+        "parameter_damping": kv,
+        "parameter_hold_stiffness": kp_hold,
+        "parameter_hold_damping": kv_hold,
+        **({} if modal_gain is None else {"parameter_modal_gain": modal_gain}),
+        "memory_filtered": before,
+        "memory_held": held_before,
+    }
+    outputs = {
+        "demand_acceleration": a,
+        "demand_force": force,
+        "demand_wrench": model.wrenches(force),
+        "next_filtered": filtered,
+        "next_held": held,
+    }
+    return named_function("computed_torque", inputs, outputs)
 
 
 def _held(model: ControlModel, hold: StationKeeping, before: ca.SX, q_ref: ca.SX, motion: ca.SX) -> ca.SX:

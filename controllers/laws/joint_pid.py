@@ -19,11 +19,13 @@ from granite.config.base import Name, NotNegative, Positive, Table
 from granite.config.errors import InputError, one_of
 from granite.config.gains import LiveGain, around
 from granite.config.parts import PartTable
-from granite.config.records import NOTHING, Array, Demand, Reference, State
+from granite.config.records import Array
 from granite.controllers.laws.carrying import arm_grips, carried_object
 from granite.controllers.laws.held_joints import joints_of_object, refuse_moments
 from granite.controllers.model import ControlModel
+from granite.controllers.symbolic import SymbolicLaw
 from granite.kernels.compilation import compile_once
+from granite.kernels.function_part import named_function
 
 if TYPE_CHECKING:
     from granite.config.testbed import Testbed
@@ -43,7 +45,7 @@ class JointGain(Table):
     integral_limit_n_m: NotNegative | None = None
 
 
-class JointPid:
+class JointPid(SymbolicLaw):
     """The law with the gains of a testbed."""
 
     class Options(PartTable):
@@ -96,44 +98,29 @@ class JointPid:
                 raise refusal if refusal.key else refusal.within("object") from None
 
     def __init__(self, options: Options, model: ControlModel) -> None:
-        self._n, self._n_wrench = model.n, model.n_wrench
         gains = np.array([options.gain(motor.joint) for motor in model.bed.motors]).reshape(-1, 4)
-        #: current gains, which may be changed between two ticks
-        self.stiffness, self.damping, self.integral, self.integral_limit = (column.copy() for column in gains.T)
+        names = "stiffness", "damping", "integral", "integral_limit"
+        parameters = {name: column.copy() for name, column in zip(names, gains.T, strict=True)}
         limit = [motor.torque_limit_n_m for motor in model.bed.motors]
         key = model.bed.fingerprint and f"{model.bed.fingerprint} {options.model_dump_json()}"
         kernels = compile_once("joint_pid", key, lambda: [_function(options, model, limit)])
-        self._run, self._split = kernels["joint_pid"].run, kernels["joint_pid"].split
-        #: torque of each integral [N m], and the references of all coordinates in the tick before
-        self._sum: Array = np.zeros(len(limit))
-        self._before: Array | None = None
+        # Torque of each integral [N m], references of all coordinates in the tick before, and whether there are any.
+        memory = {"sum": np.zeros(len(limit)), "before": np.zeros(model.n), "started": np.zeros(1)}
+        super().__init__(model.bed, kernels["joint_pid"], parameters, memory)
 
     def tune(self, values: Array) -> None:
         """Set the gains of `Options.live_gains`."""
-        self.stiffness[:], self.damping[:], self.integral[:] = values.reshape(3, -1)
-
-    def control(self, state: State, reference: Reference) -> Demand:
-        """Torques from the errors of the joints."""
-        before = state.q if self._before is None else self._before
-        force, total, before = self._split(
-            self._run(
-                (
-                    state.q, state.u, reference.q, reference.u, before, self._sum,
-                    self.stiffness, self.damping, self.integral, self.integral_limit,
-                )
-            )
-        )  # fmt: skip
-        if state.ready:  # else the actuators rest
-            self._sum, self._before = total, before
-        return Demand(state.t, np.zeros(self._n), force, np.zeros(self._n_wrench), NOTHING)
+        for name, row in zip(("stiffness", "damping", "integral"), values.reshape(3, -1), strict=True):
+            self.parameters[name][:] = row
 
 
 def _function(options: JointPid.Options, model: ControlModel, limit: list[float]) -> ca.Function:
-    """(q, u, reference, coordinates of the last reference, integral, gains) -> force, integral, reference."""
     n, n_m, bed = model.n, len(limit), model.bed
-    q_ref, u_ref, before = ca.SX.sym("q_ref", n), ca.SX.sym("u_ref", n), ca.SX.sym("before", n)
+    q_ref, u_ref, last = ca.SX.sym("q_ref", n), ca.SX.sym("u_ref", n), ca.SX.sym("last", n)
     total, *gains = (ca.SX.sym(name, n_m) for name in ("sum", "kp", "kd", "ki", "most"))
+    ready, started = ca.SX.sym("ready"), ca.SX.sym("started")
     kp, kd, ki, most = gains
+    before = ca.if_else(started, last, model.q)
     q_wanted, u_wanted = q_ref, u_ref
     if options.object:
         carried = carried_object(bed, options.object)
@@ -147,5 +134,25 @@ def _function(options: JointPid.Options, model: ControlModel, limit: list[float]
     torque = direct + total
     grows = ca.logic_or(ca.fabs(torque) < ca.DM(limit), torque * error < 0)
     after = ca.fmax(-most, ca.fmin(most, total + ca.if_else(grows, bed.loop.period_s * ki * error, np.zeros(n_m))))
-    given = [model.q, model.u, q_ref, u_ref, before, total, *gains]
-    return ca.Function("joint_pid", given, [model.torque_force(torque), after, q_wanted])
+    inputs = {
+        "state_ready": ready,
+        "state_q": model.q,
+        "state_u": model.u,
+        "reference_q": q_ref,
+        "reference_u": u_ref,
+        "parameter_stiffness": kp,
+        "parameter_damping": kd,
+        "parameter_integral": ki,
+        "parameter_integral_limit": most,
+        "memory_sum": total,
+        "memory_before": last,
+        "memory_started": started,
+    }
+    outputs = {
+        "demand_force": model.torque_force(torque),
+        # While the state is not ready, the actuators rest.
+        "next_sum": ca.if_else(ready, after, total),
+        "next_before": ca.if_else(ready, q_wanted, last),
+        "next_started": ca.if_else(ready, 1.0, started),
+    }
+    return named_function("joint_pid", inputs, outputs)

@@ -3,10 +3,10 @@
 enum { FOUND_MOTION, FOUND_INTEGRAL, FOUND_CORRECTION, FOUND_MEASURED };
 
 /* Returns 0, with nothing changed, where the distribution needs its solver. */
-static int control(const struct parameters *p, struct memory *m, const struct kernels *ks, double *row)
+static int object_impedance_control(const struct parameters *p, struct memory *m, const struct kernels *ks, double *row)
 {
     double found[LAW_FOUND], x[DISTRIBUTION_UNKNOWNS], torque[LAW_JOINTS], residuals[3];
-    if (m->law_is_limited[0])
+    if (m->distribution_is_limited[0])
         return 0;
     const double *grasp[DISTRIBUTION_FIELDS];
     const struct kernel *k = ks->object_impedance;
@@ -18,7 +18,7 @@ static int control(const struct parameters *p, struct memory *m, const struct ke
     k->arg[6] = row + ROW_STATE_GAUGES;
 #endif
     k->arg[7] = m->law_correction, k->arg[8] = m->law_wrench;
-    k->arg[9] = p->law_force_gain + !(ready && m->law_steady[0]);
+    k->arg[9] = p->law_force_gain + !(ready && m->law_is_steady[0]);
     k->arg[10] = p->law_gains, k->arg[11] = p->law_integral_limits;
     for (int i = 0; i < LAW_RESULTS; i++)
         k->res[i] = found + LAW_RESULT[i];
@@ -33,7 +33,7 @@ static int control(const struct parameters *p, struct memory *m, const struct ke
     }
     copy(m->law_correction, found + LAW_RESULT[FOUND_CORRECTION], LAW_GRIP_NUMBERS);
     copy(m->law_torque, torque, LAW_JOINTS);
-    m->law_steady[0] = 1;
+    m->law_is_steady[0] = 1;
     row[ROW_DEMAND_T] = row[ROW_STATE_T];
     copy(row + ROW_DEMAND_ACCELERATION, found + LAW_RESULT[FOUND_MOTION], N_U);
     memset(row + ROW_DEMAND_FORCE, 0, sizeof(double) * (ROW_DEMAND_DISTRIBUTION - ROW_DEMAND_FORCE));

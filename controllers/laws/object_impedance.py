@@ -16,7 +16,6 @@ move by inverse dynamics: then the elastic plant that the distribution leaves is
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
 from struct import Struct
@@ -199,7 +198,13 @@ class ObjectImpedance:
             _flexible().refuse_divergence(self.distribution, model, carried, grips)
         self._driven = model.driven
         self._n_u = model.layout.u[carried.name].stop - model.layout.u[carried.name].start
-        self.restart()
+        #: acceleration by the integral so far
+        self._integral = np.zeros(self._n_u)
+        n_w = self.distribution.shape.n_wrench
+        #: what the integral of the internal force adds, in the axes of the grips
+        self._correction = np.zeros(n_w)
+        #: wrenches and torques of the tick before, and whether they kept all limits
+        self._wrench, self._torque, self._is_steady = np.zeros(n_w), np.zeros(len(self._driven)), np.zeros(1)
         kinds = options.translation, options.rotation
         #: current gains as in `_LIVE` of translation, then rotation, which may be changed between two ticks
         self.gains: Array = np.array([getattr(kind, key) for kind in kinds for key, _, _ in _LIVE])
@@ -219,12 +224,8 @@ class ObjectImpedance:
 
     def restart(self) -> None:
         """Begin a grasp: integrals at zero, and no forces of a tick before."""
-        #: acceleration by the integral so far
-        self._integral = np.zeros(self._n_u)
-        n_w = self.distribution.shape.n_wrench
-        #: what the integral of the internal force adds, in the axes of the grips; wrenches of the tick before
-        self._correction, self._wrench = np.zeros(n_w), np.zeros(n_w)
-        self._torque, self._steady = np.zeros(len(self._driven)), False
+        for numbers in (self._integral, self._correction, self._wrench, self._torque, self._is_steady):
+            numbers[:] = 0.0
 
     def compiled_form(self) -> CompiledForm:
         """The same in C, for ticks in which no limit of the distribution is active."""
@@ -259,23 +260,12 @@ class ObjectImpedance:
                 "law_correction": self._correction,
                 "law_wrench": self._wrench,
                 "law_torque": self._torque,
-                "law_steady": np.array([float(self._steady)]),
-                "law_is_limited": np.zeros(1),
+                "law_is_steady": self._is_steady,
+                **shared.memory,
             },
             kernels={**shared.kernels, "object_impedance": [self._kernel]},
+            entry="object_impedance_control",
         )
-
-    def adopt(self, memory: Mapping[str, Array]) -> None:
-        """Continue from the memory of the compiled form."""
-        self._integral, self._correction = memory["law_integral"].copy(), memory["law_correction"].copy()
-        self._wrench, self._torque = memory["law_wrench"].copy(), memory["law_torque"].copy()
-        self._steady, self.distribution.is_limited = bool(memory["law_steady"][0]), bool(memory["law_is_limited"][0])
-
-    def give_back(self, memory: Mapping[str, Array]) -> None:
-        """Let the compiled form continue after a tick of this one."""
-        memory["law_integral"][:], memory["law_correction"][:] = self._integral, self._correction
-        memory["law_wrench"][:], memory["law_torque"][:] = self._wrench, self._torque
-        memory["law_steady"][:], memory["law_is_limited"][:] = self._steady, self.distribution.is_limited
 
     def tune(self, values: Array) -> None:
         """Set the gains of `Options.live_gains`."""
@@ -284,25 +274,27 @@ class ObjectImpedance:
     def control(self, state: State, reference: Reference) -> Demand:
         """Accelerations of the modules, torques of the arms, and the grasp wrenches they come with."""
         ready = state.ready
+        force_gain = self._gain if ready and self._is_steady[0] else self._no_gain
         found = self._run(
             (
                 state.q, state.u, reference.q, reference.u, reference.a, self._integral,
-                state.gauges, self._correction, self._wrench, self._gain if ready and self._steady else self._no_gain,
+                state.gauges, self._correction, self._wrench, force_gain,
                 self.gains, self._most,
             )
         )  # fmt: skip
         parts = []
         for part in self._parts:
             parts.append(found[part])
-        motion, integral, self._correction, measured, *grasp, where, axes, guided = parts
+        motion, integral, correction, measured, *grasp, where, axes, guided = parts
+        self._correction[:] = correction
         # Matrices are flat: the distribution takes their bytes.
         answer = self.distribution.solve(new(Grasp, (*grasp, self._torque, where, axes, guided)))
-        self._steady = answer.outcome == _OPTIMAL
+        self._is_steady[0] = answer.outcome == _OPTIMAL
         if ready:  # else the actuators rest
-            self._wrench = answer.wrench
-            if self._steady:
-                self._integral = integral
-        self._torque = answer.torque
+            self._wrench[:] = answer.wrench
+            if self._is_steady[0]:
+                self._integral[:] = integral
+        self._torque[:] = answer.torque
         force = self._no_force.copy()
         force[self._driven] = answer.torque
         if answer.outcome == _FAILED:  # no torques are known: the guard ends the run

@@ -19,10 +19,11 @@ import numpy as np
 
 from granite.config.base import Name, NotNegative, Positive
 from granite.config.errors import InputError, one_of
-from granite.config.records import NOTHING, Demand, Reference, State
-from granite.controllers.laws.computed_torque import ComputedTorque
+from granite.controllers.laws.computed_torque import ComputedTorque, LiveMotionGains, motion_gains
 from granite.controllers.model import ControlModel
+from granite.controllers.symbolic import SymbolicLaw
 from granite.kernels.compilation import compile_once
+from granite.kernels.function_part import named_function
 
 if TYPE_CHECKING:
     from granite.config.testbed import Testbed
@@ -63,18 +64,12 @@ class TaskComputedTorque(ComputedTorque):
             raise InputError("no motor moves it", key="point", value=options.point, expected="a joint with a motor")
 
     def __init__(self, options: Options, model: ControlModel) -> None:
-        super().__init__(options, model)
         key = model.bed.fingerprint and f"{model.bed.fingerprint} {options.model_dump_json()}"
         kernels = compile_once("task_computed_torque", key, lambda: [_function(options, model)])
-        self._run = kernels["task_computed_torque"].run
-        #: gains of the point, which may be changed between two ticks
-        self.point_gains = np.array([options.point_stiffness_1_s2, options.point_damping_1_s])
-
-    def control(self, state: State, reference: Reference) -> Demand:
-        """Demanded accelerations and forces from the errors to the reference."""
-        n, gains = self._n, (self.stiffness, self.damping, self.point_gains)
-        found = self._run((state.q, state.u, reference.q, reference.u, reference.a, *gains))
-        return Demand(state.t, found[:n], found[n : 2 * n], found[2 * n :], NOTHING)
+        gains = motion_gains(options, model)
+        gains["point_gains"] = np.array([options.point_stiffness_1_s2, options.point_damping_1_s])
+        SymbolicLaw.__init__(self, model.bed, kernels["task_computed_torque"], gains)
+        self._live = LiveMotionGains(options, model)
 
 
 def _function(options: TaskComputedTorque.Options, model: ControlModel) -> ca.Function:
@@ -101,5 +96,15 @@ def _function(options: TaskComputedTorque.Options, model: ControlModel) -> ca.Fu
     a[moved] = inverse @ (wanted - drift) + a[moved] - inverse @ (J_j @ a[moved])
     a = model.complete(a, ca.SX.zeros(model.n))
     force = model.inverse(a)
-    given = [model.q, model.u, q_ref, u_ref, a_ref, kp, kv, gains]
-    return ca.Function("task_computed_torque", given, [a, force, model.wrenches(force)])
+    inputs = {
+        "state_q": model.q,
+        "state_u": model.u,
+        "reference_q": q_ref,
+        "reference_u": u_ref,
+        "reference_a": a_ref,
+        "parameter_stiffness": kp,
+        "parameter_damping": kv,
+        "parameter_point_gains": gains,
+    }
+    outputs = {"demand_acceleration": a, "demand_force": force, "demand_wrench": model.wrenches(force)}
+    return named_function("task_computed_torque", inputs, outputs)

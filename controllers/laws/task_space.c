@@ -12,7 +12,7 @@ static int law_contact_set(const struct parameters *p, const struct memory *m, c
 }
 
 /* Returns 0, with nothing changed, where a bound is active and the programme needs its solver. */
-static int control(const struct parameters *p, struct memory *m, const struct kernels *ks, double *row)
+static int task_space_control(const struct parameters *p, struct memory *m, const struct kernels *ks, double *row)
 {
     double x[LAW_ACTUATORS], upper[LAW_ACTUATORS], lower[LAW_ACTUATORS];
     const double *task = row + ROW_REFERENCE_TASK;

@@ -16,7 +16,6 @@ least torques. A root without a task gets no thrust. Tasks and weights come with
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar
 
@@ -115,8 +114,8 @@ class TaskSpace:
         #: of each contact set what the grips report
         self._reports = np.array([[float(name in gripped) for name in bed.grips] for gripped in sets])
         self._set_by_report = {report.tobytes(): i for i, report in enumerate(self._reports)}
-        #: the contact set of the last tick
-        self._set = 0
+        #: number of the contact set of the last tick
+        self._set = np.zeros(1)
         force = np.concatenate([NOTHING, *(_wrench_bounds(model))])
         torque = np.array([motor.torque_limit_n_m for motor in bed.motors])
         self._upper = np.concatenate([torque, force])
@@ -162,17 +161,10 @@ class TaskSpace:
                 "law_upper": self._upper,
                 "law_wheel_limit": np.array([limit for _, _, limit in self._wheels]),
             },
-            memory={"law_set": np.array([float(self._set)])},
+            memory={"law_set": self._set},
             kernels={"task_space": self._kernels},
+            entry="task_space_control",
         )
-
-    def adopt(self, memory: Mapping[str, Array]) -> None:
-        """Continue from the memory of the compiled form."""
-        self._set = int(memory["law_set"][0])
-
-    def give_back(self, memory: Mapping[str, Array]) -> None:
-        """Let the compiled form continue after a tick of this one."""
-        memory["law_set"][:] = self._set
 
     def tune(self, values: Array) -> None:
         """Set the gains of `Options.live_gains`."""
@@ -182,8 +174,8 @@ class TaskSpace:
 
     def control(self, state: State, reference: Reference) -> Demand:
         """Accelerations, and the generalised force of the best torques and wrenches."""
-        self._set = self._set_by_report.get(state.holding.tobytes(), self._set)
-        kernel = self._kernels[self._set]
+        self._set[0] = self._set_by_report.get(state.holding.tobytes(), self._set[0])
+        kernel = self._kernels[int(self._set[0])]
         gains = self.stiffness, self.damping, self.target_gains
         given = state.q, state.u, reference.q, reference.u, reference.a, reference.task, *gains
         x, acceleration, force, H, f, u0, U, B = kernel.split(kernel.run(given))

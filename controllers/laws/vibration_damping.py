@@ -12,15 +12,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import casadi as ca
 import numpy as np
 from pydantic import Field
 
 from granite.config.base import NotNegative, spatial
 from granite.config.errors import InputError, one_of
 from granite.config.layout import Layout
-from granite.config.records import Array, Demand, Reference, State
-from granite.controllers.laws.computed_torque import ComputedTorque
+from granite.config.records import Array
+from granite.controllers.laws.computed_torque import ComputedTorque, LiveMotionGains, computed_torque, motion_gains
 from granite.controllers.model import ControlModel
+from granite.controllers.symbolic import SymbolicLaw
+from granite.kernels.compilation import compile_once
 from granite.mrds.flexible.curvature import curvature
 
 if TYPE_CHECKING:
@@ -49,19 +52,28 @@ class VibrationDamping(ComputedTorque):
                 raise InputError(problem, key=f"damping_m_s.{joint}", value=gain, expected=expected)
 
     def __init__(self, options: Options, model: ControlModel) -> None:
-        super().__init__(options, model)
-        layout, carried = model.layout, _links_by_joint(model.layout)
-        #: (n_u x n_u) acceleration per velocity
-        self._gain: Array = np.zeros((model.n, model.n))
-        for joint, gain in options.damping_m_s.items():
-            link, (_, about_y, about_z) = carried[joint]
-            # Deflection along y turns the link about z, deflection along z about -y.
-            bent = about_z * curvature(layout, link, "y", 0.0) - about_y * curvature(layout, link, "z", 0.0)
-            self._gain[layout.joint_u(joint)] = gain * bent
+        key = model.bed.fingerprint and f"{model.bed.fingerprint} {options.hold.model_dump_json(exclude={'gains'})}"
 
-    def control(self, state: State, reference: Reference) -> Demand:
-        """Demanded accelerations and forces."""
-        return super().control(state, reference._replace(a=reference.a + self._gain @ state.u))
+        def write() -> list[ca.Function]:
+            return [computed_torque(model, options.hold, ca.SX.sym("modal_gain", model.n, model.n))]
+
+        kernels = compile_once("vibration_damping", key, write)
+        gains = {**motion_gains(options, model), "modal_gain": _modal_gain(options, model)}
+        memory = {"filtered": np.zeros(model.n), "held": np.zeros(1)}
+        SymbolicLaw.__init__(self, model.bed, kernels["computed_torque"], gains, memory)
+        self._live = LiveMotionGains(options, model)
+
+
+def _modal_gain(options: VibrationDamping.Options, model: ControlModel) -> Array:
+    """(n_u x n_u) acceleration per velocity."""
+    layout, carried = model.layout, _links_by_joint(model.layout)
+    modal_gain: Array = np.zeros((model.n, model.n))
+    for joint, gain in options.damping_m_s.items():
+        link, (_, about_y, about_z) = carried[joint]
+        # Deflection along y turns the link about z, deflection along z about -y.
+        bent = about_z * curvature(layout, link, "y", 0.0) - about_y * curvature(layout, link, "z", 0.0)
+        modal_gain[layout.joint_u(joint)] = gain * bent
+    return modal_gain
 
 
 def _links_by_joint(layout: Layout) -> dict[str, tuple[str, tuple[float, float, float]]]:

@@ -5,110 +5,111 @@ Joints are damped by tau_i = -k M_ii(q) u_i, which takes energy out whatever the
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 
+import casadi as ca
 import numpy as np
 
 from granite.config.devices.motors import Motors
-from granite.config.records import NOTHING, Array, Command, Demand, Reference, State
+from granite.config.records import NOTHING, Array
 from granite.config.testbed import Testbed
-from granite.controllers.behaviours.braking import inertia_function
-from granite.controllers.distribution.yaw_wheel import no_unloading
+from granite.controllers.behaviours.braking import braking_function, finite, inertia_function
+from granite.controllers.behaviours.tasks import interrupted
 from granite.controllers.model import ControlModel
-from granite.controllers.run_modes.decelerations import coasting_wheels
+from granite.controllers.run_modes.decelerations import can_brake, coasting_wheels
+from granite.controllers.symbolic import SymbolicAllocation, SymbolicBehaviour, SymbolicLaw, record_sizes
 from granite.kernels.compilation import compile_once
+from granite.kernels.function_part import named_function
+from granite.kernels.kernel import Kernel
 
 
-class Following:
+class Following(SymbolicBehaviour):
     """A reference without a target: the estimate itself."""
 
-    def __init__(self, n_u: int, task: Array = NOTHING) -> None:
-        self._rest: Array = np.zeros(n_u)
-        self._direct: tuple[Array, ...] = ()
-        self._task = task
+    def __init__(self, bed: Testbed, kernel: Kernel) -> None:
+        n_direct = sum(len(device.signals(bed)) for device in bed.direct_actuators.values())
+        task = interrupted(bed) if bed.controller else NOTHING
+        super().__init__(bed, kernel, {"direct": np.zeros(n_direct)}, otherwise={"task": task})
 
     def begin(self, direct: tuple[Array, ...]) -> None:
         """Set points of grips stay as they are."""
-        self._direct = direct
-
-    def decide(self, state: State) -> Reference:
-        """The reference is the estimate."""
-        q, u = np.nan_to_num(state.q), np.nan_to_num(state.u)
-        return Reference(state.t, q, u, self._rest, False, self._direct, self._task)
+        self.parameters["direct"][:] = np.concatenate([NOTHING, *direct])
 
 
-class NoForce:
-    """A law that demands nothing."""
-
-    def __init__(self, n_u: int, n_wrench: int, recorded: Array) -> None:
-        self._force, self._wrench, self._recorded = np.zeros(n_u), np.zeros(n_wrench), recorded
-
-    def control(self, state: State, reference: Reference) -> Demand:
-        """No acceleration, no force."""
-        return Demand(state.t, self._force, self._force, self._wrench, self._recorded)
-
-
-class JointDamping:
+class JointDamping(SymbolicLaw):
     """A law that damps the joints with motors."""
 
-    def __init__(self, model: ControlModel, recorded: Array) -> None:
-        kernels = compile_once("inertia", model.bed.fingerprint, lambda: [inertia_function(model)])
-        self._inertia, self._wrench, self._recorded = (
-            kernels["inertia"].run, np.zeros(model.n_wrench), recorded,
-        )  # fmt: skip
-        self._rate: Array = np.zeros(model.n)
-        self._rate[model.driven] = model.bed.safety.braking.float_damping_1_s
+    def __init__(self, model: ControlModel, kernel: Kernel) -> None:
+        rate: Array = np.zeros(model.n)
+        rate[model.driven] = model.bed.safety.braking.float_damping_1_s
         for joint in coasting_wheels(model.bed):
-            self._rate[model.layout.joint_u(joint)] = 0.0
-
-    def control(self, state: State, reference: Reference) -> Demand:
-        """Torques against the rates of the joints."""
-        force = -self._rate * self._inertia((np.nan_to_num(state.q),)) * np.nan_to_num(state.u)
-        return Demand(state.t, np.zeros(len(force)), force, self._wrench, self._recorded)
+            rate[model.layout.joint_u(joint)] = 0.0
+        super().__init__(model.bed, kernel, {"rate": rate}, otherwise={"distribution": recorded_numbers(model.bed)})
 
 
-class TorquesOnly:
+def no_force(bed: Testbed, kernel: Kernel) -> SymbolicLaw:
+    """The law of a robot at rest: it demands nothing."""
+    recorded = recorded_numbers(bed) if bed.controller else NOTHING
+    return SymbolicLaw(bed, kernel, otherwise={"distribution": recorded})
+
+
+def torques_only(bed: Testbed, kernel: Kernel) -> SymbolicAllocation:
     """The allocate step without thrust: torques of the demand, valves closed, grips as the reference has them."""
-
-    def __init__(self, bed: Testbed) -> None:
-        self._no_thrust, self._not_unloading = np.zeros(len(bed.thrusters)), no_unloading(bed)
-        direct = list(bed.direct_actuators)
-        self._of: list[Callable[[Reference, Demand], Array]] = []
-        for name, device in bed.actuators.items():
-            n = len(device.signals(bed))
-            if isinstance(device, Motors):
-                self._of.append(_torques(bed, device))
-            elif name in direct:
-                self._of.append(_direct(direct.index(name), n))
-            else:
-                self._of.append(_closed(n))
-
-    def allocate(self, state: State, reference: Reference, demand: Demand) -> Command:
-        """Set points of all actuators."""
-        return Command(state.t, tuple(of(reference, demand) for of in self._of), self._no_thrust, self._not_unloading)
+    return SymbolicAllocation(bed, kernel)
 
 
-def _torques(bed: Testbed, motors: Motors) -> Callable[[Reference, Demand], Array]:
-    if bed.controller is None:
-        return _closed(len(motors.units))
-    places = [bed.known.joint_u(motor.joint) for motor in motors.units]
-    return lambda reference, demand: demand.force[places]
+def mode_kernels(bed: Testbed, model: ControlModel | None) -> dict[str, Kernel]:
+    """The functions of all these parts, and of the brake."""
+
+    def write() -> list[ca.Function]:
+        functions = [_following(bed), _no_force(bed), _torques_only(bed)]
+        if model is not None:
+            functions += [inertia_function(model), _joint_damping(model)]
+            if can_brake(bed):
+                functions.append(braking_function(model))
+        return functions
+
+    return compile_once("run_modes", bed.fingerprint, write)
 
 
-def _direct(i: int, n: int) -> Callable[[Reference, Demand], Array]:
-    return lambda reference, demand: reference.direct[i] if reference.direct else np.zeros(n)
+def _sizes(bed: Testbed) -> Mapping[str, int]:
+    return {name: sum(size) if isinstance(size, tuple) else size for name, size in record_sizes(bed).items()}
 
 
-def _closed(n: int) -> Callable[[Reference, Demand], Array]:
-    closed = np.zeros(n)
-    return lambda reference, demand: closed
+def _following(bed: Testbed) -> ca.Function:
+    sizes = _sizes(bed)
+    q, u = ca.SX.sym("q", sizes["state_q"]), ca.SX.sym("u", sizes["state_u"])
+    direct = ca.SX.sym("direct", sizes["reference_direct"])
+    outputs = {"reference_q": finite(q), "reference_u": finite(u), "reference_direct": direct}
+    return named_function("following", {"state_q": q, "state_u": u, "parameter_direct": direct}, outputs)
 
 
-def no_force(bed: Testbed, model: ControlModel | None) -> NoForce:
-    """The law of a robot at rest."""
-    if model is None:
-        return NoForce(0, 0, NOTHING)
-    return NoForce(model.n, model.n_wrench, recorded_numbers(bed))
+def _no_force(bed: Testbed) -> ca.Function:
+    return named_function("no_force", {}, {"demand_force": ca.SX.zeros(_sizes(bed)["demand_force"])})
+
+
+def _joint_damping(model: ControlModel) -> ca.Function:
+    rate, q = ca.SX.sym("rate", model.n), finite(model.q)
+    inertia = ca.substitute(ca.diag(model.mass_matrix), model.q, q)
+    inputs = {"state_q": model.q, "state_u": model.u, "parameter_rate": rate}
+    return named_function("joint_damping", inputs, {"demand_force": -rate * inertia * finite(model.u)})
+
+
+def _torques_only(bed: Testbed) -> ca.Function:
+    sizes = _sizes(bed)
+    force, direct = ca.SX.sym("force", sizes["demand_force"]), ca.SX.sym("direct", sizes["reference_direct"])
+    setpoints, first = [], 0
+    for name, device in bed.actuators.items():
+        n = len(device.signals(bed))
+        if isinstance(device, Motors) and bed.controller:
+            setpoints.append(force[[bed.known.joint_u(motor.joint) for motor in device.units]])
+        elif name in bed.direct_actuators:
+            setpoints.append(direct[first : first + n])
+            first += n
+        else:
+            setpoints.append(ca.SX.zeros(n))
+    outputs = {"command_setpoints": ca.vertcat(ca.SX(0, 1), *setpoints)}
+    return named_function("torques_only", {"reference_direct": direct, "demand_force": force}, outputs)
 
 
 def recorded_numbers(bed: Testbed) -> Array:

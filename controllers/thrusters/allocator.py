@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from math import inf, nan
-from struct import Struct
 from typing import Any
 
 import casadi as ca
@@ -23,7 +22,6 @@ from granite.controllers.thrusters.least_propellant import LeastPropellant
 from granite.kernels.compilation import compile_once
 
 _KEY = "controller.allocation.modulation"
-_TIME = Struct("d").pack
 
 
 class Allocator:
@@ -53,7 +51,7 @@ class CompiledAllocator:
 
     def __init__(self, sharing: Any, modulation: Any, key: str | None, n_wrench: int) -> None:
         #: what the modulation remembers from tick to tick
-        self.memory: Array = modulation.memory
+        self.memory: Array = modulation.memory.copy()
         self._n, self.throttles = len(self.memory), getattr(modulation, "throttles", False)
 
         def write() -> list[ca.Function]:
@@ -68,16 +66,16 @@ class CompiledAllocator:
 
     def allocate(self, t: float, wrench: Array) -> Array:
         """The opening of each valve from t to the next call; all closed where the wrench is not finite."""
-        found = self._run((self.memory, _TIME(t), wrench))
-        self.memory = found[: self._n]
-        return found[self._n :]
+        results = self._run((self.memory, np.array([t]), wrench))
+        self.memory[:] = results[: self._n]
+        return results[self._n :]
 
 
 class TableAllocator:
     """The same for a sharing method in C, which reads a table, and a modulation in symbols."""
 
     def __init__(self, sharing: LeastPropellant | BestPattern, modulation: Any, key: str | None, n: int) -> None:
-        self.memory: Array = modulation.memory
+        self.memory: Array = modulation.memory.copy()
         self.sharing, self.table = sharing, sharing.table
         self._share, self._n, self.throttles = sharing.share, len(self.memory), getattr(modulation, "throttles", False)
         self._closed = np.zeros(n)
@@ -97,9 +95,9 @@ class TableAllocator:
         """The opening of each valve; all closed where the wrench is not finite, NaN where the sharing fails."""
         if not wrench @ wrench < inf:
             return self._closed
-        found = self._run((self.memory, _TIME(t), self._share(wrench)))
-        self.memory = found[: self._n]
-        return found[self._n :]
+        results = self._run((self.memory, np.array([t]), self._share(wrench)))
+        self.memory[:] = results[: self._n]
+        return results[self._n :]
 
 
 #: allocators with a compiled form

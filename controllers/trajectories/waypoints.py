@@ -38,6 +38,7 @@ class WaypointPath:
     """The legs in turn, from `start` at time zero. A path without legs stays at its start, never done."""
 
     def __init__(self, start: Array, legs: Sequence[Leg]) -> None:
+        self.start = start
         #: when each leg begins, and when the last hold is over [s]
         self.begins: list[float] = []
         self.end: float

@@ -8,7 +8,7 @@ makes those after it meaningless.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from struct import Struct
 
@@ -49,11 +49,14 @@ class Guard:
         self.memory: Array = self._limits.memory.copy()
         self._stamps = Struct(f"{1 + 2 * len(bed.sensors)}d").pack
         #: only a controller uses sensors; once all have reported, a counter of zero has gone back
-        self.waits = bed.controller is not None
+        self._waits = np.array([float(bed.controller is not None)])
         self._ranges = [np.array(device.bounds(bed)).reshape(-1, 2).T for device in bed.actuators.values()]
         self._clamps = [device.clamps for device in bed.actuators.values()]
         #: set points that were passed last
-        self.passed = tuple(np.array(device.initial(bed), dtype=np.float64) for device in bed.actuators.values())
+        initial = [np.array(device.initial(bed), dtype=np.float64) for device in bed.actuators.values()]
+        self._all_passed = np.concatenate([NOTHING, *initial])
+        ends = np.cumsum([len(setpoint) for setpoint in initial])
+        self.passed = tuple(np.split(self._all_passed, ends)[:-1])
         self._holds = [device.holds_at_rest for device in bed.actuators.values()]
         self._zero = [np.zeros(len(device.signals(bed))) for device in bed.actuators.values()]
         self._no_thrust, self._not_unloading = np.zeros(len(bed.thrusters)), no_unloading(bed)
@@ -63,7 +66,7 @@ class Guard:
         self.passes: Callable[[Reason, float], bool] = lambda reason, t: False
 
     def compiled_form(self) -> CompiledForm:
-        """The check of a command that passes in C; to be asked for before the first one."""
+        """The check of a command that passes in C."""
         return CompiledForm(
             (Path(__file__).with_suffix(".c"),),
             {
@@ -75,17 +78,11 @@ class Guard:
             },
             memory={
                 "guard_memory": self.memory,
-                "guard_waits": np.array([float(self.waits)]),
-                "guard_passed": np.concatenate([NOTHING, *self.passed]),
+                "guard_waits": self._waits,
+                "guard_passed": self._all_passed,
             },
             kernels={"guard_checked": [self._limits.checked]},
         )
-
-    def adopt(self, memory: Mapping[str, Array]) -> None:
-        """Continue from the memory of the compiled form."""
-        self.memory, self.waits = memory["guard_memory"].copy(), bool(memory["guard_waits"][0])
-        ends = np.cumsum([len(setpoint) for setpoint in self.passed])
-        self.passed = tuple(np.split(memory["guard_passed"].copy(), ends)[:-1])
 
     def rest(self, t: float, applied: Iterable[Frame]) -> Command:
         """Motors at zero, valves closed, grips as they are: a held object is not dropped.
@@ -96,7 +93,7 @@ class Guard:
         for i, frame in enumerate(applied):
             lower, upper = self._ranges[i]
             possible = bool(((frame.values >= lower) & (frame.values <= upper)).all())
-            held = frame.values if possible else self.passed[i]
+            held = frame.values if possible else self.passed[i].copy()
             setpoints.append(held if self._holds[i] else self._zero[i])
         return Command(t, tuple(setpoints), self._no_thrust, self._not_unloading)
 
@@ -107,11 +104,11 @@ class Guard:
             return self._not_ready(t, sample, state)
         measured, stamps, reported = [], [sample.t], []
         for frame in sample.frames:  # a silent one is judged by the age of its frame
-            if not _OK <= frame.status <= _SILENT or (self.waits and not frame.number):
+            if not _OK <= frame.status <= _SILENT or (self._waits[0] and not frame.number):
                 return self._unusable(t, sample)
             measured.append(frame.values)
             stamps += frame.t, frame.number
-        self.waits = False
+        self._waits[0] = 0.0
         for frame in sample.applied:
             if frame.status != _OK and (frame.status != _NO_FRAME or frame.number):  # none until the first set point
                 return self._unusable(t, sample)
@@ -120,12 +117,12 @@ class Guard:
             *measured, self._stamps(*stamps), *reported,
             state.ages, state.q, state.u, state.innovation, state.correction, state.disturbance, state.faults,
             reference.q, reference.u, reference.a, demand.acceleration, demand.force, demand.wrench,
-            demand.distribution, *command.setpoints, command.thrust, self.memory,
+            demand.distribution, *command.setpoints, command.thrust, self.memory.copy(),
         )  # fmt: skip
         found = self._limits.check(arguments)
-        self.memory = found[1:]
+        self.memory[:] = found[1:]
         if found.item(0):
-            self.passed = command.setpoints
+            self._all_passed[:] = np.concatenate([NOTHING, *command.setpoints])
             return new(Verdict, (t, command, _PASSED, 0, _NAN, _NAN, False))
         broken = self._limits.broken(arguments)
         for reason, subject, value, limit in broken:
@@ -140,7 +137,7 @@ class Guard:
         for i, frame in enumerate(sample.frames, start=1):
             if not _OK <= frame.status <= _SILENT:
                 return self._refused(t, sample, Reason.SENSOR_FAULT, i, frame.status, _NAN)
-            if self.waits and not frame.number:
+            if self._waits[0] and not frame.number:
                 return self._waiting(t, sample, i)
         for i, frame in enumerate(sample.applied, start=len(sample.frames) + 1):
             if frame.status != _OK and (frame.status != _NO_FRAME or frame.number):
@@ -154,7 +151,7 @@ class Guard:
             if not _OK <= frame.status <= _SILENT:
                 return self._refused(t, sample, Reason.SENSOR_FAULT, i, frame.status, _NAN)
             for value in frame.values.tolist():
-                if self.waits and frame.number and not math.isfinite(value):
+                if self._waits[0] and frame.number and not math.isfinite(value):
                     return self._refused(t, sample, Reason.SAMPLE_NOT_FINITE, signal, value, _NAN)
                 signal += 1
         unused = np.flatnonzero(np.isnan(state.ages))

@@ -18,7 +18,7 @@ from typing import Protocol
 
 from granite.config.errors import PlantLostError
 from granite.config.reasons import Reason
-from granite.config.records import Command, Frame, Sample, Timing, Truth, Verdict, new
+from granite.config.records import Command, Frame, Sample, Timing, Truth, Verdict
 from granite.config.run_modes import Ask, Request
 from granite.config.testbed import Testbed
 from granite.controllers.stack import Stack
@@ -30,6 +30,7 @@ from granite.rt.loop.watchdog import Watchdog
 from granite.rt.process.posix_signals import Interrupted, StopSignals
 from granite.rt.steps.compiled_steps import CompiledSteps
 from granite.rt.steps.step_by_step import StepByStep, Steps
+from granite.rt.supervisor.mode_stacks import ModeParts
 from granite.rt.supervisor.supervisor import RequestSource, Supervisor
 
 #: what a signal asks for, where it is no ordinary stop; Ctrl-\\ is the emergency stop of the keyboard
@@ -75,51 +76,51 @@ class Outcome:
     not_closed: Mapping[str, str] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class LoopParts:
+    """What the tick is made of."""
+
+    bed: Testbed
+    channels: Channels
+    devices: LoopDevices
+    stack: Stack
+    guard: Guard
+    #: controllers of the other modes; None: they are built here
+    modes: ModeParts | None = None
+    #: the steps in one compiled call; None: step by step
+    compiled: CompiledSteps | None = None
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What is around the loop."""
+
+    #: state of the simulated plant at a time, for the log
+    truth: Callable[[float], Truth] | None = None
+    #: advances the simulated plant to the time of the next tick
+    between: Callable[[float], None] | None = None
+    #: signals that end the run; they are caught by the caller
+    signals: StopSignals = field(default_factory=StopSignals)
+    #: called by the watchdog when this loop's thread blocks and can't be interrupted; ends the process
+    give_up: Callable[[Outcome], None] = lambda outcome: None
+    #: requests of operators
+    source: RequestSource | None = None
+
+
 class Loop:
-    """The loop of one run.
+    """The loop of one run."""
 
-    Parameters
-    ----------
-    truth
-        State of the simulated plant at a time, for the log.
-    between
-        Advances the simulated plant to the time of the next tick.
-    signals
-        Signals that end the run; they are caught by the caller.
-    give_up
-        Called by the watchdog when this loop's thread blocks and can't be interrupted; ends the process.
-    source
-        Requests of operators.
-    compiled
-        The steps of the stack in one call.
-    """
-
-    def __init__(
-        self,
-        bed: Testbed,
-        channels: Channels,
-        devices: LoopDevices,
-        stack: Stack,
-        guard: Guard,
-        clock: Clock,
-        sink: RowSink,
-        truth: Callable[[float], Truth] | None = None,
-        between: Callable[[float], None] | None = None,
-        signals: StopSignals | None = None,
-        give_up: Callable[[Outcome], None] = lambda outcome: None,
-        source: RequestSource | None = None,
-        compiled: CompiledSteps | None = None,
-    ) -> None:
-        self._bed, self._devices, self._stack = bed, devices, stack
-        self.supervisor = Supervisor(bed, stack, guard, source)
-        self._step_by_step, self._compiled = StepByStep(channels, guard, self.supervisor), compiled
-        if compiled is not None:
-            compiled.begin(self.supervisor)
-        self._clock, self._sink, self._truth, self._between = clock, sink, truth, between
+    def __init__(self, parts: LoopParts, clock: Clock, sink: RowSink, around: Surroundings | None = None) -> None:
+        around, bed, channels = around or Surroundings(), parts.bed, parts.channels
+        self._bed, self._devices = bed, parts.devices
+        self.supervisor = Supervisor(bed, parts.stack, parts.guard, around.source, parts.modes)
+        self._steps: Steps = parts.compiled or StepByStep(channels, parts.guard)
+        self._steps.begin(self.supervisor)
+        self._clock, self._sink, self._truth, self._between = clock, sink, around.truth, around.between
         self._channels = channels
         self._record_lap = 0.0  # known only after the row is recorded: each row has that of the tick before
         self._lost = 0
-        self._signals = signals or StopSignals()
+        self._signals = around.signals
         self._overrun_times: deque[float] = deque(maxlen=bed.safety.burst_overruns)
         self._longest_lateness = bed.loop.lateness_limit_s
         self.outcome = Outcome()
@@ -128,7 +129,7 @@ class Loop:
             progress=lambda: self.outcome.ticks,
             stop=self._stop,
             signals=self._signals,
-            give_up=lambda: give_up(self._ended_by_watchdog()),
+            give_up=lambda: around.give_up(self._ended_by_watchdog()),
         )
 
     def tick(self, k: int, t: float, delay: float) -> Verdict:
@@ -148,27 +149,19 @@ class Loop:
         stack, mode = supervisor.begin(t), supervisor.mode
         sample = self._devices.read(t, delay)
         t1 = perf_counter()
-        verdict, decision, laps = self._steps(stack).run(sample, stack)  # estimate, decide, control, allocate, guard
+        verdict, decision, laps = self._steps.run(sample, stack)  # estimate, decide, control, allocate, guard
         self._refuse_late(t)
         t2 = perf_counter()
         applied = self._devices.write(t, verdict.command)
         t3 = perf_counter()
         steps = t1 - t0, *laps, t2 - t1 - sum(laps), t3 - t2, self._record_lap
-        timing = new(Timing, (k, t, delay, steps, self._lost, self.outcome.overruns))
+        timing = Timing(k, t, delay, steps, self._lost, self.outcome.overruns)
         operation = supervisor.operation(t, mode, verdict)
         truth = self._truth(t) if self._truth else None  # time of the plant, not of the tick: a robot tells none
         t4 = perf_counter()
         self._lost = self._sink.record(self._channels.completed(decision, applied, truth, timing, operation))
         self._record_lap = perf_counter() - t4
         return verdict
-
-    def _steps(self, stack: Stack) -> Steps:
-        """Compiled, until something asks for other controllers or gains; then step by step to the end."""
-        if self._compiled is not None and not self._compiled.is_over:
-            if stack is self._stack and not self.supervisor.has_changed_gains:
-                return self._compiled
-            self._compiled.hand_over()
-        return self._step_by_step
 
     def run(self, ticks: int) -> Outcome:
         """Run `ticks` ticks, or until the guard, lateness, a signal, the watchdog or an exception ends the run.

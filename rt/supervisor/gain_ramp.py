@@ -24,8 +24,6 @@ class GainRamp:
         self._from, self._to, self._began = self.values, self.values, 0.0
         #: a change is under way
         self.moving = False
-        #: a gain is or was changed
-        self.has_changed = False
 
     def aim(self, t: float, index: int, value: float) -> Reply:
         """Change a gain to the value from now on."""
@@ -36,7 +34,7 @@ class GainRamp:
             return Reply.OUT_OF_BOUNDS
         self._from, self._to, self._began = self.values, self._to.copy(), t
         self._to[index] = value
-        self.moving = self.has_changed = True
+        self.moving = True
         return Reply.DONE
 
     def advance(self, t: float) -> None:

@@ -15,7 +15,6 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Protocol
 
 from granite.config.expected_modes import POSSIBLE_IN
@@ -24,12 +23,10 @@ from granite.config.records import Operation, Reference, State, Verdict, new
 from granite.config.responses import FAULTS, RESPONSES, Answer
 from granite.config.run_modes import NO_REQUEST, Ask, Reply, Request, RunMode
 from granite.config.testbed import Testbed
-from granite.controllers.behaviours.repeating import Repeated
-from granite.controllers.behaviours.resuming import Resumed
 from granite.controllers.stack import Stack
 from granite.rt.guard.guard import Guard
 from granite.rt.supervisor.gain_ramp import GainRamp
-from granite.rt.supervisor.mode_stacks import ModeStacks
+from granite.rt.supervisor.mode_stacks import ModeParts, ModeStacks
 
 #: a fault that lasts is noticed in every tick; this many periods without it end it
 _GAP = 1.5
@@ -69,10 +66,19 @@ class Supervisor:
         Asks here whether a command passes in spite of a fault.
     source
         Where requests of operators come from.
+    parts
+        Controllers of the other modes; built here where none are given.
     """
 
-    def __init__(self, bed: Testbed, stack: Stack, guard: Guard, source: RequestSource | None = None) -> None:
-        self._stacks = ModeStacks(bed, stack)
+    def __init__(
+        self,
+        bed: Testbed,
+        stack: Stack,
+        guard: Guard,
+        source: RequestSource | None = None,
+        parts: ModeParts | None = None,
+    ) -> None:
+        self._stacks = ModeStacks(bed, stack, parts or ModeParts(bed, stack))
         self._source, self._gap = source, _GAP * bed.loop.period_s
         self._answers: dict[Reason, Answer] = {
             reason: bed.safety.answer(reason.name.lower()) for reason in Reason if reason.name.lower() in FAULTS
@@ -94,13 +100,12 @@ class Supervisor:
         self._since = 0.0
         #: whether the next tick is the first one of its mode, and whether this one is
         self._has_switched = self._is_first_tick = False
-        #: time of the behaviour when it was paused [s], and what has it since
+        #: time of the behaviour when it was paused [s]
         self._behaviour_time = 0.0
-        self._resumed: Resumed | None = None
         self._first_seen: dict[Reason, float] = {}
         self._last_seen: dict[Reason, float] = {}
         self._fault_at = -math.inf
-        #: gives the newest state and reference, where nobody judges every tick
+        #: gives the state and the reference of the last tick
         self.newest: Callable[[], tuple[State, Reference]] | None = None
         self._state: State | None = None
         self._reference: Reference | None = None
@@ -142,11 +147,6 @@ class Supervisor:
         if self.newest is not None:
             self._state, self._reference = self.newest()
 
-    @property
-    def has_changed_gains(self) -> bool:
-        """Whether an operator has changed a gain of the law."""
-        return self._gains.has_changed
-
     def _take(self, t: float, request: Request) -> None:
         self.look()
         self._request, self._reply = request, self._handlers[request.ask](t, request)
@@ -178,7 +178,7 @@ class Supervisor:
         if begin_again is None or (tau := begin_again(self._behaviour_time)) is None:
             return Reply.NOT_REPEATABLE
         self._behaviour_time = tau
-        self._resume(t, Repeated)
+        self._resume(t, repeats=True)
         return reply
 
     def _startable(self) -> Reply:
@@ -238,6 +238,7 @@ class Supervisor:
 
     def has_come_to_rest(self) -> bool:
         """Whether the robot rests in the present mode, so that a behaviour may start; never while one runs."""
+        self.look()
         return self.mode is not RunMode.RUNNING and self._is_at_rest()
 
     # After the guard's check.
@@ -256,14 +257,16 @@ class Supervisor:
             return True
         return RESPONSES.index(answer.response) <= _SEVERITY.get(self.mode, -1)
 
-    def judge(self, t: float, state: State, reference: Reference, verdict: Verdict) -> Verdict:
+    def judge(self, t: float, verdict: Verdict) -> Verdict:
         """The verdict, with a response to its reason; `stop` only where the run must end now."""
-        self._state, self._reference = state, reference
         if self.mode is _RUNNING and not verdict.reason:
             return verdict
         if verdict.reason >= 10:
             self._fault_at = t
+            self.look()
             verdict = self._answered(t, verdict)
+        if self.mode is RunMode.STOPPING:
+            self.look()
         if self.mode is RunMode.STOPPING and (self._is_at_rest() or t - self._since >= self._time_limit):
             self.mode = RunMode.STOPPED
         if self.mode is RunMode.STOPPED and self._because is not None:
@@ -336,6 +339,7 @@ class Supervisor:
         answer = self._answers.get(self.cause)
         if self.mode not in (RunMode.HOLDING, RunMode.FLOATING) or answer is None or answer.cleared_by != "itself":
             return
+        self.look()
         if t - self._last_seen.get(self.cause, self._since) > _CALM_S and self._is_at_rest():
             mode, cause, because = self._returns_to
             if mode is _RUNNING:
@@ -348,18 +352,16 @@ class Supervisor:
 
     def _enter(self, t: float, mode: RunMode, cause: Reason = Reason.PASSED) -> None:
         if self.mode is RunMode.RUNNING:
-            self._behaviour_time = self._resumed.time(t) if self._resumed else t
+            self._behaviour_time = self._stacks.behaviour_time(t)
         held = self._reference.direct if self._reference is not None else self._stacks.initial_direct
         # A hold after a hold goes on with the same pose.
         if not (self.mode in _STANDING and mode in _STANDING and self._is_at_rest()):
             self._stacks.begin(mode, held)
         self.mode, self.cause, self._since, self._has_switched = mode, cause, t, True
 
-    def _resume(self, t: float, how: type[Resumed] = Resumed) -> None:
+    def _resume(self, t: float, repeats: bool = False) -> None:
         assert self._reference is not None
-        q = self._reference.q
-        self._resumed = how(self._stacks.normal.behaviour, self._behaviour_time, q, self._stacks.decelerations(q))
-        self._stacks[RunMode.RUNNING] = replace(self._stacks.normal, behaviour=self._resumed)
+        self._stacks.resume(self._behaviour_time, self._reference.q, repeats=repeats)
         self.mode, self.cause, self._since, self._because = RunMode.RUNNING, Reason.PASSED, t, None
         self._has_switched = True
 

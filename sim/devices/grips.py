@@ -31,7 +31,7 @@ class SimulatedGrips(SimulatedDevice):
         return CompiledForm(
             (Path(__file__).with_suffix(".c"),),
             {"GRIPS": len(commanded)},
-            memory={"grips_commanded": commanded, "grips_holding": commanded},
+            memory={"grips_commanded": commanded, "grips_holding": commanded.copy()},
         )
 
     def write(self, t: float, setpoint: Array) -> Frame:

@@ -46,7 +46,7 @@ static int plant_go(const struct parameters *p, struct memory *m, const struct k
     if (!(independence > PLANT_INDEPENDENT))
         return PLANT_IN_PYTHON;
     copy(m->plant_last_thrust, thrust + SIM_THRUSTERS * (steps - 1), SIM_THRUSTERS);
-    copy(m->plant_last_torque, m->sim_torque, sizeof(m->plant_last_torque) / sizeof(double));
+    copy(m->plant_last_torque, m->sim_torque, PLANT_TORQUES);
 #endif
     if (!(size < INFINITY))
         return PLANT_LOST;

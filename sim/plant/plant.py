@@ -13,7 +13,7 @@ from granite.config.devices.device import Device
 from granite.config.devices.motors import Motors
 from granite.config.devices.thrusters import Thrusters
 from granite.config.errors import PlantLostError
-from granite.config.records import NOTHING, Array
+from granite.config.records import Array
 from granite.config.start import initial_motion
 from granite.config.testbed import Testbed
 from granite.kernels.compiled_form import CompiledForm
@@ -127,6 +127,7 @@ class Plant:
                 "PLANT_PUSHED": starts["pushed"],
                 "PLANT_TANK": starts["left"],
                 "PLANT_JOINTS": starts["joints"],
+                "PLANT_TORQUES": held.step.no_torque.size,
                 "SAME_STEP": SAME_STEP,
                 "PLANT_CONTACTS": len(self.bed.contacts),
                 "PLANT_WRENCH": held.n_wrench,
@@ -139,16 +140,16 @@ class Plant:
             },
             parameters={"physics_step": np.array([self.step_s])},
             memory={
-                "plant_state": self._whole,
+                "plant_state": self._whole.copy(),
                 "plant_steps": np.zeros(1),
                 "plant_first": np.zeros(1),
                 "plant_averaged": np.array([self._averaged]),
                 "plant_next": np.array([self._next]),
                 "plant_last_thrust": np.zeros(held.step.no_thrust.size),
-                "plant_last_torque": held.step.no_torque,
+                "plant_last_torque": held.step.no_torque.copy(),
                 "plant_set": np.array([float(sets.index(held))]),
                 "plant_switches": np.zeros(1),
-                "plant_closed": contacts.closed if contacts else NOTHING,
+                "plant_closed": np.array(contacts.closed if contacts else (), dtype=float),
                 "plant_caught": np.zeros(len(self.bed.contacts)),
                 "plant_lost": np.zeros(1),
             },

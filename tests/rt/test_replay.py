@@ -119,7 +119,7 @@ def test_another_gain_is_another_run(monkeypatch: pytest.MonkeyPatch):
 
     def changed(self, options, model):
         build(self, options, model)
-        self.damping *= 1 + 1e-15
+        self.parameters["damping"] *= 1 + 1e-15
 
     monkeypatch.setattr(ComputedTorque, "__init__", changed)
     first = replay(log).first

@@ -8,7 +8,7 @@ import pytest
 from granite.config.loader import load
 from granite.config.reasons import Reason
 from granite.config.run_modes import Ask, Reply, RunMode
-from granite.controllers.behaviours.repeating import SETTLING_S
+from granite.controllers.behaviours.resuming import SETTLING_S
 from granite.controllers.behaviours.waypoints import WaypointBehaviour
 from granite.controllers.model import ControlModel
 from granite.controllers.stack import Decides
