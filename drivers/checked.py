@@ -13,7 +13,8 @@ import numpy as np
 from granite.config.errors import InputError
 from granite.config.records import Array, Frame
 from granite.config.testbed import Testbed
-from granite.drivers.contract import OPTIONAL, Actuator, Sensor
+from granite.drivers.contract import Actuator, Driver, Sensor
+from granite.drivers.link_history import LinkHistory
 
 _FLOAT64 = np.dtype(np.float64)
 #: a float64 holds every whole number below this
@@ -47,22 +48,76 @@ def checked(device: Any, name: str, bed: Testbed) -> Any:
     return CheckedSensor(device, name, size) if table.role == "sensor" else CheckedActuator(device, name, size)
 
 
-class Wrapped:
-    """What a device may have beside its contract is passed on."""
+class Wrapper(Driver):
+    """A device around another one, which may lack what has a default in its contract."""
 
-    device: Any
+    def __init__(self, device: Any) -> None:
+        self.device = device
 
-    def __getattr__(self, name: str) -> Any:
-        if name not in OPTIONAL:
-            raise AttributeError(name)
-        return getattr(self.device, name)
+    def open(self) -> None:
+        """Open the device."""
+        self.device.open()
+
+    def close(self) -> None:
+        """Close the device."""
+        self.device.close()
+
+    @property
+    def identity(self) -> str:
+        """How the open device describes itself."""
+        return str(getattr(self.device, "identity", type(self.device).__name__))
+
+    @property
+    def link_history(self) -> LinkHistory | None:
+        """What its link counted."""
+        history: LinkHistory | None = getattr(self.device, "link_history", None)
+        return history
 
 
-class CheckedSensor(Wrapped):
+class SensorWrapper(Wrapper, Sensor):
+    """A sensor around another one."""
+
+    def __init__(self, sensor: Any) -> None:
+        super().__init__(sensor)
+        self._note_delay = getattr(sensor, "note_delay", super().note_delay)
+
+    def note_delay(self, delay: float) -> None:
+        """Take down how late the tick is that reads next [s]."""
+        self._note_delay(delay)
+
+
+class ActuatorWrapper(Wrapper, Actuator):
+    """An actuator around another one; `applied` may change or check its frames."""
+
+    def __init__(self, actuator: Any) -> None:
+        super().__init__(actuator)
+        self._report = getattr(actuator, "report", super().report)
+        self._observe = getattr(actuator, "observe", super().observe)
+
+    def applied(self, frame: Frame) -> Frame:
+        """The frame of the other one as it is here."""
+        return frame
+
+    def stop(self, t: float) -> Frame:
+        """Go to the safe state."""
+        return self.applied(self.device.stop(t))
+
+    def report(self, t: float) -> Frame | None:
+        """The newest frame by time t [s], where it is newer than that of `write`."""
+        frame = self._report(t)
+        return None if frame is None else self.applied(frame)
+
+    def observe(self, t: float) -> Frame | None:
+        """The newest frame without a command that acts."""
+        frame = self._observe(t)
+        return None if frame is None else self.applied(frame)
+
+
+class CheckedSensor(SensorWrapper):
     """A sensor whose frames are checked."""
 
-    def __init__(self, sensor: Sensor, name: str, size: int) -> None:
-        self.device, self.open, self.close = sensor, sensor.open, sensor.close
+    def __init__(self, sensor: Any, name: str, size: int) -> None:
+        super().__init__(sensor)
         self._read, self._name, self._shape = sensor.read, name, (size,)
 
     def read(self, t: float) -> Frame:
@@ -70,19 +125,26 @@ class CheckedSensor(Wrapped):
         return _checked(self._read(t), self._name, self._shape)
 
 
-class CheckedActuator(Wrapped):
+class CheckedActuator(ActuatorWrapper):
     """An actuator whose frames are checked."""
 
-    def __init__(self, actuator: Actuator, name: str, size: int) -> None:
-        self.device, self.open, self.close, self.stop = actuator, actuator.open, actuator.close, actuator.stop
+    def __init__(self, actuator: Any, name: str, size: int) -> None:
+        super().__init__(actuator)
         self._write, self._name, self._shape = actuator.write, name, (size,)
-        if report := getattr(actuator, "report", None):
-            self.report = lambda t: _checked(report(t), name, (size,))
 
     def write(self, t: float, setpoint: Array) -> Frame:
         """Send the set point, which the actuator can't change: the log has the same array."""
         setpoint.setflags(write=False)
-        return _checked(self._write(t, setpoint), self._name, self._shape)
+        return self.applied(self._write(t, setpoint))
+
+    def applied(self, frame: Frame) -> Frame:
+        """The frame, if it has the right type and size."""
+        return _checked(frame, self._name, self._shape)
+
+    def stop(self, t: float) -> Frame:
+        """Go to the safe state; whether the frame confirms it is judged by who stops."""
+        frame: Frame = self.device.stop(t)
+        return frame
 
 
 def _checked(frame: Frame, name: str, shape: tuple[int]) -> Frame:

@@ -7,12 +7,7 @@ last frame again, with the same number. An actuator returns a frame with the app
 refuses, the frame's status says so, and the guard ends the run. A real actuator needs a watchdog that stops it when the
 host is silent.
 
-A driver may have five things more (`OPTIONAL`). `report(t)` of an actuator is called after the sensors were read, and
-returns its newest frame by time t: for a device whose answer to a command arrives after `write` has returned.
-`observe(t)` of an actuator returns a frame without a command that acts, for the checks before a run; `identity` is what
-an open device says about itself; `link_history` is a `LinkHistory`, which goes into the log; `note_delay(delay)` is
-called before `read` with the delay of the tick behind its time [s], for drivers that conclude from the time of a `read`
-when a message was there.
+What has a default here may be left out, also by a class that inherits nothing: `checked` fills it in.
 """
 
 from __future__ import annotations
@@ -20,16 +15,31 @@ from __future__ import annotations
 from typing import Protocol
 
 from granite.config.records import Array, Frame
-
-#: what a driver may have beside its contract
-OPTIONAL = ("report", "observe", "identity", "link_history", "note_delay")
+from granite.drivers.link_history import LinkHistory
 
 
-class Sensor(Protocol):
-    """A device that measures."""
+class Driver(Protocol):
+    """What sensors and actuators have in common."""
 
     def open(self) -> None:
         """Open the device; raise if that fails."""
+
+    def close(self) -> None:
+        """Close the device."""
+
+    @property
+    def identity(self) -> str:
+        """How the open device describes itself, for the checks before a run."""
+        return type(self).__name__
+
+    @property
+    def link_history(self) -> LinkHistory | None:
+        """What a link of its own counted over time, for the log."""
+        return None
+
+
+class Sensor(Driver, Protocol):
+    """A device that measures."""
 
     def read(self, t: float) -> Frame:
         """The newest frame that has arrived by time t.
@@ -45,15 +55,16 @@ class Sensor(Protocol):
             With the time of the measurement, not of its arrival; number 0 before the first one.
         """
 
-    def close(self) -> None:
-        """Close the device."""
+    def note_delay(self, delay: float) -> None:
+        """Called before `read` with the delay of the tick behind its time [s].
+
+        For a sensor that concludes from the time of a `read` when a message was there.
+        """
+        return
 
 
-class Actuator(Protocol):
+class Actuator(Driver, Protocol):
     """A device that acts."""
-
-    def open(self) -> None:
-        """Open the device; raise if that fails."""
 
     def write(self, t: float, setpoint: Array) -> Frame:
         """Send the set point, which the device holds until the next one (zero-order hold).
@@ -82,5 +93,13 @@ class Actuator(Protocol):
             The values applied after the stop; until the device has reported them, with another status than `OK`.
         """
 
-    def close(self) -> None:
-        """Close the device."""
+    def report(self, t: float) -> Frame | None:
+        """The newest frame by time t, after the sensors were read; None: that of the last `write`.
+
+        For a device whose answer to a command arrives after `write` has returned.
+        """
+        return None
+
+    def observe(self, t: float) -> Frame | None:
+        """The newest frame without a command that acts, for the checks before a run; None: there is no such frame."""
+        return None

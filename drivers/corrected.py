@@ -8,7 +8,7 @@ from typing import Any
 from granite.config.devices.device import Device
 from granite.config.records import Array, Frame, new
 from granite.config.testbed import Testbed
-from granite.drivers.checked import Wrapped, checked
+from granite.drivers.checked import ActuatorWrapper, SensorWrapper, checked
 from granite.drivers.contract import Actuator, Sensor
 
 
@@ -21,11 +21,11 @@ def corrected(device: Any, name: str, table: Device, bed: Testbed) -> Any:
     return device if gain is None else CorrectedActuator(checked(device, name, bed), gain)
 
 
-class CorrectedSensor(Wrapped):
+class CorrectedSensor(SensorWrapper):
     """A sensor whose readings are corrected, each frame once."""
 
     def __init__(self, sensor: Sensor, correction: Callable[[Array], Array]) -> None:
-        self.device, self.open, self.close = sensor, sensor.open, sensor.close
+        super().__init__(sensor)
         self._read, self._correction = sensor.read, correction
         self._raw: Frame | None = None
         self._frame: Frame | None = None
@@ -39,22 +39,17 @@ class CorrectedSensor(Wrapped):
         return self._frame
 
 
-class CorrectedActuator(Wrapped):
+class CorrectedActuator(ActuatorWrapper):
     """An actuator whose commands are divided by its gain, and whose frames are multiplied by it."""
 
     def __init__(self, actuator: Actuator, gain: Array) -> None:
-        self.device, self.open, self.close = actuator, actuator.open, actuator.close
+        super().__init__(actuator)
         self._gain = gain
-        if report := getattr(actuator, "report", None):
-            self.report = lambda t: self._applied(report(t))
 
     def write(self, t: float, setpoint: Array) -> Frame:
         """Send the set point."""
-        return self._applied(self.device.write(t, setpoint / self._gain))
+        return self.applied(self.device.write(t, setpoint / self._gain))
 
-    def stop(self, t: float) -> Frame:
-        """Go to the safe state."""
-        return self._applied(self.device.stop(t))
-
-    def _applied(self, frame: Frame) -> Frame:
+    def applied(self, frame: Frame) -> Frame:
+        """The frame in units of the testbed."""
         return new(Frame, (frame.t, frame.number, frame.status, frame.values * self._gain))

@@ -37,10 +37,9 @@ class DeviceSet:
             for device in bed.actuators.values()
         )
         self._reads = [sensor.read for sensor in self._sensors.values()]
-        self._delay_notes = [s.note_delay for s in self._sensors.values() if hasattr(s, "note_delay")]
+        self._delay_notes = [sensor.note_delay for sensor in self._sensors.values()]
         self._writes = [actuator.write for actuator in self._actuators.values()]
-        self._reports = [getattr(actuator, "report", None) for actuator in self._actuators.values()]
-        self._has_reports = any(self._reports)
+        self._reports = [actuator.report for actuator in self._actuators.values()]
         self._sizes = {name: len(device.signals(bed)) for name, device in bed.actuators.items()}
         self._opened: set[str] = set()
         self._loop, self._holding = bed.loop, {name for name, device in bed.actuators.items() if device.holds_at_rest}
@@ -76,12 +75,11 @@ class DeviceSet:
 
     def observe(self, t: float) -> list[Frame | None]:
         """The report of each actuator without a command that acts; None where it has no such report."""
-        return [actuator.observe(t) if hasattr(actuator, "observe") else None for actuator in self._actuators.values()]
+        return [actuator.observe(t) for actuator in self._actuators.values()]
 
     def identity(self, name: str) -> str:
         """What an open device says about itself."""
-        device = self.all()[name]
-        return str(getattr(device, "identity", type(device).__name__))
+        return self.all()[name].identity
 
     def read(self, t: float, delay: float = 0.0) -> Sample:
         """Newest frames of the sensors and of the actuators by time t.
@@ -93,9 +91,9 @@ class DeviceSet:
         frames = []
         for read in self._reads:
             frames.append(read(t))
-        if self._has_reports:
-            reports = zip(self._reports, self.applied, strict=True)
-            self.applied = tuple([report(t) if report else frame for report, frame in reports])
+        reports = [report(t) for report in self._reports]
+        if any(reports):
+            self.applied = tuple([report or frame for report, frame in zip(reports, self.applied, strict=True)])
         return new(Sample, (t, tuple(frames), self.applied))
 
     def write(self, t: float, command: Command) -> tuple[Frame, ...]:
@@ -132,7 +130,7 @@ class DeviceSet:
 
     def links(self) -> dict[str, dict[str, list[float]]]:
         """What the links of the real devices counted, and their clocks, over time; by link."""
-        histories = [getattr(device, "link_history", None) for device in self.all().values()]
+        histories = [device.link_history for device in self.all().values()]
         return {history.name: history.summary() for history in histories if history is not None}
 
     def all(self) -> dict[str, Sensor | Actuator]:

@@ -26,6 +26,7 @@ from granite.drivers.board.description import Channel
 from granite.drivers.board.handshake import LinkOptions
 from granite.drivers.board.session import BoardSession
 from granite.drivers.board.wire import ARMED, MAX_VALVE_COUNT, VALVE_COUNT_S, VALVE_RESOLUTION_S, ChannelKind
+from granite.drivers.contract import Actuator, Sensor
 from granite.drivers.link_history import LinkHistory
 
 #: the kind of channel by the last word of a signal's name
@@ -44,7 +45,7 @@ _HELD_TICKS = 3
 _SAME_SCALE = 1e-6
 
 
-class BoardDevice:
+class BoardDevice(Sensor, Actuator):
     """Sensor or actuator, built as every driver is."""
 
     class Options(PartTable, LinkOptions):

@@ -19,6 +19,7 @@ from granite.config.errors import InputError, one_of
 from granite.config.parts import PartTable
 from granite.config.records import Array, Frame, Status, no_frame
 from granite.config.testbed import Testbed
+from granite.drivers.contract import Actuator, Sensor
 from granite.drivers.dynamixel.bus import Bus
 from granite.drivers.dynamixel.bus_options import BusOptions
 from granite.drivers.dynamixel.control_table import CENTRE, MODELS, RAD_PER_COUNT, RAD_S_PER_COUNT, Feedback
@@ -28,7 +29,7 @@ from granite.drivers.link_history import LinkHistory
 _SENSED = {"angle", "rate"}
 
 
-class DynamixelDevice:
+class DynamixelDevice(Sensor, Actuator):
     """Sensor or actuator, built as every driver is."""
 
     class Options(PartTable, BusOptions):

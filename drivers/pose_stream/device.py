@@ -21,6 +21,7 @@ from granite.config.parts import PartTable
 from granite.config.records import Frame, Status, no_frame
 from granite.config.testbed import Testbed
 from granite.drivers.board.clock_map import ClockMap
+from granite.drivers.contract import Sensor
 from granite.drivers.link_history import LinkHistory
 from granite.drivers.pose_stream.message import PoseMessage
 from granite.drivers.pose_stream.sockets import Receiver, open_receiver
@@ -55,7 +56,7 @@ class PoseOptions(PartTable):
     turn_rad: Angle = 0.0
 
 
-class PoseSensor:
+class PoseSensor(Sensor):
     """The pose of a body on the table: x [m], y [m], heading [rad], with the time of its exposure.
 
     A device that has them too, such as a camera, gets one standard deviation of each from the message, or those of its
@@ -84,8 +85,7 @@ class PoseSensor:
         self._turn = math.cos(options.turn_rad), math.sin(options.turn_rad)
         self._receiver: Receiver | None = None
         self.counts, self.clock = StreamCounts(), ClockMap()
-        #: what the stream counted over time
-        self.link_history = LinkHistory(f"{options.kind.replace('_', ' ')} {name}", self._numbers)
+        self._history = LinkHistory(f"{options.kind.replace('_', ' ')} {name}", self._numbers)
         self._frame = no_frame(len(units))
         self._newest: PoseMessage | None = None
         self._before: float | None = None
@@ -95,6 +95,11 @@ class PoseSensor:
         """Close the socket."""
         if self._receiver is not None:
             self._receiver.close()
+
+    @property
+    def link_history(self) -> LinkHistory:
+        """What the stream counted over time."""
+        return self._history
 
     def note_delay(self, delay: float) -> None:
         """Take down how late the tick is that reads next [s]."""
@@ -113,7 +118,7 @@ class PoseSensor:
             elif self._is_wanted(message):
                 self._note_time(before, t, message)
                 self._take(t, message)
-        self.link_history.note(t)
+        self._history.note(t)
         return self._frame
 
     def _message(self, received: bytes) -> PoseMessage | None:

@@ -11,6 +11,7 @@ from granite.config.records import Array, Frame, Status, no_frame
 from granite.drivers.camera.bodies import finder_of
 from granite.drivers.camera.tracker import NO_MEMORY, Seen
 from granite.drivers.camera.view import view_of
+from granite.drivers.contract import Sensor
 from granite.mrds.tolerances import SAME_TIME_S
 from granite.sim.camera.exposing import ExposingCamera, Motion
 from granite.sim.camera.render import NoiseBank, RenderedFrame
@@ -20,7 +21,7 @@ from granite.sim.plant.plant import Plant
 _OK = int(Status.OK)
 
 
-class SimulatedCamera(ExposingCamera):
+class SimulatedCamera(ExposingCamera, Sensor):
     """Pose of a root body from rendered pixels: x [m], y [m], heading [rad], and one standard deviation of each.
 
     It sees the targets of all bodies that have a camera device, so that these may cross, and reports its own.

@@ -1,13 +1,14 @@
-"""Base class of simulated devices, and how the plant sees an actuator that is not simulated."""
+"""Base classes of simulated devices, and how the plant sees an actuator that is not simulated."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from granite.config.records import Array
+from granite.drivers.contract import Actuator, Driver, Sensor
 
 
-class SimulatedDevice:
+class SimulatedDevice(Driver):
     """A device without hardware: opening and closing it does nothing."""
 
     def open(self) -> None:
@@ -15,6 +16,14 @@ class SimulatedDevice:
 
     def close(self) -> None:
         """Nothing to close."""
+
+
+class SimulatedSensor(SimulatedDevice, Sensor):
+    """A simulated device that measures."""
+
+
+class SimulatedActuator(SimulatedDevice, Actuator):
+    """A simulated device that acts."""
 
 
 class AbsentDevice:

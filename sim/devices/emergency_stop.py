@@ -9,11 +9,11 @@ import numpy as np
 from granite.config.devices.emergency_stop import EmergencyStop
 from granite.config.records import Frame, Status
 from granite.mrds.tolerances import SAME_TIME_S
-from granite.sim.devices.device import SimulatedDevice
+from granite.sim.devices.device import SimulatedSensor
 from granite.sim.plant.plant import Plant
 
 
-class SimulatedEmergencyStop(SimulatedDevice):
+class SimulatedEmergencyStop(SimulatedSensor):
     """A new frame at every tick."""
 
     def __init__(self, button: EmergencyStop, plant: Plant, rng: np.random.Generator) -> None:

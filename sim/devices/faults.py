@@ -9,6 +9,7 @@ import numpy as np
 
 from granite.config.events import MOTOR_FAULTS, THRUSTER_FAULTS, FaultEvent
 from granite.config.records import Array, Frame, Status, no_frame
+from granite.drivers.checked import SensorWrapper, Wrapper
 from granite.drivers.contract import Actuator, Sensor
 from granite.mrds.tolerances import SAME_TIME_S
 
@@ -20,12 +21,12 @@ def _in_force(faults: list[FaultEvent], t: float) -> Iterator[FaultEvent]:
             yield fault
 
 
-class FaultySensor:
+class FaultySensor(SensorWrapper):
     """A sensor with faults at given times."""
 
     def __init__(self, sensor: Sensor, faults: list[FaultEvent], signals: list[str]) -> None:
+        super().__init__(sensor)
         self._sensor, self._faults, self._signals = sensor, faults, signals
-        self.open, self.close = sensor.open, sensor.close
         self._last: Frame | None = None
         #: values of each signal that is frozen, from the first tick of the fault on
         self._frozen: dict[int, float] = {}
@@ -62,12 +63,12 @@ class FaultySensor:
         return [i for i, signal in enumerate(self._signals) if fault.unit in (None, signal)]
 
 
-class FaultyActuator:
+class FaultyActuator(Wrapper, Actuator):
     """An actuator with faults at given times."""
 
     def __init__(self, actuator: Actuator, faults: list[FaultEvent], signals: list[str]) -> None:
+        super().__init__(actuator)
         self._actuator, self._faults, self._signals = actuator, faults, signals
-        self.open, self.close = actuator.open, actuator.close
         self._device: Any = actuator
         self._units: set[tuple[str, str, float | None]] = set()
         self._last: Frame | None = None

@@ -12,7 +12,7 @@ from granite.config.devices.gauge import Gauge, Signal
 from granite.config.records import Array, Frame, Status, new, no_frame
 from granite.config.testbed import Testbed
 from granite.kernels.compilation import compile_once
-from granite.sim.devices.device import SimulatedDevice
+from granite.sim.devices.device import SimulatedSensor
 from granite.sim.plant.plant import Plant
 
 #: tolerance of due times, as a part of a period
@@ -22,7 +22,7 @@ _OK = int(Status.OK)
 G = TypeVar("G", bound=Gauge)
 
 
-class SimulatedGauge(SimulatedDevice, Generic[G]):
+class SimulatedGauge(SimulatedSensor, Generic[G]):
     """The readings of one device of gauges; a kind says what is true.
 
     `true_reading` gives symbols of its inputs and the true value of each signal, `inputs` the values of these symbols.

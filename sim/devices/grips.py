@@ -9,14 +9,14 @@ import numpy as np
 from granite.config.devices.grips import Grips
 from granite.config.records import NOTHING, Array, Frame, Status
 from granite.kernels.compiled_form import CompiledForm
-from granite.sim.devices.device import SimulatedDevice
+from granite.sim.devices.device import SimulatedActuator
 from granite.sim.plant.contacts import Contacts
 from granite.sim.plant.plant import Plant
 
 _OK = int(Status.OK)
 
 
-class SimulatedGrips(SimulatedDevice):
+class SimulatedGrips(SimulatedActuator):
     """All contacts of a testbed that are switched by command."""
 
     def __init__(self, grips: Grips, plant: Plant, rng: np.random.Generator) -> None:

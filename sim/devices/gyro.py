@@ -7,11 +7,11 @@ import numpy as np
 from granite.config.devices.gyro import Gyro
 from granite.config.records import Frame, Status, no_frame
 from granite.sim.devices.converter import converted
-from granite.sim.devices.device import SimulatedDevice
+from granite.sim.devices.device import SimulatedSensor
 from granite.sim.plant.plant import Plant
 
 
-class SimulatedGyro(SimulatedDevice):
+class SimulatedGyro(SimulatedSensor):
     """The rate of a root body about z [rad/s], at every tick."""
 
     def __init__(self, gyro: Gyro, plant: Plant, rng: np.random.Generator) -> None:

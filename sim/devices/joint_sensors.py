@@ -13,7 +13,7 @@ from granite.config.devices.joint_sensors import JointSensors
 from granite.config.records import Array, Frame, Status, new, no_frame
 from granite.kernels.compilation import compile_once
 from granite.kernels.compiled_form import CompiledForm
-from granite.sim.devices.device import SimulatedDevice
+from granite.sim.devices.device import SimulatedSensor
 from granite.sim.plant.equations import first_sensed, sensed_joints
 from granite.sim.plant.plant import Plant
 
@@ -25,7 +25,7 @@ _OK = int(Status.OK)
 _BLOCK = 256
 
 
-class SimulatedJointSensors(SimulatedDevice):
+class SimulatedJointSensors(SimulatedSensor):
     """The angles [rad], then the rates [rad/s], of the sensed joints, at every tick or at the sensors' own rate."""
 
     def __init__(self, sensors: JointSensors, plant: Plant, rng: np.random.Generator) -> None:

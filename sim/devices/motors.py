@@ -11,13 +11,13 @@ import numpy as np
 from granite.config.devices.motors import Motors
 from granite.config.records import Array, Frame, Status, new
 from granite.kernels.compiled_form import CompiledForm
-from granite.sim.devices.device import SimulatedDevice
+from granite.sim.devices.device import SimulatedActuator
 from granite.sim.plant.plant import Plant
 
 _OK = int(Status.OK)
 
 
-class SimulatedMotors(SimulatedDevice):
+class SimulatedMotors(SimulatedActuator):
     """The motors of one device."""
 
     def __init__(self, motors: Motors, plant: Plant, rng: np.random.Generator) -> None:

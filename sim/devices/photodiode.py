@@ -8,12 +8,12 @@ import numpy as np
 
 from granite.config.devices.photodiode import Photodiode
 from granite.config.records import Frame, Status
-from granite.sim.devices.device import SimulatedDevice
+from granite.sim.devices.device import SimulatedSensor
 
 _OK = int(Status.OK)
 
 
-class SimulatedPhotodiode(SimulatedDevice):
+class SimulatedPhotodiode(SimulatedSensor):
     """The light with noise, at every tick."""
 
     def __init__(self, photodiode: Photodiode, plant: Any, rng: np.random.Generator) -> None:

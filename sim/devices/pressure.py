@@ -13,11 +13,11 @@ from granite.config.devices.pressure import Pressure
 from granite.config.devices.thrusters import Thrusters
 from granite.config.records import Frame, Status, no_frame
 from granite.sim.devices.converter import converted
-from granite.sim.devices.device import SimulatedDevice
+from granite.sim.devices.device import SimulatedSensor
 from granite.sim.plant.plant import Plant
 
 
-class SimulatedPressure(SimulatedDevice):
+class SimulatedPressure(SimulatedSensor):
     """The supply pressure of a device of thrusters [Pa], at every tick; constant where its tank has no limit."""
 
     def __init__(self, pressure: Pressure, plant: Plant, rng: np.random.Generator) -> None:

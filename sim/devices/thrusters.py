@@ -12,13 +12,13 @@ from granite.config.records import NOTHING, Array, Frame, Status, new
 from granite.kernels.compiled_form import CompiledForm
 from granite.mrds.valve_response import remembered_changes
 from granite.mrds.valves import ValveBank
-from granite.sim.devices.device import SimulatedDevice
+from granite.sim.devices.device import SimulatedActuator
 from granite.sim.plant.plant import Plant
 
 _OK = int(Status.OK)
 
 
-class SimulatedThrusters(SimulatedDevice):
+class SimulatedThrusters(SimulatedActuator):
     """The thrusters of one device. A failed one takes its commands like the others, but gives no thrust."""
 
     def __init__(self, thrusters: Thrusters, plant: Plant, rng: np.random.Generator) -> None:

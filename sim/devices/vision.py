@@ -14,7 +14,7 @@ from granite.config.devices.vision import Vision
 from granite.config.records import Array, Frame, Status, no_frame
 from granite.kernels.compiled_form import CompiledForm
 from granite.mrds.tolerances import SAME_TIME_S
-from granite.sim.devices.device import SimulatedDevice
+from granite.sim.devices.device import SimulatedSensor
 from granite.sim.plant.plant import Plant
 
 _OK = int(Status.OK)
@@ -33,7 +33,7 @@ class Exposure(NamedTuple):
     error: list[float]  #: of x [m], y [m], heading [rad]
 
 
-class SimulatedVision(SimulatedDevice):
+class SimulatedVision(SimulatedSensor):
     """The pose of a root body: x [m], y [m], heading [rad], with the time of its exposure."""
 
     def __init__(self, vision: Vision, plant: Plant, rng: np.random.Generator) -> None:

@@ -212,6 +212,7 @@ def test_what_a_users_driver_has_beside_its_contract_is_passed_on():
         {"motors": Telling("motors", []), "thrusters": Fake("thrusters", [])},
     )
     assert made.identity("motors") == "motor driver 7"
+    assert made.identity("thrusters") == "Fake"
     motors, thrusters = made.observe(1.0)
     assert motors is not None
     assert (motors.t, motors.number) == (1.0, 3)
