@@ -77,8 +77,8 @@ def run(
         refuse_simulated(testbed, [device for device in testbed.devices if device not in names])
         with preparing(progress):
             prepared = Run(testbed, simulate=names)
-        # Devices of the checks are of a copy: those of the run are opened when it starts.
-        findings = preflight(testbed, lambda: build_devices(testbed.model_copy(), names)[0], RealClock())
+        # Devices of the checks are others than those of the run, which are opened when it starts.
+        findings = preflight(testbed, build_devices(testbed, names)[0], RealClock())
         put(err if as_json else out, [preflight_table(findings)])
         if failed := [finding for finding in findings if not finding.held]:
             what = "; ".join(f"{each.device} {each.check}: {each.text}" for each in failed)

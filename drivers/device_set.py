@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
@@ -15,6 +15,7 @@ from granite.config.testbed import Testbed
 from granite.drivers.call_each import call_each, outcome_of
 from granite.drivers.checked import checked
 from granite.drivers.contract import Actuator, Sensor
+from granite.drivers.shared_link import SharedLink
 
 
 class DeviceSet:
@@ -26,9 +27,18 @@ class DeviceSet:
         The testbed that they belong to.
     sensors, actuators
         Every device by name, as `bed.sensors` and `bed.actuators` have them.
+    links
+        The links that some of them share.
     """
 
-    def __init__(self, bed: Testbed, sensors: Mapping[str, Sensor], actuators: Mapping[str, Actuator]) -> None:
+    def __init__(
+        self,
+        bed: Testbed,
+        sensors: Mapping[str, Sensor],
+        actuators: Mapping[str, Actuator],
+        links: Iterable[SharedLink] = (),
+    ) -> None:
+        self._links = tuple(links)
         self._sensors: dict[str, Sensor] = {name: checked(sensors[name], name, bed) for name in bed.sensors}
         self._actuators: dict[str, Actuator] = {name: checked(actuators[name], name, bed) for name in bed.actuators}
         #: newest frames of the actuators
@@ -59,7 +69,7 @@ class DeviceSet:
                 opened[name] = device
             self._opened = set(opened)
         except BaseException:  # of the one that failed to open; what closing the others gives is less important
-            call_each({name: partial(_closed, opened[name]) for name in reversed(opened)})
+            call_each({name: partial(_closed, opened[name]) for name in reversed(opened)} | self._link_closings())
             raise
 
     def open_each(self) -> dict[str, str]:
@@ -74,7 +84,9 @@ class DeviceSet:
         return refused
 
     def observe(self, t: float) -> list[Frame | None]:
-        """The report of each actuator without a command that acts; None where it has no such report."""
+        """The frame of each actuator without a command that acts, after a read; None where it has no such frame."""
+        for link in self._links:
+            link.ask(t)
         return [actuator.observe(t) for actuator in self._actuators.values()]
 
     def identity(self, name: str) -> str:
@@ -86,6 +98,8 @@ class DeviceSet:
 
         `delay` is that of the tick behind its time t [s].
         """
+        for link in self._links:
+            link.receive(t)
         for note in self._delay_notes:
             note(delay)
         frames = []
@@ -101,6 +115,9 @@ class DeviceSet:
         frames = []
         for write, setpoint in zip(self._writes, command.setpoints, strict=True):
             frames.append(write(t, setpoint))
+        for link in self._links:
+            if link.has_actuators:
+                link.send(t)
         self.applied = tuple(frames)
         return self.applied
 
@@ -123,19 +140,22 @@ class DeviceSet:
         return call_each(calls, 2 * self._loop.stop_timeout_s if paced else None)
 
     def close(self, paced: bool = False) -> dict[str, str]:
-        """Close every device, even if another one fails; those that failed, each with the reason."""
+        """Close every device and link, even if another one fails; those that failed, each with the reason."""
         opened, self._opened = self._opened, set()
         calls = {name: partial(_closed, device) for name, device in self.all().items() if name in opened}
-        return call_each(calls, self._loop.stop_timeout_s if paced else None)
+        return call_each(calls | self._link_closings(), self._loop.stop_timeout_s if paced else None)
 
     def links(self) -> dict[str, dict[str, list[float]]]:
         """What the links of the real devices counted, and their clocks, over time; by link."""
-        histories = [device.link_history for device in self.all().values()]
+        histories = [*(device.link_history for device in self.all().values()), *(link.history for link in self._links)]
         return {history.name: history.summary() for history in histories if history is not None}
 
     def all(self) -> dict[str, Sensor | Actuator]:
         """Every device by name."""
         return {**self._sensors, **self._actuators}
+
+    def _link_closings(self) -> dict[str, Callable[[], str]]:
+        return {link.history.name: partial(_closed, link) for link in self._links}
 
     def _confirm_stop(self, name: str, t: float, paced: bool) -> str:
         """Stop the actuator until its frame confirms it; why it does not, or nothing."""
@@ -164,6 +184,6 @@ class DeviceSet:
         return "" if is_safe else f"it still applies {np.array2string(np.asarray(frame.values), precision=3)}"
 
 
-def _closed(device: Sensor | Actuator) -> str:
+def _closed(device: Sensor | Actuator | SharedLink) -> str:
     device.close()
     return ""

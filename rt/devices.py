@@ -11,6 +11,7 @@ from granite.config.parts import build
 from granite.config.testbed import Testbed
 from granite.drivers.corrected import corrected
 from granite.drivers.device_set import DeviceSet
+from granite.drivers.shared_link import LinkTable, SharedLinks
 from granite.sim.lab import Lab
 
 
@@ -55,11 +56,12 @@ def build_subset(bed: Testbed, wanted: Collection[str], simulate: Collection[str
 def _device_set(bed: Testbed, simulate: Collection[str], lab: Lab | None) -> DeviceSet:
     sensors: dict[str, Any] = {}
     actuators: dict[str, Any] = {}
+    links = SharedLinks(bed.loop.period_s)
     for name, device in bed.devices.items():
         assert isinstance(device, Device)
-        made = lab.device(name) if lab and name in simulate else _driver(bed, name, device)
+        made = lab.device(name) if lab and name in simulate else _driver(bed, name, device, links)
         (sensors if device.role == "sensor" else actuators)[name] = corrected(made, name, device, bed)
-    return DeviceSet(bed, sensors, actuators)
+    return DeviceSet(bed, sensors, actuators, links.values())
 
 
 def _refuse_unknown(bed: Testbed, simulate: Collection[str]) -> None:
@@ -68,13 +70,15 @@ def _refuse_unknown(bed: Testbed, simulate: Collection[str]) -> None:
             raise InputError("no such device", key="simulate", value=name, expected=one_of(name, bed.devices))
 
 
-def _driver(bed: Testbed, name: str, device: Device) -> Any:
-    """The driver of a real device: `Driver(options, name, bed)`."""
+def _driver(bed: Testbed, name: str, device: Device, links: SharedLinks) -> Any:
+    """The driver of a real device: `Driver(options, name, bed)`, and its link if it shares one."""
     if device.driver is None:
         raise MissingDriverError.missing(
             f"devices.{name}.driver", "the driver of the real device, or its name in `simulate`"
         )
     try:
+        if isinstance(device.driver, LinkTable):
+            return build("driver", device.driver, name, bed, links.of(device.driver))
         return build("driver", device.driver, name, bed)
     except InputError as error:
         raise error.within(f"devices.{name}.driver") from error

@@ -10,6 +10,7 @@ The channel of a signal has the name of its joint, thruster or contact; `channel
 from __future__ import annotations
 
 import math
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,12 +23,11 @@ from granite.config.errors import InputError, one_of
 from granite.config.parts import PartTable
 from granite.config.records import Array, Frame, Status, new, no_frame
 from granite.config.testbed import Testbed
+from granite.drivers.board.board import Board
 from granite.drivers.board.description import Channel
 from granite.drivers.board.handshake import LinkOptions
-from granite.drivers.board.session import BoardSession
 from granite.drivers.board.wire import ARMED, MAX_VALVE_COUNT, VALVE_COUNT_S, VALVE_RESOLUTION_S, ChannelKind
 from granite.drivers.contract import Actuator, Sensor
-from granite.drivers.link_history import LinkHistory
 
 #: the kind of channel by the last word of a signal's name
 _KINDS = {
@@ -46,15 +46,16 @@ _SAME_SCALE = 1e-6
 
 
 class BoardDevice(Sensor, Actuator):
-    """Sensor or actuator, built as every driver is."""
+    """Sensor or actuator on a board that it shares with others."""
 
     class Options(PartTable, LinkOptions):
         """The board, and channels that have other names than the signals."""
 
+        Link: ClassVar = Board
         #: by signal: elbow_torque = "arm_2", or elbow_torque = "motor arm_2"
         channels: dict[str, str] = Field(default_factory=dict)
 
-    def __init__(self, options: Options, name: str, bed: Testbed) -> None:
+    def __init__(self, options: Options, name: str, bed: Testbed, board: Board) -> None:
         device = bed.devices[name]
         assert isinstance(device, Device)
         self._is_actuator = device.role == "actuator"
@@ -67,85 +68,69 @@ class BoardDevice(Sensor, Actuator):
         for signal in options.channels:
             if signal not in own:
                 raise InputError("no such signal", key=f"channels.{signal}", expected=one_of(signal, own))
-        self._session = BoardSession.of(bed, options)
+        self._board = board
         self._wanted = {f"{name}.{signal}": _channel(device, signal, options.channels.get(signal)) for signal in own}
-        self._session.attach(self._is_actuator)
+        board.has_actuators |= self._is_actuator
         self._period = bed.loop.period_s
         self._valve = device.valve if isinstance(device, Thrusters) else None
         self._last = no_frame(len(own))
 
     def open(self) -> None:
         """Open the board's link, and check that its channels fit this device."""
-        self._session.open()
-        try:
-            self._fit(self._session.map(self._wanted))
-        except InputError:
-            self._session.close()  # a device that fails to open is not closed by others
-            raise
+        self._board.open()
+        self._fit(self._board.map(self._wanted))
 
     def read(self, t: float) -> Frame:
         """The newest measurement."""
-        session = self._session
-        session.poll(t)
-        status, last = session.status(t, False), self._last
-        if session.number != last.number:
-            self._last = new(Frame, (session.link.sampled, session.number, status, session.values[self._positions]))
+        board = self._board
+        status, last = board.status(t, False), self._last
+        if board.number != last.number:
+            self._last = new(Frame, (board.link.sampled, board.number, status, board.values[self._columns]))
         elif status != last.status:
             self._last = last._replace(status=status)
         return self._last
 
     def write(self, t: float, setpoint: Array) -> Frame:
-        """Send the set point with those of the board's other actuators; what it reports as applied."""
+        """Set what the board's next command has for this device; what the board reports as applied."""
         counts = self._pulses(setpoint) if self._is_valve else np.rint(setpoint / self._scale)
-        self._session.write(t, self._slots, counts)
-        return self._newest(t)
+        self._board.set_counts(self._command_columns, counts)
+        return self.report(t)
 
     def report(self, t: float) -> Frame:
         """What the board reports as applied: its answer to the command of the last tick, if that has arrived."""
-        self._session.poll(t)
-        return self._newest(t)
-
-    def _newest(self, t: float) -> Frame:
-        session = self._session
-        status, last = session.status(t, True), self._last
-        if session.report is None or not session.report.flags & ARMED:
+        board = self._board
+        status, last = board.status(t, True), self._last
+        if board.report is None or not board.report.flags & ARMED:
             values = last.values if self._holds else np.zeros(len(self._signals))
             self._last = last._replace(status=status, values=values)
-        elif session.number != last.number:
-            self._last = new(Frame, (session.link.sampled, session.number, status, self._applied()))
+        elif board.number != last.number:
+            self._last = new(Frame, (board.link.sampled, board.number, status, self._applied()))
         elif status != last.status:
             self._last = last._replace(status=status)
         return self._last
 
     def observe(self, t: float) -> Frame:
         """What the board reports, without a command that acts: nothing is armed."""
-        session = self._session
-        session.listen(t)
-        status = session.status(t, False)
-        values = self._last.values if session.report is None else self._applied()
-        return Frame(t, session.number, status, values)
+        board = self._board
+        status = board.status(t, False)
+        values = self._last.values if board.report is None else self._applied()
+        return Frame(t, board.number, status, values)
 
     @property
     def identity(self) -> str:
         """The board's own description."""
-        board = self._session.link.description.board
-        return f"board '{board.name}', firmware {board.firmware}, {board.channels} channels"
+        known = self._board.link.description.board
+        return f"board '{known.name}', firmware {known.firmware}, {known.channels} channels"
 
     def stop(self, t: float) -> Frame:
         """Outputs of the whole board safe at once; the frame confirms it when the board has reported them."""
-        session = self._session
-        if not session.stop(t) or session.report is None:
+        board = self._board
+        if not board.stop(t) or board.report is None:
             return self._last._replace(status=Status.SILENT)
-        return Frame(session.link.sampled, session.number, Status.OK, self._applied())
+        return Frame(board.link.sampled, board.number, Status.OK, self._applied())
 
     def close(self) -> None:
-        """Close the link with the board's last device."""
-        self._session.close()
-
-    @property
-    def link_history(self) -> LinkHistory:
-        """What the link to its board counted, which all devices on the board share."""
-        return self._session.history
+        """Nothing of its own: the board is closed with all its devices."""
 
     def _pulses(self, opening: Array) -> NDArray[np.int32]:
         """An open valve gets a pulse that outlasts the tick, a throttled one a part of the tick."""
@@ -157,14 +142,14 @@ class BoardDevice(Sensor, Actuator):
 
     def _applied(self) -> Array:
         """Counts as the board reports them; of valves the part of the time between two reports that they were open."""
-        session = self._session
+        board = self._board
         if not self._is_valve:
-            return session.values[self._positions]
-        report, before = session.report, session.before
+            return board.values[self._columns]
+        report, before = board.report, board.before
         assert report is not None
         if before is None or report.time_us <= before.time_us:
             return self._none
-        counts = report.slots[self._positions] - before.slots[self._positions]
+        counts = report.slots[self._columns] - before.slots[self._columns]
         if not counts.any():  # most ticks
             return self._none
         open_s: Array = counts.view(np.uint32) * self._scale
@@ -174,7 +159,7 @@ class BoardDevice(Sensor, Actuator):
 
     def _fit(self, channels: list[Channel]) -> None:
         """Take over what its channels are, if they fit."""
-        self._positions = self._session.positions(self._signals)
+        self._columns = self._board.report_columns(self._signals)
         self._scale = np.array([channel.scale for channel in channels])
         self._is_valve = bool(channels) and channels[0].kind == ChannelKind.VALVE
         for i, channel in enumerate(channels):
@@ -183,11 +168,11 @@ class BoardDevice(Sensor, Actuator):
             else:
                 self._refuse_unfit(i, channel)
         if self._is_actuator:
-            self._slots = self._session.slots(self._signals)
+            self._command_columns = self._board.command_columns(self._signals)
             self._closed = np.zeros(len(channels), np.int32)
             self._none = np.zeros(len(channels))
             self._none.flags.writeable = False
-            self._last = Frame(0.0, 0, self._session.status(0.0, True), self._initial.copy())
+            self._last = Frame(0.0, 0, self._board.status(0.0, True), self._initial.copy())
 
     def _refuse_unfit(self, i: int, channel: Channel) -> None:
         """Another unit, or a narrower range than that of the set points which the testbed allows."""

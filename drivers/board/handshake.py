@@ -6,22 +6,22 @@ import select
 import time
 from typing import Literal
 
-from granite.config.base import NotNegative, Positive, Table
+from granite.config.base import NotNegative, Positive
 from granite.config.errors import InputError
 from granite.drivers.board.description import BoardIdentity, Channel, Description
 from granite.drivers.board.numbered_line import NumberedLine
-from granite.drivers.board.port import Baud, PortPath
+from granite.drivers.board.port import Baud
 from granite.drivers.board.wire import BOARD, CHANNEL, VERSION, FrameKind, FrameVerdict
+from granite.drivers.shared_link import LinkTable
 
 #: firmware that this host was tested with
 FIRMWARE = "1."
 _ANSWER_S, _TRIES = 0.3, 5
 
 
-class LinkOptions(Table):
+class LinkOptions(LinkTable):
     """How a board is reached, and what it must be."""
 
-    port: PortPath
     baud: Baud = 2_000_000
     #: name in the board's own description
     board: str

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 
-from granite.config.base import Positive, Table
+from granite.config.base import Positive
 from granite.config.errors import InputError
-from granite.drivers.board.port import Baud, PortPath
+from granite.drivers.board.port import Baud
 from granite.drivers.dynamixel.control_table import WATCHDOG_MOST, WATCHDOG_STEP_S
+from granite.drivers.shared_link import LinkTable
 
 
-class BusOptions(Table):
+class BusOptions(LinkTable):
     """Keys that all devices on a bus have in common."""
 
-    port: PortPath
     baud: Baud = 1_000_000
     #: without a packet for this long, a servo stops; in steps of 20 ms
     watchdog_s: Positive = 0.04

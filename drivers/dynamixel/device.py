@@ -8,7 +8,7 @@ In a testbed's file, for motors and joint sensors on the same bus:
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -24,17 +24,17 @@ from granite.drivers.dynamixel.bus import Bus
 from granite.drivers.dynamixel.bus_options import BusOptions
 from granite.drivers.dynamixel.control_table import CENTRE, MODELS, RAD_PER_COUNT, RAD_S_PER_COUNT, Feedback
 from granite.drivers.dynamixel.servos import Servo
-from granite.drivers.link_history import LinkHistory
 
 _SENSED = {"angle", "rate"}
 
 
 class DynamixelDevice(Sensor, Actuator):
-    """Sensor or actuator, built as every driver is."""
+    """Sensor or actuator on a bus that it shares with others."""
 
     class Options(PartTable, BusOptions):
         """The bus, and the servo of each joint."""
 
+        Link: ClassVar = Bus
         #: by joint
         ids: dict[str, Annotated[int, Field(ge=0, le=252)]] = Field(min_length=1)
         #: all servos are of this one, such as XM430-W350; none: any that has a current mode
@@ -46,7 +46,7 @@ class DynamixelDevice(Sensor, Actuator):
         #: joint sensors: angle of the joint where the servo is at its centre (count 2048), by joint; default 0
         centre_rad: dict[str, float] = Field(default_factory=dict)
 
-    def __init__(self, options: Options, name: str, bed: Testbed) -> None:
+    def __init__(self, options: Options, name: str, bed: Testbed, bus: Bus) -> None:
         device = bed.devices[name]
         assert isinstance(device, Device)
         self._is_actuator = device.role == "actuator"
@@ -62,9 +62,7 @@ class DynamixelDevice(Sensor, Actuator):
             Servo(joint, options.ids[joint], joint in options.reversed, options.model, self._is_actuator)
             for joint in joints
         ]
-        self._bus = Bus.of(bed, options)
-        places = dict(zip(joints, self._bus.attach(servos, self._is_actuator), strict=True))
-        self._places = [places[joint] for joint in joints]
+        self._bus, self._indices = bus, bus.add_servos(servos)
         #: of the servo of each signal, among those of the device
         self._rows = [joints.index(joint) for joint in self._joints]
         self._signs = [-1.0 if joint in options.reversed else 1.0 for joint in self._joints]
@@ -101,34 +99,27 @@ class DynamixelDevice(Sensor, Actuator):
     def open(self) -> None:
         """Open the bus, and check that the servos reach the torques that the testbed allows."""
         self._bus.open()
-        try:
-            self._fit()
-        except InputError:
-            self._bus.close()  # a device that fails to open is not closed by others
-            raise
+        self._fit()
 
     def read(self, t: float) -> Frame:
         """The newest measurement, with the time of its request."""
-        self._bus.poll(t)
         return self._newest(t, needs_torque=False)
 
     def write(self, t: float, setpoint: Array) -> Frame:
-        """Send goal currents with those of the bus's other motors; the torque of the measured currents."""
+        """Set the goal currents that the bus sends next; the torque of the measured currents."""
         counts = [
             max(-most, min(most, round(count)))
             for count, most in zip((setpoint / self._scales).tolist(), self._most, strict=True)
         ]
-        self._bus.write(t, self._places, counts)
+        self._bus.set_goals(self._indices, counts)
         return self._newest(t, needs_torque=True)
 
     def report(self, t: float) -> Frame:
         """The torque of the newest currents."""
-        self._bus.poll(t)
         return self._newest(t, needs_torque=True)
 
     def observe(self, t: float) -> Frame:
         """What the servos report, with torque off."""
-        self._bus.listen(t)
         return self._newest(t, needs_torque=False)
 
     def stop(self, t: float) -> Frame:
@@ -140,29 +131,23 @@ class DynamixelDevice(Sensor, Actuator):
         return frame._replace(status=Status.OK, values=np.zeros(len(self._rows)))
 
     def close(self) -> None:
-        """Close the bus with its last device, torque off."""
-        self._bus.close()
+        """Nothing of its own: the bus is closed with all its devices, torque off."""
 
     @property
     def identity(self) -> str:
         """The servos, as they describe themselves."""
-        ready = [self._bus.ready[place] for place in self._places]
+        ready = [self._bus.ready[index] for index in self._indices]
         found = [f"{s.model.name} firmware {s.firmware}" for s in ready]
         return ", ".join(f"{joint}: {text}" for joint, text in zip(dict.fromkeys(self._joints), found, strict=True))
-
-    @property
-    def link_history(self) -> LinkHistory:
-        """Counters of the bus, which all its devices share."""
-        return self._bus.history
 
     def _newest(self, t: float, needs_torque: bool) -> Frame:
         """A new frame where all servos of the device have answered the same request."""
         bus, last = self._bus, self._last
-        status = bus.status(t, self._places, needs_torque)
-        request = bus.answered[self._places[0]]
-        if request != self._answered and all(bus.answered[place] == request for place in self._places):
+        status = bus.status(t, self._indices, needs_torque)
+        request = bus.answered[self._indices[0]]
+        if request != self._answered and all(bus.answered[index] == request for index in self._indices):
             self._answered = request
-            feedback = [bus.feedback[place] for place in self._places]
+            feedback = [bus.feedback[index] for index in self._indices]
             self._last = Frame(bus.answered_request_at, last.number + 1, status, self._values(feedback))
         elif status != last.status:
             self._last = last._replace(status=status)
@@ -183,7 +168,7 @@ class DynamixelDevice(Sensor, Actuator):
 
     def _fit(self) -> None:
         """Units of the servos that were found."""
-        ready = [self._bus.ready[self._places[row]] for row in self._rows]
+        ready = [self._bus.ready[self._indices[row]] for row in self._rows]
         self._offsets = np.array(
             [centre if q == "angle" else 0.0 for centre, q in zip(self._centres, self._quantities, strict=True)]
         )

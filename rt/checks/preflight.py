@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from granite.config.records import Frame, Sample
 from granite.config.testbed import Testbed
 from granite.controllers.stack import build_stack
@@ -15,15 +13,15 @@ from granite.rt.loop.clock import Clock
 _OBSERVED_S = 1.5
 
 
-def preflight(bed: Testbed, build_devices: Callable[[], DeviceSet], clock: Clock) -> list[CheckResult]:
+def preflight(bed: Testbed, devices: DeviceSet, clock: Clock) -> list[CheckResult]:
     """Check every device and their agreement; no command that acts is sent, and nothing is armed.
 
     Parameters
     ----------
     bed
         The testbed.
-    build_devices
-        Gives devices that no run uses: they are opened and closed here.
+    devices
+        Of no run: they are opened and closed here.
     clock
         The real clock.
 
@@ -32,7 +30,6 @@ def preflight(bed: Testbed, build_devices: Callable[[], DeviceSet], clock: Clock
     list
         Every finding; the run must not start unless all of them hold.
     """
-    devices = build_devices()
     refused = devices.open_each()
     findings = [
         CheckResult(name, "describes itself", name not in refused, refused.get(name) or devices.identity(name))
@@ -60,6 +57,6 @@ def _observe(bed: Testbed, devices: DeviceSet, clock: Clock) -> tuple[list[Sampl
     for k in range(max(round(_OBSERVED_S / bed.loop.period_s), 20)):
         t = k * bed.loop.period_s
         clock.wait_until(t)
-        observed.append(devices.observe(t))
         samples.append(devices.read(t))
+        observed.append(devices.observe(t))
     return samples, observed

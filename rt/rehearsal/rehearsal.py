@@ -106,7 +106,7 @@ class Rehearsal:
         self._sizes = answer["sizes"]
 
     def build_devices(self) -> DeviceSet:
-        """The devices of the testbed behind their real drivers; once."""
+        """The devices of the testbed behind their real drivers."""
         return build_devices(self.bed, simulate=())[0]
 
     def clock(self, spin_s: float) -> RealClock:

@@ -7,6 +7,8 @@ from granite.config.errors import InputError
 from granite.config.loader import load
 from granite.config.records import Command, Frame, Status
 from granite.drivers.device_set import DeviceSet
+from granite.drivers.link_history import LinkHistory
+from granite.drivers.shared_link import SharedLink
 
 BED = load("free-flyer")
 SIZES = {"joint_sensors": 4, "vision": 3, "motors": 2, "thrusters": 8}
@@ -218,3 +220,77 @@ def test_what_a_users_driver_has_beside_its_contract_is_passed_on():
     assert (motors.t, motors.number) == (1.0, 3)
     assert thrusters is None
     assert made.links() == {}
+
+
+class FakeLink(SharedLink):
+    """A link which notes what is done to it."""
+
+    def __init__(self, calls: list[str], has_actuators: bool) -> None:
+        super().__init__(watchdog_s=0.1, period_s=0.005)
+        self.history, self.has_actuators, self._calls = LinkHistory("link", dict), has_actuators, calls
+
+    def _connect(self) -> None:
+        self._calls.append("connect")
+
+    def _disconnect(self) -> None:
+        self._calls.append("disconnect")
+
+    def _take(self, t: float) -> None:
+        self._calls.append("receive")
+
+    def send(self, t: float) -> None:
+        self._calls.append("send")
+
+    def ask(self, t: float) -> None:
+        self._calls.append("ask")
+
+    def stop(self, t: float) -> bool:
+        return True
+
+
+def on_link(calls: list[str], has_actuators: bool = True, fails: tuple[str, ...] = ()) -> DeviceSet:
+    made = {name: Fake(name, calls, fails if name == "thrusters" else ()) for name in SIZES}
+    link = FakeLink(calls, has_actuators)
+    for fake in made.values():
+        fake.open = link.open
+    return DeviceSet(BED, made, made, [link])
+
+
+def test_a_link_is_opened_once_and_in_each_tick_read_before_the_sensors_and_written_after_the_actuators():
+    calls: list[str] = []
+    made = on_link(calls)
+    made.open()
+    made.read(0.0)
+    made.write(0.0, COMMAND)
+    made.observe(0.005)
+    made.close()
+    assert [call for call in calls if not call.startswith("close")] == [
+        *("connect", "receive", "read joint_sensors", "read vision"),
+        *("write motors", "write thrusters", "send", "ask", "disconnect"),
+    ]
+    assert made.links() == {"link": {"t_s": [0.0, 0.0]}}
+
+
+def test_a_link_without_actuators_sends_once_per_tick_as_soon_as_it_has_received():
+    calls: list[str] = []
+    made = on_link(calls, has_actuators=False)
+    made.read(0.0)
+    made.write(0.0, COMMAND)
+    assert calls[:2] == ["receive", "send"]
+    assert calls.count("send") == 1
+
+
+def test_a_link_sends_nothing_where_an_actuator_does_not_take_its_set_point():
+    calls: list[str] = []
+    with pytest.raises(OSError, match="thrusters is gone"):
+        on_link(calls, fails=("write",)).write(0.0, COMMAND)
+    assert "send" not in calls
+
+
+def test_a_link_is_closed_where_a_device_on_it_can_not_be_opened():
+    calls: list[str] = []
+    made = on_link(calls)
+    made._actuators["thrusters"].device.open = Fake("thrusters", calls, ("open",)).open
+    with pytest.raises(InputError, match="thrusters is gone"):
+        made.open()
+    assert calls[-1] == "disconnect"

@@ -65,12 +65,11 @@ def test_sensors_and_actuators_share_one_exchange_per_tick(board: Emulated, tick
     ticks.until(lambda sample: sample.applied[0].status == Status.OK and sample.frames[0].values[0] > 0)
     joints = ticks.sample.frames[0]
     assert joints.values == pytest.approx([0.3834952, -0.7669904, 0.2, -0.4], rel=1e-6)
-    session = ticks.devices._sensors["joint_sensors"]._session
-    assert session is ticks.devices._actuators["thrusters"]._session
-    before, number = session.link.counts.sent, joints.number
+    (board_link,) = ticks.devices._links
+    before, number = board_link.link.counts.sent, joints.number
     for _ in range(20):
         ticks.tick()
-    assert session.link.counts.sent == before + 20
+    assert board_link.link.counts.sent == before + 20
     assert ticks.sample.frames[0].number > number
     assert ticks.sample.frames[0].t < ticks.sample.t
     assert ticks.sample.applied[0].values == pytest.approx(TORQUES)
@@ -78,12 +77,12 @@ def test_sensors_and_actuators_share_one_exchange_per_tick(board: Emulated, tick
 
 def test_a_sample_has_what_the_board_applied_by_the_command_before_it(ticks: Ticks):
     ticks.until(lambda sample: sample.applied[0].status == Status.OK)
-    session = ticks.devices._actuators["motors"]._session
+    (board,) = ticks.devices._links
     for torque in (0.1, 0.2, 0.3):
         time.sleep(0.1)  # the answer to the last command is there
         ticks.tick(np.array([torque, 0.0]))
-        number = session.number
-        until(lambda: ticks.devices.read(time.monotonic() - ticks._began) and session.number > number)  # noqa: B023
+        number = board.number
+        until(lambda: ticks.devices.read(time.monotonic() - ticks._began) and board.number > number)  # noqa: B023
         assert ticks.devices.applied[0].values == pytest.approx([torque, 0.0])
 
 
@@ -146,11 +145,12 @@ def test_sensors_alone_are_read_in_every_tick(board: Emulated):
     devices.open()
     ticks = Ticks(devices)
     ticks.until(lambda sample: sample.frames[0].number > 5)
-    sent = devices._sensors["joint_sensors"]._session.link.counts
-    before = sent.sent
-    for _ in range(3):
-        devices.read(ticks.sample.t + 1.0)  # the same tick
-    assert sent.sent == before + 1
+    (board_link,) = devices._links
+    before = board_link.link.counts.sent
+    for k in range(3):
+        devices.read(ticks.sample.t + 1.0 + k)
+        devices.write(ticks.sample.t + 1.0 + k, Command(0.0, (TORQUES, np.zeros(8)), np.zeros(8)))
+    assert board_link.link.counts.sent == before + 3
     devices.close()
 
 
@@ -174,7 +174,7 @@ def refused(bed: granite.Testbed, simulate: tuple[str, ...] = ("vision", "joint_
         return str(error)
     with pytest.raises(InputError) as raised:
         devices.open()
-    assert devices._actuators["motors"]._session.link.line is None  # nothing is left open
+    assert all(board.link.line is None for board in devices._links)  # nothing is left open
     return str(raised.value)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 import granite
 from granite.config.errors import InputError
+from granite.drivers.board.board import Board
 from granite.drivers.board.description import Channel
 from granite.drivers.board.device import BoardDevice
 from granite.drivers.board.wire import ChannelKind
@@ -23,9 +25,9 @@ def opened(name: str, channels: tuple[Channel, ...], changes: dict[str, Any], **
     bed = granite.load("free-flyer", {"loop.period_s": 0.005} | changes)
     with scripted(channels=tuple(each._replace(position=i) for i, each in enumerate(channels))) as board:
         options = BoardDevice.Options(kind="board", port=board.port, board="arm", channels=mapped)
-        device = BoardDevice(options, name, bed)
-        device.open()
-        device.close()
+        link = Board(options, bed.loop.period_s)
+        with contextlib.closing(link):
+            BoardDevice(options, name, bed, link).open()
 
 
 def valves(first: Channel = R1, **changes: Any) -> None:

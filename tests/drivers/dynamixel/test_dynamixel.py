@@ -16,6 +16,7 @@ import pytest
 import granite
 from granite.config.errors import InputError
 from granite.config.records import Command, Frame, Status
+from granite.drivers.dynamixel.bus import Bus
 from granite.drivers.dynamixel.control_table import errors_of
 from granite.drivers.dynamixel.device import DynamixelDevice
 from granite.drivers.dynamixel.status_packets import StatusDecoder
@@ -43,13 +44,14 @@ class Arm:
         self.bus = bus
         bed = granite.load("free-flyer")
         given = {"kind": "dynamixel", "port": bus.port, "ids": {"shoulder": 1, "elbow": 2}, **options}
-        self.sensors = DynamixelDevice(
-            DynamixelDevice.Options(**given, centre_rad={"elbow": 0.5}), "joint_sensors", bed
-        )
+        sensing = DynamixelDevice.Options(**given, centre_rad={"elbow": 0.5})
         constants = {"shoulder": CONSTANT, "elbow": CONSTANT}
-        self.motors = DynamixelDevice(DynamixelDevice.Options(**given, torque_n_m_per_a=constants), "motors", bed)
+        moving = DynamixelDevice.Options(**given, torque_n_m_per_a=constants)
+        self.link = Bus(sensing, bed.loop.period_s)
+        self.sensors = DynamixelDevice(sensing, "joint_sensors", bed, self.link)
+        self.motors = DynamixelDevice(moving, "motors", bed, self.link)
         self.t = 0.0
-        self.counts = self.motors._bus.counts
+        self.counts = self.link.counts
         self.arrived = self.before = 0
 
     def open(self) -> Arm:
@@ -63,7 +65,7 @@ class Arm:
     def wait(self) -> None:
         """Until the bus has obeyed all packets and its answers are at the port."""
         end = time.monotonic() + 30
-        port = self.motors._bus._port
+        port = self.link._port
         waiting = array("i", [0])
         while True:
             done = self.bus.obeyed - self.before == self.counts.sent
@@ -79,14 +81,15 @@ class Arm:
     def tick(self, shoulder: float = 0.0, elbow: float = 0.0) -> tuple[Frame, Frame]:
         """Frames of sensors and motors."""
         self.t += TICK_S
+        self.link.receive(self.t)
         sensed = self.sensors.read(self.t)
         applied = self.motors.write(self.t, np.array([shoulder, elbow]))
+        self.link.send(self.t)
         self.wait()
         return sensed, applied
 
     def close(self) -> None:
-        self.sensors.close()
-        self.motors.close()
+        self.link.close()
 
 
 @pytest.fixture(autouse=True)
@@ -251,7 +254,7 @@ def test_a_hardware_error_makes_the_device_broken_and_is_in_the_log(arm: Arm, bu
     sensed, applied = arm.tick(0.5)
     assert sensed.status == applied.status == Status.BROKEN
     assert applied.values[1] == 0
-    assert arm.motors.link_history.summary()["hardware_errors"][-1] == 0b100000
+    assert arm.link.history.summary()["hardware_errors"][-1] == 0b100000
     assert errors_of(0b100100) == "overheating, overload"
 
 
@@ -282,7 +285,7 @@ def test_damaged_answers_are_counted_and_not_used(arm: Arm, bus: EmulatedBus) ->
     assert arm.tick()[0].number == number + 1  # that of the tick before the damage
     after = arm.tick()[0]
     assert after.number == number + 2
-    numbers = arm.motors.link_history.summary()
+    numbers = arm.link.history.summary()
     assert numbers["corrupt"][-1] == 1
     assert numbers["ignored_bytes"][-1] > 0
 
@@ -302,14 +305,18 @@ def test_a_bus_that_takes_no_bytes_does_not_block_the_loop(arm: Arm, bus: Emulat
         arm.tick()
     bus.hang()
     for k in range(2000):
+        arm.link.receive(1.0 + k * TICK_S)
         applied = arm.motors.write(1.0 + k * TICK_S, np.zeros(2))
+        arm.link.send(1.0 + k * TICK_S)
     assert arm.counts.blocked > 0
     assert applied.status == Status.SILENT
 
 
 def test_observing_reports_without_torque(arm: Arm, bus: EmulatedBus) -> None:
     for k in range(3):
+        arm.link.receive(TICK_S * k)
         frame = arm.motors.observe(TICK_S * k)
+        arm.link.ask(TICK_S * k)
         arm.wait()
     assert frame.status == Status.OK
     assert not frame.values.any()
@@ -380,7 +387,7 @@ def test_set_points_beyond_the_current_limit_of_a_servo_are_refused() -> None:
         arm.sensors.open()
         with pytest.raises(InputError, match=r"up to 2 N m take 1.11 A, expected at most .* of 0.269 A"):
             arm.motors.open()
-        arm.sensors.close()
+        arm.close()
 
 
 @pytest.mark.parametrize(
@@ -403,10 +410,12 @@ def test_a_wrong_table_is_refused_in_one_sentence(bus: EmulatedBus, options: dic
 def test_motors_and_sensors_that_disagree_on_a_sign_are_refused(bus: EmulatedBus) -> None:
     bed = granite.load("free-flyer")
     given = {"kind": "dynamixel", "port": bus.port, "ids": {"shoulder": 1, "elbow": 2}}
-    DynamixelDevice(DynamixelDevice.Options(**given, reversed=("elbow",)), "joint_sensors", bed)
+    sensing = DynamixelDevice.Options(**given, reversed=("elbow",))
+    link = Bus(sensing, bed.loop.period_s)
+    DynamixelDevice(sensing, "joint_sensors", bed, link)
     constants = {"shoulder": 1.0, "elbow": 1.0}
     with pytest.raises(InputError, match="describes this servo differently"):
-        DynamixelDevice(DynamixelDevice.Options(**given, torque_n_m_per_a=constants), "motors", bed)
+        DynamixelDevice(DynamixelDevice.Options(**given, torque_n_m_per_a=constants), "motors", bed, link)
 
 
 def test_a_set_of_devices_is_observed_armed_and_stopped_in_real_time(bus: EmulatedBus) -> None:

@@ -28,7 +28,7 @@ def failed(findings: Iterator[CheckResult] | list[CheckResult]) -> dict[tuple[st
 def test_healthy_boards_pass_and_stay_latched():
     need("cc")
     with rehearsal(BED, 1.0) as outside:
-        findings = preflight(BED, outside.build_devices, RealClock())
+        findings = preflight(BED, outside.build_devices(), RealClock())
         assert outside.outputs()[:, 1].tolist() == [1.0]
         assert outside.truth(0.0).t == 0.0
     assert failed(findings) == {}
@@ -42,7 +42,7 @@ def test_a_device_that_can_not_be_opened_is_named_and_the_others_are_closed():
     driver = {"kind": "board", "port": "/dev/ttyNONE", "board": "b"}
     bed = granite.load("free-flyer", {"devices.motors.driver": driver})
     simulate = ["vision", "joint_sensors", "thrusters"]
-    findings = preflight(bed, lambda: build_devices(bed, simulate)[0], VirtualClock())
+    findings = preflight(bed, build_devices(bed, simulate)[0], VirtualClock())
     assert list(failed(findings)) == [("motors", "describes itself")]
     assert "no such port" in failed(findings)["motors", "describes itself"]
     assert len(findings) == len(bed.devices)

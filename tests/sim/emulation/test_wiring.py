@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import ClassVar
 
 import numpy as np
@@ -12,6 +13,7 @@ from granite.config.coordinates import Coordinate
 from granite.config.devices.camera import Camera
 from granite.config.devices.device import Device
 from granite.config.errors import InputError
+from granite.drivers.board.board import Board
 from granite.drivers.board.description import Channel
 from granite.drivers.board.device import BoardDevice
 from granite.drivers.board.wire import ChannelKind
@@ -46,9 +48,9 @@ def test_the_boards_of_every_controlled_preset_fit_its_devices(name: str):
             for device in board.devices:
                 mapped = {each.signal: f"{each.kind.name.lower()} {each.name}" for each in device.wires}
                 link = {"port": made.port, "board": board.name, "watchdog_s": 0.1}
-                driver = BoardDevice(BoardDevice.Options(kind="board", channels=mapped, **link), device.name, bed)
-                driver.open()
-                driver.close()
+                options = BoardDevice.Options(kind="board", channels=mapped, **link)
+                with contextlib.closing(Board(options, bed.loop.period_s)) as shared:
+                    BoardDevice(options, device.name, bed, shared).open()
 
 
 def test_a_wheel_has_the_channel_that_its_device_looks_for_by_itself():
@@ -59,9 +61,9 @@ def test_a_wheel_has_the_channel_that_its_device_looks_for_by_itself():
     with scripted(name="rehearsal-1", channels=channels) as made:
         for own in ({}, {"wheel_torque": "wheel"}, {"wheel_torque": "wheel wheel"}):
             link = {"port": made.port, "board": "rehearsal-1", "watchdog_s": 0.1}
-            driver = BoardDevice(BoardDevice.Options(kind="board", channels=own, **link), "motors", bed)
-            driver.open()
-            driver.close()
+            options = BoardDevice.Options(kind="board", channels=own, **link)
+            with contextlib.closing(Board(options, bed.loop.period_s)) as shared:
+                BoardDevice(options, "motors", bed, shared).open()
 
 
 def test_counts_keep_the_values_and_stay_within_the_bounds():
