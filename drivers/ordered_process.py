@@ -1,26 +1,45 @@
-"""A process of the same interpreter that gets its order as a line of JSON, and answers with one when it is ready.
+"""A process of the same interpreter that gets an order, answers when it is ready, and works until it is ended.
 
-It ends when its standard input ends, and so with the process that started it.
+Order and answers are lines of JSON on its standard input and output. It ends when its standard input ends, and so with
+the process that started it.
 """
 
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import select
 import subprocess
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
+from granite.config.errors import GraniteError
 from granite.drivers.import_path import import_path
+from granite.drivers.message_lines import receive, send
 
 
 def request_priority(priority: int) -> None:
     """Let this process run before ordinary ones, if the system allows it; at most this real-time priority."""
     with contextlib.suppress(PermissionError, OSError, AttributeError):
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(max(priority, 1)))
+
+
+def carry_out(work: Callable[[dict[str, Any]], Iterator[Mapping[str, Any]]]) -> None:
+    """The whole of an ordered process.
+
+    Parameters
+    ----------
+    work
+        Does what the order says, and yields its answers. Where it can't begin, the reason is the first answer.
+    """
+    answers = work(receive(sys.stdin))
+    try:
+        send(sys.stdout, next(answers))
+    except (GraniteError, OSError) as error:
+        send(sys.stdout, {"failure": str(error)})
+    for answer in answers:
+        send(sys.stdout, answer)
 
 
 class OrderedProcess(subprocess.Popen[str]):
@@ -49,18 +68,16 @@ class OrderedProcess(subprocess.Popen[str]):
         self.tell(order)
 
     def tell(self, message: Mapping[str, Any]) -> None:
-        """Send it a line."""
+        """Send it a message."""
         assert self.stdin is not None
-        with contextlib.suppress(BrokenPipeError):  # it has ended
-            self.stdin.write(json.dumps(message) + "\n")
-            self.stdin.flush()
+        send(self.stdin, message)
 
     def answer(self, patience_s: float) -> dict[str, Any]:
-        """Its next line; none where it has ended, or says nothing for so long."""
+        """Its next message; a failure where it has ended, or says nothing for so long."""
         assert self.stdout is not None
         if not select.select([self.stdout], [], [], patience_s)[0]:
-            return {"failure": f"it said nothing for {patience_s:g} s"}
-        return dict(json.loads(self.stdout.readline() or '{"failure": "it ended"}'))
+            return {"failure": f"its process said nothing for {patience_s:g} s"}
+        return receive(self.stdout) or {"failure": "its process ended"}
 
     def end(self, patience_s: float) -> None:
         """End it: by the end of its input, and else by a signal."""

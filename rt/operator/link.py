@@ -6,10 +6,7 @@ text) is in the other process, so that no client can disturb the loop.
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from struct import Struct
@@ -18,7 +15,7 @@ from granite.config.errors import InputError
 from granite.config.reasons import Reason
 from granite.config.run_modes import Ask, Reply, Request, RunMode
 from granite.config.testbed import Testbed
-from granite.drivers.import_path import import_path
+from granite.drivers.ordered_process import OrderedProcess
 from granite.rt.operator.keys import loop_keys, operators
 from granite.rt.operator.request_lanes import RequestLanes
 from granite.rt.process.ring import Ring
@@ -29,18 +26,14 @@ ANSWERS, ANSWER_WIDTH = 1024, 6
 #: time between two reports of the loop [s]
 _REPORT_S = 0.1
 _pack = Struct(f"{ANSWER_WIDTH}d").pack
-#: how long the process may take to end [s]
-_END_S = 2.0
-#: what a process would say that ended before it said anything
-_ENDED = '{"failure": "the operator channel ended at its start", "expected": ""}'
+#: how long the process may take to start and to end [s]
+_START_S, _END_S = 60.0, 2.0
 
 
 class OperatorLink:
     """A source of requests."""
 
-    def __init__(
-        self, requests: RequestLanes, answers: Ring, process: subprocess.Popen[str], names: Sequence[str]
-    ) -> None:
+    def __init__(self, requests: RequestLanes, answers: Ring, process: OrderedProcess, names: Sequence[str]) -> None:
         self._requests, self._answers, self._process = requests, answers, process
         #: operators by the number of their key, from 1 on
         self.names = tuple(names)
@@ -74,25 +67,13 @@ class OperatorLink:
             "answers": answers.descriptor,
             "loop": os.getpid(),
         }
-        process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "granite.rt.operator.process"],
-            env={**os.environ, "PYTHONPATH": import_path()},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            pass_fds=(*requests.descriptors, answers.descriptor),
-            start_new_session=True,  # the loop alone handles Ctrl-C
-        )
-        link = cls(requests, answers, process, names)
+        descriptors = (*requests.descriptors, answers.descriptor)
+        link = cls(requests, answers, OrderedProcess("granite.rt.operator.process", order, descriptors), names)
         try:
-            assert process.stdin is not None
-            assert process.stdout is not None
-            process.stdin.write(json.dumps(order) + "\n")
-            process.stdin.flush()
-            said = json.loads(process.stdout.readline() or _ENDED)
-            if "failure" in said:
+            answer = link._process.answer(_START_S)
+            if failure := answer.get("failure"):
                 key, address = "operator.address", bed.operator.address
-                raise InputError(said["failure"], key=key, value=address, expected=said["expected"])
+                raise InputError(failure, key=key, value=address, expected=answer.get("expected", ""))
         except BaseException:
             link.close()
             raise
@@ -125,13 +106,6 @@ class OperatorLink:
     def close(self) -> None:
         """End the process, which answers what waits."""
         self._answers.finish()
-        try:
-            self._process.wait(_END_S)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-        for pipe in (self._process.stdin, self._process.stdout):
-            assert pipe is not None
-            pipe.close()
+        self._process.end(_END_S)
         self._requests.close()
         self._answers.close()

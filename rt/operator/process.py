@@ -11,8 +11,8 @@ import errno
 import json
 import os
 import signal
-import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,6 +24,7 @@ from granite.config.expected_modes import answer_text
 from granite.config.gains import LiveGain
 from granite.config.reasons import Reason
 from granite.config.run_modes import Ask, Reply, Request, RunMode
+from granite.drivers.ordered_process import carry_out
 from granite.rt.operator.keys import operators, read_pair
 from granite.rt.operator.link import ANSWER_WIDTH, ANSWERS
 from granite.rt.operator.messages import ASKS, LONGEST, Message, read_message
@@ -192,24 +193,23 @@ class OperatorChannel:
         return [{**gain._asdict(), "value": value} for gain, value in zip(self._gains, self._values, strict=True)]
 
 
-def main() -> None:
-    """Listen as the line on standard input says."""
+def work(order: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Listen as the order says."""
     for number in TERMINATING:
         signal.signal(number, signal.SIG_IGN)  # it ends with the loop
     os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
     os.nice(10)
-    order = json.loads(sys.stdin.readline())
     try:
         channel = OperatorChannel(order)
     except (zmq.ZMQError, GraniteError, OSError) as error:
-        failure = {"failure": f"nobody can listen there: {error}", "expected": ""}
         if getattr(error, "errno", None) == errno.EADDRINUSE:
-            failure = {"failure": "another run or program listens there already", "expected": _FREE}
-        print(json.dumps(failure), flush=True)
+            yield {"failure": "another run or program listens there already", "expected": _FREE}
+        else:
+            yield {"failure": f"nobody can listen there: {error}"}
         return
-    print(json.dumps({"ready": True}), flush=True)
+    yield {"ready": True}
     channel.serve()
 
 
 if __name__ == "__main__":
-    main()
+    carry_out(work)

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 from granite.config.errors import LogError
 from granite.config.testbed import Testbed
+from granite.drivers.message_lines import receive, send
 from granite.logs.channels import Channels
 from granite.logs.run_summary import Ending, RunSummary
 from granite.logs.unfinished import recorded_at
@@ -86,7 +87,7 @@ class Recorder:
         process = ForkedProcess(partial(record, order), keep=(ring.descriptor, *asks))
         recorder = cls(channels, ring, process, virtual)
         try:
-            answer = recorder._receive()
+            answer = receive(process.stdout)
             if answer != {"ready": True}:
                 process.wait()
                 raise LogError(answer.get("failure", f"log '{path}': the recorder ended before it was ready"))
@@ -102,7 +103,7 @@ class Recorder:
     def begin(self, start_ns: int) -> None:
         """The run begins now, before its first row; `start_ns` is the wall time at t = 0."""
         self._has_begun = True
-        self._send({"start_ns": start_ns})
+        send(self._process.stdin, {"start_ns": start_ns})
 
     def record(self, row: bytes) -> int:
         """Put the row into the ring; returns the number of rows lost so far. Called in the tick, so fast."""
@@ -165,15 +166,6 @@ class Recorder:
             if self._ring.waiting < most:
                 return
         self._most_waiting = None
-
-    def _send(self, message: Any) -> None:
-        with contextlib.suppress(BrokenPipeError):  # the process ended; `_receive` then finds no answer
-            self._process.stdin.write(json.dumps(message) + "\n")
-            self._process.stdin.flush()
-
-    def _receive(self) -> dict[str, Any]:
-        answer: dict[str, Any] = json.loads(self._process.stdout.readline() or "{}")
-        return answer
 
     def _release(self) -> None:
         for pipe in (self._process.stdin, self._process.stdout):

@@ -1,7 +1,7 @@
 """The process behind the recorder: from the ring to the log, until the loop is done or dead.
 
-The start of the run comes as a line of JSON from the loop, and its ending as another one after the loop has finished.
-It answers with a line when the log is open, and with the summary of the run when it is closed.
+The start of the run comes as a message of the loop, and its ending as another one after the loop has finished.
+It answers with a message when the log is open, and with the summary of the run when it is closed.
 
 A row is in the file a second after it was put at the latest, also if this process is killed then: it waits in the ring
 for an idle period or a batch, then for a flush; the rest is for a machine that is busy with others.
@@ -25,6 +25,7 @@ from granite.config.records import Array
 from granite.config.run_modes import RunMode
 from granite.config.testbed import Testbed
 from granite.config.verdict_subjects import subjects
+from granite.drivers.message_lines import receive, send
 from granite.logs.channels import Channels
 from granite.logs.events import Events
 from granite.logs.json_records import finite
@@ -79,22 +80,22 @@ def record(order: Order, lines: TextIO, answers: TextIO) -> None:
     try:
         unfinished = UnfinishedLog(path, order.overwrite)
     except LogError as error:
-        return _answer(answers, failure=str(error))
+        return send(answers, {"failure": str(error)})
     except OSError as error:
-        return _answer(answers, failure=f"log '{path}' can't be written: {error.strerror}")
+        return send(answers, {"failure": f"log '{path}' can't be written: {error.strerror}"})
     try:
         has_scene = order.live is not None
         file = McapFile(str(unfinished.path), channels, to_json(bed), order.metadata, scene=has_scene)
     except (OSError, RuntimeError) as error:
         unfinished.discard()
-        return _answer(answers, failure=f"log '{path}' can't be written: {error}")
+        return send(answers, {"failure": f"log '{path}' can't be written: {error}"})
     try:
         live = _live_server(order, file)
     except LogError as error:
         file.close()
         unfinished.discard()
-        return _answer(answers, failure=str(error))
-    _answer(answers, ready=True)
+        return send(answers, {"failure": str(error)})
+    send(answers, {"ready": True})
     operators = json.loads(order.metadata.get("operators", "[]"))
 
     def report(t: float, tick: int, level: str, name: str, text: str) -> None:
@@ -116,13 +117,13 @@ def record(order: Order, lines: TextIO, answers: TextIO) -> None:
     idle = _IDLE_PERIOD_VIRTUAL if order.virtual else min(_IDLE_PERIOD, ring.size * bed.loop.period_s / 4)
     idle = min(idle, _IDLE_PERIOD_LIVE) if live else idle
     try:
-        file.begin(json.loads(lines.readline() or '{"start_ns": 0}')["start_ns"])
+        file.begin(receive(lines).get("start_ns", 0))
         with _progress(order) as show:
             metrics = Gathered(summary.update, round(_GATHERED_S / bed.loop.period_s))
             readers = [file.write, events.look, metrics.add, show, show_live]
             drain(ring, file, readers, lambda: os.getppid() != order.loop, idle)
             metrics.finish()
-        ending = json.loads((lines.readline() if ring.finished else "") or "null") or LOOP_DIED
+        ending = (receive(lines) if ring.finished else {}) or LOOP_DIED
         links: Any = ending.get("links", {})
         for t, text in link_trouble(links):
             file.event(t, round(t / bed.loop.period_s), "warning", "link_trouble", text)
@@ -136,10 +137,10 @@ def record(order: Order, lines: TextIO, answers: TextIO) -> None:
             unfinished.finish()
     except (RuntimeError, OSError, LogError) as error:
         why = f"log '{path}' can't be written: {error}; the rows so far are in '{unfinished.path}'"
-        return _answer(answers, failure=why)
+        return send(answers, {"failure": why})
     if live:
         live.close()
-    _answer(answers, failure=None, summary=result)
+    send(answers, {"failure": None, "summary": result})
 
 
 class Gathered:
@@ -225,10 +226,3 @@ def _lower_priority(loop_cpu: int | None) -> None:
     if loop_cpu is not None:
         with contextlib.suppress(OSError):  # the loop's core may be the only one there is
             os.sched_setaffinity(0, set(range(os.cpu_count() or 1)) - {loop_cpu})
-
-
-def _answer(answers: TextIO, **message: Any) -> None:
-    """Send a line to the loop, which may have ended."""
-    with contextlib.suppress(BrokenPipeError):
-        answers.write(json.dumps(message) + "\n")
-        answers.flush()

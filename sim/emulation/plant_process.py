@@ -1,23 +1,22 @@
 """The process of the plant in a rehearsal: it moves in real time behind emulated boards and pose streams.
 
-Its order comes as a line of JSON on standard input; it answers with a line when it is ready. Then it holds the robot at
-its start until a line releases it, with the time at which the run starts. It ends when standard input ends.
+When it is ready it holds the robot at its start, until a message releases it with the time at which the run starts.
 """
 
 from __future__ import annotations
 
-import contextlib
 import gc
 import json
 import os
 import select
 import sys
 import time
+from collections.abc import Iterator
 from typing import Any
 
-from granite.config.errors import GraniteError, PlantLostError
+from granite.config.errors import PlantLostError
 from granite.config.loader import from_json
-from granite.drivers.ordered_process import request_priority
+from granite.drivers.ordered_process import carry_out, request_priority
 from granite.drivers.pose_stream.sockets import open_sender
 from granite.sim.emulation.board_line import BoardLine
 from granite.sim.emulation.camera_line import CameraLine
@@ -31,20 +30,14 @@ _BEHIND_S = 0.003
 _LOWER_PRIORITY = 20
 
 
-def main() -> None:
+def work(order: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Build the plant, and move it until standard input ends."""
-    order = json.loads(sys.stdin.readline())
-    try:
-        plant = PlantProcess(order)
-    except GraniteError as error:
-        return _answer(failure=str(error))
-    _answer(ready=True, sizes=plant.sizes)
+    plant = PlantProcess(order)
+    yield {"ready": True, "sizes": plant.sizes}
     try:
         plant.run()
-    except PlantLostError as error:
-        _answer(failure=str(error))
-    except OSError as error:  # a board is gone, and the loop notices it by itself
-        _answer(failure=str(error))
+    except (PlantLostError, OSError) as error:  # of a board that is gone, which the loop notices by itself
+        yield {"failure": str(error)}
 
 
 class PlantProcess:
@@ -138,11 +131,5 @@ class PlantProcess:
                 line.emergency_stop = said["emergency_stop"]
 
 
-def _answer(**message: Any) -> None:
-    with contextlib.suppress(BrokenPipeError):
-        sys.stdout.write(json.dumps(message) + "\n")
-        sys.stdout.flush()
-
-
 if __name__ == "__main__":
-    main()
+    carry_out(work)

@@ -1,28 +1,26 @@
 """The process of a camera in a rehearsal: it renders the frames of the plant, and delivers them in shared memory.
 
-Its order comes as a line of JSON on standard input; it answers with a line when it is ready. It ends when standard
-input ends, and removes the memory.
+At its end it removes the memory.
 """
 
 from __future__ import annotations
 
-import json
 import select
 import socket
 import sys
 import time
 from collections import deque
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from granite.config.devices.camera import Camera
-from granite.config.errors import GraniteError
 from granite.config.loader import from_json, plant_of
 from granite.drivers.camera.centroid import Pixels
 from granite.drivers.camera.sources.shared_frames import FrameWriter
 from granite.drivers.camera.view import view_of
-from granite.drivers.ordered_process import request_priority
+from granite.drivers.ordered_process import carry_out, request_priority
 from granite.sim.camera.scene import FilmedScene, sensor_of
 from granite.sim.camera.whole_frames import WholeFrames
 from granite.sim.emulation.camera_line import ExposedFrame
@@ -32,14 +30,10 @@ _LONGEST = 65536
 _LOWER_PRIORITY = 30
 
 
-def main() -> None:
+def work(order: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Build the renderer, and deliver frames until standard input ends."""
-    order = json.loads(sys.stdin.readline())
-    try:
-        renderer = Renderer(order)
-    except (GraniteError, OSError) as error:
-        return _answer(failure=str(error))
-    _answer(ready=True)
+    renderer = Renderer(order)
+    yield {"ready": True}
     try:
         renderer.run()
     finally:
@@ -92,10 +86,5 @@ class Renderer:
         self._writer.close()
 
 
-def _answer(**message: Any) -> None:
-    sys.stdout.write(json.dumps(message) + "\n")
-    sys.stdout.flush()
-
-
 if __name__ == "__main__":
-    main()
+    carry_out(work)

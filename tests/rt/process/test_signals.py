@@ -9,12 +9,14 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import IO
 
 import pytest
 
 import granite
 from granite.config.loader import load
 from granite.config.reasons import Reason
+from granite.drivers.message_lines import receive
 from granite.logs.unfinished import unfinished_name
 from granite.rt.loop.clock import RealClock, VirtualClock
 from granite.rt.process.posix_signals import TERMINATING, Interrupted, StopSignals, interrupting, name_of
@@ -269,7 +271,7 @@ def test_a_signal_while_devices_are_opened_interrupts_at_once_and_leaves_no_log(
 def test_a_signal_while_the_recorder_starts_leaves_neither_a_log_nor_a_process(
     is_late, tmp_path, passed_on, monkeypatch
 ):
-    receive, initial, started = Recorder._receive, Recorder.__init__, []
+    initial, started = Recorder.__init__, []
     unfinished = unfinished_name(tmp_path / "run.mcap")
 
     def late(recorder: Recorder, *arguments):
@@ -279,16 +281,16 @@ def test_a_signal_while_the_recorder_starts_leaves_neither_a_log_nor_a_process(
             assert time.monotonic() < until
             time.sleep(0.01)
         initial(recorder, *arguments)
+        started.append(recorder)
 
     monkeypatch.setattr(Recorder, "__init__", late)
 
-    def interrupted(recorder: Recorder):
-        started.append(recorder)
-        answer = receive(recorder)
+    def interrupted(pipe: IO[str]):
+        answer = receive(pipe)
         os.kill(os.getpid(), signal.SIGINT)
         return answer
 
-    monkeypatch.setattr(Recorder, "_receive", interrupted)
+    monkeypatch.setattr("granite.rt.recording.recorder.receive", interrupted)
     with pytest.raises(KeyboardInterrupt):
         Run(load("free-flyer", ["loop.duration_s=0.5"])).record(tmp_path / "run.mcap")
     assert os.listdir(tmp_path) == []
