@@ -43,37 +43,63 @@ def compile_source(name: str, source: str) -> ctypes.CDLL:
 def compiled_library(name: str, source: str, names: Iterable[str], compiler: str) -> Path | None:
     """The library with these functions, from the cache or compiled; None where no disk has room for it."""
     file = f"{name}-{code_digest((source,), compiler)[:24]}.so"
-    cache = code_cache.trusted_cache()
-    if cache and code_cache.is_intact(cache / file):
-        return cache / file
-    reason = ""
-    for place in (code_cache.open_cache, code_cache.private_directory):
-        try:
-            directory = place()
-            if directory is None:
-                continue
-            library = directory / file
-            return library if code_cache.is_intact(library) else _compile(name, source, compiler, library, names)
-        except OSError as error:
-            reason = error.strerror or str(error)
+
+    def compile_to(library: Path) -> None:
+        for callback in _CALLBACKS:
+            callback(name)
+        code = library.with_suffix(".c")
+        code.write_text(source)
+        compile_library(compiler, FLAGS, code, library, library.stem)
+        library.chmod(0o600)
+        refuse_junk(library, names, compiler, library.stem)
+
+    try:
+        return cached_file(file, compile_to)
+    except OSError as error:
+        reason = error.strerror or str(error)
     code_cache.warn(f"the model runs in the virtual machine, because no compiled code can be written ({reason})")
     return None
 
 
-def _compile(name: str, source: str, compiler: str, target: Path, functions: Iterable[str]) -> Path:
-    """Compile beside the target and rename it there, so that no process ever finds a partial library."""
-    for callback in _CALLBACKS:
-        callback(name)
+def cached_file(file: str, compile_to: Callable[[Path], None]) -> Path:
+    """A compiled file, from the cache or compiled.
+
+    Parameters
+    ----------
+    file
+        Its name, with a digest of everything that it depends on.
+    compile_to
+        Writes it at a path.
+
+    Raises
+    ------
+    OSError
+        Where no disk has room for it.
+    """
+    cache = code_cache.trusted_cache()
+    if cache and code_cache.is_intact(cache / file):
+        return cache / file
+    failure = OSError("no cache")
+    for directory_of in (code_cache.open_cache, code_cache.private_directory):
+        try:
+            directory = directory_of()
+            if directory is not None:
+                target = directory / file
+                return target if code_cache.is_intact(target) else _compile(target, compile_to)
+        except OSError as error:
+            failure = error
+    raise failure
+
+
+def _compile(target: Path, compile_to: Callable[[Path], None]) -> Path:
+    """Compile beside the target and rename it there, so that no process ever finds a part of it."""
     with code_cache.build_directory(target) as scratch:
-        code, library = Path(scratch) / "model.c", Path(scratch) / "model.so"
-        code.write_text(source)
-        compile_library(compiler, FLAGS, code, library, target.stem)
-        content = library.read_bytes()
-        with library.open("ab") as whole:
-            whole.write(code_cache.checksum(content))  # loaders ignore bytes after the library
-        library.chmod(0o600)
-        refuse_junk(library, functions, compiler, target.stem)
-        os.replace(library, target)
+        made = Path(scratch) / target.name
+        compile_to(made)
+        content = made.read_bytes()
+        with made.open("ab") as whole:
+            whole.write(code_cache.checksum(content))  # loaders ignore bytes after the code
+        os.replace(made, target)
     return target
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from pathlib import Path
 
 from granite.config.errors import InputError
-from granite.kernels import code_cache
-from granite.kernels.c_compiler import compile_library, find_compiler, version_of
+from granite.kernels.c_compiler import compile_library, find_compiler
+from granite.kernels.library import cached_file, code_digest
 
 _SOURCES = Path(__file__).parents[2] / "firmware"
 _FLAGS = ("-std=c99", "-O2")
@@ -30,30 +29,15 @@ def board_program() -> Path:
         problem = f"no C compiler{f' ({why})' if why else ''}: emulated boards are compiled from the firmware"
         raise InputError(problem, expected="cc, gcc or clang on the PATH, or CC (sudo apt install gcc)")
     files = sorted(file for folder in ("core", "host", "boards") for file in (_SOURCES / folder).glob("*.[ch]"))
-    content = b"\0".join(file.read_bytes() for file in files)
-    key = hashlib.sha256(content + version_of(compiler).encode() + " ".join(_FLAGS).encode()).hexdigest()[:24]
-    reason = ""
-    for place in (code_cache.open_cache, code_cache.private_directory):
-        try:
-            directory = place()
-            if directory is None:
-                continue
-            program = directory / f"granite-board-{key}"
-            return program if code_cache.is_intact(program) else _compiled(compiler, files, program)
-        except OSError as error:
-            reason = error.strerror or str(error)
-    raise InputError(f"no place for the program of the boards ({reason})", expected="a cache with free space")
+    code = [str(file) for file in files if file.suffix == ".c"]
+    digest = code_digest((*(file.read_text() for file in files), *_FLAGS), compiler)
 
-
-def _compiled(compiler: str, files: list[Path], target: Path) -> Path:
-    """Compile beside the target and rename it there, so that no process ever finds a part of it."""
-    code = [file for file in files if file.suffix == ".c"]
-    with code_cache.build_directory(target) as scratch:
-        program = Path(scratch) / "granite-board"
-        compile_library(compiler, [*_FLAGS, *map(str, code[:-1])], code[-1], program, "the firmware")
-        content = program.read_bytes()
-        with program.open("ab") as whole:
-            whole.write(code_cache.checksum(content))  # loaders ignore bytes after the program
+    def compile_to(program: Path) -> None:
+        compile_library(compiler, [*_FLAGS, *code[:-1]], Path(code[-1]), program, "the firmware")
         program.chmod(0o700)
-        os.replace(program, target)
-    return target
+
+    try:
+        return cached_file(f"granite-board-{digest[:24]}", compile_to)
+    except OSError as error:
+        problem = f"no place for the program of the boards ({error.strerror or error})"
+        raise InputError(problem, expected="a cache with free space") from None
