@@ -124,14 +124,14 @@ def try_device(
     with named(bed, testbed), _simulated_beside(names), _outside(testbed, rehearsed) as (real, clock):
         if not yes and not rehearsed and name in testbed.actuators and name not in names:
             _confirm(f"The robot may move. Arm {name} of {testbed.name}?")
-        tried = []
+        results = []
         units = try_units(real, name, clock or RealClock(), names, LEVEL if level is None else level)
         with contextlib.closing(units):  # the device is stopped also where a signal interrupts the printing
-            for each in units:
-                tried.append(each)
-                err.print(f"granite: {each.unit}: {'passed' if each.held else 'FAILED'}", soft_wrap=True)
-    put(out, [device_table(name, tried)])
-    if failed := [each.unit for each in tried if not each.held]:
+            for result in units:
+                results.append(result)
+                err.print(f"granite: {result.unit}: {'passed' if result.held else 'FAILED'}", soft_wrap=True)
+    put(out, [device_table(name, results)])
+    if failed := [result.unit for result in results if not result.held]:
         end(f"{', '.join(failed)} did not pass", STOPPED)
 
 

@@ -16,7 +16,7 @@ from granite.drivers.camera.centroid import Pixels
 from granite.drivers.camera.picture import draw
 from granite.drivers.camera.sources import open_source
 from granite.drivers.camera.sources.folder import write_frame
-from granite.drivers.camera.tracker import Seen
+from granite.drivers.camera.tracker import Sightings
 from granite.drivers.camera.view import view_of
 from granite.drivers.camera.vision import vision
 from granite.drivers.camera.watch import watch
@@ -30,7 +30,7 @@ class SeenFrame(NamedTuple):
     """A frame and what was seen in it."""
 
     pixels: Pixels
-    seen: Seen
+    seen: Sightings
 
 
 def simulated_views(bed: Testbed, every_s: float) -> Iterator[SeenFrame]:
@@ -93,7 +93,7 @@ def published(bed: Testbed, source: str, address: str, every_s: float, duration_
     yield Published(t, frames, poses, age / max(frames, 1))
 
 
-def write_views(bed: Testbed, views: Iterator[SeenFrame], folder: Path, raw: bool) -> list[Seen]:
+def write_views(bed: Testbed, views: Iterator[SeenFrame], folder: Path, raw: bool) -> list[Sightings]:
     """Write the frames as pictures, with marks or as they are, and return what was seen in them."""
     view, found = view_of(camera_of(bed)), []
     for number, (pixels, seen) in enumerate(views, start=1):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rich.table import Table
 from rich.text import Text
 
-from granite.rt.checks.device_test import Tried
+from granite.rt.checks.device_test import UnitTestResult
 from granite.rt.checks.preflight_checks import CheckResult
 from granite.views.table import table
 
@@ -20,9 +20,9 @@ def preflight_table(findings: Sequence[CheckResult]) -> Table:
     return table(title, ("device", "check", "passed", "found"), rows, sentences=1)
 
 
-def device_table(name: str, tried: Sequence[Tried]) -> Table:
+def device_table(name: str, results: Sequence[UnitTestResult]) -> Table:
     """Command to each unit of a device, and the applied value."""
-    rows = [(each.unit, each.command, each.applied, _passed(each.held), each.response) for each in tried]
+    rows = [(result.unit, result.command, result.applied, _passed(result.held), result.response) for result in results]
     return table(f"Test of {name}", ("unit", "command", "applied", "passed", "sensors"), rows, sentences=1)
 
 

@@ -8,7 +8,7 @@ from PIL import ImageDraw
 
 from granite.drivers.camera.centroid import Pixels
 from granite.drivers.camera.pose import placed
-from granite.drivers.camera.tracker import Seen, Sighting
+from granite.drivers.camera.tracker import Sighting, Sightings
 from granite.drivers.camera.view import PlaneView
 
 _WINDOW, _REFUSED = (70, 130, 220), (235, 70, 60)
@@ -23,7 +23,7 @@ _LONGER = 100.0
 _AROUND = 9
 
 
-def draw(pixels: Pixels, seen: Seen, view: PlaneView) -> Picture.Image:
+def draw(pixels: Pixels, seen: Sightings, view: PlaneView) -> Picture.Image:
     """The frame in colour with marks over it."""
     picture = Picture.fromarray(pixels).convert("RGB")
     pen = ImageDraw.Draw(picture)

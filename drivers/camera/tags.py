@@ -13,7 +13,7 @@ from granite.config.records import Array
 from granite.drivers.camera.opencv import opencv
 from granite.drivers.camera.pose import fit_pose
 from granite.drivers.camera.spots import FrameLike
-from granite.drivers.camera.tracker import Seen, Sighting, TrackMemory
+from granite.drivers.camera.tracker import Sighting, Sightings, TrackMemory
 from granite.drivers.camera.view import PlaneView
 
 #: one standard deviation of a refined corner [pixel]; assumed
@@ -49,7 +49,7 @@ class TagFinder:
             self._bodies[tag.id] = body, corners_of(tag)
         self._detector = detector(families.pop())
 
-    def see(self, memory: TrackMemory, frame: FrameLike, t: float) -> tuple[TrackMemory, Seen]:
+    def see(self, memory: TrackMemory, frame: FrameLike, t: float) -> tuple[TrackMemory, Sightings]:
         """The poses of the known tags in a frame."""
         corners, ids, _ = self._detector.detectMarkers(np.ascontiguousarray(np.asarray(frame)))
         sightings = []
@@ -61,7 +61,7 @@ class TagFinder:
                 fit = fit_pose(places, points, np.hypot(CORNER_PX, self._view.residual) * scale)
                 off = fit.residual / scale
                 sightings.append(Sighting(body, t, fit.pose, fit.covariance, (0, 1, 2, 3), pixels, off))
-        return memory, Seen(t, tuple(sightings), (), (), True)
+        return memory, Sightings(t, tuple(sightings), (), (), True)
 
 
 def corners_of(tag: Tag) -> Array:

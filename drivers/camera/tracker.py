@@ -62,7 +62,7 @@ class Sighting(NamedTuple):
         return np.asarray(np.sqrt(np.diagonal(self.covariance)))
 
 
-class Seen(NamedTuple):
+class Sightings(NamedTuple):
     """What a frame shows."""
 
     t: float
@@ -127,7 +127,7 @@ class Tracker:
                 raise InputError(f"a target of {least:.2g} pixels radius", key=pattern.body, expected=expected)
         self._largest = max(float(pattern.radii.max()) for pattern in self._patterns) / self._scale
 
-    def see(self, memory: TrackMemory, frame: FrameLike, t: float) -> tuple[TrackMemory, Seen]:
+    def see(self, memory: TrackMemory, frame: FrameLike, t: float) -> tuple[TrackMemory, Sightings]:
         """The poses in a frame.
 
         Parameters
@@ -189,7 +189,7 @@ class Tracker:
         vain = memory.vain + 1 if len(tracks) < len(self._patterns) else 0
         if len(tracks) < len(memory.tracks):
             vain = 0  # a body was lost just now
-        return TrackMemory(tracks, vain), Seen(t, tuple(sightings), tuple(windows), refused, searched)
+        return TrackMemory(tracks, vain), Sightings(t, tuple(sightings), tuple(windows), refused, searched)
 
     def _look(
         self, frame: FrameLike, memory: TrackMemory, predicted: Mapping[str, Array], t: float

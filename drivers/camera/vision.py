@@ -9,13 +9,13 @@ from granite.config.devices.camera import Camera
 from granite.config.testbed import Testbed
 from granite.drivers.camera.bodies import finder_of
 from granite.drivers.camera.sources import Image, live, open_source
-from granite.drivers.camera.tracker import Seen
+from granite.drivers.camera.tracker import Sightings
 from granite.drivers.camera.watch import publish, watch
 from granite.drivers.pose_stream.device import body_name
 from granite.drivers.pose_stream.sockets import Sender
 
 
-def vision(bed: Testbed, camera: Camera, source: str, sender: Sender) -> Iterator[tuple[Image, Seen]]:
+def vision(bed: Testbed, camera: Camera, source: str, sender: Sender) -> Iterator[tuple[Image, Sightings]]:
     """Send the poses of all bodies in every frame, and yield what was seen, until the source ends.
 
     Raises

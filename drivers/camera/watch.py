@@ -8,7 +8,7 @@ from typing import Protocol
 
 from granite.drivers.camera.sources import Image
 from granite.drivers.camera.spots import FrameLike
-from granite.drivers.camera.tracker import NO_MEMORY, Seen, TrackMemory
+from granite.drivers.camera.tracker import NO_MEMORY, Sightings, TrackMemory
 from granite.drivers.pose_stream.message import PoseMessage
 from granite.drivers.pose_stream.sockets import Sender
 
@@ -16,11 +16,11 @@ from granite.drivers.pose_stream.sockets import Sender
 class Finder(Protocol):
     """A tracker of targets, or a finder of tags."""
 
-    def see(self, memory: TrackMemory, frame: FrameLike, t: float) -> tuple[TrackMemory, Seen]:
+    def see(self, memory: TrackMemory, frame: FrameLike, t: float) -> tuple[TrackMemory, Sightings]:
         """The poses in a frame."""
 
 
-def watch(images: Iterable[Image], finder: Finder) -> Iterator[tuple[Image, Seen]]:
+def watch(images: Iterable[Image], finder: Finder) -> Iterator[tuple[Image, Sightings]]:
     """Every frame of a source, with what is seen in it."""
     memory = NO_MEMORY
     for image in images:
@@ -32,7 +32,7 @@ def publish(
     sender: Sender,
     names: Mapping[str, str],
     image: Image,
-    seen: Seen,
+    seen: Sightings,
     clock: Callable[[], float] = time.monotonic,
 ) -> None:
     """Send the pose of each body in a frame; one that is not seen is sent as such.

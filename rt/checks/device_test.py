@@ -39,7 +39,7 @@ _SENSOR_S = 2.0
 _TOLERANCE = 0.05
 
 
-class Tried(NamedTuple):
+class UnitTestResult(NamedTuple):
     """Command to one unit, and its answer."""
 
     unit: str
@@ -53,7 +53,7 @@ class Exercise(NamedTuple):
     """A command to one unit: a set point for each part, then rest."""
 
     signal: str
-    place: int
+    column: int
     parts: tuple[float, ...]
 
 
@@ -75,7 +75,7 @@ def exercises(bed: Testbed, name: str, level: float) -> list[Exercise]:
 
 def try_units(
     bed: Testbed, name: str, clock: Clock, simulate: Collection[str] = (), level: float = LEVEL
-) -> Generator[Tried, None, None]:
+) -> Generator[UnitTestResult, None, None]:
     """Try one device of a testbed. Beside an actuator the sensors are read that can see what it does.
 
     Parameters
@@ -106,7 +106,7 @@ def try_units(
     with StopSignals(clock.is_real, pass_on=False) as signals:
         devices.open()
         ticks = DeviceTicks(subset, devices, clock, signals)
-        test = _Test(subset, devices, ticks)
+        test = _DeviceTest(subset, devices, ticks)
         try:
             if name in bed.sensors:
                 yield from test.watch(name)
@@ -117,7 +117,7 @@ def try_units(
             unconfirmed = devices.stop(ticks.t, paced=True)
             devices.close(paced=True)
     for device, why in unconfirmed.items():
-        yield Tried(device, "stop", why, "", False)
+        yield UnitTestResult(device, "stop", why, "", False)
 
 
 def _observing_sensors(bed: Testbed, name: str, simulate: Collection[str]) -> list[str]:
@@ -129,13 +129,13 @@ def _observing_sensors(bed: Testbed, name: str, simulate: Collection[str]) -> li
     return [n for n in there if (n in simulate) == simulated]
 
 
-class _Test:
+class _DeviceTest:
     """What is commanded and measured."""
 
     def __init__(self, bed: Testbed, devices: DeviceSet, ticks: DeviceTicks) -> None:
         self._bed, self._devices, self._ticks, self._period = bed, devices, ticks, bed.loop.period_s
 
-    def watch(self, name: str) -> Iterator[Tried]:
+    def watch(self, name: str) -> Iterator[UnitTestResult]:
         """Read a sensor for a while: rate, mean and noise of every signal."""
         i = list(self._bed.sensors).index(name)
         frames: dict[int, Frame] = {}
@@ -145,22 +145,24 @@ class _Test:
                 frames[frame.number] = frame
         signals = self._bed.sensors[name].signals(self._bed)
         if not frames:
-            yield Tried(name, f"read for {_SENSOR_S:g} s", "no frame", "", False)
+            yield UnitTestResult(name, f"read for {_SENSOR_S:g} s", "no frame", "", False)
             return
         rate = len(frames) / _SENSOR_S
         values = np.array([frame.values for frame in frames.values()])
         for signal_, column in zip(signals, values.T, strict=True):
             spread = f"{column.min():.5g} to {column.max():.5g}, noise {column.std():.2g} {signal_.unit}"
             mean = f"mean {column.mean():.6g} {signal_.unit}"
-            yield Tried(signal_.name, f"{rate:.0f} frames a second", mean, spread, bool(np.isfinite(column).all()))
+            yield UnitTestResult(
+                signal_.name, f"{rate:.0f} frames a second", mean, spread, bool(np.isfinite(column).all())
+            )
 
-    def exercise(self, name: str, commands: list[Exercise]) -> Iterator[Tried]:
+    def exercise(self, name: str, commands: list[Exercise]) -> Iterator[UnitTestResult]:
         """Arm the actuator, then command one unit after the other."""
         device = self._bed.actuators[name]
         rest: Array = np.array(device.initial(self._bed), dtype=np.float64)
         if not self._arm(rest):
             status = Status(self._applied.status).name
-            yield Tried(name, "arm", f"status {status}", "it did not arm", False)
+            yield UnitTestResult(name, "arm", f"status {status}", "it did not arm", False)
             return
         for command in commands:
             yield self._try(device, command, rest)
@@ -173,20 +175,20 @@ class _Test:
                 return True
         return False
 
-    def _try(self, device: Device, command: Exercise, rest: Array) -> Tried:
+    def _try(self, device: Device, command: Exercise, rest: Array) -> UnitTestResult:
         before = self._measured(self._tick(rest))
         length = round(_PART_S / self._period)
         applied: list[list[float]] = []
         frames, began = [self._applied], self._ticks.t
         for part in command.parts:
             setpoint = rest.copy()
-            setpoint[command.place] = part
+            setpoint[command.column] = part
             mean = []
             for k in range(length):
                 self._tick(setpoint.copy())
                 frames.append(self._applied)
                 if k >= (length + 1) // 2 and self._applied.status == Status.OK:  # the first half is on its way
-                    mean.append(self._applied.values.item(command.place))
+                    mean.append(self._applied.values.item(command.column))
             applied.append(mean)
         sample = self._tick(rest.copy())
         commanded_s = self._ticks.now() - began
@@ -197,15 +199,15 @@ class _Test:
         response = self._changes(before, self._measured(sample))
         if isinstance(device, Thrusters):
             longest = commanded_s + device.valve.minimum_on_s + self._period + VALVE_RESOLUTION_S
-            found = _open_time(frames, command.place)
+            found = _open_time(frames, command.column)
             if found > longest:
                 late = f"open for {found:.3g} s, expected at most {longest:.3g} s"
                 return self._judged(device, command, applied, f"{late}; {response}")._replace(held=False)
         return self._judged(device, command, applied, response)
 
-    def _judged(self, device: Device, command: Exercise, applied: list[list[float]], response: str) -> Tried:
-        signal_ = device.signals(self._bed)[command.place]
-        low, high = device.bounds(self._bed)[command.place]
+    def _judged(self, device: Device, command: Exercise, applied: list[list[float]], response: str) -> UnitTestResult:
+        signal_ = device.signals(self._bed)[command.column]
+        low, high = device.bounds(self._bed)[command.column]
         means = [float(np.mean(each)) if each else np.nan for each in applied]
         errors = [abs(mean - part) for mean, part in zip(means, command.parts, strict=True)]
         unit = "" if signal_.unit == "1" else f" {signal_.unit}"
@@ -216,7 +218,7 @@ class _Test:
         )
         length = f"{_PART_S * len(command.parts) / len(different):g} s{' each' if len(different) > 1 else ''}"
         held = bool(max(errors) <= _TOLERANCE * (high - low))
-        return Tried(signal_.name, f"{commanded}{unit} for {length}", f"{got}{unit}", response, held)
+        return UnitTestResult(signal_.name, f"{commanded}{unit} for {length}", f"{got}{unit}", response, held)
 
     def _tick(self, setpoint: Array) -> Sample:
         return self._ticks.tick((setpoint,))
@@ -243,7 +245,7 @@ class _Test:
         return ", ".join(f"{key} {moved[key]:+.4f}" for key in largest) or "no sensor was read"
 
 
-def _open_time(frames: list[Frame], place: int) -> float:
+def _open_time(frames: list[Frame], column: int) -> float:
     """How long a valve was open [s]: each new frame has the part of the time since the one before."""
     pairs = [(old, new) for old, new in pairwise(frames) if new.number != old.number]
-    return sum(new.values.item(place) * (new.t - old.t) for old, new in pairs)
+    return sum(new.values.item(column) * (new.t - old.t) for old, new in pairs)

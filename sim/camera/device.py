@@ -9,7 +9,7 @@ import numpy as np
 from granite.config.devices.camera import Camera
 from granite.config.records import Array, Frame, Status, no_frame
 from granite.drivers.camera.bodies import finder_of
-from granite.drivers.camera.tracker import NO_MEMORY, Seen
+from granite.drivers.camera.tracker import NO_MEMORY, Sightings
 from granite.drivers.camera.view import view_of
 from granite.drivers.contract import Sensor
 from granite.mrds.tolerances import SAME_TIME_S
@@ -38,7 +38,7 @@ class SimulatedCamera(ExposingCamera, Sensor):
         self._under_way: deque[tuple[float, float, Array]] = deque()
         self._frame = no_frame(6)
         #: the newest frame and what was seen in it, for `granite see`
-        self.newest: tuple[RenderedFrame, Seen] | None = None
+        self.newest: tuple[RenderedFrame, Sightings] | None = None
 
     def expose(self, motions: list[Motion], t: float, arrival: float) -> None:
         """Render the frame, and find the body in it."""

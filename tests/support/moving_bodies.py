@@ -6,7 +6,7 @@ import numpy as np
 
 from granite.config.devices.camera import Camera
 from granite.drivers.camera.patterns import Pattern
-from granite.drivers.camera.tracker import NO_MEMORY, Seen, Tracker
+from granite.drivers.camera.tracker import NO_MEMORY, Sightings, Tracker
 from granite.drivers.camera.view import PlaneView, view_of
 from granite.sim.camera.render import ImageSensor, LightSpot, NoiseBank, RenderedFrame
 from granite.sim.camera.scene import spots_of
@@ -93,7 +93,7 @@ def track(
     return seen, {b: np.array(e) for b, e in errors.items()}, {b: np.array(e) for b, e in sigmas.items()}
 
 
-def seen_of(seen: Sequence[Seen], body: str) -> int:
+def seen_of(seen: Sequence[Sightings], body: str) -> int:
     """In how many frames a body was seen."""
     return sum(sighting.body == body for found in seen for sighting in found.sightings)
 

@@ -31,10 +31,10 @@ def test_commands_are_small_and_bounded():
 
 @pytest.mark.parametrize("name", ["motors", "thrusters", "vision", "joint_sensors"])
 def test_a_simulated_device_passes(name: str):
-    tried = list(try_units(BED, name, VirtualClock(), simulate=list(BED.devices)))
-    assert [each.unit for each in tried] == [signal.name for signal in BED.devices[name].signals(BED)]
-    assert all(each.held for each in tried), tried
-    assert device_table(name, tried).row_count == len(tried)
+    results = list(try_units(BED, name, VirtualClock(), simulate=list(BED.devices)))
+    assert [result.unit for result in results] == [signal.name for signal in BED.devices[name].signals(BED)]
+    assert all(result.held for result in results), results
+    assert device_table(name, results).row_count == len(results)
 
 
 def test_a_dead_motor_is_reported_as_it_is():
@@ -56,12 +56,12 @@ def test_a_valve_that_stays_open_fails_with_both_times(monkeypatch: pytest.Monke
 
     monkeypatch.setattr(SimulatedThrusters, "write", stays_open)
     held_s = BED.devices["thrusters"].valve.minimum_on_s
-    assert all(each.held for each in try_units(BED, "thrusters", VirtualClock(), simulate=list(BED.devices)))
+    assert all(result.held for result in try_units(BED, "thrusters", VirtualClock(), simulate=list(BED.devices)))
     held_s = 0.05
-    tried = list(try_units(BED, "thrusters", VirtualClock(), simulate=list(BED.devices)))
-    assert [each.unit for each in tried if not each.held] == ["r3_opening"]
+    results = list(try_units(BED, "thrusters", VirtualClock(), simulate=list(BED.devices)))
+    assert [result.unit for result in results if not result.held] == ["r3_opening"]
     # 0.1 s, a shortest pulse of 10 ms and a tick of 5 ms
-    assert tried[2].response.startswith("open for 0.145 s, expected at most 0.115 s; ")
+    assert results[2].response.startswith("open for 0.145 s, expected at most 0.115 s; ")
 
 
 def test_names_and_levels_are_checked():
@@ -90,25 +90,25 @@ def test_a_board_can_be_tried_while_the_sensors_are_not_there_yet():
         bed = outside.bed.model_copy(update={"devices": {**outside.bed.devices, **absent}})
         with pytest.raises(InputError, match="not-there"):
             list(try_units(bed, "thrusters", outside.clock(0.0)))
-        tried = list(try_units(bed, "thrusters", outside.clock(0.0), ["joint_sensors", "vision"]))
-        assert all(each.held for each in tried), tried
-        assert {each.response for each in tried} == {"no sensor was read"}
+        results = list(try_units(bed, "thrusters", outside.clock(0.0), ["joint_sensors", "vision"]))
+        assert all(result.held for result in results), results
+        assert {result.response for result in results} == {"no sensor was read"}
 
 
 def test_a_sensor_is_read_alone():
     need("cc")
     with rehearsal(BED, 1.0) as outside:
-        assert all(each.held for each in try_units(outside.bed, "vision", outside.clock(0.0)))
+        assert all(result.held for result in try_units(outside.bed, "vision", outside.clock(0.0)))
 
 
 @pytest.mark.usefixtures("patient")
 def test_a_test_that_is_left_in_the_middle_leaves_the_board_safe():
     need("cc")
     with rehearsal(BED, 1.0) as outside:
-        tried = try_units(outside.bed, "thrusters", outside.clock(0.0))
-        first = next(tried)
+        results = try_units(outside.bed, "thrusters", outside.clock(0.0))
+        first = next(results)
         assert (first.unit, first.held) == ("r1_opening", True)
-        tried.close()  # as by an exception or Ctrl-C
+        results.close()  # as by an exception or Ctrl-C
         until(lambda: bool(outside.outputs()[0, 1]))
         assert np.isfinite(outside.truth(0.0).q).all()
 
