@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from granite.calibration.bench import Bench
-from granite.calibration.fit import CalibrationFit, Fitted, ResidualMap
-from granite.calibration.procedure import Known, Measurement, OfDevices, Step, on_bench
+from granite.calibration.fit import CalibrationFit, FittedKey, ResidualMap
+from granite.calibration.procedure import DeviceProcedure, KnownValue, Measurement, OperatorStep, on_bench
 from granite.config.devices.camera import Camera, PlateTable
 from granite.config.errors import InputError
 from granite.config.records import Array
@@ -37,7 +37,7 @@ _WAITING = 5
 _LENS, _TURN, _PLACE, _SLANT = np.array([0.06, 0.03, 1e-3, 1e-3]), 0.02, 0.01, 0.02
 
 
-class CameraProcedure(OfDevices):
+class CameraProcedure(DeviceProcedure):
     """A plate in several places under the camera."""
 
     kind = Camera
@@ -58,12 +58,14 @@ class CameraProcedure(OfDevices):
         words = f"the plate of {self._points} in the plane of the targets, its x axis along that of the table"
         known = zip(("x of its first point", "y of it", "heading of the plate"), ("m", "m", "rad"), first, strict=True)
         self.steps = (
-            Step(
+            OperatorStep(
                 f"lay {words}, with its first point at {first[0]:g} m, {first[1]:g} m, and measure where it is",
-                tuple(Known(*each) for each in known),
+                tuple(KnownValue(*each) for each in known),
             ),
             *(
-                Step(f"slide the plate so that its first point is at about {x:g} m, {y:g} m", (), f"{x!r} {y!r}")
+                OperatorStep(
+                    f"slide the plate so that its first point is at about {x:g} m, {y:g} m", (), f"{x!r} {y!r}"
+                )
                 for x, y, _ in others
             ),
         )
@@ -96,7 +98,7 @@ class CameraProcedure(OfDevices):
             taken += 1
             yield image.pixels
 
-    def measure(self, bench: Bench, step: Step, known: Array) -> Measurement:
+    def measure(self, bench: Bench, step: OperatorStep, known: Array) -> Measurement:
         """Points of the plate, and the pixels where they are seen."""
         find = find_dots if self.table.plate.pattern == "dots" else find_corners
         picture = bench.picture()
@@ -150,30 +152,30 @@ class CameraProcedure(OfDevices):
         """The plate under the camera."""
         return PlatePlant(bed, self.name)
 
-    def act(self, plant: PlatePlant, step: Step, rng: np.random.Generator) -> None:
+    def act(self, plant: PlatePlant, step: OperatorStep, rng: np.random.Generator) -> None:
         """Lay the plate."""
         if step.known:
             plant.lay(np.array([known.planned for known in step.known]) + np.array(_PLACED) * rng.standard_normal(3))
         else:
             plant.lay(np.array([*map(float, step.subject.split()), 0.0]) + np.array(_LAID) * rng.uniform(-1, 1, 3))
 
-    def _numbers(self) -> tuple[Fitted, ...]:
-        distortion = (Fitted(f"{self.of}.view.distortion.{i}", "1") for i in range(OF_LENS))
+    def _numbers(self) -> tuple[FittedKey, ...]:
+        distortion = (FittedKey(f"{self.of}.view.distortion.{i}", "1") for i in range(OF_LENS))
         units = ("m", "m", "m", "m", "m", "m", "1", "1")
-        plane = (Fitted(f"{self.of}.view.homography.{i}", unit) for i, unit in enumerate(units))
+        plane = (FittedKey(f"{self.of}.view.homography.{i}", unit) for i, unit in enumerate(units))
         return (*distortion, *plane)
 
-    def _kept(self, view: PlaneView) -> tuple[tuple[Fitted, float], ...]:
+    def _kept(self, view: PlaneView) -> tuple[tuple[FittedKey, float], ...]:
         """Numbers of the view that were not fitted."""
         x, y = view.lens.centre
         of = f"{self.of}.view"
         return (
-            (Fitted(f"{of}.focal_px", "pixel"), view.lens.focal),
-            (Fitted(f"{of}.centre_px.0", "pixel"), x),
-            (Fitted(f"{of}.centre_px.1", "pixel"), y),
-            (Fitted(f"{of}.distortion.4", "1"), 0.0),
-            (Fitted(f"{of}.homography.8", "1"), 1.0),
-            (Fitted(f"{of}.residual_px", "pixel"), view.residual),
+            (FittedKey(f"{of}.focal_px", "pixel"), view.lens.focal),
+            (FittedKey(f"{of}.centre_px.0", "pixel"), x),
+            (FittedKey(f"{of}.centre_px.1", "pixel"), y),
+            (FittedKey(f"{of}.distortion.4", "1"), 0.0),
+            (FittedKey(f"{of}.homography.8", "1"), 1.0),
+            (FittedKey(f"{of}.residual_px", "pixel"), view.residual),
         )
 
     def _span(self) -> Array:

@@ -21,7 +21,7 @@ _ITERATIONS, _HALVINGS, _SMALL = 40, 12, 1e-3
 COVERAGE = 0.99
 
 
-class Fitted(NamedTuple):
+class FittedKey(NamedTuple):
     """The name of a number: its key in the testbed, and its unit."""
 
     key: str
@@ -51,14 +51,14 @@ class ResidualMap(NamedTuple):
 class CalibrationFit(NamedTuple):
     """Numbers that explain the measurements best."""
 
-    numbers: tuple[Fitted, ...]
+    numbers: tuple[FittedKey, ...]
     values: Array  #: (k)
     covariance: Array  #: (k, k)
     freedom: int  #: measurements less numbers: how well the noise itself is known
     samples: int  #: number of measurements
     residuals: tuple[Residuals | ResidualMap, ...]
     notes: tuple[str, ...] = ()  #: sentences for the operator
-    kept: tuple[tuple[Fitted, float], ...] = ()  #: numbers that belong to these and were not fitted
+    kept: tuple[tuple[FittedKey, float], ...] = ()  #: numbers that belong to these and were not fitted
 
     @property
     def deviation(self) -> Array:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from granite.calibration.fit import CalibrationFit, Fitted, Residuals
+from granite.calibration.fit import CalibrationFit, FittedKey, Residuals
 from granite.calibration.identification.base import identify_base
 from granite.calibration.identification.flight import expected_base, flight_of, vehicle_of
-from granite.calibration.procedure import Measurement, Step
+from granite.calibration.procedure import Measurement, OperatorStep
 from granite.config.calibration import fingerprint
 from granite.config.errors import InputError
 from granite.config.testbed import Testbed
@@ -19,7 +19,7 @@ _SIGNALS = (("x", "m"), ("y", "m"), ("heading", "rad"))
 class FlightInertia:
     """What the log of a flight says of the base; the operator has flown already."""
 
-    steps: tuple[Step, ...] = ()
+    steps: tuple[OperatorStep, ...] = ()
 
     def __init__(self, bed: Testbed, log: Log) -> None:
         thrusters, module = vehicle_of(bed)
@@ -27,10 +27,10 @@ class FlightInertia:
         self.of = f"modules.{module.name}"
         body = f"{self.of}.bodies.{module.root.name}"
         self._numbers = (
-            Fitted(f"{body}.mass_kg", "kg", 0.0),
-            Fitted(f"{body}.com_m.0", "m"),
-            Fitted(f"{body}.com_m.1", "m"),
-            Fitted(f"{body}.inertia_kg_m2", "kg m2", 0.0),
+            FittedKey(f"{body}.mass_kg", "kg", 0.0),
+            FittedKey(f"{body}.com_m.0", "m"),
+            FittedKey(f"{body}.com_m.1", "m"),
+            FittedKey(f"{body}.inertia_kg_m2", "kg m2", 0.0),
         )
         #: the thrust, and everything that the base carries
         self.fitted_on: tuple[str, ...] = (f"devices.{thrusters}", f"{self.of}.bodies", f"{self.of}.joints")

@@ -10,7 +10,7 @@ import numpy as np
 from granite.calibration.bench import Bench
 from granite.calibration.fit import CalibrationFit
 from granite.calibration.gauges import draw_responses, fit_responses
-from granite.calibration.procedure import Known, Measurement, OfDevices, Step, mean_text, on_bench
+from granite.calibration.procedure import DeviceProcedure, KnownValue, Measurement, OperatorStep, mean_text, on_bench
 from granite.config.devices.force_gauges import AXES, ForceGauge, ForceGauges
 from granite.config.devices.gauge import Signal
 from granite.config.records import Array
@@ -25,7 +25,7 @@ _READ_S = 0.5
 _LOADED = 1e-4
 
 
-class ForceProcedure(OfDevices):
+class ForceProcedure(DeviceProcedure):
     """Every gauge under loads along each axis and along each two."""
 
     kind = ForceGauges
@@ -38,7 +38,7 @@ class ForceProcedure(OfDevices):
         """Gauges that read without correction."""
         return on_bench(self.bed, self.devices, {f"{self.of}.response": {}, f"{self.of}.simulated": {}})
 
-    def measure(self, bench: Bench, step: Step, known: Array) -> Measurement:
+    def measure(self, bench: Bench, step: OperatorStep, known: Array) -> Measurement:
         """The mean reading of every component of the gauge."""
         signals = self._signals(step.subject)
         names = [signal.name for signal in self.table.sheet(self.bed)]
@@ -63,7 +63,7 @@ class ForceProcedure(OfDevices):
         """Responses of all gauges."""
         return draw_responses(self.of, [self._signals(unit.contact) for unit in self.table.units], rng)
 
-    def act(self, plant: BenchPlant, step: Step, rng: np.random.Generator) -> None:
+    def act(self, plant: BenchPlant, step: OperatorStep, rng: np.random.Generator) -> None:
         """Load the gauge."""
         unit = next(unit for unit in self.table.units if unit.contact == step.subject)
         components = {}
@@ -72,15 +72,17 @@ class ForceProcedure(OfDevices):
             components[axis] = known.planned + _LOADED * signal.range * rng.standard_normal()
         plant.load(self.table.contact_of(self.bed, unit), components, AXES["planar" if self.bed.planar else "spatial"])
 
-    def _steps(self, unit: ForceGauge) -> Iterator[Step]:
+    def _steps(self, unit: ForceGauge) -> Iterator[OperatorStep]:
         signals = self._signals(unit.contact)
         for load in _loads(len(signals)):
             planned = [round(part * signal.range, 6) for part, signal in zip(load, signals, strict=True)]
             axes = self.table.measured_axes(self.bed, unit)
             words = [f"{a} {v:g} {s.unit}" for a, v, s in zip(axes, planned, signals, strict=True) if v]
             instruction = f"load gauge {unit.contact} with {', '.join(words)}" if words else f"unload {unit.contact}"
-            known = (Known(f"{unit.contact} {a}", s.unit, v) for a, v, s in zip(axes, planned, signals, strict=True))
-            yield Step(instruction, tuple(known), unit.contact)
+            known = (
+                KnownValue(f"{unit.contact} {a}", s.unit, v) for a, v, s in zip(axes, planned, signals, strict=True)
+            )
+            yield OperatorStep(instruction, tuple(known), unit.contact)
 
     def _signals(self, contact: str) -> list[Signal]:
         i = [unit.contact for unit in self.table.units].index(contact)

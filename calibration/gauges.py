@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from granite.calibration.fit import CalibrationFit, Fitted, Residuals, linear_fit
+from granite.calibration.fit import CalibrationFit, FittedKey, Residuals, linear_fit
 from granite.config.devices.gauge import Signal
 from granite.config.records import Array
 
@@ -79,10 +79,10 @@ def draw_responses(of: str, gauges: Sequence[Sequence[Signal]], rng: np.random.G
     return found
 
 
-def _numbers(of: str, signal: Signal, signals: Sequence[Signal]) -> list[Fitted]:
+def _numbers(of: str, signal: Signal, signals: Sequence[Signal]) -> list[FittedKey]:
     key = f"{of}.response.{signal.name}"
     gains = [
-        Fitted(f"{key}.gain.{other.name}", "1" if other.unit == signal.unit else f"({signal.unit})/({other.unit})")
+        FittedKey(f"{key}.gain.{other.name}", "1" if other.unit == signal.unit else f"({signal.unit})/({other.unit})")
         for other in signals
     ]
-    return [Fitted(f"{key}.offset", signal.unit), *gains, Fitted(f"{key}.nonlinearity", "1")]
+    return [FittedKey(f"{key}.offset", signal.unit), *gains, FittedKey(f"{key}.nonlinearity", "1")]

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from granite.calibration.bench import Bench
-from granite.calibration.fit import CalibrationFit, Fitted, Residuals
+from granite.calibration.fit import CalibrationFit, FittedKey, Residuals
 from granite.calibration.pendulum import SwungBody, fit_pendulum
-from granite.calibration.procedure import Known, Measurement, Step, on_bench
+from granite.calibration.procedure import KnownValue, Measurement, OperatorStep, on_bench
 from granite.calibration.swing import timed_swing
 from granite.config.devices.photodiode import Photodiode
 from granite.config.errors import InputError, one_of
@@ -45,26 +45,26 @@ class InertiaProcedure:
         self.devices = (self._timer or _TIMER,)
         mass, inertia = self._body.mass_kg, float(self._body.inertia_kg_m2)  # type: ignore[arg-type]
         known = (
-            Step(
+            OperatorStep(
                 f"put a known body of about {part * inertia:.3g} kg m2 on the middle of the plate and swing it",
                 (
-                    Known("mass of the body", "kg", round(part * mass, 6)),
-                    Known("its inertia", "kg m2", part * inertia),
+                    KnownValue("mass of the body", "kg", round(part * mass, 6)),
+                    KnownValue("its inertia", "kg m2", part * inertia),
                 ),
                 "known",
             )
             for part in _BODIES
         )
         self.steps = (
-            Step(
+            OperatorStep(
                 "turn the empty plate by 1 degree, not more, and let it swing",
-                (Known("mass of the plate", "kg", PLATE_KG),),
+                (KnownValue("mass of the plate", "kg", PLATE_KG),),
                 "plate",
             ),
             *known,
-            Step(
+            OperatorStep(
                 f"put {self._body.name} on the plate with its mass centre in the middle, and swing it",
-                (Known(f"mass of {self._body.name}", "kg", mass),),
+                (KnownValue(f"mass of {self._body.name}", "kg", mass),),
                 "part",
             ),
         )
@@ -79,7 +79,7 @@ class InertiaProcedure:
         with_timer = {"devices": {**self.bed.devices, _TIMER: timer}, "loop": loop, "simulation": simulation}
         return on_bench(self.bed.model_copy(update=with_timer), self.devices, {})
 
-    def measure(self, bench: Bench, step: Step, known: Array) -> Measurement:
+    def measure(self, bench: Bench, step: OperatorStep, known: Array) -> Measurement:
         """The period of the swing and its deviation, then the residual of each pass."""
         place = list(bench.bed.sensors).index(self.devices[0])
         samples = bench.run(lambda k: {}, round(_SWING_S / bench.bed.loop.period_s))
@@ -99,7 +99,7 @@ class InertiaProcedure:
             for i, each in enumerate(swings)
         )
         freedom = sum(len(each.values) - 5 for each in swings)
-        number = Fitted(f"{self.of}.bodies.{self._body.name}.inertia_kg_m2", "kg m2", 0.0)
+        number = FittedKey(f"{self.of}.bodies.{self._body.name}.inertia_kg_m2", "kg m2", 0.0)
         return CalibrationFit((number,), values, covariance, freedom, len(swings), residuals)
 
     def draw(self, rng: np.random.Generator) -> dict[str, float]:
@@ -112,7 +112,7 @@ class InertiaProcedure:
         """The pendulum."""
         return PendulumPlant(bed)
 
-    def act(self, plant: PendulumPlant, step: Step, rng: np.random.Generator) -> None:
+    def act(self, plant: PendulumPlant, step: OperatorStep, rng: np.random.Generator) -> None:
         """Put the body on the plate and let it go; weights are not quite those that were read."""
         mass, inertia = 0.0, 0.0
         if step.subject == "plate":

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from granite.calibration.bench import Bench
-from granite.calibration.fit import CalibrationFit, Fitted, Residuals, linear_fit
-from granite.calibration.procedure import Known, Measurement, OfDevices, Step, mean_text, on_bench
+from granite.calibration.fit import CalibrationFit, FittedKey, Residuals, linear_fit
+from granite.calibration.procedure import DeviceProcedure, KnownValue, Measurement, OperatorStep, mean_text, on_bench
 from granite.config.devices.joint_sensors import JointSensors
 from granite.config.errors import InputError
 from granite.config.records import Array
@@ -31,7 +31,7 @@ _NUMBERS = (("offset_rad", "rad"), ("scale", "1"), ("nonlinearity", "1"))
 _DIFFERS = (0.05, 0.03, 0.01)
 
 
-class JointsProcedure(OfDevices):
+class JointsProcedure(DeviceProcedure):
     """Every sensed joint at known angles."""
 
     kind = JointSensors
@@ -39,9 +39,9 @@ class JointsProcedure(OfDevices):
     def __init__(self, bed: Testbed, name: str | None = None) -> None:
         super().__init__(bed, name)
         self.steps = tuple(
-            Step(
+            OperatorStep(
                 f"turn joint {joint} to {angle:.4g} rad, by an index plate or a stop, and keep it at rest",
-                (Known(f"angle of {joint}", "rad", round(angle, 6)),),
+                (KnownValue(f"angle of {joint}", "rad", round(angle, 6)),),
                 joint,
             )
             for joint in self.table.joints
@@ -52,7 +52,7 @@ class JointsProcedure(OfDevices):
         """Sensors that read without correction."""
         return on_bench(self.bed, self.devices, {f"{self.of}.response": {}, f"{self.of}.simulated": {}})
 
-    def measure(self, bench: Bench, step: Step, known: Array) -> Measurement:
+    def measure(self, bench: Bench, step: OperatorStep, known: Array) -> Measurement:
         """The mean reading of the joint."""
         i = self.table.joints.index(step.subject)
         frames = bench.read(self.name, _READ_S)[:, i : i + 1]
@@ -73,7 +73,9 @@ class JointsProcedure(OfDevices):
                 raise InputError(few, key=self.of, expected="4 or more")
         what, expected = "the angles do not determine the response", "angles over the range of every joint"
         found = linear_fit(rows, readings, what, expected)
-        numbers = tuple(Fitted(f"{self.of}.response.{joint}.{key}", unit) for joint in joints for key, unit in _NUMBERS)
+        numbers = tuple(
+            FittedKey(f"{self.of}.response.{joint}.{key}", unit) for joint in joints for key, unit in _NUMBERS
+        )
         at = np.array([each.known[0] for each in measured])
         of_joint = [np.array([each.step.subject == joint for each in measured]) for joint in joints]
         left = tuple(
@@ -90,7 +92,7 @@ class JointsProcedure(OfDevices):
                 found[f"{self.of}.response.{joint}.{key}"] = usual + float(rng.uniform(-most, most))
         return found
 
-    def act(self, plant: BenchPlant, step: Step, rng: np.random.Generator) -> None:
+    def act(self, plant: BenchPlant, step: OperatorStep, rng: np.random.Generator) -> None:
         """Turn the joint."""
         plant.set_joint(step.subject, step.known[0].planned + _SET_RAD * rng.standard_normal())
 

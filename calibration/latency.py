@@ -19,7 +19,7 @@ from math import pi
 import numpy as np
 
 from granite.calibration.bench import Bench
-from granite.calibration.fit import CalibrationFit, Fitted, Residuals, gauss_newton
+from granite.calibration.fit import CalibrationFit, FittedKey, Residuals, gauss_newton
 from granite.calibration.moving_heading import (
     HeadingModel,
     SeenHeading,
@@ -27,7 +27,7 @@ from granite.calibration.moving_heading import (
     TurnedHeading,
     noise_and_jitter,
 )
-from granite.calibration.procedure import Measurement, OfDevices, Step, on_bench
+from granite.calibration.procedure import DeviceProcedure, Measurement, OperatorStep, on_bench
 from granite.calibration.swing import timed_swing
 from granite.config.controller import Controller
 from granite.config.devices.photodiode import Photodiode
@@ -61,7 +61,7 @@ _LIGHT, _POSE, _VALVES = 0.0, 1.0, 2.0
 _DIFFERS = (0.6, 1.6)
 
 
-class LatencyProcedure(OfDevices):
+class LatencyProcedure(DeviceProcedure):
     """A pose sensor and, where there are any, the thrusters of the body that it sees."""
 
     kind = Vision
@@ -76,8 +76,8 @@ class LatencyProcedure(OfDevices):
         self.devices = (self.name, self._timer or _TIMER, *pushing[:1])
         self.fitted_on = (f"{self.of}.rate_hz", *(f"devices.{n}.valve.rise_s" for n in pushing[:1]))
         body = self._module.root.name
-        self.steps: tuple[Step, ...] = (
-            Step(
+        self.steps: tuple[OperatorStep, ...] = (
+            OperatorStep(
                 f"hang {body}, or a plate with its targets, on the pendulum, with the flag in front of the photodiode, "
                 "turn it by 10 degrees and let it swing",
                 (),
@@ -86,7 +86,7 @@ class LatencyProcedure(OfDevices):
         )
         if self._thrusters is not None:
             words = f"let {body} float on the table, its arms off or locked, and stand back: it will turn to and fro"
-            self.steps = (*self.steps, Step(words, (), _FLOAT))
+            self.steps = (*self.steps, OperatorStep(words, (), _FLOAT))
 
     def bench_bed(self) -> Testbed:
         """The body alone on the table; where the testbed has no photodiode, one that can be simulated."""
@@ -103,7 +103,7 @@ class LatencyProcedure(OfDevices):
             alone["controller"] = Controller()
         return on_bench(bed.model_copy(update=alone), self.devices, {}, controlled=self._thrusters is not None)
 
-    def measure(self, bench: Bench, step: Step, known: Array) -> Measurement:
+    def measure(self, bench: Bench, step: OperatorStep, known: Array) -> Measurement:
         """Poses with the ticks between which they arrived; and the light, or the commands of the valves."""
         period = bench.bed.loop.period_s
         if step.subject == _SWING:
@@ -174,7 +174,7 @@ class LatencyProcedure(OfDevices):
         """The body, to be hung up or to float."""
         return MovingTargetPlant(bed, bed.module(self._module.name))
 
-    def act(self, plant: MovingTargetPlant, step: Step, rng: np.random.Generator) -> None:
+    def act(self, plant: MovingTargetPlant, step: OperatorStep, rng: np.random.Generator) -> None:
         """Let it swing, or put it on the table."""
         amplitude = _ANGLE * rng.uniform(0.8, 1.1) if step.subject == _SWING else 0.0
         plant.swing(amplitude, _PERIOD * rng.uniform(0.9, 1.1))
@@ -191,11 +191,11 @@ class LatencyProcedure(OfDevices):
             models.append(TurnedHeading(_seen(each), valves[:, 1], valves[:, 2], self._valve().rise_s, delays))
         return models, delays
 
-    def _numbers(self) -> tuple[Fitted, ...]:
-        camera = Fitted(f"{self.of}.latency_s", "s", 0.0)
+    def _numbers(self) -> tuple[FittedKey, ...]:
+        camera = FittedKey(f"{self.of}.latency_s", "s", 0.0)
         if self._thrusters is None:
             return (camera,)
-        return camera, Fitted(f"devices.{self._thrusters}.valve.delay_s", "s", 0.0)
+        return camera, FittedKey(f"devices.{self._thrusters}.valve.delay_s", "s", 0.0)
 
     def _valve(self) -> Valve:
         device = self.bed.devices[str(self._thrusters)]

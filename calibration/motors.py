@@ -14,9 +14,9 @@ import casadi as ca
 import numpy as np
 
 from granite.calibration.bench import Bench
-from granite.calibration.fit import CalibrationFit, Fitted, Residuals, gauss_newton
+from granite.calibration.fit import CalibrationFit, FittedKey, Residuals, gauss_newton
 from granite.calibration.joint_motion import JointMotion
-from granite.calibration.procedure import Measurement, OfDevices, Step, on_bench
+from granite.calibration.procedure import DeviceProcedure, Measurement, OperatorStep, on_bench
 from granite.config.devices.joint_sensors import JointSensors
 from granite.config.devices.motors import Motors
 from granite.config.errors import InputError
@@ -37,7 +37,7 @@ _MOVED = 0.02
 _GAIN, _COULOMB, _VISCOUS = 0.15, 0.2, 0.1
 
 
-class MotorsProcedure(OfDevices):
+class MotorsProcedure(DeviceProcedure):
     """Every motor with the base clamped."""
 
     kind = Motors
@@ -60,7 +60,9 @@ class MotorsProcedure(OfDevices):
         self._moving = [self._branches(self._bench.module(name)) for name in self._modules]
         self._amplitude = self._amplitudes()
         self.steps = tuple(
-            Step(f"clamp the base on a level table, let all joints go and stand back: {joint} will move", (), joint)
+            OperatorStep(
+                f"clamp the base on a level table, let all joints go and stand back: {joint} will move", (), joint
+            )
             for joint in self.joints
         )
 
@@ -83,7 +85,7 @@ class MotorsProcedure(OfDevices):
         keys = (f"{self.of}.torque_gain", f"{self.of}.simulated", f"devices.{self._sensors}.simulated")
         return on_bench(clamped, self.devices, {key: {} for key in keys})
 
-    def measure(self, bench: Bench, step: Step, known: Array) -> Measurement:
+    def measure(self, bench: Bench, step: OperatorStep, known: Array) -> Measurement:
         """Commanded torques and angles of all joints at every tick."""
         i = self.joints.index(step.subject)
         ticks = round(_RUN_S / bench.bed.loop.period_s)
@@ -160,7 +162,7 @@ class MotorsProcedure(OfDevices):
         """The plant, which moves by itself."""
         return Plant(bed)
 
-    def act(self, plant: Plant, step: Step, rng: np.random.Generator) -> None:
+    def act(self, plant: Plant, step: OperatorStep, rng: np.random.Generator) -> None:
         """The simulated base is clamped, and its joints are free."""
 
     @property
@@ -169,15 +171,15 @@ class MotorsProcedure(OfDevices):
         moving = [self._bench.layout.name(module, joint.name) for module in self._moving for joint in module.joints]
         return [joint for joint in sensed if joint in moving]
 
-    def _numbers(self) -> tuple[Fitted, ...]:
+    def _numbers(self) -> tuple[FittedKey, ...]:
         """Gain, viscous and Coulomb friction of each motor."""
         found = []
         for joint in self.joints:
             module, own = self._joint(joint)
             found += [
-                Fitted(f"{self.of}.torque_gain.{joint}", "1"),
-                Fitted(f"modules.{module}.joints.{own.name}.damping_n_m_s", "N m s/rad", 0.0),
-                Fitted(f"modules.{module}.joints.{own.name}.friction_n_m", "N m", 0.0),
+                FittedKey(f"{self.of}.torque_gain.{joint}", "1"),
+                FittedKey(f"modules.{module}.joints.{own.name}.damping_n_m_s", "N m s/rad", 0.0),
+                FittedKey(f"modules.{module}.joints.{own.name}.friction_n_m", "N m", 0.0),
             ]
         return tuple(found)
 

@@ -26,7 +26,7 @@ from granite.sim.benches.bench_plant import BenchPlant
 FREE = options_of(find("behaviour", "waypoints"))(kind="waypoints")
 
 
-class Known(NamedTuple):
+class KnownValue(NamedTuple):
     """A number that the operator knows of a step, such as a load; planned, and asked for."""
 
     name: str
@@ -34,19 +34,19 @@ class Known(NamedTuple):
     planned: float
 
 
-class Step(NamedTuple):
+class OperatorStep(NamedTuple):
     """What the operator does before a measurement."""
 
     instruction: str
-    known: tuple[Known, ...] = ()
+    known: tuple[KnownValue, ...] = ()
     subject: str = ""  #: for the procedure: the joint, gauge or unit that it is about
 
 
 class Measurement(NamedTuple):
     """What came of a step."""
 
-    step: Step
-    known: Array  #: as the operator said, in the order of `Step.known`
+    step: OperatorStep
+    known: Array  #: as the operator said, in the order of `OperatorStep.known`
     values: Array  #: of the procedure's own form
     text: str  #: for the operator
 
@@ -60,12 +60,12 @@ class Procedure(Protocol):
     fitted_on: tuple[str, ...]
     #: devices that it reads and commands
     devices: tuple[str, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[OperatorStep, ...]
 
     def bench_bed(self) -> Testbed:
         """The testbed as it is measured: without the calibration that is made."""
 
-    def measure(self, bench: Bench, step: Step, known: Array) -> Measurement:
+    def measure(self, bench: Bench, step: OperatorStep, known: Array) -> Measurement:
         """Measure through the devices after the operator has done the step."""
 
     def fit(self, measured: Sequence[Measurement]) -> CalibrationFit:
@@ -77,19 +77,19 @@ class Procedure(Protocol):
     def simulated_plant(self, bed: Testbed) -> Any:
         """What the simulated devices measure and move."""
 
-    def act(self, plant: Any, step: Step, rng: np.random.Generator) -> None:
+    def act(self, plant: Any, step: OperatorStep, rng: np.random.Generator) -> None:
         """Do the step on the simulated plant, as exactly as an operator can."""
 
 
 @runtime_checkable
-class TakesPictures(Protocol):
+class PictureProcedure(Protocol):
     """A procedure that measures in pictures of a camera."""
 
     def pictures(self) -> Iterator[Pixels]:
         """Pictures of the real camera, each taken when it is asked for."""
 
 
-class OfDevices:
+class DeviceProcedure:
     """What procedures on a device have in common."""
 
     kind: ClassVar[type]

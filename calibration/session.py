@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from granite.calibration import KINDS
 from granite.calibration.bench import Bench
 from granite.calibration.fit import COVERAGE, CalibrationFit
-from granite.calibration.procedure import Measurement, Procedure, Step, TakesPictures
+from granite.calibration.procedure import Measurement, OperatorStep, PictureProcedure, Procedure
 from granite.config.calibration import fingerprint
 from granite.config.errors import GraniteError, InputError, one_of
 from granite.config.records import Array
@@ -25,7 +25,7 @@ from granite.rt.process.posix_signals import StopSignals
 class BenchOperator(Protocol):
     """Who does what a procedure asks for, and judges what was measured."""
 
-    def ready(self, step: Step) -> Array:
+    def ready(self, step: OperatorStep) -> Array:
         """Do the step; the numbers that are known of it."""
 
     def accepts(self, measured: Measurement) -> bool:
@@ -69,7 +69,7 @@ def real_bench(procedure: Procedure) -> Iterator[Bench]:
     devices, subset = build_subset(procedure.bench_bed(), procedure.devices, ())
     with StopSignals(paced=True, pass_on=False) as signals:
         devices.open()
-        pictures = procedure.pictures() if isinstance(procedure, TakesPictures) else None
+        pictures = procedure.pictures() if isinstance(procedure, PictureProcedure) else None
         bench = Bench(subset, devices, RealClock(), pictures, signals)
         try:
             yield bench

@@ -11,7 +11,7 @@ import numpy as np
 
 from granite.calibration.bench import Bench
 from granite.calibration.fit import CalibrationFit
-from granite.calibration.procedure import Measurement, Procedure, Step, TakesPictures
+from granite.calibration.procedure import Measurement, OperatorStep, PictureProcedure, Procedure
 from granite.config.errors import InputError
 from granite.config.loader import plant_of
 from granite.config.records import Array
@@ -48,10 +48,10 @@ class SimulatedOperator:
             name: corrected(simulated_device(true, name, plant), name, table, bed)
             for name, table in (bed.sensors | bed.actuators).items()
         }
-        pictures = (plant.picture() for _ in count()) if isinstance(procedure, TakesPictures) else None
+        pictures = (plant.picture() for _ in count()) if isinstance(procedure, PictureProcedure) else None
         self.bench = Bench(bed, DeviceSet(bed, devices, devices), VirtualClock(), pictures)
 
-    def ready(self, step: Step) -> Array:
+    def ready(self, step: OperatorStep) -> Array:
         """Do it; what is known of it."""
         self._procedure.act(self._plant, step, self._rng)
         return np.array([known.planned for known in step.known])

@@ -13,7 +13,7 @@ import numpy as np
 from granite.calibration.bench import Bench
 from granite.calibration.fit import CalibrationFit
 from granite.calibration.gauges import draw_responses, fit_responses
-from granite.calibration.procedure import Known, Measurement, OfDevices, Step, mean_text, on_bench
+from granite.calibration.procedure import DeviceProcedure, KnownValue, Measurement, OperatorStep, mean_text, on_bench
 from granite.config.devices.gauge import Signal
 from granite.config.devices.strain_gauges import StrainGauge, StrainGauges
 from granite.config.errors import InputError
@@ -32,7 +32,7 @@ _READ_S, _LOADED = 0.5, 1e-4
 _BENT = 0.1
 
 
-class StrainProcedure(OfDevices):
+class StrainProcedure(DeviceProcedure):
     """Every flexible link with gauges under loads at its tip."""
 
     kind = StrainGauges
@@ -50,9 +50,9 @@ class StrainProcedure(OfDevices):
         modules = dict.fromkeys(self._module(unit).name for unit in self.table.units)
         self.fitted_on = (self.of, *(f"modules.{module}.bodies" for module in modules))
         self.steps = tuple(
-            Step(
+            OperatorStep(
                 f"hold the joints and load the tip of {link.split()[0]} along {link.split()[1]} with {load:.4g} N",
-                (Known(f"load along {link.split()[1]}", "N", round(load, 6)),),
+                (KnownValue(f"load along {link.split()[1]}", "N", round(load, 6)),),
                 link,
             )
             for link, units in self._bent.items()
@@ -63,7 +63,7 @@ class StrainProcedure(OfDevices):
         """Gauges that read without correction."""
         return on_bench(self.bed, self.devices, {f"{self.of}.response": {}, f"{self.of}.simulated": {}})
 
-    def measure(self, bench: Bench, step: Step, known: Array) -> Measurement:
+    def measure(self, bench: Bench, step: OperatorStep, known: Array) -> Measurement:
         """The mean reading of every gauge of the link."""
         signals = self._signals(step.subject)
         names = [signal.name for signal in self.table.sheet(self.bed)]
@@ -89,7 +89,7 @@ class StrainProcedure(OfDevices):
         """Responses of all gauges."""
         return draw_responses(self.of, [[s] for link in self._bent for s in self._signals(link)], rng)
 
-    def act(self, plant: BenchPlant, step: Step, rng: np.random.Generator) -> None:
+    def act(self, plant: BenchPlant, step: OperatorStep, rng: np.random.Generator) -> None:
         """Load the tip."""
         units = self._bent[step.subject]
         force = step.known[0].planned + _LOADED * self._largest(units) * rng.standard_normal()

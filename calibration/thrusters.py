@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from granite.calibration.bench import Bench
-from granite.calibration.fit import CalibrationFit, Fitted, Residuals, gauss_newton
-from granite.calibration.procedure import Measurement, OfDevices, Step, on_bench
+from granite.calibration.fit import CalibrationFit, FittedKey, Residuals, gauss_newton
+from granite.calibration.procedure import DeviceProcedure, Measurement, OperatorStep, on_bench
 from granite.calibration.pulses import mean_openings, pulses_of
 from granite.config.base import spatial
 from granite.config.contacts import Contact, Side
@@ -40,7 +40,7 @@ _TIMES = (("delay_s", "s"), ("rise_s", "s"), ("minimum_on_s", "s"))
 _SMALL_S, _SEARCH = 1e-6, np.linspace(0.0, 2.5, 21)
 
 
-class ThrustersProcedure(OfDevices):
+class ThrustersProcedure(DeviceProcedure):
     """Every thruster alone, in front of a force gauge."""
 
     kind = Thrusters
@@ -66,7 +66,7 @@ class ThrustersProcedure(OfDevices):
         self._signals = [sheet[i] for i in self._columns]
         self._window = self._bench.simulation.physics_step_s
         self.steps = tuple(
-            Step(f"hold the vehicle in the thrust stand and stand back: {unit.name} will fire", (), unit.name)
+            OperatorStep(f"hold the vehicle in the thrust stand and stand back: {unit.name} will fire", (), unit.name)
             for unit in self.table.units
         )
 
@@ -98,7 +98,7 @@ class ThrustersProcedure(OfDevices):
         held = bed.model_copy(update={**stand, "devices": {**bed.devices, _STAND: gauges}})
         return on_bench(held, self.devices, keys, controlled=True)
 
-    def measure(self, bench: Bench, step: Step, known: Array) -> Measurement:
+    def measure(self, bench: Bench, step: OperatorStep, known: Array) -> Measurement:
         """Times, commands of the valve and readings of the gauge, at every tick of a series of pulses."""
         unit, period = self._units.index(step.subject), bench.bed.loop.period_s
         valve = self.table.valve
@@ -182,12 +182,12 @@ class ThrustersProcedure(OfDevices):
         """The plant, which moves by itself."""
         return Plant(bed)
 
-    def act(self, plant: Plant, step: Step, rng: np.random.Generator) -> None:
+    def act(self, plant: Plant, step: OperatorStep, rng: np.random.Generator) -> None:
         """The simulated vehicle is in its stand."""
 
-    def _numbers(self, units: Sequence[str]) -> tuple[Fitted, ...]:
-        times = (Fitted(f"{self.of}.valve.{key}", unit, 0.0) for key, unit in _TIMES)
-        return (*times, *(Fitted(f"{self.of}.units.{unit}.thrust_n", "N", 0.0) for unit in units))
+    def _numbers(self, units: Sequence[str]) -> tuple[FittedKey, ...]:
+        times = (FittedKey(f"{self.of}.valve.{key}", unit, 0.0) for key, unit in _TIMES)
+        return (*times, *(FittedKey(f"{self.of}.units.{unit}.thrust_n", "N", 0.0) for unit in units))
 
     def _plateau(self, values: Array) -> Array:
         """Mean readings in the second half of the long pulse, less those before it."""

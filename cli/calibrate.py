@@ -24,7 +24,7 @@ from granite.config.loader import file_of, load
 if TYPE_CHECKING:
     from granite.calibration.bench import Bench
     from granite.calibration.flight_inertia import FlightInertia
-    from granite.calibration.procedure import Known, Measurement, Procedure, Step
+    from granite.calibration.procedure import KnownValue, Measurement, OperatorStep, Procedure
     from granite.calibration.simulated import SimulatedOperator
     from granite.config.records import Array
     from granite.config.testbed import Testbed
@@ -144,7 +144,7 @@ class _AtTerminal:
         if plant is not None:
             self.truth = plant.truth
 
-    def ready(self, step: Step) -> Array:
+    def ready(self, step: OperatorStep) -> Array:
         """Say what to do, and ask what is known of it."""
         err.print(f"step {self._done + 1} of {self._n}: {step.instruction}", soft_wrap=True)
         if self._plant is not None:
@@ -192,7 +192,7 @@ def _is_accepted() -> bool:
     return typed != "r"
 
 
-def _number(known: Known) -> float:
+def _number(known: KnownValue) -> float:
     """Ask for a number; again at a terminal, while in a pipe another answer is refused."""
     while True:
         typed = _typed(f"  {known.name} [{known.unit}], Enter for {known.planned:g}: ").strip()

@@ -25,7 +25,7 @@ from granite.config.records import Array
 _RELATIVE, _CENTRE = 0.5, 0.1
 
 
-class Identified(NamedTuple):
+class IdentifiedBase(NamedTuple):
     """The numbers that explain a flight best."""
 
     base: BaseInertia
@@ -50,7 +50,7 @@ class Identified(NamedTuple):
         return more, place
 
 
-def identify_base(flight: FreeFlight, expected: BaseInertia) -> Identified:
+def identify_base(flight: FreeFlight, expected: BaseInertia) -> IdentifiedBase:
     """Fit the numbers of a base to a flight.
 
     Parameters
@@ -78,7 +78,7 @@ def _meaning(theta: ca.SX, firing: ca.SX) -> Numbers:
     return Numbers(theta[:4], theta[4], theta[5:7], theta[7], firing, theta[8:])
 
 
-def _identified(fit: Fit) -> Identified:
+def _identified(fit: Fit) -> IdentifiedBase:
     theta, covariance = fit.numbers, fit.covariance
     m, sx, sy, about_origin = theta[:4]
     c = np.array([sx, sy]) / m
@@ -89,4 +89,4 @@ def _identified(fit: Fit) -> Identified:
     base = BaseInertia(float(m), (float(c[0]), float(c[1])), float(about_origin - m * c @ c))
     table = np.sqrt(np.diag(covariance)[4:7])
     own = J @ covariance[:4, :4] @ J.T
-    return Identified(base, own, float(theta[4]), theta[5:7], table, fit)
+    return IdentifiedBase(base, own, float(theta[4]), theta[5:7], table, fit)

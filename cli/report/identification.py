@@ -9,7 +9,7 @@ from typing import Any
 
 from rich.table import Table
 
-from granite.calibration.identification.base import Identified
+from granite.calibration.identification.base import IdentifiedBase
 from granite.calibration.identification.flight import BaseInertia, vehicle_of
 from granite.calibration.identification.motion_fit import Fit
 from granite.calibration.identification.thrusters import IdentifiedThrusters
@@ -23,7 +23,7 @@ from granite.views.table import table
 _ROWS = (("mass", "kg"), ("mass centre x", "m"), ("mass centre y", "m"), ("inertia", "kg m2"))
 
 
-def base_table(found: Identified, expected: BaseInertia) -> Table:
+def base_table(found: IdentifiedBase, expected: BaseInertia) -> Table:
     """Each number with its standard deviation, the file's, and how far that is away."""
     rows = [
         (f"{name} [{unit}]", f"{value:.5g}", f"{spread:.2g}", f"{file:.5g}", f"{(file - value) / spread:+.1f}")
@@ -35,7 +35,7 @@ def base_table(found: Identified, expected: BaseInertia) -> Table:
     return table("Base by its free flight", columns, rows)
 
 
-def base_lines(found: Identified, expected: BaseInertia) -> Iterator[str]:
+def base_lines(found: IdentifiedBase, expected: BaseInertia) -> Iterator[str]:
     """Table, residuals and a payload, in sentences."""
     tilt, direction = _slope(found)
     drag = f"{found.drag_ratio:.3g} of the weight (deviation {found.table_deviation[0]:.1g})"
@@ -69,7 +69,7 @@ def thrusters_lines(found: IdentifiedThrusters, device: Thrusters, swapped: dict
         yield f"fired too little to be known: {', '.join(device.units[i].name for i in unknown)}"
 
 
-def base_content(bed: Testbed, log: Path, found: Identified) -> dict[str, Any]:
+def base_content(bed: Testbed, log: Path, found: IdentifiedBase) -> dict[str, Any]:
     """The content of the file of a base."""
     module = vehicle_of(bed)[1]
     mass, x, y, inertia = (float(value) for value in found.deviation)
@@ -124,7 +124,7 @@ def _residual_line(fit: Fit) -> str:
     return f"residuals of {poses} poses: {x:.2g} mm, {y:.2g} mm, {heading:.2g} mrad (one standard deviation)"
 
 
-def _slope(found: Identified) -> tuple[float, float]:
+def _slope(found: IdentifiedBase) -> tuple[float, float]:
     """Slope of the table as a part of gravity, and its direction downhill [rad]."""
     x, y = found.slope_m_s2.tolist()
     return math.hypot(x, y) / GRAVITY, math.atan2(y, x)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import granite
-from granite.calibration.fit import COVERAGE, CalibrationFit, Fitted
+from granite.calibration.fit import COVERAGE, CalibrationFit, FittedKey
 from granite.calibration.procedure import Measurement
 from granite.calibration.pulses import mean_openings, pulses_of
 from granite.calibration.session import carry_out, find_procedure
@@ -104,7 +104,7 @@ def test_the_inertia_of_a_part_on_the_pendulum_is_recovered():
 
 def test_an_expanded_uncertainty_is_that_of_student_for_one_number():
     """Of one number with 4 degrees of freedom: the 0.995 quantile of Student's t is 4.604."""
-    fit = CalibrationFit((Fitted("a", "1"),), np.array([3.0]), np.array([[0.25]]), 4, 5, ())
+    fit = CalibrationFit((FittedKey("a", "1"),), np.array([3.0]), np.array([[0.25]]), 4, 5, ())
     assert fit.expanded[0] == pytest.approx(0.5 * 4.604, rel=1e-3)
     assert fit.level(fit.values + fit.expanded) == pytest.approx(COVERAGE)
 

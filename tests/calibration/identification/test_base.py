@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import granite as library
-from granite.calibration.identification.base import Identified, identify_base
+from granite.calibration.identification.base import IdentifiedBase, identify_base
 from granite.calibration.identification.flight import BaseInertia, expected_base, flight_of
 from granite.config.errors import InputError
 from granite.config.loader import load
@@ -33,7 +33,7 @@ def bed_with(truth: BaseInertia, duration_s: float = 60.0) -> Testbed:
     )
 
 
-def identified(bed: Testbed) -> Identified:
+def identified(bed: Testbed) -> IdentifiedBase:
     return identify_base(flight_of(library.simulate(bed)), expected_base(bed))
 
 
