@@ -80,7 +80,7 @@ def run(
         # Devices of the checks are others than those of the run, which are opened when it starts.
         findings = preflight(testbed, build_devices(testbed, names)[0], RealClock())
         put(err if as_json else out, [preflight_table(findings)])
-        if failed := [finding for finding in findings if not finding.held]:
+        if failed := [finding for finding in findings if not finding.passed]:
             what = "; ".join(f"{each.device} {each.check}: {each.text}" for each in failed)
             end(f"nothing was armed, {len(failed)} check{'s' if len(failed) > 1 else ''} failed: {what}", STOPPED)
         if check:
@@ -129,9 +129,9 @@ def try_device(
         with contextlib.closing(units):  # the device is stopped also where a signal interrupts the printing
             for result in units:
                 results.append(result)
-                err.print(f"granite: {result.unit}: {'passed' if result.held else 'FAILED'}", soft_wrap=True)
+                err.print(f"granite: {result.unit}: {'passed' if result.passed else 'FAILED'}", soft_wrap=True)
     put(out, [device_table(name, results)])
-    if failed := [result.unit for result in results if not result.held]:
+    if failed := [result.unit for result in results if not result.passed]:
         end(f"{', '.join(failed)} did not pass", STOPPED)
 
 

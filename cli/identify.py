@@ -67,7 +67,7 @@ def identify(
     end_if_incomplete(log, recorded)
 
 
-class _Found(NamedTuple):
+class _Identification(NamedTuple):
     """What was identified, in all forms."""
 
     fit: Fit
@@ -76,7 +76,7 @@ class _Found(NamedTuple):
     lines: list[str]
 
 
-def _base(log: Log, file: Path) -> _Found:
+def _base(log: Log, file: Path) -> _Identification:
     from granite.calibration.identification.base import identify_base
     from granite.calibration.identification.flight import expected_base, flight_of
     from granite.cli.report.identification import base_content, base_lines, base_table
@@ -84,10 +84,10 @@ def _base(log: Log, file: Path) -> _Found:
     expected = expected_base(log.bed)
     found = identify_base(flight_of(log), expected)
     content, lines = base_content(log.bed, file, found), base_lines(found, expected)
-    return _Found(found.fit, content, base_table(found, expected), list(lines))
+    return _Identification(found.fit, content, base_table(found, expected), list(lines))
 
 
-def _thrusters(log: Log, file: Path) -> _Found:
+def _thrusters(log: Log, file: Path) -> _Identification:
     from granite.calibration.identification.flight import expected_base, flight_of, vehicle_of
     from granite.calibration.identification.thrusters import identify_thrusters
     from granite.calibration.identification.wiring import rewired, swapped_valves
@@ -100,7 +100,7 @@ def _thrusters(log: Log, file: Path) -> _Found:
     found = identify_thrusters(rewired(flight, swapped), base)
     content = thrusters_content(log.bed, file, found, swapped)
     lines = thrusters_lines(found, device, swapped)
-    return _Found(found.fit, content, thrusters_table(found, device), list(lines))
+    return _Identification(found.fit, content, thrusters_table(found, device), list(lines))
 
 
 def _write(path: Path, text: str) -> None:

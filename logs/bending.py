@@ -18,7 +18,7 @@ from granite.logs.run_summary import AuditCheck, LinkBending
 from granite.mrds.flexible.deflection import Deflections
 
 
-class Exceeded(NamedTuple):
+class BendingExcess(NamedTuple):
     """The first time that a link was bent beyond the limit."""
 
     t: float
@@ -38,7 +38,7 @@ class Bending:
         n = len(self._deflections.links) if self._deflections else 0
         self._largest, self._beyond = np.zeros(n), np.zeros(n, dtype=int)
 
-    def update(self, rows: Array) -> list[Exceeded]:
+    def update(self, rows: Array) -> list[BendingExcess]:
         """Process the next rows; the links that exceed the limit for the first time in this run."""
         if self._deflections is None:
             return []
@@ -53,7 +53,7 @@ class Bending:
                 f"{self._deflections.links[i]} is bent by {deflection[first, i]:.3g} of its length, beyond "
                 f"simulation.largest_deflection = {self._limit:g}: the beam model is not valid for that"
             )
-            found.append(Exceeded(float(t), int(tick), words))
+            found.append(BendingExcess(float(t), int(tick), words))
         self._largest = np.maximum(self._largest, deflection.max(axis=0, initial=0.0))
         self._beyond += beyond.sum(axis=0)
         return found

@@ -23,7 +23,7 @@ _MARK = ".recovering"
 CUT: Ending = {"ended": "cut", "text": "the log ends before the run did"}
 
 
-class Recovered(NamedTuple):
+class RecoveryResult(NamedTuple):
     """Result of a recovery."""
 
     rows: int
@@ -31,7 +31,7 @@ class Recovered(NamedTuple):
     sentence: str  #: what was lost
 
 
-def recover(damaged: Path, new: Path, overwrite: bool = False) -> Recovered:
+def recover(damaged: Path, new: Path, overwrite: bool = False) -> RecoveryResult:
     """Write everything readable of a log into a new one; rows after a damaged part count the lost ones.
 
     Raises
@@ -59,8 +59,8 @@ def recover(damaged: Path, new: Path, overwrite: bool = False) -> Recovered:
     return recovered
 
 
-def _write(content: LogContent, unfinished: UnfinishedLog) -> Recovered:
-    rows, summary = _Counted(content), Summary(content.bed, content.channels)
+def _write(content: LogContent, unfinished: UnfinishedLog) -> RecoveryResult:
+    rows, summary = _CountedRows(content), Summary(content.bed, content.channels)
     own = {"format", "start_ns", *FINGERPRINTS.values()}
     metadata = {key: value for key, value in content.info.items() if key not in own}
     metadata["recovered"] = content.damage or "the log was whole"
@@ -76,10 +76,10 @@ def _write(content: LogContent, unfinished: UnfinishedLog) -> Recovered:
     file.summary(json.dumps(finite(found)))
     file.close()
     unfinished.finish()
-    return Recovered(len(content.rows), rows.lost, _sentence(content, rows))
+    return RecoveryResult(len(content.rows), rows.lost, _sentence(content, rows))
 
 
-class _Counted:
+class _CountedRows:
     """The rows of a damaged log; their count of lost rows includes those of the damaged parts."""
 
     def __init__(self, content: LogContent) -> None:
@@ -103,7 +103,7 @@ class _Counted:
             yield rows
 
 
-def _sentence(content: LogContent, rows: _Counted) -> str:
+def _sentence(content: LogContent, rows: _CountedRows) -> str:
     period, duration = content.bed.loop.period_s, content.bed.loop.duration_s
     lost = [f"{rows.lost} rows in damaged parts"] if rows.lost else []
     if content.summary is None:

@@ -63,8 +63,8 @@ def real_views(bed: Testbed, source: str, every_s: float, duration_s: float) -> 
             yield SeenFrame(image.pixels, seen)
 
 
-class Published(NamedTuple):
-    """What was sent so far."""
+class PublishedFrames(NamedTuple):
+    """Frames whose poses were sent so far."""
 
     t: float  #: since the first frame [s]
     frames: int
@@ -72,7 +72,9 @@ class Published(NamedTuple):
     age_s: float  #: mean time from exposure to sending
 
 
-def published(bed: Testbed, source: str, address: str, every_s: float, duration_s: float | None) -> Iterator[Published]:
+def published(
+    bed: Testbed, source: str, address: str, every_s: float, duration_s: float | None
+) -> Iterator[PublishedFrames]:
     """Send the poses in the frames of a source to an address, and yield their number every so often and at the end."""
     camera, sender = camera_of(bed), open_sender(address)
     poses = {other.seen(bed).name: 0 for other in bed.devices_of(Camera).values()}
@@ -87,10 +89,10 @@ def published(bed: Testbed, source: str, address: str, every_s: float, duration_
                 break
             if t >= due:
                 due = t + every_s
-                yield Published(t, frames, poses, age / frames)
+                yield PublishedFrames(t, frames, poses, age / frames)
     finally:
         sender.close()
-    yield Published(t, frames, poses, age / max(frames, 1))
+    yield PublishedFrames(t, frames, poses, age / max(frames, 1))
 
 
 def write_views(bed: Testbed, views: Iterator[SeenFrame], folder: Path, raw: bool) -> list[Sightings]:

@@ -14,17 +14,17 @@ from granite.views.table import table
 
 def preflight_table(findings: Sequence[CheckResult]) -> Table:
     """Every check with its result."""
-    failed = sum(not finding.held for finding in findings)
+    failed = sum(not finding.passed for finding in findings)
     title = f"Checks before the run: {f'{failed} FAILED' if failed else 'all passed'}"
-    rows = [(finding.device, finding.check, _passed(finding.held), finding.text) for finding in findings]
+    rows = [(finding.device, finding.check, _passed(finding.passed), finding.text) for finding in findings]
     return table(title, ("device", "check", "passed", "found"), rows, sentences=1)
 
 
 def device_table(name: str, results: Sequence[UnitTestResult]) -> Table:
     """Command to each unit of a device, and the applied value."""
-    rows = [(result.unit, result.command, result.applied, _passed(result.held), result.response) for result in results]
+    rows = [(unit, command, applied, _passed(passed), response) for unit, command, applied, response, passed in results]
     return table(f"Test of {name}", ("unit", "command", "applied", "passed", "sensors"), rows, sentences=1)
 
 
-def _passed(held: bool) -> Text:
-    return Text("yes", "green") if held else Text("NO", "red")
+def _passed(passed: bool) -> Text:
+    return Text("yes", "green") if passed else Text("NO", "red")

@@ -46,22 +46,22 @@ class UnitTestResult(NamedTuple):
     command: str
     applied: str
     response: str
-    held: bool
+    passed: bool
 
 
 class Exercise(NamedTuple):
     """A command to one unit: a set point for each part, then rest."""
 
     signal: str
-    column: int
+    unit_index: int
     parts: tuple[float, ...]
 
 
 def exercises(bed: Testbed, name: str, level: float) -> list[Exercise]:
     """The commands that try every unit of an actuator in turn."""
     device = bed.actuators[name]
-    found = []
-    for i, (signal_, (low, high)) in enumerate(zip(device.signals(bed), device.bounds(bed), strict=True)):
+    commands = []
+    for i, (signal, (low, high)) in enumerate(zip(device.signals(bed), device.bounds(bed), strict=True)):
         if device.binary:
             other = low if device.initial(bed)[i] == high else high
             parts: tuple[float, ...] = (other,) * _SWITCHED
@@ -69,8 +69,8 @@ def exercises(bed: Testbed, name: str, level: float) -> list[Exercise]:
             parts = (1.0,) * _OPEN
         else:
             parts = (level * high, max(-level * high, low))
-        found.append(Exercise(signal_.name, i, parts))
-    return found
+        commands.append(Exercise(signal.name, i, parts))
+    return commands
 
 
 def try_units(
@@ -95,7 +95,7 @@ def try_units(
         Where there is no such device, or it can't be opened.
     TooLateError
         Where a tick was later than `loop.longest_lateness_s`.
-    Interrupted
+    SignalInterrupt
         After a signal.
     """
     if name not in bed.devices:
@@ -149,11 +149,11 @@ class _DeviceTest:
             return
         rate = len(frames) / _SENSOR_S
         values = np.array([frame.values for frame in frames.values()])
-        for signal_, column in zip(signals, values.T, strict=True):
-            spread = f"{column.min():.5g} to {column.max():.5g}, noise {column.std():.2g} {signal_.unit}"
-            mean = f"mean {column.mean():.6g} {signal_.unit}"
+        for signal, column in zip(signals, values.T, strict=True):
+            spread = f"{column.min():.5g} to {column.max():.5g}, noise {column.std():.2g} {signal.unit}"
+            mean = f"mean {column.mean():.6g} {signal.unit}"
             yield UnitTestResult(
-                signal_.name, f"{rate:.0f} frames a second", mean, spread, bool(np.isfinite(column).all())
+                signal.name, f"{rate:.0f} frames a second", mean, spread, bool(np.isfinite(column).all())
             )
 
     def exercise(self, name: str, commands: list[Exercise]) -> Iterator[UnitTestResult]:
@@ -182,13 +182,13 @@ class _DeviceTest:
         frames, began = [self._applied], self._ticks.t
         for part in command.parts:
             setpoint = rest.copy()
-            setpoint[command.column] = part
+            setpoint[command.unit_index] = part
             mean = []
             for k in range(length):
                 self._tick(setpoint.copy())
                 frames.append(self._applied)
                 if k >= (length + 1) // 2 and self._applied.status == Status.OK:  # the first half is on its way
-                    mean.append(self._applied.values.item(command.column))
+                    mean.append(self._applied.values.item(command.unit_index))
             applied.append(mean)
         sample = self._tick(rest.copy())
         commanded_s = self._ticks.now() - began
@@ -199,26 +199,24 @@ class _DeviceTest:
         response = self._changes(before, self._measured(sample))
         if isinstance(device, Thrusters):
             longest = commanded_s + device.valve.minimum_on_s + self._period + VALVE_RESOLUTION_S
-            found = _open_time(frames, command.column)
-            if found > longest:
-                late = f"open for {found:.3g} s, expected at most {longest:.3g} s"
-                return self._judged(device, command, applied, f"{late}; {response}")._replace(held=False)
-        return self._judged(device, command, applied, response)
+            open_s = _open_time(frames, command.unit_index)
+            if open_s > longest:
+                late = f"open for {open_s:.3g} s, expected at most {longest:.3g} s"
+                return self._result(device, command, applied, f"{late}; {response}")._replace(passed=False)
+        return self._result(device, command, applied, response)
 
-    def _judged(self, device: Device, command: Exercise, applied: list[list[float]], response: str) -> UnitTestResult:
-        signal_ = device.signals(self._bed)[command.column]
-        low, high = device.bounds(self._bed)[command.column]
-        means = [float(np.mean(each)) if each else np.nan for each in applied]
+    def _result(self, device: Device, command: Exercise, applied: list[list[float]], response: str) -> UnitTestResult:
+        signal = device.signals(self._bed)[command.unit_index]
+        low, high = device.bounds(self._bed)[command.unit_index]
+        means = [float(np.mean(values)) if values else np.nan for values in applied]
         errors = [abs(mean - part) for mean, part in zip(means, command.parts, strict=True)]
-        unit = "" if signal_.unit == "1" else f" {signal_.unit}"
+        unit = "" if signal.unit == "1" else f" {signal.unit}"
         different = list(dict.fromkeys(command.parts))
-        commanded, got = (
-            ", ".join(f"{part:g}" for part in different),
-            ", ".join(f"{x:.3g}" for x in means[-len(different) :]),
-        )
+        commanded = ", ".join(f"{part:g}" for part in different)
+        got = ", ".join(f"{x:.3g}" for x in means[-len(different) :])
         length = f"{_PART_S * len(command.parts) / len(different):g} s{' each' if len(different) > 1 else ''}"
-        held = bool(max(errors) <= _TOLERANCE * (high - low))
-        return UnitTestResult(signal_.name, f"{commanded}{unit} for {length}", f"{got}{unit}", response, held)
+        passed = bool(max(errors) <= _TOLERANCE * (high - low))
+        return UnitTestResult(signal.name, f"{commanded}{unit} for {length}", f"{got}{unit}", response, passed)
 
     def _tick(self, setpoint: Array) -> Sample:
         return self._ticks.tick((setpoint,))
@@ -230,12 +228,12 @@ class _DeviceTest:
 
     def _measured(self, sample: Sample) -> dict[str, float]:
         """The value of every signal that has one, by its name and unit."""
-        found = {}
+        values = {}
         for frame, device in zip(sample.frames, self._bed.sensors.values(), strict=True):
-            for signal_, value in zip(device.signals(self._bed), frame.values.tolist(), strict=True):
-                if frame.number and signal_.unit in ("m", "rad"):
-                    found[f"{signal_.name} [{signal_.unit}]"] = value
-        return found
+            for signal, value in zip(device.signals(self._bed), frame.values.tolist(), strict=True):
+                if frame.number and signal.unit in ("m", "rad"):
+                    values[f"{signal.name} [{signal.unit}]"] = value
+        return values
 
     @staticmethod
     def _changes(before: dict[str, float], after: dict[str, float]) -> str:
@@ -245,7 +243,7 @@ class _DeviceTest:
         return ", ".join(f"{key} {moved[key]:+.4f}" for key in largest) or "no sensor was read"
 
 
-def _open_time(frames: list[Frame], column: int) -> float:
+def _open_time(frames: list[Frame], index: int) -> float:
     """How long a valve was open [s]: each new frame has the part of the time since the one before."""
     pairs = [(old, new) for old, new in pairwise(frames) if new.number != old.number]
-    return sum(new.values.item(column) * (new.t - old.t) for old, new in pairs)
+    return sum(new.values.item(index) * (new.t - old.t) for old, new in pairs)

@@ -59,7 +59,7 @@ class DeviceTicks:
         ------
         TooLateError
             Where it is later than `loop.longest_lateness_s`.
-        Interrupted
+        SignalInterrupt
             After a signal.
         """
         self._signals.refuse_after_one()

@@ -42,7 +42,7 @@ def preflight(bed: Testbed, devices: DeviceSet, clock: Clock) -> list[CheckResul
                 findings += sensor_findings(bed, name, samples)
             for i, name in enumerate(bed.actuators):
                 findings += actuator_findings(bed, name, [frames[i] for frames in observed])
-            if bed.controller is not None and all(finding.held for finding in findings):
+            if bed.controller is not None and all(finding.passed for finding in findings):
                 findings += agreement(bed, build_stack(bed).estimator, samples)
     finally:
         devices.close()

@@ -29,7 +29,7 @@ class CheckResult(NamedTuple):
 
     device: str
     check: str
-    held: bool
+    passed: bool
     text: str
 
 

@@ -23,7 +23,7 @@ from granite.controllers.run_modes.decelerations import base_deceleration
 from granite.kernels.compilation import compile_once
 from granite.kernels.kernel import Buffer
 from granite.rt.guard.limit import Limit
-from granite.rt.guard.monitor import Monitor, Watched
+from granite.rt.guard.monitor import Monitor, MonitorInputs
 
 #: a button is released below this
 _PRESSED = 0.5
@@ -57,7 +57,7 @@ class Limits:
         d, unexplained = ca.SX.sym("disturbance", n_u), ca.SX.sym("unexplained", n_u)
         faults = ca.SX.sym("faults", len(bed.thrusters))
         wrench, thrust = ca.SX.sym("wrench", len(wrenches(bed))), ca.SX.sym("thrust", len(bed.thrusters))
-        seen = Watched(
+        seen = MonitorInputs(
             stamps[0], stamps[1::2], stamps[2::2], measured, innovation, u, impulse, unexplained, faults, q_ref, u_ref
         )
         monitor = Monitor(bed, seen)

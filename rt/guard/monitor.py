@@ -34,7 +34,7 @@ from granite.rt.guard.limit import Limit
 _NEVER = 1e-12
 
 
-class Watched(NamedTuple):
+class MonitorInputs(NamedTuple):
     """What the monitor sees of a tick, as symbols."""
 
     t: ca.SX
@@ -50,7 +50,7 @@ class Watched(NamedTuple):
     u_ref: ca.SX
 
 
-class Remembered:
+class MonitorMemory:
     """The numbers that one tick leaves to the next, by name; all are zero at the start."""
 
     def __init__(self) -> None:
@@ -81,8 +81,8 @@ class Remembered:
 class Monitor:
     """The limits of the monitor, in the order of their check; empty without a controller."""
 
-    def __init__(self, bed: Testbed, seen: Watched) -> None:
-        self._bed, self._seen, self.memory = bed, seen, Remembered()
+    def __init__(self, bed: Testbed, seen: MonitorInputs) -> None:
+        self._bed, self._seen, self.memory = bed, seen, MonitorMemory()
         memory = self.memory
         self._started = memory.recall("started")
         memory.keep("started", ca.SX(1))

@@ -27,7 +27,7 @@ from granite.rt.guard.guard import Guard
 from granite.rt.loop.clock import Clock
 from granite.rt.loop.lateness import TooLateError, refuse_late
 from granite.rt.loop.watchdog import Watchdog
-from granite.rt.process.posix_signals import Interrupted, StopSignals
+from granite.rt.process.posix_signals import SignalInterrupt, StopSignals
 from granite.rt.steps.compiled_steps import CompiledSteps
 from granite.rt.steps.step_by_step import StepByStep, Steps
 from granite.rt.supervisor.mode_stacks import ModeParts
@@ -177,7 +177,7 @@ class Loop:
             outcome.reason, outcome.fault = Reason.PLANT_LOST, lost
         except TooLateError as late:
             outcome.reason, outcome.detail = Reason.TOO_LATE, str(late)
-        except Interrupted:
+        except SignalInterrupt:
             outcome.reason = Reason.OPERATOR_STOP
         except BaseException as fault:
             outcome.reason, outcome.fault = Reason.FAULT, fault
@@ -232,7 +232,7 @@ class Loop:
         """Raise before an old command is written: after a pause of the process, or after the watchdog's stop."""
         refuse_late(self._clock.now() - t, self._longest_lateness)
         if self._watchdog.fired_at:
-            raise Interrupted
+            raise SignalInterrupt
 
     def _stop(self) -> None:
         self.outcome.not_stopped = self._devices.stop(self.outcome.t, self._clock.is_real)

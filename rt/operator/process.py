@@ -43,7 +43,7 @@ _AT_ONCE = 50
 _FREE = "a free address, such as --set operator.address=tcp://127.0.0.1:5791"
 
 
-class Waiting(NamedTuple):
+class WaitingClient(NamedTuple):
     """A client whose command is with the loop."""
 
     route: list[bytes]
@@ -80,7 +80,7 @@ class OperatorChannel:
         self._poller = zmq.Poller()
         for each in (self._zap, self._socket):
             self._poller.register(each, zmq.POLLIN)
-        self._waiting: dict[int, Waiting] = {}
+        self._waiting: dict[int, WaitingClient] = {}
         self._number = 0
         self._watching: dict[str, float] = {}
         self._refused = 0
@@ -142,7 +142,7 @@ class OperatorChannel:
             if not self._requests.put(asked):
                 self._say(route, ok=False, text="refused: too many requests wait")
                 return
-            self._waiting[self._number] = Waiting(route, message, sender)
+            self._waiting[self._number] = WaitingClient(route, message, sender)
             return
         if message.do == "watch":
             self._watching[sender] = time.monotonic()

@@ -38,7 +38,7 @@ _BETWEEN_INTERRUPTIONS = 0.5
 TERMINATING = tuple(sorted(signal.valid_signals() - _UNUSABLE - _HARMLESS - _SUSPENDING))
 
 
-class Interrupted(KeyboardInterrupt):
+class SignalInterrupt(KeyboardInterrupt):
     """A signal interrupted the main thread."""
 
 
@@ -69,9 +69,9 @@ def interrupting() -> Iterator[None]:
 
 
 def refuse_after_a_signal() -> None:
-    """Raise `Interrupted` where a signal came before: nothing may be armed any more."""
+    """Raise `SignalInterrupt` where a signal came before: nothing may be armed any more."""
     if _before_a_run:
-        raise Interrupted(name_of(_before_a_run[0]))
+        raise SignalInterrupt(name_of(_before_a_run[0]))
 
 
 class StopSignals:
@@ -92,8 +92,8 @@ class StopSignals:
         self._pass_on = pass_on
         self._before: dict[int, Any] = {}
         self._count = 0
-        #: as many signals are noted, and the next one raises `Interrupted`. Where actuators are stopped it is set to
-        #: infinity by an assignment: a call could be interrupted at its beginning
+        #: as many signals are noted, and the next one raises `SignalInterrupt`. Where actuators are
+        #: stopped it is set to infinity by an assignment: a call could be interrupted at its beginning
         self.patience = 0.0
         self._first: int | None = None
         self._is_from_watchdog, self._interrupted_at = False, -math.inf
@@ -123,13 +123,13 @@ class StopSignals:
         return None if self._first is None else name_of(self._first)
 
     def tolerate(self, n: float) -> None:
-        """From now on, note n signals; the next one raises `Interrupted`."""
+        """From now on, note n signals; the next one raises `SignalInterrupt`."""
         self.patience = self._count + n
 
     def refuse_after_one(self) -> None:
-        """Raise `Interrupted` where a signal came since the handlers were replaced: its exception may be lost."""
+        """Raise `SignalInterrupt` where a signal came since the handlers were replaced: its exception may be lost."""
         if self._first is not None:
-            raise Interrupted(name_of(self._first))
+            raise SignalInterrupt(name_of(self._first))
 
     @contextmanager
     def noted(self) -> Iterator[None]:
@@ -142,7 +142,7 @@ class StopSignals:
             self.patience = math.inf
 
     def interrupt(self) -> None:
-        """Raise `Interrupted` in the main thread, unless it tolerates all signals; for another thread to call."""
+        """Raise `SignalInterrupt` in the main thread, unless it tolerates all signals; for another thread to call."""
         if self._before:
             self._is_from_watchdog = True
             main = threading.main_thread().ident
@@ -164,7 +164,7 @@ class StopSignals:
         now = time.monotonic()
         if now - self._interrupted_at > _BETWEEN_INTERRUPTIONS:
             self._interrupted_at = now
-            raise Interrupted(why)
+            raise SignalInterrupt(why)
 
 
 def name_of(number: int) -> str:

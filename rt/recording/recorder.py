@@ -41,7 +41,7 @@ _CLOSE_LIMIT = 60.0
 _SILENT_S = 3.0
 
 
-class Recorded(NamedTuple):
+class RecordingResult(NamedTuple):
     """Result of recording."""
 
     rows: int  #: written
@@ -127,7 +127,7 @@ class Recorder:
         """Whether the process still runs; asks the operating system, so not in the tick."""
         return self._process.poll() is None
 
-    def close(self, ending: Ending) -> Recorded:
+    def close(self, ending: Ending) -> RecordingResult:
         """Write the remaining rows and close the log.
 
         `ending` is how the run ended; it becomes part of the summary.
@@ -148,7 +148,7 @@ class Recorder:
         finally:
             waits.cancel()
         rows, put = self._ring.taken_count, self._ring.put_count
-        recorded = Recorded(
+        recorded = RecordingResult(
             rows,
             self._ring.lost + put - rows,
             failure,

@@ -119,7 +119,7 @@ def record(order: Order, lines: TextIO, answers: TextIO) -> None:
     try:
         file.begin(receive(lines).get("start_ns", 0))
         with _progress(order) as show:
-            metrics = Gathered(summary.update, round(_GATHERED_S / bed.loop.period_s))
+            metrics = RowBatches(summary.update, round(_GATHERED_S / bed.loop.period_s))
             readers = [file.write, events.look, metrics.add, show, show_live]
             drain(ring, file, readers, lambda: os.getppid() != order.loop, idle)
             metrics.finish()
@@ -143,7 +143,7 @@ def record(order: Order, lines: TextIO, answers: TextIO) -> None:
     send(answers, {"failure": None, "summary": result})
 
 
-class Gathered:
+class RowBatches:
     """Rows for a reader to which a batch costs nearly as much as a row: as few batches as `rows` allow."""
 
     def __init__(self, read: Callable[[Array], None], rows: int) -> None:

@@ -13,7 +13,7 @@ from granite.calibration.simulated import SimulatedOperator
 from granite.config.errors import GraniteError, InputError
 from granite.config.loader import load
 from granite.rt.loop.lateness import TooLateError
-from granite.rt.process.posix_signals import Interrupted, interrupting, name_of
+from granite.rt.process.posix_signals import SignalInterrupt, interrupting, name_of
 from tests.support.paused_clock import PausedClock
 
 BED = load("free-flyer")
@@ -58,7 +58,7 @@ def send(number: int) -> None:
 def test_a_signal_ends_the_calibration_while_the_operator_is_asked(monkeypatch, number):
     devices = SlowToStop(True, signal.SIGINT)
     monkeypatch.setattr(session, "build_subset", lambda *_: (devices, BED))
-    with pytest.raises(Interrupted, match=number.name), session.real_bench(JointsProcedure(BED, "joint_sensors")):
+    with pytest.raises(SignalInterrupt, match=number.name), session.real_bench(JointsProcedure(BED, "joint_sensors")):
         send(number)
     assert devices.calls == ["open", "stop", "close"]
 

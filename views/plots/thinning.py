@@ -47,7 +47,7 @@ class DrawnRows(NamedTuple):
 def drawn_rows(log: Log) -> DrawnRows:
     """All rows of a run of usual length, the remaining ones of a long run."""
     most = min(MOST_ROWS, _MOST_VALUES // log.channels.width)
-    watched = _Watched(log.channels)
+    watched = _ThinnedColumns(log.channels)
     found, entered = ContactChanges(log.bed, log.channels), StateChanges(log.bed, log.channels)
     kept: list[Array] = []
     means: list[Array] = []
@@ -77,7 +77,7 @@ def drawn_rows(log: Log) -> DrawnRows:
     return DrawnRows(rows, mean, weight, tick_time, tuple(changes), tuple(states))
 
 
-class _Watched:
+class _ThinnedColumns:
     """The columns whose extremes are kept."""
 
     def __init__(self, channels: Channels) -> None:

@@ -30,8 +30,8 @@ _LINK_OF_BASE, _LINK_OF_SCENE, _GHOST = 0.17, 0.012, 0.35
 _TABLE, _SMALLEST = 0.02, 0.1
 
 
-class Shown(NamedTuple):
-    """What is known of a row."""
+class DrawnParts(NamedTuple):
+    """What can be drawn of a row."""
 
     robot: bool = False
     reference: bool = False
@@ -63,27 +63,27 @@ class LiveScene:
             for module in scene.silhouettes
         }
 
-    def shown(self, row: Array) -> Shown:
-        """What is known of a row."""
+    def parts(self, row: Array) -> DrawnParts:
+        """What can be drawn of a row."""
         ready = row[self._ready] == 1.0
         robot = np.isfinite(row[self._q]).all() and (ready or not self._needs_ready)
         reference = bool(self._referenced) and ready and np.isfinite(row[self._reference]).all()
-        return Shown(bool(robot), bool(reference))
+        return DrawnParts(bool(robot), bool(reference))
 
-    def shapes(self, shown: Shown, time_ns: int) -> SceneUpdate:
+    def shapes(self, parts: DrawnParts, time_ns: int) -> SceneUpdate:
         """The shapes that are fixed to frames, and the table."""
         stamp, found = _stamp(time_ns), []
         if (table := self._bed.safety.table_m) is not None:
             cubes = [plate(table, _TABLE, colour(GRANITE))]
             found.append(SceneEntity(timestamp=stamp, frame_id=WORLD, id="table", cubes=cubes))
-        if shown.robot:
+        if parts.robot:
             for module in self._scene.silhouettes:
                 found += self._fixed(module, "", colour(HULL_LAST), stamp)
-        if shown.reference:
+        if parts.reference:
             found += self._fixed(self._scene.main, f"{REFERENCE}/", colour(SOFT, _GHOST), stamp)
         return SceneUpdate(deletions=[], entities=found)
 
-    def now(self, rows: Array, shown: Shown, time_ns: int) -> tuple[FrameTransforms, SceneUpdate]:
+    def now(self, rows: Array, parts: DrawnParts, time_ns: int) -> tuple[FrameTransforms, SceneUpdate]:
         """The frames at the last of these rows, and what is drawn anew.
 
         A jet is shown where the thruster was open in one of the rows.
@@ -92,12 +92,12 @@ class LiveScene:
         frames: list[FrameTransform] = []
         marks: list[SceneEntity] = []
         q = row[self._q]
-        if shown.robot:
+        if parts.robot:
             at = self._scene.places.now(q)
             frames += self._frames.transforms(at, stamp)
             marks += self._marks(rows, at, stamp)
-        if shown.reference:
-            ghost = q.copy() if shown.robot else np.nan_to_num(q)
+        if parts.reference:
+            ghost = q.copy() if parts.robot else np.nan_to_num(q)
             ghost[self._referenced] = row[self._reference]
             at, ink = self._scene.places.now(ghost), colour(SOFT, _GHOST)
             frames += self._main.transforms(at, stamp, f"{REFERENCE}/")

@@ -14,7 +14,7 @@ from granite.config.records import Array
 from granite.config.testbed import Testbed
 from granite.logs.channels import Channels
 from granite.logs.mcap_file import SCENE_TOPICS, McapFile
-from granite.views.scene_messages.live_scene import LiveScene, Shown
+from granite.views.scene_messages.live_scene import DrawnParts, LiveScene
 
 SCENE, MARKS, FRAMES = SCENE_TOPICS
 #: time between two scenes [s]
@@ -32,21 +32,21 @@ class SceneStream:
         self._t = channels.column("/sample", "t_s")
         self._scene: LiveScene | None = None
         #: what the shapes show that were sent last; none: nobody has them
-        self._shown: Shown | None = None
+        self._parts: DrawnParts | None = None
 
     def forget(self) -> None:
         """Send the shapes again with the next rows: somebody new receives them."""
-        self._shown = None
+        self._parts = None
 
     def show(self, rows: Array) -> None:
         """The scene of the last row."""
         if self._scene is None:
             self._scene = LiveScene(self._bed, self._channels, rows[0])
         scene, at_ns = self._scene, self._file.log_time(float(rows[-1, self._t]))
-        if (shown := scene.shown(rows[-1])) != self._shown:
-            self._shown = shown
-            self._shapes.log(scene.shapes(shown, at_ns), log_time=at_ns)
-        frames, marks = scene.now(rows, shown, at_ns)
+        if (parts := scene.parts(rows[-1])) != self._parts:
+            self._parts = parts
+            self._shapes.log(scene.shapes(parts, at_ns), log_time=at_ns)
+        frames, marks = scene.now(rows, parts, at_ns)
         self._frames.log(frames, log_time=at_ns)
         self._marks.log(marks, log_time=at_ns)
 

@@ -10,7 +10,7 @@ from granite.config.loader import load
 from granite.rt.checks.device_test import try_units
 from granite.rt.loop.clock import RealClock, VirtualClock
 from granite.rt.loop.lateness import TooLateError
-from granite.rt.process.posix_signals import Interrupted, interrupting, name_of
+from granite.rt.process.posix_signals import SignalInterrupt, interrupting, name_of
 from granite.sim.devices.motors import SimulatedMotors
 from tests.support.command_line import granite as granite  # the fixture
 from tests.support.lost_exceptions import loses_the_exception
@@ -71,7 +71,7 @@ PAIRS = [
 def test_a_signal_ends_the_test_with_a_stop_that_no_other_one_interrupts(first, second, calls):
     calls.when_driven = lambda: send(first)
     calls.when_stopped = lambda: send(second)
-    with interrupting(), pytest.raises(Interrupted, match=first.name):
+    with interrupting(), pytest.raises(SignalInterrupt, match=first.name):
         list(try_units(BED, "motors", RealClock(), simulate=list(BED.devices)))
     assert calls.made[-3:] == [("write", True), ("stop", False), ("close", False)]
     assert signal.getsignal(signal.SIGALRM) is signal.SIG_DFL
@@ -80,13 +80,13 @@ def test_a_signal_ends_the_test_with_a_stop_that_no_other_one_interrupts(first, 
 def test_a_signal_that_comes_first_while_the_device_is_stopped_does_not_interrupt_that(calls):
     calls.when_stopped = lambda: send(signal.SIGTERM)
     with interrupting():
-        assert all(each.held for each in try_units(BED, "motors", VirtualClock(), simulate=list(BED.devices)))
+        assert all(result.passed for result in try_units(BED, "motors", VirtualClock(), simulate=list(BED.devices)))
     assert calls.made[-2:] == [("stop", False), ("close", False)]
 
 
 def test_the_test_ends_after_a_signal_whose_exception_was_lost(calls):
     calls.when_driven = lambda: loses_the_exception(signal.SIGTERM)
-    with interrupting(), pytest.raises(Interrupted, match="SIGTERM"):
+    with interrupting(), pytest.raises(SignalInterrupt, match="SIGTERM"):
         list(try_units(BED, "motors", VirtualClock(), simulate=list(BED.devices)))
     assert calls.made[-3:] == [("write", True), ("stop", False), ("close", False)]
 

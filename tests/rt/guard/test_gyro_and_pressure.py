@@ -38,17 +38,17 @@ def samples(rate: float, pressure: float) -> list[Sample]:
     return found
 
 
-@pytest.mark.parametrize(("rate", "held"), [(0.03, True), (0.08, False)])
-def test_before_a_run_the_gyro_is_compared_with_the_pose(rate: float, held: bool):
+@pytest.mark.parametrize(("rate", "passed"), [(0.03, True), (0.08, False)])
+def test_before_a_run_the_gyro_is_compared_with_the_pose(rate: float, passed: bool):
     (found,) = [each for each in agreement(BED, AtRest(), samples(rate, 7e5)) if each.device == "gyro"]
-    assert found.held is held
+    assert found.passed is passed
     assert found.text.startswith("base_gyro differs from the rate of base_heading by 0.0")
 
 
 def test_before_a_run_low_pressure_is_found():
     last = {p: list(sensor_findings(BED, "pressure", samples(0.0, p)))[-1] for p in (6e5, 4e5)}
-    assert last[6e5].held
-    assert not last[4e5].held
+    assert last[6e5].passed
+    assert not last[4e5].passed
     assert last[4e5].text.endswith("Pa, expected at least 500000")
 
 

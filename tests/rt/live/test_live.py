@@ -106,9 +106,9 @@ def sent(name: str) -> tuple[api.Log, set[float]]:
     """A short run, and the numbers in the frames that are sent at its end."""
     log = api.simulate(api.load(name, {"loop.duration_s": 0.2}))
     scene = LiveScene(log.bed, log.channels, log.rows[0])
-    shown = scene.shown(log.rows[-1])
-    frames, marks = scene.now(log.rows[-5:], shown, 1_000_000_007)
-    assert len(scene.shapes(shown, 1_000_000_007).encode()) + len(marks.encode()) > 100
+    parts = scene.parts(log.rows[-1])
+    frames, marks = scene.now(log.rows[-5:], parts, 1_000_000_007)
+    assert len(scene.shapes(parts, 1_000_000_007).encode()) + len(marks.encode()) > 100
     return log, doubles(frames.encode())
 
 

@@ -19,7 +19,7 @@ from granite.config.reasons import Reason
 from granite.drivers.message_lines import receive
 from granite.logs.unfinished import unfinished_name
 from granite.rt.loop.clock import RealClock, VirtualClock
-from granite.rt.process.posix_signals import TERMINATING, Interrupted, StopSignals, interrupting, name_of
+from granite.rt.process.posix_signals import TERMINATING, SignalInterrupt, StopSignals, interrupting, name_of
 from granite.rt.recording.recorder import Recorder
 from granite.rt.recording.rows_in_memory import Memory
 from granite.rt.run import Run
@@ -303,7 +303,7 @@ def test_no_run_begins_after_a_signal_whose_exception_was_lost(number, tmp_path)
     run = run_with_driver(tmp_path, blocks="nothing", how="")
     with interrupting():
         loses_the_exception(number)
-        with pytest.raises(Interrupted, match=name_of(number)):
+        with pytest.raises(SignalInterrupt, match=name_of(number)):
             run.record(tmp_path / "run.mcap", realtime=True)
     assert not (tmp_path / "run.mcap").exists()
     assert noted(run) == []
