@@ -23,7 +23,7 @@ import qpsolvers
 
 from benchmarks.result import Result, side_by_side
 from granite.controllers.distribution.force_distribution import ForceDistribution
-from granite.controllers.distribution.reduction import Written, assign, write
+from granite.controllers.distribution.reduction import CvxpyProblem, assign, write
 from tests.support.random_grasps import CASES, Case, draw
 
 
@@ -66,11 +66,11 @@ def _beside_others(case: Case, is_limited: bool) -> Iterator[Result]:
         yield Result(what, "us", 1e6 * times["granite"], 1e6 * seconds, name, goal, met)
 
 
-def _written(case: Case) -> Written:
+def _written(case: Case) -> CvxpyProblem:
     return write(case.table, case.shape)
 
 
-def _slow_calls(written: Written, grasps: list[Any]) -> dict[str, Callable[[], object]]:
+def _slow_calls(written: CvxpyProblem, grasps: list[Any]) -> dict[str, Callable[[], object]]:
     """CVXPY's own solve with parameters that change, and its generated code where that builds."""
     values = []
     for grasp in grasps:
@@ -98,7 +98,7 @@ def _slow_calls(written: Written, grasps: list[Any]) -> dict[str, Callable[[], o
     return calls
 
 
-def _is_generated(written: Written, folder: str, name: str) -> bool:
+def _is_generated(written: CvxpyProblem, folder: str, name: str) -> bool:
     """Whether CVXPYgen could write and build its code for the problem; it is then one of the problem's methods."""
     from cvxpygen import cpg
 

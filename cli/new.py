@@ -16,7 +16,7 @@ from granite.cli.screen import out
 from granite.config.errors import InputError
 
 if TYPE_CHECKING:
-    from granite.cli.new_testbed.answers import Answers, Question
+    from granite.cli.new_testbed.answers import Question, RobotData
 
 
 def _option(name: str, metavar: str, text: str) -> Any:
@@ -104,7 +104,7 @@ def _answer(question: Question) -> Any:
             out.print(f"  expected {refusal.expected}")
 
 
-def _write(file: Path, urdf: Path | None, answers: Answers) -> None:
+def _write(file: Path, urdf: Path | None, answers: RobotData) -> None:
     """Plan, and write the file; whether one may be replaced was checked before the questions."""
     from granite.cli.new_testbed.move import plan
     from granite.cli.new_testbed.robot import built, from_urdf

@@ -33,7 +33,7 @@ class Traits(NamedTuple):
         return ", ".join(part for part in ("base" if self.base else "", joints) if part)
 
 
-class Listed(NamedTuple):
+class CatalogueEntry(NamedTuple):
     """A preset and its variants."""
 
     name: str
@@ -50,11 +50,11 @@ class Listed(NamedTuple):
         return "Controlled testbeds" if controlled else "Open-loop systems"
 
 
-def catalogue() -> dict[str, list[Listed]]:
+def catalogue() -> dict[str, list[CatalogueEntry]]:
     """The presets by group: platforms first, and those for a first run before the others."""
     stored = {preset.name: preset for preset in stored_presets()}
-    found = [
-        Listed(
+    entries = [
+        CatalogueEntry(
             name,
             content.get("use", "example"),
             _traits(content),
@@ -64,11 +64,15 @@ def catalogue() -> dict[str, list[Listed]]:
         for name, content, variants, elsewhere in stored.values()
     ]
     order = {name: i for i, name in enumerate(_FIRST)}
-    found.sort(key=lambda listed: (listed.use != "platform", order.get(listed.name, len(order)), listed.name))
-    groups: dict[str, list[Listed]] = {"Controlled testbeds": [], "Open-loop systems": [], "Validation systems": []}
-    for listed in found:
-        groups[listed.group].append(listed)
-    return {title: listed for title, listed in groups.items() if listed}
+    entries.sort(key=lambda entry: (entry.use != "platform", order.get(entry.name, len(order)), entry.name))
+    groups: dict[str, list[CatalogueEntry]] = {
+        "Controlled testbeds": [],
+        "Open-loop systems": [],
+        "Validation systems": [],
+    }
+    for entry in entries:
+        groups[entry.group].append(entry)
+    return {title: group for title, group in groups.items() if group}
 
 
 #: kinds of devices whose units are motors on joints

@@ -11,7 +11,7 @@ from granite.config.braking import BrakingTable
 from granite.config.errors import InputError
 from granite.config.monitor import MonitorTable
 from granite.config.parts import EstimatorPart, LawPart, ModulationPart, SharingPart, part
-from granite.config.responses import Answer, FaultResponse, answer_to, refuse_impossible
+from granite.config.responses import FaultReaction, FaultResponse, answer_to, refuse_impossible
 
 
 class YawWheel(Table):
@@ -103,7 +103,7 @@ class Safety(Table):
     #: overruns within a second that are a burst
     burst_overruns: Annotated[int, Field(ge=1)] = 20
 
-    def answer(self, fault: str) -> Answer:
+    def answer(self, fault: str) -> FaultReaction:
         """The response to a fault."""
         return answer_to(fault, self.responses.get(fault))
 

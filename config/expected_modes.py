@@ -3,29 +3,29 @@
 from __future__ import annotations
 
 from granite.config.reasons import Reason
-from granite.config.run_modes import Ask, Reply, RunMode
+from granite.config.run_modes import Reply, RequestKind, RunMode
 
 _STARTABLE = (RunMode.ARMED, RunMode.HOLDING, RunMode.FLOATING)
 #: requests that are not in it are possible in every mode
-POSSIBLE_IN: dict[Ask, tuple[RunMode, ...]] = {
-    Ask.ARM: (RunMode.DISARMED,),
-    Ask.START: _STARTABLE,
-    Ask.RESTART: _STARTABLE,
-    Ask.HOLD: (RunMode.RUNNING, RunMode.ARMED, RunMode.FLOATING),
-    Ask.FLOAT: (RunMode.RUNNING, RunMode.ARMED, RunMode.HOLDING),
-    Ask.RESET: (RunMode.HOLDING, RunMode.FLOATING),
+POSSIBLE_IN: dict[RequestKind, tuple[RunMode, ...]] = {
+    RequestKind.ARM: (RunMode.DISARMED,),
+    RequestKind.START: _STARTABLE,
+    RequestKind.RESTART: _STARTABLE,
+    RequestKind.HOLD: (RunMode.RUNNING, RunMode.ARMED, RunMode.FLOATING),
+    RequestKind.FLOAT: (RunMode.RUNNING, RunMode.ARMED, RunMode.HOLDING),
+    RequestKind.RESET: (RunMode.HOLDING, RunMode.FLOATING),
 }
 #: the command that leads to such a mode
 _FIRST = {
-    (Ask.START, RunMode.DISARMED): "arm",
-    (Ask.RESTART, RunMode.DISARMED): "arm",
-    (Ask.RESTART, RunMode.RUNNING): "hold",
-    (Ask.HOLD, RunMode.DISARMED): "arm",
-    (Ask.FLOAT, RunMode.DISARMED): "arm",
+    (RequestKind.START, RunMode.DISARMED): "arm",
+    (RequestKind.RESTART, RunMode.DISARMED): "arm",
+    (RequestKind.RESTART, RunMode.RUNNING): "hold",
+    (RequestKind.HOLD, RunMode.DISARMED): "arm",
+    (RequestKind.FLOAT, RunMode.DISARMED): "arm",
 }
 
 
-def answer_text(ask: Ask, reply: Reply, mode: RunMode, cause: Reason) -> str:
+def answer_text(ask: RequestKind, reply: Reply, mode: RunMode, cause: Reason) -> str:
     """The answer to a request in words: of one in the wrong mode, also the mode and what to do.
 
     Parameters
@@ -41,7 +41,7 @@ def answer_text(ask: Ask, reply: Reply, mode: RunMode, cause: Reason) -> str:
     return f"refused: the run is {mode.name.lower()}{because}, expected {_expected(ask, mode)}"
 
 
-def _expected(ask: Ask, mode: RunMode) -> str:
+def _expected(ask: RequestKind, mode: RunMode) -> str:
     if mode in (RunMode.STOPPING, RunMode.STOPPED):
         return "a new run"
     if mode in POSSIBLE_IN[ask]:  # the mode would do, but a fault led to it

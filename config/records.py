@@ -149,7 +149,7 @@ class Operation(NamedTuple):
     """Request to the supervisor before this tick, its answer, and its decision on the guard's verdict."""
 
     t: float
-    request: int  #: a code of `granite.config.run_modes.Ask`
+    request: int  #: a code of `granite.config.run_modes.RequestKind`
     sender: int  #: number of the operator's key; 0: keyboard, or Granite itself; -n: client n of the live view
     argument: int  #: index of a gain, or the reason of a reported fault
     value: float  #: of a gain

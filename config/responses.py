@@ -111,7 +111,7 @@ class FaultResponse(Table):
         return {"response": content} if isinstance(content, str) else content
 
 
-class Answer(NamedTuple):
+class FaultReaction(NamedTuple):
     """What the supervisor does about a fault."""
 
     response: Response
@@ -119,10 +119,10 @@ class Answer(NamedTuple):
     cleared_by: Clearing
 
 
-def answer_to(fault: str, given: FaultResponse | None) -> Answer:
+def answer_to(fault: str, given: FaultResponse | None) -> FaultReaction:
     """The response to a fault: that of the testbed, else the default."""
     usual, own = FAULTS[fault], given or FaultResponse()
-    return Answer(own.response or usual.response, own.lasting_s, own.cleared_by or usual.cleared_by)
+    return FaultReaction(own.response or usual.response, own.lasting_s, own.cleared_by or usual.cleared_by)
 
 
 def refuse_impossible(responses: dict[str, FaultResponse]) -> None:

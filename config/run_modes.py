@@ -18,7 +18,7 @@ class RunMode(IntEnum):
     ARMED = 6  #: holds the pose, until the operator starts
 
 
-class Ask(IntEnum):
+class RequestKind(IntEnum):
     """A request to the supervisor. They are inputs of the tick and stand in the log."""
 
     NOTHING = 0
@@ -72,11 +72,11 @@ _REPLIES = {
 class Request(NamedTuple):
     """What someone asks of the supervisor."""
 
-    ask: Ask
+    ask: RequestKind
     sender: int = 0  #: number of the key, from 1 on; 0: keyboard, or Granite itself; -n: client n of the live view
     argument: int = 0  #: index of a gain, or the reason of a reported fault
     value: float = 0.0  #: of a gain
     number: int = 0  #: by which its answer is found
 
 
-NO_REQUEST = Request(Ask.NOTHING)
+NO_REQUEST = Request(RequestKind.NOTHING)

@@ -21,28 +21,28 @@ from granite.controllers.model import ControlModel
 from granite.controllers.run_modes.open_loop import HoldsOnly, NoDemand, NoEstimate, TorqueProfiles
 
 
-class Estimates(Protocol):
+class Estimator(Protocol):
     """The contract of an estimator."""
 
     def estimate(self, sample: Sample) -> State:
         """The estimate at the time of the sample; `ready` once it has everything that it needs."""
 
 
-class Decides(Protocol):
+class RobotBehaviour(Protocol):
     """The contract of a behaviour."""
 
     def decide(self, state: State) -> Reference:
         """The reference at the time of the state, and the set points of grips."""
 
 
-class Controls(Protocol):
+class ControlLaw(Protocol):
     """The contract of a control law."""
 
     def control(self, state: State, reference: Reference) -> Demand:
         """Demanded accelerations, the generalised force for them, and its part on each floating root."""
 
 
-class Allocates(Protocol):
+class ControlAllocation(Protocol):
     """The contract of the allocation."""
 
     def allocate(self, state: State, reference: Reference, demand: Demand) -> Command:
@@ -53,10 +53,10 @@ class Allocates(Protocol):
 class Stack:
     """One object per step of the tick."""
 
-    estimator: Estimates
-    behaviour: Decides
-    law: Controls
-    actuation: Allocates
+    estimator: Estimator
+    behaviour: RobotBehaviour
+    law: ControlLaw
+    actuation: ControlAllocation
 
 
 def build_stack(bed: Testbed) -> Stack:

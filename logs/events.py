@@ -12,7 +12,7 @@ from granite.config.expected_modes import answer_text
 from granite.config.mode_sentences import sentence_of
 from granite.config.reasons import Reason
 from granite.config.records import Array, Operation
-from granite.config.run_modes import Ask, Reply, RunMode
+from granite.config.run_modes import Reply, RequestKind, RunMode
 from granite.config.testbed import Testbed
 from granite.config.verdict_subjects import sentence
 from granite.logs.bending import Bending
@@ -90,7 +90,7 @@ class Events:
         reason, lost, overruns, mode, request = now
         if request:
             level = "info" if tick.operation.reply == Reply.DONE else "warning"
-            name = "reported" if request == Ask.REPORT else "operator_request"
+            name = "reported" if request == RequestKind.REPORT else "operator_request"
             self._report(*at, level, name, self._asked(tick.operation))
         answered = mode != RunMode.RUNNING and reason == tick.operation.cause and not tick.verdict.stop
         if reason != before[0] and reason != 0 and not answered:  # in a hold it may come and go
@@ -108,14 +108,14 @@ class Events:
 
     def _asked(self, operation: Operation) -> str:
         """A request with its sender, and the answer."""
-        ask, reply = Ask(operation.request), Reply(operation.reply)
+        ask, reply = RequestKind(operation.request), Reply(operation.reply)
         who = self._who(operation.sender)
-        if ask is Ask.REPORT:
+        if ask is RequestKind.REPORT:
             return Reason(operation.argument).text
-        if ask is Ask.ATTACH:
+        if ask is RequestKind.ATTACH:
             return "the run waits for an operator to arm it"
         what = ask.name.lower().replace("_", " ")
-        if ask is Ask.SET_GAIN:
+        if ask is RequestKind.SET_GAIN:
             has = operation.argument < len(self._gains)
             gain = self._gains[operation.argument] if has else f"number {operation.argument}"
             what += f" {gain} to {operation.value:g}"

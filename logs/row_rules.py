@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from granite.config.reasons import Reason
 from granite.config.records import Array
 from granite.config.responses import RESPONSES
-from granite.config.run_modes import Ask, Reply, RunMode
+from granite.config.run_modes import Reply, RequestKind, RunMode
 from granite.config.testbed import Testbed
 from granite.logs.channels import Channels
 
@@ -19,7 +19,7 @@ _COUNTS |= {("/operation", "sender"), ("/operation", "argument")}
 #: entries that hold a code, with the codes that they may have
 _CODES: dict[tuple[str, str], tuple[int, ...]] = {
     ("/verdict", "reason"): tuple(Reason),
-    ("/operation", "request"): tuple(Ask),
+    ("/operation", "request"): tuple(RequestKind),
     ("/operation", "reply"): tuple(Reply),
     ("/operation", "mode"): tuple(RunMode),
     ("/operation", "cause"): tuple(Reason),

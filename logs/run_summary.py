@@ -19,14 +19,14 @@ class TrackingError(TypedDict):
     max_in_last_5_s: float
 
 
-class Largest(TypedDict):
+class LargestSize(TypedDict):
     """The largest size of something."""
 
     unit: str
     max: float
 
 
-class Squeeze(Largest):
+class Squeeze(LargestSize):
     """Internal force of a module between contacts: largest, and root of the mean square."""
 
     rms: float
@@ -67,8 +67,8 @@ class StepTimes(TypedDict):
 class ContactLoadsSummary(TypedDict):
     """Largest loads of a contact."""
 
-    force: Largest
-    moment: Largest
+    force: LargestSize
+    moment: LargestSize
     closed_s: float
 
 
@@ -145,8 +145,8 @@ class Metrics(TypedDict):
     duration_s: NotRequired[float]
     measured_against: NotRequired[str]
     tracking_error: NotRequired[dict[str, TrackingError]]
-    estimation_error: NotRequired[dict[str, Largest]]
-    applied: NotRequired[dict[str, Largest]]
+    estimation_error: NotRequired[dict[str, LargestSize]]
+    applied: NotRequired[dict[str, LargestSize]]
     propellant: NotRequired[Propellant]
     contacts: NotRequired[dict[str, ContactLoadsSummary]]
     squeeze: NotRequired[dict[str, Squeeze]]

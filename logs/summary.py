@@ -12,7 +12,7 @@ from granite.config.coordinates import Coordinate
 from granite.config.devices.thrusters import Thrusters
 from granite.config.reasons import Reason
 from granite.config.records import STEPS, Array
-from granite.config.run_modes import Ask
+from granite.config.run_modes import RequestKind
 from granite.config.testbed import Testbed
 from granite.logs.audit import AuditVerdict
 from granite.logs.bending import Bending
@@ -189,7 +189,7 @@ class Summary:
     def _note_causes(self, rows: Array) -> None:
         """When each cause of a mode, and each fault reported from outside the tick, came first."""
         request, argument, cause = rows[:, self._operation].T
-        codes = np.where(request == Ask.REPORT, argument, cause)
+        codes = np.where(request == RequestKind.REPORT, argument, cause)
         for i in np.flatnonzero(codes):
             self._noticed.setdefault(Reason(int(codes[i])).name.lower(), float(rows[i, self._t]))
 

@@ -96,7 +96,7 @@ def linearise(
     H, A, net_force, demand = at.balance(pose, speed, applied)
     held = _ConstrainedDynamics(H, A)
     acceleration, holding = held.solve(net_force, demand)
-    coordinates = rates = _Free(np.eye(n_u), np.arange(n_u))
+    coordinates = rates = _IndependentCoordinates(np.eye(n_u), np.arange(n_u))
     follow = np.zeros((n_u, n_u))
     if reduced:
         _refuse_misfit(contact_set, *at.errors(pose, speed))
@@ -229,14 +229,14 @@ class _ConstrainedDynamics:
             )
 
 
-class _Free(NamedTuple):
+class _IndependentCoordinates(NamedTuple):
     """Independent coordinates, and the motion of all coordinates for a unit of each."""
 
     motion: Array  #: (n_u, free)
     kept: NDArray[np.intp]  #: (free) which coordinates
 
     @classmethod
-    def of(cls, held: _ConstrainedDynamics) -> _Free:
+    def of(cls, held: _ConstrainedDynamics) -> _IndependentCoordinates:
         """The coordinates with the largest parts, so that the others follow by small factors."""
         count = held.free.shape[1]
         from scipy.linalg import qr
@@ -248,9 +248,12 @@ class _Free(NamedTuple):
         return cls(motion, kept)
 
 
-def _free(at: _Derivatives, q: Array, held: _ConstrainedDynamics) -> tuple[_Free, _Free]:
+def _free(
+    at: _Derivatives, q: Array, held: _ConstrainedDynamics
+) -> tuple[_IndependentCoordinates, _IndependentCoordinates]:
     """Of the pose and of the velocity."""
-    rates, coordinates = _Free.of(held), _Free.of(_ConstrainedDynamics(held.H, at.gap_change(q)))
+    rates = _IndependentCoordinates.of(held)
+    coordinates = _IndependentCoordinates.of(_ConstrainedDynamics(held.H, at.gap_change(q)))
     if len(coordinates.kept) == len(rates.kept):
         coordinates = rates  # all constraints are holonomic: the two spaces are the same
     for along in rates.motion.T if held.nullity else ():

@@ -13,7 +13,7 @@ from granite.config.loader import changed, load
 from granite.config.reasons import Reason
 from granite.config.records import Array, Command, Demand, Reference, State, Tick
 from granite.config.testbed import Testbed
-from granite.controllers.stack import Allocates
+from granite.controllers.stack import ControlAllocation
 from granite.rt.loop.clock import VirtualClock
 from granite.rt.loop.loop import Loop
 from granite.rt.run import Run
@@ -125,7 +125,7 @@ class Environment:
 class _OverriddenActuation:
     """The allocate step, with some set points given from outside."""
 
-    def __init__(self, actuation: Allocates, bed: Testbed) -> None:
+    def __init__(self, actuation: ControlAllocation, bed: Testbed) -> None:
         self._actuation = actuation
         self._sizes = {name: len(device.signals(bed)) for name, device in bed.actuators.items()}
         self._given: dict[int, Array] = {}

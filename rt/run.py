@@ -21,7 +21,7 @@ from granite.config.mode_sentences import waiting_sentence
 from granite.config.parts import sources
 from granite.config.reasons import Reason
 from granite.config.records import Truth
-from granite.config.run_modes import Ask, Request
+from granite.config.run_modes import Request, RequestKind
 from granite.config.testbed import Testbed
 from granite.config.verdict_subjects import sentence, subjects
 from granite.controllers.run_modes.decelerations import can_brake
@@ -266,7 +266,7 @@ class Run:
                 clock = self._clock(realtime)
                 loop = self.loop(clock, recorder, signals, partial(self._give_up, recorder=recorder))
                 if self._link is not None:
-                    loop.supervisor.own.append(Request(Ask.ATTACH))
+                    loop.supervisor.own.append(Request(RequestKind.ATTACH))
                     self._link.is_at_rest = loop.supervisor.has_come_to_rest
                     print(f"granite: {waiting_sentence(bed.operator.address)}", file=Terminal())
                 watch = self._watch(loop, recorder, log, progress) if realtime else nullcontext()

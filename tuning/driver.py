@@ -19,7 +19,7 @@ from granite.tuning.measures import Band, goals_of
 from granite.tuning.results import best_of
 from granite.tuning.scenarios import Scenario, scenarios_of
 from granite.tuning.study import AskedTrial, TrialResult, TuningStudy
-from granite.tuning.trial import Case, Judged, Score, judge, score
+from granite.tuning.trial import Case, RunScore, Score, judge, score
 from granite.tuning.worker_processes import Workers
 
 #: hopeless: every objective of the first scenario is worse than this part of the others, of which there are so many
@@ -96,7 +96,7 @@ def _run_round(
         study.tell(trial, result, one[first.name].values[: len(table.objectives)])
 
 
-def _hopeless(table: TuningTable, judged: Judged, before: np.ndarray) -> str | None:
+def _hopeless(table: TuningTable, judged: RunScore, before: np.ndarray) -> str | None:
     """Why a trial is not run in the other scenarios, if it is not."""
     if judged.failure is not None:
         return judged.failure

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 
 from granite.config.errors import InputError, one_of
 from granite.config.expected_modes import POSSIBLE_IN
-from granite.config.run_modes import Ask, Reply, RunMode
+from granite.config.run_modes import Reply, RequestKind, RunMode
 from granite.config.testbed import Testbed
 from granite.controllers.behaviours.resuming import SETTLING_S
 from granite.logs.log import read_log
@@ -29,7 +29,7 @@ _LOOK_S, _READ_S = 0.25, 1.5
 _REST_S = 60.0
 
 
-class Asks(Protocol):
+class OperatorClient(Protocol):
     """The operator channel."""
 
     def ask(self, do: str, **more: Any) -> dict[str, Any]:
@@ -44,7 +44,7 @@ class GainStep(NamedTuple):
     after: float
 
 
-class Compared(NamedTuple):
+class GainComparison(NamedTuple):
     """Two sets of gains on the same manoeuvre."""
 
     gains: tuple[GainStep, ...]  #: that differ: before is A, after is B
@@ -70,7 +70,7 @@ class LiveSession:
         Where another testbed runs there, the law has no gains, or there is no such metric.
     """
 
-    def __init__(self, operator: Asks, bed: Testbed, metrics: Sequence[str] = ()) -> None:
+    def __init__(self, operator: OperatorClient, bed: Testbed, metrics: Sequence[str] = ()) -> None:
         goals, band = chosen_goals(bed, metrics)
         self._measures, self._bed, self._ask = Measures(bed, goals, band), bed, operator.ask
         units = metric_units(bed)
@@ -130,7 +130,9 @@ class LiveSession:
         """From now on, A is the present set."""
         self.a = self.values()
 
-    def compare(self, seconds: float | None = None, report: Callable[[str], None] = lambda sentence: None) -> Compared:
+    def compare(
+        self, seconds: float | None = None, report: Callable[[str], None] = lambda sentence: None
+    ) -> GainComparison:
         """Run the manoeuvre with A, then with the present set B, which stays in force.
 
         Parameters
@@ -166,7 +168,7 @@ class LiveSession:
             self._put(b)
         (first, t_a), (second, t_b) = found
         measures = tuple((*goal, x, y) for goal, x, y in zip(self._goals, first, second, strict=True))
-        return Compared(gains, measures, (t_a, t_b))
+        return GainComparison(gains, measures, (t_a, t_b))
 
     def _manoeuvre(self, seconds: float | None) -> tuple[list[float], float]:
         """The measures of the manoeuvre with the present gains, and its length [s]; the robot holds after it."""
@@ -207,7 +209,7 @@ class LiveSession:
         until = time.monotonic() + _REST_S
         while True:
             status, is_late = self._ask("status"), time.monotonic() > until
-            moves = RunMode[status["mode"].upper()] in POSSIBLE_IN[Ask.RESTART] and not status["at_rest"]
+            moves = RunMode[status["mode"].upper()] in POSSIBLE_IN[RequestKind.RESTART] and not status["at_rest"]
             if is_late or not moves:
                 answer = self._ask("restart")
                 if answer["ok"]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from granite.config.records import Array
-from granite.config.run_modes import Ask, Reply
+from granite.config.run_modes import Reply, RequestKind
 from granite.controllers.behaviours.resuming import SETTLING_S
 from granite.logs.log import Log
 from granite.logs.summary import Summary
@@ -38,7 +38,7 @@ def last_manoeuvre(log: Log, seconds: float | None, since: float = 0.0) -> Log |
     rows, place = log.rows, log.channels.place
     rows = rows[rows[:, place("/sample", "t")] >= since]
     asked, reply = (rows[:, place("/operation", entry)] for entry in ("request", "reply"))
-    restarts = (asked == Ask.RESTART) & (reply == Reply.DONE)
+    restarts = (asked == RequestKind.RESTART) & (reply == Reply.DONE)
     if not restarts.any():
         return None
     rows = rows[np.flatnonzero(restarts)[-1] :]

@@ -26,25 +26,25 @@ class Case(NamedTuple):
     changes: dict[str, Any]  #: parameters and scenario
 
 
-class Judged(NamedTuple):
+class RunScore(NamedTuple):
     """The numbers of one run: objectives, then constraints; or why there are none."""
 
     values: list[float]
     failure: str | None = None
 
 
-def judge(case: Case) -> Judged:
+def judge(case: Case) -> RunScore:
     """Run a case and measure it; a run that can't be made or did not reach its end has no numbers."""
     bed, measures = _prepared(case.bed, case.goals, case.band)
     try:
         log = run_of(bed.with_changes(case.changes))
     except GraniteError as error:
-        return Judged([], str(error))
+        return RunScore([], str(error))
     assert log.summary is not None
     if log.summary["ended"] != "completed":
         at = log.summary.get("ended_at_s", math.nan)
-        return Judged([], f"ended at {at:.2f} s by {log.summary['ended']}: {log.summary['text']}")
-    return Judged(measures.values(log))
+        return RunScore([], f"ended at {at:.2f} s by {log.summary['ended']}: {log.summary['text']}")
+    return RunScore(measures.values(log))
 
 
 @lru_cache(maxsize=2)
@@ -69,7 +69,7 @@ class Score(NamedTuple):
         return all(violation <= 0 for violation in self.violations)
 
 
-def score(table: TuningTable, judged: Mapping[str, Judged]) -> Score:
+def score(table: TuningTable, judged: Mapping[str, RunScore]) -> Score:
     """The result of a trial from that of its scenarios; the first scenario without numbers is its failure."""
     for name, one in judged.items():
         if one.failure is not None:

@@ -14,7 +14,7 @@ LAYOUTS = (8, 12)
 
 
 @dataclass(frozen=True)
-class LinkAnswer:
+class LinkData:
     """A rod with a motor at its inner end."""
 
     length_m: float
@@ -23,7 +23,7 @@ class LinkAnswer:
 
 
 @dataclass(frozen=True)
-class Answers:
+class RobotData:
     """Data of a new robot; of one from a URDF only those that the URDF lacks."""
 
     base: Literal["floating", "fixed"]
@@ -31,7 +31,7 @@ class Answers:
     size_m: float = 0.0
     thrusters: int = 0
     thrust_n: float = 0.0
-    links: tuple[LinkAnswer, ...] = ()
+    links: tuple[LinkData, ...] = ()
     #: of joints whose URDF has no effort
     torque_n_m: float = 1.0
     table_m: tuple[float, float] = (0.0, 0.0)
@@ -57,7 +57,7 @@ class Question:
 Ask = Callable[[Question], Any]
 
 
-def collect(ask: Ask, from_urdf: bool = False) -> Answers:
+def collect(ask: Ask, from_urdf: bool = False) -> RobotData:
     """Ask for everything that matters to this robot."""
     base = cast(
         Literal["floating", "fixed"], ask(Question("--base", "Base, floating or fixed", "floating", _word(MOST_LINKS)))
@@ -77,10 +77,10 @@ def collect(ask: Ask, from_urdf: bool = False) -> Answers:
         found["links"] = _links(ask, 0 if floating else 1, MOST_LINKS[base])
     if floating:
         found["table_m"] = ask(Question("--table", "Table, x and y [m]", "3, 3", _numbers(2, 0.1, 100.0)))
-    return Answers(base, **found)
+    return RobotData(base, **found)
 
 
-def _links(ask: Ask, least: int, most: int) -> tuple[LinkAnswer, ...]:
+def _links(ask: Ask, least: int, most: int) -> tuple[LinkData, ...]:
     choices = range(least, most + 1)
     n = ask(Question("--links", f"Links of the arm, {least} to {most}", "0" if least == 0 else "2", _whole(choices)))
     if n == 0:
@@ -89,7 +89,7 @@ def _links(ask: Ask, least: int, most: int) -> tuple[LinkAnswer, ...]:
     lengths = ask(Question("--link-length", f"Length of the links [m], {each}", "0.3", _numbers(n, 0.01, 10.0)))
     masses = ask(Question("--link-mass", f"Mass of the links [kg], {each}", "1", _numbers(n, 1e-3, 1e3)))
     torques = ask(Question("--torque", f"Torque limit of their motors [N m], {each}", "1", _numbers(n, 1e-4, 1e4)))
-    return tuple(LinkAnswer(*values) for values in zip(lengths, masses, torques, strict=True))
+    return tuple(LinkData(*values) for values in zip(lengths, masses, torques, strict=True))
 
 
 def _word(choices: Mapping[str, Any]) -> Callable[[str], str]:

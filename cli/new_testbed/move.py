@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from granite.cli.new_testbed.answers import Answers
+from granite.cli.new_testbed.answers import RobotData
 from granite.config.errors import InputError
 from granite.config.urdf import Robot
 
@@ -30,7 +30,7 @@ class Move:
     target: dict[str, float]
 
 
-def plan(answers: Answers, robot: Robot) -> Move:
+def plan(answers: RobotData, robot: Robot) -> Move:
     """The base across the middle of the table with a turn, and every joint by half a radian.
 
     Raises
@@ -64,7 +64,7 @@ def plan(answers: Answers, robot: Robot) -> Move:
     return Move(math.ceil(max(times)), start, target)
 
 
-def _base_times(answers: Answers, robot: Robot, distance: float) -> list[float]:
+def _base_times(answers: RobotData, robot: Robot, distance: float) -> list[float]:
     """How long the base takes to go there, and to turn; two thrusters push it along."""
     mass, _, inertia = _carried(robot, None)
     thrust = answers.thrust_n
@@ -98,7 +98,7 @@ def _time(distance: float, acceleration: float) -> float:
     return math.sqrt(_PEAK * distance / (_SHARE * acceleration))
 
 
-def _refuse_small_table(answers: Answers, x: float, y: float) -> None:
+def _refuse_small_table(answers: RobotData, x: float, y: float) -> None:
     margin = table_margin(answers)
     for side, step in zip(answers.table_m, (x, y), strict=True):
         if side < step + 2 * margin + 0.1:
@@ -107,7 +107,7 @@ def _refuse_small_table(answers: Answers, x: float, y: float) -> None:
             raise InputError("too small", key="--table", value=given, expected=expected)
 
 
-def table_margin(answers: Answers) -> float:
+def table_margin(answers: RobotData) -> float:
     """How near to an edge the centre of the base may come: half its diagonal [m]."""
     return round(answers.size_m / math.sqrt(2), 3)
 

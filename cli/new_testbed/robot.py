@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from granite.cli.new_testbed.answers import Answers
+from granite.cli.new_testbed.answers import RobotData
 from granite.config.errors import InputError
 from granite.config.urdf import Robot, read_urdf
 
 _JOINTS = ("shoulder", "elbow", "wrist")
 
 
-def built(answers: Answers) -> Robot:
+def built(answers: RobotData) -> Robot:
     """A square plate as base, and rods as links in a row from the middle of its front."""
     mass, size = answers.mass_kg, answers.size_m
     half = size / 2
@@ -33,7 +33,7 @@ def built(answers: Answers) -> Robot:
     return robot
 
 
-def from_urdf(path: Path, answers: Answers) -> Robot:
+def from_urdf(path: Path, answers: RobotData) -> Robot:
     """The robot of a URDF, in the plane; every joint gets a motor."""
     robot = read_urdf(path, "planar", answers.base)
     for joint in robot["joints"]:

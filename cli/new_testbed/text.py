@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from granite.cli.new_testbed.answers import Answers
+from granite.cli.new_testbed.answers import RobotData
 from granite.cli.new_testbed.move import HOLD_S, Move, table_margin
 from granite.cli.new_testbed.robot import thruster_units
 from granite.config.urdf import Robot
@@ -19,7 +19,7 @@ _GAINS = {
 }
 
 
-def bed_text(name: str, answers: Answers, robot: Robot, move: Move, urdf: str | None) -> str:
+def bed_text(name: str, answers: RobotData, robot: Robot, move: Move, urdf: str | None) -> str:
     """The testbed; `urdf` is the path of the robot's file from the testbed's folder."""
     waypoint = {"duration_s": float(move.duration_s), "hold_s": float(HOLD_S), "target": move.target}
     lines = [
@@ -40,7 +40,7 @@ def bed_text(name: str, answers: Answers, robot: Robot, move: Move, urdf: str | 
     return "\n".join(lines) + "\n"
 
 
-def _title(answers: Answers, robot: Robot) -> str:
+def _title(answers: RobotData, robot: Robot) -> str:
     mass, joints = sum(body["mass_kg"] for body in robot["bodies"]), len(robot["joints"])
     arm = f"{joints} joint{'s' if joints > 1 else ''}"
     if answers.base == "fixed":
@@ -48,7 +48,7 @@ def _title(answers: Answers, robot: Robot) -> str:
     return f"Free-flyer of {mass:.3g} kg with {answers.thrusters} thrusters" + (f" and {arm}" if joints else "")
 
 
-def _module(answers: Answers, robot: Robot, urdf: str | None) -> list[str]:
+def _module(answers: RobotData, robot: Robot, urdf: str | None) -> list[str]:
     lines = ["[[modules]]", 'name = "robot"', 'dimension = "planar"', f'base = "{answers.base}"']
     if urdf is not None:
         return [*lines, f"urdf = {json.dumps(urdf)}"]
@@ -59,7 +59,7 @@ def _module(answers: Answers, robot: Robot, urdf: str | None) -> list[str]:
     return lines
 
 
-def _devices(answers: Answers, robot: Robot) -> list[str]:
+def _devices(answers: RobotData, robot: Robot) -> list[str]:
     lines = ["[devices]"]
     if answers.base == "floating":
         lines.append(_with_comment("vision = {}", "sees the base at 60 Hz, 30 ms late"))
@@ -76,7 +76,7 @@ def _devices(answers: Answers, robot: Robot) -> list[str]:
     return lines
 
 
-def _tuning(answers: Answers) -> list[str]:
+def _tuning(answers: RobotData) -> list[str]:
     """A table of two gains and one objective; as comments, because a testbed is run before it is tuned."""
     gains, error = ("base", "rms_error_m") if answers.base == "floating" else ("joints", "rms_error_rad")
     keys = [f"controller.law.gains.{gains}.{key}" for key in ("stiffness_1_s2", "damping_1_s")]

@@ -8,55 +8,55 @@ from typing import Any
 
 from rich.table import Table
 
-from granite.config.catalogue import Listed, Traits
+from granite.config.catalogue import CatalogueEntry, Traits
 from granite.views.table import table
 
 _INDENT = "  "
 
 
-def beds_tables(groups: Mapping[str, Sequence[Listed]]) -> Iterator[Table]:
+def beds_tables(groups: Mapping[str, Sequence[CatalogueEntry]]) -> Iterator[Table]:
     """A table for each group. A column that is the same in all rows is left out."""
     for title, beds in groups.items():
-        rows = [row for listed in beds for row in _rows(listed)]
+        rows = [row for entry in beds for row in _rows(entry)]
         columns = ["bed", "controls", "links", "space", "what it is"]
         usual = {"controls": "", "links": "rigid", "space": "planar"}
         kept = [i for i, name in enumerate(columns) if any(row[i] not in ("", usual.get(name)) for row in rows)]
         yield table(title, [columns[i] for i in kept], [[row[i] for i in kept] for row in rows], sentences=1)
 
 
-def first_tables(groups: Mapping[str, Sequence[Listed]]) -> Iterator[Table]:
+def first_tables(groups: Mapping[str, Sequence[CatalogueEntry]]) -> Iterator[Table]:
     """A short table for each group but the validation systems: titles, and the names of variants."""
     for title, beds in groups.items():
         rows = [
-            [listed.name, _without_source(listed.traits.title), ", ".join(listed.variants)]
-            for listed in beds
-            if listed.use != "validation"
+            [entry.name, _without_source(entry.traits.title), ", ".join(entry.variants)]
+            for entry in beds
+            if entry.use != "validation"
         ]
         if rows:
             yield table(title, ["bed", "what it is", "variants"], rows, sentences=2)
 
 
-def beds_json(groups: Mapping[str, Sequence[Listed]]) -> list[dict[str, Any]]:
+def beds_json(groups: Mapping[str, Sequence[CatalogueEntry]]) -> list[dict[str, Any]]:
     """The same for scripts, whole titles and all."""
     return [
         {
-            "bed": listed.name,
+            "bed": entry.name,
             "group": group,
-            "use": listed.use,
-            **_traits_json(listed.traits),
-            "variants": {name: _traits_json(traits) for name, traits in listed.variants.items()},
+            "use": entry.use,
+            **_traits_json(entry.traits),
+            "variants": {name: _traits_json(traits) for name, traits in entry.variants.items()},
         }
         for group, beds in groups.items()
-        for listed in beds
+        for entry in beds
     ]
 
 
-def _rows(listed: Listed) -> Iterator[list[str]]:
-    yield [listed.name, *_words(listed.traits), _without_source(listed.traits.title)]
-    for name, traits in listed.variants.items():
-        own = zip(_words(traits), _words(listed.traits), strict=True)
-        differing = [word if word != of_preset else "" for word, of_preset in own]
-        yield [f"{_INDENT}{name}", *differing, _difference(listed.traits.title, traits.title)]
+def _rows(entry: CatalogueEntry) -> Iterator[list[str]]:
+    yield [entry.name, *_words(entry.traits), _without_source(entry.traits.title)]
+    for name, traits in entry.variants.items():
+        pairs = zip(_words(traits), _words(entry.traits), strict=True)
+        differing = [word if word != of_preset else "" for word, of_preset in pairs]
+        yield [f"{_INDENT}{name}", *differing, _difference(entry.traits.title, traits.title)]
 
 
 def _words(traits: Traits) -> tuple[str, str, str]:

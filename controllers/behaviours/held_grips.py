@@ -41,7 +41,7 @@ class GripMotions(NamedTuple):
     outward: Array  #: unit vector away from the object
 
 
-class Far(NamedTuple):
+class UnreachableGrip(NamedTuple):
     """A grip that its arm can't reach."""
 
     contact: str
@@ -107,7 +107,7 @@ class HeldGrips:
         """Whether the measured force of a grip is outside its friction cone; never without force gauges."""
         return self._excess is not None and bool((self._excess((state.q, state.gauges)) > 0).any())
 
-    def out_of_reach(self, pose: Array) -> Far | None:
+    def out_of_reach(self, pose: Array) -> UnreachableGrip | None:
         """The first grip that its arm could not reach with the object at this pose."""
         model, q = self._model, np.zeros(self._model.q.numel())
         q[self._own] = pose
@@ -118,11 +118,11 @@ class HeldGrips:
         """Whether an arm can't reach its grip where the object is now."""
         return self._first_far(self.motions.x) is not None
 
-    def _first_far(self, places: Array) -> Far | None:
+    def _first_far(self, places: Array) -> UnreachableGrip | None:
         distances = np.linalg.norm(places - self._shoulders, axis=1)
         for grip, distance, longest in zip(self._grips, distances.tolist(), self._longest.tolist(), strict=True):
             if distance >= longest:
-                return Far(grip.contact.name, distance, longest)
+                return UnreachableGrip(grip.contact.name, distance, longest)
         return None
 
 

@@ -28,7 +28,7 @@ _SAMPLES = 41
 Motion = tuple[Array, Array, Array]
 
 
-class Need(NamedTuple):
+class LimitUse(NamedTuple):
     """Of a leg, the part of a limit that it uses; above 1 it is too fast."""
 
     name: str
@@ -75,9 +75,9 @@ class MoveCheck:
             here = there
         return tuple(found)
 
-    def slowest(self, samples: Sequence[Motion]) -> Need:
+    def slowest(self, samples: Sequence[Motion]) -> LimitUse:
         """The need of a path that stretches it most."""
-        return max(self.needs(samples), key=lambda need: need.stretch, default=Need("", 0.0, 1))
+        return max(self.needs(samples), key=lambda need: need.stretch, default=LimitUse("", 0.0, 1))
 
     def _slow_enough(self, leg: Leg, start: Array, end: Array, stretch: bool) -> Leg:
         segment = leg.segment(start, end, 0.0)
@@ -93,7 +93,7 @@ class MoveCheck:
             expected=f"at least {least:.3g}, or behaviour.stretch = true",
         )  # fmt: skip
 
-    def needs(self, samples: Sequence[Motion]) -> Iterator[Need]:
+    def needs(self, samples: Sequence[Motion]) -> Iterator[LimitUse]:
         """What a path needs of each limit."""
         model, layout, safety = self._model, self._model.layout, self._model.bed.safety
         forces = [self._inverse(q, u, a)[1:] for q, u, a in samples]
@@ -106,21 +106,21 @@ class MoveCheck:
                     f"{name} can't produce {', '.join(found.missing())}", key="target",
                     expected="a layout of thrusters with force in every direction of the move",
                 )  # fmt: skip
-            yield Need(f"thrust of {name} in its direction", 1 / least, 2)
+            yield LimitUse(f"thrust of {name} in its direction", 1 / least, 2)
         for joint, (place, limit) in self._torques.items():
             most = max(abs(force[place]) for force, _ in forces)
-            yield Need(f"torque limit of '{joint}'", most / limit, 2)
+            yield LimitUse(f"torque limit of '{joint}'", most / limit, 2)
         for module in model.floating:
             if module.dimension == "planar":
                 x, y, heading = range(*layout.root_u(module).indices(model.n))
                 speed = max(float(np.hypot(u[x], u[y])) for _, u, _ in samples)
-                yield Need("speed safety.base_speed_m_s", speed / (safety.base_speed_m_s or inf), 1)
+                yield LimitUse("speed safety.base_speed_m_s", speed / (safety.base_speed_m_s or inf), 1)
                 turning = max(abs(u[heading]) for _, u, _ in samples)
-                yield Need("rate safety.base_rate_rad_s", turning / (safety.base_rate_rad_s or inf), 1)
+                yield LimitUse("rate safety.base_rate_rad_s", turning / (safety.base_rate_rad_s or inf), 1)
         for joint_limit in safety.joints:
             place = layout.joint_u(joint_limit.joint)
             most = max(abs(u[place]) for _, u, _ in samples)
-            yield Need(f"rate of '{joint_limit.joint}' in safety.joints", most / joint_limit.rate_rad_s, 1)
+            yield LimitUse(f"rate of '{joint_limit.joint}' in safety.joints", most / joint_limit.rate_rad_s, 1)
 
     def refuse_outside(self, q: Array) -> None:
         """Raise where a pose is outside the limits of `safety`; its key is `target.COORDINATE`."""

@@ -26,7 +26,7 @@ from granite.kernels.compilation import compile_once
 from granite.kernels.compiled_form import CompiledForm, form_of
 
 if TYPE_CHECKING:
-    from granite.controllers.stack import Decides
+    from granite.controllers.stack import RobotBehaviour
 
 #: largest f'' and tau'' for d = 1 and T = 1
 _PEAK_OFFSET, _PEAK_TIME = 10 / math.sqrt(3), 1.5
@@ -46,7 +46,7 @@ class Resuming:
         Coordinates and velocities of the reference.
     """
 
-    def __init__(self, behaviour: Decides, n_q: int, n_u: int) -> None:
+    def __init__(self, behaviour: RobotBehaviour, n_q: int, n_u: int) -> None:
         self.behaviour = behaviour
         kernels = compile_once("resuming", f"{n_q} {n_u}", lambda: [_time_function(), _blend_function(n_q, n_u)])
         self._time, self._blend = kernels["resuming_time"], kernels["resuming"]

@@ -30,7 +30,7 @@ OBJECT, ADDED = 0, 1
 UNBOUNDED = 1e30
 
 
-class Written(NamedTuple):
+class CvxpyProblem(NamedTuple):
     """The problem in CVXPY, and what its parameters are."""
 
     problem: Any
@@ -51,7 +51,7 @@ class _Programme(NamedTuple):
     wrench: range  #: where the wrenches are in x
 
 
-def write(table: ForceDistributionTable, shape: GraspShape) -> Written:
+def write(table: ForceDistributionTable, shape: GraspShape) -> CvxpyProblem:
     """The problem in CVXPY.
 
     Raises
@@ -74,10 +74,10 @@ def write(table: ForceDistributionTable, shape: GraspShape) -> Written:
         with _named(f"limit.{i}", options):
             found = build("limit", options, shape).constraints(quantities)
             constraints += [_tagged(constraint, tags[-1]) for constraint in found]
-    return Written(cp.Problem(cp.Minimize(cost), constraints), quantities, tags)
+    return CvxpyProblem(cp.Problem(cp.Minimize(cost), constraints), quantities, tags)
 
 
-def assign(written: Written, grasp: Grasp) -> None:
+def assign(written: CvxpyProblem, grasp: Grasp) -> None:
     """Give the parameters of the problem in CVXPY the values of a grasp, so that `problem.solve()` solves it."""
     symbols = {name: symbol for name, symbol in written.quantities.symbols.items() if getattr(grasp, name).size}
     values = ca.Function("values", list(symbols.values()), [value for _, value in written.quantities.values])
@@ -156,7 +156,7 @@ def _judge(given: list[ca.SX], n_wrench: int) -> ca.Function:
                        ["data", "x", "multipliers"], ["torque", "primal", "dual", "gap", "pressed"])  # fmt: skip
 
 
-def _programme(written: Written) -> _Programme:
+def _programme(written: CvxpyProblem) -> _Programme:
     """CVXPY's reduction, with the parameters as symbols."""
     import cvxpy as cp
 

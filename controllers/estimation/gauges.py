@@ -23,13 +23,13 @@ from granite.controllers.estimation.measured_modes import mode_map
 from granite.kernels.compilation import compile_once
 
 if TYPE_CHECKING:
-    from granite.controllers.stack import Estimates
+    from granite.controllers.stack import Estimator
 
 
 class GaugeReadings:
     """An estimator, and the gauges of a testbed beside it."""
 
-    def __init__(self, estimator: Estimates, bed: Testbed) -> None:
+    def __init__(self, estimator: Estimator, bed: Testbed) -> None:
         self._estimator, devices = estimator, bed.devices_of(Gauge)
         names = list(bed.sensors)
         self._sensors = [names.index(name) for name in devices]

@@ -41,14 +41,14 @@ class Friction(Table):
     least_n: NotNegative = 0.0
 
 
-class Measured(NamedTuple):
+class GaugedGrip(NamedTuple):
     """Where the components of a grip's wrench stand among the signals of all gauges."""
 
     grip: ArmGrip
     places: tuple[int, ...]
 
 
-def measured_grips(bed: Testbed, grips: tuple[ArmGrip, ...], key: str) -> tuple[Measured, ...]:
+def measured_grips(bed: Testbed, grips: tuple[ArmGrip, ...], key: str) -> tuple[GaugedGrip, ...]:
     """The gauges of all grips; `InputError` at the key where one is missing."""
     found: dict[tuple[str, str], int] = {}
     at = 0
@@ -64,7 +64,7 @@ def measured_grips(bed: Testbed, grips: tuple[ArmGrip, ...], key: str) -> tuple[
         if missing:
             problem = f"no force gauge measures {' and '.join(missing)} of grip '{name}'"
             raise InputError(problem, key=key, expected="a device of kind 'force_gauges' with these axes")
-        measured.append(Measured(grip, tuple(found[name, axis] for axis in grip.components)))
+        measured.append(GaugedGrip(grip, tuple(found[name, axis] for axis in grip.components)))
     return tuple(measured)
 
 
@@ -73,7 +73,7 @@ def n_gauge_signals(bed: Testbed) -> int:
     return sum(len(device.signals(bed)) for device in bed.devices_of(Gauge).values())
 
 
-def measured_wrenches(model: ControlModel, measured: tuple[Measured, ...], gauges: ca.SX) -> ca.SX:
+def measured_wrenches(model: ControlModel, measured: tuple[GaugedGrip, ...], gauges: ca.SX) -> ca.SX:
     """w on the object, in world axes; a gauge measures in the axes of the body of its contact's first side."""
     found = []
     for grip, places in measured:

@@ -20,7 +20,7 @@ _DIRECTIONS = 16
 _CARRIED = (0.1, 0.5)
 
 
-class Braked(NamedTuple):
+class BrakingGroup(NamedTuple):
     """Velocities that come to rest together, along their common direction."""
 
     indices: tuple[int, ...]
@@ -45,10 +45,10 @@ def base_deceleration(bed: Testbed, thrusters: Thrusters) -> float:
     return braking.thrust_ratio * force / mass
 
 
-def braked(model: ControlModel) -> list[Braked]:
+def braked(model: ControlModel) -> list[BrakingGroup]:
     """The velocities that can be brought to rest: bases with thrusters, joints with motors, carried objects."""
     bed, braking, layout = model.bed, model.bed.safety.braking, model.layout
-    found: list[Braked] = []
+    found: list[BrakingGroup] = []
     pushed = set()
     for thrusters in bed.devices_of(Thrusters).values():
         module = thrusters.pushed(bed)
@@ -56,19 +56,19 @@ def braked(model: ControlModel) -> list[Braked]:
         x, y, heading = range(layout.root_u(module).start, layout.root_u(module).stop)
         moments = (thruster_matrix(thrusters, "planar") * available_thrust(thrusters))[2]
         weaker = min(float(np.maximum(sign * moments, 0.0).sum()) for sign in (1.0, -1.0))
-        found.append(Braked((x, y), base_deceleration(bed, thrusters) or None, 0.0))
-        found.append(Braked((heading,), braking.acceleration_rad_s2, braking.thrust_ratio * weaker))
+        found.append(BrakingGroup((x, y), base_deceleration(bed, thrusters) or None, 0.0))
+        found.append(BrakingGroup((heading,), braking.acceleration_rad_s2, braking.thrust_ratio * weaker))
     coasting = coasting_wheels(bed)
     for motor in bed.motors:
         if motor.joint in coasting:
             continue
         effort = braking.torque_ratio * motor.torque_limit_n_m
-        found.append(Braked((layout.joint_u(motor.joint),), braking.joint_rad_s2, effort))
+        found.append(BrakingGroup((layout.joint_u(motor.joint),), braking.joint_rad_s2, effort))
     for module in bed.followed:
         if module.base == "floating" and module.name not in pushed:
             x, y, heading = range(layout.root_u(module).start, layout.root_u(module).stop)
-            found.append(Braked((x, y), braking.acceleration_m_s2 or _CARRIED[0]))
-            found.append(Braked((heading,), braking.acceleration_rad_s2 or _CARRIED[1]))
+            found.append(BrakingGroup((x, y), braking.acceleration_m_s2 or _CARRIED[0]))
+            found.append(BrakingGroup((heading,), braking.acceleration_rad_s2 or _CARRIED[1]))
     return [one for one in found if one.deceleration or one.effort > 0]
 
 
@@ -86,7 +86,7 @@ def can_brake(bed: Testbed) -> bool:
     return bed.controller is not None and all(module.dimension == "planar" for module in bed.known.modules)
 
 
-def decelerations(each: list[Braked], inertia: Array) -> Array:
+def decelerations(each: list[BrakingGroup], inertia: Array) -> Array:
     """Of each velocity [m/s^2 or rad/s^2], with the diagonal of the mass matrix as inertia; zero: it is left alone."""
     found = np.zeros(len(inertia))
     for one in each:

@@ -23,7 +23,7 @@ from granite.kernels.function_part import named_function
 from granite.kernels.kernel import Kernel
 
 
-class Following(SymbolicBehaviour):
+class EstimateFollower(SymbolicBehaviour):
     """A reference without a target: the estimate itself."""
 
     def __init__(self, bed: Testbed, kernel: Kernel) -> None:

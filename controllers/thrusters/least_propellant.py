@@ -72,7 +72,7 @@ class LeastPropellant:
         self._tiling = tile(self._columns, self._available) if rank else None
         self._tolerance = _TOLERANCE * float(self._available.max(initial=0.0))
         self._lists = self._columns.T.tolist(), self._available.tolist()
-        self._compiled = _Compiled(self) if find_compiler() and self._tiling else None
+        self._compiled = _CompiledSharing(self) if find_compiler() and self._tiling else None
 
     @property
     def table(self) -> Array:
@@ -138,7 +138,7 @@ def _product(a: Array | list[float], b: Array | list[float]) -> float:
     return total
 
 
-class _Compiled:
+class _CompiledSharing:
     """The compiled form, called with fixed buffers."""
 
     def __init__(self, sharing: LeastPropellant) -> None:

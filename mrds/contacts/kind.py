@@ -33,7 +33,7 @@ DIRECTIONS = ("x", "y", "z", "rx", "ry", "rz")
 PLANAR = [0, 1, 5]
 
 
-class Relative(NamedTuple):
+class RelativePose(NamedTuple):
     """Pose of P relative to E, in the axes of E."""
 
     r: ca.SX  #: (3) origin of P
@@ -81,8 +81,8 @@ class Kind:
     """A kind of contact. `modes` and `gap` get the relative pose and the contact's parameters."""
 
     name: str
-    modes: Callable[[Relative, Parameters], Modes]
-    gap: Callable[[Relative, Parameters], ca.SX]
+    modes: Callable[[RelativePose, Parameters], Modes]
+    gap: Callable[[RelativePose, Parameters], ca.SX]
     #: names of the modes, from `DIRECTIONS`; a mode that is none of them has the name of its axis of rotation
     free: tuple[str, ...]
     held: tuple[str, ...]
@@ -99,7 +99,7 @@ class Kind:
         """The same kind while it slips: its friction modes are free, and come first among the free modes."""
         rest = [j for j in range(len(self.held)) if j not in self.friction_modes]
 
-        def modes(relative: Relative, given: Parameters) -> Modes:
+        def modes(relative: RelativePose, given: Parameters) -> Modes:
             free, held = self.modes(relative, given)
             return Modes(ca.horzcat(held[:, list(self.friction_modes)], free), held[:, rest])
 
@@ -128,10 +128,10 @@ class Kind:
 
     def n_held(self, given: Parameters, planar: bool) -> int:
         """Number of constrained modes."""
-        relative = Relative(ca.SX.sym("r", 3), ca.SX.sym("R", 3, 3))
+        relative = RelativePose(ca.SX.sym("r", 3), ca.SX.sym("R", 3, 3))
         return int(self.bases(relative, given, planar).psi_c.shape[1])
 
-    def bases(self, relative: Relative, given: Parameters, planar: bool) -> Bases:
+    def bases(self, relative: RelativePose, given: Parameters, planar: bool) -> Bases:
         """The dual basis in 6 rows, or in the 3 of a planar system, and the gap of each constrained mode.
 
         Parameters
@@ -166,10 +166,10 @@ def constant(name: str, free: list[Array]) -> Kind:
     """A kind whose modes are unit twists fixed in E: those in `free`, and the constrained rest."""
     held = [twist for twist in np.eye(6) if not any(np.array_equal(twist, f) for f in free)]
 
-    def modes(relative: Relative, given: Parameters) -> Modes:
+    def modes(relative: RelativePose, given: Parameters) -> Modes:
         return Modes(_columns(free), _columns(held))
 
-    def gap(relative: Relative, given: Parameters) -> ca.SX:
+    def gap(relative: RelativePose, given: Parameters) -> ca.SX:
         displacement = ca.vertcat(relative.r, rotation_vector(relative.R))
         return _columns(held).T @ displacement
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import casadi as ca
 
-from granite.mrds.contacts.kind import DIRECTIONS, PLANAR, Bases, Kind, Parameters, Relative
+from granite.mrds.contacts.kind import DIRECTIONS, PLANAR, Bases, Kind, Parameters, RelativePose
 from granite.mrds.symbols import rotation
 
 
@@ -64,7 +64,7 @@ def contact_kinematics(
     a -= ca.cross(w_E, ca.cross(w_E, rho)) + 2 * ca.cross(w_E, v)
     alpha = P.acceleration[3:] - E.acceleration[3:] - ca.cross(w_E, w)
     to_E = ca.diagcat(E.axes.T, E.axes.T)
-    twist, pose = to_E @ ca.vertcat(v, w), Relative(E.axes.T @ rho, E.axes.T @ P.axes)
+    twist, pose = to_E @ ca.vertcat(v, w), RelativePose(E.axes.T @ rho, E.axes.T @ P.axes)
     bases, basis_rate = _bases(kind, parameters, pose, twist, rows)
     psi_c, psi_u = (ca.sparsify(psi.T @ to_E[rows, rows]) for psi in (bases.psi_c, bases.psi_u))
     rotated, rotation_c = _rotated(bases.psi_c, psi_c, to_E[rows, rows])
@@ -83,14 +83,14 @@ def contact_kinematics(
     )
 
 
-def _gap(kind: Kind, parameters: Parameters, pose: Relative, moved: dict[str, ca.SX], planar: bool) -> ca.SX:
+def _gap(kind: Kind, parameters: Parameters, pose: RelativePose, moved: dict[str, ca.SX], planar: bool) -> ca.SX:
     """The gap against a prescribed pose r_d, R_d: that of r - r_d, R R_d^T, whose rate is x'_c less the prescribed."""
     at = [moved.get(name, ca.SX(0)) for name in DIRECTIONS]
     R_d = ca.SX.eye(3)
     for i, axis in enumerate(((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))):
         if DIRECTIONS[3 + i] in moved:
             R_d = rotation(axis, at[3 + i])
-    return kind.bases(Relative(pose.r - ca.vertcat(*at[:3]), pose.R @ R_d.T), parameters, planar).gap
+    return kind.bases(RelativePose(pose.r - ca.vertcat(*at[:3]), pose.R @ R_d.T), parameters, planar).gap
 
 
 def _rotated(psi_c: ca.SX, in_world: ca.SX, to_E: ca.SX) -> tuple[ca.SX, ca.SX]:
@@ -109,9 +109,11 @@ def _rotated(psi_c: ca.SX, in_world: ca.SX, to_E: ca.SX) -> tuple[ca.SX, ca.SX]:
     return ca.sparsify(rotated), ca.sparsify(rotation_c)
 
 
-def _bases(kind: Kind, parameters: Parameters, pose: Relative, twist: ca.SX, rows: list[int]) -> tuple[Bases, ca.SX]:
+def _bases(
+    kind: Kind, parameters: Parameters, pose: RelativePose, twist: ca.SX, rows: list[int]
+) -> tuple[Bases, ca.SX]:
     """The dual basis at a relative pose, and psi_c'^T x'_rel: the modes depend on the pose, r' = v and R' = w x R."""
-    at = Relative(ca.SX.sym("r", 3), ca.SX.sym("R", 3, 3))
+    at = RelativePose(ca.SX.sym("r", 3), ca.SX.sym("R", 3, 3))
     rate, x = ca.SX.sym("rate", 12), ca.SX.sym("x", len(rows))
     bases = kind.bases(at, parameters, len(rows) == 3)
     basis_rate = ca.jtimes(ca.densify(bases.psi_c.T @ x), ca.vertcat(at.r, ca.vec(at.R)), rate)

@@ -8,16 +8,16 @@ is free.
 import casadi as ca
 import numpy as np
 
-from granite.mrds.contacts.kind import VX, VY, VZ, WX, WY, WZ, Kind, Modes, Parameter, Parameters, Relative
+from granite.mrds.contacts.kind import VX, VY, VZ, WX, WY, WZ, Kind, Modes, Parameter, Parameters, RelativePose
 
 
-def _modes(relative: Relative, given: Parameters) -> Modes:
+def _modes(relative: RelativePose, given: Parameters) -> Modes:
     radius = given["radius_m"]
     free = np.array([radius * VY * -1 + WX, radius * VX + WY, WZ]).T
     return Modes(ca.sparsify(ca.SX(free)), ca.sparsify(ca.SX(np.array([VX, VY, VZ]).T)))
 
 
-def _gap(relative: Relative, given: Parameters) -> ca.SX:
+def _gap(relative: RelativePose, given: Parameters) -> ca.SX:
     return relative.r[2] - given["radius_m"]
 
 

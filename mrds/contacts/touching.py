@@ -8,7 +8,7 @@ pose: a contact sticks wherever it came to rest.
 import casadi as ca
 import numpy as np
 
-from granite.mrds.contacts.kind import VX, VY, VZ, WX, WY, WZ, Kind, Modes, Parameter, Parameters, Relative
+from granite.mrds.contacts.kind import VX, VY, VZ, WX, WY, WZ, Kind, Modes, Parameter, Parameters, RelativePose
 
 FRICTION = "the coefficient of kinetic friction"
 STATIC_FRICTION = Parameter("the coefficient of static friction", least=0.0, required=False)
@@ -30,11 +30,11 @@ def touching(name: str, parameters: dict[str, Parameter], one_sided: bool) -> Ki
     )
 
 
-def _modes(relative: Relative, given: Parameters) -> Modes:
+def _modes(relative: RelativePose, given: Parameters) -> Modes:
     radius = given.get(RADIUS, 0.0)
     free = np.array([WX, WY - radius * VZ, WZ + radius * VY]).T
     return Modes(ca.sparsify(ca.SX(free)), ca.sparsify(ca.SX(np.array([VX, VY, VZ]).T)))
 
 
-def _gap(relative: Relative, given: Parameters) -> ca.SX:
+def _gap(relative: RelativePose, given: Parameters) -> ca.SX:
     return relative.r[0] - given.get(RADIUS, 0.0)

@@ -5,11 +5,11 @@ The second axis moves with the first, so the modes vary in time.
 
 import casadi as ca
 
-from granite.mrds.contacts.kind import Kind, Modes, Parameters, Relative
+from granite.mrds.contacts.kind import Kind, Modes, Parameters, RelativePose
 from granite.mrds.symbols import vector
 
 
-def _modes(relative: Relative, given: Parameters) -> Modes:
+def _modes(relative: RelativePose, given: Parameters) -> Modes:
     zero, z = ca.SX(3, 1), vector([0, 0, 1])
     own = relative.R[:, 0]
     # The constrained rotation is orthogonal to both axes; all translations are constrained.
@@ -19,7 +19,7 @@ def _modes(relative: Relative, given: Parameters) -> Modes:
     return Modes(free, ca.horzcat(translations, ca.vertcat(zero, held)))
 
 
-def _gap(relative: Relative, given: Parameters) -> ca.SX:
+def _gap(relative: RelativePose, given: Parameters) -> ca.SX:
     return ca.vertcat(relative.r, -relative.R[2, 0])
 
 

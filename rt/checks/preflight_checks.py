@@ -11,7 +11,7 @@ from granite.config.coordinates import Coordinate
 from granite.config.devices.device import Device
 from granite.config.records import Array, Frame, Sample, State, Status
 from granite.config.testbed import Testbed
-from granite.controllers.stack import Estimates
+from granite.controllers.stack import Estimator
 from granite.mrds.contacts.system import System
 
 #: a robot at rest on its bearing may drift a little
@@ -69,7 +69,7 @@ def actuator_findings(bed: Testbed, name: str, observed: Sequence[Frame | None])
         yield CheckResult(name, "at rest", largest == 0.0, f"applies at most {largest:g}")
 
 
-def agreement(bed: Testbed, estimator: Estimates, samples: Sequence[Sample]) -> Iterator[CheckResult]:
+def agreement(bed: Testbed, estimator: Estimator, samples: Sequence[Sample]) -> Iterator[CheckResult]:
     """Sensors agree: with each other through the model at rest, and pose with joints through closed contacts."""
     states = [estimator.estimate(sample) for sample in samples]
     ready = [state for state in states if state.ready]

@@ -15,7 +15,7 @@ from foxglove.websocket import Client, Parameter, ServerListener
 from granite.config.errors import InputError
 from granite.config.gains import LiveGain, asked_gain
 from granite.config.records import Array
-from granite.config.run_modes import Ask, Reply, Request
+from granite.config.run_modes import Reply, Request, RequestKind
 from granite.config.testbed import Testbed
 from granite.logs.channels import Channels
 from granite.rt.operator.request_ring import RequestRing
@@ -78,7 +78,7 @@ class GainParameters(ServerListener):  # type: ignore[misc]  # the SDK has no ty
         if not rows[:, self._asked[0]].any():
             return []
         asked, changed = rows[:, self._asked], set()
-        for _, _, index, value in asked[(asked[:, 0] == Ask.SET_GAIN) & (asked[:, 1] == Reply.DONE)].tolist():
+        for _, _, index, value in asked[(asked[:, 0] == RequestKind.SET_GAIN) & (asked[:, 1] == Reply.DONE)].tolist():
             self._values[int(index)] = value
             changed.add(int(index))
         return [self._parameter(i) for i in sorted(changed)]
@@ -91,7 +91,7 @@ class GainParameters(ServerListener):  # type: ignore[misc]  # the SDK has no ty
         if self._requests is None:
             raise InputError(_READ_ONLY)
         with self._lock:
-            if not self._requests.put(Request(Ask.SET_GAIN, -client, index, value)):
+            if not self._requests.put(Request(RequestKind.SET_GAIN, -client, index, value)):
                 raise InputError("too many requests wait", key=parameter.name, value=value)
         return value
 

@@ -19,7 +19,7 @@ from typing import Protocol
 from granite.config.errors import PlantLostError
 from granite.config.reasons import Reason
 from granite.config.records import Command, Frame, Sample, Timing, Truth, Verdict
-from granite.config.run_modes import Ask, Request
+from granite.config.run_modes import Request, RequestKind
 from granite.config.testbed import Testbed
 from granite.controllers.stack import Stack
 from granite.logs.channels import Channels
@@ -34,7 +34,7 @@ from granite.rt.supervisor.mode_stacks import ModeParts
 from granite.rt.supervisor.supervisor import RequestSource, Supervisor
 
 #: what a signal asks for, where it is no ordinary stop; Ctrl-\\ is the emergency stop of the keyboard
-_ASKED = {"SIGQUIT": Ask.EMERGENCY_STOP}
+_ASKED = {"SIGQUIT": RequestKind.EMERGENCY_STOP}
 #: overruns within this time are a burst [s]
 _BURST_S = 1.0
 
@@ -206,7 +206,7 @@ class Loop:
                 break
             if self._signals.first and not is_asked:
                 is_asked = True
-                self.supervisor.own.append(Request(_ASKED.get(self._signals.first, Ask.STOP)))
+                self.supervisor.own.append(Request(_ASKED.get(self._signals.first, RequestKind.STOP)))
             late = int(self._clock.now() / period) - k
             if late > 0:
                 outcome.overruns += 1
@@ -226,7 +226,7 @@ class Loop:
         burst.append(t)
         if len(burst) == burst.maxlen and t - burst[0] < _BURST_S:
             burst.clear()
-            self.supervisor.own.append(Request(Ask.REPORT, argument=Reason.OVERRUN_BURST))
+            self.supervisor.own.append(Request(RequestKind.REPORT, argument=Reason.OVERRUN_BURST))
 
     def _refuse_late(self, t: float) -> None:
         """Raise before an old command is written: after a pause of the process, or after the watchdog's stop."""

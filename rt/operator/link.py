@@ -13,7 +13,7 @@ from struct import Struct
 
 from granite.config.errors import InputError
 from granite.config.reasons import Reason
-from granite.config.run_modes import Ask, Reply, Request, RunMode
+from granite.config.run_modes import Reply, Request, RequestKind, RunMode
 from granite.config.testbed import Testbed
 from granite.drivers.ordered_process import OrderedProcess
 from granite.rt.operator.keys import loop_keys, operators
@@ -91,7 +91,7 @@ class OperatorLink:
         """Send the outcome of a request and the new status of the run to the channel."""
         if request.number:
             self._answers.put(_pack(request.number, reply, mode, cause, self.is_at_rest(), self._t))
-        elif request.ask is Ask.SET_GAIN and reply is Reply.DONE:  # somebody else's, such as the live view's
+        elif request.ask is RequestKind.SET_GAIN and reply is Reply.DONE:  # somebody else's, such as the live view's
             self._answers.put(_pack(-1 - request.argument, reply, mode, cause, self.is_at_rest(), request.value))
 
     def name(self, sender: int) -> str:

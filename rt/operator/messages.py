@@ -11,13 +11,17 @@ from typing import Any, NamedTuple
 
 from granite.config.errors import InputError, one_of
 from granite.config.gains import LiveGain, asked_gain
-from granite.config.run_modes import Ask
+from granite.config.run_modes import RequestKind
 
 #: a longer message is refused unread [bytes]
 LONGEST = 1024
 
 #: commands that the loop answers
-ASKS = {ask.name.lower(): ask for ask in Ask if ask not in (Ask.NOTHING, Ask.ATTACH, Ask.REPORT)}
+ASKS = {
+    ask.name.lower(): ask
+    for ask in RequestKind
+    if ask not in (RequestKind.NOTHING, RequestKind.ATTACH, RequestKind.REPORT)
+}
 #: commands that the channel answers by itself: what the run does, its gains, and watching it from now on
 OWN = ("status", "gains", "watch", "leave")
 

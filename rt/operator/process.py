@@ -23,7 +23,7 @@ from granite.config.errors import GraniteError, InputError
 from granite.config.expected_modes import answer_text
 from granite.config.gains import LiveGain
 from granite.config.reasons import Reason
-from granite.config.run_modes import Ask, Reply, Request, RunMode
+from granite.config.run_modes import Reply, Request, RequestKind, RunMode
 from granite.drivers.ordered_process import carry_out
 from granite.rt.operator.keys import operators, read_pair
 from granite.rt.operator.link import ANSWER_WIDTH, ANSWERS
@@ -173,7 +173,7 @@ class OperatorChannel:
             if now - heard > self._silence:
                 sender = self._names.index(name) + 1
                 # Again in the next round where it can't wait: it must arrive.
-                if self._requests.put(Request(Ask.REPORT, sender, Reason.OPERATOR_LOST, now - heard)):
+                if self._requests.put(Request(RequestKind.REPORT, sender, Reason.OPERATOR_LOST, now - heard)):
                     del self._watching[name]
 
     def _say(self, route: list[bytes], **answer: Any) -> None:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from granite.config.run_modes import Ask, Request
+from granite.config.run_modes import Request, RequestKind
 from granite.rt.operator.request_ring import RequestRing
 
 #: lanes of urgent requests, a report being that of a lost operator; all others have the last one
-_URGENT = {Ask.EMERGENCY_STOP: 0, Ask.STOP: 1, Ask.REPORT: 1}
+_URGENT = {RequestKind.EMERGENCY_STOP: 0, RequestKind.STOP: 1, RequestKind.REPORT: 1}
 _LANES = 3
 #: requests of one operator that may wait in a lane: an eighth of it, so that nobody fills it alone
 SHARE = 8

@@ -6,7 +6,7 @@ from collections import deque
 from itertools import islice
 from struct import Struct
 
-from granite.config.run_modes import Ask, Request
+from granite.config.run_modes import Request, RequestKind
 from granite.rt.process.ring import Ring
 
 #: requests that may wait, and numbers of one: ask, sender, argument, value, number
@@ -50,7 +50,7 @@ class RequestRing:
         if not self._ring.waiting:
             return None
         ask, sender, argument, value, number = self._ring.take(1)[0].tolist()
-        return Request(Ask(int(ask)), int(sender), int(argument), value, int(number))
+        return Request(RequestKind(int(ask)), int(sender), int(argument), value, int(number))
 
     def close(self) -> None:
         """Release the memory."""

@@ -17,7 +17,7 @@ from types import TracebackType
 
 from granite.config.mode_sentences import sentence_of
 from granite.config.reasons import Reason
-from granite.config.run_modes import Ask, Request, RunMode
+from granite.config.run_modes import Request, RequestKind, RunMode
 
 #: time between two looks [s]
 PERIOD_S = 0.25
@@ -70,7 +70,7 @@ class RunWatch:
             before = mode
             for reason in [reason for reason, is_there in self._faults.items() if is_there()]:
                 del self._faults[reason]
-                self._inbox.append(Request(Ask.REPORT, argument=reason))
+                self._inbox.append(Request(RequestKind.REPORT, argument=reason))
                 if self._say is not None:
                     self._say(reason.text)
 

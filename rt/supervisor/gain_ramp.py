@@ -7,7 +7,7 @@ import numpy as np
 from granite.config.records import Array
 from granite.config.run_modes import Reply
 from granite.config.testbed import Testbed
-from granite.controllers.stack import Controls
+from granite.controllers.stack import ControlLaw
 
 #: time of a change [s]
 RAMP_S = 0.5
@@ -16,7 +16,7 @@ RAMP_S = 0.5
 class GainRamp:
     """The gains that a law lists."""
 
-    def __init__(self, bed: Testbed, law: Controls) -> None:
+    def __init__(self, bed: Testbed, law: ControlLaw) -> None:
         self._known = bed.controller.law.live_gains(bed) if bed.controller else ()
         self._tune = getattr(law, "tune", None)
         #: in force

@@ -15,7 +15,7 @@ from granite.controllers.behaviours.resuming import Resuming
 from granite.controllers.distribution.yaw_wheel import no_unloading
 from granite.controllers.model import ControlModel
 from granite.controllers.run_modes.decelerations import can_brake
-from granite.controllers.run_modes.floating import Following, JointDamping, mode_kernels, no_force, torques_only
+from granite.controllers.run_modes.floating import EstimateFollower, JointDamping, mode_kernels, no_force, torques_only
 from granite.controllers.stack import Stack
 
 
@@ -26,7 +26,7 @@ class ModeParts:
         model = ControlModel(bed) if bed.controller else None
         kernels = mode_kernels(bed, model)
         self.can_brake = can_brake(bed)
-        self.following, self.no_force = Following(bed, kernels["following"]), no_force(bed, kernels["no_force"])
+        self.following, self.no_force = EstimateFollower(bed, kernels["following"]), no_force(bed, kernels["no_force"])
         self.torques_only = torques_only(bed, kernels["torques_only"])
         self.braking = Braking(model, kernels) if model and self.can_brake else None
         self.damping = JointDamping(model, kernels["joint_damping"]) if model and self.can_brake else None

@@ -20,8 +20,8 @@ from typing import Protocol
 from granite.config.expected_modes import POSSIBLE_IN
 from granite.config.reasons import Reason
 from granite.config.records import Operation, Reference, State, Verdict, new
-from granite.config.responses import FAULTS, RESPONSES, Answer
-from granite.config.run_modes import NO_REQUEST, Ask, Reply, Request, RunMode
+from granite.config.responses import FAULTS, RESPONSES, FaultReaction
+from granite.config.run_modes import NO_REQUEST, Reply, Request, RequestKind, RunMode
 from granite.config.testbed import Testbed
 from granite.controllers.stack import Stack
 from granite.rt.guard.guard import Guard
@@ -80,7 +80,7 @@ class Supervisor:
     ) -> None:
         self._stacks = ModeStacks(bed, stack, parts or ModeParts(bed, stack))
         self._source, self._gap = source, _GAP * bed.loop.period_s
-        self._answers: dict[Reason, Answer] = {
+        self._answers: dict[Reason, FaultReaction] = {
             reason: bed.safety.answer(reason.name.lower()) for reason in Reason if reason.name.lower() in FAULTS
         }
         self._time_limit = bed.safety.braking.time_limit_s
@@ -112,18 +112,18 @@ class Supervisor:
         self._request, self._reply = NO_REQUEST, Reply.NONE
         self._quiet: tuple[float, ...] = (0, 0, 0, 0.0, 0, 0, 0, 0)
         self._quiet_mode, self._quiet_cause = self.mode, self.cause
-        self._handlers: dict[Ask, Callable[[float, Request], Reply]] = {
-            Ask.ATTACH: self._attach,
-            Ask.ARM: self._arm,
-            Ask.START: self._start,
-            Ask.RESTART: self._restart,
-            Ask.HOLD: self._hold,
-            Ask.FLOAT: self._float,
-            Ask.STOP: self._stop,
-            Ask.RESET: self._reset,
-            Ask.SET_GAIN: self._set_gain,
-            Ask.EMERGENCY_STOP: self._emergency_stop,
-            Ask.REPORT: self._report,
+        self._handlers: dict[RequestKind, Callable[[float, Request], Reply]] = {
+            RequestKind.ATTACH: self._attach,
+            RequestKind.ARM: self._arm,
+            RequestKind.START: self._start,
+            RequestKind.RESTART: self._restart,
+            RequestKind.HOLD: self._hold,
+            RequestKind.FLOAT: self._float,
+            RequestKind.STOP: self._stop,
+            RequestKind.RESET: self._reset,
+            RequestKind.SET_GAIN: self._set_gain,
+            RequestKind.EMERGENCY_STOP: self._emergency_stop,
+            RequestKind.REPORT: self._report,
         }
         guard.passes = self.passes
 
@@ -159,7 +159,7 @@ class Supervisor:
         return Reply.DONE
 
     def _arm(self, t: float, request: Request) -> Reply:
-        if self.mode not in POSSIBLE_IN[Ask.ARM]:
+        if self.mode not in POSSIBLE_IN[RequestKind.ARM]:
             return Reply.NOT_IN_THIS_MODE
         if self._state is None or not self._state.ready or t - self._fault_at < _CALM_S:
             return Reply.NOT_READY
@@ -183,7 +183,7 @@ class Supervisor:
 
     def _startable(self) -> Reply:
         by_request = self.cause in (Reason.PASSED, Reason.OPERATOR_HOLD, Reason.OPERATOR_FLOAT)
-        if self.mode not in POSSIBLE_IN[Ask.START] or not by_request:
+        if self.mode not in POSSIBLE_IN[RequestKind.START] or not by_request:
             return Reply.NOT_IN_THIS_MODE
         return Reply.DONE if self._is_at_rest() else Reply.NOT_AT_REST
 
@@ -193,7 +193,7 @@ class Supervisor:
     def _float(self, t: float, request: Request) -> Reply:
         return self._switch(t, request.ask, RunMode.FLOATING, Reason.OPERATOR_FLOAT)
 
-    def _switch(self, t: float, ask: Ask, mode: RunMode, cause: Reason) -> Reply:
+    def _switch(self, t: float, ask: RequestKind, mode: RunMode, cause: Reason) -> Reply:
         if not self._stacks.can_brake:
             return Reply.NOT_POSSIBLE
         # From float to hold only where no fault asked for the float.
@@ -218,7 +218,7 @@ class Supervisor:
         return Reply.DONE
 
     def _reset(self, t: float, request: Request) -> Reply:
-        if self.mode not in POSSIBLE_IN[Ask.RESET]:
+        if self.mode not in POSSIBLE_IN[RequestKind.RESET]:
             return Reply.NOT_IN_THIS_MODE
         if self.cause in self._answers and self._answers[self.cause].cleared_by == "nobody":
             return Reply.NOT_CLEARABLE

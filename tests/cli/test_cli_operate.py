@@ -8,7 +8,7 @@ import pytest
 from granite.cli.endings import STOPPED
 from granite.cli.operate import OPERATOR_COMMANDS
 from granite.config.reasons import Reason
-from granite.config.run_modes import Ask, Reply, RunMode
+from granite.config.run_modes import Reply, RequestKind, RunMode
 from tests.support.command_line import granite as granite
 from tests.support.command_line import sentence_of
 from tests.support.operator_clients import channel as channel
@@ -65,7 +65,7 @@ def test_commands_and_the_prompt_talk_to_the_loop(granite, channel, monkeypatch)
     said = granite("operate", "--address", address, "--key", "second").out
     assert "no such command" in said
     assert "expected 4 to 64 1/s2" in said
-    assert [request.ask for request in loop.asked] == [Ask.HOLD, Ask.SET_GAIN]
+    assert [request.ask for request in loop.asked] == [RequestKind.HOLD, RequestKind.SET_GAIN]
     assert loop.asked[-1].value == 20.0
 
 

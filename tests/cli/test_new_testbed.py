@@ -5,7 +5,7 @@ from dataclasses import FrozenInstanceError, fields
 
 import pytest
 
-from granite.cli.new_testbed.answers import Answers, LinkAnswer, Question, collect
+from granite.cli.new_testbed.answers import LinkData, Question, RobotData, collect
 from granite.cli.new_testbed.move import Move, plan
 from granite.cli.new_testbed.robot import built
 from granite.config.errors import InputError
@@ -22,7 +22,7 @@ RANGES = {
 }
 
 
-def answers(from_urdf: bool = False, **given: str) -> Answers:
+def answers(from_urdf: bool = False, **given: str) -> RobotData:
     def ask(question: Question) -> object:
         return question.answer(given.get(question.option.removeprefix("--").replace("-", "_"), question.usual))
 
@@ -62,6 +62,6 @@ def test_the_least_thrust_and_torque_that_a_refusal_names_would_do(option, given
 
 
 def test_answers_do_not_change_once_they_are_given():
-    for record in (Answers("fixed"), LinkAnswer(0.3, 1.0, 1.0), Move(8, {}, {}), Question("", "", "", str)):
+    for record in (RobotData("fixed"), LinkData(0.3, 1.0, 1.0), Move(8, {}, {}), Question("", "", "", str)):
         with pytest.raises(FrozenInstanceError):
             setattr(record, fields(record)[0].name, None)

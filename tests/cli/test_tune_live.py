@@ -14,10 +14,10 @@ import pytest
 from granite.config.errors import InputError
 from granite.config.loader import load
 from granite.config.reasons import Reason
-from granite.config.run_modes import Ask, Reply, Request, RunMode
+from granite.config.run_modes import Reply, Request, RequestKind, RunMode
 from granite.rt.operator.client import Operator
 from granite.rt.replay import replay
-from granite.tuning.live_session import Compared, GainStep, LiveSession
+from granite.tuning.live_session import GainComparison, GainStep, LiveSession
 from granite.tuning.report.live import compared_tables
 from tests.support.command_line import granite as granite
 from tests.support.command_line import sentence_of
@@ -51,7 +51,7 @@ def test_steps_are_sent_to_the_loop_and_undone_in_turn(session):
     assert live.values() == live.a
     with pytest.raises(InputError, match="no step to undo"):
         live.undo()
-    assert [request.ask for request in loop.asked] == [Ask.SET_GAIN] * 6
+    assert [request.ask for request in loop.asked] == [RequestKind.SET_GAIN] * 6
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_a_restart_is_asked_for_once_the_robot_rests(tmp_path, monkeypatch):
 
 def test_a_change_beyond_percent_is_a_factor():
     pairs = (("a", 2.0, 3.0), ("b", 1.0, 268.4), ("c", 0.01, -0.5), ("d", 0.0, 1.0))
-    _, measures = compared_tables(Compared((), tuple((name, "1", a, b) for name, a, b in pairs), (1.0, 1.0)))
+    _, measures = compared_tables(GainComparison((), tuple((name, "1", a, b) for name, a, b in pairs), (1.0, 1.0)))
     assert list(measures.columns[3].cells) == ["+50.0 %", "268 x", "-50 x", "-"]
 
 
@@ -146,7 +146,7 @@ def test_another_testbed_at_the_address_is_refused(channel):
 def test_gains_that_the_live_view_changed_are_known_to_operators(channel):
     loop, folder, address = channel
     with Operator(address, "operator", folder) as operator:
-        loop.link.answer(Request(Ask.SET_GAIN, -1, 4, 30.0), Reply.DONE, RunMode.RUNNING, Reason.PASSED)
+        loop.link.answer(Request(RequestKind.SET_GAIN, -1, 4, 30.0), Reply.DONE, RunMode.RUNNING, Reason.PASSED)
         until = time.monotonic() + 60
         while operator.ask("gains")["gains"][4]["value"] != 30.0:
             assert time.monotonic() < until
@@ -164,7 +164,7 @@ def test_the_prompt_shows_gains_and_takes_steps(granite, channel, monkeypatch):
     assert "A is the present set" in said
     assert 'ab = "much": expected nothing, or seconds up to 3600' in said
     assert 'command = "fly": no such command' in said
-    assert loop.asked[-1].ask is Ask.HOLD
+    assert loop.asked[-1].ask is RequestKind.HOLD
 
 
 @pytest.mark.usefixtures("no_patience")

@@ -4,23 +4,28 @@ import pytest
 
 from granite.config.expected_modes import POSSIBLE_IN, answer_text
 from granite.config.reasons import Reason
-from granite.config.run_modes import Ask, Reply, RunMode
+from granite.config.run_modes import Reply, RequestKind, RunMode
 from tests.support.scripted_operator import scripted
 
 
-def refused(ask: Ask, mode: RunMode, cause: Reason = Reason.PASSED) -> str:
+def refused(ask: RequestKind, mode: RunMode, cause: Reason = Reason.PASSED) -> str:
     return answer_text(ask, Reply.NOT_IN_THIS_MODE, mode, cause)
 
 
 @pytest.mark.parametrize(
     ("ask", "mode", "cause", "said"),
     [
-        (Ask.START, RunMode.DISARMED, Reason.PASSED, "the run is disarmed, expected arm first"),
-        (Ask.RESTART, RunMode.RUNNING, Reason.PASSED, "the run is running, expected hold first"),
-        (Ask.ARM, RunMode.RUNNING, Reason.PASSED, "the run is running, expected disarmed"),
-        (Ask.RESET, RunMode.ARMED, Reason.PASSED, "the run is armed, expected holding or floating"),
-        (Ask.START, RunMode.STOPPING, Reason.OPERATOR_STOP, "because the operator stopped the run, expected a new run"),
-        (Ask.START, RunMode.HOLDING, Reason.BASE_TOO_FAST, "or safety.base_rate_rad_s, expected reset first"),
+        (RequestKind.START, RunMode.DISARMED, Reason.PASSED, "the run is disarmed, expected arm first"),
+        (RequestKind.RESTART, RunMode.RUNNING, Reason.PASSED, "the run is running, expected hold first"),
+        (RequestKind.ARM, RunMode.RUNNING, Reason.PASSED, "the run is running, expected disarmed"),
+        (RequestKind.RESET, RunMode.ARMED, Reason.PASSED, "the run is armed, expected holding or floating"),
+        (
+            RequestKind.START,
+            RunMode.STOPPING,
+            Reason.OPERATOR_STOP,
+            "because the operator stopped the run, expected a new run",
+        ),
+        (RequestKind.START, RunMode.HOLDING, Reason.BASE_TOO_FAST, "or safety.base_rate_rad_s, expected reset first"),
     ],
 )
 def test_a_refusal_names_the_mode_its_cause_and_what_to_do(ask, mode, cause, said):
@@ -35,15 +40,22 @@ def test_every_refusal_names_a_command_or_a_mode(ask, mode):
 
 
 def test_the_command_that_a_refusal_names_leads_on():
-    asked = {0.0: Ask.ATTACH, 1.0: Ask.START, 1.5: Ask.ARM, 2.0: Ask.START, 2.5: Ask.RESTART, 2.6: Ask.HOLD}
-    done = scripted({**asked, 6.0: Ask.RESTART}, "loop.duration_s=8")
+    asked = {
+        0.0: RequestKind.ATTACH,
+        1.0: RequestKind.START,
+        1.5: RequestKind.ARM,
+        2.0: RequestKind.START,
+        2.5: RequestKind.RESTART,
+        2.6: RequestKind.HOLD,
+    }
+    done = scripted({**asked, 6.0: RequestKind.RESTART}, "loop.duration_s=8")
     replies = [(ask, reply) for ask, reply, _ in done.script.answers]
-    assert (Ask.START, Reply.NOT_IN_THIS_MODE) in replies
-    assert (Ask.RESTART, Reply.NOT_IN_THIS_MODE) in replies
-    assert replies[3] == (Ask.START, Reply.DONE)
-    assert replies[-1] == (Ask.RESTART, Reply.DONE)
+    assert (RequestKind.START, Reply.NOT_IN_THIS_MODE) in replies
+    assert (RequestKind.RESTART, Reply.NOT_IN_THIS_MODE) in replies
+    assert replies[3] == (RequestKind.START, Reply.DONE)
+    assert replies[-1] == (RequestKind.RESTART, Reply.DONE)
 
 
 @pytest.mark.parametrize("reply", [reply for reply in Reply if reply is not Reply.NOT_IN_THIS_MODE])
 def test_other_answers_are_as_they_are(reply):
-    assert answer_text(Ask.START, reply, RunMode.HOLDING, Reason.PASSED) == reply.text
+    assert answer_text(RequestKind.START, reply, RunMode.HOLDING, Reason.PASSED) == reply.text

@@ -7,7 +7,7 @@ import pytest
 
 from granite.config.loader import load
 from granite.config.records import Array, Reference, State
-from granite.config.run_modes import Ask, Request
+from granite.config.run_modes import Request, RequestKind
 from granite.config.testbed import Testbed
 from granite.controllers.laws.grip_forces import n_gauge_signals
 from granite.controllers.stack import build_stack
@@ -99,7 +99,9 @@ def _without_actuator(bed: Testbed) -> set[str]:
 def test_a_gain_changes_in_a_run_without_a_jump_of_the_command(bed: str, gain: str, torque: str) -> None:
     gains = load(bed).control.law.live_gains(load(bed))
     index = [known.name for known in gains].index(gain)
-    done = scripted({3.0: Request(Ask.SET_GAIN, 1, index, 2 * gains[index].value)}, "loop.duration_s=5", bed=bed)
+    done = scripted(
+        {3.0: Request(RequestKind.SET_GAIN, 1, index, 2 * gains[index].value)}, "loop.duration_s=5", bed=bed
+    )
     values = done.column("/operation", f"{gain}_gain")
     assert (values[599], values[-1]) == (gains[index].value, 2 * gains[index].value)
     steps = np.abs(np.diff(done.column("/verdict", torque)))

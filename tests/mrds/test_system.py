@@ -12,7 +12,7 @@ from granite.config.contacts import Contact, Side
 from granite.config.errors import InputError
 from granite.config.modules import Module
 from granite.mrds.contacts import KINDS
-from granite.mrds.contacts.kind import Relative
+from granite.mrds.contacts.kind import RelativePose
 from granite.mrds.contacts.solution import SolutionStatus
 from granite.mrds.system import System
 from granite.mrds.tolerances import DEPENDENT_SINE
@@ -126,7 +126,7 @@ def test_redundant_contacts_are_reported_and_obey_newton(seed: int, dimension: s
 def test_the_dual_basis_is_dual(kind: str):
     rng = np.random.default_rng(1)
     R = ca.DM(np.linalg.qr(rng.normal(size=(3, 3)))[0])
-    relative, given = Relative(ca.SX(ca.DM(rng.normal(size=3))), ca.SX(R)), PARAMETERS.get(kind, {})
+    relative, given = RelativePose(ca.SX(ca.DM(rng.normal(size=3))), ca.SX(R)), PARAMETERS.get(kind, {})
     modes, bases = KINDS[kind].modes(relative, given), KINDS[kind].bases(relative, given, planar=False)
     phi = np.array(ca.DM(ca.evalf(ca.densify(ca.horzcat(modes.free, modes.constrained)))))
     psi = np.array(ca.DM(ca.evalf(ca.densify(ca.horzcat(bases.psi_u, bases.psi_c)))))

@@ -6,7 +6,7 @@ from typing import Any
 
 from granite.config.loader import load
 from granite.config.tuning import TuningTable
-from granite.tuning.trial import Case, Judged
+from granite.tuning.trial import Case, RunScore
 
 STIFFNESS = "controller.law.gains.base.stiffness_1_s2"
 DAMPING = "controller.law.gains.base.damping_1_s"
@@ -30,7 +30,7 @@ class Bowl:
     def __init__(self, dies_after: float = math.inf) -> None:
         self.left, self.cases = dies_after, 0
 
-    def answers(self, work: object, cases: Sequence[Case]) -> Iterator[Judged]:
+    def answers(self, work: object, cases: Sequence[Case]) -> Iterator[RunScore]:
         for case in cases:
             if self.left <= 0:
                 raise KeyboardInterrupt
@@ -39,4 +39,4 @@ class Bowl:
             k, d = (math.log(case.changes[key]) for key in (STIFFNESS, DAMPING))
             seed = case.changes["seed"]
             values = [k**2 + 0.1 * d**2 + 0.01 * seed, (k - math.log(3)) ** 2 + 0.1 * d**2]
-            yield Judged(values[: len(case.goals)] + [k] * (len(case.goals) - 2))
+            yield RunScore(values[: len(case.goals)] + [k] * (len(case.goals) - 2))

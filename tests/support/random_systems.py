@@ -17,7 +17,7 @@ from granite.config.coordinates import amplitudes, positions, velocities
 from granite.config.modules import Body, Flexible, Joint, Module, Point
 from granite.mrds.contacts import KINDS
 from granite.mrds.contacts.contact_set import ContactSet
-from granite.mrds.contacts.kind import Relative
+from granite.mrds.contacts.kind import RelativePose
 from granite.mrds.system import System
 from tests.peers.interpreted import interpreted
 from tests.peers.random_trees import random_module, random_state
@@ -113,7 +113,7 @@ def holdable(system: System) -> bool:
 
 def _held(contact: Contact, planar: bool) -> tuple[int, int]:
     """How many directions a contact holds, and how many of them by a moment alone."""
-    relative = Relative(ca.SX.sym("r", 3), ca.SX.sym("R", 3, 3))
+    relative = RelativePose(ca.SX.sym("r", 3), ca.SX.sym("R", 3, 3))
     forces = KINDS[contact.kind].bases(relative, contact.parameters, planar).psi_c[: 2 if planar else 3, :]
     return forces.shape[1], sum(forces[:, j].nnz() == 0 for j in range(forces.shape[1]))
 

@@ -15,9 +15,9 @@ import numpy as np
 from granite.config.reasons import Reason
 from granite.config.records import Command, Demand, Reference, State
 from granite.config.responses import RESPONSES
-from granite.config.run_modes import Ask, Request, RunMode
+from granite.config.run_modes import Request, RequestKind, RunMode
 from granite.controllers.distribution.force_distribution import DistributionOutcome
-from granite.controllers.stack import Allocates, Decides
+from granite.controllers.stack import ControlAllocation, RobotBehaviour
 from granite.rt.run import Run
 from tests.support.scripted_operator import Scripted, scripted
 
@@ -29,7 +29,7 @@ STILL = 0.006
 class SpoiltReference:
     """A behaviour whose reference is wrong from a time on."""
 
-    def __init__(self, behaviour: Decides, error: float) -> None:
+    def __init__(self, behaviour: RobotBehaviour, error: float) -> None:
         self._behaviour, self._error = behaviour, error
 
     def decide(self, state: State) -> Reference:
@@ -47,7 +47,7 @@ def spoil_reference(error: float) -> Callable[[Run], None]:
 class SteppedTorque:
     """An allocate step that adds 1.5 N m to every torque in one tick."""
 
-    def __init__(self, actuation: Allocates) -> None:
+    def __init__(self, actuation: ControlAllocation) -> None:
         self._actuation = actuation
 
     def allocate(self, state: State, reference: Reference, demand: Demand) -> Command:
@@ -90,7 +90,7 @@ class Row(NamedTuple):
 
 
 def _report(reason: Reason) -> Request:
-    return Request(Ask.REPORT, argument=reason)
+    return Request(RequestKind.REPORT, argument=reason)
 
 
 TABLE = (
@@ -113,11 +113,11 @@ TABLE = (
     Row("torque steps", Reason.TORQUE_STEP, "stop", 4.0, prepare=step_torque),
     Row("force distribution without an answer, two arms", Reason.DISTRIBUTION_FAILED, "float", 0.01,
         bed="fixed-dual-arm/carry", prepare=break_solver),
-    Row("operator stop, Ctrl-C", Reason.OPERATOR_STOP, "stop", 4.0, Request(Ask.STOP)),
-    Row("operator hold", Reason.OPERATOR_HOLD, "hold", 4.0, Request(Ask.HOLD)),
-    Row("operator float", Reason.OPERATOR_FLOAT, "float", 0.01, Request(Ask.FLOAT)),
+    Row("operator stop, Ctrl-C", Reason.OPERATOR_STOP, "stop", 4.0, Request(RequestKind.STOP)),
+    Row("operator hold", Reason.OPERATOR_HOLD, "hold", 4.0, Request(RequestKind.HOLD)),
+    Row("operator float", Reason.OPERATOR_FLOAT, "float", 0.01, Request(RequestKind.FLOAT)),
     Row("emergency stop by operator or keyboard", Reason.EMERGENCY_STOP, "stop_at_once", 0.01,
-        Request(Ask.EMERGENCY_STOP)),
+        Request(RequestKind.EMERGENCY_STOP)),
     Row("emergency stop by its input", Reason.EMERGENCY_STOP, "stop_at_once", 0.01,
         changes=("devices.emergency_stop={simulated={pressed_at_s=8}}",)),
     Row("operator lost", Reason.OPERATOR_LOST, "hold", 4.0, _report(Reason.OPERATOR_LOST)),
@@ -143,7 +143,7 @@ def answer(row: Row) -> Answered:
     asked, noticed = done.column("/operation", "request"), done.column("/verdict", "reason")
     first = int(np.argmax(asked > 0)) if row.request else int(np.argmax(noticed == row.reason))
     reason = Reason(int(done.column("/operation", "cause")[first + 1 :].max(initial=0))) or Reason(int(noticed[first]))
-    if row.request and row.request.ask is Ask.REPORT and not reason:
+    if row.request and row.request.ask is RequestKind.REPORT and not reason:
         reason = Reason(int(done.column("/operation", "argument")[first]))
     return Answered(reason or row.reason, *_given(done, first))
 

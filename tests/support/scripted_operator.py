@@ -8,7 +8,7 @@ from typing import NamedTuple
 from granite.config.loader import load
 from granite.config.reasons import Reason
 from granite.config.records import Array
-from granite.config.run_modes import Ask, Reply, Request, RunMode
+from granite.config.run_modes import Reply, Request, RequestKind, RunMode
 from granite.logs.channels import Channels
 from granite.rt.loop.clock import VirtualClock
 from granite.rt.loop.loop import Outcome
@@ -21,7 +21,7 @@ class Script:
 
     def __init__(self, requests: Mapping[int, Request]) -> None:
         self._requests, self._tick = requests, -1
-        self.answers: list[tuple[Ask, Reply, RunMode]] = []
+        self.answers: list[tuple[RequestKind, Reply, RunMode]] = []
 
     def take(self, t: float, mode: RunMode, cause: Reason) -> Request | None:
         self._tick += 1
@@ -61,7 +61,7 @@ class Scripted(NamedTuple):
 
 
 def scripted(
-    requests: Mapping[float, Request | Ask],
+    requests: Mapping[float, Request | RequestKind],
     *changes: str,
     bed: str = "free-flyer",
     prepare: Callable[[Run], None] = lambda run: None,
@@ -73,7 +73,7 @@ def scripted(
     run = Run(testbed)
     prepare(run)
     period = run.bed.loop.period_s
-    script = Script({round(t / period): Request(r) if isinstance(r, Ask) else r for t, r in requests.items()})
+    script = Script({round(t / period): Request(r) if isinstance(r, RequestKind) else r for t, r in requests.items()})
     run.source = script
     memory = Memory(run.channels, run.ticks + 20_000)
     return Scripted(run, run.execute(VirtualClock(), memory), memory.rows, script)

@@ -6,11 +6,11 @@ import casadi as ca
 import numpy as np
 
 from granite.mrds.contacts import KINDS
-from granite.mrds.contacts.kind import Relative
+from granite.mrds.contacts.kind import RelativePose
 from tests.validation.claims import Claims
 
 PITCH = 0.07
-HERE = Relative(ca.SX.zeros(3), ca.SX.eye(3))
+HERE = RelativePose(ca.SX.zeros(3), ca.SX.eye(3))
 
 
 def _numbers(matrix: ca.SX):

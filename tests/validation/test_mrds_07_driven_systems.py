@@ -12,7 +12,7 @@ import pytest
 
 from granite.config.contacts import Side
 from granite.mrds.contacts import KINDS
-from granite.mrds.contacts.kind import Relative
+from granite.mrds.contacts.kind import RelativePose
 from granite.mrds.symbols import rotation_of_angles
 from granite.mrds.system import System
 from tests.peers.interpreted import interpreted
@@ -78,7 +78,7 @@ def free_modes(system: System, q: Array, u: Array) -> Array:
     rows = []
     for i, contact in enumerate(system.contacts.values()):
         (r_E, R_E), (r_P, R_P) = pose(contact.first), pose(contact.second)
-        relative = Relative(ca.SX(ca.DM(R_E.T @ (r_P - r_E))), ca.SX(ca.DM(R_E.T @ R_P)))
+        relative = RelativePose(ca.SX(ca.DM(R_E.T @ (r_P - r_E))), ca.SX(ca.DM(R_E.T @ R_P)))
         psi_u = KINDS[contact.kind].bases(relative, contact.parameters, planar=False).psi_u
         rows.append(np.array(ca.evalf(ca.densify(psi_u))).reshape(6, -1).T @ twists[6 * i : 6 * i + 6])
     return np.vstack(rows)

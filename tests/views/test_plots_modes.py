@@ -7,7 +7,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from granite.config.reasons import Reason
-from granite.config.run_modes import Ask, Request
+from granite.config.run_modes import Request, RequestKind
 from granite.config.verdict_subjects import subjects
 from granite.logs.events import Events
 from granite.logs.log import Log
@@ -15,8 +15,16 @@ from granite.views.plots.page import build_page
 from tests.support.drawn_pages import drawn, panel, texts
 from tests.support.scripted_operator import scripted
 
-LOST = Request(Ask.REPORT, argument=Reason.OPERATOR_LOST)
-ASKED = {0.0: Ask.ATTACH, 0.5: Ask.START, 1.5: Ask.ARM, 2.0: Ask.START, 3.0: Ask.HOLD, 5.0: Ask.START, 5.5: LOST}
+LOST = Request(RequestKind.REPORT, argument=Reason.OPERATOR_LOST)
+ASKED = {
+    0.0: RequestKind.ATTACH,
+    0.5: RequestKind.START,
+    1.5: RequestKind.ARM,
+    2.0: RequestKind.START,
+    3.0: RequestKind.HOLD,
+    5.0: RequestKind.START,
+    5.5: LOST,
+}
 
 
 @pytest.fixture(scope="module")

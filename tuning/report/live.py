@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.table import Table
 
-from granite.tuning.live_session import Compared
+from granite.tuning.live_session import GainComparison
 from granite.views.table import table
 
 #: a larger change is a factor [%]
@@ -23,14 +23,14 @@ def gain_table(gains: Sequence[Mapping[str, Any]], a: Mapping[str, float]) -> Ta
     return table("Gains", ("gain", "A", "now", "lower", "upper", "unit"), rows)
 
 
-def compared_tables(compared: Compared) -> Iterator[Table]:
+def compared_tables(comparison: GainComparison) -> Iterator[Table]:
     """The gains that differ, and the measures with A and with B."""
-    gains = [(s.gain, f"{s.before:.5g}", f"{s.after:.5g}", _change(s.before, s.after)) for s in compared.gains]
+    gains = [(s.gain, f"{s.before:.5g}", f"{s.after:.5g}", _change(s.before, s.after)) for s in comparison.gains]
     yield table("Gains that differ", ("gain", "A", "B", "change"), gains)
-    seconds = " and ".join(f"{part:.1f} s" for part in compared.seconds)
+    seconds = " and ".join(f"{part:.1f} s" for part in comparison.seconds)
     rows = [
         (f"{name} [{unit}]" if unit not in ("", "1") else name, f"{a:.5g}", f"{b:.5g}", _change(a, b))
-        for name, unit, a, b in compared.measures
+        for name, unit, a, b in comparison.measures
     ]
     yield table(f"The same manoeuvre, {seconds}", ("measure", "A", "B", "change"), rows)
 

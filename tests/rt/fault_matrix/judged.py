@@ -9,7 +9,7 @@ import numpy as np
 from granite.config.reasons import Reason
 from granite.config.records import Array
 from granite.config.responses import FAULTS
-from granite.config.run_modes import Ask, RunMode
+from granite.config.run_modes import RequestKind, RunMode
 from granite.logs.log import Log
 from tests.rt.fault_matrix.cases import Case
 
@@ -61,7 +61,7 @@ def _notice(log: Log, names: tuple[str, ...], at: float) -> tuple[str, float]:
     """The first reason of these from a time on, and when."""
     t, found = log.t, []
     verdict, operation = log["/verdict"]["reason"], log["/operation"]
-    asked = np.where(operation["request"] == Ask.REPORT, operation["argument"], 0)
+    asked = np.where(operation["request"] == RequestKind.REPORT, operation["argument"], 0)
     since = t >= at - 1e-9
     for name in names:
         if name == "link_trouble":

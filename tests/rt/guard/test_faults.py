@@ -13,7 +13,7 @@ from granite.config.loader import load
 from granite.config.reasons import Reason
 from granite.config.records import Demand, Frame, Reference, State
 from granite.config.verdict_subjects import sentence, subjects
-from granite.controllers.stack import Controls
+from granite.controllers.stack import ControlLaw
 from granite.drivers.contract import Sensor
 from granite.rt.loop.clock import VirtualClock
 from granite.rt.recording.rows_in_memory import Memory
@@ -71,7 +71,7 @@ def test_the_page_has_every_row(row: Row) -> None:
 class Spoilt:
     """A law whose demand has a NaN from a time on."""
 
-    def __init__(self, law: Controls, part: str, at: float) -> None:
+    def __init__(self, law: ControlLaw, part: str, at: float) -> None:
         self._law, self._part, self._at = law, part, at
 
     def control(self, state: State, reference: Reference) -> Demand:

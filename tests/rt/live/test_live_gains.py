@@ -10,7 +10,7 @@ import pytest
 
 import granite as api
 from granite.config.gains import LiveGain
-from granite.config.run_modes import Ask
+from granite.config.run_modes import RequestKind
 from granite.rt.replay import replay
 from granite.rt.run import Run
 from tests.support.command_line import Call, sentence_of
@@ -97,7 +97,7 @@ def test_without_permission_gains_can_only_be_read(tmp_path: Path):
     assert answers["set"] == {"elbow_stiffness": gains_of(testbed)["elbow_stiffness"].value}
     assert b"gains can only be read here: expected a run with --live-gains" in said(client)
     log = api.read_log(tmp_path / "run.mcap")
-    assert Ask.SET_GAIN not in log["/operation"].request  # a busy machine may report overruns
+    assert RequestKind.SET_GAIN not in log["/operation"].request  # a busy machine may report overruns
 
 
 @pytest.mark.slow

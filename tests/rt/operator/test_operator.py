@@ -13,7 +13,7 @@ from granite.config.gains import around
 from granite.config.loader import load
 from granite.config.operator_channel import OperatorTable
 from granite.config.reasons import Reason
-from granite.config.run_modes import Ask
+from granite.config.run_modes import RequestKind
 from granite.rt.operator.client import Operator
 from granite.rt.operator.keys import loop_keys, new_operator, operators, read_pair
 from granite.rt.operator.link import OperatorLink
@@ -115,8 +115,8 @@ def test_a_command_reaches_the_loop_with_its_sender_and_is_answered(channel):
     assert listed["elbow_stiffness"] == 20.0
     names = [loop.link.names[request.sender - 1] for request in loop.asked]
     assert [(r.ask, name) for r, name in zip(loop.asked, names, strict=True)] == [
-        (Ask.HOLD, "operator"),
-        (Ask.SET_GAIN, "second"),
+        (RequestKind.HOLD, "operator"),
+        (RequestKind.SET_GAIN, "second"),
     ]
     assert loop.asked[1].value == 20.0
 
@@ -132,7 +132,7 @@ def test_an_operator_who_watches_and_falls_silent_is_reported_and_one_who_leaves
     deadline = time.monotonic() + 60
     while not loop.asked and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert [(r.ask, r.argument, r.sender) for r in loop.asked] == [(Ask.REPORT, Reason.OPERATOR_LOST, 2)]
+    assert [(r.ask, r.argument, r.sender) for r in loop.asked] == [(RequestKind.REPORT, Reason.OPERATOR_LOST, 2)]
 
 
 def test_a_flood_of_one_operator_keeps_neither_a_stop_nor_another_operator_from_the_loop(channel):
@@ -149,10 +149,10 @@ def test_a_flood_of_one_operator_keeps_neither_a_stop_nor_another_operator_from_
     assert set(refused) == {"refused: too many requests wait"}
     assert status.startswith("free-flyer is")
     assert [(each.ask, each.sender) for each in loop.asked] == [
-        (Ask.EMERGENCY_STOP, 2),
-        (Ask.STOP, 2),
-        *[(Ask.HOLD, 1)] * SHARE,
-        (Ask.FLOAT, 2),
+        (RequestKind.EMERGENCY_STOP, 2),
+        (RequestKind.STOP, 2),
+        *[(RequestKind.HOLD, 1)] * SHARE,
+        (RequestKind.FLOAT, 2),
     ]
 
 
@@ -167,7 +167,7 @@ def test_an_emergency_stop_overtakes_a_flood_of_stops(channel):
             other.hear(1)
         assert other.hear(1) == ["done"]
         flooding.hear(SHARE)
-    assert [each.ask for each in loop.asked] == [Ask.EMERGENCY_STOP, *[Ask.STOP] * SHARE]
+    assert [each.ask for each in loop.asked] == [RequestKind.EMERGENCY_STOP, *[RequestKind.STOP] * SHARE]
 
 
 def test_a_lost_operator_is_reported_once_although_too_many_requests_wait(channel):
@@ -181,10 +181,10 @@ def test_a_lost_operator_is_reported_once_although_too_many_requests_wait(channe
             time.sleep(3 * SILENCE_S)
         silent.hear(2 * SHARE)
     until = time.monotonic() + 10
-    while Ask.REPORT not in [each.ask for each in loop.asked] and time.monotonic() < until:
+    while RequestKind.REPORT not in [each.ask for each in loop.asked] and time.monotonic() < until:
         time.sleep(0.05)
     time.sleep(2 * SILENCE_S)
-    reports = [each for each in loop.asked if each.ask is Ask.REPORT]
+    reports = [each for each in loop.asked if each.ask is RequestKind.REPORT]
     assert [(each.argument, each.sender) for each in reports] == [(Reason.OPERATOR_LOST, 2)]
 
 
@@ -197,7 +197,7 @@ def test_a_client_without_a_right_key_gets_nothing_and_nothing_malformed_reaches
     assert loop.asked == []
     with Operator(address, "second", folder) as operator:
         assert operator.ask("hold")["ok"]
-    assert [request.ask for request in loop.asked] == [Ask.HOLD]
+    assert [request.ask for request in loop.asked] == [RequestKind.HOLD]
 
 
 @pytest.mark.usefixtures("no_patience")

@@ -10,7 +10,7 @@ from benchmarks.attack import attack
 from granite.config.loader import load
 from granite.config.mode_sentences import waiting_sentence
 from granite.config.operator_channel import OperatorTable
-from granite.config.run_modes import Ask, Request
+from granite.config.run_modes import Request, RequestKind
 from granite.rt.operator.keys import loop_keys, new_operator
 from granite.rt.operator.link import OperatorLink
 from granite.rt.replay import replay
@@ -22,7 +22,9 @@ from tests.support.unhurried import UNHURRIED
 @pytest.mark.parametrize("progress", [False, True], ids=["redirected", "on a terminal"])
 def test_a_run_that_waits_for_its_operator_says_once_how_to_arm_it(progress, tmp_path, monkeypatch, capfd):
     address = free_address()
-    monkeypatch.setattr(OperatorLink, "take", lambda self, t, mode, cause: Request(Ask.STOP) if t > 0.6 else None)
+    monkeypatch.setattr(
+        OperatorLink, "take", lambda self, t, mode, cause: Request(RequestKind.STOP) if t > 0.6 else None
+    )
     monkeypatch.setenv("GRANITE_KEYS", str(tmp_path / "keys"))
     bed = load("free-flyer", [f'operator.address="{address}"', *UNHURRIED])
     Run(bed).record(tmp_path / "run.mcap", realtime=True, operator=True, progress=progress)

@@ -12,7 +12,7 @@ import pytest
 import granite
 from granite.config.loader import load
 from granite.config.reasons import Reason
-from granite.config.run_modes import Ask, Request
+from granite.config.run_modes import Request, RequestKind
 from granite.rt.loop.clock import VirtualClock
 from granite.rt.recording.recorder import Recorder
 from granite.rt.recording.rows_in_memory import Memory
@@ -30,7 +30,7 @@ def test_a_fault_is_reported_and_said_once():
         while not inbox and time.monotonic() < deadline:
             time.sleep(0.01)
         time.sleep(0.6)
-    assert list(inbox) == [Request(Ask.REPORT, argument=Reason.RECORDER_LOST)]
+    assert list(inbox) == [Request(RequestKind.REPORT, argument=Reason.RECORDER_LOST)]
     assert said == [Reason.RECORDER_LOST.text]
 
 
@@ -55,7 +55,7 @@ def test_a_burst_of_overruns_gets_its_response(response, ends):
     outcome = run.execute(LateClock(), memory)
     assert outcome.reason is ends
     asked = memory.rows[:, run.channels.column("/operation", "request")]
-    assert 1 <= (asked == Ask.REPORT).sum() <= 5  # a hundred overruns, twenty to a burst
+    assert 1 <= (asked == RequestKind.REPORT).sum() <= 5  # a hundred overruns, twenty to a burst
 
 
 @pytest.mark.slow

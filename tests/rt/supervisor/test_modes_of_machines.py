@@ -6,25 +6,25 @@ import numpy as np
 import pytest
 
 from granite.config.reasons import Reason
-from granite.config.run_modes import Ask, Reply, RunMode
+from granite.config.run_modes import Reply, RequestKind, RunMode
 from granite.controllers.behaviours.tasks import INTERRUPTED
 from tests.support.scripted_operator import scripted
 
 PLACE = "fixed-dual-arm/pick-and-place"
-ENDS = {Ask.HOLD: RunMode.HOLDING, Ask.FLOAT: RunMode.FLOATING, Ask.STOP: RunMode.STOPPING}
+ENDS = {RequestKind.HOLD: RunMode.HOLDING, RequestKind.FLOAT: RunMode.FLOATING, RequestKind.STOP: RunMode.STOPPING}
 CASES = [
-    pytest.param(bed, ask, marks=[] if bed == "leap" or ask is Ask.STOP else pytest.mark.slow)
+    pytest.param(bed, ask, marks=[] if bed == "leap" or ask is RequestKind.STOP else pytest.mark.slow)
     for bed in ("leap", "two-arm-catch", PLACE)
     for ask in ENDS
 ]
 
 
 @pytest.mark.parametrize(("bed", "ask"), CASES)
-def test_a_machine_is_interrupted_and_its_arms_come_to_rest(bed: str, ask: Ask):
+def test_a_machine_is_interrupted_and_its_arms_come_to_rest(bed: str, ask: RequestKind):
     """While the arms move: in the flight of `leap`, in the reach of the others."""
     done = scripted({7.0: ask}, "loop.duration_s=11", bed=bed)
     assert done.outcome.fault is None
-    assert done.outcome.reason is (Reason.OPERATOR_STOP if ask is Ask.STOP else Reason.PASSED)
+    assert done.outcome.reason is (Reason.OPERATOR_STOP if ask is RequestKind.STOP else Reason.PASSED)
     assert done.modes[-1] == ENDS[ask]
     assert done.column("/reference", "machine_state")[-1] == INTERRUPTED
     run = done.run
@@ -35,7 +35,7 @@ def test_a_machine_is_interrupted_and_its_arms_come_to_rest(bed: str, ask: Ask):
 
 def test_a_wheel_keeps_its_momentum_when_nothing_else_holds_the_base():
     """Braked, it would turn the vehicle in flight by its own momentum."""
-    done = scripted({9.0: Ask.HOLD}, "loop.duration_s=12", bed="leap")
+    done = scripted({9.0: RequestKind.HOLD}, "loop.duration_s=12", bed="leap")
     wheel, heading = (done.run.bed.known.joint_u("wheel"), 2)
     u = done.entry("/state", "u")
     assert abs(u[-1, wheel]) > 5.0
@@ -44,7 +44,7 @@ def test_a_wheel_keeps_its_momentum_when_nothing_else_holds_the_base():
 
 
 def test_a_machine_is_armed_and_started_by_the_operator():
-    requests = {0.0: Ask.ATTACH, 0.5: Ask.ARM, 1.0: Ask.START}
+    requests = {0.0: RequestKind.ATTACH, 0.5: RequestKind.ARM, 1.0: RequestKind.START}
     done = scripted(requests, "loop.duration_s=2", bed="leap")
     assert [reply for _, reply, _ in done.script.answers] == [Reply.DONE] * 3
     assert done.outcome.fault is None

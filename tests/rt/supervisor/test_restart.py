@@ -7,11 +7,11 @@ import pytest
 
 from granite.config.loader import load
 from granite.config.reasons import Reason
-from granite.config.run_modes import Ask, Reply, RunMode
+from granite.config.run_modes import Reply, RequestKind, RunMode
 from granite.controllers.behaviours.resuming import SETTLING_S
 from granite.controllers.behaviours.waypoints import WaypointBehaviour
 from granite.controllers.model import ControlModel
-from granite.controllers.stack import Decides
+from granite.controllers.stack import RobotBehaviour
 from granite.logs.log import Log
 from granite.rt.run import Run
 from granite.tuning.manoeuvre import last_manoeuvre
@@ -31,7 +31,9 @@ def manoeuvre(done: Scripted, after_s: float) -> slice:
 
 @pytest.fixture(scope="module")
 def twice() -> Scripted:
-    return scripted({2.0: Ask.RESTART, 6.0: Ask.HOLD, 8.0: Ask.RESTART}, "loop.duration_s=19.5", SHORT)
+    return scripted(
+        {2.0: RequestKind.RESTART, 6.0: RequestKind.HOLD, 8.0: RequestKind.RESTART}, "loop.duration_s=19.5", SHORT
+    )
 
 
 def test_the_behaviour_begins_again_with_the_same_motion(twice: Scripted):
@@ -85,7 +87,7 @@ def test_the_repeated_manoeuvre_is_measured_alone(twice: Scripted):
 class Single:
     """A behaviour that does not know how to begin again."""
 
-    def __init__(self, behaviour: Decides) -> None:
+    def __init__(self, behaviour: RobotBehaviour) -> None:
         self.decide = behaviour.decide
 
 
@@ -93,7 +95,7 @@ def test_a_behaviour_that_can_not_begin_again_says_so():
     def prepare(run: Run) -> None:
         run.stack = replace(run.stack, behaviour=Single(run.stack.behaviour))
 
-    done = scripted({0.5: Ask.HOLD, 2.5: Ask.RESTART}, "loop.duration_s=3", SHORT, prepare=prepare)
+    done = scripted({0.5: RequestKind.HOLD, 2.5: RequestKind.RESTART}, "loop.duration_s=3", SHORT, prepare=prepare)
     assert [reply for _, reply, _ in done.script.answers] == [Reply.DONE, Reply.NOT_REPEATABLE]
 
 

@@ -7,7 +7,7 @@ from granite.config.errors import InputError
 from granite.config.loader import load
 from granite.config.reasons import Reason
 from granite.config.responses import FAULTS, RESPONSES
-from granite.config.run_modes import Ask, Reply, Request, RunMode
+from granite.config.run_modes import Reply, Request, RequestKind, RunMode
 from granite.logs.summary import Summary
 from granite.rt.recording.recorder_process import counted_ticks
 from tests.support.scripted_operator import Scripted, scripted
@@ -136,23 +136,23 @@ def test_where_the_sensors_are_not_trusted_the_run_stops_at_once(what, reason):
 
 def test_a_second_fault_during_the_brake_ends_it_at_once():
     event = "[{kind='fault', at_s=8.5, device='vision', what='not_finite'}]"
-    done = scripted({8.0: Ask.STOP}, f"simulation.events={event}")
+    done = scripted({8.0: RequestKind.STOP}, f"simulation.events={event}")
     assert done.outcome.reason is Reason.SAMPLE_NOT_FINITE
     assert done.outcome.t < 8.7
 
 
 def test_a_stop_in_a_hold_ends_at_rest():
-    done = scripted({8.0: Ask.HOLD, 9.0: Ask.STOP})
+    done = scripted({8.0: RequestKind.HOLD, 9.0: RequestKind.STOP})
     assert done.modes == [RunMode.RUNNING, RunMode.HOLDING, RunMode.STOPPING]
     assert speed(done)[-1] < STILL
 
 
 def lost() -> Request:
-    return Request(Ask.REPORT, argument=Reason.OPERATOR_LOST)
+    return Request(RequestKind.REPORT, argument=Reason.OPERATOR_LOST)
 
 
 def test_who_is_disarmed_stays_at_rest_when_the_operator_is_lost():
-    done = scripted({0.0: Ask.ATTACH, 0.5: lost(), 2.0: Ask.STOP}, "loop.duration_s=3")
+    done = scripted({0.0: RequestKind.ATTACH, 0.5: lost(), 2.0: RequestKind.STOP}, "loop.duration_s=3")
     assert set(done.modes) <= {RunMode.RUNNING, RunMode.DISARMED, RunMode.STOPPED}
     for setpoint in ("setpoint.thrusters", "setpoint.motors"):
         assert not done.entry("/verdict", setpoint)[1:].any()
@@ -161,7 +161,9 @@ def test_who_is_disarmed_stays_at_rest_when_the_operator_is_lost():
 @pytest.mark.parametrize("response", ["hold", "float"])
 def test_a_fault_that_clears_itself_starts_nothing_that_nobody_started(response: str):
     clears = f"safety.responses.operator_lost={{response='{response}', cleared_by='itself'}}"
-    done = scripted({0.0: Ask.ATTACH, 1.5: Ask.ARM, 2.0: lost(), 7.0: Ask.STOP}, clears, "loop.duration_s=9")
+    done = scripted(
+        {0.0: RequestKind.ATTACH, 1.5: RequestKind.ARM, 2.0: lost(), 7.0: RequestKind.STOP}, clears, "loop.duration_s=9"
+    )
     assert RunMode.RUNNING not in done.modes[1:]
     assert done.modes[1:4] == [
         RunMode.ARMED,
@@ -171,13 +173,13 @@ def test_a_fault_that_clears_itself_starts_nothing_that_nobody_started(response:
 
 
 def test_a_milder_fault_leaves_a_brake_alone():
-    done = scripted({8.0: Ask.STOP, 8.1: lost()}, "loop.duration_s=14")
+    done = scripted({8.0: RequestKind.STOP, 8.1: lost()}, "loop.duration_s=14")
     assert done.outcome.reason is Reason.OPERATOR_STOP
     assert np.abs(done.entry("/truth", "u")[-1, :2]).max() < 0.006
 
 
 def test_a_run_goes_on_after_a_hold_without_a_jump_of_the_reference():
-    done = scripted({6.0: Ask.HOLD, 10.0: Ask.START}, "loop.duration_s=34")
+    done = scripted({6.0: RequestKind.HOLD, 10.0: RequestKind.START}, "loop.duration_s=34")
     assert done.modes == [RunMode.RUNNING, RunMode.HOLDING, RunMode.RUNNING]
     assert [reply for _, reply, _ in done.script.answers] == [Reply.DONE, Reply.DONE]
     q_ref, u_ref = done.entry("/reference", "q"), done.entry("/reference", "u")
@@ -190,9 +192,12 @@ def test_a_run_goes_on_after_a_hold_without_a_jump_of_the_reference():
 
 
 def test_with_an_operator_the_run_waits_at_rest_until_it_is_armed_and_started():
-    done = scripted({0.0: Ask.ATTACH, 1.0: Ask.START, 3.0: Ask.ARM, 4.0: Ask.START}, "loop.duration_s=2")
+    done = scripted(
+        {0.0: RequestKind.ATTACH, 1.0: RequestKind.START, 3.0: RequestKind.ARM, 4.0: RequestKind.START},
+        "loop.duration_s=2",
+    )
     assert done.modes == [RunMode.DISARMED, RunMode.ARMED, RunMode.RUNNING]
-    assert done.script.answers[1] == (Ask.START, Reply.NOT_IN_THIS_MODE, RunMode.DISARMED)
+    assert done.script.answers[1] == (RequestKind.START, Reply.NOT_IN_THIS_MODE, RunMode.DISARMED)
     armed = int(np.argmax(done.column("/operation", "mode") == RunMode.ARMED))
     assert not done.entry("/verdict", "setpoint.motors")[:armed].any()
     assert not done.entry("/verdict", "setpoint.thrusters")[:armed].any()
@@ -202,13 +207,13 @@ def test_with_an_operator_the_run_waits_at_rest_until_it_is_armed_and_started():
 @pytest.mark.parametrize(
     ("requests", "replies"),
     [
-        ({1.0: Ask.ARM}, [Reply.NOT_IN_THIS_MODE]),
-        ({1.0: Ask.RESET}, [Reply.NOT_IN_THIS_MODE]),
-        ({0.0: Ask.ATTACH, 0.01: Ask.ARM}, [Reply.DONE, Reply.NOT_READY]),
-        ({8.0: Ask.HOLD, 8.1: Ask.START}, [Reply.DONE, Reply.NOT_AT_REST]),
-        ({1.0: Request(Ask.SET_GAIN, 1, 99, 1.0)}, [Reply.NO_SUCH_GAIN]),
-        ({1.0: Request(Ask.SET_GAIN, 1, 0, 1e6)}, [Reply.OUT_OF_BOUNDS]),
-        ({1.0: Request(Ask.SET_GAIN, 1, 0, float("nan"))}, [Reply.OUT_OF_BOUNDS]),
+        ({1.0: RequestKind.ARM}, [Reply.NOT_IN_THIS_MODE]),
+        ({1.0: RequestKind.RESET}, [Reply.NOT_IN_THIS_MODE]),
+        ({0.0: RequestKind.ATTACH, 0.01: RequestKind.ARM}, [Reply.DONE, Reply.NOT_READY]),
+        ({8.0: RequestKind.HOLD, 8.1: RequestKind.START}, [Reply.DONE, Reply.NOT_AT_REST]),
+        ({1.0: Request(RequestKind.SET_GAIN, 1, 99, 1.0)}, [Reply.NO_SUCH_GAIN]),
+        ({1.0: Request(RequestKind.SET_GAIN, 1, 0, 1e6)}, [Reply.OUT_OF_BOUNDS]),
+        ({1.0: Request(RequestKind.SET_GAIN, 1, 0, float("nan"))}, [Reply.OUT_OF_BOUNDS]),
     ],
     ids=str,
 )
@@ -219,22 +224,22 @@ def test_what_is_not_possible_now_is_refused_by_name(requests, replies):
 
 def test_a_fault_that_nobody_may_clear_stays():
     hold = "safety.responses.base_too_fast={response='hold', cleared_by='nobody'}"
-    done = scripted({7.0: Ask.RESET, 7.2: Ask.START}, hold, *FAST)
+    done = scripted({7.0: RequestKind.RESET, 7.2: RequestKind.START}, hold, *FAST)
     assert [reply for _, reply, _ in done.script.answers] == [Reply.NOT_CLEARABLE, Reply.NOT_IN_THIS_MODE]
 
 
 @pytest.mark.slow
 def test_the_operator_clears_a_fault_and_the_run_goes_on():
     hold = "safety.responses.base_too_fast={response='hold', cleared_by='operator'}"
-    done = scripted({7.0: Ask.RESET, 7.2: Ask.START}, hold, *FAST)
+    done = scripted({7.0: RequestKind.RESET, 7.2: RequestKind.START}, hold, *FAST)
     assert [reply for _, reply, _ in done.script.answers] == [Reply.DONE, Reply.DONE]
     assert done.modes == [RunMode.RUNNING, RunMode.HOLDING, RunMode.ARMED, RunMode.RUNNING]
     assert done.outcome.reason is Reason.PASSED
 
 
-@pytest.mark.parametrize("mode", [Ask.NOTHING, Ask.HOLD, Ask.FLOAT])
+@pytest.mark.parametrize("mode", [RequestKind.NOTHING, RequestKind.HOLD, RequestKind.FLOAT])
 def test_the_emergency_stop_ends_the_run_in_its_tick_from_every_mode(mode):
-    requests = {8.2: Ask.EMERGENCY_STOP} | ({8.0: mode} if mode else {})
+    requests = {8.2: RequestKind.EMERGENCY_STOP} | ({8.0: mode} if mode else {})
     done = scripted(requests)
     assert done.outcome.reason is Reason.EMERGENCY_STOP
     assert done.outcome.t == pytest.approx(8.2)
@@ -246,7 +251,7 @@ def test_a_gain_changes_along_a_ramp_and_the_command_does_not_jump():
     bed = load("free-flyer")
     names = [gain.name for gain in bed.control.law.live_gains(bed)]
     gain = names.index("elbow_stiffness")
-    done = scripted({3.0: Request(Ask.SET_GAIN, 1, gain, 48.0)}, "loop.duration_s=5")
+    done = scripted({3.0: Request(RequestKind.SET_GAIN, 1, gain, 48.0)}, "loop.duration_s=5")
     values = done.column("/operation", "elbow_stiffness_gain")
     assert (values[599], values[-1]) == (16.0, 48.0)
     assert np.abs(np.diff(values)).max() <= 32.0 * 0.005 / 0.5 + 1e-9
@@ -256,7 +261,7 @@ def test_a_gain_changes_along_a_ramp_and_the_command_does_not_jump():
 
 @pytest.mark.parametrize("response", RESPONSES)
 def test_reports_from_outside_the_tick_get_their_response(response):
-    report = Request(Ask.REPORT, argument=Reason.RECORDER_LOST)
+    report = Request(RequestKind.REPORT, argument=Reason.RECORDER_LOST)
     done = scripted({2.0: report}, f"safety.responses.recorder_lost={response}", "loop.duration_s=4")
     ends = {"warn": Reason.PASSED}.get(response, Reason.RECORDER_LOST)
     last = {"warn": RunMode.RUNNING, "hold": RunMode.HOLDING, "float": RunMode.FLOATING, "stop": RunMode.STOPPING}
@@ -281,7 +286,7 @@ def test_a_response_that_is_not_possible_is_refused(change, said):
 
 
 def test_a_testbed_without_a_controller_stops_at_once():
-    done = scripted({0.05: Ask.HOLD, 0.1: Ask.STOP}, bed="mrds-1")
+    done = scripted({0.05: RequestKind.HOLD, 0.1: RequestKind.STOP}, bed="mrds-1")
     assert [reply for _, reply, _ in done.script.answers] == [Reply.NOT_POSSIBLE, Reply.DONE]
     assert done.outcome.t == pytest.approx(0.1)
 
@@ -300,7 +305,7 @@ def test_a_pressed_emergency_stop_ends_the_run_in_its_tick_and_keeps_the_next_fr
     "bed", ["spot/arm", "astrobee", "atmos", "two-arm-free-flyer", "stanford-free-flyer", "fixed-dual-arm/carry"]
 )
 def test_every_platform_comes_to_rest_before_it_stops(bed):
-    done = scripted({4.0: Ask.STOP}, bed=bed)
+    done = scripted({4.0: RequestKind.STOP}, bed=bed)
     assert done.modes == [RunMode.RUNNING, RunMode.STOPPING]
     assert done.outcome.reason is Reason.OPERATOR_STOP
     units = np.array([0.006 if c.unit == "m/s" else 0.03 for c in done.run.bed.known.velocities])
@@ -310,14 +315,16 @@ def test_every_platform_comes_to_rest_before_it_stops(bed):
 
 
 def test_the_summary_names_what_was_reported_from_outside_the_tick_and_what_led_to_a_mode():
-    done = scripted({1.0: Request(Ask.REPORT, argument=Reason.DISK_FULL), 1.5: Ask.FLOAT}, "loop.duration_s=2")
+    done = scripted(
+        {1.0: Request(RequestKind.REPORT, argument=Reason.DISK_FULL), 1.5: RequestKind.FLOAT}, "loop.duration_s=2"
+    )
     summary = Summary(done.run.bed, done.channels)
     summary.update(done.rows)
     assert summary.result()["noticed_at_s"] == {"disk_full": 1.0, "operator_float": 1.5}
 
 
 def test_only_ticks_that_run_move_the_progress_of_a_run_with_an_operator():
-    done = scripted({0.0: Ask.ATTACH, 0.5: Ask.ARM, 2.0: Ask.START}, "loop.duration_s=1")
+    done = scripted({0.0: RequestKind.ATTACH, 0.5: RequestKind.ARM, 2.0: RequestKind.START}, "loop.duration_s=1")
     rows, channels = done.rows, done.channels
     assert counted_ticks(channels, rows, False) == len(rows) > 500
     assert abs(counted_ticks(channels, rows, True) - 200) <= 2

@@ -8,7 +8,7 @@ import pytest
 from granite.config.loader import load
 from granite.config.reasons import Reason
 from granite.config.records import Array
-from granite.config.run_modes import Ask, Reply, RunMode
+from granite.config.run_modes import Reply, RequestKind, RunMode
 from granite.config.testbed import Testbed
 from granite.kernels.c_compiler import find_compiler
 from granite.logs.channels import Channels
@@ -92,7 +92,14 @@ def test_a_hold_by_a_fault_holds_while_the_wheel_is_far_from_its_reference() -> 
 
 
 def test_modes_that_operators_ask_for_are_no_jump_of_the_reference() -> None:
-    requests = {8.0: Ask.HOLD, 14.0: Ask.RESTART, 20.0: Ask.FLOAT, 22.0: Ask.HOLD, 28.0: Ask.START, 32.0: Ask.STOP}
+    requests = {
+        8.0: RequestKind.HOLD,
+        14.0: RequestKind.RESTART,
+        20.0: RequestKind.FLOAT,
+        22.0: RequestKind.HOLD,
+        28.0: RequestKind.START,
+        32.0: RequestKind.STOP,
+    }
     done = scripted(requests, "loop.duration_s=40", bed=BED)
     assert {reply for _, reply, _ in done.script.answers} == {Reply.DONE}
     running, holding = RunMode.RUNNING, RunMode.HOLDING
