@@ -44,7 +44,9 @@ class Bench:
         pictures: Iterator[Pixels] | None = None,
         signals: StopSignals | None = None,
     ) -> None:
-        self.bed, self._devices, self._pictures = bed, devices, pictures
+        self.bed = bed
+        self._devices = devices
+        self._pictures = pictures
         self._names = list(bed.sensors)
         self._rest = {n: np.array(d.initial(bed), dtype=np.float64) for n, d in bed.actuators.items()}
         self._ticks = DeviceTicks(bed, devices, clock, signals)

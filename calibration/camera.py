@@ -33,8 +33,9 @@ _LAID = (0.02, 0.02, 0.03)
 _EDGE = 0.07
 #: frames of a live camera that may have waited since before the plate was laid
 _WAITING = 5
-#: greatest differences of a simulated camera: distortion, turn [rad], place and scale as parts of the field, slant
-_LENS, _TURN, _PLACE, _SLANT = np.array([0.06, 0.03, 1e-3, 1e-3]), 0.02, 0.01, 0.02
+#: greatest differences of a simulated camera: distortion, turn [rad], position and scale as parts of
+#: the field, slant
+_LENS, _TURN, _SHIFT, _SLANT = np.array([0.06, 0.03, 1e-3, 1e-3]), 0.02, 0.01, 0.02
 
 
 class CameraProcedure(DeviceProcedure):
@@ -54,13 +55,17 @@ class CameraProcedure(DeviceProcedure):
         self._plate = Plate(plate.columns, plate.rows, plate.pitch_m)
         self._points = f"{plate.columns} x {plate.rows} {'dots' if plate.pattern == 'dots' else 'inner corners'}"
         self._view = view_of(self.table)
-        first, *others = self._places()
+        first, *others = self._positions()
         words = f"the plate of {self._points} in the plane of the targets, its x axis along that of the table"
-        known = zip(("x of its first point", "y of it", "heading of the plate"), ("m", "m", "rad"), first, strict=True)
+        known_values = (
+            KnownValue("x of its first point", "m", first[0]),
+            KnownValue("y of it", "m", first[1]),
+            KnownValue("heading of the plate", "rad", first[2]),
+        )
         self.steps = (
             OperatorStep(
                 f"lay {words}, with its first point at {first[0]:g} m, {first[1]:g} m, and measure where it is",
-                tuple(KnownValue(*each) for each in known),
+                known_values,
             ),
             *(
                 OperatorStep(
@@ -98,46 +103,48 @@ class CameraProcedure(DeviceProcedure):
             taken += 1
             yield image.pixels
 
-    def measure(self, bench: Bench, step: OperatorStep, known: Array) -> Measurement:
+    def measure(self, bench: Bench, step: OperatorStep, known_values: Array) -> Measurement:
         """Points of the plate, and the pixels where they are seen."""
         find = find_dots if self.table.plate.pattern == "dots" else find_corners
         picture = bench.picture()
         try:
-            found = find(picture, self._plate)
+            points = find(picture, self._plate)
         except InputError as refusal:
             raise refusal.within(self.of) from None
-        low, high = found.pixels.min(axis=0), found.pixels.max(axis=0)
-        across, down = (f"{a:.0f} to {b:.0f}" for a, b in zip(low, high, strict=True))
-        text = f"{len(found.pixels)} points, column {across}, row {down}"
-        return Measurement(step, known, np.hstack((found.points, found.pixels)), text)
+        low, high = points.pixels.min(axis=0), points.pixels.max(axis=0)
+        columns = f"column {low[0]:.0f} to {high[0]:.0f}"
+        rows = f"row {low[1]:.0f} to {high[1]:.0f}"
+        text = f"{len(points.pixels)} points, {columns}, {rows}"
+        return Measurement(step, known_values, np.hstack((points.points, points.pixels)), text)
 
     def fit(self, measured: Sequence[Measurement]) -> CalibrationFit:
         """Distortion and homography, with the focal length and the principal point of the testbed."""
-        views = [PlateView(each.values[:, :2], each.values[:, 2:]) for each in measured]
+        views = [PlateView(measurement.values[:, :2], measurement.values[:, 2:]) for measurement in measured]
         try:
-            found = calibrate(views, self._view.size, measured[0].known.tolist(), self._view.lens, _PLACED)
+            calibration = calibrate(views, self._view.size, measured[0].known_values.tolist(), self._view.lens, _PLACED)
         except InputError as refusal:
             raise refusal.within(self.of) from None
-        width, height = found.view.size
-        middle, corner = found.deviation(np.array([(width / 2, height / 2), (0.0, 0.0)])) * 1e3
-        largest = float(np.hypot(*found.residual.T).max())
+        width, height = calibration.view.size
+        middle, corner = calibration.deviation(np.array([(width / 2, height / 2), (0.0, 0.0)])) * 1e3
+        largest = float(np.hypot(*calibration.residual.T).max())
         notes = (
-            f"residuals {found.view.residual:.3g} pixel rms, {largest:.3g} pixel at most",
+            f"residuals {calibration.view.residual:.3g} pixel rms, {largest:.3g} pixel at most",
             f"a point of the plane is known to {middle:.2g} mm in the middle of the image, "
             f"{corner:.2g} mm in its corner (one standard deviation)",
         )
-        arrows = ResidualMap("pixel", found.pixels, found.residual, found.view.size)
+        arrows = ResidualMap("pixel", calibration.pixels, calibration.residual, calibration.view.size)
         points = sum(len(view.points) for view in views)
         return CalibrationFit(
-            self._numbers(), found.numbers, found.covariance, found.freedom, points, (arrows,), notes,
-            self._kept(found.view),
+            self._numbers(), calibration.numbers, calibration.covariance, calibration.freedom, points, (arrows,), notes,
+            self._kept(calibration.view),
         )  # fmt: skip
 
     def draw(self, rng: np.random.Generator) -> dict[str, float]:
         """A lens that bends, and a camera that is a little off its place and looks down at a slant."""
         view, span = self._view, self._span()
-        turn, scale = rng.uniform(-_TURN, _TURN), 1 + rng.uniform(-_PLACE, _PLACE)
-        shift = rng.uniform(-_PLACE, _PLACE, 2) * span
+        turn = rng.uniform(-_TURN, _TURN)
+        scale = 1 + rng.uniform(-_SHIFT, _SHIFT)
+        shift = rng.uniform(-_SHIFT, _SHIFT, 2) * span
         c, s = scale * np.cos(turn), scale * np.sin(turn)
         middle = view.to_plane(np.array([view.lens.centre]))[0]
         moved = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
@@ -154,8 +161,10 @@ class CameraProcedure(DeviceProcedure):
 
     def act(self, plant: PlatePlant, step: OperatorStep, rng: np.random.Generator) -> None:
         """Lay the plate."""
-        if step.known:
-            plant.lay(np.array([known.planned for known in step.known]) + np.array(_PLACED) * rng.standard_normal(3))
+        if step.known_values:
+            plant.lay(
+                np.array([value.planned for value in step.known_values]) + np.array(_PLACED) * rng.standard_normal(3)
+            )
         else:
             plant.lay(np.array([*map(float, step.subject.split()), 0.0]) + np.array(_LAID) * rng.uniform(-1, 1, 3))
 
@@ -190,8 +199,8 @@ class CameraProcedure(DeviceProcedure):
         seen = np.sort(self._view.to_plane(pixels), axis=0)
         return seen[1], seen[2]  # a camera that is turned shows a slanted field
 
-    def _places(self) -> list[tuple[float, float, float]]:
-        """Places of the first point that cover the image, from its middle outwards."""
+    def _positions(self) -> list[tuple[float, float, float]]:
+        """Positions of the first point that cover the image, from its middle outwards."""
         low, high = self._corners(_EDGE)
         size = self._plate.points.max(axis=0)
         if (size > high - low).any():
@@ -199,10 +208,13 @@ class CameraProcedure(DeviceProcedure):
             problem = f"a plate of {size[0]:.3g} x {size[1]:.3g} m"
             raise InputError(problem, key=f"{self.of}.plate", expected=f"one that fits into {field} m of the image")
         n = np.maximum(1, np.round((high - low) / (size + self._plate.pitch)).astype(int))
-        along, across = (
-            np.linspace(a, b, k) if k > 1 else np.array([(a + b) / 2])
-            for a, b, k in zip(low, high - size, n.tolist(), strict=True)
-        )
-        places = [(round(float(x), 3), round(float(y), 3), 0.0) for y in across for x in along]
+        along = _spaced(low[0], high[0] - size[0], n[0])
+        across = _spaced(low[1], high[1] - size[1], n[1])
+        positions = [(round(float(x), 3), round(float(y), 3), 0.0) for y in across for x in along]
         middle = np.array([along.mean(), across.mean()])
-        return sorted(places, key=lambda place: float(np.hypot(*(np.array(place[:2]) - middle))))
+        return sorted(positions, key=lambda position: float(np.hypot(*(np.array(position[:2]) - middle))))
+
+
+def _spaced(low: float, high: float, n: int) -> Array:
+    """Evenly spaced numbers; a single one stands in the middle."""
+    return np.linspace(low, high, n) if n > 1 else np.array([(low + high) / 2])

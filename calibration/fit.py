@@ -30,11 +30,11 @@ class FittedKey(NamedTuple):
 
 
 class Residuals(NamedTuple):
-    """What the fit leaves of one signal, over what it was measured at."""
+    """What the fit leaves of one signal."""
 
     signal: str
-    at: str  #: meaning and unit of the places
-    places: Array  #: (n)
+    x_label: str  #: meaning and unit of x
+    x: Array  #: (n) what it was measured at
     values: Array  #: (n) measured less fitted
     unit: str
 
@@ -43,7 +43,7 @@ class ResidualMap(NamedTuple):
     """What the fit leaves of points of an image."""
 
     unit: str
-    places: Array  #: columns and rows (n, 2) [pixel]
+    pixels: Array  #: columns and rows (n, 2) [pixel]
     values: Array  #: seen less fitted (n, 2)
     size: tuple[int, int]  #: width and height of the image [pixel]
 
@@ -142,8 +142,8 @@ def gauss_newton(
     x = start
     residual, rows = compare(x)
     for _ in range(_ITERATIONS):
-        found = linear_fit(rows, residual, what, expected)
-        step, size = found.values, float(residual @ residual)
+        change = linear_fit(rows, residual, what, expected)
+        step, size = change.values, float(residual @ residual)
         for _ in range(_HALVINGS):
             tried, by = compare(x + step)
             if tried @ tried <= size:
@@ -151,7 +151,9 @@ def gauss_newton(
             step = step / 2
         else:
             tried, by, step = residual, rows, np.zeros_like(x)  # rounding: it does not get better
-        x, residual, rows = x + step, tried, by
-        if np.all(np.abs(step) < _SMALL * np.sqrt(np.diag(found.covariance))):
-            return LeastSquares(x, found.covariance, residual, found.freedom)
+        x = x + step
+        residual = tried
+        rows = by
+        if np.all(np.abs(step) < _SMALL * np.sqrt(np.diag(change.covariance))):
+            return LeastSquares(x, change.covariance, residual, change.freedom)
     raise InputError("no numbers explain the measurements", expected=expected)

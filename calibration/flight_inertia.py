@@ -34,7 +34,8 @@ class FlightInertia:
         )
         #: the thrust, and everything that the base carries
         self.fitted_on: tuple[str, ...] = (f"devices.{thrusters}", f"{self.of}.bodies", f"{self.of}.joints")
-        flown, here = log.bed.model_dump(mode="json"), bed.model_dump(mode="json")
+        flown = log.bed.model_dump(mode="json")
+        here = bed.model_dump(mode="json")
         keys = [number.key for number in self._numbers]
         for table in self.fitted_on:
             if fingerprint(flown, table, keys) != fingerprint(here, table, keys):
@@ -47,12 +48,12 @@ class FlightInertia:
 
     def fit(self, measured: Sequence[Measurement] = ()) -> CalibrationFit:
         """The numbers of the base."""
-        found = identify_base(flight_of(self._log), expected_base(self._log.bed))
-        fit = found.fit
+        identified = identify_base(flight_of(self._log), expected_base(self._log.bed))
+        fit = identified.fit
         residuals = tuple(
             Residuals(name, "time since the first estimate [s]", fit.pose_times, fit.residuals[:, i], unit)
             for i, (name, unit) in enumerate(_SIGNALS)
         )
         freedom = fit.residuals.size - len(fit.numbers)
         poses = len(fit.pose_times)
-        return CalibrationFit(self._numbers, found.base.numbers, found.covariance, freedom, poses, residuals)
+        return CalibrationFit(self._numbers, identified.base.numbers, identified.covariance, freedom, poses, residuals)

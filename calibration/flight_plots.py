@@ -13,19 +13,19 @@ from granite.views.plots.style import COLOURS, DPI, SOFT
 _SIZE_IN = (9.0, 5.5)
 
 
-def plot_residuals(found: Fit, title: str, path: Path, overwrite: bool = False) -> None:
+def plot_residuals(fit: Fit, title: str, path: Path, overwrite: bool = False) -> None:
     """Plot into a file; `InputError` if it can't be written."""
-    write_figure(path, lambda: build_residuals(found, title), overwrite)
+    write_figure(path, lambda: build_residuals(fit, title), overwrite)
 
 
-def build_residuals(found: Fit, title: str) -> Figure:
+def build_residuals(fit: Fit, title: str) -> Figure:
     """The figure: an axes for x, y and heading, each with two standard deviations and its distribution."""
     figure = Figure(figsize=_SIZE_IN, dpi=DPI, layout="constrained")
     grid = figure.subplots(3, 2, sharex="col", sharey="row", width_ratios=(5, 1))
-    rows = zip(grid, ("x [mm]", "y [mm]", "heading [mrad]"), found.residuals.T, found.pose_deviation, strict=True)
+    rows = zip(grid, ("x [mm]", "y [mm]", "heading [mrad]"), fit.residuals.T, fit.pose_deviation, strict=True)
     for (over_time, spread), label, residual, deviation in rows:
         values = residual * 1e3
-        over_time.plot(found.pose_times, values, ".", ms=2, color=COLOURS[0])
+        over_time.plot(fit.pose_times, values, ".", ms=2, color=COLOURS[0])
         for bound in (-2e3 * deviation, 2e3 * deviation):
             over_time.axhline(bound, color=SOFT, lw=0.8, ls="--")
         over_time.set_ylabel(label)

@@ -38,25 +38,26 @@ class ForceProcedure(DeviceProcedure):
         """Gauges that read without correction."""
         return on_bench(self.bed, self.devices, {f"{self.of}.response": {}, f"{self.of}.simulated": {}})
 
-    def measure(self, bench: Bench, step: OperatorStep, known: Array) -> Measurement:
+    def measure(self, bench: Bench, step: OperatorStep, known_values: Array) -> Measurement:
         """The mean reading of every component of the gauge."""
         signals = self._signals(step.subject)
         names = [signal.name for signal in self.table.sheet(self.bed)]
-        own = [names.index(signal.name) for signal in signals]
-        frames = bench.read(self.name, _READ_S)[:, own]
+        columns = [names.index(signal.name) for signal in signals]
+        frames = bench.read(self.name, _READ_S)[:, columns]
         mean = frames.mean(axis=0)
         text = mean_text(mean, [s.unit for s in signals], [s.name for s in signals], frames)
-        return Measurement(step, known, mean, text)
+        return Measurement(step, known_values, mean, text)
 
     def fit(self, measured: Sequence[Measurement]) -> CalibrationFit:
         """Offset, gains and non-linearity of every component."""
         gauges = []
         for unit in self.table.units:
-            own = [each for each in measured if each.step.subject == unit.contact]
-            known, readings = (np.array([part(each) for each in own]) for part in (_known, _values))
-            most = np.array([signal.range for signal in self._signals(unit.contact)])
-            size = np.linalg.norm(known / most, axis=1)
-            gauges.append((self._signals(unit.contact), known, readings, size))
+            of_unit = [measurement for measurement in measured if measurement.step.subject == unit.contact]
+            loads = np.array([measurement.known_values for measurement in of_unit])
+            readings = np.array([measurement.values for measurement in of_unit])
+            signals = self._signals(unit.contact)
+            size = np.linalg.norm(loads / np.array([signal.range for signal in signals]), axis=1)
+            gauges.append((signals, loads, readings, size))
         return fit_responses(self.of, gauges, "load, as a part of the range", "loads along every axis")
 
     def draw(self, rng: np.random.Generator) -> dict[str, float]:
@@ -68,21 +69,21 @@ class ForceProcedure(DeviceProcedure):
         unit = next(unit for unit in self.table.units if unit.contact == step.subject)
         components = {}
         axes = self.table.measured_axes(self.bed, unit)
-        for axis, known, signal in zip(axes, step.known, self._signals(unit.contact), strict=True):
-            components[axis] = known.planned + _LOADED * signal.range * rng.standard_normal()
+        for axis, load, signal in zip(axes, step.known_values, self._signals(unit.contact), strict=True):
+            components[axis] = load.planned + _LOADED * signal.range * rng.standard_normal()
         plant.load(self.table.contact_of(self.bed, unit), components, AXES["planar" if self.bed.planar else "spatial"])
 
     def _steps(self, unit: ForceGauge) -> Iterator[OperatorStep]:
         signals = self._signals(unit.contact)
-        for load in _loads(len(signals)):
-            planned = [round(part * signal.range, 6) for part, signal in zip(load, signals, strict=True)]
+        for parts in _loads(len(signals)):
+            planned = [round(part * signal.range, 6) for part, signal in zip(parts, signals, strict=True)]
             axes = self.table.measured_axes(self.bed, unit)
             words = [f"{a} {v:g} {s.unit}" for a, v, s in zip(axes, planned, signals, strict=True) if v]
             instruction = f"load gauge {unit.contact} with {', '.join(words)}" if words else f"unload {unit.contact}"
-            known = (
+            loads = tuple(
                 KnownValue(f"{unit.contact} {a}", s.unit, v) for a, v, s in zip(axes, planned, signals, strict=True)
             )
-            yield OperatorStep(instruction, tuple(known), unit.contact)
+            yield OperatorStep(instruction, loads, unit.contact)
 
     def _signals(self, contact: str) -> list[Signal]:
         i = [unit.contact for unit in self.table.units].index(contact)
@@ -98,11 +99,3 @@ def _loads(n: int) -> Iterator[list[float]]:
     for i, j in combinations(range(n), 2):
         for a, b in ((1, 1), (1, -1), (-1, 1), (-1, -1)):
             yield [_TOGETHER * (a * (k == i) + b * (k == j)) for k in range(n)]
-
-
-def _known(each: Measurement) -> Array:
-    return each.known
-
-
-def _values(each: Measurement) -> Array:
-    return each.values

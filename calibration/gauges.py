@@ -37,11 +37,11 @@ def fit_responses(
         Expected measurements, for the error where these do not determine the response.
     """
     blocks, numbers, measured, weights = [], [], [], []
-    for signals, known, readings, _ in gauges:
+    for signals, known_values, readings, _ in gauges:
         for i, signal in enumerate(signals):
-            bend = signal.range * (known[:, i] / signal.range) ** 3
+            bend = signal.range * (known_values[:, i] / signal.range) ** 3
             weight = 1.0 / signal.noise if signal.noise > 0 else 1.0 / signal.range
-            blocks.append(weight * np.column_stack((np.ones(len(known)), known, bend)))
+            blocks.append(weight * np.column_stack((np.ones(len(known_values)), known_values, bend)))
             measured.append(weight * readings[:, i])
             weights.append(weight)
             numbers += _numbers(of, signal, signals)
@@ -51,32 +51,32 @@ def fit_responses(
         n, k = block.shape
         rows[first : first + n, column : column + k] = block
         first, column = first + n, column + k
-    found = linear_fit(rows, np.concatenate(measured), "the loads do not determine the matrix", what)
+    fit = linear_fit(rows, np.concatenate(measured), "the loads do not determine the matrix", what)
     left: list[Residuals] = []
     first = 0
-    for signals, known, _, places in gauges:
+    for signals, known_values, _, x in gauges:
         for signal in signals:
-            own = found.residual[first : first + len(known)] / weights[len(left)]
-            left.append(Residuals(signal.name, at, places, own, signal.unit))
-            first += len(known)
-    samples = sum(len(known) for _, known, _, _ in gauges)
-    return CalibrationFit(tuple(numbers), found.values, found.covariance, found.freedom, samples, tuple(left))
+            residual = fit.residual[first : first + len(known_values)] / weights[len(left)]
+            left.append(Residuals(signal.name, at, x, residual, signal.unit))
+            first += len(known_values)
+    samples = sum(len(known_values) for _, known_values, _, _ in gauges)
+    return CalibrationFit(tuple(numbers), fit.values, fit.covariance, fit.freedom, samples, tuple(left))
 
 
 def draw_responses(of: str, gauges: Sequence[Sequence[Signal]], rng: np.random.Generator) -> dict[str, float]:
     """True responses of simulated gauges."""
-    found = {}
+    truth = {}
     for signals in gauges:
         for signal in signals:
             key = f"{of}.response.{signal.name}"
-            found[f"{key}.offset"] = float(rng.uniform(-_OFFSET, _OFFSET) * signal.range)
+            truth[f"{key}.offset"] = float(rng.uniform(-_OFFSET, _OFFSET) * signal.range)
             for other in signals:
                 is_own = other.name == signal.name
                 # A part of another signal, each in parts of its range: a force may show as a moment.
                 drawn = float(rng.uniform(-1, 1)) * (_GAIN if is_own else _TALK) * signal.range / other.range
-                found[f"{key}.gain.{other.name}"] = drawn + is_own
-            found[f"{key}.nonlinearity"] = float(rng.uniform(-_BEND, _BEND))
-    return found
+                truth[f"{key}.gain.{other.name}"] = drawn + is_own
+            truth[f"{key}.nonlinearity"] = float(rng.uniform(-_BEND, _BEND))
+    return truth
 
 
 def _numbers(of: str, signal: Signal, signals: Sequence[Signal]) -> list[FittedKey]:

@@ -44,7 +44,7 @@ class InertiaProcedure:
         self._timer = timers[0] if timers else None
         self.devices = (self._timer or _TIMER,)
         mass, inertia = self._body.mass_kg, float(self._body.inertia_kg_m2)  # type: ignore[arg-type]
-        known = (
+        known_bodies = (
             OperatorStep(
                 f"put a known body of about {part * inertia:.3g} kg m2 on the middle of the plate and swing it",
                 (
@@ -61,7 +61,7 @@ class InertiaProcedure:
                 (KnownValue("mass of the plate", "kg", PLATE_KG),),
                 "plate",
             ),
-            *known,
+            *known_bodies,
             OperatorStep(
                 f"put {self._body.name} on the plate with its mass centre in the middle, and swing it",
                 (KnownValue(f"mass of {self._body.name}", "kg", mass),),
@@ -79,26 +79,26 @@ class InertiaProcedure:
         with_timer = {"devices": {**self.bed.devices, _TIMER: timer}, "loop": loop, "simulation": simulation}
         return on_bench(self.bed.model_copy(update=with_timer), self.devices, {})
 
-    def measure(self, bench: Bench, step: OperatorStep, known: Array) -> Measurement:
+    def measure(self, bench: Bench, step: OperatorStep, known_values: Array) -> Measurement:
         """The period of the swing and its deviation, then the residual of each pass."""
-        place = list(bench.bed.sensors).index(self.devices[0])
+        index = list(bench.bed.sensors).index(self.devices[0])
         samples = bench.run(lambda k: {}, round(_SWING_S / bench.bed.loop.period_s))
-        t = np.array([sample.frames[place].t for sample in samples])
-        light = np.array([sample.frames[place].values[0] for sample in samples])
+        t = np.array([sample.frames[index].t for sample in samples])
+        light = np.array([sample.frames[index].values[0] for sample in samples])
         swing = timed_swing(t, light)
         text = f"period {swing.period:.6f} s ({swing.deviation:.1g}), {len(swing.times)} passes"
-        return Measurement(step, known, np.concatenate(([swing.period, swing.deviation], swing.residual)), text)
+        return Measurement(step, known_values, np.concatenate(([swing.period, swing.deviation], swing.residual)), text)
 
     def fit(self, measured: Sequence[Measurement]) -> CalibrationFit:
         """The inertia of the part, together with that of the plate and the factor of the pendulum."""
-        [plate] = [each for each in measured if each.step.subject == "plate"]
-        swings = [plate, *(each for each in measured if each.step.subject != "plate")]
-        values, covariance = fit_pendulum([_body(each) for each in swings], float(plate.known[0]), _WEIGHED)
+        [plate] = [measurement for measurement in measured if measurement.step.subject == "plate"]
+        swings = [plate, *(measurement for measurement in measured if measurement.step.subject != "plate")]
+        values, covariance = fit_pendulum([_body(swing) for swing in swings], float(plate.known_values[0]), _WEIGHED)
         residuals = tuple(
-            Residuals(f"{each.step.subject} {i}", "pass", np.arange(len(each.values) - 2.0), each.values[2:], "s")
-            for i, each in enumerate(swings)
+            Residuals(f"{swing.step.subject} {i}", "pass", np.arange(len(swing.values) - 2.0), swing.values[2:], "s")
+            for i, swing in enumerate(swings)
         )
-        freedom = sum(len(each.values) - 5 for each in swings)
+        freedom = sum(len(swing.values) - 5 for swing in swings)
         number = FittedKey(f"{self.of}.bodies.{self._body.name}.inertia_kg_m2", "kg m2", 0.0)
         return CalibrationFit((number,), values, covariance, freedom, len(swings), residuals)
 
@@ -118,32 +118,32 @@ class InertiaProcedure:
         if step.subject == "plate":
             plant.plate_mass = PLATE_KG + _WEIGHED * rng.standard_normal()
         else:
-            mass = step.known[0].planned + _WEIGHED * rng.standard_normal()
+            mass = step.known_values[0].planned + _WEIGHED * rng.standard_normal()
             true = next(b for b in plant.bed.module(self._module.name).bodies if b.name == self._body.name)
-            inertia = step.known[1].planned if step.subject == "known" else float(true.inertia_kg_m2)  # type: ignore[arg-type]
+            inertia = step.known_values[1].planned if step.subject == "known" else float(true.inertia_kg_m2)  # type: ignore[arg-type]
         plant.swing(mass, inertia, _LARGEST * rng.uniform(0.7, 1.0))
 
 
-def _body(each: Measurement) -> SwungBody:
+def _body(measurement: Measurement) -> SwungBody:
     """What swung in a step; that its angle is not known adds to the deviation of its period."""
-    period, deviation = each.values[:2].tolist()
+    period, deviation = measurement.values[:2].tolist()
     deviation = float(np.hypot(deviation, period * _UNEQUAL * _LARGEST**2 / 16))
-    if each.step.subject == "plate":
+    if measurement.step.subject == "plate":
         return SwungBody(0.0, 0.0, period, deviation)
-    mass, *inertia = each.known.tolist()
-    return SwungBody(mass, inertia[0] if each.step.subject == "known" else None, period, deviation)
+    mass, *inertia = measurement.known_values.tolist()
+    return SwungBody(mass, inertia[0] if measurement.step.subject == "known" else None, period, deviation)
 
 
 def _body_of(bed: Testbed, name: str | None) -> tuple[Module, Body]:
     """The planar rigid body of that name; with its module's name before it where several are called so."""
-    found = {
+    bodies = {
         bed.layout.name(module, body.name): (module, body)
         for module in bed.modules
         for body in module.bodies
         if isinstance(body.inertia_kg_m2, float) and body.flexible is None
     }
     if name is None:
-        raise InputError.missing("--device", f"the body, {one_of('', found)}")
-    if name not in found:
-        raise InputError("no such planar rigid body", key="--device", value=name, expected=one_of(name, found))
-    return found[name]
+        raise InputError.missing("--device", f"the body, {one_of('', bodies)}")
+    if name not in bodies:
+        raise InputError("no such planar rigid body", key="--device", value=name, expected=one_of(name, bodies))
+    return bodies[name]

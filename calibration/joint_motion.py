@@ -75,9 +75,12 @@ def _tick(bed: Testbed, modules: Sequence[Module], driven: list[int], fades: Arr
     """(state and its derivatives, numbers, torque) -> the same one tick later."""
     trees = [Tree(module) for module in modules]
     n, n_u = len(driven), sum(tree.u.numel() for tree in trees)
-    numbers, torque, x = ca.SX.sym("numbers", 3 * n), ca.SX.sym("torque", n), ca.SX.sym("x", 2 * n_u)
+    numbers = ca.SX.sym("numbers", 3 * n)
+    torque = ca.SX.sym("torque", n)
+    x = ca.SX.sym("x", 2 * n_u)
     gain, viscous, coulomb = ca.vertsplit(numbers, n)
-    q, u = ca.vertcat(*(tree.q for tree in trees)), ca.vertcat(*(tree.u for tree in trees))
+    q = ca.vertcat(*(tree.q for tree in trees))
+    u = ca.vertcat(*(tree.u for tree in trees))
     force = ca.SX.zeros(n_u)
     for i, row in enumerate(driven):
         v = u[row]
@@ -91,9 +94,11 @@ def _tick(bed: Testbed, modules: Sequence[Module], driven: list[int], fades: Arr
     one = ca.Function("one", [x, numbers, torque], [after, ca.jacobian(after, x), ca.jacobian(after, numbers)])
 
     whole = ca.MX.sym("whole", 2 * n_u * (1 + 3 * n + 2 * n_u))
-    given, commanded = ca.MX.sym("numbers", 3 * n), ca.MX.sym("torque", n)
-    at, S = whole[: 2 * n_u], ca.reshape(whole[2 * n_u :], 2 * n_u, 3 * n + 2 * n_u)
+    parameters = ca.MX.sym("numbers", 3 * n)
+    commanded = ca.MX.sym("torque", n)
+    at = whole[: 2 * n_u]
+    S = ca.reshape(whole[2 * n_u :], 2 * n_u, 3 * n + 2 * n_u)
     for _ in range(round(bed.loop.period_s / step)):
-        at, A, B = one(at, given, commanded)
+        at, A, B = one(at, parameters, commanded)
         S = A @ S + ca.horzcat(B, ca.MX.zeros(2 * n_u, 2 * n_u))
-    return ca.Function("tick", [whole, given, commanded], [ca.vertcat(at, ca.vec(S))])
+    return ca.Function("tick", [whole, parameters, commanded], [ca.vertcat(at, ca.vec(S))])

@@ -52,49 +52,52 @@ class JointsProcedure(DeviceProcedure):
         """Sensors that read without correction."""
         return on_bench(self.bed, self.devices, {f"{self.of}.response": {}, f"{self.of}.simulated": {}})
 
-    def measure(self, bench: Bench, step: OperatorStep, known: Array) -> Measurement:
+    def measure(self, bench: Bench, step: OperatorStep, known_values: Array) -> Measurement:
         """The mean reading of the joint."""
         i = self.table.joints.index(step.subject)
         frames = bench.read(self.name, _READ_S)[:, i : i + 1]
         mean = frames.mean(axis=0)
-        return Measurement(step, known, mean, mean_text(mean, ("rad",), ("reading",), frames))
+        return Measurement(step, known_values, mean, mean_text(mean, ("rad",), ("reading",), frames))
 
     def fit(self, measured: Sequence[Measurement]) -> CalibrationFit:
         """Three numbers of each joint; the noise is that of all joints."""
         half, joints = self.table.range_rad / 2, self.table.joints
-        rows, readings = np.zeros((len(measured), 3 * len(joints))), np.array([m.values[0] for m in measured])
-        for row, each in zip(rows, measured, strict=True):
-            i, angle = joints.index(each.step.subject), each.known[0]
+        rows = np.zeros((len(measured), 3 * len(joints)))
+        readings = np.array([m.values[0] for m in measured])
+        for row, measurement in zip(rows, measured, strict=True):
+            i = joints.index(measurement.step.subject)
+            angle = measurement.known_values[0]
             row[3 * i : 3 * i + 3] = 1.0, angle, half * (angle / half) ** 3
         for joint in joints:
-            different = {each.known[0] for each in measured if each.step.subject == joint}
+            different = {measurement.known_values[0] for measurement in measured if measurement.step.subject == joint}
             if len(different) < 4:
                 few = f"{len(different)} different angles of joint {joint}"
                 raise InputError(few, key=self.of, expected="4 or more")
-        what, expected = "the angles do not determine the response", "angles over the range of every joint"
-        found = linear_fit(rows, readings, what, expected)
+        what = "the angles do not determine the response"
+        expected = "angles over the range of every joint"
+        fit = linear_fit(rows, readings, what, expected)
         numbers = tuple(
             FittedKey(f"{self.of}.response.{joint}.{key}", unit) for joint in joints for key, unit in _NUMBERS
         )
-        at = np.array([each.known[0] for each in measured])
-        of_joint = [np.array([each.step.subject == joint for each in measured]) for joint in joints]
+        at = np.array([measurement.known_values[0] for measurement in measured])
+        of_joint = [np.array([measurement.step.subject == joint for measurement in measured]) for joint in joints]
         left = tuple(
-            Residuals(joint, "known angle [rad]", at[own], found.residual[own], "rad")
-            for joint, own in zip(joints, of_joint, strict=True)
+            Residuals(joint, "known angle [rad]", at[is_of_joint], fit.residual[is_of_joint], "rad")
+            for joint, is_of_joint in zip(joints, of_joint, strict=True)
         )
-        return CalibrationFit(numbers, found.values, found.covariance, found.freedom, len(measured), left)
+        return CalibrationFit(numbers, fit.values, fit.covariance, fit.freedom, len(measured), left)
 
     def draw(self, rng: np.random.Generator) -> dict[str, float]:
         """Offset, scale and non-linearity of each joint."""
-        found = {}
+        truth = {}
         for joint in self.table.joints:
             for (key, _), most, usual in zip(_NUMBERS, _DIFFERS, (0.0, 1.0, 0.0), strict=True):
-                found[f"{self.of}.response.{joint}.{key}"] = usual + float(rng.uniform(-most, most))
-        return found
+                truth[f"{self.of}.response.{joint}.{key}"] = usual + float(rng.uniform(-most, most))
+        return truth
 
     def act(self, plant: BenchPlant, step: OperatorStep, rng: np.random.Generator) -> None:
         """Turn the joint."""
-        plant.set_joint(step.subject, step.known[0].planned + _SET_RAD * rng.standard_normal())
+        plant.set_joint(step.subject, step.known_values[0].planned + _SET_RAD * rng.standard_normal())
 
 
 def _reach(bed: Testbed, joint: str, half: float) -> tuple[float, float]:

@@ -103,13 +103,13 @@ class LatencyProcedure(DeviceProcedure):
             alone["controller"] = Controller()
         return on_bench(bed.model_copy(update=alone), self.devices, {}, controlled=self._thrusters is not None)
 
-    def measure(self, bench: Bench, step: OperatorStep, known: Array) -> Measurement:
+    def measure(self, bench: Bench, step: OperatorStep, known_values: Array) -> Measurement:
         """Poses with the ticks between which they arrived; and the light, or the commands of the valves."""
         period = bench.bed.loop.period_s
         if step.subject == _SWING:
             samples = bench.run(lambda k: {}, round(_SWING_S / period))
-            place = list(bench.bed.sensors).index(self.devices[1])
-            frames = [sample.frames[place] for sample in samples]
+            index = list(bench.bed.sensors).index(self.devices[1])
+            frames = [sample.frames[index] for sample in samples]
             rows = [(_LIGHT, frame.t, frame.values[0], 0.0) for frame in frames]
             swing = timed_swing(np.array([row[1] for row in rows]), np.array([row[2] for row in rows]))
             said = f"period {swing.period:.5f} s, {len(swing.times)} passes"
@@ -122,19 +122,20 @@ class LatencyProcedure(DeviceProcedure):
             rows = [(_VALVES, sample.t, float(side), 0.0) for sample, side in zip(samples, turning, strict=True)]
             said = f"{np.count_nonzero(np.diff(turning))} switchings of the valves"
         poses = self._poses(bench, samples)
-        return Measurement(step, known, np.array([*rows, *poses]), f"{len(poses)} poses, {said}")
+        return Measurement(step, known_values, np.array([*rows, *poses]), f"{len(poses)} poses, {said}")
 
     def fit(self, measured: Sequence[Measurement]) -> CalibrationFit:
         """The delays, with weights by the noise of headings and the jitter of arrivals that the residuals show."""
         models, delays = self._models(measured)
-        n, ends = len(delays), np.cumsum([len(delays), *(len(model.start) for model in models)])
-        own = [slice(first, last) for first, last in pairwise(ends.tolist())]
+        n = len(delays)
+        ends = np.cumsum([len(delays), *(len(model.start) for model in models)])
+        slices = [slice(first, last) for first, last in pairwise(ends.tolist())]
         scale = np.concatenate((np.full(n, 1e-3), *(model.scale for model in models)))
         weights = [np.full(len(model.seen.heading), 1 / self.table.heading_noise_rad) for model in models]
 
         def left(x: Array) -> Array:
             parts = []
-            for model, weight, part in zip(models, weights, own, strict=True):
+            for model, weight, part in zip(models, weights, slices, strict=True):
                 off = model.seen.heading - model.headings(x[:n], x[part])
                 parts += [model.exact(x[part]), weight * off]
             return np.concatenate(parts)
@@ -144,24 +145,25 @@ class LatencyProcedure(DeviceProcedure):
             by = [(left(x - h) - left(x + h)) / (2 * h.max()) for h in steps]
             return left(x), np.column_stack(by)
 
-        what, expected = "the motion does not determine the delays", "a swing and turns that the sensor sees"
+        what = "the motion does not determine the delays"
+        expected = "a swing and turns that the sensor sees"
         x = np.concatenate((delays, *(model.start for model in models)))
         for _ in range(_WEIGHTS):
-            found = gauss_newton(compare, x, what, expected)
-            x = found.values
-            residuals = [m.seen.heading - m.headings(x[:n], x[part]) for m, part in zip(models, own, strict=True)]
-            slopes = [_slope(m, x[:n], x[part]) for m, part in zip(models, own, strict=True)]
+            fit = gauss_newton(compare, x, what, expected)
+            x = fit.values
+            residuals = [m.seen.heading - m.headings(x[:n], x[part]) for m, part in zip(models, slices, strict=True)]
+            slopes = [_slope(m, x[:n], x[part]) for m, part in zip(models, slices, strict=True)]
             noise, jitter = noise_and_jitter(np.concatenate(residuals), np.concatenate(slopes))
             weights = [1 / np.hypot(noise, jitter * slope) for slope in slopes]
-        covariance = found.covariance[:n, :n].copy()
+        covariance = fit.covariance[:n, :n].copy()
         covariance[0, 0] += self._tick_error(jitter) ** 2
         drawn = tuple(
-            Residuals(f"heading, {each.step.subject}", "arrival in its step [s]", model.seen.since, residual, "rad")
-            for each, model, residual in zip(measured, models, residuals, strict=True)
+            Residuals(f"heading, {m.step.subject}", "arrival in its step [s]", model.seen.since, residual, "rad")
+            for m, model, residual in zip(measured, models, residuals, strict=True)
         )
         notes = (f"noise of a heading {noise:.2g} rad; arrivals scatter by {jitter * 1e3:.2g} ms, ticks included",)
         poses = sum(map(len, residuals))
-        freedom = _effective_freedom(compare(x)[1], len(models[0].exact(x[own[0]])), found.freedom)
+        freedom = _effective_freedom(compare(x)[1], len(models[0].exact(x[slices[0]])), fit.freedom)
         return CalibrationFit(self._numbers(), x[:n], covariance, freedom, poses, drawn, notes)
 
     def draw(self, rng: np.random.Generator) -> dict[str, float]:
@@ -186,9 +188,9 @@ class LatencyProcedure(DeviceProcedure):
         swinging = SwingingHeading(_seen(swing), timed_swing(light[:, 1], light[:, 2]))
         delays = np.array([swinging.latency, *(self._valve().delay_s for _ in floats)])
         models: list[HeadingModel] = [swinging]
-        for each in floats:
-            valves = each.values[each.values[:, 0] == _VALVES]
-            models.append(TurnedHeading(_seen(each), valves[:, 1], valves[:, 2], self._valve().rise_s, delays))
+        for measurement in floats:
+            valves = measurement.values[measurement.values[:, 0] == _VALVES]
+            models.append(TurnedHeading(_seen(measurement), valves[:, 1], valves[:, 2], self._valve().rise_s, delays))
         return models, delays
 
     def _numbers(self) -> tuple[FittedKey, ...]:
@@ -205,11 +207,11 @@ class LatencyProcedure(DeviceProcedure):
     def _turning(self, period: float) -> list[int]:
         """Which side turns it at every tick: rest, half a turn, whole ones to and fro, half a turn back, and rest."""
         ticks = round(_TURN_S / period)
-        found, side = [0] * ticks + [1] * (ticks // 2), -1
-        while len(found) < round(_FLOAT_S / period) - ticks:
-            found += [side] * ticks
+        sides, side = [0] * ticks + [1] * (ticks // 2), -1
+        while len(sides) < round(_FLOAT_S / period) - ticks:
+            sides += [side] * ticks
             side = -side
-        return [*found, *[side] * (ticks // 2), *[0] * ticks]
+        return [*sides, *[side] * (ticks // 2), *[0] * ticks]
 
     def _openings(self) -> dict[int, Array]:
         """Valves that turn the body to the one side and to the other."""
@@ -217,30 +219,32 @@ class LatencyProcedure(DeviceProcedure):
         assert isinstance(device, Thrusters)
         moments = thruster_matrix(device, self._module.dimension)[-1]
         alive = np.array([not unit.failed for unit in device.units])
-        found = {side: ((side * moments > 1e-6) & alive).astype(float) for side in (1, -1)}
-        if not (found[1].any() and found[-1].any()):
+        openings = {side: ((side * moments > 1e-6) & alive).astype(float) for side in (1, -1)}
+        if not (openings[1].any() and openings[-1].any()):
             raise InputError(
                 "its thrusters turn it to one side only", key=f"devices.{self._thrusters}", expected="both"
             )
-        return {**found, 0: np.zeros(len(moments))}
+        return {**openings, 0: np.zeros(len(moments))}
 
     def _poses(self, bench: Bench, samples: Sequence[Sample]) -> list[tuple[float, float, float, float]]:
         """Ticks between which each pose arrived, and its heading; `InputError` where the body does not move."""
-        place = list(bench.bed.sensors).index(self.name)
-        found, last, before = [], samples[0].frames[place].number, samples[0].t
+        index = list(bench.bed.sensors).index(self.name)
+        poses = []
+        last = samples[0].frames[index].number
+        before = samples[0].t
         for sample in samples[1:]:
-            frame = sample.frames[place]
+            frame = sample.frames[index]
             is_new = frame.number != last and frame.status == Status.OK
             if is_new and sample.t - samples[0].t > _BEFORE_S:
-                found.append((_POSE, before, sample.t, float(frame.values[2])))
+                poses.append((_POSE, before, sample.t, float(frame.values[2])))
             last, before = frame.number, sample.t
-        if len(found) < _FEWEST:
+        if len(poses) < _FEWEST:
             expected = f"{_FEWEST} or more, of a body that is seen"
-            raise InputError(f"{len(found)} poses", key=self.of, expected=expected)
-        moved = float(np.ptp(np.unwrap([row[3] for row in found])))
+            raise InputError(f"{len(poses)} poses", key=self.of, expected=expected)
+        moved = float(np.ptp(np.unwrap([row[3] for row in poses])))
         if moved < _MOVED * self.table.heading_noise_rad:
             raise InputError(f"the body turned by {moved:.2g} rad", key=self.of, expected="a body that moves")
-        return found
+        return poses
 
     def _tick_error(self, jitter: float) -> float:
         """Error of the latency by arrivals that are known to a tick [s].
@@ -254,20 +258,21 @@ class LatencyProcedure(DeviceProcedure):
         return float(period / (np.sqrt(12) * phases) / max(1.0, 2 * pi * phases * scatter / period))
 
 
-def _seen(each: Measurement) -> SeenHeading:
-    poses = each.values[each.values[:, 0] == _POSE]
+def _seen(measurement: Measurement) -> SeenHeading:
+    poses = measurement.values[measurement.values[:, 0] == _POSE]
     return SeenHeading(poses[:, 1:3].mean(axis=1), np.unwrap(poses[:, 3]))
 
 
 def _effective_freedom(rows: Array, passes: int, freedom: int) -> int:
     """Degrees of freedom of the latency, by Welch and Satterthwaite: few passes show the noise of the passes."""
     back = np.linalg.pinv(rows)[0]
-    of_passes, of_poses = (float(part @ part) for part in (back[:passes], back[passes:]))
+    of_passes = float(back[:passes] @ back[:passes])
+    of_poses = float(back[passes:] @ back[passes:])
     return int((of_passes + of_poses) ** 2 / (of_passes**2 / (passes - 3) + of_poses**2 / freedom))
 
 
-def _slope(model: HeadingModel, delays: Array, own: Array) -> Array:
+def _slope(model: HeadingModel, delays: Array, numbers: Array) -> Array:
     """Change of the headings with the latency [rad/s]."""
     step = np.zeros(len(delays))
     step[0] = 1e-5
-    return (model.headings(delays - step, own) - model.headings(delays + step, own)) / 2e-5
+    return (model.headings(delays - step, numbers) - model.headings(delays + step, numbers)) / 2e-5

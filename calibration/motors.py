@@ -85,7 +85,7 @@ class MotorsProcedure(DeviceProcedure):
         keys = (f"{self.of}.torque_gain", f"{self.of}.simulated", f"devices.{self._sensors}.simulated")
         return on_bench(clamped, self.devices, {key: {} for key in keys})
 
-    def measure(self, bench: Bench, step: OperatorStep, known: Array) -> Measurement:
+    def measure(self, bench: Bench, step: OperatorStep, known_values: Array) -> Measurement:
         """Commanded torques and angles of all joints at every tick."""
         i = self.joints.index(step.subject)
         ticks = round(_RUN_S / bench.bed.loop.period_s)
@@ -95,19 +95,20 @@ class MotorsProcedure(DeviceProcedure):
         bench.arm()
         samples = bench.run(lambda k: {self.name: torques[k].copy()}, ticks)
         bench.run(lambda k: {}, round(1.0 / bench.bed.loop.period_s))  # also before the operator is asked to repeat it
-        place = list(bench.bed.sensors).index(self._sensors)
+        index = list(bench.bed.sensors).index(self._sensors)
         columns = [bench.bed.devices_of(JointSensors)[self._sensors].joints.index(joint) for joint in self._sensed]
-        angles = np.array([sample.frames[place].values[columns] for sample in samples])
-        numbers = [sample.frames[place].number for sample in samples]
+        angles = np.array([sample.frames[index].values[columns] for sample in samples])
+        numbers = [sample.frames[index].number for sample in samples]
         if len(set(numbers)) < ticks:
             late = f"{ticks - len(set(numbers))} of {ticks} frames are missing"
             raise InputError(late, key=f"devices.{self._sensors}", expected="one at every tick")
         turned = float(np.ptp(angles[:, self._sensed.index(step.subject)]))
         if turned < _MOVED:
-            key, expected = f"devices.{self.name}", "a joint that is free and a motor that is on"
+            key = f"devices.{self.name}"
+            expected = "a joint that is free and a motor that is on"
             raise InputError(f"joint {step.subject} turned by {turned:.2g} rad", key=key, expected=expected)
         text = f"{step.subject} turned by {turned:.3g} rad under {self._amplitude[i]:.3g} N m in {_RUN_S:g} s"
-        return Measurement(step, known, np.hstack((torques, angles)), text)
+        return Measurement(step, known_values, np.hstack((torques, angles)), text)
 
     def fit(self, measured: Sequence[Measurement]) -> CalibrationFit:
         """Gain and friction of every motor, and the state at the start of every run."""
@@ -117,16 +118,17 @@ class MotorsProcedure(DeviceProcedure):
         fades = np.array([joint.friction_rate_rad_s for joint in joints])
         motion = JointMotion(bed, self._moving, [names.index(joint) for joint in self.joints], fades)
         seen = [names.index(joint) for joint in self._sensed]
-        runs = [(each.values[:, :n], each.values[:, n:]) for each in measured]
+        runs = [(measurement.values[:, :n], measurement.values[:, n:]) for measurement in measured]
 
         def compare(x: Array) -> tuple[Array, Array]:
             residuals, rows = [], []
             for k, (torques, angles) in enumerate(runs):
-                own = slice(3 * n + 2 * motion.n_u * k, 3 * n + 2 * motion.n_u * (k + 1))
-                fitted, by = motion.angles(x[: 3 * n], x[own], torques)
+                columns = slice(3 * n + 2 * motion.n_u * k, 3 * n + 2 * motion.n_u * (k + 1))
+                fitted, by = motion.angles(x[: 3 * n], x[columns], torques)
                 row = np.zeros((angles.size, len(x)))
                 by = by[:, seen].reshape(angles.size, -1)
-                row[:, : 3 * n], row[:, own] = by[:, : 3 * n], by[:, 3 * n :]
+                row[:, : 3 * n] = by[:, : 3 * n]
+                row[:, columns] = by[:, 3 * n :]
                 residuals.append((angles - fitted[:, seen]).ravel())
                 rows.append(row)
             return np.concatenate(residuals), np.vstack(rows)
@@ -137,15 +139,16 @@ class MotorsProcedure(DeviceProcedure):
         # From motion without friction, the fit of a wheel may end where friction is below zero.
         friction = np.concatenate((_VISCOUS * self._amplitude, _COULOMB * self._amplitude)) / 2
         guess = np.concatenate((np.ones(n), friction, start.ravel()))
-        what, expected = "the motion does not determine gains and friction", "joints that are free, one run for each"
-        found = gauss_newton(compare, guess, what, expected)
+        what = "the motion does not determine gains and friction"
+        expected = "joints that are free, one run for each"
+        fit = gauss_newton(compare, guess, what, expected)
         order = [k * n + i for i in range(n) for k in range(3)]
-        left = found.residual.reshape(-1, len(seen))
+        left = fit.residual.reshape(-1, len(seen))
         t = np.concatenate([np.arange(len(torques)) * bed.loop.period_s + k * _RUN_S
                             for k, (torques, _) in enumerate(runs)])  # fmt: skip
         residuals = tuple(Residuals(j, "time [s]", t, left[:, i], "rad") for i, j in enumerate(self._sensed))
-        covariance = found.covariance[np.ix_(order, order)]
-        return CalibrationFit(self._numbers(), found.values[order], covariance, found.freedom, len(left), residuals)
+        covariance = fit.covariance[np.ix_(order, order)]
+        return CalibrationFit(self._numbers(), fit.values[order], covariance, fit.freedom, len(left), residuals)
 
     def draw(self, rng: np.random.Generator) -> dict[str, float]:
         """Gains within some percent, and friction that the torques overcome."""
@@ -173,24 +176,24 @@ class MotorsProcedure(DeviceProcedure):
 
     def _numbers(self) -> tuple[FittedKey, ...]:
         """Gain, viscous and Coulomb friction of each motor."""
-        found = []
+        keys = []
         for joint in self.joints:
-            module, own = self._joint(joint)
-            found += [
+            module, table = self._joint(joint)
+            keys += [
                 FittedKey(f"{self.of}.torque_gain.{joint}", "1"),
-                FittedKey(f"modules.{module}.joints.{own.name}.damping_n_m_s", "N m s/rad", 0.0),
-                FittedKey(f"modules.{module}.joints.{own.name}.friction_n_m", "N m", 0.0),
+                FittedKey(f"modules.{module}.joints.{table.name}.damping_n_m_s", "N m s/rad", 0.0),
+                FittedKey(f"modules.{module}.joints.{table.name}.friction_n_m", "N m", 0.0),
             ]
-        return tuple(found)
+        return tuple(keys)
 
     def _joint(self, joint: str) -> tuple[str, Joint]:
         """Module and table of a joint; `InputError` unless it turns."""
         module = self.bed.layout.module_of(joint)
-        [own] = [each for each in module.joints if self.bed.layout.name(module, each.name) == joint]
-        if own.kind != "revolute":
-            key = f"modules.{module.name}.joints.{own.name}.kind"
-            raise InputError(key=key, value=own.kind, expected="a revolute joint")
-        return module.name, own
+        [table] = [candidate for candidate in module.joints if self.bed.layout.name(module, candidate.name) == joint]
+        if table.kind != "revolute":
+            key = f"modules.{module.name}.joints.{table.name}.kind"
+            raise InputError(key=key, value=table.kind, expected="a revolute joint")
+        return module.name, table
 
     def _branches(self, module: Module) -> Module:
         """The module with those branches of its root body that have a motor of the device."""
@@ -209,7 +212,7 @@ class MotorsProcedure(DeviceProcedure):
 
     def _amplitudes(self) -> Array:
         """Torques that turn each joint by about the same angle."""
-        found = []
+        amplitudes = []
         for motor in self.table.units:
             module, _ = self._joint(motor.joint)
             tree = Tree(self._bench.module(module))
@@ -217,5 +220,5 @@ class MotorsProcedure(DeviceProcedure):
             names = [self._bench.layout.name(self._bench.module(module), j.name) for j in tree.module.joints]
             inertia = 1 / np.linalg.inv(M)[names.index(motor.joint), names.index(motor.joint)]
             wanted = _AMPLITUDE * inertia * (2 * pi / _PERIOD_S) ** 2
-            found.append(min(wanted, _LEVEL * motor.torque_limit_n_m))
-        return np.array(found)
+            amplitudes.append(min(wanted, _LEVEL * motor.torque_limit_n_m))
+        return np.array(amplitudes)

@@ -31,10 +31,10 @@ class HeadingModel(Protocol):
     start: Array  #: first values of its own numbers
     scale: Array  #: their sizes, for derivatives
 
-    def headings(self, delays: Array, own: Array) -> Array:
+    def headings(self, delays: Array, numbers: Array) -> Array:
         """Headings at the times of arrival [rad]."""
 
-    def exact(self, own: Array) -> Array:
+    def exact(self, numbers: Array) -> Array:
         """Residuals of what else was measured, in deviations."""
 
 
@@ -45,7 +45,8 @@ class SwingingHeading:
     """
 
     def __init__(self, seen: SeenHeading, timed: Swing) -> None:
-        self.seen, self._times = seen, timed.times
+        self.seen = seen
+        self._times = timed.times
         self._deviation = float(np.sqrt(timed.residual @ timed.residual / (len(timed.times) - 3)))
         w = 2 * pi / timed.period
         phase = w * (seen.arrived - timed.middle)
@@ -62,16 +63,16 @@ class SwingingHeading:
         self.start = np.array([timed.period, timed.middle, e, h0, size, 0.0])
         self.scale = np.array([1e-3, 1e-3, 1e-3, 1e-2, 1e-2, 1e-2])
 
-    def headings(self, delays: Array, own: Array) -> Array:
+    def headings(self, delays: Array, numbers: Array) -> Array:
         """At the times of arrival."""
-        period, middle, _, h0, a, a3 = own
+        period, middle, _, h0, a, a3 = numbers
         phase = 2 * pi / period * (self.seen.arrived - delays[0] - middle)
         return np.asarray(h0 + a * np.sin(phase) + a3 * np.sin(3 * phase))
 
-    def exact(self, own: Array) -> Array:
+    def exact(self, numbers: Array) -> Array:
         """Of the passes."""
-        sides = own[2] * (-1.0) ** np.arange(len(self._times))
-        return np.asarray((self._times - self._passes(own[0], own[1]) - sides) / self._deviation)
+        sides = numbers[2] * (-1.0) ** np.arange(len(self._times))
+        return np.asarray((self._times - self._passes(numbers[0], numbers[1]) - sides) / self._deviation)
 
     def _passes(self, period: float, middle: float) -> Array:
         return np.asarray(middle + period / 2 * np.arange(len(self._times)))
@@ -86,7 +87,9 @@ class TurnedHeading:
     """
 
     def __init__(self, seen: SeenHeading, times: Array, sides: Array, rise: float, delays: Array) -> None:
-        self.seen, self._rise, self._first = seen, max(rise, 1e-6), float(seen.arrived[0])
+        self.seen = seen
+        self._rise = max(rise, 1e-6)
+        self._first = float(seen.arrived[0])
         fired = np.concatenate(([0.0], np.cumsum(np.diff(times) * (sides[:-1] != 0))))
         #: of each side, times of switching, the step of the opening there, and the time of firing before it
         self._edges = []
@@ -97,13 +100,13 @@ class TurnedHeading:
         self.start: Array = np.asarray(np.linalg.lstsq(self._kept, seen.heading, rcond=None)[0], dtype=float)
         self.scale = np.array([1e-2, 1e-2, 1e-2, 1e-1, 1e-3, 1e-1, 1e-3])
 
-    def headings(self, delays: Array, own: Array) -> Array:
+    def headings(self, delays: Array, numbers: Array) -> Array:
         """At the times of arrival."""
         if not np.array_equal(delays, self._of_delays):  # the rows of the last delays are kept
             self._of_delays, self._kept = delays.copy(), self._rows(delays)
-        return np.asarray(self._kept @ own)
+        return np.asarray(self._kept @ numbers)
 
-    def exact(self, own: Array) -> Array:
+    def exact(self, numbers: Array) -> Array:
         """Nothing else was measured."""
         return np.zeros(0)
 
@@ -130,8 +133,8 @@ def noise_and_jitter(residual: Array, slope: Array) -> tuple[float, float]:
     """Noise of a heading [rad] and jitter of its arrival [s]: the squares of residuals grow with that of the slope."""
     rows = np.column_stack((np.ones(len(slope)), slope**2))
     expected = np.full(len(slope), float(residual @ residual) / len(residual))
-    found = np.zeros(2)
+    variances = np.zeros(2)
     for _ in range(3):  # the square of a normal residual has twice the square of its variance as variance
-        found, _ = nnls(rows / expected[:, np.newaxis], residual**2 / expected)
-        expected = np.maximum(rows @ found, 1e-3 * expected)
-    return float(np.sqrt(max(found[0], 1e-18))), float(np.sqrt(found[1]))
+        variances, _ = nnls(rows / expected[:, np.newaxis], residual**2 / expected)
+        expected = np.maximum(rows @ variances, 1e-3 * expected)
+    return float(np.sqrt(max(variances[0], 1e-18))), float(np.sqrt(variances[1]))

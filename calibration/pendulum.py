@@ -53,7 +53,9 @@ def fit_pendulum(bodies: Sequence[SwungBody], plate_mass: float, weighed: float 
         Where the known bodies are fewer than two, or swing alike.
     """
     is_known = np.array([body.inertia is not None for body in bodies])
-    masses, periods, deviations = (np.array([body[i] for body in bodies], dtype=float) for i in (0, 2, 3))
+    masses = np.array([body.mass for body in bodies])
+    periods = np.array([body.period for body in bodies])
+    deviations = np.array([body.deviation for body in bodies])
     inertias = np.array([body.inertia or 0.0 for body in bodies])
     total = plate_mass + masses
     swing = total * periods**2

@@ -38,7 +38,7 @@ class OperatorStep(NamedTuple):
     """What the operator does before a measurement."""
 
     instruction: str
-    known: tuple[KnownValue, ...] = ()
+    known_values: tuple[KnownValue, ...] = ()
     subject: str = ""  #: for the procedure: the joint, gauge or unit that it is about
 
 
@@ -46,7 +46,7 @@ class Measurement(NamedTuple):
     """What came of a step."""
 
     step: OperatorStep
-    known: Array  #: as the operator said, in the order of `OperatorStep.known`
+    known_values: Array  #: as the operator said, in the order of `OperatorStep.known_values`
     values: Array  #: of the procedure's own form
     text: str  #: for the operator
 
@@ -65,7 +65,7 @@ class Procedure(Protocol):
     def bench_bed(self) -> Testbed:
         """The testbed as it is measured: without the calibration that is made."""
 
-    def measure(self, bench: Bench, step: OperatorStep, known: Array) -> Measurement:
+    def measure(self, bench: Bench, step: OperatorStep, known_values: Array) -> Measurement:
         """Measure through the devices after the operator has done the step."""
 
     def fit(self, measured: Sequence[Measurement]) -> CalibrationFit:
@@ -108,19 +108,19 @@ class DeviceProcedure:
 
 def device_of(bed: Testbed, kind: type, name: str | None) -> str:
     """The device of a kind: the one that is named, or the only one; `InputError` where there is none or another."""
-    found = list(bed.devices_of(kind))
+    names = list(bed.devices_of(kind))
     words = " ".join(_words(kind.__name__))
     if name is not None:
         if name not in bed.devices:
             raise InputError("no such device", key="--device", value=name, expected=one_of(name, bed.devices))
-        if name not in found:
-            raise InputError(f"no device of {words}", key="--device", value=name, expected=one_of(name, found))
+        if name not in names:
+            raise InputError(f"no device of {words}", key="--device", value=name, expected=one_of(name, names))
         return name
-    if not found:
+    if not names:
         raise InputError(f"the testbed has no {words}", key="devices", expected=f"a device of {words}")
-    if len(found) > 1:
-        raise InputError(f"{len(found)} devices of {words}", key="--device", expected=f"one of {', '.join(found)}")
-    return found[0]
+    if len(names) > 1:
+        raise InputError(f"{len(names)} devices of {words}", key="--device", expected=f"one of {', '.join(names)}")
+    return names[0]
 
 
 def mean_text(values: Array, units: Iterable[str], names: Iterable[str], frames: Array) -> str:

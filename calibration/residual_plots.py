@@ -23,34 +23,34 @@ _MAP_IN, _ARROW = 9.0, 0.06
 _MANY, _FEW = 300, 100
 
 
-def plot_calibration(found: CalibrationFit, title: str, path: Path) -> None:
+def plot_calibration(fit: CalibrationFit, title: str, path: Path) -> None:
     """Plot into a file; `InputError` if it exists or can't be written."""
-    write_figure(path, lambda: build_figure(found.residuals, title))
+    write_figure(path, lambda: build_figure(fit.residuals, title))
 
 
 def build_figure(residuals: tuple[Residuals | ResidualMap, ...], title: str) -> Figure:
     """A panel for each signal with the distribution of its residuals, or the map of an image."""
-    for each in residuals:
-        if isinstance(each, ResidualMap):
-            return _map_figure(each, title)
-    signals = [each for each in residuals if isinstance(each, Residuals)]
+    for residual in residuals:
+        if isinstance(residual, ResidualMap):
+            return _map_figure(residual, title)
+    signals = [residual for residual in residuals if isinstance(residual, Residuals)]
     columns = -(-len(signals) // _ROWS)
     rows = -(-len(signals) // columns)
     # A distribution of few values shows nothing.
-    side = _SIDE if max(len(each.values) for each in signals) >= _FEW else 1e-3
+    side = _SIDE if max(len(residual.values) for residual in signals) >= _FEW else 1e-3
     figure = Figure(figsize=(max(columns * _WIDTH_IN, 9.0), 0.8 + _HEIGHT_IN * rows), dpi=DPI, layout="constrained")
     grid = figure.subplots(rows, 2 * columns, squeeze=False, width_ratios=(1, side) * columns)
-    for k, each in enumerate(signals):
+    for k, residual in enumerate(signals):
         row, column = k % rows, k // rows
         axes, beside = grid[row, 2 * column : 2 * column + 2]
-        _panel(axes, each)
-        _distribution(beside, axes, each)
+        _panel(axes, residual)
+        _distribution(beside, axes, residual)
         beside.set_visible(side == _SIDE)
-        alike = np.concatenate([other.places for other in signals if other.at == each.at])
+        alike = np.concatenate([other.x for other in signals if other.x_label == residual.x_label])
         margin = 0.02 * float(np.ptp(alike)) or 1.0
         axes.set_xlim(alike.min() - margin, alike.max() + margin)
-        if row == rows - 1 or k == len(signals) - 1 or signals[k + 1].at != each.at:
-            axes.set_xlabel(each.at)
+        if row == rows - 1 or k == len(signals) - 1 or signals[k + 1].x_label != residual.x_label:
+            axes.set_xlabel(residual.x_label)
         else:
             axes.tick_params(labelbottom=False)
     for k in range(len(signals), rows * columns):
@@ -60,43 +60,43 @@ def build_figure(residuals: tuple[Residuals | ResidualMap, ...], title: str) -> 
     return figure
 
 
-def _panel(axes: Axes, each: Residuals) -> None:
+def _panel(axes: Axes, residual: Residuals) -> None:
     """Residuals over their places."""
-    axes.plot(each.places, each.values, ".", ms=1.5 if len(each.values) > _MANY else 5.0, color=COLOURS[0])
-    spread = float(each.values.std())
-    most = 1.15 * max(float(np.abs(each.values).max(initial=0.0)), 2 * spread) or 1.0
+    axes.plot(residual.x, residual.values, ".", ms=1.5 if len(residual.values) > _MANY else 5.0, color=COLOURS[0])
+    spread = float(residual.values.std())
+    most = 1.15 * max(float(np.abs(residual.values).max(initial=0.0)), 2 * spread) or 1.0
     axes.set_ylim(-most, most)
     for bound in (-2 * spread, 2 * spread):
         axes.axhline(bound, color=SOFT, lw=0.8, ls="--")
     axes.yaxis.set_major_locator(MaxNLocator(3, symmetric=True))
-    axes.yaxis.set_major_formatter("{x:.2g}" if each.unit == "1" else EngFormatter(each.unit, sep=" "))
-    axes.set_title(words(each.signal), fontsize=9, loc="left", pad=3)
+    axes.yaxis.set_major_formatter("{x:.2g}" if residual.unit == "1" else EngFormatter(residual.unit, sep=" "))
+    axes.set_title(words(residual.signal), fontsize=9, loc="left", pad=3)
 
 
-def _distribution(side: Axes, axes: Axes, each: Residuals) -> None:
+def _distribution(side: Axes, axes: Axes, residual: Residuals) -> None:
     """How often each residual is, beside its panel."""
-    side.hist(each.values, bins=31, orientation="horizontal", color=COLOURS[0])
+    side.hist(residual.values, bins=31, orientation="horizontal", color=COLOURS[0])
     side.set(xticks=[], yticks=[], ylim=axes.get_ylim())
     side.spines["bottom"].set_visible(False)
 
 
-def _map_figure(found: ResidualMap, title: str) -> Figure:
+def _map_figure(residuals: ResidualMap, title: str) -> Figure:
     """The residual of each point as an arrow, over the image."""
-    width, height = found.size
-    length = np.hypot(*found.values.T)
+    width, height = residuals.size
+    length = np.hypot(*residuals.values.T)
     figure = Figure(figsize=(_MAP_IN, 0.9 * _MAP_IN * height / width), dpi=DPI, layout="constrained")
     axes = figure.subplots()
     usual = max(3 * float(np.sqrt((length**2).mean())), 1e-9)
     arrows = axes.quiver(
-        *found.places.T, found.values[:, 0], -found.values[:, 1], length,
+        *residuals.pixels.T, residuals.values[:, 0], -residuals.values[:, 1], length,
         scale=usual / _ARROW, scale_units="width", width=0.0015, cmap="viridis",
     )  # fmt: skip
-    axes.quiverkey(arrows, 0.86, -0.07, usual, f"{usual:.2g} {found.unit}", labelpos="E", coordinates="axes")
-    figure.colorbar(arrows, label=f"residual [{found.unit}]", shrink=0.85)
+    axes.quiverkey(arrows, 0.86, -0.07, usual, f"{usual:.2g} {residuals.unit}", labelpos="E", coordinates="axes")
+    figure.colorbar(arrows, label=f"residual [{residuals.unit}]", shrink=0.85)
     axes.set(xlim=(0, width), ylim=(height, 0), aspect="equal", xlabel="column [pixel]", ylabel="row [pixel]")
-    rms = float(np.sqrt((found.values**2).mean()))
+    rms = float(np.sqrt((residuals.values**2).mean()))
     figure.suptitle(
-        f"{title}: seen less fitted, {len(length)} points, rms {rms:.2g}, largest {length.max():.2g} {found.unit}",
+        f"{title}: seen less fitted, {len(length)} points, rms {rms:.2g}, largest {length.max():.2g} {residuals.unit}",
         fontsize=10,
     )
     return figure

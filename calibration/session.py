@@ -40,8 +40,8 @@ def find_procedure(kind: str, bed: Testbed, device: str | None = None) -> Proced
     if kind not in KINDS:
         raise InputError("no such calibration", key="KIND", value=kind, expected=one_of(kind, KINDS))
     module, _, name = KINDS[kind].partition(":")
-    found: Procedure = getattr(import_module(f"granite.calibration.{module}"), name)(bed, device)
-    return found
+    procedure: Procedure = getattr(import_module(f"granite.calibration.{module}"), name)(bed, device)
+    return procedure
 
 
 def carry_out(procedure: Procedure, bench: Bench, operator: BenchOperator) -> CalibrationFit:
@@ -50,9 +50,9 @@ def carry_out(procedure: Procedure, bench: Bench, operator: BenchOperator) -> Ca
     for step in procedure.steps:
         while True:
             try:
-                known = operator.ready(step)
+                known_values = operator.ready(step)
                 bench.resume()
-                measured = procedure.measure(bench, step, known)
+                measured = procedure.measure(bench, step, known_values)
             except InputError as refusal:
                 if not operator.retries(refusal):
                     raise
@@ -113,18 +113,18 @@ def file_content(
 def _file_values(fit: CalibrationFit) -> list[dict[str, Any]]:
     """Key, value, uncertainty and unit of each number; the numbers of a list stand together."""
     fitted = zip(fit.numbers, fit.values.tolist(), fit.deviation.tolist(), fit.expanded.tolist(), strict=True)
-    found: dict[str, dict[str, Any]] = {}
+    entries: dict[str, dict[str, Any]] = {}
     lists: dict[str, list[tuple[int, dict[str, Any]]]] = {}
     for number, value, deviation, expanded in (*fitted, *((number, value, 0.0, 0.0) for number, value in fit.kept)):
         entry = {"value": max(number.least, value), "deviation": deviation, "expanded": expanded, "unit": number.unit}
         above, _, last = number.key.rpartition(".")
         if last.isdigit():
             lists.setdefault(above, []).append((int(last), entry))
-            found[above] = {}
+            entries[above] = {}
         else:
-            found[number.key] = entry
+            entries[number.key] = entry
     for key, elements in lists.items():
-        inside = [entry for _, entry in sorted(elements, key=lambda each: each[0])]
-        found[key] = {part: [entry[part] for entry in inside] for part in ("value", "deviation", "expanded")}
-        found[key]["unit"] = ", ".join(dict.fromkeys(entry["unit"] for entry in inside))
-    return [{"key": key, **entry} for key, entry in found.items()]
+        inside = [entry for _, entry in sorted(elements, key=lambda element: element[0])]
+        entries[key] = {part: [entry[part] for entry in inside] for part in ("value", "deviation", "expanded")}
+        entries[key]["unit"] = ", ".join(dict.fromkeys(entry["unit"] for entry in inside))
+    return [{"key": key, **entry} for key, entry in entries.items()]

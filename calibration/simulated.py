@@ -38,7 +38,8 @@ class SimulatedOperator:
         rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(2**31,)))
         #: the plant's own numbers, by key
         self.truth = procedure.draw(rng)
-        self._procedure, self._rng = procedure, rng
+        self._procedure = procedure
+        self._rng = rng
         differs = {"simulation.plant": nested({**self.truth, **also}), "seed": seed}
         bed = procedure.bench_bed().with_changes(differs)
         true = plant_of(bed)
@@ -54,7 +55,7 @@ class SimulatedOperator:
     def ready(self, step: OperatorStep) -> Array:
         """Do it; what is known of it."""
         self._procedure.act(self._plant, step, self._rng)
-        return np.array([known.planned for known in step.known])
+        return np.array([value.planned for value in step.known_values])
 
     def accepts(self, measured: Measurement) -> bool:
         """Always."""
@@ -98,11 +99,11 @@ def repeat(procedure: Procedure, seed: int) -> Repetition:
 
 def nested(values: Mapping[str, Any]) -> dict[str, Any]:
     """Values by dotted key as tables in tables."""
-    found: dict[str, Any] = {}
+    tables: dict[str, Any] = {}
     for key, value in values.items():
-        here = found
+        here = tables
         *above, last = key.split(".")
         for element in above:
             here = here.setdefault(element, {})
         here[last] = value
-    return found
+    return tables

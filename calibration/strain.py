@@ -63,26 +63,28 @@ class StrainProcedure(DeviceProcedure):
         """Gauges that read without correction."""
         return on_bench(self.bed, self.devices, {f"{self.of}.response": {}, f"{self.of}.simulated": {}})
 
-    def measure(self, bench: Bench, step: OperatorStep, known: Array) -> Measurement:
+    def measure(self, bench: Bench, step: OperatorStep, known_values: Array) -> Measurement:
         """The mean reading of every gauge of the link."""
         signals = self._signals(step.subject)
         names = [signal.name for signal in self.table.sheet(self.bed)]
         frames = bench.read(self.name, _READ_S)[:, [names.index(signal.name) for signal in signals]]
         mean = frames.mean(axis=0)
-        return Measurement(step, known, mean, mean_text(mean, ["1"] * len(signals), [s.name for s in signals], frames))
+        text = mean_text(mean, ["1"] * len(signals), [signal.name for signal in signals], frames)
+        return Measurement(step, known_values, mean, text)
 
     def fit(self, measured: Sequence[Measurement]) -> CalibrationFit:
         """The response of every gauge."""
         gauges = []
         for link, units in self._bent.items():
-            own = [each for each in measured if each.step.subject == link]
-            loads, readings = np.array([each.known[0] for each in own]), np.array([each.values for each in own])
+            of_link = [measurement for measurement in measured if measurement.step.subject == link]
+            loads = np.array([measurement.known_values[0] for measurement in of_link])
+            readings = np.array([measurement.values for measurement in of_link])
             if len(np.unique(loads)) < 4:
                 few = f"{len(np.unique(loads))} different loads of {link.split()[0]}"
                 raise InputError(few, key=self.of, expected="4 or more, to both sides")
             for i, unit in enumerate(units):
-                known = (loads * self._strain[unit.name])[:, None]
-                gauges.append(([self._signals(link)[i]], known, readings[:, i : i + 1], loads))
+                strain = (loads * self._strain[unit.name])[:, None]
+                gauges.append(([self._signals(link)[i]], strain, readings[:, i : i + 1], loads))
         return fit_responses(self.of, gauges, "load at the tip [N]", "loads to both sides of every link")
 
     def draw(self, rng: np.random.Generator) -> dict[str, float]:
@@ -92,7 +94,7 @@ class StrainProcedure(DeviceProcedure):
     def act(self, plant: BenchPlant, step: OperatorStep, rng: np.random.Generator) -> None:
         """Load the tip."""
         units = self._bent[step.subject]
-        force = step.known[0].planned + _LOADED * self._largest(units) * rng.standard_normal()
+        force = step.known_values[0].planned + _LOADED * self._largest(units) * rng.standard_normal()
         plant.bend(self._module(units[0]), force * self._modes[step.subject])
 
     def _signals(self, link: str) -> list[Signal]:
@@ -103,7 +105,7 @@ class StrainProcedure(DeviceProcedure):
         """The load [N] that brings the first of these gauges to the end of its range, or bends the link too much."""
         module = self._module(units[0])
         body = _body(self.bed, module, units[0])
-        [link] = [each.flexible for each in module.bodies if each.name == body]
+        [link] = [candidate.flexible for candidate in module.bodies if candidate.name == body]
         assert link is not None
         # Shapes are 1 at the tip or less, so that amplitudes bound the deflection.
         deflection = float(np.abs(self._modes[f"{units[0].link} {units[0].axis}"]).sum())
@@ -114,10 +116,10 @@ class StrainProcedure(DeviceProcedure):
         module = self._module(unit)
         modes = self._modes[f"{unit.link} {unit.axis}"]
         row = curvature(self.bed.layout, unit.link, unit.axis, unit.position_m)[self.bed.layout.u[module.name]]
-        found = -unit.distance_m * float(row[len(row) - len(modes) :] @ modes)
-        if not found:
+        strain = -unit.distance_m * float(row[len(row) - len(modes) :] @ modes)
+        if not strain:
             raise InputError(f"a load at the tip does not strain gauge {unit.name}", key=self.of, expected="one nearer")
-        return found
+        return strain
 
     def _per_newton_of(self, unit: StrainGauge) -> Array:
         module = self._module(unit)

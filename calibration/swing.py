@@ -57,22 +57,22 @@ def timed_swing(t: Array, light: Array) -> Swing:
     j = np.arange(n)
     rows = np.column_stack((np.ones(n), j / 2, (-1.0) ** j))
     back = np.linalg.pinv(rows)
-    found = back @ times
-    residual = times - rows @ found
+    fit = back @ times
+    residual = times - rows @ fit
     variance = residual @ residual / (n - 3)
     deviation = float(np.sqrt(variance * (back @ back.T)[1, 1]))
-    return Swing(float(found[1]), deviation, times, float(found[0]), residual)
+    return Swing(float(fit[1]), deviation, times, float(fit[0]), residual)
 
 
 def _passes(t: Array, light: Array) -> list[float]:
     """Centroid of the darkness of each pass that was seen as a whole."""
     dark = np.nonzero(light < _DARK)[0]
-    found = []
+    times = []
     for run in np.split(dark, np.nonzero(np.diff(dark) > _APART)[0] + 1):
         margin = max(_LEAST, round(_MARGIN * len(run)))
         if len(run) < _SHORTEST or run[0] < margin or run[-1] + margin >= len(light):
             continue
         around = slice(run[0] - margin, run[-1] + margin + 1)
         weight = 1.0 - light[around]
-        found.append(float(weight @ t[around] / weight.sum()))
-    return found
+        times.append(float(weight @ t[around] / weight.sum()))
+    return times

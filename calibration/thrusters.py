@@ -55,10 +55,11 @@ class ThrustersProcedure(DeviceProcedure):
         gauges = self._bench.devices_of(ForceGauges)[self.devices[0]]
         unit = gauges.units[0] if self._stand is None else _unit_of(bed, gauges, self._module.name)
         contact = gauges.contact_of(self._bench, unit)
-        place = next(p for p in self._bench.module(self._module.name).points if p.name == contact.first.point)
-        every, axes = AXES["planar" if bed.planar else "spatial"], gauges.measured_axes(self._bench, unit)
+        point = next(p for p in self._bench.module(self._module.name).points if p.name == contact.first.point)
+        every = AXES["planar" if bed.planar else "spatial"]
+        axes = gauges.measured_axes(self._bench, unit)
         #: wrench at the stand per newton of each thruster, of the components that are measured
-        self._matrix = _moved(thruster_matrix(self.table, self._module.dimension), place)[
+        self._matrix = _moved(thruster_matrix(self.table, self._module.dimension), point)[
             [every.index(a) for a in axes]
         ]
         sheet = gauges.sheet(self._bench)
@@ -98,42 +99,44 @@ class ThrustersProcedure(DeviceProcedure):
         held = bed.model_copy(update={**stand, "devices": {**bed.devices, _STAND: gauges}})
         return on_bench(held, self.devices, keys, controlled=True)
 
-    def measure(self, bench: Bench, step: OperatorStep, known: Array) -> Measurement:
+    def measure(self, bench: Bench, step: OperatorStep, known_values: Array) -> Measurement:
         """Times, commands of the valve and readings of the gauge, at every tick of a series of pulses."""
-        unit, period = self._units.index(step.subject), bench.bed.loop.period_s
+        unit = self._units.index(step.subject)
+        period = bench.bed.loop.period_s
         valve = self.table.valve
         pause = round((_PAUSE_S + 2 * (valve.delay_s + valve.rise_s + valve.minimum_on_s)) / period)
         opening: list[float] = [0.0] * pause
         for length in (_LONG_S, *(part * max(valve.minimum_on_s, 4 * period) for part in _LENGTHS)):
             opening += [1.0] * max(1, round(length / period)) + [0.0] * pause
-        row = np.zeros(len(self._units))
 
         def command(k: int) -> dict[str, Array]:
-            found = row.copy()
-            found[unit] = opening[k]
-            return {self.name: found}
+            openings = np.zeros(len(self._units))
+            openings[unit] = opening[k]
+            return {self.name: openings}
 
         bench.arm()
         samples = bench.run(command, len(opening))
-        place = list(bench.bed.sensors).index(self.devices[0])
-        readings = np.array([sample.frames[place].values[self._columns] for sample in samples])
+        index = list(bench.bed.sensors).index(self.devices[0])
+        readings = np.array([sample.frames[index].values[self._columns] for sample in samples])
         t = np.array([sample.t for sample in samples])
         values = np.column_stack((t - t[0], opening, readings))
         level = np.linalg.norm(self._plateau(values)[: sum(s.unit == "N" for s in self._signals)])
-        return Measurement(step, known, values, f"{step.subject}: {level:.4g} N in the long pulse")
+        return Measurement(step, known_values, values, f"{step.subject}: {level:.4g} N in the long pulse")
 
     def fit(self, measured: Sequence[Measurement]) -> CalibrationFit:
         """Times of the valves, thrust of every nozzle that fires, and the zero of the gauge."""
         noise = np.array([signal.noise or signal.range for signal in self._signals])
         nozzles, notes = self._nozzles(measured)
-        fired = [each for each in measured if nozzles[each.step.subject] is not None]
+        fired = [measurement for measurement in measured if nozzles[measurement.step.subject] is not None]
         if not fired:
             raise InputError("no thruster fired", key=self.of, expected="valves that open, and a live gauge")
-        names = list(dict.fromkeys(str(nozzles[each.step.subject]) for each in fired))
-        trains = [(each.values[:, 0], *pulses_of(each.values[:, 0], each.values[:, 1])) for each in fired]
-        columns = [self._matrix[:, self._units.index(str(nozzles[each.step.subject]))] / noise for each in fired]
-        readings = [each.values[:, 2:] / noise for each in fired]
-        places = [3 + names.index(str(nozzles[each.step.subject])) for each in fired]
+        opened = [str(nozzles[measurement.step.subject]) for measurement in fired]
+        names = list(dict.fromkeys(opened))
+        trains = [(m.values[:, 0], *pulses_of(m.values[:, 0], m.values[:, 1])) for m in fired]
+        columns = [self._matrix[:, self._units.index(nozzle)] / noise for nozzle in opened]
+        readings = [measurement.values[:, 2:] / noise for measurement in fired]
+        #: of each measurement, the index of its thrust among the numbers
+        thrust_index = [3 + names.index(nozzle) for nozzle in opened]
         n, first = len(noise), 3 + len(names)
 
         def openings(timing: Array) -> list[Array]:
@@ -143,31 +146,31 @@ class ThrustersProcedure(DeviceProcedure):
             around = [openings(x[:3] + _SMALL_S * sign * axis) for axis in np.eye(3) for sign in (1, -1)]
             residuals, rows = [], []
             for k, (opening, column, reading) in enumerate(zip(openings(x[:3]), columns, readings, strict=True)):
-                thrust = x[places[k]]
+                thrust = x[thrust_index[k]]
                 row = np.zeros((*reading.shape, len(x)))
                 for i in range(3):
                     slope = (around[2 * i][k] - around[2 * i + 1][k]) / (2 * _SMALL_S)
                     row[..., i] = thrust * np.outer(slope, column)
-                row[..., places[k]] = np.outer(opening, column)
+                row[..., thrust_index[k]] = np.outer(opening, column)
                 row[:, range(n), range(first, first + n)] = 1.0
                 residuals.append((reading - thrust * np.outer(opening, column) - x[first:]).ravel())
                 rows.append(row.reshape(-1, len(x)))
             return np.concatenate(residuals), np.vstack(rows)
 
         thrusts = [0.0] * len(names)
-        for each, place in zip(fired, places, strict=True):
-            column = self._matrix[:, self._units.index(names[place - 3])]
-            thrusts[place - 3] = float(column @ self._plateau(each.values) / (column @ column))
+        for measurement, nozzle in zip(fired, opened, strict=True):
+            column = self._matrix[:, self._units.index(nozzle)]
+            thrusts[names.index(nozzle)] = float(column @ self._plateau(measurement.values) / (column @ column))
         guess = np.array([*self._times(fired[0].values), *thrusts, *np.zeros(n)])
         what = "the pulses do not determine delay, rise and minimum pulse"
-        found = gauss_newton(compare, guess, what, "a gauge that is read several times while a valve opens")
-        left = found.residual.reshape(-1, n) * noise
-        t = np.concatenate([each.values[:, 0] + k * each.values[-1, 0] for k, each in enumerate(fired)])
+        fit = gauss_newton(compare, guess, what, "a gauge that is read several times while a valve opens")
+        left = fit.residual.reshape(-1, n) * noise
+        t = np.concatenate([m.values[:, 0] + k * m.values[-1, 0] for k, m in enumerate(fired)])
         residuals = tuple(Residuals(s.name, "time [s]", t, left[:, i], s.unit) for i, s in enumerate(self._signals))
         kept = slice(0, first)
         numbers = self._numbers(names)
         return CalibrationFit(
-            numbers, found.values[kept], found.covariance[kept, kept], found.freedom, len(t), residuals, notes
+            numbers, fit.values[kept], fit.covariance[kept, kept], fit.freedom, len(t), residuals, notes
         )
 
     def draw(self, rng: np.random.Generator) -> dict[str, float]:
@@ -206,25 +209,26 @@ class ThrustersProcedure(DeviceProcedure):
         scale = np.abs(self._matrix).max(axis=1, keepdims=True)
         directions = self._matrix / np.where(scale > 0, scale, 1.0)
         directions = directions / np.linalg.norm(directions, axis=0)
-        found: dict[str, str | None] = {}
+        nozzles: dict[str, str | None] = {}
         notes = []
-        for each in measured:
-            own, wrench = self._units.index(each.step.subject), self._plateau(each.values)
-            thrust = float(np.linalg.norm(wrench) / np.linalg.norm(self._matrix[:, own]))
+        for measurement in measured:
+            index = self._units.index(measurement.step.subject)
+            wrench = self._plateau(measurement.values)
+            thrust = float(np.linalg.norm(wrench) / np.linalg.norm(self._matrix[:, index]))
             scaled = wrench / np.where(scale[:, 0] > 0, scale[:, 0], 1.0)
             away = np.linalg.norm(directions.T - scaled / max(float(np.linalg.norm(scaled)), 1e-12), axis=1)
             nearest = int(away.argmin())
-            if thrust < _DEAD * self.table.units[own].thrust_n:
-                found[each.step.subject] = None
-                key = f"{self.of}.units.{self._units[own]}.failed"
-                notes.append(f"dead: {self._units[own]} gave {thrust:.2g} N; mend it, or set {key} = true")
-            elif nearest != own and away[nearest] < _NEARER * away[own]:
-                found[each.step.subject] = self._units[nearest]
-                wrong = f"the command of {self._units[own]} opens {self._units[nearest]}"
+            if thrust < _DEAD * self.table.units[index].thrust_n:
+                nozzles[measurement.step.subject] = None
+                key = f"{self.of}.units.{self._units[index]}.failed"
+                notes.append(f"dead: {self._units[index]} gave {thrust:.2g} N; mend it, or set {key} = true")
+            elif nearest != index and away[nearest] < _NEARER * away[index]:
+                nozzles[measurement.step.subject] = self._units[nearest]
+                wrong = f"the command of {self._units[index]} opens {self._units[nearest]}"
                 notes.append(f"swapped: {wrong}; exchange their cables before a run")
             else:
-                found[each.step.subject] = self._units[own]
-        return found, tuple(notes)
+                nozzles[measurement.step.subject] = self._units[index]
+        return nozzles, tuple(notes)
 
     def _times(self, values: Array) -> Array:
         """First times of the valves, from the pulses of one thruster: the best of some delays and minimum pulses."""
@@ -233,7 +237,8 @@ class ThrustersProcedure(DeviceProcedure):
         force = (values[:, 2:] - self._before(values)) @ wrench / (wrench @ wrench)
         train = pulses_of(t, values[:, 1])
         rise = max(valve.rise_s, self._window)
-        delays, minimums = _SEARCH * max(valve.delay_s, 2 * period), _SEARCH * max(valve.minimum_on_s, period)
+        delays = _SEARCH * max(valve.delay_s, 2 * period)
+        minimums = _SEARCH * max(valve.minimum_on_s, period)
 
         def size(delay: float, minimum: float) -> float:
             left = force - mean_openings(t, self._window, *train, np.array([delay, rise, minimum]))
@@ -259,9 +264,9 @@ def _holds(contact: Contact, module: str) -> bool:
     return contact.first.module == module and contact.second.grounded and contact.kind == "rigid_grasp"
 
 
-def _moved(matrix: Array, place: Point) -> Array:
+def _moved(matrix: Array, point: Point) -> Array:
     """Wrenches about a point of the root body, not about its origin."""
-    p = np.array(spatial(place.position_m))
+    p = np.array(spatial(point.position_m))
     moved = matrix.copy()
     if len(matrix) == 3:
         moved[2] -= p[0] * matrix[1] - p[1] * matrix[0]

@@ -149,9 +149,9 @@ class _AtTerminal:
         err.print(f"step {self._done + 1} of {self._n}: {step.instruction}", soft_wrap=True)
         if self._plant is not None:
             return self._plant.ready(step)
-        if not step.known:
+        if not step.known_values:
             _typed("  done? [Enter]: ")
-        return np.array([_number(known) for known in step.known])
+        return np.array([_number(known) for known in step.known_values])
 
     def accepts(self, measured: Measurement) -> bool:
         """Show it, and ask."""

@@ -41,13 +41,12 @@ class IdentifiedBase(NamedTuple):
         return np.asarray(np.sqrt(np.diag(self.covariance)))
 
     def payload(self, expected: BaseInertia) -> tuple[float, Array] | None:
-        """Mass [kg] and place [m] of a payload that the file does not know; None where the mass is as expected."""
+        """Mass [kg] and position [m] of a payload that the file does not know; None where the mass is as expected."""
         more = self.base.mass_kg - expected.mass_kg
         if more < max(4 * self.deviation[0], 0.02 * expected.mass_kg):
             return None
-        found, known = self.base, expected
-        place = (found.mass_kg * np.array(found.com_m) - known.mass_kg * np.array(known.com_m)) / more
-        return more, place
+        moment = self.base.mass_kg * np.array(self.base.com_m) - expected.mass_kg * np.array(expected.com_m)
+        return more, moment / more
 
 
 def identify_base(flight: FreeFlight, expected: BaseInertia) -> IdentifiedBase:
@@ -88,5 +87,5 @@ def _identified(fit: Fit) -> IdentifiedBase:
         raise unexplained()
     base = BaseInertia(float(m), (float(c[0]), float(c[1])), float(about_origin - m * c @ c))
     table = np.sqrt(np.diag(covariance)[4:7])
-    own = J @ covariance[:4, :4] @ J.T
-    return IdentifiedBase(base, own, float(theta[4]), theta[5:7], table, fit)
+    base_covariance = J @ covariance[:4, :4] @ J.T
+    return IdentifiedBase(base, base_covariance, float(theta[4]), theta[5:7], table, fit)

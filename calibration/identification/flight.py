@@ -92,7 +92,9 @@ def flight_of(log: Log) -> FreeFlight:
     if np.any(np.abs(np.diff(t) - bed.loop.period_s) > _UNEVEN * bed.loop.period_s):
         raise InputError("rows are missing or late", key="log", expected="a row for every tick")
     opening = _entries(log, "/applied", f"{thrusters_name}.values")
-    openings, later = (part[rows][:-1] for part in _mean_openings(thrusters, log.t, opening, bed.loop.period_s))
+    openings, later = _mean_openings(thrusters, log.t, opening, bed.loop.period_s)
+    openings = openings[rows][:-1]
+    later = later[rows][:-1]
     thrust = available_thrust(thrusters)
     spent = np.cumsum(openings @ thrust) * bed.loop.period_s
     centres, headings = _carried(log, module, rows)
@@ -122,8 +124,8 @@ def vehicle_of(bed: Testbed) -> tuple[str, Module]:
     """The device of thrusters and the module that it pushes; `InputError` where its flight is not free and planar."""
     devices = bed.devices_of(Thrusters)
     if len(devices) != 1:
-        found = f"{len(devices)} devices of thrusters"
-        raise InputError(found, key="devices", expected="one, which pushes the vehicle", file=bed.name)
+        problem = f"{len(devices)} devices of thrusters"
+        raise InputError(problem, key="devices", expected="one, which pushes the vehicle", file=bed.name)
     ((name, thrusters),) = devices.items()
     module = thrusters.pushed(bed)
     where = f"modules.{module.name}"
@@ -140,8 +142,8 @@ def vehicle_of(bed: Testbed) -> tuple[str, Module]:
 
 def _entries(log: Log, topic: str, entry: str) -> Array:
     """All values of an entry of a topic, a column each."""
-    found = log.channels.topic(topic)
-    return log.columns([found.start + i for i, (name, _) in enumerate(found.values) if name == entry])
+    channels = log.channels.topic(topic)
+    return log.columns([channels.start + i for i, (name, _) in enumerate(channels.values) if name == entry])
 
 
 def _mean_openings(thrusters: Thrusters, t: Array, opening: Array, period_s: float) -> tuple[Array, Array]:
@@ -149,17 +151,17 @@ def _mean_openings(thrusters: Thrusters, t: Array, opening: Array, period_s: flo
     valve = thrusters.valve
     shift = min(_SHIFT_S, valve.delay_s)
     around = [valve.model_copy(update={"delay_s": valve.delay_s + change}) for change in (-shift, 0.0, shift)]
-    sooner, found, later = (_responses(each, t, opening, period_s) for each in around)
-    return found, (later - sooner) / (2 * shift) if shift else np.zeros_like(found)
+    sooner, means, later = (_responses(valve, t, opening, period_s) for valve in around)
+    return means, (later - sooner) / (2 * shift) if shift else np.zeros_like(means)
 
 
 def _responses(valve: Valve, t: Array, opening: Array, period_s: float) -> Array:
     changes = remembered_changes(valve, period_s, throttled=True)
-    bank, found = ValveBank(valve, opening.shape[1], changes), []
+    bank, means = ValveBank(valve, opening.shape[1], changes), []
     for at, commanded in zip(t.tolist(), np.ascontiguousarray(opening), strict=True):
         bank.command(at, commanded)
-        found.append(bank.mean_opening(at, at + period_s))
-    return np.array(found)
+        means.append(bank.mean_opening(at, at + period_s))
+    return np.array(means)
 
 
 def _carried(log: Log, module: Module, rows: slice) -> tuple[Array, Array]:
@@ -173,11 +175,11 @@ def _carried(log: Log, module: Module, rows: slice) -> tuple[Array, Array]:
     window = 2 * round(_SMOOTHED_S / 2 / log.bed.loop.period_s) + 1
     if window > 3:
         q[3:] = savgol_filter(q[3:], min(window, q.shape[1]), 2, axis=1)
-    places = ca.horzcat(*(mass.p_OC[:2] for mass in bodies))
+    centres = ca.horzcat(*(mass.p_OC[:2] for mass in bodies))
     axes = ca.horzcat(*(mass.frame.R_WB[:2, 0] for mass in bodies))
-    placed = ca.Function("carried", [tree.q], [ca.vec(places), ca.vec(axes)]).map(q.shape[1])
-    centres, directions = (np.array(part).T.reshape(-1, len(bodies), 2) for part in placed(q))
-    return centres, np.unwrap(np.arctan2(directions[..., 1], directions[..., 0]), axis=0)
+    pose = ca.Function("carried", [tree.q], [ca.vec(centres), ca.vec(axes)]).map(q.shape[1])
+    positions, directions = (np.array(part).T.reshape(-1, len(bodies), 2) for part in pose(q))
+    return positions, np.unwrap(np.arctan2(directions[..., 1], directions[..., 0]), axis=0)
 
 
 def _poses(log: Log, module: Module) -> tuple[Array, Array]:

@@ -37,19 +37,22 @@ Meaning = Callable[[ca.SX, ca.SX], Numbers]
 
 def compiled_motion(flight: FreeFlight, fitted: int, firings: int, meaning: Meaning, key: str) -> dict[str, Kernel]:
     """`start` and `step`, compiled: the state (pose; P; H) and its derivatives by the fitted numbers."""
-    known = flight.masses.tolist(), flight.inertias.tolist(), flight.period_s, flight.drag_speed_m_s, flight.is_viscous
-    return compile_once("free_flight", f"{known} {key}", lambda: _functions(flight, fitted, firings, meaning))
+    masses = flight.masses.tolist(), flight.inertias.tolist()
+    constants = *masses, flight.period_s, flight.drag_speed_m_s, flight.is_viscous
+    return compile_once("free_flight", f"{constants} {key}", lambda: _functions(flight, fitted, firings, meaning))
 
 
 def _functions(flight: FreeFlight, fitted: int, firings: int, meaning: Meaning) -> list[ca.Function]:
     b, dt = len(flight.masses), flight.period_s
-    theta, x, S = ca.SX.sym("theta", fitted), ca.SX.sym("x", 6), ca.SX.sym("S", 6, fitted)
-    given, ends = ca.SX.sym("given", firings + 1 + 5 * b), [0]
+    theta = ca.SX.sym("theta", fitted)
+    x = ca.SX.sym("x", 6)
+    S = ca.SX.sym("S", 6, fitted)
+    inputs, ends = ca.SX.sym("inputs", firings + 1 + 5 * b), [0]
     for size in (firings, 1, 2 * b, 2 * b, b):
         ends.append(ends[-1] + size)
-    firing, spent, place, speed, spin = ca.vertsplit(given, ends)
+    firing, spent, centres, speed, spin = ca.vertsplit(inputs, ends)
     numbers = meaning(theta, firing)
-    vehicle = _Vehicle(flight, numbers, place, speed, spin)
+    vehicle = _Vehicle(flight, numbers, centres, speed, spin)
 
     def rate(at: ca.SX) -> ca.SX:
         R = _rotation(at[2])
@@ -65,35 +68,39 @@ def _functions(flight: FreeFlight, fitted: int, firings: int, meaning: Meaning) 
     P, H = vehicle.momentum(R.T @ numbers.start[3:5], numbers.start[5])
     start = ca.vertcat(numbers.start[:3], R @ P, H)
     return [
-        ca.Function("start", [given, theta], [start, ca.jacobian(start, theta)]),
-        ca.Function("step", [x, S, given, theta], [after, S_after]),
+        ca.Function("start", [inputs, theta], [start, ca.jacobian(start, theta)]),
+        ca.Function("step", [x, S, inputs, theta], [after, S_after]),
     ]
 
 
 class _Vehicle:
     """Momentum and table forces of the base with the bodies that it carries, all in base axes."""
 
-    def __init__(self, flight: FreeFlight, numbers: Numbers, place: ca.SX, speed: ca.SX, spin: ca.SX) -> None:
-        base, self._flight, self._drag = numbers.base, flight, numbers.drag
-        self._m, self._s = base[0], base[1:3]
-        self._place = [place[2 * i : 2 * i + 2] for i in range(len(flight.masses))]
+    def __init__(self, flight: FreeFlight, numbers: Numbers, centres: ca.SX, speed: ca.SX, spin: ca.SX) -> None:
+        base = numbers.base
+        self._flight = flight
+        self._drag = numbers.drag
+        self._m = base[0]
+        self._s = base[1:3]
+        self._centres = [centres[2 * i : 2 * i + 2] for i in range(len(flight.masses))]
         self._speed = [speed[2 * i : 2 * i + 2] for i in range(len(flight.masses))]
-        masses, inertias = flight.masses.tolist(), flight.inertias.tolist()
-        carried = list(zip(masses, inertias, self._place, self._speed, ca.vertsplit(spin), strict=True))
+        masses = flight.masses.tolist()
+        inertias = flight.inertias.tolist()
+        carried = list(zip(masses, inertias, self._centres, self._speed, ca.vertsplit(spin), strict=True))
         self._mass = base[0] + sum(masses)
         self._first = base[1:3] + sum((m * r for m, _, r, _, _ in carried), ca.SX.zeros(2))
         self._second = base[3] + sum((inertia + m * ca.dot(r, r) for m, inertia, r, _, _ in carried), ca.SX(0))
-        self._own = sum((m * rate for m, _, _, rate, _ in carried), ca.SX.zeros(2))
-        self._own_spin = sum((m * _cross(r, rate) + inertia * w for m, inertia, r, rate, w in carried), ca.SX(0))
+        self._carried_momentum = sum((m * rate for m, _, _, rate, _ in carried), ca.SX.zeros(2))
+        self._carried_spin = sum((m * _cross(r, rate) + inertia * w for m, inertia, r, rate, w in carried), ca.SX(0))
 
     def momentum(self, v: ca.SX, w: ca.SX) -> tuple[ca.SX, ca.SX]:
         """Linear momentum, and angular momentum about the origin of the base."""
-        P = self._mass * v + w * _turned(self._first) + self._own
-        return P, _cross(self._first, v) + self._second * w + self._own_spin
+        P = self._mass * v + w * _turned(self._first) + self._carried_momentum
+        return P, _cross(self._first, v) + self._second * w + self._carried_spin
 
     def velocity(self, P: ca.SX, H: ca.SX) -> tuple[ca.SX, ca.SX]:
         """Velocity of the origin and rate of the base of its momentum."""
-        P, H = P - self._own, H - self._own_spin
+        P, H = P - self._carried_momentum, H - self._carried_spin
         w = (H - _cross(self._first, P) / self._mass) / (self._second - ca.sumsqr(self._first) / self._mass)
         return (P - w * _turned(self._first)) / self._mass, w
 
@@ -101,7 +108,7 @@ class _Vehicle:
         """Force and moment about the origin by slope and drag, at each mass centre as in the simulated lab."""
         force, moment = self._mass * slope, _cross(self._first, slope)
         bodies = [(self._m, self._s / self._m, ca.SX.zeros(2))]
-        bodies += list(zip(self._flight.masses.tolist(), self._place, self._speed, strict=True))
+        bodies += list(zip(self._flight.masses.tolist(), self._centres, self._speed, strict=True))
         for m, r, rate in bodies:
             at, v0 = v + w * _turned(r) + rate, self._flight.drag_speed_m_s
             drag = -self._drag * m * GRAVITY * at / (v0 if self._flight.is_viscous else ca.sqrt(ca.dot(at, at) + v0**2))

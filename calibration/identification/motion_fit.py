@@ -51,8 +51,8 @@ def refuse_little(flight: FreeFlight, mass_kg: float) -> None:
     if len(flight.pose_times) < _FEWEST:
         raise InputError(f"{len(flight.pose_times)} poses", key="log", expected=f"{_FEWEST} or more")
     if flight.impulse[-1] < least:
-        found = f"the thrusters fired {flight.impulse[-1]:.2g} N s"
-        raise InputError(found, key="log", expected=f"{least:.2g} N s or more")
+        problem = f"the thrusters fired {flight.impulse[-1]:.2g} N s"
+        raise InputError(problem, key="log", expected=f"{least:.2g} N s or more")
 
 
 def start_of(flight: FreeFlight) -> Array:
@@ -77,7 +77,10 @@ def fit_motion(motion: FittedMotion, start: Array, prior: Array) -> Fit:
     InputError
         Where no numbers explain the flight.
     """
-    theta, deviation, until, whole = start, np.array(_POSE), _FIRST_S, motion.duration_s
+    theta = start
+    deviation = np.array(_POSE)
+    until = _FIRST_S
+    whole = motion.duration_s
     while until < whole:
         for _ in range(_ROUGH):
             theta, deviation, _ = _iterate(motion, theta, (start, prior), deviation, until)
@@ -110,10 +113,13 @@ class FittedMotion:
 
     def __init__(self, flight: FreeFlight, firings: Array, fitted: int, meaning: Meaning, key: str) -> None:
         kernels = compiled_motion(flight, fitted, firings.shape[1], meaning, key)
-        self.flight, self._start, self._step = flight, kernels["start"].run, kernels["step"].run
+        self.flight = flight
+        self._start = kernels["start"].run
+        self._step = kernels["step"].run
         dt, n = flight.period_s, len(firings)
         between = (flight.centres[1:] + flight.centres[:-1]) / 2
-        speed, spin = np.diff(flight.centres, axis=0) / dt, np.diff(flight.headings, axis=0) / dt
+        speed = np.diff(flight.centres, axis=0) / dt
+        spin = np.diff(flight.headings, axis=0) / dt
         parts = (firings, flight.impulse[:, None], between.reshape(n, -1), speed.reshape(n, -1), spin)
         self._inputs = np.hstack(parts)
 
@@ -130,8 +136,8 @@ class FittedMotion:
         ticks = min(int(np.ceil(times[-1])), len(self._inputs))
         states = np.empty((ticks + 1, 6 * (1 + len(theta))))
         states[0] = self._start((self._inputs[0], theta))
-        for k, given in enumerate(self._inputs[:ticks]):
-            states[k + 1] = self._step((states[k], given, theta))
+        for k, inputs in enumerate(self._inputs[:ticks]):
+            states[k + 1] = self._step((states[k], inputs, theta))
         before = np.minimum(times.astype(int), ticks - 1)
         part = (times - before)[:, None]
         seen = (1 - part) * states[before] + part * states[before + 1]

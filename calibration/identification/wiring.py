@@ -58,13 +58,13 @@ def swapped_valves(flight: FreeFlight, base: BaseInertia) -> dict[int, int]:
 
     motion = FittedMotion(flight, flight.openings, len(start), meaning, f"wiring {base} {k}")
     fit = fit_motion(motion, start, prior)
-    found = fit.numbers[: 3 * k].reshape(k, 3) / spread
+    fitted = fit.numbers[: 3 * k].reshape(k, 3) / spread
     deviation = np.sqrt(np.diag(fit.covariance)[: 3 * k]).reshape(k, 3) / spread
-    known = np.linalg.norm(deviation, axis=1) < _KNOWN * np.linalg.norm(found, axis=1)
-    distances = _distances(found, flight.matrix.T / spread)
+    is_known = np.linalg.norm(deviation, axis=1) < _KNOWN * np.linalg.norm(fitted, axis=1)
+    distances = _distances(fitted, flight.matrix.T / spread)
     nearest = distances.argmin(axis=1)
-    own = np.arange(k)
-    is_swapped = known & (nearest != own) & (distances[own, nearest] < _NEARER * distances[own, own])
+    is_nearer = distances.min(axis=1) < _NEARER * np.diag(distances)
+    is_swapped = is_known & (nearest != np.arange(k)) & is_nearer
     return {int(i): int(nearest[i]) for i in np.nonzero(is_swapped)[0]}
 
 
@@ -74,7 +74,8 @@ def rewired(flight: FreeFlight, swapped: dict[int, int]) -> FreeFlight:
     return flight._replace(matrix=flight.matrix[:, order], thrust=flight.thrust[order])
 
 
-def _distances(found: Array, directions: Array) -> Array:
-    """Of the direction of each found wrench to each of these."""
-    unit_found, unit = (part / np.linalg.norm(part, axis=1, keepdims=True) for part in (found, directions))
-    return np.asarray(np.linalg.norm(unit_found[:, None] - unit[None], axis=2))
+def _distances(wrenches: Array, directions: Array) -> Array:
+    """Of the direction of each wrench to each of these."""
+    of_wrenches = wrenches / np.linalg.norm(wrenches, axis=1, keepdims=True)
+    others = directions / np.linalg.norm(directions, axis=1, keepdims=True)
+    return np.asarray(np.linalg.norm(of_wrenches[:, None] - others[None], axis=2))

@@ -165,8 +165,8 @@ def test_an_answer_that_is_no_number_is_refused(granite, tmp_path, monkeypatch):
 
 def test_measurements_that_do_not_determine_the_numbers_are_refused():
     gauges = ForceProcedure(package.load("fixed-dual-arm/carry-gauges"))
-    along_x = [step for step in gauges.steps if step.known[1].planned == 0]
-    values = [Measurement(s, np.array([k.planned for k in s.known]), np.zeros(2), "") for s in along_x]
+    along_x = [step for step in gauges.steps if step.known_values[1].planned == 0]
+    values = [Measurement(s, np.array([k.planned for k in s.known_values]), np.zeros(2), "") for s in along_x]
     with pytest.raises(InputError, match="the loads do not determine the matrix, expected loads along every axis"):
         gauges.fit(values)
     joints = JointsProcedure(package.load("free-flyer"))
