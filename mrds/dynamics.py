@@ -56,7 +56,8 @@ class Dynamics:
     def mass_matrix(self) -> ca.SX:
         """M (n_u, n_u), by composite rigid bodies (Featherstone 2008, section 6.2), with modal coordinates of links."""
         n = self.tree.u.numel()
-        M, carried = ca.SX(n, n), dict.fromkeys(self.tree.frames, NO_INERTIA)
+        M = ca.SX(n, n)
+        carried = dict.fromkeys(self.tree.frames, NO_INERTIA)
         for mass in self.tree.bodies:
             carried[mass.frame] += mass.rigid_inertia()
             momentum, along = mass.modal_momentum()
@@ -64,9 +65,9 @@ class Dynamics:
             _add_coupling(M, mass.frame.chain, mass.amplitudes, momentum)
         for frame in reversed(self.tree.frames):
             momentum = carried[frame].momentum(frame.S_v, frame.S_w)
-            _add(M, frame.own, frame.own, ca.triu2symm(ca.triu(frame.project(momentum))))
+            _add(M, frame.indices, frame.indices, ca.triu2symm(ca.triu(frame.project(momentum))))
             if frame.parent:
-                _add_coupling(M, frame.parent.chain, frame.own, frame.to_parent(momentum))
+                _add_coupling(M, frame.parent.chain, frame.indices, frame.to_parent(momentum))
                 carried[frame.parent] += carried[frame].to_parent(frame)
         return ca.sparsify(M)
 
@@ -105,9 +106,9 @@ class Dynamics:
         """Linear momentum [N s], then angular momentum about the world origin [N m s]."""
         linear, angular = ca.SX(3, 1), ca.SX(3, 1)
         for mass in self.tree.bodies:
-            own, R = mass.momentum(), mass.frame.R_WB
-            linear += R @ own.force
-            angular += R @ own.moment + ca.cross(self.tree.origin + mass.frame.p_OB, R @ own.force)
+            of_body, R = mass.momentum(), mass.frame.R_WB
+            linear += R @ of_body.force
+            angular += R @ of_body.moment + ca.cross(self.tree.origin + mass.frame.p_OB, R @ of_body.force)
         return ca.vertcat(linear, angular)
 
     def centre_of_mass(self) -> ca.SX:
@@ -124,7 +125,7 @@ class Dynamics:
             carried[mass.frame] += wrench
             force += _placed(along, mass.amplitudes, n)
         for frame in reversed(self.tree.frames):
-            force += _placed(frame.project(carried[frame]), frame.own, n)
+            force += _placed(frame.project(carried[frame]), frame.indices, n)
             if frame.parent:
                 carried[frame.parent] += frame.to_parent(carried[frame])
         return ca.densify(force)
@@ -143,12 +144,12 @@ def _add(M: ca.SX, rows: tuple[int, ...], columns: tuple[int, ...], block: ca.SX
         M[list(rows), list(columns)] += block
 
 
-def _add_coupling(M: ca.SX, carriers: tuple[BodyFrame, ...], own: tuple[int, ...], momentum: Wrench) -> None:
+def _add_coupling(M: ca.SX, carriers: tuple[BodyFrame, ...], indices: tuple[int, ...], momentum: Wrench) -> None:
     """Add the momenta of unit velocities, given at the first carrier, projected on the subspaces of all carriers."""
     for carrier in carriers:
         block = carrier.project(momentum)
-        _add(M, carrier.own, own, block)
-        _add(M, own, carrier.own, block.T)
+        _add(M, carrier.indices, indices, block)
+        _add(M, indices, carrier.indices, block.T)
         momentum = carrier.to_parent(momentum)
 
 
@@ -169,7 +170,8 @@ def wrench_on_root(tree: Tree, force: ca.SX) -> ca.SX:
 
 def _base(tree: Tree) -> tuple[int, int]:
     """How many velocities of a base are linear, and how many velocities it has."""
-    linear, angular = len(tree.root.chain[-1].own), len(tree.root.own)
+    linear = len(tree.root.chain[-1].indices)
+    angular = len(tree.root.indices)
     return linear, linear + angular
 
 

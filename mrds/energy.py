@@ -62,9 +62,9 @@ class Energy:
         Balance
             Energies [J], momenta [N s, N m s], dissipation [W].
         """
-        found = self._kernel.run((np.ascontiguousarray(q, dtype=float), np.ascontiguousarray(u, dtype=float)))
-        kinetic, gravity, strain, dissipation = found[:4].tolist()
-        return Balance(kinetic, gravity, strain, found[4:7], found[7:], dissipation)
+        values = self._kernel.run((np.ascontiguousarray(q, dtype=float), np.ascontiguousarray(u, dtype=float)))
+        kinetic, gravity, strain, dissipation = values[:4].tolist()
+        return Balance(kinetic, gravity, strain, values[4:7], values[7:], dissipation)
 
     @cached_property
     def _kernel(self) -> Kernel:

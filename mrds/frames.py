@@ -25,7 +25,7 @@ class BodyFrame:
     parent: BodyFrame | None
     R_PB: ca.SX
     p_PB: ca.SX  #: position of the origin, in the axes of the parent
-    own: tuple[int, ...]  #: indices of its velocities in those of the module
+    indices: tuple[int, ...]  #: indices of its velocities in those of the module
     u: ca.SX  #: these velocities
     S_v: ca.SX  #: (3, k) motion subspace, linear: velocity of the origin relative to the parent
     S_w: ca.SX  #: (3, k) motion subspace, angular
@@ -74,18 +74,19 @@ class BodyFrame:
 
     def acceleration(self, parent: SpatialAcceleration, u_dot: ca.SX) -> SpatialAcceleration:
         """Acceleration from that of the parent and from u' of the module (forward recursion)."""
-        own, w = u_dot[list(self.own), 0], self._w_parent
+        own_u_dot, w = u_dot[list(self.indices), 0], self._w_parent
         a, alpha = parent.a, parent.alpha
         if self.parent:
             w_P = self.parent.w
             a = self.R_PB.T @ (a + ca.cross(alpha, self.p_PB) + ca.cross(w_P, ca.cross(w_P, self.p_PB)))
             alpha = self.R_PB.T @ alpha
-        a += 2 * ca.cross(w, self._v_relative) + self.S_v @ own + self.c_v
-        return SpatialAcceleration(a, alpha + ca.cross(w, self._w_relative) + self.S_w @ own + self.c_w)
+        a += 2 * ca.cross(w, self._v_relative) + self.S_v @ own_u_dot + self.c_v
+        return SpatialAcceleration(a, alpha + ca.cross(w, self._w_relative) + self.S_w @ own_u_dot + self.c_w)
 
     def to_parent(self, wrench: Wrench) -> Wrench:
         """A wrench at this origin as one at the parent's origin, in the axes of the parent."""
-        force, moment = self.R_PB @ wrench.force, self.R_PB @ wrench.moment
+        force = self.R_PB @ wrench.force
+        moment = self.R_PB @ wrench.moment
         return Wrench(force, moment + crossed(self.p_PB, force))
 
     def project(self, wrench: Wrench) -> ca.SX:
@@ -115,7 +116,8 @@ class FrameAccelerations:
     """Accelerations of all frames for given u'. Gravity enters as an acceleration of the world by -g."""
 
     def __init__(self, u_dot: ca.SX, gravity: ca.SX) -> None:
-        self.u_dot, self.gravity = u_dot, gravity
+        self.u_dot = u_dot
+        self.gravity = gravity
         self._known: dict[BodyFrame, SpatialAcceleration] = {}
 
     def __getitem__(self, frame: BodyFrame) -> SpatialAcceleration:
@@ -141,13 +143,15 @@ class PointFrame(NamedTuple):
 
 def at_point(carrier: BodyFrame, p_BQ: ca.SX, origin: ca.SX, accelerations: FrameAccelerations) -> PointFrame:
     """The point Q of a frame; `origin` is the position of O, and `accelerations` are those with u' = 0."""
-    R, w, (a, alpha) = carrier.R_WB, carrier.w, accelerations[carrier]
+    R = carrier.R_WB
+    w = carrier.w
+    (a, alpha) = accelerations[carrier]
     p_OQ = carrier.p_OB + R @ p_BQ
     J = ca.SX(6, accelerations.u_dot.numel())
     for frame in carrier.chain:
-        if frame.own:
+        if frame.indices:
             S_v, S_w = frame.R_WB @ frame.S_v, frame.R_WB @ frame.S_w
-            J[:, list(frame.own)] = ca.vertcat(S_v - crossed(p_OQ - frame.p_OB, S_w), S_w)
+            J[:, list(frame.indices)] = ca.vertcat(S_v - crossed(p_OQ - frame.p_OB, S_w), S_w)
     drift = R @ (a + ca.cross(alpha, p_BQ) + ca.cross(w, ca.cross(w, p_BQ))) + accelerations.gravity
     v = R @ (carrier.v + ca.cross(w, p_BQ))
     return PointFrame(origin + p_OQ, R, v, R @ w, J, ca.vertcat(drift, R @ alpha))

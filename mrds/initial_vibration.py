@@ -13,13 +13,13 @@ from granite.config.testbed import Testbed
 from granite.mrds.start import consistent_start
 from granite.mrds.system import System
 from granite.mrds.tolerances import EQUILIBRIUM
-from granite.mrds.vibration_modes import Mode, modes
+from granite.mrds.vibration_modes import VibrationMode, modes
 
 
-class InitialModes(NamedTuple):
+class InitialVibration(NamedTuple):
     """Modes about the pose of the start, and the accelerations from rest there."""
 
-    modes: tuple[Mode, ...]
+    modes: tuple[VibrationMode, ...]
     acceleration: dict[Coordinate, float]  #: of every coordinate that is not in equilibrium
 
     @property
@@ -51,7 +51,7 @@ class InitialModes(NamedTuple):
         }
 
 
-def initial_modes(bed: Testbed, closed: Sequence[str] | None = None) -> InitialModes:
+def initial_modes(bed: Testbed, closed: Sequence[str] | None = None) -> InitialVibration:
     """Modes about the pose of the start, at rest and without forces.
 
     Parameters
@@ -63,7 +63,7 @@ def initial_modes(bed: Testbed, closed: Sequence[str] | None = None) -> InitialM
 
     Returns
     -------
-    InitialModes
+    InitialVibration
         Modes, and accelerations where the pose is no equilibrium.
 
     Raises
@@ -76,7 +76,7 @@ def initial_modes(bed: Testbed, closed: Sequence[str] | None = None) -> InitialM
     still = np.zeros(len(u))
     acceleration = zip(bed.velocities, held.accelerate(q, still, still).acceleration.tolist(), strict=True)
     moving = {Coordinate(c.name, f"{c.unit}^2"): value for c, value in acceleration if abs(value) > EQUILIBRIUM}
-    return InitialModes(modes(held, q, u=still), moving)
+    return InitialVibration(modes(held, q, u=still), moving)
 
 
 def _parts(value: complex) -> list[float]:

@@ -130,7 +130,8 @@ class _Derivatives:
         modules, planar = contact_set.modules, _planar(contact_set)
         every = Assembly(modules, contact_set.contacts, planar, set(modules))
         dense, rate = every.dense(), every.rate
-        q, F = ca.MX.sym("q", dense.size1_in(0)), ca.MX.sym("F", contact_set.n_held)
+        q = ca.MX.sym("q", dense.size1_in(0))
+        F = ca.MX.sym("F", contact_set.n_held)
         u, a, force = (ca.MX.sym(name, dense.size1_in(1)) for name in ("u", "a", "force"))
         H, f, A, y = dense.call([q, u, force, *(ca.MX.zeros(*dense.size_in(i)) for i in range(3, dense.n_in()))])
         zero = ca.MX.zeros(contact_set.n_held)
@@ -188,7 +189,8 @@ class _ConstrainedDynamics:
     """
 
     def __init__(self, H: Array, A: Array) -> None:
-        self.H, self._L = H, np.linalg.cholesky(H)
+        self.H = H
+        self._L = np.linalg.cholesky(H)
         B = np.linalg.solve(self._L, A.T)
         length = np.linalg.norm(B, axis=0)
         moving = length > DEPENDENT_SINE * length.max(initial=0.0)
@@ -196,7 +198,10 @@ class _ConstrainedDynamics:
         self._B = B * self._unit.T
         U, sines, V = np.linalg.svd(self._B)
         rank = int(np.count_nonzero(sines > DEPENDENT_SINE * sines.max(initial=0.0)))
-        self._U, self._sines, self._V, self._idle = U[:, :rank], sines[:rank, None], V[:rank], V[rank:]
+        self._U = U[:, :rank]
+        self._sines = sines[:rank, None]
+        self._V = V[:rank]
+        self._idle = V[rank:]
         #: number of redundant constraints
         self.nullity = len(self._idle)
         #: (n_u, n_free) velocities that satisfy all constraints, each with a kinetic energy of 1/2
@@ -272,12 +277,12 @@ class _Names(NamedTuple):
     def of(cls, contact_set: ContactSet) -> _Names:
         """Module by module, and contact by contact."""
         moving = of_all(list(contact_set.modules.values()), velocities)
-        known = PLANAR if _planar(contact_set) else range(6)
+        directions = PLANAR if _planar(contact_set) else range(6)
         holding = [
             Coordinate(f"{contact.name}_{direction}", "N m" if direction.startswith("r") else "N")
             for contact in contact_set.contacts
             for direction in kind_of(contact.kind).held
-            if DIRECTIONS.index(direction) in known
+            if DIRECTIONS.index(direction) in directions
         ]
         return cls([Coordinate(c.name, c.unit.removesuffix("/s")) for c in moving], list(moving), holding)
 
@@ -295,20 +300,23 @@ class _Names(NamedTuple):
             columns = [np.asarray(column, dtype=float) for column in chosen.values()]
             for coordinate, column in zip(chosen, columns, strict=True):
                 if column.shape != (n_u,):
-                    key, shape = f"input '{coordinate.name}'", f"has shape {column.shape}"
+                    key = f"input '{coordinate.name}'"
+                    shape = f"has shape {column.shape}"
                     raise InputError(shape, key=key, expected=f"({n_u},)")
             return tuple(chosen), np.array(columns).reshape(len(columns), n_u).T
-        known = [c.name for c in self.velocities]
-        rows = list(range(n_u)) if chosen is None else [_index(name, known, "input") for name in chosen]
+        names = [c.name for c in self.velocities]
+        rows = list(range(n_u)) if chosen is None else [_index(name, names, "input") for name in chosen]
         return tuple(_force(self.velocities[i]) for i in rows), np.eye(n_u)[:, rows]
 
     def outputs(self, chosen: Sequence[str] | None, held: _ConstrainedDynamics) -> list[int]:
         """Their rows; constraint forces only if they are unique."""
-        known, first = [c.key for c in self.all_outputs], 2 * len(self.poses)
-        rows = list(range(first)) if chosen is None else [_index(name, known, "output") for name in chosen]
+        keys = [c.key for c in self.all_outputs]
+        first = 2 * len(self.poses)
+        rows = list(range(first)) if chosen is None else [_index(name, keys, "output") for name in chosen]
         for i in rows:
             if i >= first and not held.is_unique(i - first):
-                key, problem = f"output '{known[i]}'", "other constraints can take its place"
+                key = f"output '{keys[i]}'"
+                problem = "other constraints can take its place"
                 raise InputError(problem, key=key, expected="a unique force")
         return rows
 
@@ -319,10 +327,10 @@ def _force(velocity: Coordinate) -> Coordinate:
     return Coordinate(f"{velocity.name}_torque", "N m")
 
 
-def _index(name: str, known: list[str], what: str) -> int:
-    if name not in known:
-        raise InputError(key=what, value=name, expected=one_of(name, known))
-    return known.index(name)
+def _index(name: str, names: list[str], what: str) -> int:
+    if name not in names:
+        raise InputError(key=what, value=name, expected=one_of(name, names))
+    return names.index(name)
 
 
 def _planar(contact_set: ContactSet) -> bool:

@@ -117,14 +117,15 @@ class BeamMass(BodyMass):
         momentum, along = self._loads(
             self.link.field_rates, self.inertia @ ca.vertcat(ca.SX(3, 1), self.link.twist_rates)
         )
-        force, moment, along = (
-            ca.jacobian(ca.densify(x), self.link.u) for x in (momentum.force, momentum.moment, along)
-        )
-        return Wrench(force, moment), along
+        force = ca.jacobian(ca.densify(momentum.force), self.link.u)
+        moment = ca.jacobian(ca.densify(momentum.moment), self.link.u)
+        return Wrench(force, moment), ca.jacobian(ca.densify(along), self.link.u)
 
     def inertial_wrench(self, accelerations: FrameAccelerations) -> tuple[Wrench, ca.SX]:
         """Wrench that gives the beam its acceleration, and generalised force along the amplitudes."""
-        link, w, (a, alpha) = self.link, self.frame.w, accelerations[self.frame]
+        link = self.link
+        w = self.frame.w
+        (a, alpha) = accelerations[self.frame]
         u_dot = accelerations.u_dot[list(self.amplitudes), 0]
         of_fields = ca.jtimes(link.field_rates, ca.vertcat(link.q, link.u), ca.vertcat(link.u, u_dot))
         of_fields += crossed(alpha, link.fields) + crossed(w, crossed(w, link.fields) + 2 * link.field_rates)

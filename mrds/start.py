@@ -65,7 +65,8 @@ def start_of(bed: Testbed, contacts: ContactSet | None = None) -> tuple[Array, A
 
 def _refuse_large_deflection(bed: Testbed, q: Array) -> None:
     """Raise where the projection has bent a link beyond the small-deflection beam model."""
-    deflections, limit = Deflections(bed), bed.simulation.largest_deflection
+    deflections = Deflections(bed)
+    limit = bed.simulation.largest_deflection
     for link, deflection in zip(deflections.links, deflections(q), strict=True):
         if deflection > limit:
             raise InputError(
@@ -78,11 +79,11 @@ def _refuse_large_deflection(bed: Testbed, q: Array) -> None:
 
 def _worst(contacts: ContactSet, q: Array, u: Array) -> tuple[str, float, str]:
     """The contact with the largest error, this error, and its unit."""
-    found, drive = ("", 0.0, ""), contacts.drive(0.0)
+    worst, drive = ("", 0.0, ""), contacts.drive(0.0)
     both = contacts.errors(q, u, drive.velocity, drive.displacement)
     for errors, unit in zip(both, ("m or rad", "m/s or rad/s"), strict=True):
         for name, rows in contacts.rows.items():
             size = float(np.abs(errors[rows]).max(initial=0.0))
-            if size > found[1]:
-                found = (name, size, unit)
-    return found
+            if size > worst[1]:
+                worst = (name, size, unit)
+    return worst

@@ -14,5 +14,4 @@ def stiffness(tree: Tree) -> NDArray[np.float64]:
     n = tree.u.numel()
     force = tree.elastic_force()
     K = ca.evalf(ca.densify(ca.jacobian(force, tree.q[tree.q.numel() - n :])))
-    found: NDArray[np.float64] = np.array(K, dtype=np.float64).reshape(n, n)
-    return found
+    return np.asarray(K, dtype=np.float64).reshape(n, n)

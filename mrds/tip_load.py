@@ -23,7 +23,7 @@ def modes_per_newton(module: Module, body: str, axis: str) -> Array:
         Of the force in the axes of the link: y or z.
     """
     tree, n = Tree(module), len(amplitudes(module))
-    [link] = [each.flexible for each in module.bodies if each.name == body]
+    [link] = [candidate.flexible for candidate in module.bodies if candidate.name == body]
     assert link is not None
     bias, first = Dynamics(tree).bias, tree.u.numel() - n
     length = (link.length_m, 0.0) if module.dimension == "planar" else (link.length_m, 0.0, 0.0)

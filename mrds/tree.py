@@ -62,7 +62,8 @@ class Tree:
         #: every frame with a mass in its subtree; each comes after its parent
         self.frames = [*reversed(self.root.chain)]
         self._frame_of = {module.root.name: self.root}
-        joints, first = module.joints_in_tree_order(), len(self.velocities) - len(amplitudes(module))
+        joints = module.joints_in_tree_order()
+        first = len(self.velocities) - len(amplitudes(module))
         for i, joint in enumerate(joints, start=first - len(joints)):
             parent, arm = self._carrier(joint.parent, joint.origin_m)
             # Positions may be more than velocities, by a quaternion: counted from the end they are the same.
@@ -123,13 +124,17 @@ class Tree:
 
     def _base(self, position: ca.SX, axes: ca.SX) -> tuple[ca.SX, BodyFrame, ca.SX]:
         """Position of O, the frame of the root body, and q'; position and axes are those of a fixed base."""
-        q, u, zero = self.q, self.u, ca.SX(3, 1)
+        q = self.q
+        u = self.u
+        zero = ca.SX(3, 1)
         if self.module.base == "fixed":
             nothing = ca.SX(3, 0)
             return position, BodyFrame(None, axes, zero, (), ca.SX(0, 1), nothing, nothing, zero, zero), u
         # A floating base translates along the axes of the world, then rotates about its own.
         if self.module.dimension == "planar":
-            origin, R, q_dot = vector([q[0], q[1]]), rotation((0, 0, 1), q[2]), u
+            origin = vector([q[0], q[1]])
+            R = rotation((0, 0, 1), q[2])
+            q_dot = u
             S_v, S_w = ca.SX.eye(3)[:, :2], ca.SX.eye(3)[:, 2]
         else:
             origin, R = q[:3], rotation_of_quaternion(q[3:7])
@@ -142,14 +147,17 @@ class Tree:
 
     def _links(self, module: Module) -> tuple[dict[str, FlexibleLink], dict[str, tuple[int, ...]]]:
         """The flexible links by name, and the indices of their modal rates, which are the last velocities."""
-        links, columns, first = {}, {}, len(self.velocities) - len(amplitudes(module))
+        links = {}
+        columns = {}
+        first = len(self.velocities) - len(amplitudes(module))
         for body in module.in_tree_order():
             if (flexible := body.flexible) is not None:
                 n = flexible.modes_y + flexible.modes_z + flexible.modes_x
-                own = tuple(range(first, first + n))
+                indices = tuple(range(first, first + n))
                 ahead = len(self.positions) - len(self.velocities)
-                links[body.name] = FlexibleLink(flexible, self.q[[ahead + i for i in own], 0], self.u[list(own), 0])
-                columns[body.name] = own
+                q = self.q[[ahead + i for i in indices], 0]
+                links[body.name] = FlexibleLink(flexible, q, self.u[list(indices), 0])
+                columns[body.name] = indices
                 first += n
         return links, columns
 
@@ -163,7 +171,8 @@ class Tree:
         return _section(frame, link, along, self._amplitudes[body]), vector((x - along, y, z))
 
     def _masses(self, body: Body) -> Iterator[BodyMass]:
-        frame, link = self._frame_of[body.name], self.links.get(body.name)
+        frame = self._frame_of[body.name]
+        link = self.links.get(body.name)
         if link is None or body.mass_kg > 0 or np.any(body.inertia_kg_m2):
             yield BodyMass(frame, body.name, body.mass_kg, vector(spatial(body.com_m)), _inertia(body))
         if link is not None:
@@ -172,8 +181,8 @@ class Tree:
             about_x = [0, *range(3, 3 + n)]
             inertia[about_x, about_x] = link.roll
             com = link.fields @ link.mass[:, 0] / mass
-            own = self._amplitudes[body.name]
-            yield BeamMass(frame, body.name, mass, com, ca.sparsify(inertia), own, link=link)
+            amplitudes = self._amplitudes[body.name]
+            yield BeamMass(frame, body.name, mass, com, ca.sparsify(inertia), amplitudes, link=link)
 
 
 def _placement(module: Module) -> tuple[ca.SX, ca.SX]:
@@ -201,11 +210,11 @@ def _child(parent: BodyFrame, r: ca.SX, joint: Joint, q: ca.SX, u: ca.SX, index:
     return BodyFrame(parent, R_PJ, r + R_PJ @ (axis * q), (index,), u, axis, zero, zero, zero)
 
 
-def _section(frame: BodyFrame, link: FlexibleLink, x: float, own: tuple[int, ...]) -> BodyFrame:
+def _section(frame: BodyFrame, link: FlexibleLink, x: float, amplitudes: tuple[int, ...]) -> BodyFrame:
     """The frame of a cross-section of a flexible link, which moves with the modal amplitudes of the link."""
     p_BS, R_BS, v_BS, w_BS = link.section(x)
-    (S_v, c_v), (S_w, c_w) = (
-        (ca.jacobian(rate, link.u), ca.jtimes(rate, link.q, link.u)) for rate in map(ca.densify, (v_BS, w_BS))
-    )
+    v, w = ca.densify(v_BS), ca.densify(w_BS)
+    S_v, c_v = ca.jacobian(v, link.u), ca.jtimes(v, link.q, link.u)
+    S_w, c_w = ca.jacobian(w, link.u), ca.jtimes(w, link.q, link.u)
     # v_BS is in the axes of the link's base, w_BS in those of the section, in which its rate has the same components.
-    return BodyFrame(frame, R_BS, p_BS, own, link.u, R_BS.T @ S_v, S_w, R_BS.T @ c_v, c_w)
+    return BodyFrame(frame, R_BS, p_BS, amplitudes, link.u, R_BS.T @ S_v, S_w, R_BS.T @ c_v, c_w)

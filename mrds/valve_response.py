@@ -57,7 +57,10 @@ def timing(valve: Valve) -> Array:
 
 def command_function(changes: int, n: int) -> ca.Function:
     """(states, timing, t, commanded openings) -> (states, openings accepted, time of the first postponed close)."""
-    state, times, t, wanted = _state(changes), ca.SX.sym("timing", 3), ca.SX.sym("t"), ca.SX.sym("wanted")
+    state = _state(changes)
+    times = ca.SX.sym("timing", 3)
+    t = ca.SX.sym("t")
+    wanted = ca.SX.sym("wanted")
     results = _commanded(state, times, t, wanted)
     return _for_all(ca.Function("valve_command", [state, times, t, wanted], results), n, (0, 3))
 
@@ -67,20 +70,23 @@ def mean_function(changes: int, n: int) -> ca.Function:
 
     Commands come at t1 or later. While a valve moves, its opening is constant until minus infinity.
     """
-    state, times, t0, t1 = _state(changes), ca.SX.sym("timing", 3), ca.SX.sym("t0"), ca.SX.sym("t1")
+    state = _state(changes)
+    times = ca.SX.sym("timing", 3)
+    t0 = ca.SX.sym("t0")
+    t1 = ca.SX.sym("t1")
     return _for_all(ca.Function("valve_mean", [state, times, t0, t1], _moved(state, times, t0, t1)), n, (0,))
 
 
-def _for_all(one: ca.Function, n: int, own: tuple[int, ...]) -> ca.Function:
+def _for_all(one: ca.Function, n: int, of_each: tuple[int, ...]) -> ca.Function:
     """The function of one valve for n of them; the last result is the earliest of their times.
 
-    `own` are the arguments that differ between valves. A loop over the valves, not n times the code: short code stays
-    in the processor's cache.
+    `of_each` are the arguments that differ between valves. A loop over the valves, not n times the
+    code: short code stays in the processor's cache.
     """
-    given = [ca.MX.sym(one.name_in(i), one.size1_in(i) * (n if i in own else 1)) for i in range(one.n_in())]
-    columns = [ca.reshape(x, one.size1_in(i), n) if i in own else ca.repmat(x, 1, n) for i, x in enumerate(given)]
+    inputs = [ca.MX.sym(one.name_in(i), one.size1_in(i) * (n if i in of_each else 1)) for i in range(one.n_in())]
+    columns = [ca.reshape(x, one.size1_in(i), n) if i in of_each else ca.repmat(x, 1, n) for i, x in enumerate(inputs)]
     *results, moment = one.map(n).call(columns)
-    return ca.Function(f"{one.name()}s", given, [*(ca.vec(result) for result in results), ca.mmin(moment)])
+    return ca.Function(f"{one.name()}s", inputs, [*(ca.vec(result) for result in results), ca.mmin(moment)])
 
 
 def _commanded(state: ca.SX, times: ca.SX, t: ca.SX, wanted: ca.SX) -> list[ca.SX]:
@@ -89,7 +95,8 @@ def _commanded(state: ca.SX, times: ca.SX, t: ca.SX, wanted: ca.SX) -> list[ca.S
     commanded, opened, closes, level, when, target = _parts(state)
     over = closes <= t + SAME_TIME_S
     when, target = _appended(over, ca.if_else(closes < t, closes, t) + delay, 0.0, when, target)
-    commanded, closes = ca.if_else(over, 0.0, commanded), ca.if_else(over, inf, closes)
+    commanded = ca.if_else(over, 0.0, commanded)
+    closes = ca.if_else(over, inf, closes)
 
     opens = wanted > 0.0  # NaN closes
     opened = ca.if_else(ca.logic_and(opens, commanded == 0.0), t, opened)
@@ -109,12 +116,17 @@ def _moved(state: ca.SX, times: ca.SX, t0: ca.SX, t1: ca.SX) -> list[ca.SX]:
     """The state at t1 from that at t0, the mean opening between them, the opening at t1, and until when it stays."""
     delay, rise, _ = ca.vertsplit(times)
     commanded, opened, closes, level, when, target = _parts(state)
-    at, area, towards, following = t0, ca.SX(0.0), ca.SX(0.0), ca.SX(inf)
+    at = t0
+    area = ca.SX(0.0)
+    towards = ca.SX(0.0)
+    following = ca.SX(inf)
     for kink, there in [*zip(ca.vertsplit(when), ca.vertsplit(target), strict=True), (closes + delay, ca.SX(0.0))]:
         passed = kink < t1
         until = ca.if_else(ca.logic_and(passed, kink > at), kink, at)
         level, under = _ramp(level, towards, until - at, rise)
-        at, area, towards = until, area + under, ca.if_else(passed, there, towards)
+        at = until
+        area = area + under
+        towards = ca.if_else(passed, there, towards)
         following = ca.if_else(ca.logic_and(ca.logic_not(passed), kink < following), kink, following)
     level, under = _ramp(level, towards, t1 - at, rise)
     after = ca.vertcat(commanded, opened, closes, level, when, target)

@@ -31,7 +31,9 @@ class ValveBank:
     def __init__(self, valve: Valve, n: int, changes: int) -> None:
         #: of this bank alone: a kernel has one memory for its arguments
         self.kernels = [Kernel(kernel.function, kernel.library) for kernel in _kernels(changes, n)]
-        self._command, self._move = (kernel.run for kernel in self.kernels)
+        command, move = self.kernels
+        self._command = command.run
+        self._move = move.run
         self._timing = timing(valve)
         self._timing_of_stop = self._timing * np.array([1.0, 1.0, 0.0])
         self._delay = valve.delay_s

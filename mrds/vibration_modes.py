@@ -17,7 +17,7 @@ from granite.mrds.linearisation import StateSpace, linearise
 from granite.mrds.tolerances import EIGENVALUE_ROUNDING, RIGID_MODE
 
 
-class Mode(NamedTuple):
+class VibrationMode(NamedTuple):
     """A mode of vibration: the shape times e^(λ t); a rigid-body mode moves along its shape at any speed."""
 
     frequency: float  #: |λ| / 2 π, the undamped one [Hz]
@@ -47,7 +47,7 @@ class StabilityLimit(NamedTuple):
 
 def modes(
     contact_set: ContactSet, q: ArrayLike, force: ArrayLike | None = None, u: ArrayLike | None = None
-) -> tuple[Mode, ...]:
+) -> tuple[VibrationMode, ...]:
     """Modes of small motions about a state.
 
     A pair of conjugate eigenvalues is one mode, and each real eigenvalue is one. Where the state is no equilibrium, the
@@ -79,17 +79,22 @@ def modes(
     still = np.zeros(sum(len(velocities(m)) for m in contact_set.modules.values()))
     linear = linearise(contact_set, q, still if u is None else u, still if force is None else force)
     values, vectors = np.linalg.eig(linear.A)
-    known = max(EIGENVALUE_ROUNDING * float(np.abs(values).max(initial=0.0)) ** 2, RIGID_MODE**2)
-    found = []
-    for pose in _rigid_modes(linear, known).T:
-        found.append(Mode(0.0, 0.0, 0j, _shape(linear, pose), rigid=True, unstable=False))
+    rounding = max(EIGENVALUE_ROUNDING * float(np.abs(values).max(initial=0.0)) ** 2, RIGID_MODE**2)
+    vibration_modes = []
+    for pose in _rigid_modes(linear, rounding).T:
+        vibration_modes.append(VibrationMode(0.0, 0.0, 0j, _shape(linear, pose), rigid=True, unstable=False))
     for i in np.argsort(np.abs(values)):
         value = complex(values[i])
-        if abs(value) ** 2 > known and value.imag >= 0:
-            growth, shape = value.real, _shape(linear, vectors[:, i])
-            ratio, unstable = -growth / abs(value), bool(growth * abs(value) > known)
-            found.append(Mode(abs(value) / (2 * math.pi), ratio, value, shape, rigid=False, unstable=unstable))
-    return tuple(found)
+        if abs(value) ** 2 > rounding and value.imag >= 0:
+            growth = value.real
+            frequency = abs(value) / (2 * math.pi)
+            damping_ratio = -growth / abs(value)
+            shape = _shape(linear, vectors[:, i])
+            unstable = bool(growth * abs(value) > rounding)
+            vibration_modes.append(
+                VibrationMode(frequency, damping_ratio, value, shape, rigid=False, unstable=unstable)
+            )
+    return tuple(vibration_modes)
 
 
 def stability_limit(
@@ -120,7 +125,7 @@ def stable_step(eigenvalue: complex) -> float:
     return float(brentq(growth, 2.0, 4.0, xtol=1e-14)) / abs(direction)
 
 
-def _rigid_modes(linear: StateSpace, known: float) -> Array:
+def _rigid_modes(linear: StateSpace, rounding: float) -> Array:
     """Shapes of the rigid-body modes, in the coordinates of the state space, one column each.
 
     Their zero eigenvalues are double and defective, so eigenvectors do not span them, but the invariant subspace of all
@@ -130,7 +135,7 @@ def _rigid_modes(linear: StateSpace, known: float) -> Array:
     n_pose = sum(not c.unit.endswith("/s") for c in linear.states)
     from scipy.linalg import schur
 
-    _, Q, n_zero = schur(linear.A, output="complex", sort=lambda value: abs(value) ** 2 <= known)
+    _, Q, n_zero = schur(linear.A, output="complex", sort=lambda value: abs(value) ** 2 <= rounding)
     part = Q[:n_pose, :n_zero]
     U, sizes, _ = np.linalg.svd(np.hstack([part.real, part.imag]))
     poses: Array = U[:, : np.count_nonzero(sizes > 0.5)]

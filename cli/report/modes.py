@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from rich.table import Table
 
 from granite.config.testbed import Testbed
-from granite.mrds.vibration_modes import Mode
+from granite.mrds.vibration_modes import VibrationMode
 from granite.views.table import table
 
 #: smallest component of a mode shape that is printed
 _SHAPE_PARTS, _SHAPE_LEAST = 6, 1e-3
 
 
-def modes_table(bed: Testbed, modes: Sequence[Mode]) -> Table:
+def modes_table(bed: Testbed, modes: Sequence[VibrationMode]) -> Table:
     """Frequencies, damping, and the largest components of each mode shape."""
     rows = []
     for i, mode in enumerate(modes, start=1):

@@ -19,7 +19,7 @@ from granite.config.start import initial_motion
 from granite.config.testbed import Testbed
 from granite.controllers.model import ControlModel
 from granite.mrds.contacts import kind_of
-from granite.mrds.contacts.kind import known
+from granite.mrds.contacts.kind import directions_in
 from granite.mrds.system import System
 from granite.views.table import table, vector
 
@@ -116,7 +116,7 @@ def _contacts(bed: Testbed) -> Iterator[tuple[str, ...]]:
     for contact in bed.contacts:
         kind = kind_of(contact.kind)
         given = ", ".join(f"{name} = {value:g}" for name, value in contact.parameters.items())
-        holds = ", ".join(known(kind.held, planar)) + (", one-sided" if kind.one_sided else "")
+        holds = ", ".join(directions_in(kind.held, planar)) + (", one-sided" if kind.one_sided else "")
         yield contact.name, contact.kind, _side(contact.first), _side(contact.second), holds, given or "-"
 
 

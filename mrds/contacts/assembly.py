@@ -75,8 +75,10 @@ class Assembly:
         hubs: set[str],
         slipping: frozenset[str] = frozenset(),
     ) -> None:
-        self._modules, self._hubs = modules, hubs
-        self._points, self._planar = {name: _points_of(module, contacts) for name, module in modules.items()}, planar
+        self._modules = modules
+        self._hubs = hubs
+        self._points = {name: _points_of(module, contacts) for name, module in modules.items()}
+        self._planar = planar
         self._symbols = {
             name: _symbols(self._function(name, Terms.DYNAMICS), points, name in hubs)
             for name, points in self._points.items()
@@ -97,7 +99,9 @@ class Assembly:
 
         Independence is -1 where a contact that slides jams.
         """
-        x, drive, displacement = self._state(), self._drive(), self._displacement()
+        x = self._state()
+        drive = self._drive()
+        displacement = self._displacement()
         outputs = self._accelerated(self._driven_level, x, [*drive, *self._if_moved(displacement)])
         return ca.Function("driven", [*x, *drive, displacement], outputs)
 
@@ -112,7 +116,9 @@ class Assembly:
     @cached_property
     def errors(self) -> ca.Function:
         """(q, u, velocity, displacement) -> gap, slip."""
-        (q, u, _), velocity, displacement = self._state(), ca.MX.sym("xd_c", self.level.n_held), self._displacement()
+        (q, u, _) = self._state()
+        velocity = ca.MX.sym("xd_c", self.level.n_held)
+        displacement = self._displacement()
         errors = self._errors(self._modular(q, u, terms=Terms.KINEMATICS), velocity, displacement)
         return ca.Function("errors", [q, u, velocity, displacement], errors)
 
@@ -137,7 +143,8 @@ class Assembly:
         held = ca.SX.sym("F_c", level.n_held)
         outputs = [level.contact_wrenches(held), level.contact_power(held)]
         function = self._level_function("loads_level", [level.free_force, held], outputs)
-        free_force, force = ca.MX.sym("F_u", level.n_free), ca.MX.sym("F_c", level.n_held)
+        free_force = ca.MX.sym("F_u", level.n_free)
+        force = ca.MX.sym("F_c", level.n_held)
         inputs = self._level_inputs(self._modular(q, u))
         return ca.Function("loads", [q, u, free_force, force], function.call([*inputs, free_force, force]))
 
@@ -145,7 +152,8 @@ class Assembly:
     def internal_forces(self) -> ca.Function:
         """(q, constraint forces) -> for every module the part of them that neither pushes nor turns it."""
         (q, u, _), kinematics = self._state(), Terms.KINEMATICS
-        held, force = ca.SX.sym("F_c", self.level.n_held), ca.MX.sym("F_c", self.level.n_held)
+        held = ca.SX.sym("F_c", self.level.n_held)
+        force = ca.MX.sym("F_c", self.level.n_held)
         parts = [self.level.internal_force(name, held) for name in self._modules]
         function = self._level_function("internal_level", [held], parts, terms=kinematics)
         inputs = self._level_inputs(self._modular(q, ca.MX.zeros(*u.shape), terms=kinematics), kinematics)
@@ -159,7 +167,9 @@ class Assembly:
         level = self.level
         outputs = [level.mass_matrix(), level.net_force(), level.constraint_matrix(), level.constraint_rhs()]
         function = self._level_function("dense_level", [*level.drive, *self._if_moved(level.displacement)], outputs)
-        x, drive, displacement = self._state(), self._drive(), self._displacement()
+        x = self._state()
+        drive = self._drive()
+        displacement = self._displacement()
         inputs = [*self._level_inputs(self._modular(*x)), *drive, *self._if_moved(displacement)]
         return ca.Function("dense", [*x, *drive, displacement], function.call(inputs))
 
@@ -179,7 +189,9 @@ class Assembly:
 
         The drive has three columns: at the start, in the middle and at the end of the step.
         """
-        (q, u, force), (*drive, feedback), h = self._state(), self._drive(3), ca.MX.sym("h")
+        (q, u, force) = self._state()
+        (*drive, feedback) = self._drive(3)
+        h = ca.MX.sym("h")
         displacement = ca.MX.sym("x_c", self.level.n_held, 3)
 
         def accelerate(at_q: ca.MX, at_u: ca.MX, part: float) -> list[ca.MX]:

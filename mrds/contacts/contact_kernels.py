@@ -26,8 +26,11 @@ class ContactKernels:
         planar: bool,
         slipping: frozenset[str],
     ) -> None:
-        self._assembly, self._modules, self._contacts = assembly, modules, contacts
-        self._planar, self._slipping = planar, slipping
+        self._assembly = assembly
+        self._modules = modules
+        self._contacts = contacts
+        self._planar = planar
+        self._slipping = slipping
 
     def prepare(self, steps: bool) -> None:
         """Compile all groups; without `steps`, all but the steps. Driven steps only where contacts are driven."""

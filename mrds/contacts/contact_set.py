@@ -66,12 +66,15 @@ class ContactSet:
         planar: bool,
         slipping: frozenset[str] = frozenset(),
     ) -> None:
-        self.modules, self.contacts, self.planar = modules, contacts, planar
+        self.modules = modules
+        self.contacts = contacts
+        self.planar = planar
         self.label = Label(tuple(c.name for c in contacts), slipping)
         self.assembly = Assembly(modules, contacts, planar, hubs(modules, contacts, planar, slipping), slipping)
         self.compiled = ContactKernels(self.assembly, modules, contacts, planar, slipping)
         level = self.assembly.level
-        self.n_held, self.n_free = level.n_held, level.n_free
+        self.n_held = level.n_held
+        self.n_free = level.n_free
         self.n_q = sum(len(positions(m)) for m in modules.values())
         self.n_u = sum(len(velocities(m)) for m in modules.values())
         #: by contact: rows of its constraint forces
@@ -139,7 +142,8 @@ class ContactSet:
         Drive
             With one column for each of several times.
         """
-        kernel, times = self.compiled.drive, np.atleast_1d(np.asarray(t, dtype=float))
+        kernel = self.compiled.drive
+        times = np.atleast_1d(np.asarray(t, dtype=float))
         at = [kernel.split(kernel.run((time.tobytes(),))) for time in times]
         return Drive(*at[0]) if np.ndim(t) == 0 else Drive(*(np.stack(x, axis=1) for x in zip(*at, strict=True)))
 
@@ -322,8 +326,10 @@ class ContactSet:
         JammedError
             As `accelerate`.
         """
-        which, state = "rk4_projected" if project else "rk4", self._state(q, u, force)
-        step, drive = np.array(h, dtype=float), (free_force, velocity, prescribed, displacement)
+        which = "rk4_projected" if project else "rk4"
+        state = self._state(q, u, force)
+        step = np.array(h, dtype=float)
+        drive = (free_force, velocity, prescribed, displacement)
         undriven = all(x is None for x in drive) and feedback == NO_FEEDBACK
         if undriven:
             after = self._stepped(self.compiled.steps[which], (*state, step))
@@ -361,7 +367,9 @@ class ContactSet:
         tuple[Array, Array]
             (n_u) change of u, and (n_held) impulses by E on P [N s, N m s].
         """
-        kernel, (pose,), wanted = self.compiled.solutions["correct"], self._state(q), _column(y, self.n_held)
+        kernel = self.compiled.solutions["correct"]
+        (pose,) = self._state(q)
+        wanted = _column(y, self.n_held)
         change, impulse, independence = kernel.split(kernel.run((pose, wanted)))
         if independence[0] > ELIMINATION_SINE_SQUARED:
             return change, impulse
@@ -387,7 +395,9 @@ class ContactSet:
         q, u, force = state
 
         def rate(x: Array, part: float) -> Array:
-            at_q, at_u, now = x[: self.n_q], x[self.n_q :], round(2 * part)
+            at_q = x[: self.n_q]
+            at_u = x[self.n_q :]
+            now = round(2 * part)
             drive = (*(d[now] for d in columns), gains, displacements[now])
             solution = self._solved((at_q, at_u, force), drive)
             return np.concatenate([self.rate(at_q, at_u), solution.acceleration])

@@ -30,7 +30,8 @@ class Directions(NamedTuple):
         """Factorise."""
         L = np.asarray(np.linalg.cholesky(M), dtype=np.float64)
         B = np.asarray(np.linalg.solve(L, A.T), dtype=np.float64)
-        length, moves = np.linalg.norm(B, axis=0), np.abs(A).max(axis=1, initial=0.0) > IMMOVABLE_ROW
+        length = np.linalg.norm(B, axis=0)
+        moves = np.abs(A).max(axis=1, initial=0.0) > IMMOVABLE_ROW
         unit = np.divide(1.0, length, out=np.zeros_like(length), where=moves)
         return cls(L, B, unit, *np.linalg.svd(B * unit, full_matrices=False))
 

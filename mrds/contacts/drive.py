@@ -14,7 +14,7 @@ from granite.config.contacts import Contact, Profile
 from granite.config.errors import InputError, one_of
 from granite.mrds.contacts import kind_of
 from granite.mrds.contacts.friction import form
-from granite.mrds.contacts.kind import known
+from granite.mrds.contacts.kind import directions_in
 
 
 def drive_function(contacts: tuple[Contact, ...], planar: bool, slipping: frozenset[str] = frozenset()) -> ca.Function:
@@ -27,7 +27,8 @@ def drive_function(contacts: tuple[Contact, ...], planar: bool, slipping: frozen
             (kind.free, contact.force.profiles, free_force),
             (kind.held, contact.motion.profiles, displacement),
         ):
-            into += [_value(profiles[name], t) if name in profiles else ca.SX(0) for name in known(names, planar)]
+            directions = directions_in(names, planar)
+            into += [_value(profiles[name], t) if name in profiles else ca.SX(0) for name in directions]
     x_c = ca.densify(ca.vertcat(*displacement))
     velocity = ca.densify(ca.jacobian(x_c, t))
     acceleration = ca.densify(ca.jacobian(velocity, t))
@@ -37,7 +38,8 @@ def drive_function(contacts: tuple[Contact, ...], planar: bool, slipping: frozen
 def check_drive(contact: Contact, planar: bool) -> None:
     """Refuse motion along free modes, force along constrained ones, and rotation unless all rotations are held."""
     kind = kind_of(contact.kind)
-    held, free = known(kind.held, planar), known(kind.free, planar)
+    held = directions_in(kind.held, planar)
+    free = directions_in(kind.free, planar)
     for key, profiles, able in (("motion", contact.motion.profiles, held), ("force", contact.force.profiles, free)):
         for name in profiles:
             if name not in able:

@@ -69,9 +69,11 @@ def form(contact: Contact, slips: bool) -> Kind:
 
 def check_friction(contact: Contact) -> None:
     """Refuse static friction below kinetic friction: the contact would slip as soon as it sticks."""
-    kinetic, static = kinetic_friction(contact), static_friction(contact)
+    kinetic = kinetic_friction(contact)
+    static = static_friction(contact)
     if static < kinetic:
-        key, expected = f"contacts.{contact.name}.parameters.static_friction", f"at least friction = {kinetic:g}"
+        key = f"contacts.{contact.name}.parameters.static_friction"
+        expected = f"at least friction = {kinetic:g}"
         raise InputError(key=key, value=static, expected=expected)
 
 
@@ -87,7 +89,9 @@ def magnitudes(a: ca.SX, B: ca.SX, sliding: Sequence[SlidingContact]) -> tuple[c
     contacts; where they have not converged by then, the margin is negative. One-sided contacts that pull have no
     friction.
     """
-    mu, N, margin = [c.friction for c in sliding], a, ca.SX(1)
+    mu = [c.friction for c in sliding]
+    N = a
+    margin = ca.SX(1)
     signs: list[ca.SX] = []
     for _ in sliding:
         signs = [N[i] > 0 if c.one_sided else ca.sign(N[i]) for i, c in enumerate(sliding)]

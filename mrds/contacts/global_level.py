@@ -33,7 +33,7 @@ from granite.config.base import spatial
 from granite.config.contacts import Contact, Side
 from granite.mrds.contacts import kind_of
 from granite.mrds.contacts.friction import SlidingContact, direction_of, form, kinetic_friction, magnitudes
-from granite.mrds.contacts.kind import PLANAR, known
+from granite.mrds.contacts.kind import PLANAR, directions_in
 from granite.mrds.contacts.kinematics import ContactKinematics, ContactPoint, contact_kinematics
 from granite.mrds.elimination import eliminate
 from granite.mrds.symbols import rotation_of_angles, vector
@@ -71,14 +71,15 @@ class GlobalLevel:
         planar: bool,
         slipping: frozenset[str],
     ) -> None:
-        self._modules, self._rows = modules, PLANAR if planar else list(range(6))
+        self._modules = modules
+        self._rows = PLANAR if planar else list(range(6))
         self._leaves = {name: m for name, m in modules.items() if not m.is_hub}
         self._hubs = {name: m for name, m in modules.items() if m.is_hub}
         self.kinematics: list[ContactKinematics] = []
         displacements = [ca.SX(0, 1)]
         for c in contacts:
             kind = form(c, c.name in slipping)
-            directions = known(kind.held, planar)
+            directions = directions_in(kind.held, planar)
             displacements.append(ca.SX.sym("x_c", len(directions)))
             moved = {d: displacements[-1][i] for i, d in enumerate(directions) if d in c.motion.profiles}
             E, P = self._point(c.first), self._point(c.second)
@@ -86,14 +87,17 @@ class GlobalLevel:
         #: x_c: prescribed displacement along the constrained modes; used where a contact has a prescribed motion
         self.displacement = ca.vertcat(*displacements)
         self.has_motion = any(c.motion.profiles for c in contacts)
-        self.n_held, self.n_free = (sum(getattr(k, n) for k in self.kinematics) for n in ("n_held", "n_free"))
-        self._contacts, self._held_at = contacts, [0, *accumulate(k.n_held for k in self.kinematics)]
+        self.n_held = sum(contact.n_held for contact in self.kinematics)
+        self.n_free = sum(contact.n_free for contact in self.kinematics)
+        self._contacts = contacts
+        self._held_at = [0, *accumulate(contact.n_held for contact in self.kinematics)]
         self._C = {name: self._constraints(name) for name in modules}
         #: from the constrained modes to the axes in which the forces are solved for
         self.rotation = ca.diagcat(ca.SX(0, 0), *(k.rotation for k in self.kinematics))
         #: known forces along the free modes, and prescribed velocity and acceleration along the constrained ones
         self.free_force = ca.SX.sym("F_u", self.n_free)
-        self.velocity, self.prescribed = ca.SX.sym("xd_c", self.n_held), ca.SX.sym("xdd_c", self.n_held)
+        self.velocity = ca.SX.sym("xd_c", self.n_held)
+        self.prescribed = ca.SX.sym("xdd_c", self.n_held)
         #: gains of Baumgarte stabilisation on the velocity and position errors of the constraints [1/s, 1/s^2]
         self.feedback = ca.SX.sym("feedback", 2)
         #: constraint errors: of velocity, and of position where the pose is constrained
@@ -124,7 +128,8 @@ class GlobalLevel:
 
     def contact_power(self, held: ca.SX) -> ca.SX:
         """Power of all contacts on the modules: zero but for contacts with prescribed motion, force or friction."""
-        free, bound = (_stacked(getattr(k, v) for k in self.kinematics) for v in ("free_velocity", "velocity"))
+        free = _stacked(contact.free_velocity for contact in self.kinematics)
+        bound = _stacked(contact.velocity for contact in self.kinematics)
         return ca.dot(self._with_friction(held), free) + ca.dot(held, bound)
 
     def _with_friction(self, held: ca.SX) -> ca.SX:
@@ -178,7 +183,8 @@ class GlobalLevel:
 
         The twist is that of the centroid of its points; the transpose maps constraint forces to their wrench about it.
         """
-        symbols, blocks = self._modules[module], [ca.SX(0, len(self._rows))]
+        symbols = self._modules[module]
+        blocks = [ca.SX(0, len(self._rows))]
         positions = ca.horzsplit(ca.reshape(symbols["positions"], 3, len(symbols.points)))
         for position in positions:
             lever = position - sum(positions) / len(positions)
@@ -199,7 +205,8 @@ class GlobalLevel:
         internal = ca.SX.zeros(self.n_held)
         if len(loads) < 2:  # one contact alone can't squeeze
             return internal
-        columns, rest = ca.horzsplit(ca.densify(self.grasp_matrix(module)[rows, :])), force[rows]
+        columns = ca.horzsplit(ca.densify(self.grasp_matrix(module)[rows, :]))
+        rest = force[rows]
         largest = ca.SX(0)
         for column in columns:
             largest = ca.fmax(largest, ca.norm_2(column))
@@ -220,7 +227,9 @@ class GlobalLevel:
 
         y is in the axes in which the forces are solved for.
         """
-        S, A, H = ca.SX(self.n_held, self.n_held), self._rotated_constraint_matrix(), self.mass_matrix()
+        S = ca.SX(self.n_held, self.n_held)
+        A = self._rotated_constraint_matrix()
+        H = self.mass_matrix()
         for name, leaf in self._leaves.items():
             S += self._C[name] @ leaf["inverse_inertia"] @ self._C[name].T
         K = ca.sparsify(ca.vertcat(ca.horzcat(-S, -A), ca.horzcat(-A.T, H)))
@@ -309,12 +318,15 @@ class GlobalLevel:
             return ContactPoint(None, 0, position, rotation_of_angles(side.rotation_rad), zero, zero)
         module = self._modules[side.module]
         i, d = module.points.index(side.point or ""), len(self._rows)
-        rows, three = slice(d * i, d * (i + 1)), slice(3 * i, 3 * (i + 1))
+        rows = slice(d * i, d * (i + 1))
+        three = slice(3 * i, 3 * (i + 1))
         acceleration = module["drift" if module.is_hub else "free_acceleration"]
-        position, axes = module["positions"][three], module["axes"][:, three]
+        position = module["positions"][three]
+        axes = module["axes"][:, three]
         if d == 3:
             position, axes = _in_plane(position, axes)
-        twist, acceleration = self._spatial(module["twists"][rows]), self._spatial(acceleration[rows])
+        twist = self._spatial(module["twists"][rows])
+        acceleration = self._spatial(acceleration[rows])
         return ContactPoint(side.module, d * i, position, axes, twist, acceleration)
 
     def _spatial(self, twist: ca.SX) -> ca.SX:
@@ -327,12 +339,14 @@ class GlobalLevel:
 def _sliding_contacts(
     kinematics: list[ContactKinematics], contacts: tuple[Contact, ...], planar: bool, slipping: frozenset[str]
 ) -> list[SlidingContact]:
-    sliding, normal, free = [], 0, 0
+    sliding = []
+    normal = 0
+    free = 0
     for k, contact in zip(kinematics, contacts, strict=True):
         kind, mu = kind_of(contact.kind), kinetic_friction(contact)
         if contact.name in slipping and mu > 0:
             names = tuple(kind.held[j] for j in kind.friction_modes)
-            slips = len(known(names, planar))
+            slips = len(directions_in(names, planar))
             direction = direction_of(ca.densify(k.free_velocity[:slips]))
             slip = slice(free, free + slips)
             sliding.append(SlidingContact(contact.name, mu, kind.one_sided, normal, slip, direction))

@@ -64,7 +64,8 @@ def strike(slipping: ContactSet, sticking: ContactSet, q: Array, u: Array, resti
     full, du_full = _impulse(sticking, q, u, dict.fromkeys(restitution, 0.0))
     kappa, held = 1.0, True
     for contact in filter(has_friction, struck):
-        P_full, change = full[contact.name], full[contact.name][0] - without[contact.name][0]
+        P_full = full[contact.name]
+        change = full[contact.name][0] - without[contact.name][0]
         least, holds = _part(contact, float(back[contact.name][0]), float(change), float(np.linalg.norm(P_full[1:])))
         kappa, held = min(kappa, least), held and holds
     after = u + du_back + kappa * (du_full - du_without)
@@ -72,7 +73,8 @@ def strike(slipping: ContactSet, sticking: ContactSet, q: Array, u: Array, resti
         name: _longer(back[name], full[name]) + kappa * (full[name] - _longer(without[name], full[name]))
         for name in full
     }
-    before, behind = sticking.errors(q, u)[1], sticking.errors(q, after)[1]
+    before = sticking.errors(q, u)[1]
+    behind = sticking.errors(q, after)[1]
     # The change of kinetic energy is the impulse on the mean of the velocities before and after.
     lost = {c.name: float(-0.5 * impulse[c.name] @ (before + behind)[sticking.rows[c.name]]) for c in struck}
     stops = {c.name: sticking.rows[c.name].start for c in sticking.contacts if kind_of(c.kind).one_sided}
@@ -89,7 +91,8 @@ def strike(slipping: ContactSet, sticking: ContactSet, q: Array, u: Array, resti
 def _impulse(
     contact_set: ContactSet, q: Array, u: Array, restitution: Mapping[str, float]
 ) -> tuple[dict[str, Array], Array]:
-    slip, y = contact_set.errors(q, u)[1], np.zeros(contact_set.n_held)
+    slip = contact_set.errors(q, u)[1]
+    y = np.zeros(contact_set.n_held)
     for name, e in restitution.items():
         rows = contact_set.rows[name]
         y[rows] = -(1 + e) * slip[rows]

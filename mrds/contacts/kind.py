@@ -99,8 +99,8 @@ class Kind:
         """The same kind while it slips: its friction modes are free, and come first among the free modes."""
         rest = [j for j in range(len(self.held)) if j not in self.friction_modes]
 
-        def modes(relative: RelativePose, given: Parameters) -> Modes:
-            free, held = self.modes(relative, given)
+        def modes(relative: RelativePose, parameters: Parameters) -> Modes:
+            free, held = self.modes(relative, parameters)
             return Modes(ca.horzcat(held[:, list(self.friction_modes)], free), held[:, rest])
 
         return replace(
@@ -112,33 +112,34 @@ class Kind:
             friction_modes=(),
         )
 
-    def check(self, contact: str, given: Parameters) -> None:
+    def check(self, contact: str, values: Parameters) -> None:
         """Refuse parameters that are missing, unknown or out of their range."""
         for name, parameter in self.parameters.items():
-            if name not in given:
+            if name not in values:
                 if parameter.required:
                     raise InputError.missing(f"contacts.{contact}.parameters.{name}", parameter.expected)
-            elif not parameter.least <= given[name] <= parameter.greatest:
+            elif not parameter.least <= values[name] <= parameter.greatest:
                 key = f"contacts.{contact}.parameters.{name}"
-                raise InputError(key=key, value=given[name], expected=parameter.expected)
-        for name in given:
+                raise InputError(key=key, value=values[name], expected=parameter.expected)
+        for name in values:
             if name not in self.parameters:
-                key, known = f"contacts.{contact}.parameters.{name}", ", ".join(self.parameters) or "none"
-                raise InputError("unknown", key=key, value=given[name], expected=f"{known} for {self.name}")
+                key = f"contacts.{contact}.parameters.{name}"
+                names = ", ".join(self.parameters) or "none"
+                raise InputError("unknown", key=key, value=values[name], expected=f"{names} for {self.name}")
 
-    def n_held(self, given: Parameters, planar: bool) -> int:
+    def n_held(self, parameters: Parameters, planar: bool) -> int:
         """Number of constrained modes."""
         relative = RelativePose(ca.SX.sym("r", 3), ca.SX.sym("R", 3, 3))
-        return int(self.bases(relative, given, planar).psi_c.shape[1])
+        return int(self.bases(relative, parameters, planar).psi_c.shape[1])
 
-    def bases(self, relative: RelativePose, given: Parameters, planar: bool) -> Bases:
+    def bases(self, relative: RelativePose, parameters: Parameters, planar: bool) -> Bases:
         """The dual basis in 6 rows, or in the 3 of a planar system, and the gap of each constrained mode.
 
         Parameters
         ----------
         relative
             Pose of P relative to E.
-        given
+        parameters
             The contact's parameters.
         planar
             Whether the system is planar.
@@ -148,7 +149,7 @@ class Kind:
         InputError
             Where the modes are no basis in the plane.
         """
-        modes = self.modes(relative, given)
+        modes = self.modes(relative, parameters)
         rows = PLANAR if planar else list(range(6))
         free = _meaningful(modes.free[rows, :], planar)
         held = _meaningful(modes.constrained[rows, :], planar)
@@ -156,7 +157,7 @@ class Kind:
         if basis.shape[0] != basis.shape[1]:
             raise InputError(f"contact kind {self.name} does not exist in the plane", expected="another one")
         dual = ca.sparsify(ca.SX(np.linalg.inv(np.array(ca.DM(basis))).T)) if basis.is_constant() else ca.inv(basis).T
-        gaps = self.gap(relative, given)
+        gaps = self.gap(relative, parameters)
         row_of = {mode: i for i, mode in enumerate(self.holonomic or range(gaps.shape[0]))}
         gap = ca.vertcat(*(gaps[row_of[j]] if j in row_of else 0 for j in held))
         return Bases(dual[:, : len(free)], dual[:, len(free) :], gap)
@@ -166,10 +167,10 @@ def constant(name: str, free: list[Array]) -> Kind:
     """A kind whose modes are unit twists fixed in E: those in `free`, and the constrained rest."""
     held = [twist for twist in np.eye(6) if not any(np.array_equal(twist, f) for f in free)]
 
-    def modes(relative: RelativePose, given: Parameters) -> Modes:
+    def modes(relative: RelativePose, parameters: Parameters) -> Modes:
         return Modes(_columns(free), _columns(held))
 
-    def gap(relative: RelativePose, given: Parameters) -> ca.SX:
+    def gap(relative: RelativePose, parameters: Parameters) -> ca.SX:
         displacement = ca.vertcat(relative.r, rotation_vector(relative.R))
         return _columns(held).T @ displacement
 
@@ -184,7 +185,7 @@ def rotation_vector(R: ca.SX) -> ca.SX:
     return 0.5 * ca.vertcat(R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1])
 
 
-def known(names: tuple[str, ...], planar: bool) -> tuple[str, ...]:
+def directions_in(names: tuple[str, ...], planar: bool) -> tuple[str, ...]:
     """Those of these directions that exist in a planar system, or all of them in space."""
     return tuple(name for name in names if not planar or DIRECTIONS.index(name) in PLANAR)
 

@@ -58,15 +58,18 @@ def contact_kinematics(
     """The contact of P against E, with prescribed displacements along the directions `moved`."""
     rows = PLANAR if planar else list(range(6))
     rho, w_E = P.position - E.position, E.twist[3:]
-    v, w = P.twist[:3] - E.twist[:3] - ca.cross(w_E, rho), P.twist[3:] - w_E
+    v = P.twist[:3] - E.twist[:3] - ca.cross(w_E, rho)
+    w = P.twist[3:] - w_E
     # Apparent acceleration in E (eq. 55 to 57), in world axes.
     a = P.acceleration[:3] - E.acceleration[:3] - ca.cross(E.acceleration[3:], rho)
     a -= ca.cross(w_E, ca.cross(w_E, rho)) + 2 * ca.cross(w_E, v)
     alpha = P.acceleration[3:] - E.acceleration[3:] - ca.cross(w_E, w)
     to_E = ca.diagcat(E.axes.T, E.axes.T)
-    twist, pose = to_E @ ca.vertcat(v, w), RelativePose(E.axes.T @ rho, E.axes.T @ P.axes)
+    twist = to_E @ ca.vertcat(v, w)
+    pose = RelativePose(E.axes.T @ rho, E.axes.T @ P.axes)
     bases, basis_rate = _bases(kind, parameters, pose, twist, rows)
-    psi_c, psi_u = (ca.sparsify(psi.T @ to_E[rows, rows]) for psi in (bases.psi_c, bases.psi_u))
+    psi_c = ca.sparsify(bases.psi_c.T @ to_E[rows, rows])
+    psi_u = ca.sparsify(bases.psi_u.T @ to_E[rows, rows])
     rotated, rotation_c = _rotated(bases.psi_c, psi_c, to_E[rows, rows])
     zero, one = ca.SX(3, 3), ca.SX.eye(3)
     G_E = ca.vertcat(ca.horzcat(-one, ca.skew(rho)), ca.horzcat(zero, -one))[rows, rows]
@@ -98,7 +101,8 @@ def _rotated(psi_c: ca.SX, in_world: ca.SX, to_E: ca.SX) -> tuple[ca.SX, ca.SX]:
 
     A force that is constrained in all directions needs no axes of its own, and products with ones and zeros are free.
     """
-    rotated, rotation_c = ca.SX(in_world), ca.SX.eye(in_world.shape[0])
+    rotated = ca.SX(in_world)
+    rotation_c = ca.SX.eye(in_world.shape[0])
     d = to_E.shape[0]
     for block in ([0, 1, 2], [3, 4, 5]) if d == 6 else ([0, 1], [2]):
         unit = ca.SX.eye(d)[:, block]

@@ -18,7 +18,10 @@ def least_norm(M: Array, f: Array, A: Array, y: Array) -> tuple[Array, Array, fl
     alone = Directions.of(M, A)
     free = np.linalg.solve(alone.L, f)
     used = alone.sines > DEPENDENT_SINE * alone.sines.max(initial=0.0)
-    U, V, across, unit = alone.U[:, used], alone.V[used], alone.sines[used][:, None], alone.unit[:, None]
+    U = alone.U[:, used]
+    V = alone.V[used]
+    across = alone.sines[used][:, None]
+    unit = alone.unit[:, None]
     along = (V @ (unit * (y - alone.B.T @ free))) / across
     return np.linalg.solve(alone.L.T, free + U @ along), unit * (V.T @ (along / across)), alone.independence
 

@@ -41,29 +41,32 @@ def leaf_functions(module: Module, points: tuple[Point, ...], planar: bool) -> L
     back_substitute: (factors, W) -> u' = H^-1 (F - h + J^T W), that is u'_open + Psi W (eqs. 74, 75).
     """
     tree, base, J, drift, poses = _kinematics(module, points, planar)
-    dynamics, force = Dynamics(tree), ca.SX.sym("force", tree.u.numel())
+    dynamics = Dynamics(tree)
+    force = ca.SX.sym("force", tree.u.numel())
     half = _HalfSolution(dynamics.mass_matrix, ca.horzcat(force - dynamics.bias, J.T))
     products = half.products()
     outputs = [*poses, products[1:, 0] + drift, half.factors, products[1:, 1:]]
     names = [*POSE, "free_acceleration", "factors", "inverse_inertia"]
     eliminate = _function(f"leaf_{module.name}", tree, force, base, outputs, names)
-    return Leaf(eliminate, half.back_substitution("back_substitute", known=1))
+    return Leaf(eliminate, half.back_substitution("back_substitute", n_known=1))
 
 
 def leaf_impulse_functions(module: Module, points: tuple[Point, ...], planar: bool) -> Leaf:
     """The same for impulses: velocity and force terms vanish, so there is no free acceleration."""
     tree, base, J, _, poses = _kinematics(module, points, planar)
     half = _HalfSolution(Dynamics(tree).mass_matrix, J.T)
-    outputs, names = [*poses, half.factors, half.products()], [*POSE, "factors", "inverse_inertia"]
+    outputs = [*poses, half.factors, half.products()]
+    names = [*POSE, "factors", "inverse_inertia"]
     force = ca.SX.sym("force", tree.u.numel())
     eliminate = _function(f"leaf_impulse_{module.name}", tree, force, base, outputs, names)
-    return Leaf(eliminate, half.back_substitution("back_substitute_impulse", known=0))
+    return Leaf(eliminate, half.back_substitution("back_substitute_impulse", n_known=0))
 
 
 def hub_function(module: Module, points: tuple[Point, ...], planar: bool) -> ca.Function:
     """(q, u, force, base) -> positions, axes, twists, drift J' u, net force F - h, mass matrix H, Jacobian J."""
     tree, base, J, drift, poses = _kinematics(module, points, planar)
-    dynamics, force = Dynamics(tree), ca.SX.sym("force", tree.u.numel())
+    dynamics = Dynamics(tree)
+    force = ca.SX.sym("force", tree.u.numel())
     outputs = [*poses, drift, force - dynamics.bias, dynamics.mass_matrix, J]
     names = [*POSE, "drift", "net_force", "H", "J"]
     return _function(f"hub_{module.name}", tree, force, base, outputs, names)
@@ -91,7 +94,8 @@ class _HalfSolution:
 
     def __init__(self, H: ca.SX, B: ca.SX) -> None:
         self._ltl = LtlFactors.of(H)
-        self._inverse, self._Y = 1 / ca.densify(self._ltl.D), B[self._ltl.order, :]
+        self._inverse = 1 / ca.densify(self._ltl.D)
+        self._Y = B[self._ltl.order, :]
         for i, j in self._entries():
             self._Y[j, :] -= self._ltl.upper[i, j] * self._Y[i, :]
 
@@ -107,19 +111,20 @@ class _HalfSolution:
     def products(self) -> ca.SX:
         """B^T H^-1 B = Y^T D^-1 Y; one triangle of it is computed."""
         k = self._Y.shape[1]
-        scaled, products = self._Y * ca.repmat(self._inverse, 1, k), ca.SX.zeros(k, k)
+        scaled = self._Y * ca.repmat(self._inverse, 1, k)
+        products = ca.SX.zeros(k, k)
         for i in range(k):
             for j in range(i, k):
                 products[i, j] = products[j, i] = ca.dot(self._Y[:, i], scaled[:, j])
         return products
 
-    def back_substitution(self, name: str, known: int) -> ca.Function:
-        """(factors, c) -> H^-1 B [1; c], where `known` ones come before c."""
+    def back_substitution(self, name: str, n_known: int) -> ca.Function:
+        """(factors, c) -> H^-1 B [1; c], where `n_known` ones come before c."""
         factors = ca.SX.sym("factors", sum(x.nnz() for x in self._parts))
         pieces = ca.vertsplit(factors, [0, *accumulate(x.nnz() for x in self._parts)])
         upper, inverse, Y = (ca.SX(x.sparsity(), piece) for x, piece in zip(self._parts, pieces, strict=True))
-        c = ca.SX.sym("c", Y.shape[1] - known)
-        x = inverse * ca.densify(Y @ ca.vertcat(ca.SX.ones(known), c))
+        c = ca.SX.sym("c", Y.shape[1] - n_known)
+        x = inverse * ca.densify(Y @ ca.vertcat(ca.SX.ones(n_known), c))
         for i, j in reversed(self._entries()):
             x[i] -= upper[i, j] * x[j]
         return ca.Function(name, [factors, c], [x[self._ltl.order]])

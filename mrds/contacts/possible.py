@@ -12,7 +12,7 @@ from granite.kernels.kernel import Array
 from granite.mrds.contacts.contact_set import ContactSet
 from granite.mrds.contacts.directions import Directions
 from granite.mrds.contacts.friction import form
-from granite.mrds.contacts.kind import known
+from granite.mrds.contacts.kind import directions_in
 from granite.mrds.contacts.reachable import named
 from granite.mrds.tolerances import CLOSED_GAP, CONTRADICTORY_SLIP, DEPENDENT_SINE
 
@@ -33,9 +33,10 @@ class Redundancy(NamedTuple):
 
 def redundancy(contact_set: ContactSet, q: ArrayLike) -> Redundancy:
     """Redundant constraints at a pose (n_q)."""
-    found = Directions.of(*contact_set.mass_and_constraints(q))
-    independence, names = found.independence, _names(contact_set)
-    at = [i for i, entangled in enumerate(found.entangled()) if entangled]
+    directions = Directions.of(*contact_set.mass_and_constraints(q))
+    independence = directions.independence
+    names = _names(contact_set)
+    at = [i for i, entangled in enumerate(directions.entangled()) if entangled]
     contacts = tuple(dict.fromkeys(names[i].split(".")[0] for i in at))
     condition = 1 / independence if independence > 0 else np.inf
     return Redundancy(independence, condition, contacts, tuple(names[i] for i in at))
@@ -46,7 +47,8 @@ def refuse_impossible(contact_set: ContactSet, q: ArrayLike) -> Array:
 
     Prescribed displacements are those of the start.
     """
-    zero, displacement = np.zeros(contact_set.n_u), contact_set.drive(0.0).displacement
+    zero = np.zeros(contact_set.n_u)
+    displacement = contact_set.drive(0.0).displacement
     pose, _ = contact_set.project(q, zero, displacement=displacement)
     gap = contact_set.errors(pose, zero, displacement=displacement)[0]
     open_rows = np.flatnonzero(np.abs(gap) > CLOSED_GAP)
@@ -82,7 +84,7 @@ def _names(contact_set: ContactSet) -> list[str]:
     names = []
     for contact in contact_set.contacts:
         held = form(contact, contact.name in contact_set.label.slipping).held
-        names += [f"{contact.name}.{direction}" for direction in known(held, contact_set.planar)]
+        names += [f"{contact.name}.{direction}" for direction in directions_in(held, contact_set.planar)]
     return names
 
 

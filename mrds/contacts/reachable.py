@@ -43,15 +43,15 @@ def reachable(contacts: dict[str, Contact], commanded: Sequence[frozenset[str]])
 
 def with_misses(commanded: Sequence[frozenset[str]]) -> list[frozenset[str]]:
     """The commanded sets, and those that are left where some of the grips to close miss."""
-    found = list(dict.fromkeys(commanded))
-    for before in found:  # grows on the way
+    sets = list(dict.fromkeys(commanded))
+    for before in sets:  # grows on the way
         for wanted in commanded:
             kept, new = before & wanted, sorted(wanted - before)
             for n in range(len(new)):
                 for met in itertools.combinations(new, n):
-                    if (reached := kept.union(met)) not in found:
-                        found.append(reached)
-    return found
+                    if (reached := kept.union(met)) not in sets:
+                        sets.append(reached)
+    return sets
 
 
 def named(names: Iterable[str]) -> str:

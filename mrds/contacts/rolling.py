@@ -11,14 +11,14 @@ import numpy as np
 from granite.mrds.contacts.kind import VX, VY, VZ, WX, WY, WZ, Kind, Modes, Parameter, Parameters, RelativePose
 
 
-def _modes(relative: RelativePose, given: Parameters) -> Modes:
-    radius = given["radius_m"]
+def _modes(relative: RelativePose, parameters: Parameters) -> Modes:
+    radius = parameters["radius_m"]
     free = np.array([radius * VY * -1 + WX, radius * VX + WY, WZ]).T
     return Modes(ca.sparsify(ca.SX(free)), ca.sparsify(ca.SX(np.array([VX, VY, VZ]).T)))
 
 
-def _gap(relative: RelativePose, given: Parameters) -> ca.SX:
-    return relative.r[2] - given["radius_m"]
+def _gap(relative: RelativePose, parameters: Parameters) -> ca.SX:
+    return relative.r[2] - parameters["radius_m"]
 
 
 ROLLING = Kind(

@@ -5,15 +5,15 @@ import casadi as ca
 from granite.mrds.contacts.kind import VX, VY, VZ, WX, WY, WZ, Kind, Modes, Parameter, Parameters, RelativePose
 
 
-def _modes(relative: RelativePose, given: Parameters) -> Modes:
-    free = (given["pitch_m_rad"] * VZ + WZ)[:, None]
+def _modes(relative: RelativePose, parameters: Parameters) -> Modes:
+    free = (parameters["pitch_m_rad"] * VZ + WZ)[:, None]
     return Modes(ca.sparsify(ca.SX(free)), ca.sparsify(ca.SX(ca.DM([*map(list, (VX, VY, VZ, WX, WY))]).T)))
 
 
-def _gap(relative: RelativePose, given: Parameters) -> ca.SX:
+def _gap(relative: RelativePose, parameters: Parameters) -> ca.SX:
     r, R = relative
     # The advance belongs to the angle within one turn: a pose that is whole turns away fits as well.
-    advance = r[2] - given["pitch_m_rad"] * ca.atan2(R[1, 0], R[0, 0])
+    advance = r[2] - parameters["pitch_m_rad"] * ca.atan2(R[1, 0], R[0, 0])
     return ca.vertcat(r[0], r[1], advance, R[2, 1], -R[2, 0])
 
 

@@ -74,8 +74,10 @@ class Switching:
         rest_speed: float = 1e-3,
         reach: float = 1e-2,
     ) -> None:
-        self._system, self._commanded = system, tuple(commanded)
-        self._rest_speed, self._reach = rest_speed, reach
+        self._system = system
+        self._commanded = tuple(commanded)
+        self._rest_speed = rest_speed
+        self._reach = reach
         self._stops = {c.name for c in system.contacts.values() if kind_of(c.kind).one_sided}
         self._watch = Watch(system)
         self._able = frozenset(with_misses(self._commanded))
@@ -90,7 +92,8 @@ class Switching:
     def copy(self) -> Switching:
         """The same contacts in the same status, which change on their own from now on."""
         new = copy(self)
-        new.status, new._direction = self.status.copy(), self._direction.copy()
+        new.status = self.status.copy()
+        new._direction = self._direction.copy()
         return new
 
     @property
@@ -193,7 +196,8 @@ class Switching:
         tuple[Array, Array, tuple[Event, ...]]
             q and u, and the events in their order.
         """
-        state, push = _State(np.array(q, dtype=float), np.array(u, dtype=float), (), h), np.asarray(force, dtype=float)
+        state = _State(np.array(q, dtype=float), np.array(u, dtype=float), (), h)
+        push = np.asarray(force, dtype=float)
         move = move or _held(push)
         for n in range(MOST_CHANGES):
             after = self._touched(state, move, bounces=2 * n < MOST_CHANGES)
@@ -250,12 +254,15 @@ class Switching:
 
         A stop that is left out and still approaches is struck next.
         """
-        contacts, closing, events = self._system.contacts, dict(restitution), list(state.events)
+        contacts = self._system.contacts
+        closing = dict(restitution)
+        events = list(state.events)
         while True:
             slips = self._set(self.status | {name: moving(contacts[name]) for name in closing})
             sticks = self._set(self.status | {name: at_rest(contacts[name]) for name in closing})
             done = strike(slips, sticks, state.q, state.u, closing)
-            lifted, weak = [name for name in done.idle if name not in closing], self._overloaded(done)
+            lifted = [name for name in done.idle if name not in closing]
+            weak = self._overloaded(done)
             closing = {name: e for name, e in closing.items() if name not in done.idle}
             if done.idle:
                 self.status |= dict.fromkeys(lifted, ContactStatus.OPEN)
@@ -284,17 +291,17 @@ class Switching:
 
         Else the contact is at rest for an instant, and slips in the other direction.
         """
-        slip, ahead = self._watch(state.q, state.u)[1], self._slip_ahead(state, force, h)
+        slip = self._watch(state.q, state.u)[1]
+        ahead = self._slip_ahead(state, force, h)
         for name, status in self.status.items():
             if status is not ContactStatus.SLIPPING:
                 continue
-            v, before = slip[name][1:], self._direction.get(name, slip[name][1:])
+            v = slip[name][1:]
+            before = self._direction.get(name, slip[name][1:])
             if v @ before > 0 and ahead[name][1:] @ v > 0:
                 continue
-            stuck, active = (
-                self._stuck(state, (name,), EventKind.STICKS),
-                self._set(self.status | {name: ContactStatus.STUCK}),
-            )
+            stuck = self._stuck(state, (name,), EventKind.STICKS)
+            active = self._set(self.status | {name: ContactStatus.STUCK})
             try:
                 held = active.accelerate(stuck.q, stuck.u, force).force[active.rows[name]]
             except JammedError:
@@ -344,13 +351,15 @@ class Switching:
         y = np.zeros(active.n_held)
         y[active.rows[name]] = [0.0, *(INITIAL_SLIP * direction)]
         u = state.u + active.correct(state.q, y)[0]
-        self.status[name], self._direction[name] = ContactStatus.SLIPPING, direction
+        self.status[name] = ContactStatus.SLIPPING
+        self._direction[name] = direction
         return state._replace(u=u, events=(*state.events, Event(name, EventKind.SLIPS, np.zeros(0), 0.0)))
 
     def _stuck(self, state: _State, names: Sequence[str], what: EventKind) -> _State:
         """The state with these slips ended by an impulse."""
         active = self._set(self.status | dict.fromkeys(names, ContactStatus.STUCK))
-        slip, y = active.errors(state.q, state.u)[1], np.zeros(active.n_held)
+        slip = active.errors(state.q, state.u)[1]
+        y = np.zeros(active.n_held)
         for name in names:
             y[active.rows[name]] = -slip[active.rows[name]]
         change, impulse = active.correct(state.q, y)

@@ -71,7 +71,8 @@ class System:
         InputError
             Where there is no contact of a name, or one that slips has no friction.
         """
-        names, slips = list(self.contacts if closed is None else closed), frozenset(slipping)
+        names = list(self.contacts if closed is None else closed)
+        slips = frozenset(slipping)
         for name in names:
             if name not in self.contacts:
                 raise InputError(f"contact set names '{name}'", expected=one_of(name, self.contacts))
@@ -93,7 +94,8 @@ def _check(modules: dict[str, Module], contacts: dict[str, Contact], n_modules: 
         kind.check(contact.name, contact.parameters)
         check_friction(contact)
         if contact.first.grounded and contact.second.grounded:
-            key, expected = f"contacts.{contact.name}", "a module on one side"
+            key = f"contacts.{contact.name}"
+            expected = "a module on one side"
             raise InputError("joins the ground to itself", key=key, expected=expected)
         if contact.first == contact.second:
             raise InputError("joins a point to itself", key=f"contacts.{contact.name}", expected="another one")
@@ -105,8 +107,8 @@ def _check_side(where: str, side: Side, modules: dict[str, Module]) -> None:
     if side.grounded:
         return
     if side.module not in modules:
-        known = one_of(side.module, [*modules, "ground"])
-        raise InputError(key=f"{where}.module", value=side.module, expected=known)
+        names = one_of(side.module, [*modules, "ground"])
+        raise InputError(key=f"{where}.module", value=side.module, expected=names)
     points = [p.name for p in modules[side.module].points]
     if side.point not in points:
         raise InputError(key=f"{where}.point", value=side.point, expected=one_of(str(side.point), points))

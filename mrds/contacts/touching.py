@@ -30,11 +30,11 @@ def touching(name: str, parameters: dict[str, Parameter], one_sided: bool) -> Ki
     )
 
 
-def _modes(relative: RelativePose, given: Parameters) -> Modes:
-    radius = given.get(RADIUS, 0.0)
+def _modes(relative: RelativePose, parameters: Parameters) -> Modes:
+    radius = parameters.get(RADIUS, 0.0)
     free = np.array([WX, WY - radius * VZ, WZ + radius * VY]).T
     return Modes(ca.sparsify(ca.SX(free)), ca.sparsify(ca.SX(np.array([VX, VY, VZ]).T)))
 
 
-def _gap(relative: RelativePose, given: Parameters) -> ca.SX:
-    return relative.r[0] - given.get(RADIUS, 0.0)
+def _gap(relative: RelativePose, parameters: Parameters) -> ca.SX:
+    return relative.r[0] - parameters.get(RADIUS, 0.0)

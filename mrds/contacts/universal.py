@@ -9,17 +9,17 @@ from granite.mrds.contacts.kind import Kind, Modes, Parameters, RelativePose
 from granite.mrds.symbols import vector
 
 
-def _modes(relative: RelativePose, given: Parameters) -> Modes:
+def _modes(relative: RelativePose, parameters: Parameters) -> Modes:
     zero, z = ca.SX(3, 1), vector([0, 0, 1])
-    own = relative.R[:, 0]
+    x = relative.R[:, 0]
     # The constrained rotation is orthogonal to both axes; all translations are constrained.
-    held = ca.cross(z, own)
-    free = ca.horzcat(ca.vertcat(zero, z), ca.vertcat(zero, own))
+    held = ca.cross(z, x)
+    free = ca.horzcat(ca.vertcat(zero, z), ca.vertcat(zero, x))
     translations = ca.vertcat(ca.SX.eye(3), ca.SX(3, 3))
     return Modes(free, ca.horzcat(translations, ca.vertcat(zero, held)))
 
 
-def _gap(relative: RelativePose, given: Parameters) -> ca.SX:
+def _gap(relative: RelativePose, parameters: Parameters) -> ca.SX:
     return ca.vertcat(relative.r, -relative.R[2, 0])
 
 

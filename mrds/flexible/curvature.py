@@ -17,7 +17,7 @@ from granite.mrds.flexible.shapes import bending_shapes
 
 def curvature(layout: Layout, link: str, axis: str, position_m: float) -> Array:
     """Row over all velocities of a layout: curvature [1/m] of a link, by name, at x, per amplitude [m]."""
-    found = np.zeros(len(layout.velocities))
+    row = np.zeros(len(layout.velocities))
     for module in layout.modules:
         at = layout.u[module.name].stop - len(amplitudes(module))
         for body in module.in_tree_order():
@@ -26,9 +26,9 @@ def curvature(layout: Layout, link: str, axis: str, position_m: float) -> Array:
             if layout.name(module, body.name) == link:
                 first, modes = _modes(body.flexible, axis)
                 shapes = bending_shapes(body.flexible)[:modes]
-                found[at + first : at + first + modes] = [float(s(np.array(position_m), 2)) for s in shapes]
+                row[at + first : at + first + modes] = [float(s(np.array(position_m), 2)) for s in shapes]
             at += len(_all_modes(body.flexible))
-    return found
+    return row
 
 
 def links(layout: Layout) -> dict[str, Flexible]:

@@ -45,9 +45,9 @@ class Deflections:
 def _per_length(link: Flexible, at: int, n_q: int) -> Array:
     """From q to the deflection along y and along z at each section, over the length (2, sections, n_q)."""
     values = np.array([shape(_SECTIONS * link.length_m) for shape in bending_shapes(link)]) / link.length_m
-    found = np.zeros((2, len(_SECTIONS), n_q))
+    deflections = np.zeros((2, len(_SECTIONS), n_q))
     for axis, modes in enumerate((link.modes_y, link.modes_z)):
         if modes:
-            found[axis, :, at : at + modes] = values[:modes].T
+            deflections[axis, :, at : at + modes] = values[:modes].T
         at += modes
-    return found
+    return deflections

@@ -30,7 +30,9 @@ class FlexibleLink:
     """A flexible link with its amplitudes `q` (along y, along z, twist) and their rates `u`."""
 
     def __init__(self, link: Flexible, q: ca.SX, u: ca.SX) -> None:
-        self.flexible, self.q, self.u = link, q, u
+        self.flexible = link
+        self.q = q
+        self.u = u
         numbers = integrals(link)
         self._to = [0, link.modes_y, link.modes_y + link.modes_z, q.numel()]
         self._y, self._z, self._x = ca.vertsplit(q, self._to)
@@ -43,7 +45,8 @@ class FlexibleLink:
         #: r_a of every field, one column each, and their rates
         self.fields = ca.horzcat(*columns)
         self.field_rates = ca.jtimes(self.fields, q, u) if q.numel() else ca.SX(*self.fields.shape)
-        self.mass, self.roll = ca.sparsify(ca.DM(numbers.mass)), ca.DM(numbers.roll)
+        self.mass = ca.sparsify(ca.DM(numbers.mass))
+        self.roll = ca.DM(numbers.roll)
         self.elastic_force = ca.sparsify(ca.DM(numbers.stiffness)) @ q + ca.sparsify(ca.DM(numbers.damping)) @ u
         self.strain_energy = 0.5 * ca.dot(q, ca.sparsify(ca.DM(numbers.stiffness)) @ q)
 
@@ -54,14 +57,17 @@ class FlexibleLink:
     def section(self, x: float) -> Section:
         """The cross-section at x, which is from 0 to the length."""
         at = at_section(self.flexible, x)
-        along_y, along_z = at.slope[: self._y.numel()], at.slope[: self._z.numel()]
+        along_y = at.slope[: self._y.numel()]
+        along_z = at.slope[: self._z.numel()]
         turn = at.turn[: self._y.numel(), : self._z.numel()]
         a, b = _sum(along_y, self._y), _sum(along_z, self._z)
         c = _sum(at.twist, self._x)
         if turn.size:
             c = c - ca.dot(self._y, ca.DM(turn) @ self._z)
         rate_a, rate_b, rate_c = (self._rate(angle) for angle in (a, b, c))
-        Rz, Ry, Rx = (_rotation(axis, angle) for axis, angle in (((0, 0, 1), a), ((0, -1, 0), b), ((1, 0, 0), c)))
+        Rz = _rotation((0, 0, 1), a)
+        Ry = _rotation((0, -1, 0), b)
+        Rx = _rotation((1, 0, 0), c)
         w_BS = Rx.T @ (Ry.T @ vector([0, 0, rate_a]) + vector([0, -rate_b])) + vector([rate_c])
         phi = ca.DM(at.phi)
         return Section(self.fields @ phi, Rz @ Ry @ Rx, self.field_rates @ phi, w_BS)

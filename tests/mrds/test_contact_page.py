@@ -12,7 +12,7 @@ from granite.config.contacts import Contact, Side
 from granite.config.errors import InputError
 from granite.mrds.contacts import KINDS
 from granite.mrds.contacts.events import EventKind
-from granite.mrds.contacts.kind import Kind, known
+from granite.mrds.contacts.kind import Kind, directions_in
 from granite.mrds.system import System
 from granite.rt.run_in_memory import simulate_in_memory
 from tests.support.random_systems import plain_body
@@ -30,7 +30,7 @@ def in_the_plane(kind: Kind) -> str:
         kind.n_held(dict.fromkeys(kind.parameters, 1.0), planar=True)
     except InputError:
         return "not available"
-    return ", ".join(known(kind.held, planar=True)) or "nothing held"
+    return ", ".join(directions_in(kind.held, planar=True)) or "nothing held"
 
 
 def test_the_table_lists_every_kind_with_what_it_holds_and_asks_for():

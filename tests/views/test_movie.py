@@ -13,7 +13,7 @@ from granite.views.movies.frames import Frames
 from granite.views.movies.instants import instants
 from granite.views.movies.movie_file import film
 from granite.views.plots.run import PlottedRun
-from granite.views.plots.view import View, known
+from granite.views.plots.view import View, known_ticks
 from tests.support.command_line import Call, left_in, sentence_of
 from tests.support.command_line import granite as granite
 
@@ -30,7 +30,7 @@ def log() -> Log:
 
 def frames_of(log: Log, fps: float = 10.0) -> tuple[Backdrop, list[Picture]]:
     run = PlottedRun(log)
-    view = View(run, known(run.q))
+    view = View(run, known_ticks(run.q))
     backdrop = build_backdrop(view)
     return backdrop, list(Frames(view, backdrop, instants(log, run, fps, 1.0)))
 

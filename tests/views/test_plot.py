@@ -95,7 +95,7 @@ def test_arms_and_jets_are_seen_where_trigonometry_puts_them(flown):
     base, (heading, shoulder, elbow) = q[:2], q[2:]
     scene = Scene(flown.bed, flown.bed.modules)
     (silhouette,) = scene.silhouettes
-    points = scene.places.at(q[None])[0, :, :2]
+    points = scene.body_points.at(q[None])[0, :, :2]
 
     def along(angle, length):
         return length * np.array([np.cos(angle), np.sin(angle)])

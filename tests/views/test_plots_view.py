@@ -37,7 +37,7 @@ def test_a_flexible_link_is_drawn_through_the_curve_it_is_bent_into():
     q = np.array([0.3, 0.02, -0.005])
     scene = Scene(bed, bed.modules)
     (beam,) = scene.silhouettes[0].beams
-    points = scene.places.at(q[None])[0, beam, :2]
+    points = scene.body_points.at(q[None])[0, beam, :2]
     # Euler and Bernoulli's cantilever: both modes have a size of 2 at the tip, with opposite signs.
     deflection = points @ [-math.sin(0.3), math.cos(0.3)]
     assert deflection[-1] == pytest.approx(2 * (0.02 + 0.005), rel=1e-6)

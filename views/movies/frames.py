@@ -36,7 +36,7 @@ class Frames:
     def __init__(self, view: View, backdrop: Backdrop, shown: Instants) -> None:
         self._cv: Any = required("cv2", "movie")
         self._view, self._backdrop, self._shown = view, backdrop, shown
-        projection, places = view.projections[0], view.scene.places
+        projection, places = view.projections[0], view.scene.body_points
         self._points = projection(places.at(shown.q))
         self._reference = projection(places.at(shown.reference))
         #: on which the paths grow: each frame adds one segment
@@ -108,13 +108,13 @@ class Frames:
     def _mark_contacts(self, frame: Picture, i: int) -> None:
         near = _NEAR * self._view.size
         for number, spot in spots(self._view.scene, self._points[i]).items():
-            if not np.isfinite((spot.place, spot.first)).all():
+            if not np.isfinite((spot.position, spot.first)).all():
                 continue
             if self._shown.closed[i, number]:
-                self._disc(frame, spot.place, _MARK + 1, INK)
-                self._disc(frame, spot.place, _MARK, CONTACT)
-            elif not spot.surface and np.linalg.norm(spot.first - spot.place) < near:
-                for side in (spot.first, spot.place):
+                self._disc(frame, spot.position, _MARK + 1, INK)
+                self._disc(frame, spot.position, _MARK, CONTACT)
+            elif not spot.surface and np.linalg.norm(spot.first - spot.position) < near:
+                for side in (spot.first, spot.position):
                     self._disc(frame, side, _MARK, CONTACT)
                     self._disc(frame, side, _MARK - 2, ARM)
 

@@ -16,7 +16,7 @@ from granite.views.movies.backdrop import build_backdrop
 from granite.views.movies.frames import Frames
 from granite.views.movies.instants import instants
 from granite.views.plots.run import PlottedRun
-from granite.views.plots.view import View, known
+from granite.views.plots.view import View, known_ticks
 
 #: how the name of a film may end, and the frames of each a second
 SUFFIXES = {".mp4": 30.0, ".gif": 15.0}
@@ -77,7 +77,7 @@ def film(
             raise InputError("out of range", key=key, value=value, expected=f"{low:g} to {high:g}")
     encoder = required("imageio_ffmpeg", "movie").get_ffmpeg_exe()
     run = PlottedRun(log)
-    if not len(ticks := known(run.q)):
+    if not len(ticks := known_ticks(run.q)):
         raise InputError("the motion of the robot is not known", expected="a log with an estimate or a truth")
     shown = instants(log, run, fps, speed)
     view = View(run, ticks)

@@ -11,7 +11,7 @@ import numpy as np
 from granite.config.base import spatial
 from granite.config.devices.thrusters import Thruster
 from granite.config.modules import Module
-from granite.views.plots.body_points import Places
+from granite.views.plots.body_points import BodyPoints
 from granite.views.plots.shapes import edge_along_x, rounded_hull
 
 #: roundness of an object's corners, as a part of its size
@@ -32,7 +32,7 @@ class Base(NamedTuple):
     heading: list[int]  #: corners of a mark along its x axis
 
 
-def shape_of_base(module: Module, places: Places, thrusters: Sequence[Thruster]) -> Base:
+def shape_of_base(module: Module, places: BodyPoints, thrusters: Sequence[Thruster]) -> Base:
     """Shape of the root body of a module; one without joints and thrusters is an object, its points are its corners."""
     root = module.root
     held = list(dict.fromkeys(spatial(p.position_m) for p in module.points if p.body == root.name))

@@ -14,7 +14,7 @@ from granite.kernels.kernel import Kernel
 from granite.mrds.tree import Tree
 
 
-class Places:
+class BodyPoints:
     """Points by number, one number for one point: `at(q)[:, number]` is its path."""
 
     def __init__(self, modules: Sequence[Module]) -> None:

@@ -25,7 +25,7 @@ _NAMED = 6
 class Spot(NamedTuple):
     """A contact in one pose, in axes of the page: positions of its second side and its first."""
 
-    place: Array
+    position: Array
     first: Array
     surface: bool  #: whether it touches a surface, which is drawn separately
 
@@ -46,10 +46,10 @@ def draw_contacts(axes: Axes, there: Mapping[int, Spot], closed: Flags, near: fl
     """The contacts of one pose; `closed` is of all contacts of the testbed. A line joins open sides that are near."""
     for i, spot in there.items():
         if closed[i]:
-            axes.plot(*spot.place, "o", mfc=CONTACT, mec=INK, ms=_SIZE, zorder=order)
+            axes.plot(*spot.position, "o", mfc=CONTACT, mec=INK, ms=_SIZE, zorder=order)
         elif not spot.surface:
-            pair = np.transpose((spot.first, spot.place))
-            dots = (0, (1, 2)) if np.linalg.norm(spot.first - spot.place) < near else ""
+            pair = np.transpose((spot.first, spot.position))
+            dots = (0, (1, 2)) if np.linalg.norm(spot.first - spot.position) < near else ""
             axes.plot(*pair, "o", mfc="white", mec=CONTACT, mew=1.8, ms=_SIZE, ls=dots, color=CONTACT, zorder=order)
 
 
@@ -73,7 +73,7 @@ def outward(there: Mapping[int, Spot]) -> dict[int, tuple[Array, Array]]:
     """
     if not 0 < len(there) <= _NAMED:
         return {}
-    places = np.array([spot.place for spot in there.values()])
+    places = np.array([spot.position for spot in there.values()])
     middle = places.mean(axis=0) if len(places) > 1 else places[0] - (1.0, -1.0)
     return {i: (place, np.where(place < middle, -1, 1)) for i, place in zip(there, places, strict=True)}
 

@@ -17,7 +17,7 @@ from granite.views.plots.run import PlottedRun
 from granite.views.plots.style import DPI, SIZE_IN
 from granite.views.plots.time_panels import MODES, STATES, draw_time_panels, time_panels
 from granite.views.plots.title import write_title
-from granite.views.plots.view import View, known
+from granite.views.plots.view import View, known_ticks
 from granite.views.plots.view_axes import draw_nothing, draw_view, to_one_scale
 
 #: the part of the page that shows the motion in space
@@ -31,7 +31,7 @@ def build_page(log: Log, parts: Sequence[str] = ()) -> Figure:
     """
     run = PlottedRun(log)
     panels = _chosen(run, parts)
-    view = View(run, ticks) if len(ticks := known(run.q)) else None
+    view = View(run, ticks) if len(ticks := known_ticks(run.q)) else None
     room = lay_out_view(view, column_width(alone=not panels)) if not parts or _VIEW in parts else None
     layout = lay_out_page([panel.height for panel in panels], room.height if room else 0.0)
     engine = ConstrainedLayoutEngine(rect=(0.005, 0.005, 0.985, 1 - HEAD_IN / layout.height))

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from granite.config.records import Array
 from granite.views.plots.pose import draw_ghost
 from granite.views.plots.style import INK, PATH, TIP
-from granite.views.plots.view import Sight, View, known
+from granite.views.plots.view import Sight, View, known_ticks
 
 #: with more modules than this, only the main one's path is drawn
 _PATHS = 4
@@ -40,7 +40,7 @@ def draw_reference(axes: Axes, sight: Sight) -> list[Artist]:
     reference = _reference(view)
     if not len(reference):
         return []
-    points = sight.projection(scene.places.at(reference))
+    points = sight.projection(scene.body_points.at(reference))
     x, y = points[:, scene.main.followed].T
     (path,) = axes.plot(x, y, color=INK, lw=1.5, ls=(0, (4, 2)), zorder=21, label="reference")
     return [path, draw_ghost(axes, scene.main, points[-1], view.thickness, 18.0)]
@@ -49,7 +49,7 @@ def draw_reference(axes: Axes, sight: Sight) -> list[Artist]:
 def _reference(view: View) -> Array:
     """The reference as q of all modules; those without one do not affect the robot's points."""
     reference = view.run.reference
-    ticks = known(reference)
+    ticks = known_ticks(reference)
     q = np.zeros((len(ticks), view.run.q.shape[1]))
     q[:, view.run.referenced] = reference[ticks]
     return q

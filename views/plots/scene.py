@@ -10,7 +10,7 @@ from granite.config.devices.thrusters import Thruster, Thrusters
 from granite.config.modules import Module, Point
 from granite.config.testbed import Testbed
 from granite.mrds.contacts import KINDS
-from granite.views.plots.body_points import Places
+from granite.views.plots.body_points import BodyPoints
 from granite.views.plots.silhouette import Silhouette
 
 
@@ -19,7 +19,7 @@ class Scene:
 
     def __init__(self, bed: Testbed, modules: Sequence[Module]) -> None:
         self._modules = {module.name: module for module in modules}
-        self.places = Places(modules)
+        self.body_points = BodyPoints(modules)
         on_module: dict[str, tuple[Thruster, ...]] = {}
         #: numbers of the thrusters on each module, among all of the testbed
         self.thrusters: dict[str, list[int]] = {module.name: [] for module in modules}
@@ -29,7 +29,7 @@ class Scene:
             on_module[name] = (*on_module.get(name, ()), *device.units)
             self.thrusters.setdefault(name, []).extend(range(first, first + len(device.units)))
             first += len(device.units)
-        self.silhouettes = [Silhouette(m, self.places, on_module.get(m.name, ())) for m in modules]
+        self.silhouettes = [Silhouette(m, self.body_points, on_module.get(m.name, ())) for m in modules]
         #: the module whose path is emphasised: the robot, or the last module
         names = [module.name for module in modules]
         self.main = self.silhouettes[names.index(bed.controlled[0].name) if bed.controlled else -1]
@@ -56,9 +56,9 @@ class Scene:
 
     def _side(self, side: Side) -> int:
         if side.grounded:
-            return self.places.on_ground(side.position_m)
+            return self.body_points.on_ground(side.position_m)
         point = self._point(side)
-        return self.places.on(side.module, point.body, point.position_m)
+        return self.body_points.on(side.module, point.body, point.position_m)
 
     def _along_surface(self, side: Side) -> int:
         """A surface is the plane across the x axis of its side: in the page a line along the y axis."""
@@ -67,8 +67,8 @@ class Scene:
         yaw = fixed.rotation_rad[2]
         place = x - math.sin(yaw), y + math.cos(yaw)
         if isinstance(fixed, Side):
-            return self.places.on_ground(place)
-        return self.places.on(side.module, fixed.body, place)
+            return self.body_points.on_ground(place)
+        return self.body_points.on(side.module, fixed.body, place)
 
     def _point(self, side: Side) -> Point:
         return next(p for p in self._modules[side.module].points if p.name == side.point)

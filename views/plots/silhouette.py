@@ -10,7 +10,7 @@ from granite.config.base import spatial
 from granite.config.devices.thrusters import Thruster
 from granite.config.modules import Body, Module
 from granite.views.plots.base import Base, shape_of_base
-from granite.views.plots.body_points import Places
+from granite.views.plots.body_points import BodyPoints
 
 #: a bent beam is drawn through this many sections
 _SECTIONS = 17
@@ -19,8 +19,8 @@ _SECTIONS = 17
 class Silhouette:
     """A base, which floats, stands on the ground or is a beam only; and its arms."""
 
-    def __init__(self, module: Module, places: Places, thrusters: Sequence[Thruster] = ()) -> None:
-        self._module, self._places, root = module, places, module.root
+    def __init__(self, module: Module, places: BodyPoints, thrusters: Sequence[Thruster] = ()) -> None:
+        self._module, self._body_points, root = module, places, module.root
         self.name = module.name
         self.root = places.on(module.name, root.name)
         #: points at which arms are fixed to the ground, if any, and the outline of their stand, if given
@@ -60,7 +60,7 @@ class Silhouette:
         for body in self._module.in_tree_order()[1:]:
             points = [p.position_m for p in self._module.points if p.body == body.name]
             if body.name not in carriers and points:
-                found.append(self._places.on(self._module.name, body.name, points[-1]))
+                found.append(self._body_points.on(self._module.name, body.name, points[-1]))
         return [tip for tip in found if tip != self.followed]
 
     @property
@@ -91,21 +91,21 @@ class Silhouette:
             outline = self._outline(body) if body is not module.root else []
             if outline:
                 self.outlines.append(outline)
-                self._outlined_joints.append(self._places.on(module.name, body.name))
+                self._outlined_joints.append(self._body_points.on(module.name, body.name))
             for link in self._links(body):
                 self.links += [] if outline else [link]
                 self._end = link[1]
 
     def _outline(self, body: Body) -> list[int]:
-        return [self._places.on(self._module.name, body.name, corner) for corner in body.outline_m]
+        return [self._body_points.on(self._module.name, body.name, corner) for corner in body.outline_m]
 
     def _beam(self, body: Body, length: float) -> list[int]:
         along = np.linspace(0.0, length, _SECTIONS)
-        return [self._places.on(self._module.name, body.name, (x, 0.0)) for x in along]
+        return [self._body_points.on(self._module.name, body.name, (x, 0.0)) for x in along]
 
     def _links(self, body: Body) -> Iterator[tuple[int, int]]:
         """Rigid parts of a body; of a flexible link, those off its axis."""
-        module, on = self._module, self._places.on
+        module, on = self._module, self._body_points.on
         ends = [joint.origin_m for joint in module.joints if joint.parent == body.name]
         ends += [point.position_m for point in module.points if point.body == body.name]
         if body.flexible:

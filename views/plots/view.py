@@ -31,8 +31,8 @@ class View:
         self.run, self.ticks = run, ticks
         scene = self.scene = Scene(run.bed, run.modules)
         #: x, y, z of every point at every tick
-        self.places = scene.places.at(run.q[ticks])
-        drawn = self.places[:, scene.drawn]
+        self.positions = scene.body_points.at(run.q[ticks])
+        drawn = self.positions[:, scene.drawn]
         planar = run.bed.planar
         self.projections = (FROM_ABOVE,) if planar else best_projections(drawn)
         self.size = float(np.ptp(drawn.reshape(-1, 3), axis=0).max())
@@ -55,7 +55,7 @@ class View:
     def extent(self, projection: Projection) -> tuple[float, float]:
         """Width and height of the drawing, with space for the text beside it [m]."""
         around = [s.base.reach for s in self.scene.silhouettes if s.base]
-        width, height = np.ptp(projection(self.places[:, self.scene.drawn]).reshape(-1, 2), axis=0)
+        width, height = np.ptp(projection(self.positions[:, self.scene.drawn]).reshape(-1, 2), axis=0)
         room = max([*around, 2 * self.thickness]) + 1.5 * ROOM * self.size
         return float(width) + 2 * room, float(height) + 2 * room
 
@@ -70,10 +70,10 @@ class Sight(NamedTuple):
 
 def sights(view: View) -> list[Sight]:
     """One for each projection."""
-    return [Sight(view, projection, projection(view.places)) for projection in view.projections]
+    return [Sight(view, projection, projection(view.positions)) for projection in view.projections]
 
 
-def known(q: Array) -> Indices:
+def known_ticks(q: Array) -> Indices:
     """Ticks at which all of q is known, or some of them where they are many; none where there is no q."""
     found = np.flatnonzero(np.isfinite(q).all(axis=1) & (q.shape[1] > 0))
     return found[np.linspace(0, len(found) - 1, min(len(found), _POINTS)).astype(np.intp)]

@@ -10,8 +10,8 @@ from foxglove.messages import FrameTransform, Quaternion, Timestamp
 from scipy.spatial.transform import Rotation
 
 from granite.config.modules import Module
-from granite.views.plots.body_points import Places
-from granite.views.scene_messages.primitives import Place, vector
+from granite.views.plots.body_points import BodyPoints
+from granite.views.scene_messages.primitives import Position, vector
 
 WORLD = "world"
 
@@ -19,13 +19,13 @@ WORLD = "world"
 class BodyFrames:
     """The frame of each rigid body of some modules; flexible ones have none."""
 
-    def __init__(self, modules: Sequence[Module], places: Places, planar: bool) -> None:
+    def __init__(self, modules: Sequence[Module], places: BodyPoints, planar: bool) -> None:
         self._planar = planar
         #: by module and body: the name of the frame
         self.names = {(m.name, b.name): f"{m.name}/{b.name}" for m in modules for b in m.bodies if b.flexible is None}
         self._numbers = [[places.on(*body, at) for at in ((0, 0), (1, 0), (0, 1))] for body in self.names]
 
-    def transforms(self, at: Sequence[Place], stamp: Timestamp, of: str = "") -> Iterator[FrameTransform]:
+    def transforms(self, at: Sequence[Position], stamp: Timestamp, of: str = "") -> Iterator[FrameTransform]:
         """Where the frames are; their names begin with `of`."""
         for name, (origin, x, y) in zip(self.names.values(), self._numbers, strict=True):
             yield FrameTransform(
@@ -36,7 +36,7 @@ class BodyFrames:
                 rotation=self._turn(at[origin], at[x], at[y]),
             )
 
-    def _turn(self, origin: Place, along_x: Place, along_y: Place) -> Quaternion:
+    def _turn(self, origin: Position, along_x: Position, along_y: Position) -> Quaternion:
         if self._planar:
             half = 0.5 * math.atan2(along_x[1] - origin[1], along_x[0] - origin[0])
             return Quaternion(x=0.0, y=0.0, z=math.sin(half), w=math.cos(half))

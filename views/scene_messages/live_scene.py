@@ -20,7 +20,7 @@ from granite.views.plots.scene import Scene
 from granite.views.plots.silhouette import Silhouette
 from granite.views.plots.style import CONTACT, GRANITE, HULL_LAST, PLUME, SOFT
 from granite.views.scene_messages.body_frames import WORLD, BodyFrames
-from granite.views.scene_messages.primitives import Place, ball, colour, entity, jet_lines, plate
+from granite.views.scene_messages.primitives import Position, ball, colour, entity, jet_lines, plate
 from granite.views.scene_messages.strokes import Stroke, strokes_of
 
 REFERENCE = "reference"
@@ -51,10 +51,10 @@ class LiveScene:
         self._opening = [channels.place("/applied", f"{name}.values") for name in bed.devices_of(Thrusters)]
         self._referenced = [positions.index(c) for c in bed.known.positions] if bed.controller else []
         scene = self._scene = Scene(bed, modules)
-        self._frames = BodyFrames(modules, scene.places, bed.planar)
-        self._main = BodyFrames([m for m in modules if m.name == scene.main.name], scene.places, bed.planar)
+        self._frames = BodyFrames(modules, scene.body_points, bed.planar)
+        self._main = BodyFrames([m for m in modules if m.name == scene.main.name], scene.body_points, bed.planar)
         bases = [s.base.reach for s in scene.silhouettes if s.base and (s.links or s.outlines)]
-        at = scene.places.at(np.nan_to_num(first[self._q])[None])[0, scene.drawn]
+        at = scene.body_points.at(np.nan_to_num(first[self._q])[None])[0, scene.drawn]
         of_scene = _LINK_OF_SCENE * max(float(np.ptp(at, axis=0).max()), _SMALLEST)
         self._thickness = _LINK_OF_BASE * bases[0] if bases else of_scene
         #: strokes of each module that move with no single body
@@ -93,18 +93,18 @@ class LiveScene:
         marks: list[SceneEntity] = []
         q = row[self._q]
         if parts.robot:
-            at = self._scene.places.now(q)
+            at = self._scene.body_points.now(q)
             frames += self._frames.transforms(at, stamp)
             marks += self._marks(rows, at, stamp)
         if parts.reference:
             ghost = q.copy() if parts.robot else np.nan_to_num(q)
             ghost[self._referenced] = row[self._reference]
-            at, ink = self._scene.places.now(ghost), colour(SOFT, _GHOST)
+            at, ink = self._scene.body_points.now(ghost), colour(SOFT, _GHOST)
             frames += self._main.transforms(at, stamp, f"{REFERENCE}/")
             marks += self._drawn(REFERENCE, self._bent[self._scene.main.name], at, ink, stamp)
         return FrameTransforms(transforms=frames), SceneUpdate(deletions=[], entities=marks)
 
-    def _marks(self, rows: Array, at: Sequence[Place], stamp: Timestamp) -> Iterator[SceneEntity]:
+    def _marks(self, rows: Array, at: Sequence[Position], stamp: Timestamp) -> Iterator[SceneEntity]:
         """Bent links, jets and contacts; a contact is filled where it is closed, and pale where it is open."""
         opening = [part for place in self._opening for part in np.fmax.reduce(rows[:, place], axis=0).tolist()]
         for module in self._scene.silhouettes:
@@ -121,16 +121,16 @@ class LiveScene:
 
     def _fixed(self, module: Silhouette, of: str, ink: Color, stamp: Timestamp) -> Iterator[SceneEntity]:
         """The shapes of each rigid body of a module, in its frame."""
-        by_frame: dict[str, list[tuple[Stroke, list[Place]]]] = {}
+        by_frame: dict[str, list[tuple[Stroke, list[Position]]]] = {}
         for stroke in self._strokes(module):
             if frame := self._frame(stroke):
-                owners = [self._scene.places.owner(number) for number in stroke.points]
-                places: list[Place] = [owner[2] for owner in owners if owner]
+                owners = [self._scene.body_points.owner(number) for number in stroke.points]
+                places: list[Position] = [owner[2] for owner in owners if owner]
                 by_frame.setdefault(of + frame, []).append((stroke, places))
         return (entity(frame, frame, stamp, strokes, ink) for frame, strokes in by_frame.items())
 
     def _drawn(
-        self, name: str, strokes: list[Stroke], at: Sequence[Place], ink: Color, stamp: Timestamp
+        self, name: str, strokes: list[Stroke], at: Sequence[Position], ink: Color, stamp: Timestamp
     ) -> Iterator[SceneEntity]:
         if strokes:
             places = [(stroke, [at[number] for number in stroke.points]) for stroke in strokes]
@@ -141,7 +141,7 @@ class LiveScene:
 
     def _frame(self, stroke: Stroke) -> str | None:
         """The frame of the rigid body that has all points of a stroke."""
-        owners = [self._scene.places.owner(number) for number in stroke.points]
+        owners = [self._scene.body_points.owner(number) for number in stroke.points]
         bodies = {owner[:2] if owner else None for owner in owners}
         body = bodies.pop() if len(bodies) == 1 else None
         return self._frames.names.get(body) if body else None

@@ -25,7 +25,7 @@ from granite.views.plots.silhouette import Silhouette
 from granite.views.scene_messages.strokes import STRIP, Stroke
 
 #: x, y and z [m]
-Place = Sequence[float]
+Position = Sequence[float]
 
 #: height of a disc, relative to its diameter
 _DISC = 0.2
@@ -43,7 +43,7 @@ def colour(name: str, strength: float = 1.0) -> Color:
 
 
 def entity(
-    name: str, frame: str, stamp: Timestamp, strokes: Iterable[tuple[Stroke, Sequence[Place]]], ink: Color
+    name: str, frame: str, stamp: Timestamp, strokes: Iterable[tuple[Stroke, Sequence[Position]]], ink: Color
 ) -> SceneEntity:
     """Strokes with their places in a frame, with which they move."""
     lines, discs = [], []
@@ -58,7 +58,7 @@ def entity(
 
 
 def jet_lines(
-    module: Silhouette, at: Sequence[Place], opening: Sequence[float], thickness: float, ink: Color
+    module: Silhouette, at: Sequence[Position], opening: Sequence[float], thickness: float, ink: Color
 ) -> Iterator[LinePrimitive]:
     """A line out of each open thruster, as long as it is open."""
     reach = _JET_LENGTH * module.base.reach if module.base else 0.0
@@ -68,7 +68,7 @@ def jet_lines(
             yield line(STRIP, (at[nozzle], end), _JET * thickness, ink)
 
 
-def ball(place: Place, size: float, ink: Color) -> SpherePrimitive:
+def ball(place: Position, size: float, ink: Color) -> SpherePrimitive:
     """A mark."""
     pose = Pose(position=vector(place), orientation=NO_TURN)
     return SpherePrimitive(pose=pose, size=Vector3(x=size, y=size, z=size), color=ink)
@@ -81,7 +81,7 @@ def plate(corners: Sequence[float], thickness: float, ink: Color) -> CubePrimiti
     return CubePrimitive(pose=pose, size=Vector3(x=x1 - x0, y=y1 - y0, z=thickness), color=ink)
 
 
-def line(kind: Any, places: Iterable[Place], thickness: float, ink: Color) -> LinePrimitive:
+def line(kind: Any, places: Iterable[Position], thickness: float, ink: Color) -> LinePrimitive:
     """A line through places."""
     return LinePrimitive(
         type=kind,
@@ -95,7 +95,7 @@ def line(kind: Any, places: Iterable[Place], thickness: float, ink: Color) -> Li
     )
 
 
-def vector(place: Place) -> Vector3:
+def vector(place: Position) -> Vector3:
     """A place from x, y and z."""
     x, y, z = place
     return Vector3(x=x, y=y, z=z)
