@@ -56,7 +56,8 @@ def _beside_opencv(patterns: Sequence[Pattern]) -> Iterator[Result]:
     moving = list(zip(patterns, MOTIONS, strict=False))
     recorded = [(t, np.asarray(frame)) for t, frame in frames(moving, FRAMES)]
     true = [
-        VIEW.to_pixel(np.vstack([placed(shape.places, motion(t)[0]) for shape, motion in moving])) for t, _ in recorded
+        VIEW.to_pixel(np.vstack([placed(shape.positions, motion(t)[0]) for shape, motion in moving]))
+        for t, _ in recorded
     ]
     tracker = Tracker(VIEW, patterns, 1 / 40)
     memory, tracked, took = NO_MEMORY, [], []

@@ -77,7 +77,9 @@ def _run_round(
     asked: Sequence[AskedTrial],
 ) -> None:
     """Run the first scenario of every trial, then the others of those that are not hopeless; tell in order."""
-    content, goals, band = to_json(bed), goals_of(table), Band(table.settled_m, table.settled_rad)
+    content = to_json(bed)
+    goals = goals_of(table)
+    band = Band(table.settled_m, table.settled_rad)
 
     def case(trial: AskedTrial, scenario: Scenario) -> Case:
         return Case(content, goals, band, {**scenario.changes, **trial.values})

@@ -111,8 +111,8 @@ class Expression:
             return True
         head, dot, _ = name.partition(".")
         near = [n for n in (*self._names.metrics, *self._names.signals) if n.startswith(f"{head}.")] if dot else []
-        known = near or sorted({n.partition(".")[0] for n in (*self._names.metrics, *self._names.signals)})
-        raise InputError(f"no metric or signal '{name}'", expected=one_of(name, known))
+        names = near or sorted({n.partition(".")[0] for n in (*self._names.metrics, *self._names.signals)})
+        raise InputError(f"no metric or signal '{name}'", expected=one_of(name, names))
 
     def _check_call(self, name: str, arguments: list[ast.expr]) -> bool:
         if name not in _FUNCTIONS:

@@ -72,7 +72,9 @@ class LiveSession:
 
     def __init__(self, operator: OperatorClient, bed: Testbed, metrics: Sequence[str] = ()) -> None:
         goals, band = chosen_goals(bed, metrics)
-        self._measures, self._bed, self._ask = Measures(bed, goals, band), bed, operator.ask
+        self._measures = Measures(bed, goals, band)
+        self._bed = bed
+        self._ask = operator.ask
         units = metric_units(bed)
         self._goals = [(text, units.get(text, "")) for _, text in goals]
         answer = self._ask("gains")
@@ -86,8 +88,8 @@ class LiveSession:
 
     def gains(self) -> list[dict[str, Any]]:
         """Each gain: name, unit, value, lower, upper and meaning."""
-        found: list[dict[str, Any]] = self._ask("gains")["gains"]
-        return found
+        gains: list[dict[str, Any]] = self._ask("gains")["gains"]
+        return gains
 
     def values(self) -> dict[str, float]:
         """The gains as they are."""
@@ -159,14 +161,14 @@ class LiveSession:
             expected = "to be on the machine of the loop"
             raise InputError(f"the log of the run, '{self._log}', is not here", key="ab", expected=expected)
         try:
-            found = []
+            manoeuvres = []
             for name, values in (("A", a), ("B", b)):
                 self._put(values)
                 report(f"{name}: back to the first pose, then the manoeuvre")
-                found.append(self._manoeuvre(seconds))
+                manoeuvres.append(self._manoeuvre(seconds))
         finally:
             self._put(b)
-        (first, t_a), (second, t_b) = found
+        (first, t_a), (second, t_b) = manoeuvres
         measures = tuple((*goal, x, y) for goal, x, y in zip(self._goals, first, second, strict=True))
         return GainComparison(gains, measures, (t_a, t_b))
 

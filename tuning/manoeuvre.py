@@ -35,20 +35,21 @@ def last_manoeuvre(log: Log, seconds: float | None, since: float = 0.0) -> Log |
     Log
         Of the manoeuvre alone, with a summary of its own; None where it has not ended yet.
     """
-    rows, place = log.rows, log.channels.place
-    rows = rows[rows[:, place("/sample", "t")] >= since]
-    asked, reply = (rows[:, place("/operation", entry)] for entry in ("request", "reply"))
+    rows, columns = log.rows, log.channels.place
+    rows = rows[rows[:, columns("/sample", "t")] >= since]
+    asked = rows[:, columns("/operation", "request")]
+    reply = rows[:, columns("/operation", "reply")]
     restarts = (asked == RequestKind.RESTART) & (reply == Reply.DONE)
     if not restarts.any():
         return None
     rows = rows[np.flatnonzero(restarts)[-1] :]
-    begin = _after_rest(rows[:, place("/sample", "t")], rows[:, place("/reference", "u")])
+    begin = _after_rest(rows[:, columns("/sample", "t")], rows[:, columns("/reference", "u")])
     if begin is None:
         return None
     rows = rows[begin:]
-    over = rows[:, place("/reference", "done")] == 1.0
+    over = rows[:, columns("/reference", "done")] == 1.0
     if seconds is not None:
-        t = rows[:, place("/sample", "t")]
+        t = rows[:, columns("/sample", "t")]
         over = t >= t[:1] + seconds
     if not over.any():
         return None

@@ -84,8 +84,8 @@ def _joint_too_fast(log: Log, rows: Array) -> Iterator[Array]:
 
 
 def _tracking_error(log: Log, rows: Array) -> Iterator[Array]:
-    bed, place = log.bed, log.channels.place
-    error = np.abs(rows[:, place("/state", "q")] - rows[:, place("/reference", "q")])
+    bed, columns = log.bed, log.channels.place
+    error = np.abs(rows[:, columns("/state", "q")] - rows[:, columns("/reference", "q")])
     most = {"m": bed.safety.tracking_error_m, "rad": bed.safety.tracking_error_rad}
     for i in followed_indices(bed):
         if (unit := bed.known.positions[i].unit) in most:

@@ -48,25 +48,25 @@ def metric_units(bed: Testbed) -> dict[str, str]:
     """Every metric of a testbed, with its unit."""
     followed = [bed.known.positions[i] for i in followed_indices(bed)]
     units = [unit for unit in ("m", "rad") if any(c.unit == unit for c in followed)]
-    found: dict[str, str] = {}
+    metrics: dict[str, str] = {}
     for name in _ERRORS:
-        found |= {f"{name}_{unit}": unit for unit in units}
-        found |= {f"{name}.{c.name}": c.unit for c in followed}
+        metrics |= {f"{name}_{unit}": unit for unit in units}
+        metrics |= {f"{name}.{c.name}": c.unit for c in followed}
     if followed:
-        found["settling_time_s"] = "s"
+        metrics["settling_time_s"] = "s"
     if bed.thrusters:
-        found |= {"propellant_n_s": "N s", "propellant_g": "g", "pulses": "1"}
+        metrics |= {"propellant_n_s": "N s", "propellant_g": "g", "pulses": "1"}
     if bed.motors:
-        found["peak_torque_n_m"] = "N m"
-        found |= {f"peak_torque.{motor.joint}": "N m" for motor in bed.motors}
+        metrics["peak_torque_n_m"] = "N m"
+        metrics |= {f"peak_torque.{motor.joint}": "N m" for motor in bed.motors}
     if _grips(Channels.of(bed)):
-        found["internal_force_error_n"] = "N"
-    found |= {f"squeeze.{name}": "N" for name in bed.squeezed}
+        metrics["internal_force_error_n"] = "N"
+    metrics |= {f"squeeze.{name}": "N" for name in bed.squeezed}
     if any(body.flexible for module in bed.modules for body in module.bodies):
-        found["elastic_energy_j"] = "J"
+        metrics["elastic_energy_j"] = "J"
     limits = margins.names_of(bed)
-    found |= {f"margin.{name}": "1" for name in limits}
-    return found | ({"margin": "1"} if limits else {})
+    metrics |= {f"margin.{name}": "1" for name in limits}
+    return metrics | ({"margin": "1"} if limits else {})
 
 
 def names_of(bed: Testbed) -> Names:
@@ -117,11 +117,11 @@ def chosen_goals(bed: Testbed, metrics: Sequence[str]) -> tuple[Goals, Band]:
     if table is not None:
         return goals_of(table), band
     there = metric_units(bed)
-    found = tuple((name, name) for name in _USUAL if name in there)
-    if not found:
+    goals = tuple((name, name) for name in _USUAL if name in there)
+    if not goals:
         expected = "an expression over its signals, by --metric"
         raise InputError("no usual metric", file=bed.name, key="--metric", expected=expected)
-    return found, band
+    return goals, band
 
 
 class _Run:
@@ -129,7 +129,8 @@ class _Run:
 
     def __init__(self, log: Log, band: Band) -> None:
         assert log.summary is not None
-        self._log, self._band = log, band
+        self._log = log
+        self._band = band
         self._summary: RunSummary = log.summary
 
     def signal(self, name: str) -> Array:
@@ -140,24 +141,24 @@ class _Run:
     def metric(self, name: str) -> float:
         """One number of the run."""
         head, _, member = name.partition(".")
-        found, bed = self._summary, self._log.bed
+        summary, bed = self._summary, self._log.bed
         for start, entry in _ERRORS.items():
             if head == start:
-                return float(found["tracking_error"][member][entry])  # type: ignore[literal-required]
+                return float(summary["tracking_error"][member][entry])  # type: ignore[literal-required]
             if head.startswith(f"{start}_"):
                 unit = head.removeprefix(f"{start}_")
-                errors = [e[entry] for e in found["tracking_error"].values() if e["unit"] == unit]  # type: ignore[literal-required]
+                errors = [e[entry] for e in summary["tracking_error"].values() if e["unit"] == unit]  # type: ignore[literal-required]
                 return float(np.linalg.norm(errors) if entry == "rms" else np.max(errors))
         if head == "settling_time_s":
             return settling_time(self._log, self._band)
         if head in ("propellant_n_s", "propellant_g", "pulses"):
-            return float(found["propellant"][_PROPELLANT[head]])  # type: ignore[literal-required]
+            return float(summary["propellant"][_PROPELLANT[head]])  # type: ignore[literal-required]
         if head.startswith("peak_torque"):
-            peaks = {n: p["max"] for n, p in found["applied"].items() if n.endswith("_torque")}
-            own = [peak for n, peak in peaks.items() if not member or n.endswith(f"_{member}_torque")]
-            return max(own)
+            peaks = {n: p["max"] for n, p in summary["applied"].items() if n.endswith("_torque")}
+            torques = [peak for n, peak in peaks.items() if not member or n.endswith(f"_{member}_torque")]
+            return max(torques)
         if head == "squeeze":
-            return float(found["squeeze"][member]["max"])
+            return float(summary["squeeze"][member]["max"])
         if head == "internal_force_error_n":
             return internal_force_error(self._log)
         if head == "elastic_energy_j":
@@ -174,17 +175,19 @@ _PROPELLANT = {"propellant_n_s": "impulse_n_s", "propellant_g": "mass_g", "pulse
 
 def settling_time(log: Log, band: Band) -> float:
     """From the end of the reference's motion until all errors stay within the band [s]; infinite where they do not."""
-    bed, place, rows = log.bed, log.channels.place, log.rows
-    ready = rows[:, place("/state", "ready")] == 1.0
-    truth = rows[:, place("/truth", "q")][:, [bed.positions.index(c) for c in bed.known.positions]]
-    known = np.isfinite(truth).all(axis=1, keepdims=True)
-    actual = np.where(known, truth, rows[:, place("/state", "q")])
-    error = np.abs(actual - rows[:, place("/reference", "q")])
+    bed = log.bed
+    columns = log.channels.place
+    rows = log.rows
+    ready = rows[:, columns("/state", "ready")] == 1.0
+    truth = rows[:, columns("/truth", "q")][:, [bed.positions.index(c) for c in bed.known.positions]]
+    has_truth = np.isfinite(truth).all(axis=1, keepdims=True)
+    actual = np.where(has_truth, truth, rows[:, columns("/state", "q")])
+    error = np.abs(actual - rows[:, columns("/reference", "q")])
     within = np.array(ready, dtype=bool)
     for i in followed_indices(bed):
         if (unit := bed.known.positions[i].unit) in ("m", "rad"):
             within &= error[:, i] <= getattr(band, unit)
-    moving = np.any(np.abs(rows[:, place("/reference", "u")]) > 1e-9, axis=1) & ready
+    moving = np.any(np.abs(rows[:, columns("/reference", "u")]) > 1e-9, axis=1) & ready
     t = log.t
     last_moving = int(np.flatnonzero(moving)[-1]) if moving.any() else int(np.argmax(ready))
     if not bool(within[-1]):
@@ -213,7 +216,8 @@ def elastic_energy(log: Log) -> float:
     energy = Energy(log.bed.modules)
     rows = log.rows[::_EVERY]
     rows = rows[np.isfinite(rows[:, log.channels.place("/truth", "q")]).all(axis=1)]
-    q, u = rows[:, log.channels.place("/truth", "q")], rows[:, log.channels.place("/truth", "u")]
+    q = rows[:, log.channels.place("/truth", "q")]
+    u = rows[:, log.channels.place("/truth", "u")]
     return max((energy.balance(a, b).strain for a, b in zip(q, u, strict=True)), default=float("nan"))
 
 

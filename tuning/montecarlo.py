@@ -57,8 +57,8 @@ class MonteCarlo:
     def values(self, metric: int, scenario: str | None = None) -> np.ndarray:
         """The numbers of a metric, of the runs that have them."""
         runs = [run for run in self.runs if run.values and scenario in (None, run.scenario)]
-        found = np.array([run.values[metric] for run in runs], dtype=float)
-        return np.asarray(found[np.isfinite(found)])
+        values = np.array([run.values[metric] for run in runs], dtype=float)
+        return np.asarray(values[np.isfinite(values)])
 
     def less_is_worse(self, metric: int) -> bool:
         """Whether a metric is a margin."""
@@ -133,10 +133,10 @@ def monte_carlo(
         for i in range(runs):
             plant = plants.changes(i) if plants is not None else {}
             drawn.append((name, first_seed + i, {**changes, **plant, "seed": first_seed + i}))
-    found = MonteCarlo(bed, judged)
+    result = MonteCarlo(bed, judged)
     content = to_json(bed)
     cases = [Case(content, judged, band, changes) for _, _, changes in drawn]
     for (name, seed, changes), answer in zip(drawn, workers.answers(judge, cases), strict=True):
-        found.runs.append(DrawnRun(name, seed, changes, answer.values, answer.failure))
-        report(len(found.runs), len(drawn))
-    return found
+        result.runs.append(DrawnRun(name, seed, changes, answer.values, answer.failure))
+        report(len(result.runs), len(drawn))
+    return result

@@ -62,14 +62,14 @@ def listed(bed: Testbed) -> list[SearchParameter]:
 
 def resolve_all(bed: Testbed, tables: Sequence[TunedParameter]) -> list[SearchParameter]:
     """The parameters of a table; `InputError` with the key of the table where one does not fit."""
-    found = []
+    parameters = []
     for i, table in enumerate(tables):
         try:
-            found.append(resolve(bed, table))
+            parameters.append(resolve(bed, table))
         except InputError as refusal:
             raise refusal.within(f"tuning.parameters.{i}", file=bed.name) from None
     refuse_same(bed, json.loads(to_json(bed)), "tuning.parameters", [table.key for table in tables])
-    return found
+    return parameters
 
 
 def refuse_same(bed: Testbed, content: Any, table: str, keys: Sequence[str]) -> None:
@@ -97,9 +97,9 @@ def resolve(bed: Testbed, table: TunedParameter) -> SearchParameter:
     now, is_whole = _number_at(bed, table.key, tunable)
     lower, upper = table.lower, table.upper
     if tunable is not None:  # its usual bounds, or wider ones that hold the testbed's own value
-        own = [now] if now is not None and (now > 0 or tunable.scale == "linear") else []
-        lower = min([tunable.lower, *own]) if lower is None else lower
-        upper = max([tunable.upper, *own]) if upper is None else upper
+        present = [now] if now is not None and (now > 0 or tunable.scale == "linear") else []
+        lower = min([tunable.lower, *present]) if lower is None else lower
+        upper = max([tunable.upper, *present]) if upper is None else upper
     if lower is None or upper is None:
         raise InputError.missing("lower" if lower is None else "upper", "a bound, because no part declares this key")
     if lower >= upper:
@@ -194,9 +194,9 @@ def _parts(table: BaseModel, above: str) -> Iterator[tuple[str, PartTable]]:
         value = getattr(table, name)
         key = f"{above}.{name}" if above else name
         inner = value.items() if isinstance(value, dict) else ((None, value),)
-        for own, one in inner:
+        for index, one in inner:
             if isinstance(one, BaseModel):
-                path = key if own is None else f"{key}.{own}"
+                path = key if index is None else f"{key}.{index}"
                 if isinstance(one, PartTable):
                     yield path, one
                 yield from _parts(one, path)

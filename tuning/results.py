@@ -17,13 +17,13 @@ def front_of(table: TuningTable, results: Sequence[TrialResult]) -> list[TrialRe
     """
     candidates = _compared(results)
     costs = _costs(table, candidates)
-    found = []
+    front = []
     for i, cost in enumerate(costs):
         better = np.all(costs <= cost, axis=1) & np.any(costs < cost, axis=1)
         same_before = np.all(costs[:i] == cost, axis=1)
         if not better.any() and not same_before.any():
-            found.append((tuple(cost), candidates[i]))
-    return [result for _, result in sorted(found, key=lambda pair: pair[0])]
+            front.append((tuple(cost), candidates[i]))
+    return [result for _, result in sorted(front, key=lambda pair: pair[0])]
 
 
 def best_of(table: TuningTable, results: Sequence[TrialResult]) -> TrialResult | None:

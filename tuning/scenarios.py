@@ -51,12 +51,12 @@ def variations_of(bed: Testbed, table: TuningTable) -> dict[str, dict[str, Any]]
     if (refusal := _refusal_of(bed, {})) is not None:
         raise refusal  # else it would be blamed on a scenario
     common = _flat(table.changes)
-    found = {}
-    for name, given in table.scenarios.items():
-        own = _flat(given)
-        _refuse_unfit(bed, common, own, f"tuning.scenarios.{name}")
-        found[name] = {**common, **own}
-    if not found or table.plants:
+    variations = {}
+    for name, content in table.scenarios.items():
+        changes = _flat(content)
+        _refuse_unfit(bed, common, changes, f"tuning.scenarios.{name}")
+        variations[name] = {**common, **changes}
+    if not variations or table.plants:
         _refuse_unfit(bed, common, {}, _CHANGES)
     if table.plants:
         plants = RandomPlants(bed, table, common, _TUNED)
@@ -66,8 +66,8 @@ def variations_of(bed: Testbed, table: TuningTable) -> dict[str, dict[str, Any]]
                 raise InputError(
                     "a random plant has that name", key=f"tuning.scenarios.{name}", expected="another name"
                 )
-            found[name] = {**common, **plants.changes(i)}
-    return found or {NOMINAL: common}
+            variations[name] = {**common, **plants.changes(i)}
+    return variations or {NOMINAL: common}
 
 
 def unseen_plants(bed: Testbed, table: TuningTable, number: int) -> list[dict[str, Any]]:
@@ -97,7 +97,9 @@ class RandomPlants:
     """
 
     def __init__(self, bed: Testbed, table: TuningTable, scenario: Mapping[str, Any], which: int) -> None:
-        self._bed, self._spread, self._scenario = bed, table.spread, scenario
+        self._bed = bed
+        self._spread = table.spread
+        self._scenario = scenario
         self._stream = [table.seed, which]
         content = json.loads(to_json(plant_of(bed.with_changes(scenario))))
         self._values = [value_at(content, one.key.split(".")) for one in table.spread]
@@ -135,27 +137,28 @@ def _refuse_tuned(bed: Testbed, table: TuningTable) -> None:
     """Raise where a change of scenarios, of all runs or of random plants would have no effect."""
     content = json.loads(to_json(bed))
     tuned = {spelled(content, parameter.key) for parameter in table.parameters}
-    changes = {f"tuning.scenarios.{name}": given for name, given in table.scenarios.items()} | {_CHANGES: table.changes}
-    given = [(f"{above}.{key}", key, value) for above, own in changes.items() for key, value in _flat(own).items()]
+    tables = {f"tuning.scenarios.{name}": scenario for name, scenario in table.scenarios.items()}
+    tables[_CHANGES] = table.changes
+    changed = [(f"{above}.{key}", key, value) for above, part in tables.items() for key, value in _flat(part).items()]
     if table.plants:
-        given += [(f"tuning.spread.{i}.key", f"{_PLANT}.{one.key}", one.key) for i, one in enumerate(table.spread)]
-    for where, key, value in given:
+        changed += [(f"tuning.spread.{i}.key", f"{_PLANT}.{one.key}", one.key) for i, one in enumerate(table.spread)]
+    for where, key, value in changed:
         if spelled(content, key) in tuned:
             expected = "a key that is no parameter, because each trial replaces the value"
             raise InputError(file=bed.name, key=where, value=value, expected=expected)
 
 
-def _refuse_unfit(bed: Testbed, common: Mapping[str, Any], own: Mapping[str, Any], table: str) -> None:
+def _refuse_unfit(bed: Testbed, common: Mapping[str, Any], own_changes: Mapping[str, Any], table: str) -> None:
     """Raise where changes do not fit testbed and plant: those of all runs, with those of a scenario's table."""
-    for above, changes in ((_CHANGES, common), (table, own)):
+    for above, changes in ((_CHANGES, common), (table, own_changes)):
         if SEED in changes:
             expected = "no seed here, because every run is given one (tuning.seeds)"
             raise InputError(file=bed.name, key=f"{above}.{SEED}", value=changes[SEED], expected=expected)
-    refusal = _refusal_of(bed, {**common, **own})
+    refusal = _refusal_of(bed, {**common, **own_changes})
     if refusal is None:
         return
-    for key, value in {**common, **own}.items():
-        above = table if key in own else _CHANGES
+    for key, value in {**common, **own_changes}.items():
+        above = table if key in own_changes else _CHANGES
         if refusal.key == key or refusal.key.startswith(f"{key}."):
             raise refusal.within(above, file=bed.name)
         # A part of the path that does not exist, such as another module: the refusal names the part above it.

@@ -54,7 +54,9 @@ class TuningStudy:
         """The study in this file, or a new one with the start as its first trial."""
         self._optuna = required_for(table)
         self._optuna.logging.set_verbosity(self._optuna.logging.ERROR)
-        self._file, self._parameters, self._table = file, list(parameters), table
+        self._file = file
+        self._parameters = list(parameters)
+        self._table = table
         self._stored_study: Any = None
         self._begin(self._stored_trials())
 
@@ -161,7 +163,7 @@ class TuningStudy:
 
     def results(self) -> list[TrialResult]:
         """Every trial that has ended, by number."""
-        found = []
+        results = []
         for trial in self._study.get_trials(deepcopy=False):
             if trial.state.is_finished():
                 feasible = all(value <= 0 for value in trial.constraints.values())
@@ -169,10 +171,10 @@ class TuningStudy:
                 objectives = [] if trial.values is None or failure else list(trial.values)
                 constraints = trial.user_attrs.get(_CONSTRAINTS, [])
                 parameters = {parameter.key: trial.params[parameter.key] for parameter in self._parameters}
-                found.append(
+                results.append(
                     TrialResult(trial.number, parameters, objectives, constraints, feasible and not failure, failure)
                 )
-        return found
+        return results
 
     def first_scenarios(self) -> np.ndarray:
         """Objectives of the first scenario of every trial that has results, one row each."""
@@ -188,13 +190,15 @@ class TuningStudy:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             evaluator = self._optuna.importance.PedAnovaImportanceEvaluator()
-            found = self._optuna.importance.get_param_importances(
+            importance = self._optuna.importance.get_param_importances(
                 self._study, evaluator=evaluator, target=lambda trial: trial.values[objective]
             )
-        return {str(key): float(value) for key, value in found.items()}
+        return {str(key): float(value) for key, value in importance.items()}
 
     def _suggested(self, trial: Any, parameter: SearchParameter) -> float | int:
-        low, high, log = parameter.lower, parameter.upper, parameter.scale == "log"
+        low = parameter.lower
+        high = parameter.upper
+        log = parameter.scale == "log"
         if parameter.is_whole:
             return int(trial.suggest_int(parameter.key, int(low), int(high), log=log))
         return float(trial.suggest_float(parameter.key, low, high, log=log))

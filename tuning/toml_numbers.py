@@ -38,13 +38,14 @@ def with_numbers(text: str, numbers: Mapping[str, float], file: Path) -> str:
             raise InputError(f"'{file}' gives no number", key=key, expected="one, which is replaced")
         expected = deepcopy(content)
         assign(expected, path, number)
-        text, content = _replaced(text, path[-1], number, expected, file), expected
+        text = _replaced(text, path[-1], number, expected, file)
+        content = expected
     return text
 
 
 def _replaced(text: str, name: str, number: float, expected: dict[str, Any], file: Path) -> str:
-    for found in re.finditer(rf"(?<![\w-]){re.escape(name)}\s*=\s*({_NUMBER})", text):
-        tried = text[: found.start(1)] + toml_value(number) + text[found.end(1) :]
+    for match in re.finditer(rf"(?<![\w-]){re.escape(name)}\s*=\s*({_NUMBER})", text):
+        tried = text[: match.start(1)] + toml_value(number) + text[match.end(1) :]
         try:
             if tomllib.loads(tried) == expected:
                 return tried

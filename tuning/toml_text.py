@@ -17,8 +17,8 @@ _WIDTH = 110
 
 def content_of(bed: Testbed) -> dict[str, Any]:
     """What was given of a testbed: without defaults, and without what has no value."""
-    found: dict[str, Any] = _without_none(bed.model_dump(mode="json", exclude_unset=True))
-    return found
+    content: dict[str, Any] = _without_none(bed.model_dump(mode="json", exclude_unset=True))
+    return content
 
 
 def toml_text(content: Mapping[str, Any]) -> str:

@@ -43,7 +43,8 @@ class _DaskCluster:
     """The workers of a Dask scheduler: runs of a worker that is lost are given to another one by the scheduler."""
 
     def __init__(self, client: Any, address: str) -> None:
-        self._client, self._address = client, address
+        self._client = client
+        self._address = address
 
     def answers(self, work: Callable[[Any], Answer], cases: Sequence[Any]) -> Iterator[Answer]:
         """All at once."""

@@ -31,13 +31,13 @@ def camera_of(bed: Testbed) -> Camera:
 
 def patterns_of(bed: Testbed) -> list[Pattern]:
     """The pattern of every body that a camera device tracks by targets, by the name of its module."""
-    found = []
+    patterns = []
     for camera in bed.devices_of(Camera).values():
         if camera.targets:
-            places = np.array([target.position_m for target in camera.targets])
+            positions = np.array([target.position_m for target in camera.targets])
             radii = np.array([target.radius_m for target in camera.targets])
-            found.append(Pattern(camera.seen(bed).name, places, radii))
-    return found
+            patterns.append(Pattern(camera.seen(bed).name, positions, radii))
+    return patterns
 
 
 def tags_of(bed: Testbed) -> dict[str, Tag]:

@@ -99,14 +99,14 @@ def calibrate(
     lens = lens or Lens(float(width), ((width - 1) / 2, (height - 1) / 2))
     first = np.array(pose, dtype=float)
     model = _Model(views, lens, first)
-    found = least_squares(model.residuals, model.guess(), x_scale="jac", method="trf")
-    residual = -found.fun[: 2 * n].reshape(n, 2)
-    freedom = max(1, 2 * n - len(found.x))
+    solution = least_squares(model.residuals, model.guess(), x_scale="jac", method="trf")
+    residual = -solution.fun[: 2 * n].reshape(n, 2)
+    freedom = max(1, 2 * n - len(solution.x))
     rms = float(np.sqrt((residual**2).sum() / freedom))
-    numbers = model.numbers(found.x)
-    J = _derivatives(model.numbers, found.x)
+    numbers = model.numbers(solution.x)
+    J = _derivatives(model.numbers, solution.x)
     by_pose = _derivatives(lambda moved: _moved(numbers, first, moved), np.zeros(3))
-    covariance = J @ (rms**2 * np.linalg.inv(found.jac.T @ found.jac)) @ J.T
+    covariance = J @ (rms**2 * np.linalg.inv(solution.jac.T @ solution.jac)) @ J.T
     covariance += by_pose @ np.diag(np.array(placed_by, dtype=float) ** 2) @ by_pose.T
     calibrated = view_from(numbers, lens, size, rms)
     return Calibration(calibrated, numbers, covariance, freedom, np.vstack([v.pixels for v in views]), residual)
@@ -123,7 +123,9 @@ class _Model:
     """Numbers: k1, k2, p1, p2, homography from plane to direction (8), pose of each later view."""
 
     def __init__(self, views: Sequence[PlateView], lens: Lens, pose: Array) -> None:
-        self._views, self._lens_of, self._pose = views, lens, pose
+        self._views = views
+        self._lens_of = lens
+        self._pose = pose
         # About its middle on the table, so that the last number of the homography is never zero.
         self._origin = placed(views[0].points, pose).mean(axis=0)
 
@@ -198,5 +200,5 @@ def _normalised(points: Array) -> tuple[Array, Array]:
     return T, scale * (points - middle)
 
 
-def _rigid(places: Array, points: Array) -> Array:
-    return fit_pose(places, points, np.ones(len(places))).pose
+def _rigid(positions: Array, points: Array) -> Array:
+    return fit_pose(positions, points, np.ones(len(positions))).pose

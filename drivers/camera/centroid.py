@@ -95,7 +95,8 @@ def measure(
     beyond = reach[:, np.newaxis] - 0.5
     whole = ((guess >= beyond) & (guess <= np.array([columns, rows]) - 1 - beyond)).all(axis=1)
     nearby = centre[:, :, np.newaxis] + side
-    across, down = (np.minimum(np.maximum(nearby[:, k], 0), size - 1) for k, size in enumerate((columns, rows)))
+    across = np.minimum(np.maximum(nearby[:, 0], 0), columns - 1)
+    down = np.minimum(np.maximum(nearby[:, 1], 0), rows - 1)
     square = windows[np.arange(n)[:, np.newaxis, np.newaxis], down[:, :, np.newaxis], across[:, np.newaxis]]
     grey = square.reshape(n, -1).astype(float)
     j, i = (part.ravel().astype(float) for part in np.meshgrid(side, side, indexing="ij"))
@@ -110,7 +111,8 @@ def measure(
         total = p_in - background * n_in
         lit = np.where(total > 0, total, np.nan)
         old_x, old_y = x, y
-        x, y = (pi_in - background * i_in) / lit, (pj_in - background * j_in) / lit
+        x = (pi_in - background * i_in) / lit
+        y = (pj_in - background * j_in) / lit
     about = old_x * old_x + old_y * old_y
     moment = (pq_in - background * q_in) / lit - x * x - y * y
     # Mean of the two axes: (i - i0)^2 of one is half of the squared distance, here from the centre of the aperture.
@@ -130,9 +132,9 @@ def measure(
         variance = variance + counts_per_electron * photons / 2
     deviation = np.sqrt(variance / (lit * lit) + PIXEL_BIAS * PIXEL_BIAS)
     radii = np.sqrt(np.maximum(moment, 0.0) / (2 * CONE))
-    found = np.array([centre[:, 0] + x, centre[:, 1] + y, deviation, total, radii]).T
-    found[~whole] = np.nan
-    return found
+    blobs = np.array([centre[:, 0] + x, centre[:, 1] + y, deviation, total, radii]).T
+    blobs[~whole] = np.nan
+    return blobs
 
 
 def half_square(radius: Array) -> int:

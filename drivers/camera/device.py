@@ -36,7 +36,9 @@ class CameraDevice(PoseSensor):
             expected = "a device of kind camera, with its targets, as free-flyer/camera has one"
             raise InputError("it finds targets in frames", key="kind", value=options.kind, expected=expected)
         super().__init__(options, None, name, bed)
-        self._source, self._name, self._bed = options.source, name, bed
+        self._source = options.source
+        self._name = name
+        self._bed = bed
         #: of the vision sensor
         self.process: OrderedProcess | None = None
 
@@ -61,7 +63,8 @@ class CameraDevice(PoseSensor):
     def close(self) -> None:
         """End the process."""
         super().close()
-        process, self.process = self.process, None
+        process = self.process
+        self.process = None
         if process is not None:
             process.end(_END_S)
 

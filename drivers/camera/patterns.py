@@ -29,13 +29,13 @@ class Pattern(NamedTuple):
     """The targets of a body."""
 
     body: str
-    places: Array  #: in the axes of the body (n, 2) [m]
+    positions: Array  #: in the axes of the body (n, 2) [m]
     radii: Array  #: (n) [m]
 
     @property
     def needed(self) -> int:
         """Targets that identify the body: half of them, and at least three, or both of a pair."""
-        return min(len(self.places), max(3, (len(self.places) + 1) // 2))
+        return min(len(self.positions), max(3, (len(self.positions) + 1) // 2))
 
 
 def check_patterns(patterns: Iterable[Pattern], tolerance: float) -> None:
@@ -53,10 +53,10 @@ def check_patterns(patterns: Iterable[Pattern], tolerance: float) -> None:
     InputError
         Its key is the body's name.
     """
-    known = list(patterns)
-    for pattern in known:
+    shapes = list(patterns)
+    for pattern in shapes:
         _check_one(pattern, tolerance)
-    for one, other in combinations(known, 2):
+    for one, other in combinations(shapes, 2):
         shared = _overlap(one, other, tolerance)
         if shared >= min(one.needed, other.needed):
             raise InputError(
@@ -66,21 +66,21 @@ def check_patterns(patterns: Iterable[Pattern], tolerance: float) -> None:
 
 
 def _check_one(pattern: Pattern, tolerance: float) -> None:
-    body, places, radii = pattern
-    if len(places) < 2:
-        raise InputError(f"{len(places)} targets", key=body, expected="two or more, to determine its heading")
-    distances = [float(np.hypot(*(places[i] - places[j]))) for i, j in combinations(range(len(places)), 2)]
+    body, positions, radii = pattern
+    if len(positions) < 2:
+        raise InputError(f"{len(positions)} targets", key=body, expected="two or more, to determine its heading")
+    distances = [float(np.hypot(*(positions[i] - positions[j]))) for i, j in combinations(range(len(positions)), 2)]
     if min(distances) < 4 * float(radii.max()):
         raise InputError(
             f"two targets are {min(distances):.4g} m apart", key=body, expected=f"{4 * radii.max():.4g} m or more"
         )
-    if len(places) == 2:
+    if len(positions) == 2:
         if radii.max() < _PAIR_FACTOR * radii.min():
             raise InputError(
                 "two targets of about the same size", key=body, expected=f"radii that differ by {_PAIR_FACTOR} times"
             )
         return
-    size = np.linalg.svd(places - places.mean(axis=0), compute_uv=False)
+    size = np.linalg.svd(positions - positions.mean(axis=0), compute_uv=False)
     if size[1] < _LINE * size[0]:
         raise InputError("its targets are collinear", key=body, expected="a triangle, to refuse a mirrored image")
     shared = _overlap(pattern, pattern, tolerance)
@@ -130,18 +130,19 @@ def match(
         return None
     fits = np.abs(np.log(radii[np.newaxis] / pattern.radii[:, np.newaxis])) < np.log(SIZE_FACTOR)
     if near is not None:
-        fits &= _distance(placed(pattern.places, near[0]), points) < near[1]
+        fits &= _distance(placed(pattern.positions, near[0]), points) < near[1]
     if hidden is not None:
         fits[hidden] = False
     apart = _distance(points, points)
-    for i, j in combinations(range(len(pattern.places)), 2):
-        length = float(np.hypot(*(pattern.places[i] - pattern.places[j])))
+    for i, j in combinations(range(len(pattern.positions)), 2):
+        length = float(np.hypot(*(pattern.positions[i] - pattern.positions[j])))
         alike = (np.abs(apart - length) < 2 * tolerance) & fits[i][:, np.newaxis] & fits[j]
         for a, b in zip(*np.nonzero(alike), strict=True):
-            found = _under(pattern, points, fits, tolerance, _pose_of_pair(pattern.places[[i, j]], points[[a, b]]))
-            if len(found.targets) >= least and (best is None or _better(found, best)):
-                best = found
-        if best is not None and len(best.targets) == len(pattern.places):
+            pose = _pose_of_pair(pattern.positions[[i, j]], points[[a, b]])
+            candidate = _under(pattern, points, fits, tolerance, pose)
+            if len(candidate.targets) >= least and (best is None or _better(candidate, best)):
+                best = candidate
+        if best is not None and len(best.targets) == len(pattern.positions):
             break
     return best
 
@@ -156,34 +157,37 @@ def match_all(
     Mapping
         By body: its match, and the index of its spots among all points.
     """
-    free, left, found = np.arange(len(points)), list(patterns), {}
+    free = np.arange(len(points))
+    left = list(patterns)
+    matches = {}
     while left:
-        matches = [(m, p) for p in left if (m := match(p, points[free], radii[free], tolerance)) is not None]
-        if not matches:
+        candidates = [(m, p) for p in left if (m := match(p, points[free], radii[free], tolerance)) is not None]
+        if not candidates:
             break
-        best, pattern = max(matches, key=lambda pair: (len(pair[0].targets), -pair[0].error))
-        found[pattern.body] = best, free[best.spots].tolist()
+        best, pattern = max(candidates, key=lambda pair: (len(pair[0].targets), -pair[0].error))
+        matches[pattern.body] = best, free[best.spots].tolist()
         free = np.delete(free, best.spots)
         left.remove(pattern)
-    return found
+    return matches
 
 
 def _better(one: Match, other: Match) -> bool:
     return (len(one.targets), -one.error) > (len(other.targets), -other.error)
 
 
-def _pose_of_pair(places: Array, points: Array) -> Array:
-    (dx, dy), (px, py) = points[1] - points[0], places[1] - places[0]
+def _pose_of_pair(positions: Array, points: Array) -> Array:
+    (dx, dy) = points[1] - points[0]
+    (px, py) = positions[1] - positions[0]
     heading = float(np.arctan2(dy, dx) - np.arctan2(py, px))
     pose = np.array([0.0, 0.0, heading])
-    pose[:2] = (points - placed(places, pose)).mean(axis=0)
+    pose[:2] = (points - placed(positions, pose)).mean(axis=0)
     return pose
 
 
 def _under(pattern: Pattern, points: Array, fits: Array, tolerance: float, pose: Array) -> Match:
     """The targets that have a spot at their place under a pose of two of them."""
     # A pair near each other turns the far targets by more than the tolerance.
-    distance = np.where(fits, _distance(placed(pattern.places, pose), points), np.inf)
+    distance = np.where(fits, _distance(placed(pattern.positions, pose), points), np.inf)
     nearest = distance.argmin(axis=1)
     targets = [i for i, k in enumerate(nearest) if distance[i, k] < 3 * tolerance]
     spots = [int(nearest[i]) for i in targets]
@@ -196,15 +200,15 @@ def _under(pattern: Pattern, points: Array, fits: Array, tolerance: float, pose:
 def _overlap(one: Pattern, other: Pattern, tolerance: float) -> int:
     """The most targets of one that some motion brings to those of the other; of itself, other than where they are."""
     most, same = 0, one is other
-    apart = _distance(other.places, other.places)
-    alike = np.ones((len(one.places), len(other.places)), dtype=bool)
-    for i, j in combinations(range(len(one.places)), 2):
-        length = np.hypot(*(one.places[i] - one.places[j]))
+    apart = _distance(other.positions, other.positions)
+    alike = np.ones((len(one.positions), len(other.positions)), dtype=bool)
+    for i, j in combinations(range(len(one.positions)), 2):
+        length = np.hypot(*(one.positions[i] - one.positions[j]))
         for a, b in zip(*np.nonzero(np.abs(apart - length) < 4 * tolerance), strict=True):
             if a == b or (same and (a, b) == (i, j)):
                 continue
-            pose = _pose_of_pair(one.places[[i, j]], other.places[[a, b]])
-            most = max(most, len(_under(one, other.places, alike, 2 * tolerance, pose).targets))
+            pose = _pose_of_pair(one.positions[[i, j]], other.positions[[a, b]])
+            most = max(most, len(_under(one, other.positions, alike, 2 * tolerance, pose).targets))
     return most
 
 

@@ -43,7 +43,8 @@ def draw(pixels: Pixels, seen: Sightings, view: PlaneView) -> Picture.Image:
 
 
 def _sentence(sighting: Sighting) -> str:
-    (x, y, heading), (dx, dy, turn) = sighting.pose, sighting.deviation
+    (x, y, heading) = sighting.pose
+    (dx, dy, turn) = sighting.deviation
     return (
         f"{sighting.body}: x {x:.4f} m, y {y:.4f} m, heading {heading:.4f} rad; deviation {1e3 * max(dx, dy):.3f} mm, "
         f"{1e3 * turn:.3f} mrad; {len(sighting.targets)} targets, largest residual {sighting.residual.max():.3f} pixel"

@@ -6,9 +6,11 @@ The plate lies so that its x axis points to the right of the image and its y axi
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import ndimage
 
 from granite.config.errors import InputError
@@ -48,15 +50,15 @@ def find_dots(frame: Pixels, plate: Plate) -> PlateView:
     """
     blobs = search(frame, _radius(frame))
     pixels = np.array([(blob.x, blob.y) for blob in blobs]).reshape(-1, 2)
-    found = _numbered(pixels) if len(pixels) >= 4 else {}
-    places = np.array(list(found.values()), dtype=int).reshape(-1, 2)
-    if len(places):
-        places -= places.min(axis=0)
-    columns, rows = (places.max(axis=0) + 1).tolist() if len(places) else (0, 0)
+    grid_of = _numbered(pixels) if len(pixels) >= 4 else {}
+    grid = np.array(list(grid_of.values()), dtype=int).reshape(-1, 2)
+    if len(grid):
+        grid -= grid.min(axis=0)
+    columns, rows = (grid.max(axis=0) + 1).tolist() if len(grid) else (0, 0)
     if (columns, rows) != (plate.columns, plate.rows):
         problem = f"a grid of {columns} x {rows} dots, of {len(pixels)} spots"
         raise InputError(problem, key="plate", expected=f"{plate.columns} x {plate.rows}")
-    return PlateView(plate.pitch * places.astype(float), pixels[list(found)])
+    return PlateView(plate.pitch * grid.astype(float), pixels[list(grid_of)])
 
 
 def find_corners(frame: Pixels, plate: Plate) -> PlateView:
@@ -68,8 +70,8 @@ def find_corners(frame: Pixels, plate: Plate) -> PlateView:
         Where OpenCV is not installed, or finds no such board.
     """
     cv2 = opencv()
-    found, corners = cv2.findChessboardCornersSB(np.ascontiguousarray(frame), (plate.columns, plate.rows))
-    if not found:
+    is_complete, corners = cv2.findChessboardCornersSB(np.ascontiguousarray(frame), (plate.columns, plate.rows))
+    if not is_complete:
         raise InputError("no checkerboard found", key="plate", expected=f"{plate.columns} x {plate.rows} inner corners")
     pixels = np.asarray(corners, dtype=float).reshape(plate.rows, plate.columns, 2)
     if pixels[0, -1, 0] < pixels[0, 0, 0]:
@@ -122,8 +124,8 @@ def _numbered(pixels: Array) -> dict[int, tuple[int, int]]:
     return numbers
 
 
-def _nearest(offsets: Array, where: object) -> int | None:
-    chosen = where(offsets[:, 0], offsets[:, 1])  # type: ignore[operator]
+def _nearest(offsets: Array, where: Callable[[Array, Array], NDArray[np.bool_]]) -> int | None:
+    chosen = where(offsets[:, 0], offsets[:, 1])
     if not chosen.any():
         return None
     return int(np.where(chosen, np.hypot(*offsets.T), np.inf).argmin())

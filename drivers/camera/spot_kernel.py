@@ -27,7 +27,8 @@ class SpotKernel:
     def __init__(self, constants: Mapping[str, float]) -> None:
         lines = [f"#define {name} {value!r}" for name, value in constants.items()]
         library = compile_source("spots", "\n".join([*lines, _SOURCE.read_text()]))
-        self._measure, self._survey = library.measure, library.survey
+        self._measure = library.measure
+        self._survey = library.survey
         self._measure.restype = self._survey.restype = None
         self._measure.argtypes = [
             _POINTER, _INT, _INT, _INT, _POINTER, _POINTER, _INT, _POINTER, _POINTER, _DOUBLE, _POINTER
@@ -48,14 +49,14 @@ class SpotKernel:
     ) -> Array:
         """As `measure` in centroid.py."""
         n, rows, columns = windows.shape
-        found = np.empty((n, 5))
+        blobs = np.empty((n, 5))
         windows = np.ascontiguousarray(windows)
-        inputs = [np.ascontiguousarray(each, dtype=np.float64) for each in (guess, radius, background, noise)]
-        at = [each.ctypes.data for each in inputs]
+        inputs = [np.ascontiguousarray(values, dtype=np.float64) for values in (guess, radius, background, noise)]
+        at = [values.ctypes.data for values in inputs]
         self._measure(
-            windows.ctypes.data, n, rows, columns, at[0], at[1], half, at[2], at[3], gain, found.ctypes.data
+            windows.ctypes.data, n, rows, columns, at[0], at[1], half, at[2], at[3], gain, blobs.ctypes.data
         )  # fmt: skip
-        return found
+        return blobs
 
     def survey(
         self,
@@ -68,14 +69,14 @@ class SpotKernel:
     ) -> Array:
         """As `survey` in spots.py; the windows have these first columns and rows, and so many rows and columns."""
         n = len(corners)
-        found = np.empty((n, 8))
+        surveyed = np.empty((n, 8))
         corners = np.ascontiguousarray(corners, dtype=np.int64)
         radius = np.ascontiguousarray(radius, dtype=np.float64)
         self._survey(
             frame.ctypes.data, frame.strides[0], corners.ctypes.data, n, *size, radius.ctypes.data, half, gain,
-            found.ctypes.data,
+            surveyed.ctypes.data,
         )  # fmt: skip
-        return found
+        return surveyed
 
 
 def spot_kernel() -> SpotKernel | None:

@@ -62,14 +62,14 @@ def spots_at(
     size = min(2 * half + 1, rows), min(2 * half + 1, columns)
     corners = np.rint(centres).astype(int) - half
     corners = np.minimum(np.maximum(corners, 0), (columns - size[1], rows - size[0]))
-    pixels, places = _read(frame, corners, size)
-    found: list[Blob] = []
-    surveyed = survey(pixels, places, size, radii, counts_per_electron)
+    pixels, read_corners = _read(frame, corners, size)
+    blobs: list[Blob] = []
+    surveyed = survey(pixels, read_corners, size, radii, counts_per_electron)
     surveyed[:, 3:5] += corners
     states = surveyed[:, 2].tolist()
-    _add_new(found, surveyed[:, 3:])
+    _add_new(blobs, surveyed[:, 3:])
     for k in [k for k, state in enumerate(states) if state == SEVERAL]:
-        left, top = places[k].tolist()
+        left, top = read_corners[k].tolist()
         window = pixels[top : top + size[0], left : left + size[1]]
         background, noise = surveyed[k, :2].tolist()
         several = _separated(window, window > _threshold(background, noise, float(window.max())), background)
@@ -77,8 +77,8 @@ def spots_at(
         windows = np.broadcast_to(window, (len(several), *size))
         measured = measure(windows, several, radii[k] * same, background * same, noise * same, counts_per_electron)
         measured[:, :2] += corners[k]
-        _add_new(found, measured)
-    return found, corners
+        _add_new(blobs, measured)
+    return blobs, corners
 
 
 def _read(frame: FrameLike, corners: NDArray[np.int_], size: tuple[int, int]) -> tuple[Pixels, NDArray[np.int_]]:
@@ -117,7 +117,8 @@ def survey(
     bright = windows > _threshold(background, noise, peak)[:, np.newaxis, np.newaxis]
     grey = windows * bright
     across, down = np.arange(width), np.arange(height)
-    number, total = bright.sum(axis=(1, 2)), grey.sum(axis=(1, 2), dtype=float)
+    number = bright.sum(axis=(1, 2))
+    total = grey.sum(axis=(1, 2), dtype=float)
     total = total - background * number
     lit = total > 0
     moments = np.array([
@@ -126,14 +127,15 @@ def survey(
     ])  # fmt: skip
     largest = 2 * radii + 2
     single = lit & (_extent(bright.any(axis=1)) <= largest) & (_extent(bright.any(axis=2)) <= largest)
-    found = np.full((len(corners), 8), np.nan)
-    found[:, 0], found[:, 1] = background, noise
-    found[:, 2] = np.where(single, SINGLE, np.where(lit, SEVERAL, DARK))
+    surveyed = np.full((len(corners), 8), np.nan)
+    surveyed[:, 0] = background
+    surveyed[:, 1] = noise
+    surveyed[:, 2] = np.where(single, SINGLE, np.where(lit, SEVERAL, DARK))
     if single.any():
         one = np.flatnonzero(single)
         guess = (moments[:, one] / total[one]).T
-        found[one, 3:] = measure(windows[one], guess, radii[one], background[one], noise[one], counts_per_electron)
-    return found
+        surveyed[one, 3:] = measure(windows[one], guess, radii[one], background[one], noise[one], counts_per_electron)
+    return surveyed
 
 
 def _threshold(background: Any, noise: Any, peak: Any) -> Any:
@@ -153,12 +155,12 @@ def _separated(window: Pixels, bright: NDArray[np.bool_], background: float) -> 
     return np.array(centres)[:, ::-1]
 
 
-def _add_new(found: list[Blob], measured: Array) -> None:
+def _add_new(blobs: list[Blob], measured: Array) -> None:
     """Add the spots that were measured and are not there yet: windows overlap."""
     for row in measured.tolist():
         blob = Blob(*row)
-        if blob.x == blob.x and not any(abs(blob.x - b.x) < 1 and abs(blob.y - b.y) < 1 for b in found):
-            found.append(blob)
+        if blob.x == blob.x and not any(abs(blob.x - b.x) < 1 and abs(blob.y - b.y) < 1 for b in blobs):
+            blobs.append(blob)
 
 
 def search(frame: Pixels, radius: float, counts_per_electron: float = 0.0) -> list[Blob]:
@@ -174,8 +176,9 @@ def search(frame: Pixels, radius: float, counts_per_electron: float = 0.0) -> li
     largest = 2 * (radius + MARGIN_PX) + 2 * _BLOCK
     half = int(np.ceil(radius + MARGIN_PX)) + _RING
     centres = [(x, y) for x, y, width, height in _bright(frame) if max(width, height) <= largest]
-    places, radii = np.array(centres).reshape(-1, 2), np.full(len(centres), radius)
-    return spots_at(frame, places, half, radii, counts_per_electron)[0]
+    pixels = np.array(centres).reshape(-1, 2)
+    radii = np.full(len(centres), radius)
+    return spots_at(frame, pixels, half, radii, counts_per_electron)[0]
 
 
 def _bright(frame: Pixels) -> Iterator[tuple[float, float, int, int]]:
@@ -191,6 +194,8 @@ def _bright(frame: Pixels) -> Iterator[tuple[float, float, int, int]]:
     blocks = np.bitwise_or.reduce(bright, axis=1) != 0
     labels, _ = ndimage.label(blocks, _EIGHT)
     for down, across in ndimage.find_objects(labels)[:_MOST]:
-        height, width = (_BLOCK * (part.stop - part.start) for part in (down, across))
-        x, y = (_BLOCK * (part.start + part.stop) / 2 - 0.5 for part in (across, down))
+        height = _BLOCK * (down.stop - down.start)
+        width = _BLOCK * (across.stop - across.start)
+        x = _BLOCK * (across.start + across.stop) / 2 - 0.5
+        y = _BLOCK * (down.start + down.stop) / 2 - 0.5
         yield x, y, width, height

@@ -51,17 +51,17 @@ class TagFinder:
 
     def see(self, memory: TrackMemory, frame: FrameLike, t: float) -> tuple[TrackMemory, Sightings]:
         """The poses of the known tags in a frame."""
-        corners, ids, _ = self._detector.detectMarkers(np.ascontiguousarray(np.asarray(frame)))
+        detected, ids, _ = self._detector.detectMarkers(np.ascontiguousarray(np.asarray(frame)))
         sightings = []
-        for seen, number in zip(corners, [] if ids is None else np.ravel(ids).tolist(), strict=True):
+        for seen, number in zip(detected, [] if ids is None else np.ravel(ids).tolist(), strict=True):
             if number in self._bodies:
-                body, places = self._bodies[number]
+                body, corners = self._bodies[number]
                 pixels = np.asarray(seen, dtype=float).reshape(4, 2)
                 points, scale = self._view.with_scale(pixels)
-                fit = fit_pose(places, points, np.hypot(CORNER_PX, self._view.residual) * scale)
+                fit = fit_pose(corners, points, np.hypot(CORNER_PX, self._view.residual) * scale)
                 off = fit.residual / scale
                 sightings.append(Sighting(body, t, fit.pose, fit.covariance, (0, 1, 2, 3), pixels, off))
-        return memory, Sightings(t, tuple(sightings), (), (), True)
+        return memory, Sightings(t, tuple(sightings), windows=(), refused=(), searched=True)
 
 
 def corners_of(tag: Tag) -> Array:

@@ -115,8 +115,10 @@ class Tracker:
     def __init__(
         self, view: PlaneView, patterns: Sequence[Pattern], counts_per_electron: float = 0.0, fastest: float = 1.0
     ) -> None:
-        self._view, self._patterns = view, tuple(patterns)
-        self._gain, self._fastest = counts_per_electron, fastest
+        self._view = view
+        self._patterns = tuple(patterns)
+        self._gain = counts_per_electron
+        self._fastest = fastest
         self._scale = view.metres_per_pixel
         self._tolerance = (_RIGID_PX + 2 * view.residual) * self._scale
         check_patterns(self._patterns, self._tolerance)
@@ -156,34 +158,35 @@ class Tracker:
             if pattern.body in predicted:
                 reach = self._reach(memory.tracks[pattern.body], t) * self._scale
                 near = (predicted[pattern.body], reach)
-                found = self._tracked(pattern, points, radii, near, covered[pattern.body])
-                if found is not None:
-                    matches[pattern.body] = found
+                matched = self._tracked(pattern, points, radii, near, covered[pattern.body])
+                if matched is not None:
+                    matches[pattern.body] = matched
         matches = _without_shared(matches)
         lost = [p for p in self._patterns if p.body not in matches and self._is_lost(memory, p.body)]
         searched = bool(lost) and (memory.vain < _EAGER or memory.vain % _EVERY == 0)
         if searched:
-            used = [spot for found in matches.values() for spot in found.spots]
+            used = [spot for matched in matches.values() for spot in matched.spots]
             kept = [blobs[k] for k in used]
             whole = search(np.asarray(frame), self._largest, self._gain)
             new = [b for b in whole if not any(abs(b.x - k.x) < 2 and abs(b.y - k.y) < 2 for k in kept)]
             position = {spot: k for k, spot in enumerate(used)}
             matches = {
-                body: found._replace(spots=[position[spot] for spot in found.spots]) for body, found in matches.items()
+                body: matched._replace(spots=[position[spot] for spot in matched.spots])
+                for body, matched in matches.items()
             }
             blobs = kept + new
             points, scale, radii = self._on_plane(blobs)
             free = np.flatnonzero(~self._crowded(blobs))
             free = free[free >= len(kept)]
-            for body, (found, spots) in match_all(lost, points[free], radii[free], self._tolerance).items():
-                matches[body] = found._replace(spots=free[spots].tolist())
+            for body, (matched, spots) in match_all(lost, points[free], radii[free], self._tolerance).items():
+                matches[body] = matched._replace(spots=free[spots].tolist())
         sightings = []
         for pattern in self._patterns:
             if pattern.body in matches:
                 sighting = self._sighting(pattern, matches[pattern.body], blobs, points, scale, t)
                 if sighting is not None:
                     sightings.append(sighting)
-        used_now = {spot for found in matches.values() for spot in found.spots}
+        used_now = {spot for matched in matches.values() for spot in matched.spots}
         refused = tuple(blob for k, blob in enumerate(blobs) if k not in used_now)
         tracks = self._followed(memory, predicted, sightings, t)
         vain = memory.vain + 1 if len(tracks) < len(self._patterns) else 0
@@ -199,7 +202,7 @@ class Tracker:
         followed = [p for p in self._patterns if p.body in predicted]
         if not followed:
             return [], [], {}
-        pixels = self._view.to_pixel(np.vstack([placed(p.places, predicted[p.body]) for p in followed]))
+        pixels = self._view.to_pixel(np.vstack([placed(p.positions, predicted[p.body]) for p in followed]))
         radii = np.concatenate([p.radii for p in followed]) / self._scale
         reach = max(
             float(p.radii.max()) / self._scale * SIZE_FACTOR + self._reach(memory.tracks[p.body], t) for p in followed
@@ -244,40 +247,42 @@ class Tracker:
         pose, reach = near
         if len(points) < 2:
             return None
-        expected, seen, sizes = as_placed(pattern.places, pose).tolist(), as_complex(points).tolist(), radii.tolist()
+        expected = as_placed(pattern.positions, pose).tolist()
+        seen = as_complex(points).tolist()
+        sizes = radii.tolist()
         targets, spots = [], []
-        for i, (place, known, hidden) in enumerate(
+        for i, (predicted, radius, hidden) in enumerate(
             zip(expected, pattern.radii.tolist(), covered.tolist(), strict=True)
         ):
             near_ones = [
-                (abs(place - point), k)
+                (abs(predicted - point), k)
                 for k, (point, size) in enumerate(zip(seen, sizes, strict=True))
-                if size <= SIZE_FACTOR * known and known <= SIZE_FACTOR * size
+                if size <= SIZE_FACTOR * radius and radius <= SIZE_FACTOR * size
             ]
             distance, nearest = min(near_ones, default=(math.inf, -1))
             if distance < reach and not hidden:
                 targets.append(i)
                 spots.append(nearest)
         if len(targets) >= 2 and len(set(spots)) == len(spots):
-            places = as_complex(pattern.places).tolist()
-            residual = rigid_residual([places[i] for i in targets], [seen[k] for k in spots])
+            positions = as_complex(pattern.positions).tolist()
+            residual = rigid_residual([positions[i] for i in targets], [seen[k] for k in spots])
             if max(residual) < self._tolerance:
-                return Match(pose, targets, spots, sum(each * each for each in residual))
+                return Match(pose, targets, spots, sum(error * error for error in residual))
         # A foreign spot is among them: the largest set that lies as the pattern does.
         return match(pattern, points, radii, self._tolerance, near, needed=2, hidden=covered)
 
     def _sighting(
-        self, pattern: Pattern, found: Match, blobs: Sequence[Blob], points: Array, scale: Array, t: float
+        self, pattern: Pattern, matched: Match, blobs: Sequence[Blob], points: Array, scale: Array, t: float
     ) -> Sighting | None:
         """The pose of least squares; without targets that are covered by other light or off."""
-        pairs = list(zip(found.targets, found.spots, strict=True))
+        pairs = list(zip(matched.targets, matched.spots, strict=True))
         least = 2 if len(pairs) < pattern.needed else pattern.needed
         scales, sizes = scale.tolist(), pattern.radii.tolist()
         light = [blobs[k].total / (sizes[i] / scales[k]) ** 2 for i, k in pairs]
         middle = sorted(light)[(len(light) - 1) // 2]
         alike = [
-            each
-            for each, lit in zip(pairs, light, strict=True)
+            pair
+            for pair, lit in zip(pairs, light, strict=True)
             if middle / _LIGHT_FACTOR < lit < _LIGHT_FACTOR * middle
         ]
         if least <= len(alike) < len(pairs):
@@ -287,7 +292,7 @@ class Tracker:
             """The largest residual beyond the noise [m], and the fit."""
             targets, spots = [i for i, _ in kept], [k for _, k in kept]
             deviation = np.array([math.hypot(blobs[k].deviation, self._view.residual) * scales[k] for k in spots])
-            fit = fit_pose(pattern.places[targets], points[spots], deviation)
+            fit = fit_pose(pattern.positions[targets], points[spots], deviation)
             return float((fit.residual - _SIGMAS * deviation).max()), fit
 
         off, fit = fitted(pairs)
@@ -298,7 +303,7 @@ class Tracker:
         if off > self._tolerance:
             return None
         pixels = np.array([(blobs[k].x, blobs[k].y) for _, k in pairs])
-        residual = np.array([each / scales[k] for each, (_, k) in zip(fit.residual.tolist(), pairs, strict=True)])
+        residual = np.array([error / scales[k] for error, (_, k) in zip(fit.residual.tolist(), pairs, strict=True)])
         return Sighting(pattern.body, t, fit.pose, fit.covariance, tuple(i for i, _ in pairs), pixels, residual)
 
     def _reach(self, track: Track, t: float) -> float:
@@ -322,15 +327,17 @@ class Tracker:
             if track.missed + 1 < _PATIENCE
         }
         for sighting in sightings:
-            before, body, pose = memory.tracks.get(sighting.body), sighting.body, sighting.pose
+            before = memory.tracks.get(sighting.body)
+            body = sighting.body
+            pose = sighting.pose
             if before is None or body not in tracks or t <= before.t:
                 tracks[body] = Track(t, pose, None, 0.0, 0)
                 continue
             change = pose - before.pose
             change[2] = math.remainder(change[2], math.tau)
             rate = change / (t - before.t)
-            places = next(p.places for p in self._patterns if p.body == body)
-            off = np.abs(as_placed(places, pose) - as_placed(places, predicted[body])).max() / self._scale
+            positions = next(p.positions for p in self._patterns if p.body == body)
+            off = np.abs(as_placed(positions, pose) - as_placed(positions, predicted[body])).max() / self._scale
             if before.rate is None:
                 tracks[body] = Track(t, pose, rate, min(float(off), 4.0), 0)
             else:
@@ -345,19 +352,19 @@ def _predicted(track: Track, t: float) -> Array:
 
 def _touching(pixels: Array, radii: Array) -> NDArray[np.bool_]:
     """Which spots put light into the aperture of which others (n, n)."""
-    places = as_complex(pixels)
-    return np.abs(places[:, np.newaxis] - places) < radii[:, np.newaxis] + radii + 2 * MARGIN_PX
+    centres = as_complex(pixels)
+    return np.abs(centres[:, np.newaxis] - centres) < radii[:, np.newaxis] + radii + 2 * MARGIN_PX
 
 
 def _without_shared(matches: dict[str, Match]) -> dict[str, Match]:
     """A spot that two bodies claim belongs to neither: their targets cover each other."""
-    claimed = [spot for found in matches.values() for spot in found.spots]
+    claimed = [spot for matched in matches.values() for spot in matched.spots]
     shared = {spot for spot in claimed if claimed.count(spot) > 1}
     if not shared:
         return matches
     left = {}
-    for body, found in matches.items():
-        kept = [(i, k) for i, k in zip(found.targets, found.spots, strict=True) if k not in shared]
+    for body, matched in matches.items():
+        kept = [(i, k) for i, k in zip(matched.targets, matched.spots, strict=True) if k not in shared]
         if len(kept) >= 2:
-            left[body] = found._replace(targets=[i for i, _ in kept], spots=[k for _, k in kept])
+            left[body] = matched._replace(targets=[i for i, _ in kept], spots=[k for _, k in kept])
     return left

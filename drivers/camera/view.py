@@ -33,7 +33,8 @@ class PlaneView:
         """Points of the plane at these pixels, and metres per pixel there."""
         n, step = len(pixel), 0.5
         points = self.to_plane(np.vstack((pixel, pixel + np.array([step, 0.0]), pixel + np.array([0.0, step]))))
-        along, across = points[n : 2 * n] - points[:n], points[2 * n :] - points[:n]
+        along = points[n : 2 * n] - points[:n]
+        across = points[2 * n :] - points[:n]
         area = np.abs(along[:, 0] * across[:, 1] - along[:, 1] * across[:, 0])
         return points[:n], np.sqrt(area) / step
 

@@ -52,7 +52,8 @@ def publish(
         if sighting is None:
             pose, deviation = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
         else:
-            pose, deviation = _three(sighting.pose.tolist()), _three(sighting.deviation.tolist())
+            pose = _three(sighting.pose.tolist())
+            deviation = _three(sighting.deviation.tolist())
         message = PoseMessage.planar(name, image.number, image.t, clock(), pose, deviation)
         sender.send(message._replace(is_tracked=sighting is not None).pack())
 

@@ -46,14 +46,12 @@ class BenchPlant:
 
     def load(self, contact: Contact, components: Mapping[str, float], axes: tuple[str, ...]) -> None:
         """Load a contact with forces [N] and moments [N m], in the axes of the body of its first side."""
-        given = np.array([components.get(axis, 0.0) for axis in axes])
-        place = self.bed.contacts.index(contact)
-        R = self._rotations((self.q,)).reshape(-1, 3, 3)[place].T
-        turned = (
-            np.concatenate((R[:2, :2] @ given[:2], given[2:])) if self.bed.planar else np.kron(np.eye(2), R) @ given
-        )
+        load = np.array([components.get(axis, 0.0) for axis in axes])
+        index = self.bed.contacts.index(contact)
+        R = self._rotations((self.q,)).reshape(-1, 3, 3)[index].T
+        turned = np.concatenate((R[:2, :2] @ load[:2], load[2:])) if self.bed.planar else np.kron(np.eye(2), R) @ load
         self._wrenches[:] = 0.0
-        self._wrenches[place] = turned
+        self._wrenches[index] = turned
 
     def bend(self, module: Module, amplitudes: Array) -> None:
         """Bend the flexible links of a module: amplitudes of its modes [m]."""
@@ -68,5 +66,5 @@ class BenchPlant:
 def _rotations(bed: Testbed) -> ca.Function:
     """(q) -> rotation of the body of the first side of each contact to the world, column after column."""
     trees = {module.name: Tree(module) for module in bed.modules}
-    found = [ca.vec(ca.densify(side_rotation(bed, trees, contact.first))) for contact in bed.contacts]
-    return ca.Function("rotations", [ca.vertcat(*(tree.q for tree in trees.values()))], [ca.vertcat(*found)])
+    rotations = [ca.vec(ca.densify(side_rotation(bed, trees, contact.first))) for contact in bed.contacts]
+    return ca.Function("rotations", [ca.vertcat(*(tree.q for tree in trees.values()))], [ca.vertcat(*rotations)])

@@ -27,7 +27,9 @@ class MovingTargetPlant(Plant):
         self._heading = bed.layout.root_q(module).start + 2
         self._rate = bed.layout.root_u(module).start + 2
         self._middle = float(self._state.q[self._heading])
-        self._amplitude, self._period, self._start = 0.0, 1.0, 0.0
+        self._amplitude = 0.0
+        self._period = 1.0
+        self._start = 0.0
 
     def swing(self, amplitude: float, period: float) -> None:
         """Hang it up and let it go now at this angle [rad]; at zero it floats at rest."""

@@ -30,7 +30,9 @@ class PendulumPlant:
     def __init__(self, bed: Testbed) -> None:
         self.bed = bed
         self.plate_mass = PLATE_KG
-        self._amplitude, self._period, self._start = 0.0, 1.0, 0.0
+        self._amplitude = 0.0
+        self._period = 1.0
+        self._start = 0.0
         self._t = 0.0
 
     def advance(self, t: float) -> None:

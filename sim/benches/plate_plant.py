@@ -28,7 +28,9 @@ class PlatePlant:
     def __init__(self, bed: Testbed, name: str) -> None:
         camera = bed.devices[name]
         assert isinstance(camera, Camera)
-        self.bed, self._camera, self._view = bed, camera, view_of(camera)
+        self.bed = bed
+        self._camera = camera
+        self._view = view_of(camera)
         rng = np.random.default_rng(np.random.SeedSequence(bed.seed, spawn_key=(2**31, _STREAM)))
         self._noise = NoiseBank(camera.size_px, rng)
         self._pose: Array = np.zeros(3)

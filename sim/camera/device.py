@@ -29,8 +29,10 @@ class SimulatedCamera(ExposingCamera, Sensor):
 
     def __init__(self, camera: Camera, plant: Plant, rng: np.random.Generator) -> None:
         bed = plant.bed
-        self._body, self._scene = camera.seen(bed).name, FilmedScene(bed, camera)
-        self._finder, self._sensor = finder_of(bed, camera), sensor_of(camera)
+        self._body = camera.seen(bed).name
+        self._scene = FilmedScene(bed, camera)
+        self._finder = finder_of(bed, camera)
+        self._sensor = sensor_of(camera)
         self._true_view = view_of(camera, camera.simulated.view)
         super().__init__(camera, plant, rng, self._scene.bodies)
         self._noise = NoiseBank(camera.size_px, rng.spawn(1)[0])

@@ -23,7 +23,8 @@ class ExposingCamera(SimulatedDevice):
     """
 
     def __init__(self, camera: Camera, plant: Plant, rng: np.random.Generator, bodies: Sequence[str]) -> None:
-        self._plant, bed = plant, plant.bed
+        self._plant = plant
+        bed = plant.bed
         modules = {module.name: module for module in bed.modules}
         n_q = len(bed.positions)
         roots = [(bed.layout.root_q(modules[body]), bed.layout.root_u(modules[body])) for body in bodies]

@@ -65,7 +65,8 @@ class NoiseBank:
 
     def __init__(self, size: tuple[int, int], rng: np.random.Generator, by_rows: bool = False) -> None:
         width, height = size
-        self._rng, self._shifts = rng, (height, 1 if by_rows else width)
+        self._rng = rng
+        self._shifts = (height, 1 if by_rows else width)
         # More than the frame: read without wrapping, so that no noise repeats within a frame.
         rows, columns = 2 * height, width if by_rows else 2 * width
         self._values = rng.standard_normal((rows, columns), dtype=np.float32)
@@ -95,7 +96,9 @@ class RenderedFrame:
         """`light` adds an image in counts, such as that of a tag."""
         width, height = view.size
         self.shape = (height, width)
-        self._sensor, self._noise, self.shift = sensor, noise, noise.shift()
+        self._sensor = sensor
+        self._noise = noise
+        self.shift = noise.shift()
         self._light = light
         #: light of the spots: first row, first column, counts
         self.stamps = stamps(view, spots, sensor.exposure)
@@ -109,8 +112,8 @@ class RenderedFrame:
             down = slice(max(top, rows.start), min(top + stamp.shape[0], rows.stop))
             across = slice(max(left, columns.start), min(left + stamp.shape[1], columns.stop))
             if down.start < down.stop and across.start < across.stop:
-                place = _moved(down, -rows.start), _moved(across, -columns.start)
-                counts[place] += stamp[_moved(down, -top), _moved(across, -left)]
+                window = _moved(down, -rows.start), _moved(across, -columns.start)
+                counts[window] += stamp[_moved(down, -top), _moved(across, -left)]
         return read_out(counts, self._noise.part(self.shift, rows, columns), self._sensor)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
@@ -154,8 +157,10 @@ def _stamp(spot: LightSpot, pixel: Array, J: Array, exposure: float) -> tuple[in
     length = float(np.hypot(*blur))
     n = min(_MOST, 1 + int(np.ceil(length / _BLUR_PX))) if length > 1e-3 else 1
     reach = float(np.linalg.norm(J, 2)) * spot.radius + length / 2 + _AROUND
-    left, right = int(np.floor(pixel[0] - reach)), int(np.ceil(pixel[0] + reach)) + 1
-    top, bottom = int(np.floor(pixel[1] - reach)), int(np.ceil(pixel[1] + reach)) + 1
+    left = int(np.floor(pixel[0] - reach))
+    right = int(np.ceil(pixel[0] + reach)) + 1
+    top = int(np.floor(pixel[1] - reach))
+    bottom = int(np.ceil(pixel[1] + reach)) + 1
     fine = (np.arange(_SAMPLES) + 0.5) / _SAMPLES - 0.5
     x = (np.arange(left, right)[:, np.newaxis] + fine).ravel() - pixel[0]
     y = (np.arange(top, bottom)[:, np.newaxis] + fine).ravel() - pixel[1]

@@ -25,10 +25,13 @@ class FilmedScene:
     """
 
     def __init__(self, bed: Testbed, camera: Camera) -> None:
-        self._patterns, self._tags = patterns_of(bed), tags_of(bed)
+        self._patterns = patterns_of(bed)
+        self._tags = tags_of(bed)
         self.bodies = (*self._tags, *(pattern.body for pattern in self._patterns))
-        self._reflections, self._peak = reflections_of(camera), camera.simulated.peak_counts
-        self._view, self._exposure = view_of(camera, camera.simulated.view), camera.exposure_s
+        self._reflections = reflections_of(camera)
+        self._peak = camera.simulated.peak_counts
+        self._view = view_of(camera, camera.simulated.view)
+        self._exposure = camera.exposure_s
 
     def light(self, motions: Sequence[tuple[Array, Array]]) -> tuple[list[LightSpot], Array | None]:
         """The spots of light of bodies with these poses and velocities, and the image of their tags, if there are any.
@@ -49,7 +52,7 @@ class FilmedScene:
 
 def spots_of(pattern: Pattern, pose: Array, rate: Array, peak: float) -> list[LightSpot]:
     """The targets of a body with this pose and velocity."""
-    arms = pattern.places @ rotation(float(pose[2])).T
+    arms = pattern.positions @ rotation(float(pose[2])).T
     return [
         LightSpot(x + pose[0], y + pose[1], radius, peak, (rate[0] - rate[2] * y, rate[1] + rate[2] * x))
         for (x, y), radius in zip(arms.tolist(), pattern.radii.tolist(), strict=True)

@@ -20,7 +20,8 @@ class WholeFrames:
     """
 
     def __init__(self, view: PlaneView, sensor: ImageSensor, rng: np.random.Generator) -> None:
-        self._view, self._sensor = view, sensor
+        self._view = view
+        self._sensor = sensor
         self._noise = NoiseBank(view.size, rng, by_rows=True)
         width, height = view.size
         counts = np.tile(background(sensor, width), (2 * height, 1))

@@ -37,7 +37,7 @@ def target_errors(view: PlaneView, poses, rates, bank) -> np.ndarray:
         memory, seen = tracker.see(memory, frame(pose, rate, bank), k / RATE_HZ)
         if seen.sightings and len(seen.sightings[0].targets) == 4:
             points = view.to_plane(seen.sightings[0].pixels)
-            errors.append((points - placed(TARGETS.places, np.array(pose))) / NOMINAL.metres_per_pixel)
+            errors.append((points - placed(TARGETS.positions, np.array(pose))) / NOMINAL.metres_per_pixel)
     return np.array(errors)
 
 

@@ -43,11 +43,13 @@ def session_figure(session: Session) -> Figure:
 
 def draw_convergence(axes: Axes, session: Session, results: Sequence[TrialResult], i: int) -> None:
     """Every trial, the best so far of the feasible ones, and the start."""
-    goal, title = session.table.objectives[i], titled(session, session.table.objectives)[i]
+    goal = session.table.objectives[i]
+    title = titled(session, session.table.objectives)[i]
     there = [result for result in results if result.objectives]
     if not there:
         return
-    number, value = (np.array(x) for x in zip(*((r.number, r.objectives[i]) for r in there), strict=True))
+    number = np.array([result.number for result in there])
+    value = np.array([result.objectives[i] for result in there])
     feasible = np.array([result.is_feasible for result in there])
     if not feasible.all():
         label = "a constraint does not hold"
@@ -72,7 +74,7 @@ def draw_front(axes: Axes, session: Session, results: Sequence[TrialResult]) -> 
     there = [result for result in results if result.objectives]
     if not there:
         return
-    x, y = (np.array([result.objectives[k] for result in there]) for k in (0, 1))
+    x, y = np.array([result.objectives[:2] for result in there]).T
     axes.scatter(x, y, s=12, color=_BLUE, alpha=0.4, label="trial")
     front = front_of(session.table, results)
     if len(session.table.objectives) == 2:
@@ -95,17 +97,19 @@ def draw_front(axes: Axes, session: Session, results: Sequence[TrialResult]) -> 
 
 def draw_importance(axes: Axes, session: Session) -> None:
     """How much of each objective's variation a parameter explains."""
-    study, names = session.study(), [parameter.name for parameter in session.parameters]
+    study = session.study()
+    names = [parameter.name for parameter in session.parameters]
     axes.set_title("Importance of the parameters", fontsize=9.5, loc="left")
     n = len(session.table.objectives)
     for i, goal in enumerate(session.table.objectives):
-        found = study.importance(i)
-        if not found:
+        importance = study.importance(i)
+        if not importance:
             axes.text(0.5, 0.5, "too few results", ha="center", color=SOFT, transform=axes.transAxes)
             axes.set_axis_off()
             return
         at = np.arange(len(names)) + (i - (n - 1) / 2) * 0.8 / n
-        axes.barh(at, [found.get(p.key, 0.0) for p in session.parameters], 0.75 / n, color=COLOURS[i], label=goal.label)
+        lengths = [importance.get(parameter.key, 0.0) for parameter in session.parameters]
+        axes.barh(at, lengths, 0.75 / n, color=COLOURS[i], label=goal.label)
     axes.set_yticks(range(len(names)), names, fontsize=7.5)
     axes.invert_yaxis()
     axes.grid(visible=False, axis="y")
@@ -141,13 +145,13 @@ def trajectory_figures(session: Session) -> dict[str, Figure]:
     logs = {name: read_log(path) for name, path in kept_logs(session).items()}
     if not logs:
         return {}
-    found = {}
+    figures = {}
     deviation = draw_deviation(session, logs)
     if deviation is not None:
-        found["Best trajectory against the start"] = deviation
+        figures["Best trajectory against the start"] = deviation
     if session.bed.controller is not None:
-        found["Errors over time, start and best"] = build_comparison(logs)
-    return found
+        figures["Errors over time, start and best"] = build_comparison(logs)
+    return figures
 
 
 def kept_logs(session: Session) -> dict[str, Path]:

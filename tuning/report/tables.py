@@ -51,7 +51,8 @@ def titled(session: Session, goals: Sequence[TuningGoal]) -> list[str]:
 def result_tables(session: Session) -> Iterator[Table]:
     """The trials that count, the parameters of the best one against the start, and their importance."""
     results = session.results()
-    best, order = best_of(session.table, results), ranked(session.table, results)
+    best = best_of(session.table, results)
+    order = ranked(session.table, results)
     objectives = session.table.objectives
     goals = titled(session, (*objectives, *session.table.constraints))
     shown = dict.fromkeys([0, *([best.number] if best else []), *(r.number for r in order[:_SHOWN])])

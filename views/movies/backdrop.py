@@ -100,19 +100,18 @@ def _placed(axes: Axes, column: Sequence[Axes], picture: Picture) -> Backdrop:
     """The picture with the scales of its axes; Matplotlib counts lines from below."""
     lines, width, _ = picture.shape
 
-    def places(of: Axes, *points: tuple[float, float]) -> Array:
-        found: Array = np.array([0.0, lines]) + of.transData.transform(points) * [1.0, -1.0]
-        return found
+    def in_picture(of: Axes, *points: tuple[float, float]) -> Array:
+        return np.asarray(np.array([0.0, lines]) + of.transData.transform(points) * [1.0, -1.0])
 
-    origin, one = places(axes, (0.0, 0.0), (1.0, 1.0))
-    boxes = [each.get_window_extent() for each in column]
+    origin, one = in_picture(axes, (0.0, 0.0), (1.0, 1.0))
+    boxes = [panel.get_window_extent() for panel in column]
     panels = tuple((round(b.x0) + 1, round(lines - b.y1), round(b.x1), round(lines - b.y0)) for b in boxes)
     to_come, time = picture.copy(), (0.0, 0.0)
     for left, top, right, bottom in panels:
         future = to_come[top:bottom, left:right]
         future[:] = 255 - _TO_COME * (255.0 - future)
     if column:
-        zero, second = places(column[0], (0.0, 0.0), (1.0, 0.0))[:, 0].tolist()
+        zero, second = in_picture(column[0], (0.0, 0.0), (1.0, 0.0))[:, 0].tolist()
         time = zero, second - zero
     return Backdrop(picture, to_come, one - origin, origin, time, panels, (width - 20, round(0.65 * _HEAD_IN * _DPI)))
 

@@ -35,10 +35,13 @@ class Frames:
 
     def __init__(self, view: View, backdrop: Backdrop, shown: Instants) -> None:
         self._cv: Any = required("cv2", "movie")
-        self._view, self._backdrop, self._shown = view, backdrop, shown
-        projection, places = view.projections[0], view.scene.body_points
-        self._points = projection(places.at(shown.q))
-        self._reference = projection(places.at(shown.reference))
+        self._view = view
+        self._backdrop = backdrop
+        self._shown = shown
+        projection = view.projections[0]
+        body_points = view.scene.body_points
+        self._points = projection(body_points.at(shown.q))
+        self._reference = projection(body_points.at(shown.reference))
         #: on which the paths grow: each frame adds one segment
         self._picture = backdrop.to_come.copy()
 
@@ -123,9 +126,9 @@ class Frames:
         text = f"{t:.1f} s"
         right, base = self._backdrop.head
         for i, letter in enumerate(text):
-            place = right - _LETTER * (len(text) - i), base
+            position = right - _LETTER * (len(text) - i), base
             font = self._cv.FONT_HERSHEY_SIMPLEX
-            self._cv.putText(frame, letter, place, font, 0.6, _colour(INK), 1, self._cv.LINE_AA)
+            self._cv.putText(frame, letter, position, font, 0.6, _colour(INK), 1, self._cv.LINE_AA)
 
     def _fill(self, frame: Picture, outline: Array, colour: tuple[int, ...], edge: str | None = None) -> None:
         corners = [self._fixed(outline)]
@@ -136,8 +139,8 @@ class Frames:
     def _line(self, frame: Picture, points: Array, colour: str, width: int) -> None:
         self._cv.polylines(frame, [self._fixed(points)], False, _colour(colour), width, self._cv.LINE_AA, _SHIFT)
 
-    def _disc(self, frame: Picture, place: Array, radius: float, colour: str) -> None:
-        x, y = self._fixed(place).tolist()
+    def _disc(self, frame: Picture, position: Array, radius: float, colour: str) -> None:
+        x, y = self._fixed(position).tolist()
         self._cv.circle(frame, (x, y), round(radius * _PART), _colour(colour), -1, self._cv.LINE_AA, _SHIFT)
 
     def _fixed(self, points: Array) -> Any:

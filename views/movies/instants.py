@@ -46,20 +46,21 @@ def instants(log: Log, run: PlottedRun, fps: float, speed: float) -> Instants:
     topic = "/truth" if run.measure == "truth" else "/state"
     wanted = [(topic, "q"), ("/state", "ready"), ("/reference", "q"), ("/truth", "closed")]
     wanted += [("/applied", f"{name}.values") for name in log.bed.devices_of(Thrusters)]
-    places = [np.atleast_1d(np.r_[log.channels.place(*entry)]) for entry in wanted]
-    values = log.columns([int(column) for place in places for column in place])
-    q, ready, reference, closed, *openings = np.split(values, np.cumsum([len(place) for place in places])[:-1], axis=1)
+    columns = [np.atleast_1d(np.r_[log.channels.place(*entry)]) for entry in wanted]
+    values = log.columns([int(index) for indices in columns for index in indices])
+    ends = np.cumsum([len(indices) for indices in columns])
+    q, ready, reference, closed, *openings = np.split(values, ends[:-1], axis=1)
     opening = np.nan_to_num(np.hstack([np.zeros((len(t), 0)), *openings]))
     starts = np.concatenate(([0], ticks[:-1] + 1))
     # A pulse may be shorter than a frame: the largest opening of all ticks since the frame before.
     largest = np.array([opening[min(a, b) : b + 1].max(axis=0) for a, b in zip(starts, ticks, strict=True)])
-    known = ready[ticks] == 1.0
+    is_known = ready[ticks] == 1.0
     referenced = np.zeros((n, q.shape[1]))
     referenced[:, run.referenced] = reference[ticks]
     return Instants(
         shown,
-        q[ticks] if run.measure == "truth" else np.where(known, q[ticks], np.nan),
-        np.where(known & bool(run.referenced), referenced, np.nan),
+        q[ticks] if run.measure == "truth" else np.where(is_known, q[ticks], np.nan),
+        np.where(is_known & bool(run.referenced), referenced, np.nan),
         largest,
         np.isin(closed[ticks], (1.0, 2.0)),
     )

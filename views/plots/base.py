@@ -32,7 +32,7 @@ class Base(NamedTuple):
     heading: list[int]  #: corners of a mark along its x axis
 
 
-def shape_of_base(module: Module, places: BodyPoints, thrusters: Sequence[Thruster]) -> Base:
+def shape_of_base(module: Module, body_points: BodyPoints, thrusters: Sequence[Thruster]) -> Base:
     """Shape of the root body of a module; one without joints and thrusters is an object, its points are its corners."""
     root = module.root
     held = list(dict.fromkeys(spatial(p.position_m) for p in module.points if p.body == root.name))
@@ -41,24 +41,31 @@ def shape_of_base(module: Module, places: BodyPoints, thrusters: Sequence[Thrust
     struts: list[tuple[float, float, float]] = []
     handled = False
     if root.outline_m:
-        corners, radius = [spatial(corner) for corner in root.outline_m], 0.0
+        corners = [spatial(corner) for corner in root.outline_m]
+        radius = 0.0
         edge = edge_along_x(np.array(root.outline_m))
     elif not mounted and len(held) > 1:
-        corners, radius = held, _ROUNDING * float(np.ptp(held, axis=0).max())
-        edge, handled = edge_along_x(rounded_hull(np.array(corners)[:, :2], radius)), True
+        corners = held
+        radius = _ROUNDING * float(np.ptp(held, axis=0).max())
+        edge = edge_along_x(rounded_hull(np.array(corners)[:, :2], radius))
+        handled = True
     else:
         # A disc of the body's mass and inertia about z, or as large as its mounting points require.
         disc = math.sqrt(2 * float(np.ravel(root.inertia_kg_m2)[:3][-1]) / root.mass_kg)
-        corners, radius = [(0.0, 0.0, 0.0)], max([disc, *(math.hypot(*place) for place in mounted or held)])
-        struts, edge = [place for place in held if math.hypot(*place) > 1.05 * radius], radius
-    tail, tip, width = _TAIL * edge, _TIP * edge, _WIDTH * edge
+        corners = [(0.0, 0.0, 0.0)]
+        radius = max([disc, *(math.hypot(*position) for position in mounted or held)])
+        struts = [position for position in held if math.hypot(*position) > 1.05 * radius]
+        edge = radius
+    tail = _TAIL * edge
+    tip = _TIP * edge
+    width = _WIDTH * edge
     if handled:
         tail, width = _OBJECT_TAIL * edge, _OBJECT_WIDTH * radius
         tip = tail + _OBJECT_LENGTH * radius
     mark = [(tail, width), (tip, 0.0), (tail, -width)]
 
     def numbers(at: Sequence[tuple[float, ...]]) -> list[int]:
-        return [places.on(module.name, root.name, place) for place in at]
+        return [body_points.on(module.name, root.name, position) for position in at]
 
     reach = radius + max(math.hypot(*corner) for corner in corners)
     return Base(numbers(corners), radius, reach, numbers(struts), numbers(mark))

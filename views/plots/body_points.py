@@ -52,8 +52,8 @@ class BodyPoints:
         """x, y and z of every point at one instant [m]."""
         if self._kernel is None:
             self._kernel = Kernel(self._function())
-        found: list[list[float]] = self._kernel.run((np.ascontiguousarray(q),)).reshape(-1, 3).tolist()
-        return found
+        positions: list[list[float]] = self._kernel.run((np.ascontiguousarray(q),)).reshape(-1, 3).tolist()
+        return positions
 
     def _function(self) -> ca.Function:
         if self._seen is None:

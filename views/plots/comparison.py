@@ -84,8 +84,8 @@ def _errors(log: Log) -> _Errors:
     run = PlottedRun(log)
     if run.bed.controller is None:
         return _Errors(run.t, {})
-    known = run.bed.known
-    own = run.bed.followed_positions
+    layout = run.bed.known
+    followed = run.bed.followed_positions
     error = 1e3 * (run.q[:, run.referenced] - run.reference)
-    shown = [(i, c) for i, c in enumerate(known.positions) if i in own and c.unit != "1"]
+    shown = [(i, c) for i, c in enumerate(layout.positions) if i in followed and c.unit != "1"]
     return _Errors(run.t, {(c.name, c.unit): np.asarray(error[:, i]) for i, c in shown})

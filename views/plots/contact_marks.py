@@ -32,14 +32,14 @@ class Spot(NamedTuple):
 
 def spots(scene: Scene, points: Array) -> dict[int, Spot]:
     """Spot of every contact, by its number; on a surface, the nearest point."""
-    found = {}
+    marks = {}
     for i, (first, second) in scene.contacts.items():
-        place, surface = points[second], i in scene.surfaces
+        position, surface = points[second], i in scene.surfaces
         if surface:
             along = points[scene.surfaces[i]] - points[first]
-            place = points[first] + ((place - points[first]) @ along) * along
-        found[i] = Spot(place, points[first], surface)
-    return found
+            position = points[first] + ((position - points[first]) @ along) * along
+        marks[i] = Spot(position, points[first], surface)
+    return marks
 
 
 def draw_contacts(axes: Axes, there: Mapping[int, Spot], closed: Flags, near: float, order: float) -> None:
@@ -73,16 +73,16 @@ def outward(there: Mapping[int, Spot]) -> dict[int, tuple[Array, Array]]:
     """
     if not 0 < len(there) <= _NAMED:
         return {}
-    places = np.array([spot.position for spot in there.values()])
-    middle = places.mean(axis=0) if len(places) > 1 else places[0] - (1.0, -1.0)
-    return {i: (place, np.where(place < middle, -1, 1)) for i, place in zip(there, places, strict=True)}
+    positions = np.array([spot.position for spot in there.values()])
+    middle = positions.mean(axis=0) if len(positions) > 1 else positions[0] - (1.0, -1.0)
+    return {i: (position, np.where(position < middle, -1, 1)) for i, position in zip(there, positions, strict=True)}
 
 
 def name_contacts(axes: Axes, names: Mapping[int, str], there: Mapping[int, Spot]) -> None:
     """Write the names beside the marks."""
-    for i, (place, (x, y)) in outward(there).items():
+    for i, (position, (x, y)) in outward(there).items():
         axes.annotate(
-            words(names[i]), (place[0], place[1]), xytext=(9 * x, 9 * y), textcoords="offset points",
+            words(names[i]), (position[0], position[1]), xytext=(9 * x, 9 * y), textcoords="offset points",
             color=CONTACT, size=10, ha="left" if x > 0 else "right", va="bottom" if y > 0 else "top", zorder=23,
             bbox=HALO,
         )  # fmt: skip

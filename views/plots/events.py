@@ -41,8 +41,10 @@ def mark_events(
     Changes of a state machine, and modes that an operator asked for, are thin lines without a name where a panel
     names them. Requests are left out there: those that were granted are changes of the mode.
     """
-    handles, details, recorded = [], _details(run), _recorded(run, modes_are_named and bool(run.modes))
-    thin = [t for t, _ in run.modes] if modes_are_named else []
+    handles = []
+    details = _details(run)
+    recorded = _recorded(run, modes_are_named and bool(run.run_modes))
+    thin = [t for t, _ in run.run_modes] if modes_are_named else []
     if states_are_named and run.states:
         recorded = {event: when for event, when in recorded.items() if event[0] not in _entered(run)}
         thin += [change.t for change in run.states]
@@ -57,18 +59,20 @@ def mark_events(
     if handles:
         # A long line of subject, value and limit needs the whole width.
         longest = max(len(line) for handle in handles for line in str(handle.get_label()).splitlines())
-        size, columns = _DETAILED if details else None, 1 if details and longest > _WIDE else 2
+        size = _DETAILED if details else None
+        columns = 1 if details and longest > _WIDE else 2
         figure.legend(handles=handles, loc="outside upper left", ncols=columns, labelcolor="linecolor", fontsize=size)
 
 
 def _details(run: PlottedRun) -> dict[str, str]:
     """Subject, value and limit of the guard's reasons, by name: those of the first time."""
-    found: dict[str, str] = {}
+    details: dict[str, str] = {}
     for event in run.events:
-        reason, text = Reason.__members__.get(str(event["name"]).upper()), str(event.get("text", ""))
+        reason = Reason.__members__.get(str(event["name"]).upper())
+        text = str(event.get("text", ""))
         if reason is not None and text.startswith(f"{reason.text}: "):
-            found.setdefault(words(str(event["name"])), f"\n{text.removeprefix(f'{reason.text}: ')}")
-    return found
+            details.setdefault(words(str(event["name"])), f"\n{text.removeprefix(f'{reason.text}: ')}")
+    return details
 
 
 def _recorded(run: PlottedRun, modes_are_named: bool) -> Times:
@@ -76,7 +80,8 @@ def _recorded(run: PlottedRun, modes_are_named: bool) -> Times:
     times: Times = {}
     changes = {words(f"{change.contact} {change.what}") for change in run.changes}
     for event in run.events:
-        name, colour = words(str(event["name"])), STOP if event["level"] == "error" else WARNING
+        name = words(str(event["name"]))
+        colour = STOP if event["level"] == "error" else WARNING
         if name not in changes and not (modes_are_named and _is_asked_for(event)):
             times.setdefault((name, colour), []).append(float(event["t_s"]))
     return times

@@ -46,7 +46,8 @@ def lay_out_view(view: View | None, width: float) -> ViewLayout:
     if view is None:
         return ViewLayout(1.0, [width])
     extents = [view.extent(projection) for projection in view.projections]
-    wide, high = max(w for w, _ in extents), sum(h for _, h in extents)
+    wide = max(w for w, _ in extents)
+    high = sum(h for _, h in extents)
     inch = max(wide / (width - _AROUND_IN[0]), high / _HIGHEST_IN)
     return ViewLayout(inch, [h / inch + _AROUND_IN[1] for _, h in extents])
 

@@ -39,15 +39,17 @@ def build_page(log: Log, parts: Sequence[str] = ()) -> Figure:
     write_title(figure, log, run)
     ratios = COLUMNS if room and panels else (1.0,)
     columns = figure.subfigures(1, len(ratios), squeeze=False, width_ratios=ratios, wspace=0.02)[0]
-    beside, below = panels[: len(panels) - layout.below], panels[len(panels) - layout.below :]
+    beside = panels[: len(panels) - layout.below]
+    below = panels[len(panels) - layout.below :]
     space = under = columns[0]
     if below:
         heights = room.height if room else 0.0, layout.height - HEAD_IN - (room.height if room else 0.0)
         space, under = space.subfigures(2, 1, height_ratios=heights)
     seen = _draw_space(space, view, room) if room else []
     over_time = draw_time_panels(columns[-1], run, beside) + draw_time_panels(under, run, below)
-    states, modes = (not parts or kind in parts for kind in (STATES, MODES))
-    mark_events(columns[-1], over_time, run, states_are_named=states, modes_are_named=modes)
+    states_are_named = not parts or STATES in parts
+    modes_are_named = not parts or MODES in parts
+    mark_events(columns[-1], over_time, run, states_are_named=states_are_named, modes_are_named=modes_are_named)
     if len(seen) > 1:
         engine.execute(figure)
         to_one_scale(seen)
@@ -59,8 +61,8 @@ def _chosen(run: PlottedRun, parts: Sequence[str]) -> list[Panel]:
     by_kind = time_panels(run)
     for part in parts:
         if part not in (_VIEW, *by_kind):
-            known = one_of(part, (_VIEW, *by_kind))
-            raise InputError("not in this plot", key="panels", value=part, expected=known)
+            names = one_of(part, (_VIEW, *by_kind))
+            raise InputError("not in this plot", key="panels", value=part, expected=names)
     return [panel for kind, panels in by_kind.items() if not parts or kind in parts for panel in panels]
 
 

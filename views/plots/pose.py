@@ -94,9 +94,9 @@ def draw_stand(axes: Axes, outline: Array) -> None:
     axes.add_patch(Polygon(outline, fc=STAND, ec=INK, lw=1.2, hatch="/////", zorder=1.6))
 
 
-def draw_square_stand(axes: Axes, place: Array, half: float) -> None:
+def draw_square_stand(axes: Axes, position: Array, half: float) -> None:
     """A stand without a given outline."""
-    x, y = place - half
+    x, y = position - half
     axes.add_patch(Rectangle((x, y), 2 * half, 2 * half, fc=STAND, ec=INK, lw=1.2, hatch="/////", zorder=1.6))
 
 

@@ -25,17 +25,17 @@ class Projection:
         (along,) = {0, 1, 2} - set(self.axes)
         return f"from {'above' if self.is_from_above else 'the side'}, along {AXES[along]}"
 
-    def __call__(self, places: Array) -> Array:
-        """Points in axes of the page: the last axis of `places` is x, y, z."""
-        return places[..., self.axes]
+    def __call__(self, positions: Array) -> Array:
+        """Points in axes of the page: the last axis of `positions` is x, y, z."""
+        return positions[..., self.axes]
 
 
 FROM_ABOVE = Projection(0, 1)
 
 
-def best_projections(places: Array) -> tuple[Projection, ...]:
+def best_projections(positions: Array) -> tuple[Projection, ...]:
     """From above and from the side on which these points spread most, without one in which all is flat."""
-    x, y, z = spread = np.ptp(places.reshape(-1, 3), axis=0)
+    x, y, z = spread = np.ptp(positions.reshape(-1, 3), axis=0)
     side = Projection(0, 2) if x >= y else Projection(1, 2)
     flat = _FLAT * float(spread.max())
     if z <= flat:

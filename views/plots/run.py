@@ -47,7 +47,7 @@ class PlottedRun:
         bed = self.bed = log.bed
         self.events = log.events
         #: time [s] and name of each mode of a run with an operator; none of others
-        self.modes = _modes(log) if json.loads(log.info.get("operators", "[]")) else []
+        self.run_modes = _run_modes(log) if json.loads(log.info.get("operators", "[]")) else []
         #: whether the loop ran in real time, so that the times of its steps mean something
         self.is_realtime = log.info.get("mode", "virtual") != "virtual"
         #: reason of an early end of the run
@@ -71,18 +71,21 @@ class PlottedRun:
         linear = 2 if bed.planar else 3
         wrench = series("/truth", "wrench").reshape(len(rows), len(bed.contacts), -1 if bed.contacts else 2 * linear)
         #: of each contact, without direction [N], [N m]
-        self.force, self.moment = (np.linalg.norm(p, axis=2) for p in (wrench[:, :, :linear], wrench[:, :, linear:]))
+        self.force = np.linalg.norm(wrench[:, :, :linear], axis=2)
+        self.moment = np.linalg.norm(wrench[:, :, linear:], axis=2)
         self.squeeze = series("/truth", "squeeze")
         names = [value.name for value in audit_values(bed)]
         self.audit = dict(zip(names, series("/truth", "audit").T, strict=True))
-        self.changes, self.states = drawn.changes, drawn.states
+        self.changes = drawn.changes
+        self.states = drawn.states
         self.step_times = np.nan_to_num(series("/timing", "steps", drawn.means))  #: [s]
         self.tick_time = drawn.tick_time  #: of all ticks [s]
         self.thrusters = bed.thrusters
         #: indices in q of the coordinates with a reference
-        own = bed.positions if self.measure == "truth" else bed.known.positions
-        self.referenced = [own.index(c) for c in bed.known.positions]
-        thrust, expected = (series(topic, "thrust", drawn.means) for topic in ("/truth", "/verdict"))
+        positions = bed.positions if self.measure == "truth" else bed.known.positions
+        self.referenced = [positions.index(c) for c in bed.known.positions]
+        thrust = series("/truth", "thrust", drawn.means)
+        expected = series("/verdict", "thrust", drawn.means)
         #: source of the delivered wrench
         self.delivery = "expected" if np.isnan(thrust).all() else "delivered"
         #: demanded and delivered wrench on each root body with thrusters, in its axes [N], [N m], by module
@@ -92,22 +95,22 @@ class PlottedRun:
 
     def motions(self) -> tuple[ModuleMotion, ...]:
         """Motion of each module."""
-        found, at = [], 0
+        motions, at = [], 0
         for module in self.modules:
-            own = coordinates.positions(module)
-            found.append(ModuleMotion(module, own, self.q[:, at : at + len(own)]))
-            at += len(own)
-        return tuple(found)
+            positions = coordinates.positions(module)
+            motions.append(ModuleMotion(module, positions, self.q[:, at : at + len(positions)]))
+            at += len(positions)
+        return tuple(motions)
 
     def name(self, module: Module, part: str) -> str:
         """Label of a part of a module: with the module's name where there are several."""
         return f"{module.name} {part}" if len(self.bed.modules) > 1 else part
 
 
-def _modes(log: Log) -> list[tuple[float, str]]:
+def _run_modes(log: Log) -> list[tuple[float, str]]:
     """The modes that the run entered; it begins running."""
-    known = {mode.name.lower() for mode in RunMode}
-    entered = [event for event in log.events if event["name"] in known]
+    names = {mode.name.lower() for mode in RunMode}
+    entered = [event for event in log.events if event["name"] in names]
     begins = [] if entered and entered[0]["tick"] == 0 else [(0.0, RunMode.RUNNING.name.lower())]
     return [*begins, *((float(event["t_s"]), str(event["name"])) for event in entered)]
 
@@ -116,11 +119,11 @@ def _wrenches(bed: Testbed, demanded: Array, thrust: Array) -> dict[str, tuple[A
     """Demanded and delivered wrench of the thrusters: fx, fy, mz, or in space fx, fy, fz, mx, my, mz."""
     floating = [module.name for module in bed.known.modules if module.base == "floating"]
     size, first = 3 if bed.planar else 6, 0
-    found: dict[str, tuple[Array, Array]] = {}
+    wrenches: dict[str, tuple[Array, Array]] = {}
     for device in bed.devices_of(Thrusters).values():
         module, n = device.pushed(bed), len(device.units)
-        given: Array = thrust[:, first : first + n] @ thruster_matrix(device, module.dimension).T
+        delivered: Array = thrust[:, first : first + n] @ thruster_matrix(device, module.dimension).T
         at, first = size * floating.index(module.name), first + n
-        before = found[module.name][1] if module.name in found else 0.0
-        found[module.name] = demanded[:, at : at + size], given + before
-    return found
+        before = wrenches[module.name][1] if module.name in wrenches else 0.0
+        wrenches[module.name] = demanded[:, at : at + size], delivered + before
+    return wrenches

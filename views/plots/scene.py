@@ -65,10 +65,10 @@ class Scene:
         fixed: Side | Point = side if side.grounded else self._point(side)
         x, y, *_ = fixed.position_m
         yaw = fixed.rotation_rad[2]
-        place = x - math.sin(yaw), y + math.cos(yaw)
+        position = x - math.sin(yaw), y + math.cos(yaw)
         if isinstance(fixed, Side):
-            return self.body_points.on_ground(place)
-        return self.body_points.on(side.module, fixed.body, place)
+            return self.body_points.on_ground(position)
+        return self.body_points.on(side.module, fixed.body, position)
 
     def _point(self, side: Side) -> Point:
         return next(p for p in self._modules[side.module].points if p.name == side.point)

@@ -51,5 +51,5 @@ def edge_along_x(outline: Array) -> float:
     start, end = outline, np.roll(outline, -1, axis=0)
     crosses = (start[:, 1] > 0) != (end[:, 1] > 0)
     (x0, y0), (x1, y1) = start[crosses].T, end[crosses].T
-    found = x0 - y0 * (x1 - x0) / (y1 - y0)
-    return float(max(found[found > 0], default=outline[:, 0].max()))
+    crossings = x0 - y0 * (x1 - x0) / (y1 - y0)
+    return float(max(crossings[crossings > 0], default=outline[:, 0].max()))

@@ -19,20 +19,22 @@ _SECTIONS = 17
 class Silhouette:
     """A base, which floats, stands on the ground or is a beam only; and its arms."""
 
-    def __init__(self, module: Module, places: BodyPoints, thrusters: Sequence[Thruster] = ()) -> None:
-        self._module, self._body_points, root = module, places, module.root
+    def __init__(self, module: Module, body_points: BodyPoints, thrusters: Sequence[Thruster] = ()) -> None:
+        self._module = module
+        self._body_points = body_points
+        root = module.root
         self.name = module.name
-        self.root = places.on(module.name, root.name)
+        self.root = body_points.on(module.name, root.name)
         #: points at which arms are fixed to the ground, if any, and the outline of their stand, if given
         self.stands: list[int] = []
         self.stand_outline: list[int] = []
         self.base: Base | None = None
         if module.base == "fixed":
             mounted = [joint.origin_m for joint in module.joints if joint.parent == root.name]
-            self.stands = [places.on(module.name, root.name, origin) for origin in mounted or [(0.0, 0.0)]]
+            self.stands = [body_points.on(module.name, root.name, origin) for origin in mounted or [(0.0, 0.0)]]
             self.stand_outline = self._outline(root)
         elif root.flexible is None:
-            self.base = shape_of_base(module, places, thrusters)
+            self.base = shape_of_base(module, body_points, thrusters)
         #: every flexible link, from section to section
         self.beams: list[list[int]] = []
         #: both ends of every rigid part of an arm, from joint to joint or to a named point
@@ -46,7 +48,9 @@ class Silhouette:
         for unit in thrusters:
             nozzle, push = np.array([spatial(unit.position_m), spatial(unit.direction)])
             down = nozzle - push / np.linalg.norm(push)
-            self.jets.append((places.on(module.name, root.name, nozzle), places.on(module.name, root.name, down)))
+            self.jets.append(
+                (body_points.on(module.name, root.name, nozzle), body_points.on(module.name, root.name, down))
+            )
 
     @property
     def followed(self) -> int:
@@ -56,12 +60,13 @@ class Silhouette:
     @property
     def tips(self) -> list[int]:
         """The end effectors: of every body at the end of an arm the last named point, where it has one."""
-        carriers, found = {joint.parent for joint in self._module.joints}, []
+        carriers = {joint.parent for joint in self._module.joints}
+        tips = []
         for body in self._module.in_tree_order()[1:]:
             points = [p.position_m for p in self._module.points if p.body == body.name]
             if body.name not in carriers and points:
-                found.append(self._body_points.on(self._module.name, body.name, points[-1]))
-        return [tip for tip in found if tip != self.followed]
+                tips.append(self._body_points.on(self._module.name, body.name, points[-1]))
+        return [number for number in tips if number != self.followed]
 
     @property
     def pins(self) -> list[int]:

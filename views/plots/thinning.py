@@ -48,7 +48,8 @@ def drawn_rows(log: Log) -> DrawnRows:
     """All rows of a run of usual length, the remaining ones of a long run."""
     most = min(MOST_ROWS, _MOST_VALUES // log.channels.width)
     watched = _ThinnedColumns(log.channels)
-    found, entered = ContactChanges(log.bed, log.channels), StateChanges(log.bed, log.channels)
+    contacts = ContactChanges(log.bed, log.channels)
+    entered = StateChanges(log.bed, log.channels)
     kept: list[Array] = []
     means: list[Array] = []
     weights: list[Array] = []
@@ -61,7 +62,7 @@ def drawn_rows(log: Log) -> DrawnRows:
     for rows in _intervals(log.blocks(), n):
         with np.errstate(invalid="ignore"):
             rows = np.where(np.abs(rows) < _LARGEST, rows, np.nan)
-        changes += islice(found.look(rows), max(_MOST_CHANGES - len(changes), 0))
+        changes += islice(contacts.look(rows), max(_MOST_CHANGES - len(changes), 0))
         states += islice(entered.look(rows), max(_MOST_CHANGES - len(states), 0))
         tick_times.append(np.nan_to_num(rows[:, watched.steps]).sum(axis=1))
         at = np.arange(len(rows)) if is_whole else watched.extremes(rows)
@@ -73,8 +74,14 @@ def drawn_rows(log: Log) -> DrawnRows:
         kept.append(some)
         means.append(mean)
         weights.append(weight)
-    rows, mean, weight, tick_time = (np.concatenate(parts) for parts in (kept, means, weights, tick_times))
-    return DrawnRows(rows, mean, weight, tick_time, tuple(changes), tuple(states))
+    return DrawnRows(
+        np.concatenate(kept),
+        np.concatenate(means),
+        np.concatenate(weights),
+        np.concatenate(tick_times),
+        tuple(changes),
+        tuple(states),
+    )
 
 
 class _ThinnedColumns:
@@ -83,7 +90,7 @@ class _ThinnedColumns:
     def __init__(self, channels: Channels) -> None:
         def columns(*entries: tuple[str, str]) -> list[int]:
             slices = [channels.place(*entry) for entry in entries]
-            return [i for place in slices if isinstance(place, slice) for i in range(place.start, place.stop)]
+            return [i for part in slices if isinstance(part, slice) for i in range(part.start, part.stop)]
 
         applied = channels.topic("/applied")
         openings = [i for i, (entry, _) in enumerate(applied.values, applied.start) if entry.endswith(".values")]
@@ -101,7 +108,8 @@ class _ThinnedColumns:
 
     def extremes(self, rows: Array) -> Indices:
         """Numbers of the rows that remain, in order."""
-        actual, desired = ([pair[k] for pair in self._errors] for k in (0, 1))
+        actual = [column for column, _ in self._errors]
+        desired = [column for _, column in self._errors]
         errors = np.where(rows[:, [self._ready]] == 1.0, rows[:, actual] - rows[:, desired], np.nan)
         lines = np.hstack((rows[:, self._lines], errors))
         unknown = np.isnan(lines)
@@ -113,8 +121,8 @@ class _ThinnedColumns:
 
 
 def _numbered(channels: Channels, topic: str) -> Iterator[tuple[int, tuple[str, object]]]:
-    found = channels.topic(topic)
-    return enumerate(found.values, found.start)
+    layout = channels.topic(topic)
+    return enumerate(layout.values, layout.start)
 
 
 def _intervals(blocks: Iterator[Array], n: int) -> Iterator[Array]:

@@ -35,33 +35,33 @@ def write_times(axes: Axes, sight: Sight, inch: float) -> None:
     for i, label in labels.items():
         lines = label.split("\n")
         half = 0.5 * _SIZE / _POINTS_IN_INCH * inch * np.array([_WIDE * max(map(len, lines)), _HIGH * len(lines)])
-        place = _place(anchors[i], view.clearance, half, busy, needed=bool(stop) and i == -1)
-        if place is None:
+        position = _free_position(anchors[i], view.clearance, half, busy, needed=bool(stop) and i == -1)
+        if position is None:
             continue
         colour = STOP if stop and i == -1 else INK
         box = HALO if stop else None  # text that must be written may cover something
-        x, y = place
+        x, y = position
         axes.text(x, y, label, color=colour, size=_SIZE, weight="bold", ha="center", va="center", zorder=22, bbox=box)
-        if np.linalg.norm(place - anchors[i]) > 1.8 * view.clearance:
-            to_anchor = anchors[i] - place
+        if np.linalg.norm(position - anchors[i]) > 1.8 * view.clearance:
+            to_anchor = anchors[i] - position
             # The line ends at the box of the text, not in it.
-            edge = place + to_anchor * np.min(half / np.maximum(np.abs(to_anchor), 1e-9))
+            edge = position + to_anchor * np.min(half / np.maximum(np.abs(to_anchor), 1e-9))
             axes.plot(*np.transpose((anchors[i], edge)), color=SOFT, lw=0.8, zorder=21.5)
-        corners = np.array([place - half, place + half])
+        corners = np.array([position - half, position + half])
         axes.update_datalim(corners)
         busy = np.vstack((busy, _grid(corners)))
 
 
-def _place(anchor: Array, clearance: float, half: Array, busy: Array, needed: bool) -> Array | None:
+def _free_position(anchor: Array, clearance: float, half: Array, busy: Array, needed: bool) -> Array | None:
     """The nearest position around the anchor where a box of this half size covers nothing; of equal ones the freest."""
     angles = np.linspace(0, 2 * np.pi, 24, endpoint=False)
     direction = np.column_stack((np.cos(angles), np.sin(angles)))
     best, free = anchor, -np.inf
     for ring in _RINGS:
-        places = anchor + direction * (ring * clearance + half)
-        room = (np.abs(places[:, None] - busy) - half).max(axis=2).min(axis=1)
+        positions = anchor + direction * (ring * clearance + half)
+        room = (np.abs(positions[:, None] - busy) - half).max(axis=2).min(axis=1)
         if room.max() > free:
-            best, free = places[int(np.argmax(room))], float(room.max())
+            best, free = positions[int(np.argmax(room))], float(room.max())
         if free > 0.15 * half[1]:
             return best
     return best if needed else None
@@ -69,17 +69,17 @@ def _place(anchor: Array, clearance: float, half: Array, busy: Array, needed: bo
 
 def _busy(axes: Axes, inch: float) -> Array:
     """Points on and inside everything drawn, except the background."""
-    found = [np.empty((0, 2))]
+    points = [np.empty((0, 2))]
     for patch in axes.patches:
         if isinstance(patch, Patch) and patch.get_zorder() > 1:
             outline = np.asarray(patch.get_path().interpolated(4).vertices)
             outline = np.asarray(patch.get_patch_transform().transform(outline))
             middle = outline.mean(axis=0)
-            found += [middle + part * (outline - middle) for part in (1.0, 0.7, 0.4, 0.1)]
-    found += [np.asarray(line.get_xydata()) for line in axes.lines]
+            points += [middle + part * (outline - middle) for part in (1.0, 0.7, 0.4, 0.1)]
+    points += [np.asarray(line.get_xydata()) for line in axes.lines]
     for text in axes.texts:
-        found.append(_grid(_box(text, inch)) if isinstance(text, Annotation) else np.array([text.get_position()]))
-    return np.vstack(found)
+        points.append(_grid(_box(text, inch)) if isinstance(text, Annotation) else np.array([text.get_position()]))
+    return np.vstack(points)
 
 
 def _box(text: Annotation, inch: float) -> Array:

@@ -42,8 +42,8 @@ _KINDS: dict[str, Callable[[PlottedRun], list[Panel]]] = {
 
 def time_panels(run: PlottedRun) -> dict[str, list[Panel]]:
     """The panels for which this run has data, by kind."""
-    found = {name: kind(run) for name, kind in _KINDS.items()}
-    return {name: panels for name, panels in found.items() if panels}
+    kinds = {name: kind(run) for name, kind in _KINDS.items()}
+    return {name: panels for name, panels in kinds.items() if panels}
 
 
 def draw_time_panels(figure: SubFigure, run: PlottedRun, panels: Sequence[Panel]) -> list[Axes]:

@@ -28,7 +28,8 @@ class View:
     """A scene at the instants at which it is known."""
 
     def __init__(self, run: PlottedRun, ticks: Indices) -> None:
-        self.run, self.ticks = run, ticks
+        self.run = run
+        self.ticks = ticks
         scene = self.scene = Scene(run.bed, run.modules)
         #: x, y, z of every point at every tick
         self.positions = scene.body_points.at(run.q[ticks])
@@ -47,7 +48,9 @@ class View:
     @property
     def pose_times(self) -> tuple[float, float]:
         """When the first and the last pose were [s]."""
-        run, first, last = self.run, self.ticks[self.poses[0]], self.ticks[-1]
+        run = self.run
+        first = self.ticks[self.poses[0]]
+        last = self.ticks[-1]
         # The last tick holds until the run ends; where something stopped it, the tick itself is the end.
         ends = last == len(run.t) - 1 and not run.stop
         return float(run.t[first]), run.end if ends else float(run.t[last])
@@ -75,13 +78,13 @@ def sights(view: View) -> list[Sight]:
 
 def known_ticks(q: Array) -> Indices:
     """Ticks at which all of q is known, or some of them where they are many; none where there is no q."""
-    found = np.flatnonzero(np.isfinite(q).all(axis=1) & (q.shape[1] > 0))
-    return found[np.linspace(0, len(found) - 1, min(len(found), _POINTS)).astype(np.intp)]
+    ticks = np.flatnonzero(np.isfinite(q).all(axis=1) & (q.shape[1] > 0))
+    return ticks[np.linspace(0, len(ticks) - 1, min(len(ticks), _POINTS)).astype(np.intp)]
 
 
-def _poses(places: Array, size: float) -> Indices:
+def _poses(positions: Array, size: float) -> Indices:
     """The first instant, the last, and some between that are equally far apart in motion rather than in time."""
-    moved = np.cumsum(np.linalg.norm(np.diff(places, axis=0, prepend=places[:1]), axis=2).mean(axis=1))
+    moved = np.cumsum(np.linalg.norm(np.diff(positions, axis=0, prepend=positions[:1]), axis=2).mean(axis=1))
     if moved[-1] < 0.01 * size:
-        return np.array([len(places) - 1])
+        return np.array([len(positions) - 1])
     return np.unique(np.searchsorted(moved, np.linspace(0, moved[-1], _POSES)))

@@ -78,7 +78,9 @@ def draw_table(axes: Axes, sight: Sight) -> list[Artist]:
 
 
 def _draw_poses(axes: Axes, sight: Sight) -> list[Artist]:
-    view, run, scene = sight.view, sight.view.run, sight.view.scene
+    view = sight.view
+    run = sight.view.run
+    scene = sight.view.scene
     ticks = view.ticks[view.poses]
     impulses = _impulses(run, ticks)
     hulls = {view.poses[0]: HULL_FIRST, view.poses[-1]: HULL_LAST}
@@ -111,7 +113,9 @@ def _mark_contacts(axes: Axes, sight: Sight) -> list[Artist]:
 
 def draw_stands(axes: Axes, sight: Sight) -> None:
     """Stands, with the names of their modules where there are several, on the side opposite to the arm."""
-    scene, thickness, points = sight.view.scene, sight.view.thickness, sight.points
+    scene = sight.view.scene
+    thickness = sight.view.thickness
+    points = sight.points
     for module in scene.silhouettes:
         if module.stand_outline:
             draw_stand(axes, points[-1, module.stand_outline])
@@ -122,8 +126,8 @@ def draw_stands(axes: Axes, sight: Sight) -> None:
             x, y = points[-1, module.stands[0]]
             up = 1 if (points[[0, -1], module.followed, 1] < y).all() else -1
             side = "bottom" if up > 0 else "top"
-            place = y + up * 4.2 * thickness
-            axes.text(x, place, words(module.name), color=SOFT, ha="center", va=side, zorder=22)
+            height = y + up * 4.2 * thickness
+            axes.text(x, height, words(module.name), color=SOFT, ha="center", va=side, zorder=22)
             axes.update_datalim([(x, y + up * 8.0 * thickness)])
 
 

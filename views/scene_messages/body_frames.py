@@ -19,11 +19,11 @@ WORLD = "world"
 class BodyFrames:
     """The frame of each rigid body of some modules; flexible ones have none."""
 
-    def __init__(self, modules: Sequence[Module], places: BodyPoints, planar: bool) -> None:
+    def __init__(self, modules: Sequence[Module], body_points: BodyPoints, planar: bool) -> None:
         self._planar = planar
         #: by module and body: the name of the frame
         self.names = {(m.name, b.name): f"{m.name}/{b.name}" for m in modules for b in m.bodies if b.flexible is None}
-        self._numbers = [[places.on(*body, at) for at in ((0, 0), (1, 0), (0, 1))] for body in self.names]
+        self._numbers = [[body_points.on(*body, at) for at in ((0, 0), (1, 0), (0, 1))] for body in self.names]
 
     def transforms(self, at: Sequence[Position], stamp: Timestamp, of: str = "") -> Iterator[FrameTransform]:
         """Where the frames are; their names begin with `of`."""
@@ -40,6 +40,7 @@ class BodyFrames:
         if self._planar:
             half = 0.5 * math.atan2(along_x[1] - origin[1], along_x[0] - origin[0])
             return Quaternion(x=0.0, y=0.0, z=math.sin(half), w=math.cos(half))
-        x, y = np.subtract(along_x, origin), np.subtract(along_y, origin)
+        x = np.subtract(along_x, origin)
+        y = np.subtract(along_y, origin)
         turn = Rotation.from_matrix(np.stack((x, y, np.cross(x, y)), axis=1)).as_quat()
         return Quaternion(**dict(zip("xyzw", turn.tolist(), strict=True)))

@@ -29,19 +29,19 @@ def plotted(bed: Testbed, channels: Channels) -> dict[str, list[tuple[str, str]]
     Without either, as of a system that swings by itself, the first coordinates of the plant.
     """
     names = {module.name for module in bed.followed}
-    found: dict[str, list[tuple[str, str]]] = {}
+    lines: dict[str, list[tuple[str, str]]] = {}
     for coordinate in bed.known.positions:
         key = coordinate.key
         if any(coordinate in bed.known.positions[bed.known.q[name]] for name in names if name in bed.known.q):
-            found[key] = [(topic, key) for topic in ("/truth", "/state", "/reference") if _has(channels, topic, key)]
+            lines[key] = [(topic, key) for topic in ("/truth", "/state", "/reference") if _has(channels, topic, key)]
     applied = [c for entry, c in channels.topic("/applied").values if entry.endswith(".values")]
     for unit, title in (("N m", "torques"), ("1", "valves")):
-        if own := [("/applied", c.key) for c in applied if c.unit == unit][:_LINES]:
-            found[title] = own
-    if not found:
-        found = {c.key: [("/truth", c.key)] for c in bed.positions if _has(channels, "/truth", c.key)}
-    kept = [*list(found)[: _PLOTS - 2], *(title for title in ("torques", "valves") if title in found)]
-    return {title: found[title] for title in found if title in kept}
+        if of_unit := [("/applied", c.key) for c in applied if c.unit == unit][:_LINES]:
+            lines[title] = of_unit
+    if not lines:
+        lines = {c.key: [("/truth", c.key)] for c in bed.positions if _has(channels, "/truth", c.key)}
+    kept = [*list(lines)[: _PLOTS - 2], *(title for title in ("torques", "valves") if title in lines)]
+    return {title: lines[title] for title in lines if title in kept}
 
 
 def foxglove_layout(bed: Testbed, channels: Channels) -> str:

@@ -43,11 +43,14 @@ class LiveScene:
     def __init__(self, bed: Testbed, channels: Channels, first: Array) -> None:
         truth = channels.place("/truth", "q")
         has_truth = bed.controller is None or not np.isnan(first[truth]).all()
-        self._bed, modules = bed, bed.modules if has_truth else bed.known.modules
+        self._bed = bed
+        modules = bed.modules if has_truth else bed.known.modules
         positions = bed.positions if has_truth else bed.known.positions
         self._q = truth if has_truth else channels.place("/state", "q")
-        self._ready, self._needs_ready = channels.place("/state", "ready"), not has_truth
-        self._reference, self._closed = channels.place("/reference", "q"), channels.place("/truth", "closed")
+        self._ready = channels.place("/state", "ready")
+        self._needs_ready = not has_truth
+        self._reference = channels.place("/reference", "q")
+        self._closed = channels.place("/truth", "closed")
         self._opening = [channels.place("/applied", f"{name}.values") for name in bed.devices_of(Thrusters)]
         self._referenced = [positions.index(c) for c in bed.known.positions] if bed.controller else []
         scene = self._scene = Scene(bed, modules)
@@ -72,16 +75,16 @@ class LiveScene:
 
     def shapes(self, parts: DrawnParts, time_ns: int) -> SceneUpdate:
         """The shapes that are fixed to frames, and the table."""
-        stamp, found = _stamp(time_ns), []
+        stamp, entities = _stamp(time_ns), []
         if (table := self._bed.safety.table_m) is not None:
             cubes = [plate(table, _TABLE, colour(GRANITE))]
-            found.append(SceneEntity(timestamp=stamp, frame_id=WORLD, id="table", cubes=cubes))
+            entities.append(SceneEntity(timestamp=stamp, frame_id=WORLD, id="table", cubes=cubes))
         if parts.robot:
             for module in self._scene.silhouettes:
-                found += self._fixed(module, "", colour(HULL_LAST), stamp)
+                entities += self._fixed(module, "", colour(HULL_LAST), stamp)
         if parts.reference:
-            found += self._fixed(self._scene.main, f"{REFERENCE}/", colour(SOFT, _GHOST), stamp)
-        return SceneUpdate(deletions=[], entities=found)
+            entities += self._fixed(self._scene.main, f"{REFERENCE}/", colour(SOFT, _GHOST), stamp)
+        return SceneUpdate(deletions=[], entities=entities)
 
     def now(self, rows: Array, parts: DrawnParts, time_ns: int) -> tuple[FrameTransforms, SceneUpdate]:
         """The frames at the last of these rows, and what is drawn anew.
@@ -99,14 +102,15 @@ class LiveScene:
         if parts.reference:
             ghost = q.copy() if parts.robot else np.nan_to_num(q)
             ghost[self._referenced] = row[self._reference]
-            at, ink = self._scene.body_points.now(ghost), colour(SOFT, _GHOST)
+            at = self._scene.body_points.now(ghost)
+            ink = colour(SOFT, _GHOST)
             frames += self._main.transforms(at, stamp, f"{REFERENCE}/")
             marks += self._drawn(REFERENCE, self._bent[self._scene.main.name], at, ink, stamp)
         return FrameTransforms(transforms=frames), SceneUpdate(deletions=[], entities=marks)
 
     def _marks(self, rows: Array, at: Sequence[Position], stamp: Timestamp) -> Iterator[SceneEntity]:
         """Bent links, jets and contacts; a contact is filled where it is closed, and pale where it is open."""
-        opening = [part for place in self._opening for part in np.fmax.reduce(rows[:, place], axis=0).tolist()]
+        opening = [part for columns in self._opening for part in np.fmax.reduce(rows[:, columns], axis=0).tolist()]
         for module in self._scene.silhouettes:
             yield from self._drawn(f"{module.name} bent", self._bent[module.name], at, colour(HULL_LAST), stamp)
             if module.jets:
@@ -125,16 +129,16 @@ class LiveScene:
         for stroke in self._strokes(module):
             if frame := self._frame(stroke):
                 owners = [self._scene.body_points.owner(number) for number in stroke.points]
-                places: list[Position] = [owner[2] for owner in owners if owner]
-                by_frame.setdefault(of + frame, []).append((stroke, places))
+                positions: list[Position] = [owner[2] for owner in owners if owner]
+                by_frame.setdefault(of + frame, []).append((stroke, positions))
         return (entity(frame, frame, stamp, strokes, ink) for frame, strokes in by_frame.items())
 
     def _drawn(
         self, name: str, strokes: list[Stroke], at: Sequence[Position], ink: Color, stamp: Timestamp
     ) -> Iterator[SceneEntity]:
         if strokes:
-            places = [(stroke, [at[number] for number in stroke.points]) for stroke in strokes]
-            yield entity(name, WORLD, stamp, places, ink)
+            positions = [(stroke, [at[number] for number in stroke.points]) for stroke in strokes]
+            yield entity(name, WORLD, stamp, positions, ink)
 
     def _strokes(self, module: Silhouette) -> Iterator[Stroke]:
         return strokes_of(module, self._thickness)

@@ -47,12 +47,12 @@ def entity(
 ) -> SceneEntity:
     """Strokes with their places in a frame, with which they move."""
     lines, discs = [], []
-    for stroke, places in strokes:
+    for stroke, positions in strokes:
         if stroke.kind is not None:
-            lines.append(line(stroke.kind, places, stroke.width, ink))
+            lines.append(line(stroke.kind, positions, stroke.width, ink))
         else:
             size = Vector3(x=stroke.width, y=stroke.width, z=_DISC * stroke.width)
-            pose = Pose(position=vector(places[0]), orientation=NO_TURN)
+            pose = Pose(position=vector(positions[0]), orientation=NO_TURN)
             discs.append(CylinderPrimitive(pose=pose, size=size, bottom_scale=1.0, top_scale=1.0, color=ink))
     return SceneEntity(timestamp=stamp, frame_id=frame, id=name, frame_locked=True, lines=lines, cylinders=discs)
 
@@ -68,9 +68,9 @@ def jet_lines(
             yield line(STRIP, (at[nozzle], end), _JET * thickness, ink)
 
 
-def ball(place: Position, size: float, ink: Color) -> SpherePrimitive:
+def ball(position: Position, size: float, ink: Color) -> SpherePrimitive:
     """A mark."""
-    pose = Pose(position=vector(place), orientation=NO_TURN)
+    pose = Pose(position=vector(position), orientation=NO_TURN)
     return SpherePrimitive(pose=pose, size=Vector3(x=size, y=size, z=size), color=ink)
 
 
@@ -81,21 +81,21 @@ def plate(corners: Sequence[float], thickness: float, ink: Color) -> CubePrimiti
     return CubePrimitive(pose=pose, size=Vector3(x=x1 - x0, y=y1 - y0, z=thickness), color=ink)
 
 
-def line(kind: Any, places: Iterable[Position], thickness: float, ink: Color) -> LinePrimitive:
+def line(kind: Any, positions: Iterable[Position], thickness: float, ink: Color) -> LinePrimitive:
     """A line through places."""
     return LinePrimitive(
         type=kind,
         pose=_ORIGIN,
         thickness=thickness,
         scale_invariant=False,
-        points=[Point3(x=x, y=y, z=z) for x, y, z in places],
+        points=[Point3(x=x, y=y, z=z) for x, y, z in positions],
         color=ink,
         colors=[],
         indices=[],
     )
 
 
-def vector(place: Position) -> Vector3:
+def vector(position: Position) -> Vector3:
     """A place from x, y and z."""
-    x, y, z = place
+    x, y, z = position
     return Vector3(x=x, y=y, z=z)

@@ -27,9 +27,10 @@ def export_scene(log: Path, new: Path, overwrite: bool = False) -> int:
         unfinished = UnfinishedLog(new, overwrite, _MARK)
     except OSError as error:
         raise InputError(f"log '{error.filename or log}': {error.strerror}") from None
-    own = {"format", "start_ns", *FINGERPRINTS.values()}
-    metadata = {key: value for key, value in content.info.items() if key not in own}
-    start_ns, bed = int(content.info.get("start_ns", "0")), content.attachments[TESTBED]
+    written = {"format", "start_ns", *FINGERPRINTS.values()}
+    metadata = {key: value for key, value in content.info.items() if key not in written}
+    start_ns = int(content.info.get("start_ns", "0"))
+    bed = content.attachments[TESTBED]
     try:
         file = McapFile(str(unfinished.path), content.channels, bed, metadata, start_ns, scene=True)
         scene = SceneStream(content.bed, content.channels, file)

@@ -25,7 +25,9 @@ class SceneStream:
     """Writes the scene of rows into the channels of a file's context."""
 
     def __init__(self, bed: Testbed, channels: Channels, file: McapFile) -> None:
-        self._bed, self._channels, self._file = bed, channels, file
+        self._bed = bed
+        self._channels = channels
+        self._file = file
         self._shapes = SceneUpdateChannel(SCENE, context=file.context)
         self._marks = SceneUpdateChannel(MARKS, context=file.context)
         self._frames = FrameTransformsChannel(FRAMES, context=file.context)
@@ -42,7 +44,8 @@ class SceneStream:
         """The scene of the last row."""
         if self._scene is None:
             self._scene = LiveScene(self._bed, self._channels, rows[0])
-        scene, at_ns = self._scene, self._file.log_time(float(rows[-1, self._t]))
+        scene = self._scene
+        at_ns = self._file.log_time(float(rows[-1, self._t]))
         if (parts := scene.parts(rows[-1])) != self._parts:
             self._parts = parts
             self._shapes.log(scene.shapes(parts, at_ns), log_time=at_ns)

@@ -41,7 +41,8 @@ class FrameWriter:
         number = int(self._ring.head[4]) + 1
         stamps, times, values = self._ring.slot(number)
         stamps[_BEFORE] = number
-        values[:], times[_TIME] = pixels, t
+        values[:] = pixels
+        times[_TIME] = t
         stamps[_AFTER] = number
         self._ring.head[4] = number
 
@@ -98,7 +99,8 @@ class _Ring:
     def __init__(self, memory: shared_memory.SharedMemory, size: tuple[int, int], slots: int) -> None:
         self.memory = memory
         self.head = np.frombuffer(_buffer(memory), np.uint64, 5)
-        self._size, self._slots = size, slots
+        self._size = size
+        self._slots = slots
 
     def slot(self, number: int) -> tuple[np.ndarray, np.ndarray, Pixels]:
         """Numbers, times and pixels of the slot of a frame."""

@@ -14,7 +14,7 @@ rng = np.random.default_rng(3)
 
 def scattered(*poses):
     """Spots of bodies with these poses and five ghosts, shuffled; and which spot is which target."""
-    points = [placed(p.places, np.array(pose)) for p, pose in poses]
+    points = [placed(p.positions, np.array(pose)) for p, pose in poses]
     radii = [p.radii for p, _ in poses]
     spots = np.vstack([*points, rng.uniform(0, 3, (5, 2))])
     sizes = np.concatenate([*radii, np.full(5, 0.012)])
@@ -33,7 +33,7 @@ def test_bodies_are_told_apart_among_ghosts():
 
 
 def test_three_of_four_targets_are_enough_and_two_are_not():
-    spots = placed(FOUR.places, np.array([1.0, 1.0, 0.7]))
+    spots = placed(FOUR.positions, np.array([1.0, 1.0, 0.7]))
     radii = FOUR.radii
     three = match(FOUR, spots[:3], radii[:3], TOLERANCE)
     assert three is not None
@@ -42,12 +42,12 @@ def test_three_of_four_targets_are_enough_and_two_are_not():
 
 
 def test_a_mirrored_pattern_is_refused():
-    spots = FOUR.places * (1, -1) + 1.0
+    spots = FOUR.positions * (1, -1) + 1.0
     assert match(FOUR, spots, FOUR.radii, TOLERANCE) is None
 
 
 def test_spots_of_another_size_are_no_targets():
-    spots = placed(FOUR.places, np.array([1.0, 1.0, 0.7]))
+    spots = placed(FOUR.positions, np.array([1.0, 1.0, 0.7]))
     assert match(FOUR, spots, 2 * FOUR.radii, TOLERANCE) is None
 
 
@@ -59,9 +59,9 @@ def test_spots_of_another_size_are_no_targets():
         ([pattern("square", [(0.1, 0.1), (-0.1, 0.1), (-0.1, -0.1), (0.1, -0.1)])], "without symmetry"),
         ([pattern("pair", [(0.1, 0.0), (-0.1, 0.0)])], "pair: two targets of about the same size"),
         ([pattern("near", [(0.1, 0.0), (0.12, 0.0), (0.0, 0.2)])], "near: two targets are 0.02 m apart"),
-        ([FOUR, pattern("twin", FOUR.places[::-1].tolist())], "twin: 4 of its targets lie as those of 'four'"),
+        ([FOUR, pattern("twin", FOUR.positions[::-1].tolist())], "twin: 4 of its targets lie as those of 'four'"),
         (
-            [FOUR, pattern("turned", placed(FOUR.places, np.array([0.1, 0.2, 1.0])).tolist())],
+            [FOUR, pattern("turned", placed(FOUR.positions, np.array([0.1, 0.2, 1.0])).tolist())],
             "expected another pattern",
         ),
     ],
@@ -78,9 +78,9 @@ def test_good_patterns_are_accepted():
 def test_the_covariance_of_a_pose_is_that_of_its_errors():
     deviation = np.array([1e-3, 2e-3, 5e-4, 1e-3])
     pose = np.array([1.0, -0.5, 2.0])
-    true = placed(OTHER.places, pose)
+    true = placed(OTHER.positions, pose)
     fits = [
-        fit_pose(OTHER.places, true + deviation[:, np.newaxis] * rng.standard_normal((4, 2)), deviation)
+        fit_pose(OTHER.positions, true + deviation[:, np.newaxis] * rng.standard_normal((4, 2)), deviation)
         for _ in range(3000)
     ]
     errors = np.array([fit.pose - pose for fit in fits])

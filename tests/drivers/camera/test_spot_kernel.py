@@ -59,7 +59,7 @@ def test_surveys_are_equal_to_the_bit(gain: float, monkeypatch: pytest.MonkeyPat
 
 def test_spots_searches_and_tracks_are_equal_to_the_bit(monkeypatch: pytest.MonkeyPatch):
     recorded = [(t, np.asarray(frame)) for t, frame in frames(MOVING, 6)]
-    centres = VIEW.to_pixel(np.vstack([shape.places + motion(0.0)[0][:2] for shape, motion in MOVING]))
+    centres = VIEW.to_pixel(np.vstack([shape.positions + motion(0.0)[0][:2] for shape, motion in MOVING]))
 
     def all_of_it():
         memory, poses = NO_MEMORY, []

@@ -68,7 +68,7 @@ def test_reflections_are_refused():
 def test_targets_of_two_bodies_that_touch_in_the_image_are_not_used():
     # The first targets lie 9 pixels beside each other: each has light of the other in its aperture.
     first = np.array([1.2, 1.2, 0.0])
-    second = np.array([*(first[:2] + FOUR.places[0] - OTHER.places[0] + (0.026, 0.0)), 0.0])
+    second = np.array([*(first[:2] + FOUR.positions[0] - OTHER.positions[0] + (0.026, 0.0)), 0.0])
     seen, errors, _ = track([(FOUR, straight(first)), (OTHER, straight(second))], 6)
     assert [seen_of(seen, body) for body in ("four", "other")] == [6, 6]
     assert all(sighting.targets == (1, 2, 3) for found in seen[1:] for sighting in found.sightings)
@@ -98,7 +98,7 @@ def test_a_frame_of_another_size_is_refused():
 
 
 def test_targets_too_small_for_the_image_are_refused():
-    tiny = pattern("tiny", FOUR.places.tolist(), [0.003] * 4)
+    tiny = pattern("tiny", FOUR.positions.tolist(), [0.003] * 4)
     with pytest.raises(InputError, match=r"tiny: a target of 1 pixels radius, expected 1.5 pixels or more"):
         Tracker(VIEW, [tiny])
 

@@ -39,7 +39,8 @@ def audit_panels(run: PlottedRun) -> list[Panel]:
             limits.setdefault(limit, []).append(name.removesuffix(" error"))
             entries.append(Entry(name, tuple(line)))
         for limit, names in limits.items():
-            text, across = f"limit of {' and '.join(names)}", axes.get_yaxis_transform()
+            text = f"limit of {' and '.join(names)}"
+            across = axes.get_yaxis_transform()
             axes.text(0.995, limit, text, transform=across, ha="right", va="bottom", fontsize=7.5, color=SOFT)
         axes.set_ylim(_FLOOR / 3, _ABOVE * max(axes.get_ylim()[1], *limits))
         axes.yaxis.set_major_locator(LogLocator(base=1000.0, numticks=9))

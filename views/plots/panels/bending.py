@@ -36,6 +36,6 @@ def bending_panels(run: PlottedRun) -> list[Panel]:
 
 def _at_most_bent(link: Flexible, shapes: tuple[Shape, ...], amplitude: Array) -> Array:
     """Deflection at the tip; in the middle of a link whose shapes are zero at the tip."""
-    place = np.array([0.5 * link.length_m if link.shapes == "clamped_clamped" else link.length_m])
-    values: Array = amplitude @ [shape(place)[0] for shape in shapes[: amplitude.shape[1]]]
+    x = np.array([0.5 * link.length_m if link.shapes == "clamped_clamped" else link.length_m])
+    values: Array = amplitude @ [shape(x)[0] for shape in shapes[: amplitude.shape[1]]]
     return values

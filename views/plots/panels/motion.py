@@ -24,7 +24,7 @@ def motion_panels(run: PlottedRun) -> list[Panel]:
         return []
     floating = [motion for motion in run.motions() if motion.module.base == "floating"]
     turns = {run.name(m.module, "").strip() or words(m.module.root.name): _turn(m) for m in floating}
-    groups = _places(run, floating if len(floating) <= _FLOATING else floating[-1:])
+    groups = _positions(run, floating if len(floating) <= _FLOATING else floating[-1:])
     groups |= {"turn\n[rad]": coloured(turns), **_joints(run)}
     several = len(run.bed.modules) > 1
     return [
@@ -34,7 +34,7 @@ def motion_panels(run: PlottedRun) -> list[Panel]:
     ]
 
 
-def _places(run: PlottedRun, floating: list[ModuleMotion]) -> dict[str, dict[str, Line]]:
+def _positions(run: PlottedRun, floating: list[ModuleMotion]) -> dict[str, dict[str, Line]]:
     positions: dict[str, Array] = {}
     for motion in floating:
         axes = "xy" if motion.module.dimension == "planar" else "xyz"
@@ -46,18 +46,18 @@ def _places(run: PlottedRun, floating: list[ModuleMotion]) -> dict[str, dict[str
 
 def _first(values: Array) -> float:
     """The first finite value."""
-    known = values[np.isfinite(values)]
-    return float(known[0]) if len(known) else 0.0
+    finite = values[np.isfinite(values)]
+    return float(finite[0]) if len(finite) else 0.0
 
 
 def _turn(motion: ModuleMotion) -> Array:
     """The heading of a base; in space the angle by which it is turned against its start, whatever the axis."""
     if motion.module.dimension == "planar":
         return motion.q[:, 2]
-    known = np.flatnonzero(np.isfinite(motion.q[:, 3:7]).all(axis=1))
-    if not len(known):
+    finite = np.flatnonzero(np.isfinite(motion.q[:, 3:7]).all(axis=1))
+    if not len(finite):
         return motion.q[:, 3]
-    half: Array = np.clip(np.abs(motion.q[:, 3:7] @ motion.q[known[0], 3:7]), 0.0, 1.0)
+    half: Array = np.clip(np.abs(motion.q[:, 3:7] @ motion.q[finite[0], 3:7]), 0.0, 1.0)
     return 2 * np.arccos(half)
 
 

@@ -9,4 +9,4 @@ from granite.views.plots.run import PlottedRun
 
 def run_mode_panels(run: PlottedRun) -> list[Panel]:
     """A lane for each mode."""
-    return lanes("mode", run.modes, run.end)
+    return lanes("mode", run.run_modes, run.end)

@@ -11,11 +11,12 @@ def tracking_panels(run: PlottedRun) -> list[Panel]:
     """One for each kind and unit, in thousandths of the unit."""
     if run.bed.controller is None:
         return []
-    known, error = run.bed.known, 1e3 * (run.q[:, run.referenced] - run.reference)
-    joints, own = run.bed.joints, run.bed.followed_positions
+    layout = run.bed.known
+    error = 1e3 * (run.q[:, run.referenced] - run.reference)
+    joints, followed = run.bed.joints, run.bed.followed_positions
     groups: dict[str, dict[str, Line]] = {}
-    for i, (name, unit) in enumerate(known.positions):
-        if unit == "1" or i not in own:
+    for i, (name, unit) in enumerate(layout.positions):
+        if unit == "1" or i not in followed:
             continue  # of a quaternion, which is hard to read, or of a module that has no reference
         kind = "joint" if name in joints else "position" if unit == "m" else "heading"
         group = groups.setdefault(f"{kind}\nerror [m{unit}]", {})

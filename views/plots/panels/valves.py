@@ -31,8 +31,8 @@ def valve_panels(run: PlottedRun) -> list[Panel]:
                 axes.axhspan(lane - 0.4, lane + 0.4, fc="none", ec=SOFT, hatch="//////", lw=0.0, zorder=0.5)
         axes.set_ylim(len(run.thrusters) - 0.4, -0.6)
         several = len(run.bed.devices_of(Thrusters)) > 1
-        own = run.bed.thruster_names if several else [unit.name for unit in run.thrusters]
-        names = [words(name) + " failed" * unit.failed for name, unit in zip(own, run.thrusters, strict=True)]
+        valves = run.bed.thruster_names if several else [unit.name for unit in run.thrusters]
+        names = [words(name) + " failed" * unit.failed for name, unit in zip(valves, run.thrusters, strict=True)]
         axes.set_yticks(range(len(names)), names, fontsize=8)
         for unit, label in zip(run.thrusters, axes.get_yticklabels(), strict=True):
             label.set_color(STOP if unit.failed else SOFT)

@@ -34,7 +34,8 @@ def wrench_panels(run: PlottedRun) -> list[Panel]:
 
 
 def _panel(run: PlottedRun, label: str, names: tuple[str, ...], wrench: tuple[Array, Array], rows: slice) -> Panel:
-    demanded_all, delivered_all = (whole[:, rows] for whole in wrench)
+    demanded_all = wrench[0][:, rows]
+    delivered_all = wrench[1][:, rows]
     starts = np.arange(0, len(run.t), -(-len(run.t) // _STRETCHES), dtype=np.intp)
     edges = np.append(run.t[starts], run.end)
 
