@@ -79,9 +79,9 @@ def day(text: str) -> date:
 def calibrations(bed: Any) -> Iterator[tuple[str, CalibrationTable]]:
     """Every calibration of a testbed with the table that names it."""
     for name, device in bed.devices.items():
-        yield from ((f"devices.{name}", each) for each in getattr(device, "calibration", ()))
+        yield from ((f"devices.{name}", calibration) for calibration in getattr(device, "calibration", ()))
     for module in bed.modules:
-        yield from ((f"modules.{module.name}", each) for each in module.calibration)
+        yield from ((f"modules.{module.name}", calibration) for calibration in module.calibration)
 
 
 def refuse_unfit(bed: Any, content: Mapping[str, Any], typed: str) -> None:
@@ -89,38 +89,40 @@ def refuse_unfit(bed: Any, content: Mapping[str, Any], typed: str) -> None:
 
     `content` is that of the bed, and `typed` how the user named it.
     """
-    for table, found in calibrations(bed):
+    for table, calibration in calibrations(bed):
         key = f"{table}.calibration"
-        if found.of != table:
-            expected = f"one of {table}"
-            raise InputError(f"it is of another device, {found.of}", key=key, value=found.file, expected=expected)
-        for name, mark in found.fitted_on.items():
-            if fingerprint(content, name, (value.key for value in found.values)) != mark:
+        if calibration.of != table:
+            problem = f"it is of another device, {calibration.of}"
+            raise InputError(problem, key=key, value=calibration.file, expected=f"one of {table}")
+        for name, mark in calibration.fitted_on.items():
+            if fingerprint(content, name, (value.key for value in calibration.values)) != mark:
                 changed = f"it was fitted on another model, {name} has changed since"
-                expected = f"a new one: granite calibrate {typed} {found.kind} without this key"
-                raise InputError(changed, key=key, value=found.file, expected=expected)
+                expected = f"a new one: granite calibrate {typed} {calibration.kind} without this key"
+                raise InputError(changed, key=key, value=calibration.file, expected=expected)
 
 
 def refuse_old(bed: Any, today: date) -> None:
     """Raise where a calibration is older than allowed, or of a day to come."""
-    for table, found in calibrations(bed):
-        key, age = f"{table}.calibration", today - day(found.date)
-        if age > timedelta(days=found.max_age_days):
-            old = f"it is {age.days} days old ({found.date})"
-            expected = f"at most {found.max_age_days:g} days (max_age_days)"
-            raise InputError(old, key=key, value=found.file, expected=expected)
+    for table, calibration in calibrations(bed):
+        key, age = f"{table}.calibration", today - day(calibration.date)
+        if age > timedelta(days=calibration.max_age_days):
+            old = f"it is {age.days} days old ({calibration.date})"
+            expected = f"at most {calibration.max_age_days:g} days (max_age_days)"
+            raise InputError(old, key=key, value=calibration.file, expected=expected)
         if age < timedelta(days=-1):  # another time zone may be a day ahead
-            raise InputError(f"it is of {found.date}", key=key, value=found.file, expected=f"a day before {today}")
+            problem = f"it is of {calibration.date}"
+            raise InputError(problem, key=key, value=calibration.file, expected=f"a day before {today}")
 
 
 def refuse_simulated(bed: Any, real: Iterable[str]) -> None:
     """Raise where a real device, or a module in a run with one, has a calibration of the simulated plant."""
     names = set(real)
-    for table, found in calibrations(bed):
+    for table, calibration in calibrations(bed):
         family, _, name = table.partition(".")
-        if found.simulated and names and (family == "modules" or name in names):
-            key, expected = f"{table}.calibration", "one that was measured on the device"
-            raise InputError("it was measured on the simulated plant", key=key, value=found.file, expected=expected)
+        if calibration.simulated and names and (family == "modules" or name in names):
+            problem = "it was measured on the simulated plant"
+            expected = "one that was measured on the device"
+            raise InputError(problem, key=f"{table}.calibration", value=calibration.file, expected=expected)
 
 
 def fingerprint(content: Mapping[str, Any], table: str, calibrated: Iterable[str]) -> str:
@@ -134,38 +136,39 @@ def fingerprint(content: Mapping[str, Any], table: str, calibrated: Iterable[str
 
 def value_at(content: Mapping[str, Any], key: str) -> Any:
     """The value of a dotted key in the content of a testbed; None where there is none."""
-    found: Any = content
+    value: Any = content
     for element in key.split("."):
-        found = _inside(found, element)
-    return found
+        value = _inside(value, element)
+    return value
 
 
-def _inside(found: Any, element: str) -> Any:
+def _inside(table: Any, element: str) -> Any:
     """An element of a table, or of a list by its name; None where there is none."""
-    if isinstance(found, dict):
-        return found.get(element)
-    if isinstance(found, list):
-        named = [each for each in found if isinstance(each, dict) and element in (each.get("name"), each.get("joint"))]
-        if not named and element.isdigit() and int(element) < len(found):
-            return found[int(element)]
+    if isinstance(table, dict):
+        return table.get(element)
+    if isinstance(table, list):
+        entries = [entry for entry in table if isinstance(entry, dict)]
+        named = [entry for entry in entries if element in (entry.get("name"), entry.get("joint"))]
+        if not named and element.isdigit() and int(element) < len(table):
+            return table[int(element)]
         return named[0] if named else None
     return None
 
 
-def _remove(found: Any, path: Sequence[str]) -> None:
+def _remove(table: Any, path: Sequence[str]) -> None:
     for element in path[:-1]:
-        found = _inside(found, element)
-    if isinstance(found, dict):
-        found.pop(path[-1], None)
-    elif isinstance(found, list) and path[-1].isdigit() and int(path[-1]) < len(found):
-        found[int(path[-1])] = None
+        table = _inside(table, element)
+    if isinstance(table, dict):
+        table.pop(path[-1], None)
+    elif isinstance(table, list) and path[-1].isdigit() and int(path[-1]) < len(table):
+        table[int(path[-1])] = None
 
 
-def _pruned(found: Any) -> Any:
+def _pruned(table: Any) -> Any:
     """Without tables that are empty: a calibrated key may be all that a table had."""
-    if isinstance(found, list):
-        return [_pruned(each) for each in found]
-    if not isinstance(found, dict):
-        return found
-    kept = {key: _pruned(value) for key, value in found.items() if key not in _LEFT_OUT}
+    if isinstance(table, list):
+        return [_pruned(entry) for entry in table]
+    if not isinstance(table, dict):
+        return table
+    kept = {key: _pruned(value) for key, value in table.items() if key not in _LEFT_OUT}
     return {key: value for key, value in kept.items() if value not in ({}, None)}

@@ -22,7 +22,7 @@ def absolute_files(named: Any, folder: Path) -> Any:
     if isinstance(named, str):
         return str((folder / named).resolve())
     if isinstance(named, list):
-        return [absolute_files(each, folder) for each in named]
+        return [absolute_files(name, folder) for name in named]
     if isinstance(named, dict) and set(named) <= _NAMING and isinstance(named.get("file"), str):
         return {**named, "file": absolute_files(named["file"], folder)}
     return named
@@ -41,19 +41,20 @@ def fill_calibrations(content: dict[str, Any], source: str) -> list[str]:
     InputError
         Where a file is missing or is not a calibration, or a value does not fit.
     """
-    devices, modules = content.get("devices"), content.get("modules")
-    tables = [(f"devices.{name}", each) for name, each in (devices if isinstance(devices, dict) else {}).items()]
-    for i, each in enumerate(modules if isinstance(modules, list) else []):
-        tables.append((f"modules.{changes.label(content['modules'], i)}", each))
+    devices = content.get("devices")
+    modules = content.get("modules")
+    tables = [(f"devices.{name}", table) for name, table in (devices if isinstance(devices, dict) else {}).items()]
+    for i, table in enumerate(modules if isinstance(modules, list) else []):
+        tables.append((f"modules.{changes.label(content['modules'], i)}", table))
     keys: list[str] = []
     for key, table in tables:
         if isinstance(table, dict) and table.get("calibration"):
             named = table["calibration"]
-            filled = [_filled(each, f"{key}.calibration", source) for each in _listed(named)]
-            table["calibration"] = [found for found, _ in filled]
-            for found, is_new in filled:
+            filled = [_filled(entry, f"{key}.calibration", source) for entry in _listed(named)]
+            table["calibration"] = [calibration for calibration, _ in filled]
+            for calibration, is_new in filled:
                 if is_new:
-                    keys += _apply(content, found, f"{key}.calibration", source)
+                    keys += _apply(content, calibration, f"{key}.calibration", source)
     return keys
 
 

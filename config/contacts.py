@@ -32,10 +32,10 @@ class Side(Table):
             raise InputError("the ground has no points", key="point", value=self.point, expected=expected)
         if not self.grounded and self.point is None:
             raise InputError.missing("point", f"a point of module '{self.module}'")
-        for key, given in (("position_m", self.position_m), ("rotation_rad", self.rotation_rad)):
-            if not self.grounded and any(given):
+        for key, numbers in (("position_m", self.position_m), ("rotation_rad", self.rotation_rad)):
+            if not self.grounded and any(numbers):
                 expected = f"none, because point '{self.point}' has its own"
-                raise InputError(key=key, value=list(given), expected=expected)
+                raise InputError(key=key, value=list(numbers), expected=expected)
         return self
 
 

@@ -74,12 +74,12 @@ def joints(module: Module) -> tuple[Coordinate, ...]:
 
 def amplitudes(module: Module) -> tuple[Coordinate, ...]:
     """The modes of the flexible links, link after link: along y, along z, twist about x."""
-    found = []
+    coordinates = []
     for body in module.in_tree_order():
         if (link := body.flexible) is not None:
             for axis, modes, unit in (("y", link.modes_y, "m"), ("z", link.modes_z, "m"), ("x", link.modes_x, "rad")):
-                found += [Coordinate(f"{body.name}_{axis}{k}", unit) for k in range(1, modes + 1)]
-    return tuple(found)
+                coordinates += [Coordinate(f"{body.name}_{axis}{k}", unit) for k in range(1, modes + 1)]
+    return tuple(coordinates)
 
 
 def of_all(modules: Sequence[Module], part: Callable[[Module], tuple[Coordinate, ...]]) -> tuple[Coordinate, ...]:

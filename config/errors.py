@@ -42,7 +42,10 @@ class InputError(GraniteError, ValueError):
         self, problem: str = "", *, file: str = "", key: str = "", value: object = _NOT_GIVEN, expected: str = ""
     ) -> None:
         super().__init__(problem)
-        self.problem, self.file, self.key, self.expected = problem, file, key, expected
+        self.problem = problem
+        self.file = file
+        self.key = key
+        self.expected = expected
         self.given = value is not _NOT_GIVEN
         self.value = value if self.given else None
 
@@ -58,9 +61,10 @@ class InputError(GraniteError, ValueError):
         return type(self)(self.problem, file=file or self.file, key=keys, value=value, expected=self.expected)
 
     def __str__(self) -> str:
-        file, key, problem, expected = (
-            _cut(t, _LONGEST_PART) for t in (self.file, self.key, self.problem, self.expected)
-        )
+        file = _cut(self.file, _LONGEST_PART)
+        key = _cut(self.key, _LONGEST_PART)
+        problem = _cut(self.problem, _LONGEST_PART)
+        expected = _cut(self.expected, _LONGEST_PART)
         head = f"{key} = {shown(self.value)}" if self.given and key else key
         text = problem
         if expected:
@@ -83,9 +87,9 @@ class PlantLostError(GraniteError):
     """The simulated plant left the range of its model; the message has the cause."""
 
 
-def one_of(word: str, known: Iterable[str]) -> str:
+def one_of(word: str, names: Iterable[str]) -> str:
     """The choices as an expectation, with the one that was probably meant."""
-    choices = list(known)
+    choices = list(names)
     if not choices:
         return "none, because there is none to choose"
     close = get_close_matches(word, choices, n=1)

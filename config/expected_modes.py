@@ -48,5 +48,5 @@ def _expected(ask: RequestKind, mode: RunMode) -> str:
         return "reset first"
     if (ask, mode) in _FIRST:
         return f"{_FIRST[ask, mode]} first"
-    *others, last = (each.name.lower() for each in POSSIBLE_IN[ask])
+    *others, last = (possible.name.lower() for possible in POSSIBLE_IN[ask])
     return f"{', '.join(others)} or {last}" if others else last

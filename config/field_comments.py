@@ -15,11 +15,11 @@ _FIELD = re.compile(r" {4}(\w+): [^#]*(?:#: ?(.*))?")
 
 def field_comments(table: type[Table]) -> dict[str, str]:
     """The comment of each field that has one, also of fields that the table inherits."""
-    found: dict[str, str] = {}
+    comments: dict[str, str] = {}
     for cls in reversed(table.__mro__):
         if issubclass(cls, Table):
-            found |= _own_comments(cls)
-    return found
+            comments |= _own_comments(cls)
+    return comments
 
 
 @functools.cache
@@ -29,7 +29,7 @@ def _own_comments(table: type[Table]) -> Mapping[str, str]:
     except (OSError, TypeError):  # made at run time, or its file is gone
         return {}
     indent = len(lines[0]) - len(lines[0].lstrip())
-    found: dict[str, str] = {}
+    comments: dict[str, str] = {}
     above: list[str] = []
     for line in (line[indent:] for line in lines):
         if comment := _COMMENT.fullmatch(line):
@@ -37,6 +37,6 @@ def _own_comments(table: type[Table]) -> Mapping[str, str]:
             continue
         if field := _FIELD.match(line):
             text = " ".join([*above, field[2] or ""]).strip()
-            found |= {field[1]: text} if text else {}
+            comments |= {field[1]: text} if text else {}
         above = []
-    return found
+    return comments

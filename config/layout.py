@@ -33,7 +33,9 @@ class Layout:
             self.q[module.name] = _append(positions, self._named(module, coordinates.positions(module)))
             self.u[module.name] = _append(velocities, self._named(module, coordinates.velocities(module)))
             joints += [c.name for c in self._named(module, coordinates.joints(module))]
-        self.positions, self.velocities, self.joints = tuple(positions), tuple(velocities), tuple(joints)
+        self.positions = tuple(positions)
+        self.velocities = tuple(velocities)
+        self.joints = tuple(joints)
 
     def name(self, module: Module, part: str) -> str:
         """Name of a part of a module in this layout."""
@@ -61,11 +63,11 @@ class Layout:
         start = self.u[module.name].start
         return slice(start, start + coordinates.n_root_velocities(module))
 
-    def _named(self, module: Module, own: Sequence[Coordinate]) -> list[Coordinate]:
-        return [Coordinate(self.name(module, c.name), c.unit) for c in own]
+    def _named(self, module: Module, coordinates: Sequence[Coordinate]) -> list[Coordinate]:
+        return [Coordinate(self.name(module, c.name), c.unit) for c in coordinates]
 
 
-def _append(all_of_them: list[Coordinate], own: list[Coordinate]) -> slice:
+def _append(all_of_them: list[Coordinate], coordinates: list[Coordinate]) -> slice:
     start = len(all_of_them)
-    all_of_them += own
+    all_of_them += coordinates
     return slice(start, len(all_of_them))

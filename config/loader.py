@@ -60,11 +60,11 @@ class Preset(NamedTuple):
 
 def presets() -> list[Preset]:
     """The testbeds that come with Granite."""
-    found = []
+    entries = []
     for name, content, variants, _ in stored_presets():
         titles = [(variant, changed.get("title", content["title"])) for variant, changed in variants.items()]
-        found.append(Preset(name, content["title"], titles))
-    return found
+        entries.append(Preset(name, content["title"], titles))
+    return entries
 
 
 class StoredPreset(NamedTuple):
@@ -195,10 +195,10 @@ def _locate(bed: str) -> tuple[Path, str | None]:
     table = variants.get(variant) if isinstance(variants, dict) else None
     if not isinstance(table, dict) or _PRESET not in table:
         return path, variant
-    other, known = table[_PRESET], _preset_names()
-    if other not in known:
+    other, names = table[_PRESET], _preset_names()
+    if other not in names:
         key = f"variants.{variant}.{_PRESET}"
-        raise InputError("no such preset", file=bed, key=key, value=other, expected=one_of(str(other), known))
+        raise InputError("no such preset", file=bed, key=key, value=other, expected=one_of(str(other), names))
     return _PRESETS / f"{other}.toml", None
 
 
@@ -209,21 +209,21 @@ def _named(bed: str) -> tuple[Path, str | None]:
     if in_file:
         return Path(f"{file}.toml"), variant
     name, slash, variant = bed.partition("/")
-    known = _preset_names()
+    names = _preset_names()
     if bed.lower().endswith(".urdf"):
         expected = f"a testbed: a .toml file that has it as modules.M.urdf = '{Path(bed).name}'"
         raise InputError("a robot", file=bed, expected=expected)
-    if name not in known and Path(bed).is_file():
+    if name not in names and Path(bed).is_file():
         raise InputError("not a testbed", file=bed, expected="a preset or a file whose name ends in .toml")
-    if name not in known:
-        _refuse_unknown_name(bed, name, known)
+    if name not in names:
+        _refuse_unknown_name(bed, name, names)
     return _PRESETS / f"{name}.toml", variant if slash else None
 
 
-def _refuse_unknown_name(bed: str, name: str, known: Sequence[str]) -> NoReturn:
+def _refuse_unknown_name(bed: str, name: str, names: Sequence[str]) -> NoReturn:
     """Neither a preset nor a file: the likely one first, because the list of all presets is long."""
-    guess = get_close_matches(name, known, n=1)
-    others = f"one of {len(known)}: granite list --all"
+    guess = get_close_matches(name, names, n=1)
+    others = f"one of {len(names)}: granite list --all"
     if Path(f"{bed}.toml").is_file():
         raise InputError(f"no preset '{name}'", file=bed, expected=f"'{bed}.toml', because there is such a file")
     if bed.startswith((".", "/", "~")):
@@ -271,15 +271,15 @@ def _with_its_model(
     name: str, variants: dict[str, dict[str, Any]], bed: str, above: tuple[str, ...] = ()
 ) -> dict[str, Any]:
     """A variant with the changes of the one, or of several, that it is `like` before its own."""
-    own, found = dict(variants[name]), dict[str, Any]()
-    models = own.pop("like", [])
+    variant, inherited = dict(variants[name]), dict[str, Any]()
+    models = variant.pop("like", [])
     others = [other for other in variants if other not in (name, *above)]
     for model in models if isinstance(models, list) else [models]:
         if model not in others:
-            key, known = f"variants.{name}.like", ", ".join(others)
-            raise InputError("no other variant of that name", file=bed, key=key, value=model, expected=known)
-        found = changes.merged(found, _with_its_model(model, variants, bed, (*above, name)))
-    return changes.merged(found, own)
+            key, expected = f"variants.{name}.like", ", ".join(others)
+            raise InputError("no other variant of that name", file=bed, key=key, value=model, expected=expected)
+        inherited = changes.merged(inherited, _with_its_model(model, variants, bed, (*above, name)))
+    return changes.merged(inherited, variant)
 
 
 def _changes_of_variant(
@@ -298,18 +298,18 @@ def _devices_of_drivers(
 
     So `devices.vision.driver=camera` takes targets and field of the camera from the variant that has them.
     """
-    found: list[_Change] = []
+    extra: list[_Change] = []
     for _, path, value, _ in asked:
         driver = value.get("kind") if isinstance(value, dict) else value
         if path[0] != "devices" or list(path[2:]) not in (["driver"], ["driver", "kind"]) or str(driver) not in KINDS:
             continue
         above = ("devices", path[1])
         for variant, changed in variants.items() if _kind_of(content, asked, path[1]) != driver else ():
-            own = [(key, value) for key, value in changes.leaves(changed) if key[:2] == above]
-            if ((*above, "kind"), driver) in own:
-                found += [_Change(bed, key, value, f"variants.{variant}") for key, value in own]
+            of_driver = [(key, value) for key, value in changes.leaves(changed) if key[:2] == above]
+            if ((*above, "kind"), driver) in of_driver:
+                extra += [_Change(bed, key, value, f"variants.{variant}") for key, value in of_driver]
                 break
-    return found
+    return extra
 
 
 def _kind_of(content: dict[str, Any], asked: Sequence[_Change], device: str) -> Any:
@@ -317,8 +317,8 @@ def _kind_of(content: dict[str, Any], asked: Sequence[_Change], device: str) -> 
     kinds = [change.value for change in asked if list(change.path) == ["devices", device, "kind"]]
     devices = content.get("devices")
     table = devices.get(device) if isinstance(devices, dict) else None
-    given = table.get("kind", device) if isinstance(table, dict) else device
-    return kinds[-1] if kinds else given
+    kind = table.get("kind", device) if isinstance(table, dict) else device
+    return kinds[-1] if kinds else kind
 
 
 def _change_of_override(override: str, bed: str) -> _Change:
@@ -355,13 +355,15 @@ def plant_of(bed: Testbed) -> Testbed:
     table = "simulation.plant"
     for path, value in changes.leaves(bed.simulation.plant):
         if path[0] not in _OF_PLANT and path[:2] != ("simulation", "table"):
-            key, expected = f"{table}.{'.'.join(path)}", f"a key of {', '.join(_OF_PLANT)} or simulation.table"
+            key = f"{table}.{'.'.join(path)}"
+            expected = f"a key of {', '.join(_OF_PLANT)} or simulation.table"
             raise InputError("not of the plant", file=bed.name, key=key, value=value, expected=expected)
     _apply(content, [_Change(bed.name, path, value, table) for path, value in changes.leaves(bed.simulation.plant)])
     content["simulation"]["plant"] = {}
     plant = _check(content, bed.name, table=table)
     if _signals(plant) != _signals(bed):
-        other, expected = "the plant has other coordinates or signals", "the same with other values"
+        other = "the plant has other coordinates or signals"
+        expected = "the same with other values"
         raise InputError(other, file=bed.name, key=table, expected=expected)
     return plant
 

@@ -29,7 +29,8 @@ def refuse_extremes(content: Any) -> None:
         greatest = GREATEST.get(unit, GREATEST_OF_OTHERS)
         # NaN and infinity have a sentence of their own.
         if greatest < abs(number) < inf and path not in _WITHOUT_MAGNITUDE:
-            key, expected = _dotted(content, path), f"a number between {-greatest:g} and {greatest:g}"
+            key = _dotted(content, path)
+            expected = f"a number between {-greatest:g} and {greatest:g}"
             raise InputError(key=key, value=number, expected=expected)
 
 

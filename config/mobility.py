@@ -71,8 +71,11 @@ class _Frame(NamedTuple):
 
     def child(self, joint: Joint, q: float, index: int) -> _Frame:
         """The frame that a joint carries."""
-        R_WJ, axis = self.R @ rotation(joint.rotation_rad), np.array(spatial(joint.axis)) / np.linalg.norm(joint.axis)
-        arm, along, turns = self.R @ spatial(joint.origin_m), R_WJ @ axis, joint.kind == "revolute"
+        R_WJ = self.R @ rotation(joint.rotation_rad)
+        axis = np.array(spatial(joint.axis)) / np.linalg.norm(joint.axis)
+        arm = self.R @ spatial(joint.origin_m)
+        along = R_WJ @ axis
+        turns = joint.kind == "revolute"
         arm = arm if turns else arm + along * q
         J_v, J_w = self.velocity(arm), self.J_w.copy()
         (J_w if turns else J_v)[:, index] = along
@@ -90,7 +93,8 @@ def _mass_matrix(module: Module, q: Array) -> Array:
     M = np.zeros((n, n))
     for body in module.bodies:
         frame = frames[body.name]
-        J_C, J_w = frame.velocity(frame.R @ spatial(body.com_m)), frame.R.T @ frame.J_w
+        J_C = frame.velocity(frame.R @ spatial(body.com_m))
+        J_w = frame.R.T @ frame.J_w
         # Of a flexible link it counts only that it resists turning: any inertia will do.
         inertia = np.eye(3) if body.flexible else tensor_of(body.inertia_kg_m2)
         M += _mass(body) * J_C.T @ J_C + J_w.T @ inertia @ J_w

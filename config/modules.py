@@ -81,18 +81,20 @@ class Flexible(Table):
 
     @model_validator(mode="after")
     def _has_a_shape_for_each_mode(self) -> Flexible:
-        given, needed = len(self.polynomials), max(self.modes_y, self.modes_z)
+        n_shapes = len(self.polynomials)
+        needed = max(self.modes_y, self.modes_z)
         if self.shapes != "polynomial":
-            if given:
+            if n_shapes:
                 expected = f"none with shapes = '{self.shapes}'"
                 raise InputError(key="polynomials", value=self.polynomials, expected=expected)
             return self
-        if given != needed:
-            problem, expected = f"{given} are given", f"one for each of {needed} modes"
+        if n_shapes != needed:
+            problem = f"{n_shapes} are given"
+            expected = f"one for each of {needed} modes"
             raise InputError(problem, key="polynomials", value=self.polynomials, expected=expected)
         degree = max((len(row) for row in self.polynomials), default=0)
         rows = np.array([[*row, *(0.0 for _ in range(degree - len(row)))] for row in self.polynomials])
-        if given and np.linalg.matrix_rank(rows) < given:
+        if n_shapes and np.linalg.matrix_rank(rows) < n_shapes:
             dependent = "one is a sum of the others or zero"
             raise InputError(dependent, key="polynomials", expected="independent ones")
         return self
@@ -110,7 +112,8 @@ class Flexible(Table):
         dimension = "planar" if planar else "spatial"
         for unwanted in _SPATIAL_KEYS if planar else ("ei_n_m2",):
             if getattr(self, unwanted):
-                value, expected = getattr(self, unwanted), f"none in a {dimension} module"
+                value = getattr(self, unwanted)
+                expected = f"none in a {dimension} module"
                 raise InputError(key=f"{key}.{unwanted}", value=value, expected=expected)
         wanted = {"ei_n_m2": self.modes_y} if planar else {"eiz_n_m2": self.modes_y, "eiy_n_m2": self.modes_z}
         for stiffness, modes in wanted.items():
@@ -147,7 +150,8 @@ class Body(Table):
     @classmethod
     def _is_possible(cls, inertia: float | SpatialInertia, info: ValidationInfo) -> float | SpatialInertia:
         # A mass or a link that was refused itself is not in the data; then the inertia is not checked.
-        mass, link = info.data.get("mass_kg", 1.0), info.data.get("flexible", "refused") is not None
+        mass = info.data.get("mass_kg", 1.0)
+        link = info.data.get("flexible", "refused") is not None
         if mass == 0 and not link and np.any(inertia):
             raise InputError(expected="0, because the body has no mass")
         if fault := fault_of(mass, inertia):

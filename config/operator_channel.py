@@ -15,12 +15,12 @@ _PORTS = 1, 65535
 
 
 def _is_an_address(value: str) -> str:
-    found = re.fullmatch(_ADDRESS, value)
-    if found is None:
+    match = re.fullmatch(_ADDRESS, value)
+    if match is None:
         raise InputError(expected="tcp://HOST:PORT, such as tcp://127.0.0.1:5790, or ipc://FILE")
     # ZeroMQ would listen at another port instead, the number modulo 65536.
-    if found[2] and not _PORTS[0] <= int(found[2]) <= _PORTS[1]:
-        raise InputError(f"no port {found[2]}", expected=f"a port from {_PORTS[0]} to {_PORTS[1]}")
+    if match[2] and not _PORTS[0] <= int(match[2]) <= _PORTS[1]:
+        raise InputError(f"no port {match[2]}", expected=f"a port from {_PORTS[0]} to {_PORTS[1]}")
     return value
 
 

@@ -89,10 +89,10 @@ def _value(text: str) -> Any:
 
 def merged(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
     """A tree of changes with others on top of it; the table of a part of another kind replaces the whole part."""
-    found = dict(below)
+    result = dict(below)
     for key, value in above.items():
-        old, new = found.get(key), value
+        old, new = result.get(key), value
         if isinstance(old, dict) and isinstance(new, dict) and new and new.get("kind") in (None, old.get("kind")):
             new = merged(old, new)
-        found[key] = new
-    return found
+        result[key] = new
+    return result

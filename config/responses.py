@@ -119,26 +119,26 @@ class FaultReaction(NamedTuple):
     cleared_by: Clearing
 
 
-def answer_to(fault: str, given: FaultResponse | None) -> FaultReaction:
+def answer_to(fault: str, from_bed: FaultResponse | None) -> FaultReaction:
     """The response to a fault: that of the testbed, else the default."""
-    usual, own = FAULTS[fault], given or FaultResponse()
-    return FaultReaction(own.response or usual.response, own.lasting_s, own.cleared_by or usual.cleared_by)
+    usual, chosen = FAULTS[fault], from_bed or FaultResponse()
+    return FaultReaction(chosen.response or usual.response, chosen.lasting_s, chosen.cleared_by or usual.cleared_by)
 
 
 def refuse_impossible(responses: dict[str, FaultResponse]) -> None:
     """Raise where a fault is unknown, or its response is not possible."""
-    for name, given in responses.items():
+    for name, response in responses.items():
         key = f"responses.{name}"
         if name not in FAULTS:
             raise InputError("no such fault", key=key, expected=one_of(name, FAULTS))
         fault = FAULTS[name]
-        if given.response is not None and given.response not in fault.possible:
+        if response.response is not None and response.response not in fault.possible:
             raise InputError(
-                f"not possible when {fault.noticed}", key=f"{key}.response", value=given.response,
-                expected=one_of(given.response, fault.possible),
+                f"not possible when {fault.noticed}", key=f"{key}.response", value=response.response,
+                expected=one_of(response.response, fault.possible),
             )  # fmt: skip
-        if given.lasting_s and not fault.passes:
+        if response.lasting_s and not fault.passes:
             raise InputError(
-                f"no command can be written when {fault.noticed}", key=f"{key}.lasting_s", value=given.lasting_s,
+                f"no command can be written when {fault.noticed}", key=f"{key}.lasting_s", value=response.lasting_s,
                 expected="0",
             )  # fmt: skip

@@ -41,16 +41,18 @@ def _read_robots(content: dict[str, Any], folder: Path, source: str) -> None:
             file, robot = _read_robot(module, key, folder, source)
             module[_LIMITS] = robot["limits"]
             for part, read in (("bodies", robot["bodies"]), ("joints", robot["joints"]), ("points", robot["points"])):
-                own = module.get(part, [])
+                entries = module.get(part, [])
                 # A value that is not a list is kept, to be refused with all other errors.
-                module[part] = read + own if isinstance(own, list) else own
+                module[part] = read + entries if isinstance(entries, list) else entries
             if robot["notes"] and isinstance(note := content.get("note", ""), str):
                 content["note"] = f"{note}\n{Path(file).name}: {'; '.join(robot['notes'])}.".lstrip()
 
 
 def _read_robot(module: dict[str, Any], key: str, folder: Path, source: str) -> tuple[str, Robot]:
     """The name of a module's URDF, and the robot in it."""
-    file, dimension, base = module.pop("urdf"), module.get("dimension"), module.get("base")
+    file = module.pop("urdf")
+    dimension = module.get("dimension")
+    base = module.get("base")
     if not isinstance(file, str):
         raise InputError(file=source, key=f"{key}.urdf", value=file, expected="text in quotes, the path to a URDF file")
     if dimension not in ("planar", "spatial"):
@@ -70,18 +72,18 @@ def _read_robot(module: dict[str, Any], key: str, folder: Path, source: str) -> 
 def _copy_modules(content: dict[str, Any], source: str) -> None:
     """Copy to each module with `like` all keys of the earlier module that it does not have itself."""
     modules = content.get("modules")
-    known: dict[str, dict[str, Any]] = {}
+    models: dict[str, dict[str, Any]] = {}
     for i, module in enumerate(modules if isinstance(modules, list) else []):
         if not isinstance(module, dict):
             continue
         if (model := module.pop("like", None)) is not None:
             key = f"modules.{changes.label(content['modules'], i)}.like"
-            if not isinstance(model, str) or model not in known:
-                known_ones = one_of(model if isinstance(model, str) else "", known)
-                raise InputError("no module before it", file=source, key=key, value=model, expected=known_ones)
-            module.update({k: copy.deepcopy(v) for k, v in known[model].items() if k not in module})
+            if not isinstance(model, str) or model not in models:
+                expected = one_of(model if isinstance(model, str) else "", models)
+                raise InputError("no module before it", file=source, key=key, value=model, expected=expected)
+            module.update({k: copy.deepcopy(v) for k, v in models[model].items() if k not in module})
         if isinstance(name := module.get("name"), str):
-            known[name] = module
+            models[name] = module
 
 
 def _add_limits(content: dict[str, Any]) -> None:
@@ -93,13 +95,14 @@ def _add_limits(content: dict[str, Any]) -> None:
     for module in tables:
         if _LIMITS not in module:
             continue
-        limits, has_motors = module.pop(_LIMITS), module.pop("urdf_motors")
+        limits = module.pop(_LIMITS)
+        has_motors = module.pop("urdf_motors")
         # Guard and motors are the controller's; without one motors may be anywhere.
         if controlled and module.get("name") not in controlled:
             continue
-        own = _values(module.get("joints"), "name")
+        joints = _values(module.get("joints"), "name")
         prefix = f"{module.get('name')}_" if len(tables) > 1 else ""
-        named = {f"{prefix}{joint}": limit for joint, limit in limits.items() if joint in own}
+        named = {f"{prefix}{joint}": limit for joint, limit in limits.items() if joint in joints}
         _add_guard(content, named)
         if has_motors:
             _add_motors(content, named)

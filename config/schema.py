@@ -31,13 +31,13 @@ class _Generator(GenerateJsonSchema):
     """Describes fields by the comments in the source, and leaves out titles that only repeat their names."""
 
     def model_schema(self, schema: core_schema.ModelSchema) -> JsonSchemaValue:
-        found = super().model_schema(schema)
+        description = super().model_schema(schema)
         comments = field_comments(schema["cls"])
-        for name, field in found.get("properties", {}).items():
+        for name, field in description.get("properties", {}).items():
             field.pop("title", None)
             if name in comments:
                 field["description"] = comments[name]
-        return found
+        return description
 
 
 def bed_schema() -> Schema:
@@ -73,8 +73,8 @@ def _family(family: str) -> Schema:
         for kind in kinds
     ]
     names: list[Schema] = [{"type": "string", "enum": list(kinds)}] if kinds else []
-    own = {"type": "object", "properties": {"kind": _OWN}, "required": ["kind"]}
-    definitions[family] = {"anyOf": [*choices, *names, _OWN, own]}
+    by_file = {"type": "object", "properties": {"kind": _OWN}, "required": ["kind"]}
+    definitions[family] = {"anyOf": [*choices, *names, _OWN, by_file]}
     return definitions
 
 
@@ -96,11 +96,11 @@ def _contact(contact: Schema) -> Schema:
     parameters: Schema = {}
     for name, parameter in ((n, p) for kind in kinds for n, p in find("contact", kind).parameters.items()):
         parameters[name] = {"type": "number", "description": parameter.expected}
-    given = {
+    table = {
         "description": contact["properties"]["parameters"].get("description", ""),
         "type": "object", "properties": parameters, "additionalProperties": False,
     }  # fmt: skip
-    properties = {**contact["properties"], "kind": {"enum": list(kinds)}, "parameters": given}
+    properties = {**contact["properties"], "kind": {"enum": list(kinds)}, "parameters": table}
     return {"Contact": {**contact, "properties": properties}}
 
 
@@ -147,17 +147,17 @@ def _tidied(node: Any, key: str = "") -> Any:
         return [_tidied(inner, key) for inner in node if inner != {"type": "null"}]
     if not isinstance(node, dict):
         return node
-    found = {
+    tidied = {
         name: _tidied(inner, key if name in _WRAPS else name)
         for name, inner in node.items()
         if name != "default" or inner is not None
     }
-    if str(found.get("$ref", "")).endswith("PartTable"):
-        found["$ref"] = f"{_REF}{key}"  # the field of a part has the name of its family
-    if "prefixItems" in found:
-        found["items"] = found.pop("prefixItems")
-    if len(found.get("anyOf", ())) == 1:
-        found = {**found.pop("anyOf")[0], **found}
-    if "$ref" in found and len(found) > 1:
-        found["allOf"] = [{"$ref": found.pop("$ref")}]
-    return found
+    if str(tidied.get("$ref", "")).endswith("PartTable"):
+        tidied["$ref"] = f"{_REF}{key}"  # the field of a part has the name of its family
+    if "prefixItems" in tidied:
+        tidied["items"] = tidied.pop("prefixItems")
+    if len(tidied.get("anyOf", ())) == 1:
+        tidied = {**tidied.pop("anyOf")[0], **tidied}
+    if "$ref" in tidied and len(tidied) > 1:
+        tidied["allOf"] = [{"$ref": tidied.pop("$ref")}]
+    return tidied

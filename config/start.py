@@ -11,9 +11,10 @@ from granite.config.testbed import Testbed
 def initial_motion(bed: Testbed) -> tuple[Array, Array]:
     """q (n_q) and u (n_u) as `simulation.initial` has them, zero elsewhere; quaternions normalised, without rotation
     where none is given."""
-    positions, velocities = bed.positions, bed.velocities
-    q, u = (np.array([bed.simulation.initial.get(c.key, 0.0) for c in found]) for found in (positions, velocities))
-    turned = [i for i, c in enumerate(positions) if c.unit == "1"]
+    initial = bed.simulation.initial
+    q = np.array([initial.get(c.key, 0.0) for c in bed.positions])
+    u = np.array([initial.get(c.key, 0.0) for c in bed.velocities])
+    turned = [i for i, c in enumerate(bed.positions) if c.unit == "1"]
     for quaternion in (turned[i : i + 4] for i in range(0, len(turned), 4)):
         if not q[quaternion].any():
             q[quaternion[0]] = 1.0

@@ -98,8 +98,8 @@ class Testbed(Table):
         wheel = self.controller.allocation.yaw_wheel if self.controller else None
         # Without the code of a user's own motors, the modules that they move are not known.
         parts = [self.known.q[module.name] for module in self.followed if module.name in self.known.q]
-        own = (i for part in parts for i in range(part.start, part.stop))
-        return tuple(i for i in own if not (wheel and self.known.positions[i].name == wheel.joint))
+        indices = (i for part in parts for i in range(part.start, part.stop))
+        return tuple(i for i in indices if not (wheel and self.known.positions[i].name == wheel.joint))
 
     @property
     def planar(self) -> bool:
@@ -166,7 +166,8 @@ class Testbed(Table):
             if len(floating) != 1:
                 if not floating:
                     raise InputError("no module floats", key="module", expected="one with base = 'floating'")
-                several, names = f"{len(floating)} modules float", ", ".join(floating)
+                several = f"{len(floating)} modules float"
+                names = ", ".join(floating)
                 raise InputError(several, key="module", expected=f"the name of one ({names})")
             return self.module(floating[0])
         if name not in floating:
@@ -180,8 +181,8 @@ class Testbed(Table):
     @property
     def explains_motion(self) -> bool:
         """Whether the controller's model has all forces on its modules: no contact touches them."""
-        known = {module.name for module in self.known.modules}
-        return not any({contact.first.module, contact.second.module} & known for contact in self.contacts)
+        modelled = {module.name for module in self.known.modules}
+        return not any({contact.first.module, contact.second.module} & modelled for contact in self.contacts)
 
     @property
     def control(self) -> Controller:
@@ -246,8 +247,8 @@ class Testbed(Table):
     def contact_sets(self) -> tuple[tuple[str, ...], ...]:
         """The contacts that are closed one after the other, each set once."""
         every = tuple(contact.name for contact in self.contacts)
-        given = [hold.closed for hold in self.holds] or list(getattr(self.behaviour, "contact_sets", []))
-        sets = [tuple(name for name in every if name in closed) for closed in given]
+        closed_sets = [hold.closed for hold in self.holds] or list(getattr(self.behaviour, "contact_sets", []))
+        sets = [tuple(name for name in every if name in closed) for closed in closed_sets]
         return tuple(dict.fromkeys(sets)) or (every,)
 
     @property

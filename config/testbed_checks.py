@@ -65,7 +65,8 @@ def _check_modules(bed: Testbed) -> None:
     first, *others = bed.modules
     for module in others:
         if module.dimension != first.dimension:
-            key, expected = f"modules.{module.name}.dimension", f"'{first.dimension}' as of the others"
+            key = f"modules.{module.name}.dimension"
+            expected = f"'{first.dimension}' as of the others"
             raise InputError(key=key, value=module.dimension, expected=expected)
     refuse_twice("modules", "coordinate", [c.name for c in bed.positions])
 
@@ -76,16 +77,16 @@ def _check_contacts(bed: Testbed, looked_up: bool) -> None:
     for contact in bed.contacts:
         if not looked_up:
             _find_contact(contact)
-        for side, place in (("first", contact.first), ("second", contact.second)):
+        for side, end in (("first", contact.first), ("second", contact.second)):
             key = f"contacts.{contact.name}.{side}"
-            if place.grounded:
+            if end.grounded:
                 continue
-            if place.module not in points:
-                known = one_of(place.module, [*points, GROUND])
-                raise InputError("no such module", key=f"{key}.module", value=place.module, expected=known)
-            if place.point not in points[place.module]:
-                known = one_of(str(place.point), points[place.module])
-                raise InputError("no such point", key=f"{key}.point", value=place.point, expected=known)
+            if end.module not in points:
+                expected = one_of(end.module, [*points, GROUND])
+                raise InputError("no such module", key=f"{key}.module", value=end.module, expected=expected)
+            if end.point not in points[end.module]:
+                expected = one_of(str(end.point), points[end.module])
+                raise InputError("no such point", key=f"{key}.point", value=end.point, expected=expected)
 
 
 def _find_contact(contact: Contact) -> None:
@@ -97,18 +98,19 @@ def _find_contact(contact: Contact) -> None:
 
 def _check_contact_names(bed: Testbed) -> None:
     """The contacts that the behaviour closes and opens."""
-    known = [c.name for c in bed.contacts]
+    names = [c.name for c in bed.contacts]
     for i, hold in enumerate(bed.holds):
         key = f"behaviour.holds.{i}.closed"
         refuse_twice(key, "contact", hold.closed)
         for name in hold.closed:
-            if name not in known:
-                raise InputError(f"no contact '{name}'", key=key, value=hold.closed, expected=one_of(name, known))
+            if name not in names:
+                raise InputError(f"no contact '{name}'", key=key, value=hold.closed, expected=one_of(name, names))
     for closed in getattr(bed.behaviour, "contact_sets", ()):
         for name in closed:
-            if name not in known:
-                problem, key = f"the behaviour names contact '{name}'", "behaviour"
-                raise InputError(problem, key=key, value=bed.behaviour.kind, expected=one_of(name, known))
+            if name not in names:
+                problem = f"the behaviour names contact '{name}'"
+                key = "behaviour"
+                raise InputError(problem, key=key, value=bed.behaviour.kind, expected=one_of(name, names))
 
 
 def _check_devices(bed: Testbed) -> None:
@@ -151,8 +153,9 @@ def _check_controller(bed: Testbed, controller: Controller) -> None:
     joints = bed.known.joints  # the guard judges the estimate
     for i, limit in enumerate(bed.safety.joints):
         if limit.joint not in joints:
-            key, known = f"safety.joints.{i}.joint", one_of(limit.joint, joints)
-            raise InputError("no such joint", key=key, value=limit.joint, expected=known)
+            key = f"safety.joints.{i}.joint"
+            expected = one_of(limit.joint, joints)
+            raise InputError("no such joint", key=key, value=limit.joint, expected=expected)
     for key, unit in (("residual_n", "m/s"), ("residual_n_m", "rad/s")):
         named = [c.name for c in bed.known.velocities if c.unit == unit]
         for name in getattr(bed.safety.monitor, key):
@@ -160,8 +163,8 @@ def _check_controller(bed: Testbed, controller: Controller) -> None:
                 where = f"safety.monitor.{key}.{name}"
                 raise InputError("no such coordinate", key=where, expected=one_of(name, named))
     if bed.torques:
-        given = f"given for {', '.join(bed.torques)}"
-        raise InputError(given, key="behaviour.torques", expected="none beside a controller")
+        problem = f"given for {', '.join(bed.torques)}"
+        raise InputError(problem, key="behaviour.torques", expected="none beside a controller")
     check = getattr(find("law", controller.law.kind), "check", None)
     if check is not None:
         try:
@@ -176,8 +179,8 @@ def _check_controlled(bed: Testbed, controller: Controller) -> None:
     for key in ("modules", "objects"):
         for i, name in enumerate(getattr(controller, key)):
             if name not in names:
-                where, known = f"controller.{key}.{i}", one_of(name, names)
-                raise InputError("no such module", key=where, value=name, expected=known)
+                where, expected = f"controller.{key}.{i}", one_of(name, names)
+                raise InputError("no such module", key=where, value=name, expected=expected)
     if not bed.controlled:
         raise InputError(
             "no module has an actuator", key="controller", expected="motors or thrusters, or controller.modules"
@@ -196,38 +199,39 @@ def _check_controlled(bed: Testbed, controller: Controller) -> None:
                 raise _not_controlled(f"devices.{name}.units.{i}.joint", motor.joint, bed.known.joints)
 
 
-def _not_controlled(key: str, value: str, known: Iterable[str]) -> InputError:
-    return InputError("not of a controlled module", key=key, value=value, expected=one_of(value, known))
+def _not_controlled(key: str, value: str, names: Iterable[str]) -> InputError:
+    return InputError("not of a controlled module", key=key, value=value, expected=one_of(value, names))
 
 
 def _check_without_controller(bed: Testbed) -> None:
     """Refuse keys that need a controller."""
-    for key, given in (
+    for key, value in (
         ("devices.thrusters", bed.thrusters),
         ("behaviour.waypoints", getattr(bed.behaviour, "waypoints", ())),
         ("safety.joints", bed.safety.joints),
     ):
-        if given:
+        if value:
             raise InputError.missing("controller", f"a table, because {key} needs one")
     driven = [motor.joint for motor in bed.motors]
     for joint in bed.torques:
         if joint not in driven:
-            key, known = f"behaviour.torques.{joint}", one_of(joint, driven)
-            raise InputError("no motor there", key=key, expected=known)
+            key = f"behaviour.torques.{joint}"
+            expected = one_of(joint, driven)
+            raise InputError("no motor there", key=key, expected=expected)
 
 
 def _check_coordinates(bed: Testbed) -> None:
-    known = [c.key for c in bed.known.positions]
+    keys = [c.key for c in bed.known.positions]
     for i, waypoint in enumerate(getattr(bed.behaviour, "waypoints", ())):
-        _refuse_unknown(f"behaviour.waypoints.{i}.target", waypoint.target, known)
-    known = [c.key for c in (*bed.positions, *bed.velocities)]
-    _refuse_unknown("simulation.initial", bed.simulation.initial, known)
+        _refuse_unknown(f"behaviour.waypoints.{i}.target", waypoint.target, keys)
+    keys = [c.key for c in (*bed.positions, *bed.velocities)]
+    _refuse_unknown("simulation.initial", bed.simulation.initial, keys)
 
 
-def _refuse_unknown(key: str, given: Mapping[str, float], known: list[str]) -> None:
-    for name, value in given.items():
-        if name not in known:
-            raise InputError("no such coordinate", key=f"{key}.{name}", value=value, expected=one_of(name, known))
+def _refuse_unknown(key: str, values: Mapping[str, float], names: list[str]) -> None:
+    for name, value in values.items():
+        if name not in names:
+            raise InputError("no such coordinate", key=f"{key}.{name}", value=value, expected=one_of(name, names))
 
 
 def _check_physics_step(bed: Testbed) -> None:

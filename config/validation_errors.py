@@ -62,13 +62,15 @@ def complaint(failure: ValidationError, content: Any, root: type[Table] = Testbe
         keys = _fields(first, content, root)
         caused = {(*first["loc"][:-1], key) for key in _in_another_unit(first, keys) or keys}
         others = sum(e is not first and not (e["type"] == "missing" and e["loc"] in caused) for e in errors)
-    found = _error(first, content, root)
-    found.expected += f" (and {others} more)" if others else ""
-    return found
+    error = _error(first, content, root)
+    error.expected += f" (and {others} more)" if others else ""
+    return error
 
 
 def _error(error: ErrorDetails, content: Any, root: type[Table]) -> InputError:
-    key, kind, value = _dotted(error["loc"], content), error["type"], error["input"]
+    key = _dotted(error["loc"], content)
+    kind = error["type"]
+    value = error["input"]
     if kind == "missing":
         return InputError.missing(key, _expected_of_field(error["loc"], content, root))
     if kind == "extra_forbidden":
@@ -77,10 +79,10 @@ def _error(error: ErrorDetails, content: Any, root: type[Table]) -> InputError:
         reason = error["ctx"]["error"]
         if not isinstance(reason, InputError):  # from the validator of a user's own part
             reason = InputError(str(reason))
-        own = reason.within(key)
+        refusal = reason.within(key)
         if reason.key or reason.given:
-            return own
-        return InputError(own.problem, key=key, value=value, expected=own.expected)
+            return refusal
+        return InputError(refusal.problem, key=key, value=value, expected=refusal.expected)
     expected = expectation(error)
     return InputError(key=key, value=value, expected=expected) if key else InputError(expected=expected)
 

@@ -36,17 +36,17 @@ def subjects(bed: Testbed) -> tuple[Coordinate, ...]:
         if signal in {agreement.signal for agreement in device.agreements(bed)}
     ]
     steps = [Coordinate(f"{c.name} reference step", c.unit) for c in bed.known.positions]
-    known = (*bed.known.positions, *rates, *accelerations(bed), *forces(bed), *wrenches(bed), *thrusts(bed))
+    coordinates = (*bed.known.positions, *rates, *accelerations(bed), *forces(bed), *wrenches(bed), *thrusts(bed))
     others = *residuals(bed), *_judged_by_law(bed), *stamp_errors(bed)
-    return (Coordinate("tick", "1"), *devices, *signals, *known, *stamps, *judged, *steps, *others)
+    return (Coordinate("tick", "1"), *devices, *signals, *coordinates, *stamps, *judged, *steps, *others)
 
 
-def sentence(known: Sequence[Coordinate], verdict: Verdict) -> str:
+def sentence(subjects: Sequence[Coordinate], verdict: Verdict) -> str:
     """Why a command was changed or the run ended: the reason, its subject, the value and the limit."""
     text = Reason(verdict.reason).text
-    if not 0 < verdict.subject < len(known):
+    if not 0 < verdict.subject < len(subjects):
         return text
-    name, unit = known[verdict.subject]
+    name, unit = subjects[verdict.subject]
     if verdict.reason in _WITHOUT_A_VALUE:
         return f"{text}: {name}"
     if verdict.reason in (Reason.SENSOR_FAULT, Reason.ACTUATOR_FAULT):
@@ -70,7 +70,8 @@ def wrenches(bed: Testbed) -> list[Coordinate]:
     """The wrench on each floating root, as the demand has it."""
     axes = {"N": ("fx", "fy"), "N m": ("mz",)} if bed.planar else {"N": ("fx", "fy", "fz"), "N m": ("mx", "my", "mz")}
     roots = [bed.known.name(m, m.root.name) for m in bed.known.modules if m.base == "floating"]
-    return [Coordinate(f"{root} wrench {axis}", unit) for root in roots for unit, own in axes.items() for axis in own]
+    components = [(axis, unit) for unit, of_unit in axes.items() for axis in of_unit]
+    return [Coordinate(f"{root} wrench {axis}", unit) for root in roots for axis, unit in components]
 
 
 def thrusts(bed: Testbed) -> list[Coordinate]:

@@ -54,26 +54,27 @@ class ForceGauges(Gauge):
 
     def sheet(self, bed: Testbed) -> tuple[Signal, ...]:
         """Gauge after gauge, each with its components."""
-        found = []
+        signals = []
         for i, unit in enumerate(self.units):
             for axis in self.measured_axes(bed, unit):
                 is_force = axis.startswith("f")
                 noise, most = (self.noise_n, self.range_n) if is_force else (self.noise_n_m, self.range_n_m)
-                found.append(
+                signals.append(
                     Signal(
                         name=f"{unit.contact}_{axis}", unit="N" if is_force else "N m", noise=noise, range=most, gauge=i
                     )
                 )
-        return tuple(found)
+        return tuple(signals)
 
     def check(self, bed: Testbed) -> None:
         """Its contacts exist and have these components."""
         super().check(bed)
-        names, every = [contact.name for contact in bed.contacts], AXES["planar" if bed.planar else "spatial"]
+        names = [contact.name for contact in bed.contacts]
+        every = AXES["planar" if bed.planar else "spatial"]
         for i, unit in enumerate(self.units):
             if unit.contact not in names:
-                known = one_of(unit.contact, names)
-                raise InputError("no such contact", key=f"units.{i}.contact", value=unit.contact, expected=known)
+                expected = one_of(unit.contact, names)
+                raise InputError("no such contact", key=f"units.{i}.contact", value=unit.contact, expected=expected)
             for axis in unit.axes:
                 if axis not in every:
                     key = f"units.{i}.axes"

@@ -108,11 +108,14 @@ class Gauge(Device):
         """Response of all signals."""
         sheet = self.sheet(bed)
         every = [self.response.get(signal.name, SignalResponse()) for signal in sheet]
-        gain = [[each.gain.get(s.name, float(i == j)) for j, s in enumerate(sheet)] for i, each in enumerate(every)]
+        gain = [
+            [response.gain.get(signal.name, float(i == j)) for j, signal in enumerate(sheet)]
+            for i, response in enumerate(every)
+        ]
         return Response(
-            np.array([each.offset for each in every]),
+            np.array([response.offset for response in every]),
             np.array(gain),
-            np.array([each.nonlinearity for each in every]),
+            np.array([response.nonlinearity for response in every]),
             np.array([signal.range for signal in sheet]),
         )
 
@@ -123,7 +126,8 @@ class Gauge(Device):
 
     def check(self, bed: Testbed) -> None:
         """Frames come at whole ticks, and the tare ends within the start-up time of the guard."""
-        period, exact = bed.loop.period_s, 1 / (self.ticks(bed.loop.period_s) * bed.loop.period_s)
+        period = bed.loop.period_s
+        exact = 1 / (self.ticks(bed.loop.period_s) * bed.loop.period_s)
         if self.rate_hz is not None and abs(self.rate_hz - exact) > 1e-2 * exact:
             whole = f"a whole number of ticks of {period} s between frames, for instance {exact:.6g}"
             raise InputError(key="rate_hz", value=self.rate_hz, expected=whole)

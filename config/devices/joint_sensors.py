@@ -95,7 +95,9 @@ class JointSensors(Device):
         """Angles: the converter's range without its ends, where it is saturated."""
         if self.simulated.perfect:
             return super().measurable(bed)
-        response, step, most = self.angles_response(), self.range_rad / 2**self.converter_bits, self.range_rad / 2
+        response = self.angles_response()
+        step = self.range_rad / 2**self.converter_bits
+        most = self.range_rad / 2
         ends = [response.value(np.full(len(self.joints), end)) for end in (step / 2 - most, most - 1.5 * step)]
         angles = zip(*(end.tolist() for end in ends), strict=True)
         return (*angles, *super().measurable(bed)[len(self.joints) :])
@@ -104,9 +106,9 @@ class JointSensors(Device):
         """Response of the angles."""
         every = [self.response.get(joint, JointResponse()) for joint in self.joints]
         return Response(
-            np.array([each.offset_rad for each in every]),
-            np.diag([each.scale for each in every]),
-            np.array([each.nonlinearity for each in every]),
+            np.array([response.offset_rad for response in every]),
+            np.diag([response.scale for response in every]),
+            np.array([response.nonlinearity for response in every]),
             np.full(len(every), self.range_rad / 2),
         )
 
@@ -124,22 +126,24 @@ class JointSensors(Device):
 
     def check(self, bed: Testbed) -> None:
         """Its joints exist."""
-        period, exact = bed.loop.period_s, 1 / (self.ticks(bed.loop.period_s) * bed.loop.period_s)
+        period = bed.loop.period_s
+        exact = 1 / (self.ticks(bed.loop.period_s) * bed.loop.period_s)
         if self.rate_hz is not None and abs(self.rate_hz - exact) > 1e-2 * exact:
             whole = f"a whole number of ticks of {period} s between frames, for instance {exact:.6g}"
             raise InputError(key="rate_hz", value=self.rate_hz, expected=whole)
         for i, joint in enumerate(self.joints):
             if joint not in bed.joints:
-                known = one_of(joint, bed.joints)
-                raise InputError("no such joint", key=f"joints.{i}", value=joint, expected=known)
+                expected = one_of(joint, bed.joints)
+                raise InputError("no such joint", key=f"joints.{i}", value=joint, expected=expected)
         for joint in self.response:
             if joint not in self.joints:
-                known = one_of(joint, self.joints)
-                raise InputError("not a joint of these sensors", key=f"response.{joint}", expected=known)
+                expected = one_of(joint, self.joints)
+                raise InputError("not a joint of these sensors", key=f"response.{joint}", expected=expected)
         for joint, offset in self.simulated.offset_rad.items():
             if joint not in self.joints:
-                key, known = f"simulated.offset_rad.{joint}", one_of(joint, self.joints)
-                raise InputError("not a joint of these sensors", key=key, value=offset, expected=known)
+                key = f"simulated.offset_rad.{joint}"
+                expected = one_of(joint, self.joints)
+                raise InputError("not a joint of these sensors", key=key, value=offset, expected=expected)
 
     def describe(self, bed: Testbed) -> list[str]:
         """Joints, noise, converter and filter."""

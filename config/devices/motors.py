@@ -67,13 +67,13 @@ class Motors(Device):
         """Its joints exist."""
         for i, motor in enumerate(self.units):
             if motor.joint not in bed.joints:
-                known = one_of(motor.joint, bed.joints)
-                raise InputError("no such joint", key=f"units.{i}.joint", value=motor.joint, expected=known)
-        own = [motor.joint for motor in self.units]
+                expected = one_of(motor.joint, bed.joints)
+                raise InputError("no such joint", key=f"units.{i}.joint", value=motor.joint, expected=expected)
+        driven = [motor.joint for motor in self.units]
         for key, gains in (("simulated.gain", self.simulated.gain), ("torque_gain", self.torque_gain)):
             for joint, gain in gains.items():
-                if joint not in own:
-                    raise InputError("no motor there", key=f"{key}.{joint}", value=gain, expected=one_of(joint, own))
+                if joint not in driven:
+                    raise InputError("no motor there", key=f"{key}.{joint}", value=gain, expected=one_of(joint, driven))
 
     def describe(self, bed: Testbed) -> list[str]:
         """The limit of each."""

@@ -45,11 +45,11 @@ class Pressure(Device):
         InputError
             Where there is none of this name, or several and none is named.
         """
-        known = bed.devices_of(Thrusters)
-        if self.thrusters is None and len(known) == 1:
-            return next(iter(known))
-        if self.thrusters not in known:
-            expected = one_of(self.thrusters or "", known) if known else "a device of thrusters"
+        devices = bed.devices_of(Thrusters)
+        if self.thrusters is None and len(devices) == 1:
+            return next(iter(devices))
+        if self.thrusters not in devices:
+            expected = one_of(self.thrusters or "", devices) if devices else "a device of thrusters"
             raise InputError("no such thrusters", key="thrusters", value=self.thrusters, expected=expected)
         return self.thrusters
 

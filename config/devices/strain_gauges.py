@@ -51,12 +51,12 @@ class StrainGauges(Gauge):
     def check(self, bed: Testbed) -> None:
         """Its links exist, are flexible and bend along its axes."""
         super().check(bed)
-        known = _links(bed)
+        links = _links(bed)
         for i, unit in enumerate(self.units):
-            if unit.link not in known:
-                expected = one_of(unit.link, known) if known else "a flexible link"
+            if unit.link not in links:
+                expected = one_of(unit.link, links) if links else "a flexible link"
                 raise InputError("no such flexible link", key=f"units.{i}.link", value=unit.link, expected=expected)
-            link = known[unit.link]
+            link = links[unit.link]
             if not (link.modes_y if unit.axis == "y" else link.modes_z):
                 expected = "an axis along which it has modes"
                 raise InputError("it does not bend so", key=f"units.{i}.axis", value=unit.axis, expected=expected)

@@ -101,11 +101,11 @@ class Thrusters(Device):
         if self.valve.delay_s > _PENDING * bed.loop.period_s:
             expected = f"at most {_PENDING} times loop.period_s = {bed.loop.period_s}"
             raise InputError(key="valve.delay_s", value=self.valve.delay_s, expected=expected)
-        own = [unit.name for unit in self.units]
+        names = [unit.name for unit in self.units]
         for i, name in enumerate(self.simulated.stuck_open):
-            if name not in own:
-                known = one_of(name, own)
-                raise InputError("no such thruster", key=f"simulated.stuck_open.{i}", value=name, expected=known)
+            if name not in names:
+                expected = one_of(name, names)
+                raise InputError("no such thruster", key=f"simulated.stuck_open.{i}", value=name, expected=expected)
         if self.pushed(bed).dimension == "planar":
             for unit in self.units:
                 refuse_out_of_plane(f"units.{unit.name}.position_m", unit.position_m)

@@ -57,10 +57,10 @@ def _root(links: Iterable[str], joints: list[UrdfJoint]) -> str:
 
 def lump(body: UrdfBody, links: dict[str, UrdfLink]) -> None:
     """Give a body the masses and the shapes of its link and of all links fixed to it."""
-    own = links[body.link]
+    root = links[body.link]
     held = [(links[link], R, p) for link, R, p in body.frames]
-    body.mass = _sum([own.mass, *(link.mass.seen_from(R, p) for link, R, p in held)])
-    body.shapes = own.shapes + [shape.seen_from(R, p) for link, R, p in held for shape in link.shapes]
+    body.mass = _sum([root.mass, *(link.mass.seen_from(R, p) for link, R, p in held)])
+    body.shapes = root.shapes + [shape.seen_from(R, p) for link, R, p in held for shape in link.shapes]
 
 
 def _sum(parts: Sequence[Mass]) -> Mass:

@@ -46,31 +46,33 @@ def read_xml(path: Path) -> Element:
 
 def only(where: str, element: Element, tag: str) -> Element | None:
     """The element of that tag in another, if there is one."""
-    found = element.findall(tag)
-    if len(found) > 1:
-        times, expected = f"<{tag}> occurs {len(found)} times", f"it once in <{element.tag}>"
+    elements = element.findall(tag)
+    if len(elements) > 1:
+        times = f"<{tag}> occurs {len(elements)} times"
+        expected = f"it once in <{element.tag}>"
         raise InputError(times, key=where, expected=expected)
-    return found[0] if found else None
+    return elements[0] if elements else None
 
 
 def needed(where: str, element: Element, tag: str) -> Element:
     """The element of that tag in another."""
-    found = only(where, element, tag)
-    if found is None:
+    child = only(where, element, tag)
+    if child is None:
         raise InputError.missing(f"{where}: <{tag}>", f"one in <{element.tag}>")
-    return found
+    return child
 
 
 def origin(where: str, element: Element) -> tuple[Triple, Triple]:
     """Position and roll, pitch, yaw of an element's frame."""
-    found = only(where, element, "origin")
-    if found is None:
+    child = only(where, element, "origin")
+    if child is None:
         return (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
-    for key in found.attrib:
+    for key in child.attrib:
         if key not in ("xyz", "rpy"):
-            value, expected = found.get(key), "xyz and rpy"
+            value, expected = child.get(key), "xyz and rpy"
             raise InputError("not supported", key=f"{where}: origin {key}", value=value, expected=expected)
-    (x, y, z), (roll, pitch, yaw) = (numbers(where, found, key, 3, [0.0, 0.0, 0.0]) for key in ("xyz", "rpy"))
+    x, y, z = numbers(where, child, "xyz", 3, [0.0, 0.0, 0.0])
+    roll, pitch, yaw = numbers(where, child, "rpy", 3, [0.0, 0.0, 0.0])
     return (x, y, z), (roll, pitch, yaw)
 
 
@@ -82,18 +84,19 @@ def number(where: str, element: Element, key: str, default: float | None = None)
 
 def numbers(where: str, element: Element, key: str, count: int, default: list[float] | None = None) -> list[float]:
     """Several numbers of an element."""
-    text, what = element.get(key), "a finite number" if count == 1 else f"{count} finite numbers"
+    text = element.get(key)
+    what = "a finite number" if count == 1 else f"{count} finite numbers"
     if text is None:
         if default is None:
             raise InputError.missing(f"{where}: {element.tag} {key}", what)
         return default
     try:
-        found = [float(word) for word in text.split()]
+        values = [float(word) for word in text.split()]
     except ValueError:
-        found = []
-    if len(found) != count or not all(map(math.isfinite, found)):
+        values = []
+    if len(values) != count or not all(map(math.isfinite, values)):
         raise InputError(key=f"{where}: {element.tag} {key}", value=text, expected=what)
-    if any(abs(value) > _GREATEST for value in found):
+    if any(abs(value) > _GREATEST for value in values):
         expected = f"{what} of at most {_GREATEST:g}"
         raise InputError(key=f"{where}: {element.tag} {key}", value=text, expected=expected)
-    return found
+    return values

@@ -41,17 +41,18 @@ def laid_flat(bodies: list[UrdfBody]) -> list[UrdfBody]:
 
 
 def _refuse_out_of_plane(joint: UrdfJoint, axis: Array) -> None:
-    key, found = f"joint '{joint.name}'", f"its axis is {shown(np.round(axis, 6).tolist())} in the root's axes"
+    key = f"joint '{joint.name}'"
+    problem = f"its axis is {shown(np.round(axis, 6).tolist())} in the root's axes"
     along_z = float(axis[2])
     if joint.kind == "prismatic":
         if abs(along_z) > _LEAN:
             expected = "one in the plane of x and y for a prismatic joint of a planar module"
-            raise InputError(found, key=key, expected=expected)
+            raise InputError(problem, key=key, expected=expected)
     elif math.hypot(axis[0], axis[1]) > _LEAN:
-        raise InputError(found, key=key, expected="[0, 0, 1] for a joint that turns in a planar module")
+        raise InputError(problem, key=key, expected="[0, 0, 1] for a joint that turns in a planar module")
     elif along_z < 0:
         # Turned round here, its coordinate and limits would change sign, and nobody would see it.
-        raise InputError(found, key=key, expected="[0, 0, 1] in a planar module: reverse it in the file")
+        raise InputError(problem, key=key, expected="[0, 0, 1] in a planar module: reverse it in the file")
 
 
 def _heading(R: Array) -> float:

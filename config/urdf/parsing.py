@@ -41,10 +41,12 @@ def parse(path: Path) -> tuple[dict[str, UrdfLink], list[UrdfJoint], list[str]]:
     robot = read_xml(path)
     if robot.tag != "robot":
         raise InputError(key=f"<{robot.tag}>", expected="<robot> as the outermost element of a URDF")
-    link_elements, joint_elements = robot.findall("link"), robot.findall("joint")
+    link_elements = robot.findall("link")
+    joint_elements = robot.findall("joint")
     if not link_elements:
         raise InputError("no link", key="<robot>", expected="at least one")
-    link_name, joint_name = _names("link", link_elements), _names("joint", joint_elements)
+    link_name = _names("link", link_elements)
+    joint_name = _names("joint", joint_elements)
     not_read, not_drawn = skipped(robot), Counter[str]()
     links = {}
     for element in link_elements:
@@ -75,7 +77,8 @@ def _names(kind: str, elements: Iterable[Element]) -> dict[str, str]:
                 key=f"{kind} '{name}'",
                 expected="names that differ in these",
             )
-        ours[name], theirs[made] = made, name
+        ours[name] = made
+        theirs[made] = name
     return ours
 
 
@@ -102,18 +105,20 @@ def _joint(element: Element, joint_name: dict[str, str], link_name: dict[str, st
         expected = _INSTEAD[kind] if kind in _INSTEAD else one_of(kind, ("fixed", *MOVING))
         raise InputError(key=f"{where}: type", value=kind or None, expected=expected)
     parent, child = (_end(where, element, tag, link_name) for tag in ("parent", "child"))
-    place, rpy = origin(where, element)
+    position, rpy = origin(where, element)
     if kind == "fixed":
-        return UrdfJoint(joint_name[name], "fixed", parent, child, place, rpy, np.zeros(3), {}, {})
-    axis, limits, resistance = _axis(where, element), _limits(where, element, kind), _resistance(where, element, kind)
-    return UrdfJoint(joint_name[name], MOVING[kind], parent, child, place, rpy, axis, limits, resistance)
+        return UrdfJoint(joint_name[name], "fixed", parent, child, position, rpy, np.zeros(3), {}, {})
+    axis = _axis(where, element)
+    limits = _limits(where, element, kind)
+    resistance = _resistance(where, element, kind)
+    return UrdfJoint(joint_name[name], MOVING[kind], parent, child, position, rpy, axis, limits, resistance)
 
 
 def _end(where: str, joint: Element, tag: str, link_name: dict[str, str]) -> str:
     link = needed(where, joint, tag).get("link", "")
     if link not in link_name:
-        key, known = f"{where}: {tag} link", one_of(link, link_name)
-        raise InputError("no such link", key=key, value=link, expected=known)
+        key, expected = f"{where}: {tag} link", one_of(link, link_name)
+        raise InputError("no such link", key=key, value=link, expected=expected)
     return link_name[link]
 
 
@@ -122,8 +127,8 @@ def _axis(where: str, joint: Element) -> Array:
     axis = np.array([1.0, 0.0, 0.0] if element is None else numbers(where, element, "xyz", 3))
     length = float(np.linalg.norm(axis))
     if length < 1e-9:
-        key, given = f"{where}: axis xyz", axis.tolist()
-        raise InputError("a vector of zero length", key=key, value=given, expected="a direction")
+        key, value = f"{where}: axis xyz", axis.tolist()
+        raise InputError("a vector of zero length", key=key, value=value, expected="a direction")
     return axis / length
 
 
@@ -159,11 +164,11 @@ def _resistance(where: str, joint: Element, kind: str) -> dict[str, float]:
     if dynamics is None:
         return {}
     ours = dict(zip(("damping", "friction"), RESISTANCE[MOVING[kind]], strict=False))
-    found = {key: number(where, dynamics, key) for key in dynamics.attrib}
-    for key, value in found.items():
+    coefficients = {key: number(where, dynamics, key) for key in dynamics.attrib}
+    for key, value in coefficients.items():
         if key not in ours and value != 0:
             expected = "0 or no such attribute, for only damping and friction are"
             raise InputError("not supported", key=f"{where}: dynamics {key}", value=value, expected=expected)
         if value < 0:
             raise InputError(key=f"{where}: dynamics {key}", value=value, expected="a number of at least 0")
-    return {ours[key]: value for key, value in found.items() if value > 0}
+    return {ours[key]: value for key, value in coefficients.items() if value > 0}

@@ -36,11 +36,11 @@ def shapes_of(link: Element) -> tuple[list[VisualShape], Counter[str]]:
         kind = next((kind.tag for geometry in visual.findall("geometry") for kind in geometry), "visual")
         try:
             shape = _shape(needed("visual", visual, "geometry"), kind)
-            place, rpy = origin("visual", visual)
+            position, rpy = origin("visual", visual)
         except InputError:
             not_drawn[kind] += 1
         else:
-            shapes.append(shape.seen_from(rotation(rpy), np.array(place)))
+            shapes.append(shape.seen_from(rotation(rpy), np.array(position)))
     return shapes, not_drawn
 
 

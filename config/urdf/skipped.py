@@ -23,7 +23,7 @@ _ACTS = (
 
 def skipped(robot: Element) -> Counter[str]:
     """Number of skipped elements by tag; `InputError` where one would affect the motion."""
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for where, element in _read(robot):
         for child in element:
             namespace, _, tag = child.tag.rpartition("}")
@@ -35,8 +35,8 @@ def skipped(robot: Element) -> Counter[str]:
                 expected = "none, because it changes the motion"
                 raise InputError(f"<{tag}> is not supported", key=where, expected=expected)
             if child.tag not in _READ[element.tag]:
-                found[tag] += 1
-    return found
+                counts[tag] += 1
+    return counts
 
 
 def _read(robot: Element) -> Iterator[tuple[str, Element]]:

@@ -29,7 +29,8 @@ class StabilisingLaw:
     gain
         dw/dy, y = (q_e, q_e') of all arms.
     is_exact
-        Whether the plant is that of tips led from outside; otherwise it is the nearest by least squares only.
+        Whether the plant is that of tips led from outside; otherwise it is the nearest by least
+        squares only.
     """
 
     load_map: Array
@@ -42,7 +43,8 @@ class StabilisingLaw:
         N = null_space(matrix)
         reach = block_diag(*(arm.elastic_map for arm in arms)) @ N
         change = block_diag(*(np.linalg.inv(arm.tilde_ee) - np.linalg.inv(arm.hat_ee) for arm in arms))
-        K, D = (block_diag(*(getattr(arm, name) for arm in arms)) for name in ("K", "D"))
+        K = block_diag(*(arm.K for arm in arms))
+        D = block_diag(*(arm.D for arm in arms))
         G = -np.hstack([change @ K, change @ D])
         is_exact = bool(np.linalg.matrix_rank(reach) == len(reach))
         load_map: Array = np.linalg.pinv(matrix).astype(np.float64, copy=False)

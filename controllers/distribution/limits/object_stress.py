@@ -32,22 +32,21 @@ class ObjectStress:
         stress_pa: Positive
 
     def __init__(self, options: Options, shape: GraspShape) -> None:
-        self._first, self._second = (shape.grip_index(getattr(options, k), k) for k in ("first", "second"))
+        self._first = shape.grip_index(options.first, "first")
+        self._second = shape.grip_index(options.second, "second")
         if self._first == self._second:
             raise InputError("the same grip twice", key="second", value=options.second, expected="another grip")
         #: both sides divided by the stress, so that the rows have the unit one
-        self._axial, self._bending = (
-            1 / (options.area_m2 * options.stress_pa),
-            1 / (options.section_modulus_m3 * options.stress_pa),
-        )
+        self._axial = 1 / (options.area_m2 * options.stress_pa)
+        self._bending = 1 / (options.section_modulus_m3 * options.stress_pa)
 
     def constraints(self, known: Quantities) -> list[Any]:
         """One row for each choice of signs, at each of the two grips."""
-        found = []
+        rows = []
         for grip in (self._first, self._second):
             axial = self._axial * known.internal_axial_force(grip, self._first, self._second)
             moment = self._bending * known.moment(grip, known.internal_wrench)
             for signs in product((1.0, -1.0), repeat=known.shape.grips[grip].n_moment):
                 stress = axial + np.array(signs) @ moment if signs else axial
-                found += [stress <= 1, stress >= -1]
-        return found
+                rows += [stress <= 1, stress >= -1]
+        return rows
