@@ -35,7 +35,7 @@ from granite.tuning.measures import Band, Measures, goals_of
 from granite.tuning.parameters import SearchParameter, resolve_all
 from granite.tuning.results import best_of, front_of
 from granite.tuning.scenarios import scenarios_of
-from granite.tuning.study import TrialResult, TuningStudy, required_for
+from granite.tuning.study import TrialResult, TuningStudy
 from granite.tuning.toml_numbers import with_numbers
 from granite.tuning.toml_text import content_of, toml_text
 
@@ -69,7 +69,6 @@ class Session:
             Where the folder exists, or the table does not fit the testbed.
         """
         session = cls(folder, bed, table)
-        required_for(table)
         Measures(bed, goals_of(table), Band())
         scenarios_of(bed, table)
         if folder.exists():

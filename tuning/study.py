@@ -18,7 +18,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from granite.config.errors import InputError
-from granite.config.optional_packages import required
 from granite.config.tuning import TuningTable
 from granite.tuning.parameters import SearchParameter
 from granite.tuning.trial import Score
@@ -27,13 +26,6 @@ _NAME = "granite"
 _FAILURE, _FIRST, _CONSTRAINTS = "failure", "first scenario", "constraints"
 #: trials before a sampler that learns from others begins, and the size of a generation of NSGA-II
 _RANDOM, _GENERATION = 10, 24
-
-
-def required_for(table: TuningTable) -> Any:
-    """Optuna, with what the sampler needs; `InputError` where it is not installed."""
-    if table.sampler == "cma_es":
-        required("cmaes", "tuning")
-    return required("optuna", "tuning")
 
 
 class TrialResult(NamedTuple):
@@ -52,7 +44,9 @@ class TuningStudy:
 
     def __init__(self, file: Path, parameters: Sequence[SearchParameter], table: TuningTable) -> None:
         """The study in this file, or a new one with the start as its first trial."""
-        self._optuna = required_for(table)
+        import optuna  # slow, and not needed to read the commands
+
+        self._optuna = optuna
         self._optuna.logging.set_verbosity(self._optuna.logging.ERROR)
         self._file = file
         self._parameters = list(parameters)
@@ -102,8 +96,10 @@ class TuningStudy:
 
     def _opened(self, file: Path) -> tuple[Any, Any]:
         """The study in a file, and its storage."""
+        import sqlalchemy
+
         # Quoted, because a folder may have any name; Optuna fills in braces, which the quoting leaves none of.
-        url = required("sqlalchemy", "tuning").URL.create("sqlite", database=str(file))
+        url = sqlalchemy.URL.create("sqlite", database=str(file))
         storage = self._optuna.storages.RDBStorage(url.render_as_string())
         study = self._optuna.create_study(
             storage=storage, study_name=_NAME, directions=self._directions(), load_if_exists=True

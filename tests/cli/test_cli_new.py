@@ -55,7 +55,6 @@ def test_what_it_writes_is_short_and_ends_within_millimetres(granite, tmp_path, 
 
 @pytest.mark.parametrize("options", ROBOTS.values(), ids=ROBOTS)
 def test_its_tuning_table_is_whole_once_it_is_no_comment(granite, tmp_path, options):
-    pytest.importorskip("optuna", reason="optuna is not installed: pip install granite-robotics[tuning]")
     granite("new", "robot.toml", *options)
     text = (tmp_path / "robot.toml").read_text()
     head, told, table = text.partition("# To tune it by `granite tune FILE`, take the # of the next lines away")

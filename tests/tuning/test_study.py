@@ -5,9 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-pytest.importorskip("optuna", reason="optuna is not installed: pip install granite-robotics[tuning]")
-
 import sqlalchemy
 
 from granite.config.errors import InputError

@@ -14,8 +14,6 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("optuna", reason="optuna is not installed: pip install granite-robotics[tuning]")
-
 from granite.cli.endings import STOPPED
 from granite.config.errors import InputError
 from granite.config.loader import load, presets, to_json
@@ -371,13 +369,10 @@ def test_a_session_by_a_file_is_gone_on_with_by_its_own_table(granite: Call, tmp
     assert "was tuned otherwise: tuning.seed differs" in said
 
 
-def test_a_testbed_without_a_table_and_a_missing_package_are_named(granite: Call, monkeypatch: pytest.MonkeyPatch):
+def test_a_missing_testbed_and_a_missing_table_are_named(granite: Call):
     assert "BED is missing, expected a testbed, or one of start, show" in sentence_of(granite("tune"))
     said = sentence_of(granite("tune", "spot"))
     assert "spot: tuning is missing, expected a table, in the testbed or by --tuning FILE, such as those in" in said
-    monkeypatch.setitem(sys.modules, "optuna", None)
-    said = sentence_of(granite("tune", "free-flyer"))
-    assert "optuna is not installed, expected it: pip install granite-robotics[tuning]" in said
     assert not Path("runs").exists()
 
 

@@ -13,8 +13,6 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("optuna", reason="optuna is not installed: pip install granite-robotics[tuning]")
-
 from granite.config.errors import InputError
 from granite.tuning.driver import Progress, drive
 from granite.tuning.session import Session
