@@ -19,7 +19,9 @@ LOCKS = {
 #: of packages whose metadata name none, or that are installed on other systems only: from their licence files
 _KNOWN = {"cmeel-qhull": "Qhull", "colorama": "BSD-3-Clause"}
 _LONGEST = 70
-_HEAD = """# Which licences do the dependencies have?
+_HEAD = """# Licences
+
+*Which licences do the dependencies have?*
 
 Granite itself has the Apache licence 2.0 ([LICENSE](../LICENSE)). It contains no code of these packages: they are
 installed beside it. The table is written by `make licences` from the packages' own metadata, for the versions in
