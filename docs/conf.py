@@ -4,7 +4,9 @@ The source folder of the build is the repository, so that a link leads to the sa
 repository.
 """
 
+import re
 from importlib.metadata import version as version_of
+from os.path import normpath
 from pathlib import Path
 from typing import Any
 
@@ -15,51 +17,14 @@ from sphinx.application import Sphinx
 from sphinx.ext.napoleon import NumpyDocstring
 
 ROOT = Path(__file__).parents[1]
-#: the sidebar; a page that is missing here fails the build
-CONTENTS = {
-    "Use": [
-        "docs/commands",
-        "docs/testbeds",
-        "docs/logs",
-        "docs/live",
-        "docs/simulated-lab",
-        "docs/vision",
-        "docs/calibration",
-        "docs/tuning",
-        "docs/rehearsal",
-        "docs/hardware",
-        "docs/devices",
-        "docs/operator",
-        "docs/platforms",
-        "docs/troubleshooting",
-    ],
-    "Understand": [
-        "docs/architecture",
-        "docs/control",
-        "docs/force-distribution",
-        "docs/behaviours",
-        "docs/contacts",
-        "docs/flexible-links",
-        "docs/safety",
-        "docs/faults",
-        "docs/robustness",
-        "docs/wire",
-        "docs/firmware",
-        "docs/pose-stream",
-        "docs/glossary",
-    ],
-    "Trust": ["docs/validation", "docs/benchmarks", "docs/licences"],
-    "Extend": ["docs/extending", "docs/api", "CONTRIBUTING", "CHANGELOG"],
-}
-
 project = html_title = "Granite"
 author = "The Granite developers"
 release = version = version_of("granite-robotics")
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.viewcode"]
 
 root_doc = "README"
-include_patterns = ["*.md", "docs/**"]
-exclude_patterns = [path.name for path in ROOT.iterdir() if path.is_dir() and path.name != "docs"]
+include_patterns = ["*.md", "docs/**", "examples/README.md"]
+exclude_patterns = [path.name for path in ROOT.iterdir() if path.is_dir() and path.name not in ("docs", "examples")]
 myst_heading_anchors = 3
 
 #: `name` in a docstring is code, and a link where the reference has that name
@@ -76,10 +41,19 @@ html_static_path = ["site"]
 html_css_files = ["wide.css"]
 
 
+def _contents() -> dict[str, list[str]]:
+    """The sidebar: the pages that docs/README.md lists under each heading; one that it lacks fails the build."""
+    groups = {}
+    for group in (ROOT / "docs" / "README.md").read_text().split("\n## ")[1:]:
+        pages = [normpath(f"docs/{page}") for page in re.findall(r"^- \[.+?\]\((.+?)\.md\)", group, re.MULTILINE)]
+        groups[group.partition("\n")[0]] = pages if groups else ["docs/README", *pages]
+    return groups
+
+
 def _add_contents(app: Sphinx, docname: str, source: list[str]) -> None:
     """Append the sidebar's contents to the start page: elsewhere Markdown would show them as text."""
     if docname == root_doc:
-        for caption, pages in CONTENTS.items():
+        for caption, pages in _contents().items():
             source[0] += "\n".join(["", "```{toctree}", ":hidden:", f":caption: {caption}", "", *pages, "```", ""])
 
 

@@ -1,6 +1,7 @@
 """Every example runs as a user would run it, in a folder of its own, and says what it is meant to show."""
 
 import os
+import re
 import runpy
 import subprocess
 import sys
@@ -18,6 +19,7 @@ SAYS = {
     "own_path": "file: within 0.9 mm of the path",
     "own_device": "gyro against truth: 1.",
     "own_driver": "ended: completed",
+    "hardware": "pulses of the board's valves",
     "sweep": "stiffness 1.44 1/s2, seed 2",
     "step_by_step": "ended: PASSED",
     "events": "at the end",
@@ -26,8 +28,11 @@ SAYS = {
 }
 
 
-def test_every_example_is_run_here():
-    assert {path.stem for path in (ROOT / "examples").glob("*.py")} == set(SAYS)
+def test_every_example_is_run_here_and_listed_on_its_page():
+    scripts = {path.name for path in (ROOT / "examples").glob("*.py")}
+    assert scripts == {f"{name}.py" for name in SAYS}
+    page = (ROOT / "examples" / "README.md").read_text()
+    assert sorted(re.findall(r"^\| \[(.+?)\]\(\1\)", page, re.MULTILINE)) == sorted(scripts)
 
 
 @pytest.mark.parametrize("name", SAYS)
