@@ -1,13 +1,18 @@
-"""Requirements: what runs Granite is used by it, and what is installed is locked with the hashes of its files."""
+"""Requirements: what runs Granite is used by it, and what is installed is locked with the hashes of its files.
+
+The version is the same wherever it is written.
+"""
 
 import ast
 import re
 import tomllib
-from importlib.metadata import packages_distributions
+from importlib.metadata import packages_distributions, version
 from pathlib import Path
 
 import pytest
+import typer
 
+from granite.cli.app import app
 from tests.support.packages import PACKAGES
 
 ROOT = Path(__file__).parents[1]
@@ -69,3 +74,14 @@ def test_make_installs_only_what_has_the_locked_hash() -> None:
     assert "LOCKED := --require-hashes --requirement\n" in makefile
     for lock in ("requirements.lock", "requirements-dev.lock", "requirements-docs.lock"):
         assert f"$(LOCKED) {lock}" in makefile
+
+
+def test_changelog_citation_and_command_have_the_version_of_the_project(capsys: pytest.CaptureFixture[str]) -> None:
+    release, _, development = PROJECT["version"].partition(".dev")
+    [newest, *_] = re.findall(r"^## (.+)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert newest == (f"{release} (unreleased)" if development else release)
+    assert f"\nversion: {PROJECT['version']}\n" in (ROOT / "CITATION.cff").read_text()
+    assert version(PROJECT["name"]) == PROJECT["version"], "make venv installs it anew"
+    with pytest.raises(SystemExit):
+        typer.main.get_command(app)(["--version"])
+    assert capsys.readouterr().out == f"granite {PROJECT['version']}\n"
