@@ -54,6 +54,8 @@ class _Commands(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The command that the first argument names."""
         known = self.list_commands(ctx)
+        if ctx.resilient_parsing:  # of an unfinished line, which a shell asks to complete
+            return super().resolve_command(ctx, args)
         if args[0] in _TO_COME:
             instead = _TO_COME[args[0]]
             raise InputError(f"'granite {args[0]}' does not exist yet, use {instead}")
@@ -65,7 +67,6 @@ class _Commands(TyperGroup):
 app = typer.Typer(
     cls=_Commands,
     invoke_without_command=True,
-    add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},

@@ -9,16 +9,25 @@ from typing import Annotated
 
 import typer
 
+from granite.cli.completion import complete_bed, complete_key, complete_log
 from granite.config.errors import InputError, LogError
 from granite.config.testbed import Testbed
 from granite.rt.preparation_failures import refused_where_it_fails
 
-Bed = Annotated[str, typer.Argument(metavar="BED", help="a preset, preset/variant, or a .toml file")]
-LogFile = Annotated[Path, typer.Argument(metavar="LOG", help="a log that Granite recorded")]
+Bed = Annotated[
+    str,
+    typer.Argument(metavar="BED", help="a preset, preset/variant, or a .toml file", autocompletion=complete_bed),
+]
+LogFile = Annotated[
+    Path, typer.Argument(metavar="LOG", help="a log that Granite recorded", autocompletion=complete_log)
+]
 Overrides = Annotated[
     list[str] | None,
     typer.Option(
-        "--set", metavar="KEY=VALUE", help="change one key, e.g. simulation.table.tilt_g=0; may be given several times"
+        "--set",
+        metavar="KEY=VALUE",
+        help="change one key, e.g. simulation.table.tilt_g=0; may be given several times",
+        autocompletion=complete_key,
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="print JSON for scripts")]

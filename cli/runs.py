@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from granite.cli.arguments import AsJson, Overwrite
+from granite.cli.completion import complete_log
 from granite.cli.logs import end_if_incomplete
 from granite.cli.outputs import refuse_output
 from granite.cli.screen import out, print_json
@@ -46,7 +47,9 @@ def runs(
 
 
 def compare(
-    logs: Annotated[list[Path], typer.Argument(metavar="LOG LOG...", help="two or more logs")],
+    logs: Annotated[
+        list[Path], typer.Argument(metavar="LOG LOG...", help="two or more logs", autocompletion=complete_log)
+    ],
     plot: Annotated[
         Path | None, typer.Option("--plot", metavar="FILE", help="draw the errors over time, *.png, *.svg or *.pdf")
     ] = None,

@@ -41,11 +41,16 @@ class _Sessions(TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Put the word `start`, which may be left out, before a testbed or an option."""
-        if not args:
+        if not args and not ctx.resilient_parsing:
             raise InputError.missing("BED", f"a testbed, or one of {', '.join(self.commands)} (granite tune --help)")
-        if args[0] not in self.commands and args[0] not in ("-h", "--help"):
+        if args and args[0] not in self.commands and args[0] not in ("-h", "--help"):
             args = [_START, *args]
         return super().parse_args(ctx, args)
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
+        """The commands of sessions, and the testbeds."""
+        [bed] = [parameter for parameter in self.commands[_START].params if parameter.name == "bed"]
+        return [*super().shell_complete(ctx, incomplete), *bed.shell_complete(ctx, incomplete)]
 
 
 tune = typer.Typer(
