@@ -58,7 +58,7 @@ def test_the_header_has_the_sizes_of_the_module(name: str, value: int):
 def test_the_page_has_the_numbers_of_the_module():
     kinds = {name: int(code, 16) for name, code in re.findall(r"^\| `([A-Z]+)` (0x[0-9A-F]{2}) \|", PAGE, re.M)}
     assert kinds == {name: code for name, code in members(wire.FrameKind).items() if not name.startswith("WORLD")}
-    refusals = re.search(r"## Refusals\n(.*?)\n## ", PAGE, re.S)
+    refusals = re.search(r"## Latch and watchdog\n(.*?)\n## Which", PAGE, re.S)
     assert refusals
     named = {name.upper(): int(code) for code, name in re.findall(r"(\d+) `([a-z_]+)`", refusals.group(1))}
     assert named == members(wire.Refusal)
