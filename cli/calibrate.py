@@ -8,18 +8,18 @@ import sys
 from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import typer
 
 from granite.calibration import KINDS
 from granite.cli.arguments import AsJson, Bed, Overrides, named, simulated_by
-from granite.cli.outputs import refuse_output
 from granite.cli.screen import err, out, print_json
 from granite.config.calibration import day
 from granite.config.errors import InputError
 from granite.config.loader import file_of, load
+from granite.config.whole_file import refuse_output, write_whole
 
 if TYPE_CHECKING:
     from granite.calibration.bench import Bench
@@ -95,7 +95,8 @@ def calibrate(
                     fit, truth, is_simulated = carry_out(procedure, operator.bench, operator), operator.truth, simulate
             content = file_content(kind, procedure, testbed, fit, today, provenance()["granite"], is_simulated)
             plot_calibration(fit, f"{testbed.name}, {kind}, {today.isoformat()}", plot)
-            _write(path, toml_text(content))
+            with write_whole("file", path, (".toml",), overwrite=False) as unfinished:
+                unfinished.write_text(toml_text(content), encoding="utf-8")
         except BaseException:
             if made:
                 with contextlib.suppress(OSError):
@@ -234,15 +235,3 @@ def _make_folder(bed: str) -> bool:
 
 def _relative(path: Path, bed: str) -> str:
     return os.path.relpath(path, file_of(bed).parent) if ".toml" in bed else str(path)
-
-
-def _write(path: Path, text: str) -> None:
-    """The whole file, or none."""
-    unfinished: Any = path.with_name(f".granite-{os.getpid()}.toml")
-    try:
-        unfinished.write_text(text, encoding="utf-8")
-        os.link(unfinished, path)  # refused if there is such a file by now
-    except OSError as error:
-        raise InputError(f"file '{path}' can't be written: {error.strerror or error}") from error
-    finally:
-        unfinished.unlink(missing_ok=True)

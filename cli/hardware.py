@@ -11,7 +11,7 @@ import typer
 
 from granite.cli.arguments import DEVICE, AsJson, Bed, Overrides, Overwrite, named, simulated_by
 from granite.cli.endings import STOPPED, end
-from granite.cli.outputs import new_log, refuse_output
+from granite.cli.outputs import new_log
 from granite.cli.recorded_run import (
     BehaviourName,
     Duration,
@@ -32,6 +32,7 @@ from granite.config.calibration import refuse_simulated
 from granite.config.errors import InputError
 from granite.config.loader import load
 from granite.config.testbed import Testbed
+from granite.config.whole_file import refuse_output
 from granite.rt.loop.clock import Clock
 
 Simulated = Annotated[

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -10,9 +9,9 @@ import typer
 
 from granite.cli.arguments import AsJson, LogFile, Overwrite
 from granite.cli.logs import end_if_incomplete
-from granite.cli.outputs import refuse_output
 from granite.cli.screen import out, print_json
 from granite.config.errors import InputError
+from granite.config.whole_file import refuse_output, write_whole
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -54,7 +53,8 @@ def identify(
         raise error.within(file=str(log)) from None
     if plot is not None:
         plot_residuals(found.fit, log.name, plot, overwrite)
-    _write(path, toml_text(found.content))
+    with write_whole("file", path, (".toml",), overwrite) as unfinished:
+        unfinished.write_text(toml_text(found.content), encoding="utf-8")
     if as_json:
         print_json(found.content)
     else:
@@ -101,15 +101,3 @@ def _thrusters(log: Log, file: Path) -> _Identification:
     content = thrusters_content(log.bed, file, found, swapped)
     lines = thrusters_lines(found, device, swapped)
     return _Identification(found.fit, content, thrusters_table(found, device), list(lines))
-
-
-def _write(path: Path, text: str) -> None:
-    """The whole file, or none."""
-    unfinished = path.with_name(f".granite-{os.getpid()}.toml")
-    try:
-        unfinished.write_text(text, encoding="utf-8")
-        os.replace(unfinished, path)
-    except OSError as error:
-        raise InputError(f"file '{path}' can't be written: {error.strerror or error}") from error
-    finally:
-        unfinished.unlink(missing_ok=True)

@@ -11,9 +11,9 @@ from rich.progress import Progress
 from granite.cli.arguments import AsJson, LogFile, Overwrite
 from granite.cli.endings import DIFFERS, FAULT, end
 from granite.cli.hints import command
-from granite.cli.outputs import refuse_output
 from granite.cli.screen import err, out, print_json
 from granite.config.errors import InputError, one_of
+from granite.config.whole_file import refuse_output, write_whole
 
 if TYPE_CHECKING:
     from granite.logs.log import Log
@@ -114,11 +114,8 @@ def _export_layout(recorded: Log, log: Path, viewer: str, path: Path | None, ove
         raise InputError(key="--layout", value=viewer, expected=one_of(viewer, LAYOUTS))
     made, suffix = LAYOUTS[viewer]
     path = path or log.with_name(f"{log.stem}-{viewer}{suffix}")
-    refuse_output("layout", path, (suffix,), overwrite)
-    try:
-        path.write_text(made(recorded.bed, recorded.channels), "utf-8")
-    except OSError as error:
-        raise InputError(f"layout '{path}' can't be written: {error.strerror}") from None
+    with write_whole("layout", path, (suffix,), overwrite) as unfinished:
+        unfinished.write_text(made(recorded.bed, recorded.channels), "utf-8")
     out.print(f"layout: {path}", soft_wrap=True)
 
 
@@ -159,12 +156,12 @@ def recover(
     overwrite: Overwrite = False,
 ) -> None:
     """Make a whole log of one that was cut or damaged, and report the lost rows."""
-    from granite.logs.recovery import recover as write_whole
+    from granite.logs.recovery import recover as recover_log
 
     refuse_output("log", path, (".mcap",), overwrite)
     if path.exists() and log.exists() and path.samefile(log):
         raise InputError(f"log '{path}' is the damaged one: expected another name")
-    recovered = write_whole(log, path, overwrite)
+    recovered = recover_log(log, path, overwrite)
     out.print(recovered.sentence, soft_wrap=True)
     out.print(f"log: {path}", soft_wrap=True)
 

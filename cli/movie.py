@@ -10,8 +10,8 @@ from rich.progress import Progress
 
 from granite.cli.arguments import LogFile, Overwrite
 from granite.cli.logs import end_if_incomplete
-from granite.cli.outputs import refuse_output
 from granite.cli.screen import err, out
+from granite.config.whole_file import refuse_output
 
 
 def movie(

@@ -11,9 +11,9 @@ import typer
 
 from granite.cli.arguments import Overwrite
 from granite.cli.hints import command
-from granite.cli.outputs import refuse_output
 from granite.cli.screen import out
 from granite.config.errors import InputError
+from granite.config.whole_file import refuse_output
 
 if TYPE_CHECKING:
     from granite.cli.new_testbed.answers import Question, RobotData

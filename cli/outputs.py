@@ -1,32 +1,15 @@
-"""The files that commands write: checked before any work is done, or given a new name."""
+"""The name of a new log in the folder of runs."""
 
 from __future__ import annotations
 
 import contextlib
 import itertools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 from granite.config.errors import InputError
-from granite.config.paths import missing_part
 from granite.logs.unfinished import unfinished_name
-
-
-def refuse_output(what: str, path: Path, suffixes: Sequence[str], overwrite: bool) -> None:
-    """Check before any work is done; `InputError` for a file that can't be written or would be replaced."""
-    if path.suffix.lower() not in suffixes:
-        raise InputError(f"{what} '{path}': expected a name that ends in {' or '.join(suffixes)}")
-    if not str(path).isprintable():
-        raise InputError(f"{what} '{path}': expected a name of printable characters")
-    if path.is_dir():
-        raise InputError(f"{what} '{path}' is a directory: expected a file")
-    if path.exists() and not path.is_file():
-        raise InputError(f"{what} '{path}' is not a file: expected a file or a new name")
-    if not path.parent.is_dir():
-        raise InputError(f"{what} '{path}' can't be written: {missing_part(path)}")
-    if path.exists() and not overwrite:
-        raise InputError(f"{what} '{path}' exists: expected a new name, or --overwrite")
 
 
 @contextlib.contextmanager

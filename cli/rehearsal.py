@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from granite.cli.arguments import AsJson, Bed, Overrides, Overwrite, named
-from granite.cli.outputs import new_log, refuse_output
+from granite.cli.outputs import new_log
 from granite.cli.recorded_run import (
     BehaviourName,
     Duration,
@@ -25,6 +25,7 @@ from granite.cli.recorded_run import (
     with_behaviour,
 )
 from granite.cli.screen import err
+from granite.config.whole_file import refuse_output
 
 #: what bytes that come late look like
 _OF_A_BUSY_MACHINE = ("sensor_stale", "actuator_fault", "too_late", "plant_lost")

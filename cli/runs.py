@@ -10,10 +10,10 @@ import typer
 from granite.cli.arguments import AsJson, Overwrite
 from granite.cli.completion import complete_log
 from granite.cli.logs import end_if_incomplete
-from granite.cli.outputs import refuse_output
 from granite.cli.screen import out, print_json
 from granite.config.errors import InputError
 from granite.config.paths import missing_part
+from granite.config.whole_file import refuse_output
 
 
 def runs(

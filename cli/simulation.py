@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from granite.cli.arguments import AsJson, Bed, Overrides, Overwrite, named
-from granite.cli.outputs import new_log, refuse_output
+from granite.cli.outputs import new_log
 from granite.cli.recorded_run import (
     BehaviourName,
     Duration,
@@ -26,6 +26,7 @@ from granite.cli.recorded_run import (
     with_behaviour,
 )
 from granite.cli.screen import err, print_json
+from granite.config.whole_file import refuse_output
 
 
 def sim(

@@ -17,13 +17,13 @@ from granite.cli.arguments import AsJson, Bed, Overrides, Overwrite, named
 from granite.cli.batches import say_parts_in_python, table_in
 from granite.cli.endings import STOPPED, end
 from granite.cli.hints import command, with_changes
-from granite.cli.outputs import refuse_output
 from granite.cli.screen import err, out, print_json
 from granite.config.errors import GraniteError, InputError
 from granite.config.loader import load, load_tuning
 from granite.config.testbed import Testbed
 from granite.config.tuning import TuningTable
 from granite.config.validation_errors import complaint
+from granite.config.whole_file import refuse_output
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,17 +9,13 @@ Numbers are written in full: what is read back is equal to the bit.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from granite.config.errors import InputError
 from granite.config.optional_packages import required
+from granite.config.whole_file import write_whole
 from granite.logs.log import Log
-
-#: how the name of an export may end
-SUFFIXES = (".csv", ".parquet", ".mat")
 
 
 class ExportedSignal(NamedTuple):
@@ -44,25 +40,14 @@ def export_log(log: Log, path: Path, topics: Sequence[str] = (), overwrite: bool
     InputError
         Where there is no such topic, the format is unknown, a package is missing, or the file can't be written.
     """
-    if path.suffix.lower() not in SUFFIXES:
-        raise InputError(f"table '{path}': expected a name that ends in {' or '.join(SUFFIXES)}")
-    if path.exists() and not overwrite:
-        raise InputError(f"table '{path}' exists: expected a new name, or --overwrite")
     chosen = [log.channels.topic(name) for name in topics] or list(log.channels.topics)
     signals = [
         ExportedSignal(topic.name.removeprefix("/"), value.key, value.unit, topic.start + i)
         for topic in chosen
         for i, (_, value) in enumerate(topic.values)
     ]
-    unfinished = path.with_name(f".granite-{os.getpid()}{path.suffix.lower()}")
-    write = {".csv": _write_csv, ".parquet": _write_parquet, ".mat": _write_mat}[path.suffix.lower()]
-    try:
-        write(log, signals, unfinished)
-        os.replace(unfinished, path)
-    except OSError as error:
-        raise InputError(f"table '{path}' can't be written: {error.strerror or error}") from None
-    finally:
-        unfinished.unlink(missing_ok=True)
+    with write_whole("table", path, SUFFIXES, overwrite) as unfinished:
+        _WRITERS[path.suffix.lower()](log, signals, unfinished)
     return len(signals)
 
 
@@ -100,3 +85,8 @@ def _write_mat(log: Log, signals: Sequence[ExportedSignal], path: Path) -> None:
             "units": {signal.key: signal.unit for signal in own},
         }
     savemat(path, content, long_field_names=True, oned_as="column")
+
+
+_WRITERS = {".csv": _write_csv, ".parquet": _write_parquet, ".mat": _write_mat}
+#: how the name of an export may end
+SUFFIXES = tuple(_WRITERS)

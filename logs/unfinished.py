@@ -12,6 +12,7 @@ import os
 from pathlib import Path
 
 from granite.config.errors import LogError
+from granite.config.whole_file import give_name
 
 _MARK = ".part"
 
@@ -65,19 +66,10 @@ class UnfinishedLog:
     def finish(self) -> None:
         """Give the file its final name; `OSError` or `LogError` where that fails, the file then keeps its own."""
         os.fsync(self._lock)
-        if self._overwrite:
-            os.replace(self.path, self._final)
-        else:
-            try:
-                os.link(self.path, self._final)  # unlike a renaming, it never replaces
-            except FileExistsError:
-                raise self._exists() from None
-            except OSError:  # a file system without hard links
-                if self._final.exists():
-                    raise self._exists() from None
-                os.replace(self.path, self._final)
-            else:
-                os.unlink(self.path)
+        try:
+            give_name(self.path, self._final, self._overwrite)
+        except FileExistsError:
+            raise self._exists() from None
         os.close(self._lock)
 
     def discard(self) -> None:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import fcntl
 import json
-import os
 import re
 import shlex
 from collections.abc import Iterator, Mapping
@@ -29,6 +28,7 @@ from granite.config.overrides import assign
 from granite.config.paths import meant_in_runs
 from granite.config.testbed import Testbed
 from granite.config.tuning import TuningTable
+from granite.config.whole_file import write_whole
 from granite.rt.process.testbed_file import write_testbed
 from granite.rt.run import simulate
 from granite.tuning.measures import Band, Measures, goals_of
@@ -266,9 +266,8 @@ class Session:
             "testbed": to_json(self.bed),
             "tuning": self.table.model_dump_json(),
         }
-        unfinished = self.folder / f".{_FILE}"
-        unfinished.write_text(json.dumps(content, indent=1), encoding="utf-8")
-        os.replace(unfinished, self.folder / _FILE)
+        with write_whole("session", self.folder / _FILE, (".json",), overwrite=True) as unfinished:
+            unfinished.write_text(json.dumps(content, indent=1), encoding="utf-8")
 
 
 def _first_difference(first: Any, second: Any, above: str = "") -> str:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Callable
 from pathlib import Path
 
 from granite.config.errors import InputError
 from granite.config.loader import load
 from granite.config.testbed import Testbed
+from granite.config.whole_file import write_whole
 
 
 def write_testbed(
@@ -33,24 +33,15 @@ def write_testbed(
     InputError
         Where the file exists and may not be replaced, can't be written, or its content is refused.
     """
-    if os.path.lexists(path) and not overwrite:
-        raise InputError(f"testbed '{path}' exists", expected="a new name, or --overwrite")
-    final = Path(os.path.realpath(path))
     # It is read beside the name that was typed, because files that a testbed names are looked for from there.
-    tried, unfinished = (one.with_name(f".granite-{os.getpid()}.toml") for one in (path, final))
-    try:
-        mode = stat.S_IMODE(final.stat().st_mode) if final.exists() else None
-        for file in (tried, unfinished):
-            file.touch(0o666 if mode is None else 0o600)
-            file.write_bytes(text.encode())
-        check(load(tried))
-        if mode is not None:
-            unfinished.chmod(mode)
-        os.replace(unfinished, final)
-    except InputError as refusal:
-        raise refusal.within(file=str(path)) from None
-    except OSError as error:
-        raise InputError(f"testbed '{path}' can't be written: {error.strerror or error}") from None
-    finally:
-        for file in (tried, unfinished):
-            file.unlink(missing_ok=True)
+    tried = path.with_name(f".granite-{os.getpid()}-tried.toml")
+    with write_whole("testbed", path, (".toml",), overwrite) as unfinished:
+        unfinished.write_bytes(text.encode())
+        try:
+            tried.touch(0o600)
+            tried.write_bytes(text.encode())
+            check(load(tried))
+        except InputError as refusal:
+            raise refusal.within(file=str(path)) from None
+        finally:
+            tried.unlink(missing_ok=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import io
-import os
 from collections.abc import Iterable, Sequence
 from html import escape
 from pathlib import Path
@@ -12,7 +11,7 @@ from pathlib import Path
 import matplotlib.style
 from matplotlib.figure import Figure
 
-from granite.config.errors import InputError
+from granite.config.whole_file import write_whole
 from granite.tuning.report.figures import session_figure, trajectory_figures
 from granite.tuning.report.tables import parameter_rows, titled
 from granite.tuning.results import best_of, front_of
@@ -43,14 +42,8 @@ def write_report(session: Session, path: Path) -> None:
     """
     session.results()  # without any, nothing is written
     session.keep_logs()
-    unfinished = path.with_name(f".granite-{os.getpid()}.html")
-    try:
+    with write_whole("report", path, (".html",), overwrite=True) as unfinished:
         unfinished.write_text(report_page(session), encoding="utf-8")
-        os.replace(unfinished, path)
-    except OSError as error:
-        raise InputError(f"report '{path}' can't be written: {error.strerror or error}") from None
-    finally:
-        unfinished.unlink(missing_ok=True)
 
 
 def report_page(session: Session) -> str:

@@ -11,6 +11,7 @@ from typing import IO
 
 from granite.config.errors import InputError
 from granite.config.optional_packages import required
+from granite.config.whole_file import refuse_output, write_whole
 from granite.logs.log import Log
 from granite.views.movies.backdrop import build_backdrop
 from granite.views.movies.frames import Frames
@@ -67,10 +68,7 @@ def film(
         Where a package is missing, an option is out of range, nothing is known to move, or the file can't be written.
     """
     suffix = path.suffix.lower()
-    if suffix not in SUFFIXES:
-        raise InputError(f"film '{path}': expected a name that ends in {' or '.join(SUFFIXES)}")
-    if path.exists() and not overwrite:
-        raise InputError(f"film '{path}' exists: expected a new name, or --overwrite")
+    refuse_output("film", path, SUFFIXES, overwrite)
     fps = fps if fps is not None else SUFFIXES[suffix]
     for key, value, (low, high) in (("fps", fps, _RATES), ("speed", speed, _SPEEDS)):
         if not low <= value <= high:
@@ -86,40 +84,33 @@ def film(
     # OpenCV converts colours several times as fast as FFmpeg, and the pipe takes half the bytes.
     cv = required("cv2", "movie")
     form = ("-f", "rawvideo", "-pix_fmt", "yuv420p", "-s", f"{width}x{height}", "-r", f"{fps:g}", "-i", "-")
-    with _encoded([encoder, "-y", "-v", "error", *form, "-an", *_OPTIONS[suffix]], path) as pipe:
-        for i, frame in enumerate(Frames(view, backdrop, shown), start=1):
-            pipe.write(cv.cvtColor(frame, cv.COLOR_RGB2YUV_I420).data)
-            progress(i, len(shown.t))
+    with write_whole("film", path, SUFFIXES, overwrite) as unfinished:
+        command = [encoder, "-y", "-v", "error", *form, "-an", *_OPTIONS[suffix], os.fspath(unfinished)]
+        with _encoder(command) as pipe:
+            for i, frame in enumerate(Frames(view, backdrop, shown), start=1):
+                pipe.write(cv.cvtColor(frame, cv.COLOR_RGB2YUV_I420).data)
+                progress(i, len(shown.t))
     return len(shown.t)
 
 
 @contextlib.contextmanager
-def _encoded(command: Sequence[str], path: Path) -> Iterator[IO[bytes]]:
-    """A pipe for frames; when all are written, the film has its name. Nothing is left of one that fails."""
-    unfinished = path.absolute().with_name(f".granite-{os.getpid()}{path.suffix.lower()}")
+def _encoder(command: Sequence[str]) -> Iterator[IO[bytes]]:
+    """A pipe for frames to FFmpeg, which has written the film at the end of the context; `OSError` where it failed."""
+    process = subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        start_new_session=True,  # Ctrl-C comes to this process alone, which ends the other one
+    )
+    assert process.stdin is not None
     try:
-        process = subprocess.Popen(
-            [*command, os.fspath(unfinished)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            start_new_session=True,  # Ctrl-C comes to this process alone, which ends the other one
-        )
-        assert process.stdin is not None
-        try:
-            with contextlib.suppress(BrokenPipeError):  # its own words say why
-                yield process.stdin
-            said = process.communicate()[1].decode(errors="replace").strip()
-        finally:
-            if process.poll() is None:
-                process.kill()
-                process.communicate()
-        if process.returncode:
-            why = said.splitlines()[-1] if said else f"FFmpeg ended with code {process.returncode}"
-            raise InputError(f"film '{path}' can't be written: {why}")
-        os.replace(unfinished, path)
-    except OSError as error:
-        raise InputError(f"film '{path}' can't be written: {error.strerror or error}") from error
+        with contextlib.suppress(BrokenPipeError):  # its own words say why
+            yield process.stdin
+        said = process.communicate()[1].decode(errors="replace").strip()
     finally:
-        with contextlib.suppress(OSError):
-            unfinished.unlink(missing_ok=True)
+        if process.poll() is None:
+            process.kill()
+            process.communicate()
+    if process.returncode:
+        raise OSError(said.splitlines()[-1] if said else f"FFmpeg ended with code {process.returncode}")

@@ -1,4 +1,4 @@
 """A plot of a recorded run: the motion in space, and signals over time."""
 
-from granite.views.plots.plot_file import SUFFIXES as SUFFIXES
-from granite.views.plots.plot_file import plot_log as plot_log
+from granite.views.plots.figure_file import SUFFIXES as SUFFIXES
+from granite.views.plots.figure_file import plot_log as plot_log

@@ -1,16 +1,16 @@
-"""The file of a figure: PNG, SVG or PDF, written complete or not at all."""
+"""The files of figures: PNG, SVG or PDF."""
 
 from __future__ import annotations
 
-import contextlib
-import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import matplotlib.style
 from matplotlib.figure import Figure
 
-from granite.config.errors import InputError
+from granite.config.whole_file import write_whole
+from granite.logs.log import Log
+from granite.views.plots import page
 from granite.views.plots.style import STYLE
 
 #: how the name of a plot may end
@@ -19,18 +19,17 @@ SUFFIXES = (".png", ".svg", ".pdf")
 
 def write_figure(path: Path, build: Callable[[], Figure], overwrite: bool = False) -> None:
     """Build a figure in the style of all plots and write it; `InputError` if the file can't be written."""
-    suffix = path.suffix.lower()
-    if suffix not in SUFFIXES:
-        raise InputError(f"plot '{path}': expected a name that ends in {' or '.join(SUFFIXES)}")
-    if path.exists() and not overwrite:
-        raise InputError(f"plot '{path}' exists: expected a new name, or --overwrite")
-    unfinished = path.with_name(f".granite-{os.getpid()}{suffix}")
-    try:
-        with open(unfinished, "wb") as file, matplotlib.style.context(["default", STYLE]):
-            build().savefig(file, format=suffix[1:])
-        os.replace(unfinished, path)
-    except OSError as error:
-        raise InputError(f"plot '{path}' can't be written: {error.strerror or error}") from error
-    finally:
-        with contextlib.suppress(OSError):
-            unfinished.unlink(missing_ok=True)
+    with (
+        write_whole("plot", path, SUFFIXES, overwrite) as unfinished,
+        unfinished.open("wb") as file,
+        matplotlib.style.context(["default", STYLE]),
+    ):
+        build().savefig(file, format=path.suffix.lower()[1:])
+
+
+def plot_log(log: Log, path: Path, overwrite: bool = False, panels: Sequence[str] = ()) -> None:
+    """Plot a run into a file, whose suffix is the format: all of it, or the named panels.
+
+    `InputError` if the file can't be written, or if the run has no such panel.
+    """
+    write_figure(path, lambda: page.build_page(log, panels), overwrite)
