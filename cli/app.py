@@ -38,14 +38,6 @@ from granite.rt.process.posix_signals import interrupting
 #: Typer's exit code for Ctrl-C
 _INTERRUPTED = 130
 _START = "Start with: granite sim free-flyer"
-#: planned commands, and their present alternatives
-_TO_COME = {
-    "console": "granite sim BED --set KEY=VALUE before the run",
-    "optimise": "granite tune BED",
-    "sweep": "granite.simulate_many in Python, as in examples/sweep.py",
-    "live": "granite sim BED --realtime --live",
-    "watch": "granite sim BED --realtime --live",
-}
 
 
 class _Commands(TyperGroup):
@@ -56,9 +48,6 @@ class _Commands(TyperGroup):
         known = self.list_commands(ctx)
         if ctx.resilient_parsing:  # of an unfinished line, which a shell asks to complete
             return super().resolve_command(ctx, args)
-        if args[0] in _TO_COME:
-            instead = _TO_COME[args[0]]
-            raise InputError(f"'granite {args[0]}' does not exist yet, use {instead}")
         if args[0] not in known:
             raise InputError(f"no command '{args[0]}'", expected=one_of(args[0], known))
         return super().resolve_command(ctx, args)

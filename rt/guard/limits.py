@@ -22,8 +22,7 @@ from granite.controllers.model import ControlModel
 from granite.controllers.run_modes.decelerations import base_deceleration
 from granite.kernels.compilation import compile_once
 from granite.kernels.kernel import Buffer
-from granite.rt.guard.limit import Limit
-from granite.rt.guard.monitor import Monitor, MonitorInputs
+from granite.rt.guard.monitor import Limit, Monitor, MonitorInputs
 
 #: a button is released below this
 _PRESSED = 0.5

@@ -28,10 +28,19 @@ from granite.config.testbed import Testbed
 from granite.config.verdict_subjects import residuals
 from granite.controllers.estimation.disturbance import motor_torques, weakest_thrust
 from granite.controllers.estimation.thruster_faults import DEAD, STUCK_OPEN
-from granite.rt.guard.limit import Limit
 
 #: chance that a healthy signal repeats its value as often as the limit of frozen sensors
 _NEVER = 1e-12
+
+
+class Limit(NamedTuple):
+    """A condition that must hold, and the reason if it does not."""
+
+    holds: ca.SX
+    reason: Reason
+    subject: str  #: device, signal or coordinate
+    value: ca.SX
+    limit: float
 
 
 class MonitorInputs(NamedTuple):

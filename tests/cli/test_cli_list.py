@@ -96,11 +96,6 @@ def test_a_file_whose_suffix_was_left_out_is_the_guess(granite, tmp_path):
     assert "expected 'mine.toml'" in sentence_of(granite("sim", "mine"))
 
 
-@pytest.mark.parametrize("word", ["console", "watch", "live"])
-def test_a_command_of_the_future_is_not_there_yet(granite, word):
-    assert f"'granite {word}' does not exist yet" in sentence_of(granite(word, "atmos"))
-
-
 MISSING = {
     "folder of a bed": (("sim", "no/where/my.toml"), "no directory 'no'"),
     "file of a variant": (("sim", "my.toml/heavy"), "no such file 'my.toml'"),

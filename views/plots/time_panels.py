@@ -11,10 +11,9 @@ from granite.views.plots.panels.audit import audit_panels
 from granite.views.plots.panels.bending import bending_panels
 from granite.views.plots.panels.contact_forces import contact_force_panels
 from granite.views.plots.panels.contact_states import contact_state_panels
-from granite.views.plots.panels.machine_states import machine_state_panels
+from granite.views.plots.panels.lanes import machine_state_panels, run_mode_panels
 from granite.views.plots.panels.motion import motion_panels
 from granite.views.plots.panels.panel import Panel
-from granite.views.plots.panels.run_modes import run_mode_panels
 from granite.views.plots.panels.step_times import step_time_panels
 from granite.views.plots.panels.torques import torque_panels
 from granite.views.plots.panels.tracking import tracking_panels

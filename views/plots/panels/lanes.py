@@ -1,4 +1,4 @@
-"""A lane for each state of something that is in one state at a time."""
+"""A lane for each state of something that is in one state at a time: an operated run, a state machine."""
 
 from __future__ import annotations
 
@@ -7,10 +7,21 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 
 from granite.views.plots.panels.panel import Panel
+from granite.views.plots.run import PlottedRun
 from granite.views.plots.style import PALE, PATH, words
 
 #: height of one lane relative to a panel
 _LANE = 0.17
+
+
+def run_mode_panels(run: PlottedRun) -> list[Panel]:
+    """A lane for each mode of an operated run."""
+    return lanes("mode", run.run_modes, run.end)
+
+
+def machine_state_panels(run: PlottedRun) -> list[Panel]:
+    """A lane for each state of a state machine."""
+    return lanes("state", [(change.t, change.name) for change in run.states], run.end)
 
 
 def lanes(label: str, entered: Sequence[tuple[float, str]], end: float) -> list[Panel]:
