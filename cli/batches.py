@@ -13,9 +13,10 @@ from granite.config.testbed import Testbed
 
 def say_parts_in_python(bed: Testbed) -> None:
     """Say which parts keep the runs from being compiled, if any do: they take some ten times as long."""
-    from granite.tuning.many_runs import parts_in_python
+    from granite.rt.compiled_run import parts_in_python
+    from granite.rt.run import Run
 
-    if parts := parts_in_python(bed):
+    if parts := parts_in_python(Run(bed)):
         err.print(f"runs are not compiled as a whole, because of: {', '.join(parts)} (docs/tuning.md)", soft_wrap=True)
 
 

@@ -11,7 +11,9 @@ used, so that `import granite` is fast.
 The packages behind this name lie at the top of the repository, one folder each; links beside this file lead to them.
 """
 
+import re
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -56,63 +58,16 @@ if TYPE_CHECKING:
     from granite.mrds.vibration_modes import modes as modes
     from granite.rt.api import plot as plot
     from granite.rt.api import simulate as simulate
-    from granite.rt.devices import build_devices as build_devices
     from granite.rt.environment import Environment as Environment
     from granite.rt.replay import replay as replay
     from granite.rt.run import Run as Run
     from granite.tuning.many_runs import ManyRun as ManyRun
-    from granite.tuning.many_runs import parts_in_python as parts_in_python
     from granite.tuning.many_runs import simulate_many as simulate_many
 
+#: the module of each public name, read from the imports above, which only type checkers carry out
 _HOME = {
-    "Action": "controllers.behaviours.state_machine",
-    "Actuator": "drivers.contract",
-    "Behaviour": "config.behaviour",
-    "Command": "config.records",
-    "ControlModel": "controllers.model",
-    "Coordinate": "config.coordinates",
-    "Demand": "config.records",
-    "Device": "config.devices.device",
-    "Environment": "rt.environment",
-    "ForceDistribution": "controllers.distribution.force_distribution",
-    "ForceDistributionTable": "config.distribution",
-    "Frame": "config.records",
-    "GraniteError": "config.errors",
-    "Grasp": "controllers.distribution.grasp",
-    "GraspShape": "controllers.distribution.grasp",
-    "Grip": "controllers.distribution.grasp",
-    "InputError": "config.errors",
-    "Log": "logs.log",
-    "Instant": "controllers.behaviours.state_machine",
-    "Objective": "config.distribution",
-    "DistributionOutcome": "controllers.distribution.force_distribution",
-    "PartTable": "config.parts",
-    "Quintic": "controllers.trajectories.quintic",
-    "Reference": "config.records",
-    "Run": "rt.run",
-    "Sample": "config.records",
-    "Sensor": "drivers.contract",
-    "State": "config.records",
-    "StateMachine": "controllers.behaviours.state_machine",
-    "StateNote": "config.behaviour",
-    "TaskPlan": "controllers.behaviours.task_plan",
-    "Status": "config.records",
-    "System": "mrds.system",
-    "Testbed": "config.testbed",
-    "build_devices": "rt.devices",
-    "linearise": "mrds.linearisation",
-    "load": "config.loader",
-    "metrics": "logs.summary",
-    "ManyRun": "tuning.many_runs",
-    "modes": "mrds.vibration_modes",
-    "parts_in_python": "tuning.many_runs",
-    "plot": "rt.api",
-    "presets": "config.loader",
-    "read_log": "logs.log",
-    "replay": "rt.replay",
-    "simulate": "rt.api",
-    "simulate_many": "tuning.many_runs",
-    "start_of": "mrds.start",
+    name: module
+    for module, name in re.findall(r"\n    from (\S+) import \w+ as (\w+)", Path(__file__).read_text("utf-8"))
 }
 
 __all__ = sorted(_HOME)
@@ -121,7 +76,7 @@ __all__ = sorted(_HOME)
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'granite' has no attribute '{name}'")
-    return getattr(import_module(f"granite.{_HOME[name]}"), name)
+    return getattr(import_module(_HOME[name]), name)
 
 
 def __dir__() -> list[str]:

@@ -18,8 +18,6 @@ from granite.config.testbed import Testbed
 from granite.logs.channels import Channels
 from granite.logs.log import Log
 from granite.logs.run_summary import RunSummary
-from granite.rt import compiled_run
-from granite.rt.run import Run
 from granite.rt.run_in_memory import simulate_in_memory
 from granite.tuning.worker_processes import local_workers
 
@@ -45,27 +43,6 @@ class ManyRun:
         from granite.rt.api import simulate
 
         return simulate(self.bed, path, overwrite=overwrite, changes=[f"{k}={v}" for k, v in self.changes.items()])
-
-
-def parts_in_python(bed: Testbed | str) -> list[str]:
-    """What keeps the runs of a testbed from being compiled as a whole: parts by name; empty where nothing does.
-
-    The testbed's functions are compiled for it, as for a run.
-
-    Examples
-    --------
-    >>> parts_in_python("fixed-dual-arm/joint-pd")
-    ['law']
-    """
-    return compiled_run.parts_in_python(Run(load(bed) if isinstance(bed, str) else bed))
-
-
-def run_of(bed: Testbed) -> Log:
-    """The whole run of a testbed: the one place that says how the runs of a batch are computed.
-
-    The rows of its log are valid until the next run in this process.
-    """
-    return simulate_in_memory(bed, keep=False)
 
 
 def simulate_many(
@@ -126,7 +103,7 @@ def column_of(channels: Channels, name: str) -> int:
 
 def _answer(case: tuple[str, tuple[str, ...]]) -> tuple[RunSummary, list[Array]]:
     text, signals = case
-    log = run_of(from_json(text))
+    log = simulate_in_memory(from_json(text), keep=False)
     assert log.summary is not None
     metrics = log.summary.copy()
     metrics.pop("timing", None)  # the only numbers that differ from run to run

@@ -13,7 +13,7 @@ from granite.config.errors import GraniteError
 from granite.config.loader import from_json
 from granite.config.testbed import Testbed
 from granite.config.tuning import TuningTable
-from granite.tuning.many_runs import run_of
+from granite.rt.run_in_memory import simulate_in_memory
 from granite.tuning.measures import Band, Goals, Measures
 
 
@@ -37,7 +37,7 @@ def judge(case: Case) -> RunScore:
     """Run a case and measure it; a run that can't be made or did not reach its end has no numbers."""
     bed, measures = _prepared(case.bed, case.goals, case.band)
     try:
-        log = run_of(bed.with_changes(case.changes))
+        log = simulate_in_memory(bed.with_changes(case.changes), keep=False)
     except GraniteError as error:
         return RunScore([], str(error))
     assert log.summary is not None

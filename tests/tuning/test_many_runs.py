@@ -5,6 +5,7 @@ import pytest
 
 import granite
 from granite.kernels.library import on_compile
+from granite.rt.compiled_run import parts_in_python
 from granite.rt.guard.limits import limits_of
 from granite.rt.run import Run
 
@@ -44,7 +45,7 @@ def test_any_run_can_be_had_again_as_a_full_log(runs: list[granite.ManyRun]):
 
 def test_parts_without_a_compiled_form_are_named(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("GRANITE_NO_COMPILER", "1")
-    assert granite.parts_in_python(SHORT) == ["no C compiler"]
+    assert parts_in_python(Run(SHORT)) == ["no C compiler"]
 
 
 @pytest.mark.parametrize("gains", ["gains", "hold.gains"])
