@@ -23,7 +23,7 @@ from granite.drivers.camera.centroid import Pixels
 from granite.sim.benches.bench_plant import BenchPlant
 
 #: no reference and no torques
-FREE = options_of(find("behaviour", "waypoints"))(kind="waypoints")
+FREE = options_of("behaviour", find("behaviour", "waypoints"))(kind="waypoints")
 
 
 class KnownValue(NamedTuple):

@@ -9,8 +9,9 @@ from pydantic import Field, model_validator
 from granite.config.base import Name, Positive, Table, refuse_twice
 from granite.config.braking import BrakingTable
 from granite.config.errors import InputError
+from granite.config.law import LawPart
 from granite.config.monitor import MonitorTable
-from granite.config.parts import EstimatorPart, LawPart, ModulationPart, SharingPart, part
+from granite.config.parts import EstimatorPart, ModulationPart, SharingPart, part
 from granite.config.responses import FaultReaction, FaultResponse, answer_to, refuse_impossible
 
 

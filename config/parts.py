@@ -16,7 +16,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
@@ -24,21 +24,23 @@ from importlib.machinery import SourceFileLoader
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import CodeType
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, ValidationInfo, WrapValidator
 
 from granite.config.base import Table
 from granite.config.coordinates import Coordinate
 from granite.config.errors import GraniteError, InputError, one_of
-from granite.config.gains import LiveGain
 from granite.config.tunable import Tunable
+
+if TYPE_CHECKING:
+    from granite.config.testbed import Testbed
 
 _IN_FILE = ".py:"
 
 
 class RecordedLimit(NamedTuple):
-    """Bounds of a number that a law records, and the guard's reason beyond them, by name."""
+    """Bounds of a number that a law records or a device measures, and the guard's reason beyond them, by name."""
 
     name: str
     reason: str
@@ -51,37 +53,17 @@ class PartTable(Table):
 
     #: options that compiled functions take as arguments: another value compiles nothing again
     arguments: ClassVar[frozenset[str]] = frozenset()
-    #: of a law: it follows the tasks of a state machine, not all coordinates of the reference
-    follows_tasks: ClassVar[bool] = False
-    #: of a law: its demand is F = M a + h of an open chain, and the torques may exceed the limits of the motors
-    gives_joint_accelerations: ClassVar[bool] = False
 
     kind: str
 
-    def recorded(self, bed: Any) -> tuple[Coordinate, ...]:
+    def recorded(self, bed: Testbed) -> tuple[Coordinate, ...]:
         """Numbers that a law records beside its demand (names and units of `Demand.distribution`), or a state machine
         beside its reference (`Reference.task`).
         """
         return ()
 
-    def judged(self, bed: Any) -> tuple[RecordedLimit, ...]:
-        """Bounds of these numbers, which the guard checks."""
-        return ()
-
-    def followed(self, bed: Any) -> tuple[str, ...]:
-        """Modules that a law moves along the reference: all that it controls, or the object that these carry."""
-        return tuple(module.name for module in bed.controlled)
-
-    def columns(self, bed: Any) -> Mapping[str, Mapping[str, float | str]]:
-        """Numbers by coordinate, by the title of their column: `granite show` prints them beside the coordinates."""
-        return {}
-
-    def tunable(self, bed: Any) -> tuple[Tunable, ...]:
+    def tunable(self, bed: Testbed) -> tuple[Tunable, ...]:
         """The tunable keys of this table, each with its sensible range: `granite tune BED --list`."""
-        return ()
-
-    def live_gains(self, bed: Any) -> tuple[LiveGain, ...]:
-        """Gains of a law that may change during a run; the law takes them by its method `tune(values)`."""
         return ()
 
 
@@ -97,12 +79,13 @@ class Family(NamedTuple):
     module: str
     registry: str  #: the module's dictionary of kinds, each an object or the path of one as "module:name"
     verbs: tuple[str, ...]  #: methods of every part of the family
+    table: str = "granite.config.parts:PartTable"  #: the class of their tables
 
 
 FAMILIES = {
     "estimator": Family("granite.controllers.estimation", "KINDS", ("estimate",)),
     "behaviour": Family("granite.controllers.behaviours", "KINDS", ("decide",)),
-    "law": Family("granite.controllers.laws", "KINDS", ("control",)),
+    "law": Family("granite.controllers.laws", "KINDS", ("control",), "granite.config.law:LawTable"),
     "sharing": Family("granite.controllers.thrusters", "SHARING", ("share",)),
     "modulation": Family("granite.controllers.thrusters", "MODULATION", ("modulate",)),
     "objective": Family("granite.controllers.distribution.objectives", "KINDS", ("cost",)),
@@ -150,24 +133,34 @@ def find(family: str, kind: str) -> Any:
 
 def registry(family: str) -> dict[str, Any]:
     """Every kind of a family: those that come with Granite, and the entry points of installed packages."""
-    module, name, _ = FAMILIES[family]
+    module, name = FAMILIES[family][:2]
     built_in: dict[str, Any] = getattr(import_module(module), name)
     return {**{point.name: point for point in _installed(family)}, **built_in}
 
 
 def is_built_in(kind: str) -> bool:
     """Whether a kind comes with Granite."""
-    return any(kind in getattr(import_module(module), name) for module, name, _ in FAMILIES.values())
+    return any(kind in getattr(import_module(module), name) for module, name, *_ in FAMILIES.values())
 
 
-def options_of(part: Any) -> type[PartTable]:
+def options_of(family: str, part: Any) -> type[PartTable]:
     """The class of a part's table: the part itself if it is one, else its `Options`, or none but the kind."""
-    if isinstance(part, type) and issubclass(part, PartTable):
-        return part
-    options = getattr(part, "Options", PartTable)
+    options = part if isinstance(part, type) and issubclass(part, PartTable) else getattr(part, "Options", PartTable)
     if not (isinstance(options, type) and issubclass(options, PartTable)):
         raise InputError("its `Options` are not a table of a part", key="kind", expected="a subclass of PartTable")
-    return options
+    return _table_of(family, options)
+
+
+@cache
+def _table_of(family: str, options: type[PartTable]) -> type[PartTable]:
+    """The same options, with the methods of the family's tables where they derive from `PartTable` alone."""
+    module, _, name = FAMILIES[family].table.partition(":")
+    table: type[PartTable] = getattr(import_module(module), name)
+    if issubclass(table, options):  # without options
+        return table
+    if issubclass(options, table):
+        return options
+    return type(options.__name__, (options, table), {"model_config": options.model_config})
 
 
 def build(family: str, options: PartTable, *context: Any) -> Any:
@@ -196,12 +189,14 @@ def own_code(kind: str) -> Iterator[None]:
         raise InputError(f"it failed with {type(error).__name__}: {error}", key="kind", value=kind) from error
 
 
-def _validated(family: str) -> WrapValidator:
+def validated(family: str) -> WrapValidator:
     """Read a table as that of its part; one that names no kind is of the usual one."""
 
     def check(value: Any, handler: Any, info: ValidationInfo) -> Any:
         if isinstance(value, PartTable):
-            return value
+            if _table_of(family, type(value)) is type(value):
+                return value
+            value = dict(value)
         content = {"kind": value} if isinstance(value, str) else value
         if family in USUAL and isinstance(content, dict):
             content = {"kind": USUAL[family], **content}
@@ -209,7 +204,7 @@ def _validated(family: str) -> WrapValidator:
             return handler(content)  # raises with the expectation
         if looked_up := (info.context or {}).get("looked_up"):
             return _opaque(family, content, looked_up).model_validate(content, context=info.context)
-        return options_of(find(family, content["kind"])).model_validate(content, context=info.context)
+        return options_of(family, find(family, content["kind"])).model_validate(content, context=info.context)
 
     return WrapValidator(check)
 
@@ -218,14 +213,14 @@ def _opaque(family: str, content: dict[str, Any], looked_up: str) -> type[PartTa
     """The class that reads a part of a log: that of the part if its code may be looked up, else an opaque one."""
     kind = content["kind"]
     if family == "device" or looked_up == BUILT_IN:
-        module, name, _ = FAMILIES[family]
+        module, name = FAMILIES[family][:2]
         if kind in getattr(import_module(module), name):
-            return options_of(find(family, kind))
+            return options_of(family, find(family, kind))
     if family == "behaviour":
         from granite.config.behaviour import OpaqueBehaviour  # which is a part itself
 
         return OpaqueBehaviour
-    return OpaquePart
+    return _table_of(family, OpaquePart)
 
 
 def part(kind: str) -> Any:
@@ -234,15 +229,14 @@ def part(kind: str) -> Any:
 
 
 #: fields of a testbed that hold a part
-EstimatorPart = Annotated[SerializeAsAny[PartTable], _validated("estimator")]
-BehaviourPart = Annotated[SerializeAsAny[PartTable], _validated("behaviour")]
-LawPart = Annotated[SerializeAsAny[PartTable], _validated("law")]
-SharingPart = Annotated[SerializeAsAny[PartTable], _validated("sharing")]
-ModulationPart = Annotated[SerializeAsAny[PartTable], _validated("modulation")]
-ObjectivePart = Annotated[SerializeAsAny[PartTable], _validated("objective")]
-LimitPart = Annotated[SerializeAsAny[PartTable], _validated("limit")]
-DevicePart = Annotated[SerializeAsAny[PartTable], _validated("device")]
-DriverPart = Annotated[SerializeAsAny[PartTable], _validated("driver")]
+EstimatorPart = Annotated[SerializeAsAny[PartTable], validated("estimator")]
+BehaviourPart = Annotated[SerializeAsAny[PartTable], validated("behaviour")]
+SharingPart = Annotated[SerializeAsAny[PartTable], validated("sharing")]
+ModulationPart = Annotated[SerializeAsAny[PartTable], validated("modulation")]
+ObjectivePart = Annotated[SerializeAsAny[PartTable], validated("objective")]
+LimitPart = Annotated[SerializeAsAny[PartTable], validated("limit")]
+DevicePart = Annotated[SerializeAsAny[PartTable], validated("device")]
+DriverPart = Annotated[SerializeAsAny[PartTable], validated("driver")]
 
 
 def parts_in(table: BaseModel) -> Iterator[PartTable]:

@@ -24,7 +24,7 @@ _REF = "#/definitions/"
 #: keywords below which the same field is meant
 _WRAPS = ("anyOf", "allOf", "items")
 #: how definitions end that a file does not have
-_UNUSED = ("PartTable", "CalibrationTable", "CalibratedValue")
+_UNUSED = ("PartTable", "LawTable", "CalibrationTable", "CalibratedValue")
 
 
 class _Generator(GenerateJsonSchema):
@@ -69,7 +69,7 @@ def _family(family: str) -> Schema:
     definitions: Schema = {}
     kinds = registry(family)
     choices = [
-        _kind(definitions, options_of(find(family, kind)), family, kind, usual=USUAL.get(family) == kind)
+        _kind(definitions, options_of(family, find(family, kind)), family, kind, usual=USUAL.get(family) == kind)
         for kind in kinds
     ]
     names: list[Schema] = [{"type": "string", "enum": list(kinds)}] if kinds else []
@@ -152,7 +152,7 @@ def _tidied(node: Any, key: str = "") -> Any:
         for name, inner in node.items()
         if name != "default" or inner is not None
     }
-    if str(tidied.get("$ref", "")).endswith("PartTable"):
+    if str(tidied.get("$ref", "")).endswith(("PartTable", "LawTable")):
         tidied["$ref"] = f"{_REF}{key}"  # the field of a part has the name of its family
     if "prefixItems" in tidied:
         tidied["items"] = tidied.pop("prefixItems")

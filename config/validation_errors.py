@@ -13,6 +13,7 @@ from pydantic_core import ErrorDetails
 from granite.config.base import Table
 from granite.config.errors import InputError, one_of
 from granite.config.events import EVENTS, TimedEvent
+from granite.config.law import LawTable
 from granite.config.overrides import label
 from granite.config.parts import FAMILIES, USUAL, PartTable, find, options_of
 from granite.config.testbed import Testbed
@@ -151,9 +152,9 @@ def _table_at(location: Sequence[str | int], content: Any, root: type[Table]) ->
             family = _FAMILY_OF_KEY.get(str(element))
         if isinstance(content, dict):
             kind = content.get("kind", USUAL.get(family or "", element))
-            if table is PartTable and family is not None:
+            if table in (PartTable, LawTable) and family is not None:
                 with contextlib.suppress(InputError):  # no such part: its own complaint
-                    table = options_of(find(family, str(kind)))
+                    table = options_of(family, find(family, str(kind)))
             elif table is TimedEvent:
                 table = EVENTS.get(str(kind), TimedEvent)
     return table

@@ -11,7 +11,7 @@ import granite
 class SlidingMode:
     """a = a_ref + lambda (u_ref - u) + rho sat(s), s = (u_ref - u) + lambda (q_ref - q); then F = M a + h."""
 
-    class Options(granite.PartTable):
+    class Options(granite.LawTable):
         bandwidth_rad_s: float = 1.0
         reach_rad_s2: float = 0.05
         boundary_rad_s: float = 0.02

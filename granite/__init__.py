@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from granite.config.distribution import Objective as Objective
     from granite.config.errors import GraniteError as GraniteError
     from granite.config.errors import InputError as InputError
+    from granite.config.law import LawTable as LawTable
     from granite.config.loader import load as load
     from granite.config.loader import presets as presets
     from granite.config.parts import PartTable as PartTable

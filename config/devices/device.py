@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
 from granite.config.calibration import CalibrationTable
 from granite.config.coordinates import Coordinate
-from granite.config.parts import DriverPart, PartTable
+from granite.config.parts import DriverPart, PartTable, RecordedLimit
 from granite.config.records import Array
 
 if TYPE_CHECKING:
@@ -56,6 +56,10 @@ class Device(PartTable):
     def measurable(self, bed: Testbed) -> tuple[tuple[float, float], ...]:
         """Sensors: least and greatest value of each signal that it can measure; beyond them it is saturated."""
         return ((-math.inf, math.inf),) * len(self.signals(bed))
+
+    def judged(self, bed: Testbed) -> tuple[RecordedLimit, ...]:
+        """Sensors: bounds of signals, which the guard checks."""
+        return ()
 
     def correction(self, bed: Testbed) -> Callable[[Array], Array] | None:
         """Sensors: from readings to measured values, by the calibrated response; None where they are the same."""

@@ -23,7 +23,7 @@ from pydantic import Field
 from granite.config.base import NotNegative, Positive, Table
 from granite.config.errors import InputError, one_of
 from granite.config.gains import LiveGain, around
-from granite.config.parts import PartTable
+from granite.config.law import LawTable
 from granite.config.records import Array
 from granite.config.tunable import Tunable
 from granite.controllers.model import ControlModel
@@ -61,7 +61,7 @@ class StationKeeping(Table):
 class ComputedTorque(SymbolicLaw):
     """The law with the gains of a testbed."""
 
-    class Options(PartTable):
+    class Options(LawTable):
         """Gains by coordinate, or `base` and `joints` for all of a kind."""
 
         arguments: ClassVar[frozenset[str]] = frozenset({"gains", "hold"})

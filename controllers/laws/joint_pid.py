@@ -18,7 +18,7 @@ from pydantic import Field
 from granite.config.base import Name, NotNegative, Positive, Table
 from granite.config.errors import InputError, one_of
 from granite.config.gains import LiveGain, around
-from granite.config.parts import PartTable
+from granite.config.law import LawTable
 from granite.config.records import Array
 from granite.controllers.laws.carrying import arm_grips, carried_object
 from granite.controllers.laws.held_joints import joints_of_object, refuse_moments
@@ -48,7 +48,7 @@ class JointGain(Table):
 class JointPid(SymbolicLaw):
     """The law with the gains of a testbed."""
 
-    class Options(PartTable):
+    class Options(LawTable):
         """Gains by joint, or `joints` for all; the object that the arms carry, if any."""
 
         gains: dict[str, JointGain] = Field(default_factory=dict)

@@ -30,7 +30,8 @@ from granite.config.coordinates import Coordinate
 from granite.config.distribution import ForceDistributionTable
 from granite.config.errors import InputError
 from granite.config.gains import LiveGain, around
-from granite.config.parts import PartTable, RecordedLimit
+from granite.config.law import LawTable
+from granite.config.parts import RecordedLimit
 from granite.config.records import Array, Demand, Reference, State, new
 from granite.config.tunable import Tunable
 from granite.controllers.distribution.contradictions import refuse_contradictions
@@ -91,7 +92,7 @@ class Impedance(Table):
 class ObjectImpedance:
     """The law with the gains and the distribution of a testbed."""
 
-    class Options(PartTable):
+    class Options(LawTable):
         """The object, its impedance, the distribution of forces among the arms, and what their gauges are used for."""
 
         arguments: ClassVar[frozenset[str]] = frozenset({"translation", "rotation"})

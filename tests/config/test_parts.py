@@ -10,6 +10,7 @@ import pytest
 
 from granite.config import parts
 from granite.config.errors import InputError
+from granite.config.law import LawTable
 from granite.config.loader import from_json, load, to_json
 from granite.config.parts import (
     BUILT_IN,
@@ -88,13 +89,14 @@ def refused(lab: Path, *overrides: str) -> InputError:
 # --- built in ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("family", "kind"), [(family, kind) for family in FAMILIES if family != "contact" for kind in registry(family)]
-)
+KINDS = [(family, kind) for family in FAMILIES if family != "contact" for kind in registry(family)]
+
+
+@pytest.mark.parametrize(("family", "kind"), KINDS)
 def test_every_registered_part_is_there_with_the_methods_of_its_family(family: str, kind: str) -> None:
     part = find(family, kind)
     assert all(callable(getattr(part, verb)) for verb in FAMILIES[family].verbs)
-    assert issubclass(options_of(part), PartTable)
+    assert issubclass(options_of(family, part), PartTable)
 
 
 def test_a_name_alone_is_a_table_with_its_kind() -> None:
@@ -203,6 +205,20 @@ def test_a_class_without_the_method_of_its_family_is_refused(lab: Path) -> None:
     assert "no method `estimate`" in refused(lab, "controller.estimator=laws.py:Nothing").problem
 
 
+def test_a_law_whose_options_are_of_any_part_has_the_methods_of_a_law(lab: Path) -> None:
+    bed = load(str(lab / "bed.toml"))
+    assert isinstance(bed.control.law, LawTable)
+    assert bed.control.law.followed(bed) == tuple(module.name for module in bed.controlled)
+    law = options_of("driver", find("law", bed.control.law.kind))(kind=bed.control.law.kind)
+    assert not isinstance(law, LawTable)
+    assert bed.control.model_validate({**dict(bed.control), "law": law}).law == bed.control.law
+
+
+def test_only_a_law_has_the_methods_of_a_law() -> None:
+    tables = {(family, kind): options_of(family, find(family, kind)) for family, kind in KINDS}
+    assert {family for (family, _), table in tables.items() if hasattr(table, "live_gains")} == {"law"}
+
+
 def test_options_that_are_no_table_are_refused(lab: Path) -> None:
     error = refused(lab, "controller.law=laws.py:Odd")
     assert (error.key, error.expected) == ("controller.law.kind", "a subclass of PartTable")
@@ -251,7 +267,7 @@ class Point(NamedTuple):
 
 
 class Installed:
-    class Options(PartTable):
+    class Options(LawTable):
         strength: float = 1.0
 
     def control(self, state: Any, reference: Any) -> None: ...

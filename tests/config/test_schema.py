@@ -52,7 +52,7 @@ def test_it_has_every_key_of_a_testbed_and_the_variants():
 def test_every_kind_of_a_family_is_there_with_its_options(family):
     for kind in registry(family):
         described = schema()["definitions"][f"{family}_{kind}"]
-        assert set(described["properties"]) == set(options_of(find(family, kind)).model_fields)
+        assert set(described["properties"]) == set(options_of(family, find(family, kind)).model_fields)
         assert described["properties"]["kind"] == {"enum": [kind]}
         assert {"$ref": f"#/definitions/{family}_{kind}"} in schema()["definitions"][family]["anyOf"]
 

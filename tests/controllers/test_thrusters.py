@@ -71,7 +71,7 @@ def cube() -> Thrusters:
 def sharing(method: str, thrusters: Thrusters, dimension="planar", propellant_weight=0.0):
     matrix, available = thruster_matrix(thrusters, dimension), available_thrust(thrusters)
     priced = {"propellant_weight": propellant_weight} if method == "best_pattern" else {}
-    options = options_of(find("sharing", method))(kind=method, **priced)
+    options = options_of("sharing", find("sharing", method))(kind=method, **priced)
     return build("sharing", options, thruster_set(available, matrix=matrix, weight=wrench_weight(dimension, 8.0)))
 
 
