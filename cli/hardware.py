@@ -9,30 +9,14 @@ from typing import Annotated
 
 import typer
 
-from granite.cli.arguments import DEVICE, AsJson, Bed, Overrides, Overwrite, named, simulated_by
+from granite.cli.arguments import DEVICE, Bed, Overrides, named, simulated_by
 from granite.cli.endings import STOPPED, end
-from granite.cli.outputs import new_log
-from granite.cli.recorded_run import (
-    BehaviourName,
-    Duration,
-    Live,
-    LiveGains,
-    LivePort,
-    NewLog,
-    Seed,
-    WithOperator,
-    end_device_run,
-    live_port,
-    load_changed,
-    short_forms,
-    with_behaviour,
-)
+from granite.cli.recorded_run import RecordedRun, end_device_run, records_a_run
 from granite.cli.screen import err, out
 from granite.config.calibration import refuse_simulated
 from granite.config.errors import InputError
 from granite.config.loader import load
 from granite.config.testbed import Testbed
-from granite.config.whole_file import refuse_output
 from granite.rt.loop.clock import Clock
 
 Simulated = Annotated[
@@ -41,22 +25,12 @@ Simulated = Annotated[
 Yes = Annotated[bool, typer.Option("--yes", help="do not ask before the devices are armed")]
 
 
+@records_a_run
 def run(
-    bed: Bed,
+    asked: RecordedRun,
     simulate: Simulated = "",
     check: Annotated[bool, typer.Option("--check", help="stop after the checks; nothing is armed")] = False,
     yes: Yes = False,
-    operator: WithOperator = False,
-    live: Live = False,
-    with_port: LivePort = None,
-    live_gains: LiveGains = False,
-    behaviour: BehaviourName = None,
-    overrides: Overrides = None,
-    duration: Duration = None,
-    seed: Seed = None,
-    log: NewLog = None,
-    overwrite: Overwrite = False,
-    as_json: AsJson = False,
 ) -> None:
     """Run a testbed on its real devices: check them, ask, arm, run and record."""
     from granite.cli.report.hardware import preflight_table
@@ -67,20 +41,16 @@ def run(
     from granite.rt.run import Run
     from granite.views.table import put
 
-    bed = with_behaviour(bed, behaviour)
-    testbed = load_changed(bed, overrides or [], duration, seed)
+    testbed = asked.load()
     names = _names(simulate)
-    port = live_port(live, with_port, live_gains)
-    if log is not None:
-        refuse_output("log", log, (".mcap",), overwrite)
-    progress = not as_json and err.is_terminal
-    with named(bed, testbed), _simulated_beside(names):
+    with asked.recorded(testbed) as path, _simulated_beside(names):
+        options = asked.options(realtime=True)
         refuse_simulated(testbed, [device for device in testbed.devices if device not in names])
-        with preparing(progress):
+        with preparing(options.progress):
             prepared = Run(testbed, simulate=names)
         # Devices of the checks are others than those of the run, which are opened when it starts.
         findings = preflight(testbed, build_devices(testbed, names)[0], RealClock())
-        put(err if as_json else out, [preflight_table(findings)])
+        put(err if asked.as_json else out, [preflight_table(findings)])
         if failed := [finding for finding in findings if not finding.passed]:
             what = "; ".join(f"{each.device} {each.check}: {each.text}" for each in failed)
             end(f"nothing was armed, {len(failed)} check{'s' if len(failed) > 1 else ''} failed: {what}", STOPPED)
@@ -88,19 +58,8 @@ def run(
             return
         if not yes:
             _confirm(f"Arm {', '.join(testbed.actuators) or 'nothing'} and run {testbed.name}?")
-        with contextlib.nullcontext(log) if log is not None else new_log(testbed.name) as path:
-            summary = prepared.record(
-                path,
-                realtime=True,
-                overwrite=overwrite or log is None,
-                progress=progress,
-                changes=[*(overrides or []), *short_forms(duration, seed)],
-                pass_signals_on=False,
-                operator=operator,
-                live=port,
-                live_gains=live_gains,
-            )
-    end_device_run(summary, path, as_json)
+        summary = prepared.record(path, options)
+    end_device_run(summary, path, asked.as_json)
 
 
 def try_device(

@@ -1,60 +1,123 @@
-"""What the commands that run a testbed share: its loading, and the end of the command after the run."""
+"""What the commands that record a run share: their arguments, the testbed, the log, and the end of the command."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import contextlib
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import date
+from inspect import Parameter
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.table import Table
 
+from granite.cli.arguments import AsJson, Bed, Overrides, Overwrite, named
 from granite.cli.endings import AUDIT_FAILED, FAULT, STOPPED, end
 from granite.cli.hints import command
-from granite.cli.screen import out, print_json
+from granite.cli.new_log import new_log
+from granite.cli.screen import err, out, print_json
 from granite.config.calibration import refuse_old
 from granite.config.errors import InputError
 from granite.config.loader import load
 from granite.config.testbed import Testbed
+from granite.config.whole_file import refuse_output
 from granite.logs.run_summary import RunSummary
+from granite.rt.run_options import RunOptions
 
-Duration = Annotated[str | None, typer.Option(metavar="SECONDS", help="how long to run")]
-BehaviourName = Annotated[
-    str | None, typer.Option("--behaviour", metavar="NAME", help="the variant BED/NAME, e.g. catch, pick-and-place")
-]
-Seed = Annotated[str | None, typer.Option(metavar="N", help="of all randomness of the simulated lab")]
-NewLog = Annotated[
-    Path | None, typer.Option("--out", metavar="FILE", help="the log, *.mcap; default: a new one in runs/")
-]
-WithOperator = Annotated[
-    bool, typer.Option("--operator", help="in real time: wait at rest until granite operate arms and starts it")
-]
-Live = Annotated[bool, typer.Option("--live", help="in real time: let Foxglove on this machine watch the run")]
-LivePort = Annotated[
-    int | None, typer.Option("--live-port", metavar="PORT", help="of --live, 1024 to 65535; default: 8765")
-]
-LiveGains = Annotated[
-    bool,
-    typer.Option("--live-gains", help="of --live: let any program on this machine set gains within their bounds"),
-]
 #: the port on which Foxglove looks first
 _LIVE_PORT, _PORTS = 8765, (1024, 65535)
 
 
-def with_behaviour(bed: str, behaviour: str | None) -> str:
-    """The name of the testbed, or of its variant that has this behaviour."""
-    return bed if behaviour is None else f"{bed}/{behaviour}"
+@dataclass(frozen=True)
+class RecordedRun:
+    """The arguments of every command that records a run, as they were typed."""
+
+    bed: Bed
+    operator: Annotated[
+        bool, typer.Option("--operator", help="in real time: wait at rest until granite operate arms and starts it")
+    ] = False
+    live: Annotated[bool, typer.Option("--live", help="in real time: let Foxglove on this machine watch the run")] = (
+        False
+    )
+    live_port: Annotated[
+        int | None, typer.Option("--live-port", metavar="PORT", help="of --live, 1024 to 65535; default: 8765")
+    ] = None
+    live_gains: Annotated[
+        bool,
+        typer.Option("--live-gains", help="of --live: let any program on this machine set gains within their bounds"),
+    ] = False
+    behaviour: Annotated[
+        str | None, typer.Option("--behaviour", metavar="NAME", help="the variant BED/NAME, e.g. catch, pick-and-place")
+    ] = None
+    overrides: Overrides = None
+    duration: Annotated[str | None, typer.Option(metavar="SECONDS", help="how long to run")] = None
+    seed: Annotated[str | None, typer.Option(metavar="N", help="of all randomness of the simulated lab")] = None
+    log: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="the log, *.mcap; default: a new one in runs/")
+    ] = None
+    overwrite: Overwrite = False
+    as_json: AsJson = False
+
+    @property
+    def name(self) -> str:
+        """The name of the testbed, or of its variant that has this behaviour."""
+        return self.bed if self.behaviour is None else f"{self.bed}/{self.behaviour}"
+
+    def load(self, more: Sequence[str] = ()) -> Testbed:
+        """The testbed, with more changes; an output that would be refused is refused before any work is done."""
+        testbed = load_changed(self.name, [*(self.overrides or []), *more], self.duration, self.seed)
+        self._port()
+        if self.log is not None:
+            refuse_output("log", self.log, (".mcap",), self.overwrite)
+        return testbed
+
+    @contextlib.contextmanager
+    def recorded(self, testbed: Testbed) -> Iterator[Path]:
+        """The log; errors of the run start with the name that the user typed."""
+        log = new_log(testbed.name) if self.log is None else contextlib.nullcontext(self.log)
+        with log as path, named(self.name, testbed):
+            yield path
+
+    def options(self, realtime: bool, more: Sequence[str] = ()) -> RunOptions:
+        """How the run is recorded."""
+        return RunOptions(
+            realtime=realtime,
+            overwrite=self.overwrite or self.log is None,
+            progress=not self.as_json and err.is_terminal,
+            changes=[*(self.overrides or []), *more, *short_forms(self.duration, self.seed)],
+            pass_signals_on=False,
+            operator=self.operator,
+            live=self._port(),
+            live_gains=self.live_gains,
+        )
+
+    def _port(self) -> int | None:
+        """The port of the live view; None where none is wanted. Its other options ask for it too."""
+        if not self.live and self.live_port is None and not self.live_gains:
+            return None
+        port = _LIVE_PORT if self.live_port is None else self.live_port
+        if not _PORTS[0] <= port <= _PORTS[1]:
+            raise InputError("no port", key="--live-port", value=port, expected=f"{_PORTS[0]} to {_PORTS[1]}")
+        return port
 
 
-def live_port(live: bool, port: int | None, gains: bool) -> int | None:
-    """The port of the live view; None where none is wanted. Its other options ask for it too."""
-    if not live and port is None and not gains:
-        return None
-    port = _LIVE_PORT if port is None else port
-    if not _PORTS[0] <= port <= _PORTS[1]:
-        raise InputError("no port", key="--live-port", value=port, expected=f"{_PORTS[0]} to {_PORTS[1]}")
-    return port
+def records_a_run(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the arguments of `RecordedRun`, beside its own: Typer reads them from its signature."""
+    own = list(inspect.signature(command, eval_str=True).parameters.values())[1:]
+    shared = inspect.signature(RecordedRun, eval_str=True).parameters
+    parameters = [parameter.replace(kind=Parameter.KEYWORD_ONLY) for parameter in (*own, *shared.values())]
+
+    @functools.wraps(command)
+    def run(**typed: Any) -> None:
+        command(RecordedRun(**{name: typed.pop(name) for name in shared}), **typed)
+
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return run
 
 
 def load_changed(bed: str, overrides: Sequence[str], duration: str | None, seed: str | None) -> Testbed:

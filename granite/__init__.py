@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from granite.rt.environment import Environment as Environment
     from granite.rt.replay import replay as replay
     from granite.rt.run import Run as Run
+    from granite.rt.run_options import RunOptions as RunOptions
     from granite.tuning.many_runs import ManyRun as ManyRun
     from granite.tuning.many_runs import simulate_many as simulate_many
 

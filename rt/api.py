@@ -12,6 +12,7 @@ from granite.config.testbed import Testbed
 from granite.logs.log import Log, read_log
 from granite.rt import run as runs
 from granite.rt.run_in_memory import simulate_in_memory
+from granite.rt.run_options import RunOptions
 
 
 def simulate(
@@ -54,7 +55,7 @@ def simulate(
         return simulate_in_memory(whole)
     if log is None:
         raise InputError.missing("log", "a file, because a run in real time is recorded by another process")
-    summary = runs.simulate(whole, Path(log), realtime=realtime, overwrite=overwrite, changes=changes)
+    summary = runs.simulate(whole, Path(log), RunOptions(realtime, overwrite, changes=changes))
     found = read_log(log)
     return found if found.summary is not None else replace(found, summary=summary)  # the recorder was killed
 

@@ -12,9 +12,10 @@ import time
 import traceback
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from granite.config.errors import InputError
 from granite.config.mode_sentences import waiting_sentence
@@ -49,6 +50,7 @@ from granite.rt.recording.recorder import Recorder
 from granite.rt.recording.rows_in_memory import Memory
 from granite.rt.recording.run_watch import RunWatch, disk_is_full
 from granite.rt.rehearsal.rehearsal import Rehearsal
+from granite.rt.run_options import RunOptions
 from granite.rt.steps.compiled_steps import CompiledSteps, has_compiled_steps
 from granite.rt.supervisor.mode_stacks import ModeParts
 from granite.rt.supervisor.supervisor import RequestSource
@@ -56,6 +58,8 @@ from granite.sim.lab import Lab
 
 if TYPE_CHECKING:
     from granite.rt.operator.link import OperatorLink
+
+_USUAL = RunOptions()
 
 
 class Run:
@@ -147,42 +151,17 @@ class Run:
             signals.tolerate(1)
             not_closed |= self.devices.close(paced)
 
-    def record(
-        self,
-        log: Path | str,
-        *,
-        realtime: bool = False,
-        overwrite: bool = False,
-        progress: bool = False,
-        changes: Sequence[str] = (),
-        pass_signals_on: bool = True,
-        operator: bool = False,
-        live: int | None = None,
-        live_gains: bool = False,
-    ) -> RunSummary:
+    def record(self, log: Path | str, options: RunOptions = _USUAL, **named: Any) -> RunSummary:
         """Run and record into a log.
 
         Parameters
         ----------
         log
             The MCAP file to write.
-        realtime
-            Keep pace with wall-clock time; else in virtual time, as fast as the machine runs.
-        overwrite
-            Replace the log if it exists.
-        progress
-            Draw a progress bar on standard error.
-        changes
-            Changes of the testbed, such as those by `--set`, as text for the log's metadata.
-        pass_signals_on
-            Where a signal ended the run, send it to the handler of the caller when all is closed: after Ctrl-C,
-            KeyboardInterrupt is raised. Else the summary alone has it.
-        operator
-            In real time: begin at rest, until an operator arms and starts the run over the operator channel.
-        live
-            In real time: the port of this machine on which the run can be watched; None: no live view.
-        live_gains
-            Let any client of the live view set gains within their bounds; it asks nobody for a key.
+        options
+            How it is recorded.
+        named
+            Single options by their names, in place of those: `run.record("run.mcap", realtime=True)`.
 
         Returns
         -------
@@ -192,25 +171,23 @@ class Run:
         Raises
         ------
         InputError
-            Where the log can't be written.
+            Where the log can't be written, or an option needs another one.
         """
+        options = replace(options, **named)
         refuse_too_large_a_log(self.bed, self.channels, self.ticks, Path(log))
-        with StopSignals(realtime, pass_signals_on) as signals, self._listening(operator, realtime, Path(log)):
-            if live is not None and not realtime:
-                raise InputError("a run in virtual time can't be watched", key="live", expected="--realtime with it")
-            if live_gains and live is None:
-                raise InputError("there is no live view", key="live_gains", expected="the port of one with it")
-            with self._viewed(live, live_gains) as view:
-                return self._record(Path(log), realtime, overwrite, progress, changes, signals, view)
+        with (
+            StopSignals(options.realtime, options.pass_signals_on) as signals,
+            self._listening(options, Path(log)),
+            self._viewed(options) as view,
+        ):
+            return self._record(Path(log), options, signals, view)
 
     @contextmanager
-    def _listening(self, operator: bool, realtime: bool, log: Path) -> Iterator[None]:
+    def _listening(self, options: RunOptions, log: Path) -> Iterator[None]:
         """With an operator, the operator channel is there."""
-        if not operator:
+        if not options.operator:
             yield
             return
-        if not realtime:
-            raise InputError("a run in virtual time waits for nobody", key="operator", expected="--realtime with it")
         if not can_brake(self.bed):
             expected = "a planar testbed with a controller"
             raise InputError("it can't hold its pose", key="operator", expected=expected)
@@ -224,29 +201,20 @@ class Run:
             self._link.close()
 
     @contextmanager
-    def _viewed(self, port: int | None, sets_gains: bool) -> Iterator[LiveView | None]:
+    def _viewed(self, options: RunOptions) -> Iterator[LiveView | None]:
         """The live view, if there is one; where its clients may set gains, it is a source of requests."""
-        if port is None or not sets_gains:
-            yield LiveView(port) if port is not None else None
+        if options.live is None or not options.live_gains:
+            yield LiveView(options.live) if options.live is not None else None
             return
         requests = LiveRequests(self.bed)
         self.source = RequestSources(self._link, requests) if self._link else requests
         try:
-            yield LiveView(port, requests.ring)
+            yield LiveView(options.live, requests.ring)
         finally:
             requests.ring.close()
 
-    def _record(
-        self,
-        log: Path,
-        realtime: bool,
-        overwrite: bool,
-        progress: bool,
-        changes: Sequence[str],
-        signals: StopSignals,
-        live: LiveView | None,
-    ) -> RunSummary:
-        bed, recorder = self.bed, None
+    def _record(self, log: Path, options: RunOptions, signals: StopSignals, live: LiveView | None) -> RunSummary:
+        bed, realtime, recorder = self.bed, options.realtime, None
         ending: Ending = {"ended": "fault", "text": Reason.FAULT.text}
         mode = {"mode": self._mode} if realtime else {}
         try:
@@ -254,10 +222,10 @@ class Run:
                 bed,
                 self.channels,
                 log,
-                info={**describe(bed, realtime, changes), **self._operators(), **mode},
+                info={**describe(bed, realtime, options.changes), **self._operators(), **mode},
                 virtual=not realtime,
-                overwrite=overwrite,
-                progress=progress,
+                overwrite=options.overwrite,
+                progress=options.progress,
                 live=live,
             )
             if live is not None:
@@ -269,7 +237,7 @@ class Run:
                     loop.supervisor.own.append(Request(RequestKind.ATTACH))
                     self._link.is_at_rest = loop.supervisor.has_come_to_rest
                     print(f"granite: {waiting_sentence(bed.operator.address)}", file=Terminal())
-                watch = self._watch(loop, recorder, log, progress) if realtime else nullcontext()
+                watch = self._watch(loop, recorder, log, options.progress) if realtime else nullcontext()
                 with watch, real_time(bed.loop, enabled=realtime) as granted:
                     # A virtual run does not depend on the date, nor does its log.
                     recorder.begin(time.time_ns() if realtime else 0)
@@ -376,38 +344,23 @@ class Run:
 def simulate(
     bed: Testbed,
     log: Path,
+    options: RunOptions = _USUAL,
     *,
-    realtime: bool = False,
-    overwrite: bool = False,
-    progress: bool = False,
-    changes: Sequence[str] = (),
     announce: Callable[[str], None] | None = None,
-    pass_signals_on: bool = True,
-    operator: bool = False,
-    live: int | None = None,
-    live_gains: bool = False,
+    **named: Any,
 ) -> RunSummary:
     """Run the testbed on the simulated plant into a log; the summary of the run. See `Run.record`.
 
     `announce` is called with a sentence before a long run starts.
     """
-    with preparing(progress):
+    options = replace(options, **named)
+    with preparing(options.progress):
         run = Run(bed)
     refuse_too_large_a_log(bed, run.channels, run.ticks, log)
-    time_per_tick = (lambda ticks: bed.loop.period_s) if realtime else partial(_time_per_tick, bed)
+    time_per_tick = (lambda ticks: bed.loop.period_s) if options.realtime else partial(_time_per_tick, bed)
     if announce is not None and (sentence_before := announcement(bed, run.channels, run.ticks, time_per_tick)):
         announce(sentence_before)
-    return run.record(
-        log,
-        realtime=realtime,
-        overwrite=overwrite,
-        progress=progress,
-        changes=changes,
-        pass_signals_on=pass_signals_on,
-        operator=operator,
-        live=live,
-        live_gains=live_gains,
-    )
+    return run.record(log, options)
 
 
 def describe(bed: Testbed, realtime: bool, changes: Sequence[str] = ()) -> dict[str, str]:

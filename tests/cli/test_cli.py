@@ -18,7 +18,7 @@ from foxglove import Context
 
 from granite.cli import main
 from granite.cli.endings import AUDIT_FAILED, BAD_INPUT, DIFFERS, DONE, FAULT, STOPPED
-from granite.cli.outputs import new_log
+from granite.cli.new_log import new_log
 from granite.config import loader
 from granite.config.errors import InputError
 from granite.config.loader import load, to_json
