@@ -53,7 +53,6 @@ class RowLayout:
 
     def __init__(self, topics: Mapping[str, Mapping[str, Entry]]) -> None:
         found: list[Topic] = []
-        places: list[int | slice] = []
         self._places_by_entry: dict[tuple[str, str], int | slice] = {}
         at = 0
         for name, entries in topics.items():
@@ -62,12 +61,10 @@ class RowLayout:
                 one = isinstance(values, Coordinate)
                 place = at if one else slice(at, at + len(values))
                 at += 1 if one else len(values)
-                places.append(place)
                 self._places_by_entry[name, entry] = place
             found.append(Topic(name, entries, start, at))
         self.topics = tuple(found)
         self.width = at
-        self._places = tuple(places)
 
     def topic(self, name: str) -> Topic:
         """The topic of that name.

@@ -1,7 +1,7 @@
 """The topics of a testbed: names and units of every value that is recorded, in the order of the row.
 
-Signals of devices are named by the devices' own `signals`; to record one more value of the tick itself, add it to its
-record, and one line at the same position of the same topic in `topics_of`.
+Signals of devices are named by the devices' own `signals`. The order is that of the records: to record one more value
+of the tick itself, add it to its record, and its name and unit to the topic of the record in `topics_of`.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from granite.config.devices.gauge import Gauge
 from granite.config.devices.thrusters import Thrusters
 from granite.config.records import STEPS, Operation
 from granite.config.testbed import Testbed
+from granite.logs.record_form import in_order
 
 #: one number of a record, or an array of them
 Entry = Coordinate | tuple[Coordinate, ...]
@@ -57,7 +58,7 @@ def topics_of(bed: Testbed) -> dict[str, dict[str, Entry]]:
     holding = tuple(Coordinate(f"{name}_holding", "1") for name in bed.grips) if bed.controller else ()
     task = bed.behaviour.recorded(bed) if bed.controller else ()
     gains = bed.controller.law.live_gains(bed) if bed.controller else ()
-    return {
+    topics: dict[str, dict[str, Entry]] = {
         "/sample": {
             "t": t,
             **_frames(bed, bed.sensors),
@@ -138,6 +139,7 @@ def topics_of(bed: Testbed) -> dict[str, dict[str, Entry]]:
             "gains": tuple(Coordinate(f"{gain.name}_gain", "1") for gain in gains),
         },
     }
+    return {name: {entry: entries[entry] for entry in in_order(name, entries)} for name, entries in topics.items()}
 
 
 def _signals(bed: Testbed, name: str, device: Device) -> tuple[Coordinate, ...]:

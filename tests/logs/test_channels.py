@@ -10,6 +10,7 @@ from granite.config.errors import InputError
 from granite.config.loader import from_json, load, to_json
 from granite.config.records import STEPS, Tick
 from granite.logs.channels import Channels
+from granite.logs.record_form import in_order
 from granite.logs.row_layout import read_layout
 from tests.support.recorded_ticks import bits, make_tick
 
@@ -48,6 +49,28 @@ def test_records_come_back_from_a_row_with_the_same_bits(bed):
         tick = make_tick(bed, k, reason=k, stop=k % 5 == 0, lost=2 * k, overruns=3 * k)
         row = np.frombuffer(channels.pack(*tick))
         assert_same(tick, channels.read(row))
+
+
+def test_the_values_of_a_topic_stand_in_the_order_of_its_record():
+    assert in_order("/reference", ["task", "done", "direct.grip", "a", "t", "u", "q"]) == [
+        "t",
+        "q",
+        "u",
+        "a",
+        "done",
+        "direct.grip",
+        "task",
+    ]
+    mixed = ["stop", "value", "limit", "command_t", "setpoint.motors", "thrust", "subject", "reason", "t"]
+    ordered = ["t", "command_t", "setpoint.motors", "thrust", "reason", "subject", "value", "limit", "stop"]
+    assert in_order("/verdict", mixed) == ordered
+    frames = ["applied.motors.t", "applied.motors.values", "vision.t", "vision.values", "t"]
+    assert in_order("/sample", frames) == [frames[-1], *frames[2:4], *frames[:2]]
+
+
+def test_a_value_that_no_record_has_is_refused():
+    with pytest.raises(ValueError, match="not in list"):
+        in_order("/state", ["t", "speed"])
 
 
 def test_without_a_simulated_plant_the_truth_is_nan():
