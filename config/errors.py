@@ -21,6 +21,9 @@ class GraniteError(Exception):
 class InputError(GraniteError, ValueError):
     """Bad input: a typed value or a file can't be used.
 
+    `str(error)` is one sentence of all attributes. It is a `ValueError`, so that a validator of the configuration may
+    raise it with a key inside its own table.
+
     Attributes
     ----------
     file : str
@@ -33,9 +36,6 @@ class InputError(GraniteError, ValueError):
         The error, without the expectation.
     expected : str
         A description of valid values.
-
-    `str(error)` is one sentence of all of them. It is a `ValueError`, so that a validator of the configuration may
-    raise it with a key inside its own table.
     """
 
     def __init__(

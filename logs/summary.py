@@ -255,7 +255,13 @@ def named_values(coordinates: Iterable[Coordinate], values: Array) -> dict[str, 
 
 
 def metrics(log: Log) -> Metrics:
-    """Metrics of a run: tracking errors, propellant, torques, contacts; the same from a file and from memory."""
+    """Metrics of a run: tracking errors, propellant, torques, contacts.
+
+    Parameters
+    ----------
+    log
+        The run; from a file and from memory they are the same.
+    """
     summary = Summary(log.bed, log.channels)
     for rows in log.blocks():
         summary.update(rows)

@@ -59,7 +59,15 @@ def consistent_start(bed: Testbed, contacts: ContactSet | None, q: Array, u: Arr
 
 
 def start_of(bed: Testbed, contacts: ContactSet | None = None) -> tuple[Array, Array]:
-    """q and u at the start of a testbed, which satisfy the contacts that are closed; errors as `consistent_start`."""
+    """q and u at the start of a testbed, which satisfy the contacts that are closed; errors as `consistent_start`.
+
+    Parameters
+    ----------
+    bed
+        The testbed.
+    contacts
+        The contacts that are closed; None: none.
+    """
     return consistent_start(bed, contacts, *initial_motion(bed))
 
 

@@ -57,7 +57,20 @@ class Action(NamedTuple):
 
 
 class StateMachine:
-    """The run of a machine; a behaviour is a subclass with its own states."""
+    """The run of a machine; a behaviour is a subclass with its own states.
+
+    Parameters
+    ----------
+    options
+        Its table.
+    model
+        The controller's model, whose law follows tasks.
+
+    Raises
+    ------
+    InputError
+        Where the law follows no tasks, or the table names a state that the machine does not have.
+    """
 
     class Options(Behaviour):
         """Time-outs that differ from those of the machine."""

@@ -17,7 +17,17 @@ _DERIVATIVE = np.diag(np.arange(1.0, 6.0), 1)
 
 
 class Quintic:
-    """All coordinates at once; before t0 and after the end it continues at constant rate."""
+    """All coordinates at once; before t0 and after the end it continues at constant rate.
+
+    Parameters
+    ----------
+    t0
+        When it begins [s].
+    duration
+        How long it takes [s].
+    start, end
+        Positions, rates and accelerations of the coordinates.
+    """
 
     def __init__(
         self, t0: float, duration: float, start: tuple[Array, Array, Array], end: tuple[Array, Array, Array]
