@@ -26,6 +26,9 @@ from granite.kernels.c_compiler import find_compiler
 from granite.kernels.kernel import Kernel
 from granite.kernels.library import code_digest, compiled_library
 
+#: packages that write functions in symbols, with all that they import to do so
+WRITERS = ("calibration", "config", "controllers", "kernels", "mrds", "rt/guard", "sim")
+
 
 def compile_functions(name: str, functions: Iterable[ca.Function]) -> dict[str, Kernel]:
     """Compile CasADi functions to machine code, or run them in CasADi's virtual machine.
@@ -64,8 +67,8 @@ def compile_functions(name: str, functions: Iterable[ca.Function]) -> dict[str, 
 def compile_once(name: str, key: str | None, write: Callable[[], Iterable[ca.Function]]) -> dict[str, Kernel]:
     """The same, but the functions are written in symbols only where the cache does not have them.
 
-    Writing a model in symbols takes longer than loading its code. An entry in the cache leads from the key, the code of
-    Granite, the compiler and the processor to the library and the names of its functions.
+    Writing a model in symbols takes longer than loading its code. An entry in the cache leads from the key, the code
+    that writes symbols, the compiler and the processor to the library and the names of its functions.
 
     Parameters
     ----------
@@ -141,13 +144,12 @@ def _generate(name: str, functions: list[ca.Function]) -> str:
 
 @functools.cache
 def _own_code() -> str:
-    """Hash of the source of every package of Granite: symbolic functions depend on it."""
+    """Hash of the source of the packages that write symbolic functions: commands and plots may change."""
     digest = hashlib.sha256()
     root = Path(__file__).parents[1]  # the package: its folders are beside this one
-    for folder, _, files in sorted(os.walk(root, followlinks=True)):
-        for file in sorted(files):
-            if file.endswith(".py"):
-                digest.update(Path(folder, file).read_bytes())
+    for package in WRITERS:
+        for file in sorted((root / package).rglob("*.py")):
+            digest.update(file.read_bytes())
     return digest.hexdigest()
 
 

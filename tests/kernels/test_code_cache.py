@@ -14,8 +14,8 @@ from granite.config.errors import CompilationError
 from granite.kernels import c_compiler, code_cache
 from granite.kernels.c_compiler import find_compiler
 from granite.rt.checks.doctor import examine
-from tests.kernels.test_compilation import cache as cache
-from tests.kernels.test_compilation import make, needs_compiler, once, swung
+from tests.support.small_functions import cache as cache
+from tests.support.small_functions import make, needs_compiler, once, swung
 
 pytestmark = needs_compiler
 STRANGER = 12345

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import threading
 from pathlib import Path
 
-import casadi as ca
+import grimp
 import numpy as np
 import pytest
 
@@ -18,40 +19,14 @@ from granite.config.errors import CompilationError
 from granite.kernels import c_compiler, compilation, library
 from granite.kernels.c_compiler import find_compiler
 from granite.kernels.code_cache import cache_directory
-from granite.kernels.compilation import compile_functions, compile_once, mode
-from granite.kernels.kernel import Array, Kernel
+from granite.kernels.compilation import compile_functions, mode
+from granite.kernels.kernel import Array
 from tests.peers.random_trees import random_module
 from tests.support.dense_model import functions
+from tests.support.small_functions import cache as cache
+from tests.support.small_functions import make, needs_compiler, once, swung
 
-needs_compiler = pytest.mark.skipif(find_compiler() is None, reason="no C compiler here")
 ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty cache that only this test uses."""
-    directory = tmp_path / "cache"
-    monkeypatch.setenv("GRANITE_CACHE", str(directory))
-    return directory
-
-
-def swing(name: str = "swing") -> ca.Function:
-    """A small function with all that kernels meet: sine, cosine, division, square root, several arguments."""
-    x, y = ca.SX.sym("x", 3), ca.SX.sym("y", 3)
-    s, c = ca.sin(x), ca.cos(x)
-    return ca.Function(name, [x, y], [s * y / (2 + c), ca.sqrt(1 + ca.dot(y, y)), ca.mtimes(s, y.T)])
-
-
-def swung(kernel: Kernel) -> bool:
-    """Whether the kernel computes what `swing` says."""
-    x, y = np.array([0.1, 0.2, 0.3]), np.array([1.0, -2.0, 0.5])
-    first, root, outer = kernel.split(kernel.run((x, y)))
-    expected = np.sin(x) * y / (2 + np.cos(x)), np.sqrt(1 + y @ y), np.outer(np.sin(x), y)
-    return all(np.allclose(a, b, atol=1e-15) for a, b in zip((first, root[0], outer), expected, strict=True))
-
-
-def make(name: str = "swing") -> Kernel:
-    return compile_functions(name, [swing()])["swing"]
 
 
 # --- the same function twice
@@ -186,6 +161,8 @@ import sys
 import numpy as np
 from granite.kernels.compilation import compile_functions
 from tests.support.dense_model import functions
+from tests.support.small_functions import cache as cache
+from tests.support.small_functions import make, needs_compiler, once, swung
 from tests.peers.random_trees import random_module
 print("ready", flush=True)
 sys.stdin.read(1)
@@ -233,17 +210,6 @@ def test_the_compiler_named_by_cc_comes_first(tmp_path: Path, monkeypatch: pytes
 # --- functions that are written only where the cache lacks them
 
 
-def once(key: str, factor: float, written: list[str]) -> float:
-    """A number that the function of a key gives, whatever is asked for now."""
-
-    def write() -> list[ca.Function]:
-        written.append(key)
-        x = ca.SX.sym("x")
-        return [ca.Function("scaled", [x], [factor * x])]
-
-    return float(compile_once("scaling", key, write)["scaled"].run((np.ones(1),))[0])
-
-
 @needs_compiler
 def test_what_the_cache_has_is_not_written_in_symbols_again(cache: Path) -> None:
     written: list[str] = []
@@ -272,11 +238,43 @@ def test_a_damaged_entry_is_written_again(cache: Path, damage: str) -> None:
     assert len(written) == 2
 
 
-def test_the_code_of_granite_is_all_of_it() -> None:
-    seen: list[str] = []
-    for folder, _, files in os.walk(Path(granite.__file__).parent, followlinks=True):
-        seen += [file for file in files if file.endswith(".py") and folder]
-    assert {"tree.py", "kalman.py", "limits.py", "forces.py", "testbed.py", "device_set.py"} <= set(seen)
+def test_an_edit_of_a_command_keeps_the_cache_and_one_of_the_model_does_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a copy of the source: the digest follows the packages that write symbols, and no others."""
+    package = tmp_path / "granite"
+    shutil.copytree(Path(granite.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__", "testbeds"))
+    monkeypatch.setattr(compilation, "__file__", str(package / "kernels" / "compilation.py"))
+    first = compilation._own_code.__wrapped__()
+    for file in ("cli/app.py", "views/plots/page.py", "rt/run.py", "drivers/__init__.py"):
+        _edit(package / file)
+        assert compilation._own_code.__wrapped__() == first, file
+    for file in ("mrds/tree.py", "controllers/estimation/kalman.py", "rt/guard/limits.py", "config/testbed.py"):
+        _edit(package / file)
+        second = compilation._own_code.__wrapped__()
+        assert second != first, file
+        first = second
+
+
+def _edit(file: Path) -> None:
+    with file.open("a") as code:
+        code.write("# edited\n")
+
+
+def test_functions_are_written_by_no_other_package_than_those_of_the_key() -> None:
+    """Else an edit would leave an old function in the cache: `WRITERS` import nothing that shapes a symbol."""
+    graph = grimp.build_graph("granite", cache_dir=None)
+    written = tuple("granite." + package.replace("/", ".") for package in compilation.WRITERS)
+    importers = graph.find_modules_that_directly_import("granite.kernels.compilation")
+    writers = {module for module in importers if "compile_once(" in _source(module)}
+    assert {module for module in writers if not module.startswith(written)} == set()
+    imported = set().union(*(graph.find_upstream_modules(module) for module in writers)) - {"granite"}
+    measurements = "granite.logs"  # numbers to fit, which the key has
+    assert {module for module in imported if not module.startswith((*written, measurements))} == set()
+
+
+def _source(module: str) -> str:
+    return Path(granite.__file__).parents[1].joinpath(*module.split(".")).with_suffix(".py").read_text()
 
 
 def test_ctrl_c_is_not_lost_where_the_compiler_ends_at_the_same_time() -> None:
