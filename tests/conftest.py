@@ -1,14 +1,19 @@
-"""What all tests share: random examples are the same for everyone, unless HYPOTHESIS_PROFILE=explore asks for more."""
+"""What all tests share: random examples that are the same for everyone, unless HYPOTHESIS_PROFILE=explore asks for
+more; models in the virtual machine; and a budget of processor time for tests that are not marked slow."""
 
 import os
 import signal
+from collections.abc import Generator
 
 import pytest
 from hypothesis import settings
 
+from tests.support.processor_budget import Use
+
 settings.register_profile("same", derandomize=True, deadline=None)
 settings.register_profile("explore", deadline=None, max_examples=1000)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
+PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "same")
+settings.load_profile(PROFILE)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -20,3 +25,18 @@ def pytest_configure() -> None:
     """A suite in the background inherits that signals of the keyboard are ignored, and so would what it starts."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+
+
+@pytest.fixture
+def interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Models run in the virtual machine: many small ones are not worth compiling, and the bits are the same."""
+    monkeypatch.setenv("GRANITE_NO_COMPILER", "1")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
+    """A test that passed, but took longer than tests of the default suite may, fails."""
+    use = Use()
+    yield
+    if PROFILE == "same" and item.get_closest_marker("slow") is None and (excess := use.excess()):
+        pytest.fail(excess, pytrace=False)

@@ -550,6 +550,7 @@ def test_ctrl_c_while_the_command_is_imported_ends_with_code_3_and_no_traceback(
     assert "operator" in assert_one_sentence(Said(done.returncode, done.stdout, done.stderr), STOPPED)
 
 
+@pytest.mark.slow
 def test_a_running_loop_is_ended_by_signals_and_leaves_a_whole_log(tmp_path):
     signals = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
     env = {**os.environ, "PYTHONPATH": str(Path(mcap_file.__file__).parents[2])}

@@ -50,6 +50,7 @@ def test_a_small_limit_is_named_with_its_remedy(limit: str, words: str, tmp_path
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_run_in_a_directory_that_was_removed_needs_a_file_elsewhere(tmp_path: Path) -> None:
     gone = tmp_path / "gone"
     gone.mkdir()

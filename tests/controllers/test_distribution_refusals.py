@@ -22,6 +22,8 @@ from granite.config.base import Positive
 from granite.config.distribution import Objective
 from granite.config.parts import PartTable
 
+pytestmark = pytest.mark.usefixtures("interpreted")
+
 class Base:
     def __init__(self, options, shape):
         self.options = options
@@ -79,11 +81,6 @@ class Whole(Base):
 class Mute(Base):
     pass
 '''
-
-
-@pytest.fixture(autouse=True)
-def _interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GRANITE_NO_COMPILER", "1")
 
 
 @pytest.fixture

@@ -12,6 +12,8 @@ from granite.controllers.distribution.force_distribution import DistributedForce
 from granite.controllers.distribution.grasp import Grasp, GraspShape, Grip
 from tests.support.random_grasps import draw, grasp_matrix
 
+pytestmark = pytest.mark.usefixtures("interpreted")
+
 POSITIONS = np.array([[-0.5, 0.0], [0.5, 0.0]])
 #: the first axis of each grip points into the object
 AXES = np.array([np.eye(2), -np.eye(2)])
@@ -20,11 +22,6 @@ PLANAR = GraspShape(
 )  # fmt: skip
 STIFFNESS = np.array([[300.0, 20.0, 0.0], [20.0, 100.0, 0.0], [0.0, 0.0, 50.0]])
 FLEXIBLE = GraspShape(PLANAR.grips, PLANAR.joints, PLANAR.torque_limit, STIFFNESS, 0.005)
-
-
-@pytest.fixture(autouse=True)
-def _interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GRANITE_NO_COMPILER", "1")
 
 
 def solve(grasp: Grasp, objective: list[Any], limit: list[Any] = [], shape: GraspShape = PLANAR) -> DistributedForce:  # noqa: B006

@@ -17,6 +17,8 @@ from granite.drivers.device_set import DeviceSet
 from granite.sim.lab import Lab
 from tests.support.two_vehicles import PERIOD, two_vehicles
 
+pytestmark = pytest.mark.usefixtures("interpreted")
+
 PERFECT = {"simulated": {"perfect": True}}
 ENCODER: dict[str, Any] = {"kind": "joint_sensors"}
 CAMERA: dict[str, Any] = {"kind": "vision", "body": "base"}

@@ -48,6 +48,7 @@ def demanded(bed: Testbed, changed: int | None, holding: float) -> tuple[Array, 
     return tuple(found)
 
 
+@pytest.mark.usefixtures("interpreted")
 @pytest.mark.parametrize("kind", BEDS)
 def test_every_listed_gain_acts(kind: str) -> None:
     name, changes = BEDS[kind]
@@ -93,7 +94,7 @@ def _without_actuator(bed: Testbed) -> set[str]:
     [
         ("fixed-dual-arm/carry", "translation_stiffness", "motors_left_elbow_torque_n_m"),
         ("fixed-dual-arm/joint-pd", "left_elbow_stiffness", "motors_left_elbow_torque_n_m"),
-        ("leap", "points_stiffness", "motors_elbow1_torque_n_m"),
+        pytest.param("leap", "points_stiffness", "motors_elbow1_torque_n_m", marks=pytest.mark.slow),
     ],
 )
 def test_a_gain_changes_in_a_run_without_a_jump_of_the_command(bed: str, gain: str, torque: str) -> None:

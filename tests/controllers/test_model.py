@@ -20,6 +20,8 @@ from granite.rt.run_in_memory import simulate_in_memory
 from tests.support.dense_model import Model
 from tests.support.two_vehicles import two_vehicles
 
+pytestmark = pytest.mark.usefixtures("interpreted")
+
 
 @cache
 def model(objects: bool = False) -> ControlModel:

@@ -19,12 +19,9 @@ from granite.controllers.stack import build_stack
 from granite.mrds.start import start_of
 from granite.mrds.system import System
 
+pytestmark = pytest.mark.usefixtures("interpreted")
+
 CARRY = "fixed-dual-arm/carry"
-
-
-@pytest.fixture(autouse=True)
-def _interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GRANITE_NO_COMPILER", "1")
 
 
 def law_of(bed: Testbed) -> ObjectImpedance:

@@ -58,6 +58,7 @@ def test_targets_follow_their_paths_in_the_plane(t: float):
     assert not np.delete(task, range(at, at + TARGET)).any()
 
 
+@pytest.mark.slow
 def test_a_sleeping_state_looks_at_its_conditions_only_at_events(monkeypatch: pytest.MonkeyPatch):
     """In each state the first tick, the last one, and those in which a grip reports something else."""
     looked: list[str] = []

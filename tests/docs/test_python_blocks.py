@@ -9,11 +9,13 @@ from pathlib import Path
 import pytest
 
 from tests.support.pages import NAMES, ROOT, Text, python_blocks
+from tests.support.quick_cases import quick
 
 #: reads the code from stdin, so that no module is imported twice where a run starts a process
 RUN = "import sys; exec(compile(sys.stdin.read(), sys.argv[1], 'exec'), {'__name__': '__main__'})"
 #: the log that `make demo` leaves, and enough of it
 DEMO = "runs/demo.mcap"
+PAGES = [name for name in NAMES if python_blocks(ROOT / name)]
 RECORD = ["-m", "granite.cli", "sim", "free-flyer", "--duration", "1", "--out", DEMO]
 
 
@@ -41,7 +43,12 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / DEMO
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if python_blocks(ROOT / name)])
+@pytest.mark.parametrize("name", PAGES)
+def test_the_python_of_a_page_is_python(name: str):
+    compile(at_their_lines(python_blocks(ROOT / name)), name, "exec")
+
+
+@pytest.mark.parametrize("name", quick(PAGES, "docs/logs.md", "docs/extending.md"))
 def test_the_python_of_a_page_runs(name: str, tmp_path: Path, demo: Path):
     code = at_their_lines(python_blocks(ROOT / name))
     if DEMO in code:

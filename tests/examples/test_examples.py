@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.quick_cases import quick
+
 ROOT = Path(__file__).parents[2]
 SAYS = {
     "simulate": "1000 ticks",
@@ -35,7 +37,7 @@ def test_every_example_is_run_here_and_listed_on_its_page():
     assert sorted(re.findall(r"^\| \[(.+?)\]\(\1\)", page, re.MULTILINE)) == sorted(scripts)
 
 
-@pytest.mark.parametrize("name", SAYS)
+@pytest.mark.parametrize("name", quick(SAYS, "simulate", "metrics", "own_law", "step_by_step", "events"))
 def test_an_example_does_what_it_is_meant_to_show(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ):
@@ -49,9 +51,7 @@ def test_an_example_does_what_it_is_meant_to_show(
     assert said.err == ""
 
 
-@pytest.mark.parametrize(
-    "name", [name if name == "own_law" else pytest.param(name, marks=pytest.mark.slow) for name in SAYS]
-)
+@pytest.mark.parametrize("name", quick(SAYS, "simulate"))
 def test_an_example_runs(name: str, tmp_path: Path):
     command = [sys.executable, str(ROOT / "examples" / f"{name}.py")]
     env = {**os.environ, "PYTHONPATH": str(ROOT)}

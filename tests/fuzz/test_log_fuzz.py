@@ -21,8 +21,8 @@ def check(seed: int, folder: Path) -> str:
 
 
 def test_some_mutated_logs_are_read_or_refused_in_a_sentence(tmp_path):
-    count = run_cases(tmp_path, wholes(), 0, 40)
-    assert min(count.values()) > 5  # both happen, or the mutations say nothing
+    count = run_cases(tmp_path, wholes(), 0, 16)
+    assert min(count.values()) > 2  # both happen, or the mutations say nothing
 
 
 @pytest.mark.slow

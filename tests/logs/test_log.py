@@ -317,11 +317,8 @@ def bed_with_own(folder, part):
     return load(str(folder / "mine.toml"), ["loop.duration_s=0.3"])
 
 
-#: the others take ten seconds each, mostly to compile what no cache has
-FAST = ("devices",)
-
-
-@pytest.mark.parametrize("part", [p if p in FAST else pytest.param(p, marks=pytest.mark.slow) for p in OWN])
+@pytest.mark.slow
+@pytest.mark.parametrize("part", OWN)
 def test_a_log_of_a_users_own_part_is_read_and_drawn_without_its_file_and_replayed_with_it(tmp_path, part):
     bed, path = bed_with_own(tmp_path, part), tmp_path / "run.mcap"
     summary = simulate(bed, path)

@@ -10,12 +10,9 @@ from granite.config.errors import InputError
 from granite.mrds.system import System
 from tests.support.random_systems import plain_body
 
+pytestmark = pytest.mark.usefixtures("interpreted")
+
 CURES = ({"project": True}, {"feedback": (40.0, 400.0)})
-
-
-@pytest.fixture(autouse=True)
-def _interpreted(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("GRANITE_NO_COMPILER", "1")
 
 
 def moved(dimension: str, motion: PrescribedMotion, kind: str = "rigid_grasp", force: Forcing = Forcing()) -> System:  # noqa: B008

@@ -14,12 +14,9 @@ from granite.mrds.contacts.least_norm import least_norm
 from granite.mrds.system import System
 from tests.support.random_systems import Referee, plain_body, random_module, random_states
 
+pytestmark = pytest.mark.usefixtures("interpreted")
+
 G = 9.81
-
-
-@pytest.fixture(autouse=True)
-def _interpreted(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("GRANITE_NO_COMPILER", "1")
 
 
 def incline(slope: float, dimension: str, friction: float, kind: str = "sliding") -> System:

@@ -10,10 +10,7 @@ from granite.mrds.system import System
 from tests.support.flexible_arms import planar_arm
 from tests.support.random_systems import closed_chains, plain_body
 
-
-@pytest.fixture(autouse=True)
-def _interpreted(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("GRANITE_NO_COMPILER", "1")
+pytestmark = pytest.mark.usefixtures("interpreted")
 
 
 def pinned(apart: float, kind: str = "revolute") -> System:

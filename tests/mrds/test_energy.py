@@ -15,13 +15,10 @@ from tests.peers.random_trees import random_module, random_state
 from tests.support.flexible_arms import bent_state, flexible, planar_arm, spatial_robot
 from tests.support.four_bar import COUPLER, COUPLER_MASS, CRANK, CRANK_MASS, GRAVITY, at_angle, four_bar
 
+pytestmark = pytest.mark.usefixtures("interpreted")
+
 #: of the differences [s]
 STEP = 1e-6
-
-
-@pytest.fixture(autouse=True)
-def _interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GRANITE_NO_COMPILER", "1")
 
 
 def damped_pair() -> tuple[System, Array, Array]:

@@ -39,6 +39,8 @@ from tests.support.flexible_arms import (
     stiffness,
 )
 
+pytestmark = pytest.mark.usefixtures("interpreted")
+
 PLANAR = planar_arm([flexible(1.0, 2), flexible(0.5, 3, tip_mass_kg=0.5)], gravity_m_s2=[1.0, -2.0])
 SPATIAL = spatial_robot(gravity_m_s2=[1.0, -2.0, 3.0])
 UNTWISTED = spatial_robot(modes_x=0, name="untwisted_robot")

@@ -10,10 +10,7 @@ from granite.config.loader import load
 from granite.mrds.initial_vibration import initial_modes
 from tests.support.jointed_beds import box_in_space
 
-
-@pytest.fixture(autouse=True)
-def _interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GRANITE_NO_COMPILER", "1")
+pytestmark = pytest.mark.usefixtures("interpreted")
 
 
 def test_a_robot_that_floats_at_rest_is_in_equilibrium_and_has_rigid_body_modes_only() -> None:

@@ -19,12 +19,9 @@ from tests.support.flexible_arms import bent_state, flexible, planar_arm, spatia
 from tests.support.four_bar import at_angle, four_bar
 from tests.support.random_systems import Referee, closed_chains, random_states, random_system
 
+pytestmark = pytest.mark.usefixtures("interpreted")
+
 STEP = 1e-5
-
-
-@pytest.fixture(autouse=True)
-def _interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GRANITE_NO_COMPILER", "1")
 
 
 def differences(system: System, closed: ContactSet, q: Array, u: Array, force: Array, along: Array) -> Array:
@@ -58,7 +55,7 @@ def flexible_grasp() -> tuple[System, Array, Array]:
     return system, *system.contact_set().project(np.concatenate([q, body]), 0.3 * np.concatenate([u, rates]))
 
 
-@pytest.mark.parametrize("dimension", ["spatial", pytest.param("planar", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("dimension", ["planar", pytest.param("spatial", marks=pytest.mark.slow)])
 def test_all_coordinates_move_as_differences_of_accelerations_say(dimension: str) -> None:
     """Any state, also one that its contacts do not fit; the first system whose constraints are independent."""
     for seed in range(20):

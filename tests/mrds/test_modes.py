@@ -20,10 +20,7 @@ from tests.peers.random_trees import random_module
 from tests.support.flexible_arms import EI, LINE_DENSITY, bent_state, flexible, planar_arm, spatial_robot
 from tests.support.four_bar import at_angle, four_bar, squared_frequency
 
-
-@pytest.fixture(autouse=True)
-def _interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GRANITE_NO_COMPILER", "1")
+pytestmark = pytest.mark.usefixtures("interpreted")
 
 
 def beam(length: float, count: int, base: str = "fixed", **more: Any) -> ContactSet:

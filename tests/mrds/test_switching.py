@@ -19,14 +19,11 @@ from granite.mrds.system import System
 from tests.mrds.test_contact_friction import rod, rod_state
 from tests.support.random_systems import Referee, plain_body
 
+pytestmark = pytest.mark.usefixtures("interpreted")
+
 G = 9.81
 UP = (0.0, 0.0, np.pi / 2)  #: turns x of E, the normal, upright
 Array = NDArray[np.float64]
-
-
-@pytest.fixture(autouse=True)
-def _interpreted(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("GRANITE_NO_COMPILER", "1")
 
 
 def stop(

@@ -33,11 +33,7 @@ from tests.support.random_systems import (
     split,
 )
 
-
-@pytest.fixture(autouse=True)
-def _interpreted(monkeypatch: pytest.MonkeyPatch):
-    """Hundreds of systems are not worth compiling."""
-    monkeypatch.setenv("GRANITE_NO_COMPILER", "1")
+pytestmark = pytest.mark.usefixtures("interpreted")
 
 
 def independences(system: System, seeds: Iterable[int]) -> list[float]:
@@ -78,16 +74,16 @@ def _checked(referee: Referee, q: Array, u: Array, force: Array) -> float:
     return motion.independence
 
 
+OTHERS = [("planar", False, 13), ("planar", True, 9), ("spatial", False, 12), ("spatial", True, 9)]
+
+
 @pytest.mark.parametrize(
     ("dimension", "flexible", "seed"),
     [
         ("planar", False, 4),
-        ("planar", False, 13),
         ("planar", True, 6),
-        ("planar", True, 9),
         ("spatial", False, 10),  # it has a universal joint, the only kind whose modes move
-        ("spatial", False, 12),
-        ("spatial", True, 9),
+        *(pytest.param(*case, marks=pytest.mark.slow) for case in OTHERS),
     ],
 )
 def test_a_system_moves_as_one_dense_kkt_solve_says_and_acts_as_much_as_it_reacts(dimension, flexible, seed):

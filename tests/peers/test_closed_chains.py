@@ -12,12 +12,9 @@ from granite.mrds.system import System
 from tests.peers.pinocchio_system import ROWS, PinocchioSystem
 from tests.support.random_systems import WELL_APART, closed_chains, fitting_system, holdable
 
+pytestmark = pytest.mark.usefixtures("interpreted")
+
 TOLERANCE = 1e-9
-
-
-@pytest.fixture(autouse=True)
-def _interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GRANITE_NO_COMPILER", "1")
 
 
 def _agree(system: System, q, u, seed: int) -> None:
@@ -46,6 +43,7 @@ def test_chains_around_one_body(m: int, n: int, base: str, kind: str) -> None:
     _agree(system, q, 0.3 * u, m)
 
 
+@pytest.mark.slow
 def test_a_floating_loop_that_also_holds_the_ground() -> None:
     system, q, u = closed_chains(2, 7, "rigid_grasp", 5, "floating")
     load = system.modules["load"]

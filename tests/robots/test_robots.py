@@ -7,6 +7,7 @@ import pytest
 from granite.config.loader import load
 from granite.logs.log import Log
 from granite.rt.api import plot, simulate
+from tests.support.quick_cases import quick
 
 HERE = Path(__file__).parent
 ROBOTS = sorted(path.stem for path in HERE.glob("*.toml"))
@@ -16,7 +17,7 @@ LINES = 40
 FINAL = {"m": 3e-3, "rad": 9e-3}
 
 
-@pytest.fixture(scope="module", params=ROBOTS)
+@pytest.fixture(scope="module", params=quick(ROBOTS, "two-arms", "one-failed"))
 def run(request: pytest.FixtureRequest) -> Log:
     return simulate(load(HERE / f"{request.param}.toml"))
 
@@ -39,7 +40,7 @@ def test_it_completes_and_ends_near_its_target(run: Log) -> None:
 
 @pytest.mark.parametrize(
     "run",
-    [name if name == "two-arms" else pytest.param(name, marks=pytest.mark.slow) for name in ROBOTS],
+    quick(ROBOTS, "two-arms"),
     indirect=True,
 )
 def test_it_can_be_drawn(run: Log, tmp_path: Path) -> None:

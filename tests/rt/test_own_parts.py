@@ -10,6 +10,7 @@ from granite.config.errors import InputError
 from granite.config.loader import file_of, load
 from granite.logs.json_records import finite
 from granite.rt.replay import changed_sources
+from tests.support.quick_cases import quick
 
 OWN = '''
 import numpy as np
@@ -172,7 +173,7 @@ PARTS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("part", quick(PARTS, "law", "sensor", "driver"))
 def test_a_part_of_a_users_own_runs_is_recorded_and_replayed_bit_for_bit(part: str, tmp_path: Path) -> None:
     file = tmp_path / "my_lab.py"
     file.write_text(OWN)

@@ -10,32 +10,22 @@ from granite.controllers.laws.computed_torque import ComputedTorque
 from granite.logs.log import Log
 from granite.rt.replay import replay
 from granite.rt.run_in_memory import simulate_in_memory
-from tests.support.testbeds import NAMES, controlled, preset
+from tests.support.quick_cases import quick
+from tests.support.testbeds import NAMES, controlled
 
 #: other laws, sensors and contacts than those of the presets themselves
-VARIANTS = ("fixed-dual-arm/carry-gauges", "fixed-dual-arm/joint-pd", "free-flyer/camera", "spatial-dual-arm/carry")
-#: each contact set that a state machine can reach is compiled: half a minute in an empty cache
-QUICK = [
-    bed
-    if bed in VARIANTS or ("/" not in bed and not preset(bed).switches)
-    else pytest.param(bed, marks=pytest.mark.slow)
-    for bed in controlled()
-]
+VARIANTS = ("fixed-dual-arm/carry-gauges", "fixed-dual-arm/joint-pd", "free-flyer/camera")
 #: flexible links, contacts that are driven, a loop, chains around a body
 SMALL = ("mrds-1", "mrds-3", "mrds-6a", "flx-pendulum", "chains-2x3", "leap-open-loop")
 #: their variants replay in the slow test of both modes
-WITHOUT_CONTROLLER = [
-    bed if bed in SMALL else pytest.param(bed, marks=pytest.mark.slow)
-    for bed in NAMES
-    if bed not in controlled() and "/" not in bed
-]
+WITHOUT_CONTROLLER = quick([bed for bed in NAMES if bed not in controlled() and "/" not in bed], *SMALL)
 
 
 def run(bed: str, *changes: str) -> Log:
     return simulate_in_memory(load(bed, ("loop.duration_s=3.0", *changes)))
 
 
-@pytest.mark.parametrize("bed", QUICK)
+@pytest.mark.parametrize("bed", quick(controlled(), "free-flyer", *VARIANTS))
 def test_every_preset_with_a_controller_replays_to_the_bit(bed: str):
     log = run(bed)
     result = replay(log)

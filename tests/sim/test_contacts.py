@@ -17,6 +17,8 @@ from granite.mrds.energy import Energy
 from granite.rt.run_in_memory import simulate_in_memory
 from granite.sim.plant.plant import Plant
 
+pytestmark = pytest.mark.usefixtures("interpreted")
+
 PUCK = {"name": "body", "mass_kg": 2.0, "inertia_kg_m2": 0.05}
 GRIP = {"name": "grip", "kind": "rigid_grasp"}
 
@@ -137,6 +139,7 @@ def pendulum(contacts: int, **more: Any) -> testbed.Testbed:
     return bed([puck("bob", **FALLS)], pins(contacts, **more), initial={"body_x_m": 0.1})
 
 
+@pytest.mark.slow
 def test_pins_that_say_the_same_move_it_like_one_and_share_its_force() -> None:
     one, two = (simulate_in_memory(pendulum(n)) for n in (1, 2))
     np.testing.assert_allclose(truth(two, "q"), truth(one, "q"), atol=1e-9)
@@ -185,9 +188,8 @@ def damped(contacts: int) -> testbed.Testbed:
     return testbed.Testbed.model_validate(content)
 
 
-@pytest.mark.parametrize(
-    "swung", [shaken, *(pytest.param(s, marks=pytest.mark.slow) for s in (damped, turned, rubbing))]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("swung", [shaken, damped, turned, rubbing])
 def test_the_work_of_what_drives_and_rubs_is_counted_where_pins_say_the_same(swung: Callable[..., Any]) -> None:
     one, two = (simulate_in_memory(swung(n)) for n in (1, 2))
     np.testing.assert_allclose(truth(two, "q"), truth(one, "q"), atol=1e-9)
@@ -306,9 +308,7 @@ def driven_down(step: float, **surface: float) -> testbed.Testbed:
 def blows(landing: testbed.Testbed) -> tuple[int, float]:
     """How often the stop was struck in 0.6 s, and the largest error of the energy."""
     loop = landing.loop.model_copy(update={"duration_s": 0.6})
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("GRANITE_NO_COMPILER", "1")  # to the bit the compiled code, and there at once
-        log = simulate_in_memory(landing.model_copy(update={"loop": loop}))
+    log = simulate_in_memory(landing.model_copy(update={"loop": loop}))
     return np.count_nonzero(np.diff(truth(log, "caught")[:, 0])), verdict(log)["checks"]["energy"]["largest"]
 
 

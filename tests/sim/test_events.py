@@ -13,6 +13,8 @@ from granite.config.records import Array, Frame, Status
 from granite.sim.lab import Lab
 from tests.support.dense_model import Model
 
+pytestmark = pytest.mark.usefixtures("interpreted")
+
 PERIOD = 0.005
 LEVEL = ("simulation.table.ideal=true", "simulation.initial={shoulder_rad=0.4, elbow_rad=0.9}")
 

@@ -20,6 +20,8 @@ from granite.rt.run_in_memory import simulate_in_memory
 from granite.sim.plant.plant import Plant
 from tests.support.dense_model import Model
 
+pytestmark = pytest.mark.usefixtures("interpreted")
+
 INERTIA = 0.3 + 2.0 * 0.5**2  #: of the link about its joint [kg m^2]
 MASS = 2.0  #: of the link [kg]
 KEYS = {

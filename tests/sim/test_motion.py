@@ -14,10 +14,7 @@ from granite.sim.plant.constrained_plant import ConstrainedPlant
 from granite.sim.plant.equations import initial_state
 from granite.sim.plant.motion import is_driven, n_extra
 
-
-@pytest.fixture(autouse=True)
-def _interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GRANITE_NO_COMPILER", "1")
+pytestmark = pytest.mark.usefixtures("interpreted")
 
 
 @pytest.mark.parametrize("method", ["projection", "baumgarte", "none"])

@@ -17,6 +17,8 @@ from granite.rt.run_in_memory import simulate_in_memory
 from granite.sim.plant.plant import Plant
 from tests.sim.test_contacts import bed, puck
 
+pytestmark = pytest.mark.usefixtures("interpreted")
+
 BUMPER = {"kind": "bumper", "first": {"position_m": [1.0, 0.0], "rotation_rad": [0.0, 0.0, np.pi]}}
 BEAM = {"length_m": 1.0, "line_density_kg_m": 0.448, "ei_n_m2": 3.7, "modes_y": 4}
 

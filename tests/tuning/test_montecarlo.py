@@ -71,6 +71,7 @@ def test_the_worst_run_can_be_had_again_by_its_options(found: MonteCarlo):
     assert np.linalg.norm([errors["base_x"]["rms"], errors["base_y"]["rms"]]) == worst.values[0]
 
 
+@pytest.mark.slow
 def test_the_printed_command_makes_the_worst_run_again_to_the_bit(granite: Call, tmp_path: Path):
     (tmp_path / "my bed.toml").write_text(PRESET.replace('name = "free-flyer"', 'name = "another name"', 1))
     changes = ["--set", "loop.duration_s=0.6", "--set", "devices.thrusters.units.r1.failed=true"]

@@ -169,6 +169,7 @@ def test_commands_show_compare_and_promote_a_session(granite: Call, session: Ses
     assert "made (did you mean 'runs/mine'?)" in sentence_of(granite("tune", "show", "mine"))
 
 
+@pytest.mark.slow
 def test_a_session_that_a_process_works_on_can_be_read_but_not_gone_on_with(
     granite: Call, session: Session, tmp_path: Path
 ):
@@ -449,6 +450,7 @@ def test_a_promotion_keeps_link_mode_and_line_ends_of_the_file(granite: Call, se
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["beds", "link.toml", "one.urdf", "p.toml"]
 
 
+@pytest.mark.slow
 def test_the_command_that_goes_on_after_ctrl_c_works_as_it_is_printed(
     granite: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

@@ -143,6 +143,7 @@ def test_f18_the_three_link_arm_starts_as_worked_out(claims: Claims) -> None:
         claims.equal("FLX F18", f"three-link arm: all other forces, {name}", expected, R, 1e-5)
 
 
+@pytest.mark.slow
 def test_f18_the_three_link_arm_moves_as_worked_out(claims: Claims) -> None:
     by_points = Points(three_links(), DOWN, shortened=False)
     z, zd = by_points.run(*START, 5e-4, 2000)

@@ -95,6 +95,7 @@ def as_chains() -> System:
     return System([trunk, *legs], contacts)
 
 
+@pytest.mark.slow
 def test_l10_a_hip_as_joint_and_as_contact_move_the_vehicle_alike(
     monkeypatch: pytest.MonkeyPatch, claims: Claims
 ) -> None:

@@ -11,10 +11,7 @@ from tests.support.random_systems import Referee, closed_chains, split
 from tests.validation.claims import Claims
 from tests.validation.test_lilly_orin_03_closed_chains import operational
 
-
-@pytest.fixture(autouse=True)
-def _interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GRANITE_NO_COMPILER", "1")
+pytestmark = pytest.mark.usefixtures("interpreted")
 
 
 @pytest.mark.parametrize("m", [2, pytest.param(1, marks=pytest.mark.slow)])
@@ -48,6 +45,7 @@ def test_l11_a_pseudo_inverse_in_place_of_the_operational_inertia_is_wrong(claim
     claims.above("Lilly-Orin L11", "a pseudo-inverse for the operational inertia is off by, relative", 0.05, off)
 
 
+@pytest.mark.slow
 def test_l11_a_singular_pose_is_solved_as_well_and_not_called_dependent(claims: Claims) -> None:
     """A chain of six joints that has lost a direction: the forces are still unique, since the body can move there."""
     system, q, u = closed_chains(2, 6, "rigid_grasp", seed=4)

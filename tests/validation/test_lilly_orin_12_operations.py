@@ -20,10 +20,7 @@ from granite.mrds.system import System
 from tests.support.random_systems import closed_chains
 from tests.validation.claims import Claims
 
-
-@pytest.fixture(autouse=True)
-def _interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GRANITE_NO_COMPILER", "1")
+pytestmark = pytest.mark.usefixtures("interpreted")
 
 
 _TIMES, _PLUS = (ca.OP_MUL, ca.OP_SQ, ca.OP_DIV), (ca.OP_ADD, ca.OP_SUB, ca.OP_TWICE)

@@ -46,6 +46,7 @@ def _by_module(referee: Referee, q: Array, u: Array):
     return [(model, qs[name], us[name]) for name, model in referee.models.items()]
 
 
+@pytest.mark.slow
 def test_l16_drift_feedback_is_at_least_three_times_better(mechanism, claims: Claims) -> None:
     without, with_feedback = _run(mechanism, 2e-3)[0], _run(mechanism, 2e-3, feedback=(40.0, 400.0))[0]
     claims.above("Lilly-Orin L16", "gap without feedback over that with 20 /s, 2 ms", 3.0, without / with_feedback)

@@ -11,6 +11,7 @@ from tests.support.random_systems import GRAVITY, closed_chains
 from tests.validation.claims import Claims
 
 
+@pytest.mark.slow
 def test_l18_a_support_that_falls_with_the_mechanism_holds_without_force(
     monkeypatch: pytest.MonkeyPatch, claims: Claims
 ) -> None:

@@ -107,6 +107,7 @@ def _case(seed: int):
     return system, q, u, sides, [m.mass_matrix(qs[f"m{k}"]).copy() for k, m in enumerate(models)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_mrds06_the_table_is_one_expression_and_ours(
     seed: int, monkeypatch: pytest.MonkeyPatch, claims: Claims

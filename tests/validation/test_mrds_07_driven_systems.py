@@ -33,7 +33,8 @@ def _holding_contacts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(random_systems, "SPATIAL", HOLDING)
 
 
-@pytest.mark.parametrize("seed", [SEEDS[0], *(pytest.param(seed, marks=pytest.mark.slow) for seed in (SEEDS[1], 12))])
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [SEEDS[0], SEEDS[1], 12])
 def test_mrds07_driven_contacts_are_one_dense_kkt_solve(
     seed: int, monkeypatch: pytest.MonkeyPatch, claims: Claims
 ) -> None:

@@ -35,6 +35,7 @@ def off(segments: Path, angle: np.ndarray) -> float:
     return float(np.degrees(np.abs(segments.angles[::EVERY, 0] - angle)).max())
 
 
+@pytest.mark.slow
 def test_mrds10_eight_segments_stay_within_the_published_bound(
     printed: Path, segments: dict[int, Path], claims: Claims
 ) -> None:
@@ -49,6 +50,7 @@ def test_mrds10_eight_segments_stay_within_the_published_bound(
         claims.near("MRDS 10", f"the same, by an independent program, {name}", 0.0097, found, 0.2, "deg")
 
 
+@pytest.mark.slow
 def test_mrds11_more_segments_come_nearer(printed: Path, segments: dict[int, Path], claims: Claims) -> None:
     """With the springs of Table 34; those of eight segments are a little stiff, as the thesis saw."""
     found = {n: off(path, printed.angles[:, 0]) for n, path in segments.items()}

@@ -53,6 +53,7 @@ def off(reference: Path, found: Path | Ours) -> tuple[Array, Array]:
     return angle, np.abs(reference.tip[::EVERY] - found.tip).max(axis=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("elbow", "angles", "tip"),
     [

@@ -15,6 +15,7 @@ from tests.validation.claims import Claims
 from tests.validation.test_mrds_12_two_links_against_segments import off, ours, printed, segments
 
 
+@pytest.mark.slow
 def test_mrds14_a_load_at_the_tip_bends_the_links_much_more(claims: Claims) -> None:
     light, found = ours(SYSTEM_2A, 0.0), printed(SYSTEM_2B, 0.0, 0.5)
     eight, six = (segments(SYSTEM_2B, 0.0, n, 0.5) for n in (8, 6))

@@ -48,6 +48,7 @@ def test_mrds15_printed_modules_in_series_differ_by_what_they_leave_out(claims: 
     claims.below("MRDS 15", "gap between the printed modules", 2 * 3.5e-13, np.abs(path.gap).max(), "m")
 
 
+@pytest.mark.slow
 def test_mrds16_a_sliding_tip_is_the_same_for_one_module_and_for_two(claims: Claims) -> None:
     slide = Contact(
         name="slide",

@@ -80,6 +80,7 @@ def test_mrds18_input_at_the_stages_leaves_the_base_where_it_belongs(flexible: C
     assert found.between_links < 1e-11
 
 
+@pytest.mark.slow
 def test_mrds19_drift_is_in_proportion_to_the_step(claims: Claims) -> None:
     """With one mode a link: with two, the fastest turns at 960 rad/s, and 4 ms are beyond what Runge and Kutta bear."""
     closed = links(1)

@@ -7,6 +7,7 @@ expected come from an independent program.
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from tests.validation.bonaventura_machine import Machine, sines
 from tests.validation.bonaventura_segments import chain
@@ -15,6 +16,7 @@ from tests.validation.bonaventura_tables import SYSTEM_4
 from tests.validation.claims import Claims
 
 
+@pytest.mark.slow
 def test_mrds20_a_small_robot_on_a_large_one_moves_as_six_segments_a_link_do(claims: Claims) -> None:
     lengths = (1.0, 1.0, 0.1, 0.1)
     robot = Series(lengths, (2, 2, 0, 0))

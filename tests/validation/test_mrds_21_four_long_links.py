@@ -7,6 +7,7 @@ expected come from an independent program.
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from tests.validation.bonaventura_machine import Machine, sines
 from tests.validation.bonaventura_segments import chain
@@ -15,6 +16,7 @@ from tests.validation.bonaventura_tables import SYSTEM_5A
 from tests.validation.claims import Claims
 
 
+@pytest.mark.slow
 def test_mrds21_four_long_links_end_where_independent_equations_say(claims: Claims) -> None:
     robot = Series((1.0,) * 4, (2,) * 4)
     path = robot.run(SYSTEM_5A, 20.0)

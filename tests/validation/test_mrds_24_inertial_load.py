@@ -6,12 +6,14 @@ What broke the thesis's simulation (test 22) does not exist here, with any set o
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from tests.validation.bonaventura_systems import Series
 from tests.validation.bonaventura_tables import SYSTEM_5C
 from tests.validation.claims import Claims
 
 
+@pytest.mark.slow
 def test_mrds24_all_sets_of_modes_complete_the_run_and_work_becomes_energy(claims: Claims) -> None:
     ends = []
     for n in (1, 2, 3):

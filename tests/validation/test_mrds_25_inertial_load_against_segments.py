@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from tests.validation.bonaventura_machine import Machine, sines
 from tests.validation.bonaventura_segments import chain
@@ -11,6 +12,7 @@ from tests.validation.bonaventura_tables import SYSTEM_5C
 from tests.validation.claims import Claims
 
 
+@pytest.mark.slow
 def test_mrds25_the_robot_moves_as_six_segments_a_link_do(claims: Claims) -> None:
     """With the modes that the thesis published."""
     robot = Series((1.0,) * 4, (3, 2, 2, 2))

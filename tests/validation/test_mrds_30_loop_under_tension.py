@@ -66,6 +66,7 @@ def test_mrds30_kinematics_of_first_order_cannot_complete_the_run(claims: Claims
     claims.below("MRDS 30", "its gap", 1e-6, np.abs(path.gap).max(), "m")
 
 
+@pytest.mark.slow
 def test_mrds30_ours_is_as_near_to_eight_segments_as_six_are(eight: Path, claims: Claims) -> None:
     closed = parallel_arms(LENGTHS, DISTANCE)
     path = run(closed, ARMS, np.zeros(12), shoulders_and_elbows(SYSTEM_6B), DURATION, STEP)

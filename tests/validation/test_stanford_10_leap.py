@@ -9,10 +9,7 @@ from tests.support.dense_model import Model
 from tests.validation.claims import Claims
 from tests.validation.leap import K1, OURS, TAU, U_CLOSED, U_FREE, Array, Leap, Q, mine, order, speeds
 
-
-@pytest.fixture(autouse=True)
-def _interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GRANITE_NO_COMPILER", "1")
+pytestmark = pytest.mark.usefixtures("interpreted")
 
 
 def random_leap(rng: np.random.Generator) -> Leap:

@@ -24,6 +24,8 @@ from tests.support.dense_model import Model
 from tests.validation.claims import Claims
 from tests.validation.leap import OURS, mine, order
 
+pytestmark = pytest.mark.usefixtures("interpreted")
+
 TABLE = 12 * 0.3048
 SPEED, STEP = 0.15, 0.01
 #: the bars stand across x, the hands hold them at these y
@@ -35,11 +37,6 @@ STIFFNESS, DAMPING = 25.0, 10.0
 FOLDED = np.array([-1.1, -1.6, 1.1, 1.6])
 
 Pose = Callable[[float], tuple[Array, Array, Array]]
-
-
-@pytest.fixture(autouse=True)
-def _interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GRANITE_NO_COMPILER", "1")
 
 
 @dataclass

@@ -20,12 +20,9 @@ from tests.peers.interpreted import interpreted
 from tests.validation.claims import Claims
 from tests.validation.sun_testbed import BASES, LEFT, Arm, Matrices, arm, jacobian, motions
 
+pytestmark = pytest.mark.usefixtures("interpreted")
+
 SETUPS = ["FRR", "RFR", "FFR"]
-
-
-@pytest.fixture(autouse=True)
-def _interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GRANITE_NO_COMPILER", "1")
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,7 @@ from tests.support.random_systems import closed_chains
 from tests.validation.claims import Claims
 from tests.validation.sun_testbed import bed
 
-
-@pytest.fixture(autouse=True)
-def _interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GRANITE_NO_COMPILER", "1")
+pytestmark = pytest.mark.usefixtures("interpreted")
 
 
 def lifted(a: float, mass: float) -> System:

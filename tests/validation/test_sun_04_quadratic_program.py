@@ -12,10 +12,7 @@ from granite.controllers.distribution.grasp import Grasp
 from tests.validation.claims import Claims
 from tests.validation.sun_distribution import LIMITS, grasp_matrix, shape
 
-
-@pytest.fixture(autouse=True)
-def _interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GRANITE_NO_COMPILER", "1")
+pytestmark = pytest.mark.usefixtures("interpreted")
 
 
 def solver(objective: list[object], limit: list[object], limits: Array = LIMITS) -> ForceDistribution:

@@ -20,10 +20,7 @@ from tests.support.flexible_arms import stiffness
 from tests.validation.claims import Claims
 from tests.validation.sun_testbed import CUBIC, elements, jacobian, motions, reduced, single_link
 
-
-@pytest.fixture(autouse=True)
-def _interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GRANITE_NO_COMPILER", "1")
+pytestmark = pytest.mark.usefixtures("interpreted")
 
 
 class Link:
@@ -123,6 +120,7 @@ def test_sun06_the_element_matrices_are_the_printed_ones(claims: Claims) -> None
     claims.equal("Sun 6", "stiffness of one element (3.4)", [12, -6, 4], [K[0, 0], K[0, 1], K[1, 1]], 1e-7)
 
 
+@pytest.mark.slow
 def test_sun07_more_elements_move_the_critical_point_to_the_joint(claims: Claims) -> None:
     expected = {1: 0.5299, 2: 0.3078, 3: 0.2080, 4: 0.1562, 6: 0.1041, 8: 0.0781}
     found = [Link(n).critical() for n in expected]

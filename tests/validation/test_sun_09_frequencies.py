@@ -28,10 +28,7 @@ from tests.validation.sun_testbed import (
     single_link,
 )
 
-
-@pytest.fixture(autouse=True)
-def _interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GRANITE_NO_COMPILER", "1")
+pytestmark = pytest.mark.usefixtures("interpreted")
 
 
 def eigenvalues(M: Array, K: Array) -> Array:

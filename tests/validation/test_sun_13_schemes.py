@@ -22,6 +22,8 @@ from granite.controllers.distribution.stability import (
 from tests.validation.claims import Claims
 from tests.validation.sun_distribution import LEFT_ALONE, arms, distribution, flexible_arm, grasp_matrix, positions
 
+pytestmark = pytest.mark.usefixtures("interpreted")
+
 NORM, LEFT_NORM = {"kind": "torque_norm"}, {"kind": "torque_norm", "joint_weight": LEFT_ALONE}
 ELASTIC, AHEAD = {"kind": "least_elastic_acceleration"}, 2e-4
 STRAIN = {"kind": "least_strain_energy", "ahead_s": AHEAD}
@@ -31,11 +33,6 @@ SETUPS = {
     "FRR-O-RRF": ("FRR", "FRR"),
     "FFR-O-RRR": ("FFR", "RRR"),
 }
-
-
-@pytest.fixture(autouse=True)
-def _interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GRANITE_NO_COMPILER", "1")
 
 
 def plant(setup: str, objective: list[object]) -> tuple[list[FlexibleArm], Array]:

@@ -19,10 +19,7 @@ from tests.validation.sun_distribution import arms, distribution, grasp_matrix
 from tests.validation.sun_motion import chain
 from tests.validation.sun_testbed import LEFT, RIGHT
 
-
-@pytest.fixture(autouse=True)
-def _interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GRANITE_NO_COMPILER", "1")
+pytestmark = pytest.mark.usefixtures("interpreted")
 
 
 def example_6_1() -> list[FlexibleArm]:

@@ -11,12 +11,9 @@ from granite.mrds.system import System
 from tests.validation.claims import Claims
 from tests.validation.sun_testbed import bed
 
+pytestmark = pytest.mark.usefixtures("interpreted")
+
 DURATION, STEP = 2.0, 0.01
-
-
-@pytest.fixture(autouse=True)
-def _interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GRANITE_NO_COMPILER", "1")
 
 
 def turn(t: Array) -> tuple[Array, Array, Array]:

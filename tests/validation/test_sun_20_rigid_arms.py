@@ -13,10 +13,7 @@ from tests.validation.sun_motion import Bed, Run
 from tests.validation.sun_testbed import BAR_INERTIA, REACH
 from tests.validation.test_sun_19_trajectory import turn
 
-
-@pytest.fixture(autouse=True)
-def _interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GRANITE_NO_COMPILER", "1")
+pytestmark = pytest.mark.usefixtures("interpreted")
 
 
 @cache

@@ -40,6 +40,7 @@ def test_text_in_an_svg_is_text(flown, tmp_path):
     assert {flown.bed.title, "valves", "x [m]", "time [s]", "0.3 s"} <= set(words)
 
 
+@pytest.mark.slow
 def test_text_in_a_pdf_is_of_a_font_that_can_be_searched(flown, tmp_path):
     plot_log(flown, tmp_path / "run.PDF")
     content = (tmp_path / "run.PDF").read_bytes()

@@ -15,6 +15,7 @@ from granite.views.plots import page
 from granite.views.plots.style import STYLE
 from tests.support.drawn_pages import assert_nothing_is_cut, drawn, log_of, overprinted, run, texts
 from tests.support.jointed_beds import bar_between_arms
+from tests.support.quick_cases import quick
 
 #: many modules and many panels: two seconds each
 LARGE = ("sun-planar/ffr-o-rrr", "spatial-dual-arm/floating")
@@ -30,7 +31,7 @@ def parts(log: Log, *names: str):
         return page.build_page(log, names)
 
 
-@pytest.mark.parametrize("name", ["mrds-1", "free-flyer", *(pytest.param(n, marks=pytest.mark.slow) for n in LARGE)])
+@pytest.mark.parametrize("name", quick(["mrds-1", "free-flyer", *LARGE], "mrds-1"))
 def test_every_panel_is_high_enough_to_be_read_and_nothing_is_overprinted(name):
     log = run(load(name, ["loop.duration_s=0.1", "simulation.audit=true"]))
     real = {"mode": "realtime", "changes": json.dumps(["loop.duration_s=0.1", "simulation.audit=true"])}

@@ -112,7 +112,11 @@ def test_the_command_writes_a_dated_file_and_a_plot(granite: Call, tmp_path: Pat
 @pytest.mark.parametrize(
     ("bed", "why"),
     [
-        ("fixed-dual-arm", "devices: 0 devices of thrusters, expected one, which pushes the vehicle"),
+        pytest.param(
+            "fixed-dual-arm",
+            "devices: 0 devices of thrusters, expected one, which pushes the vehicle",
+            marks=pytest.mark.slow,
+        ),
         ("free-flyer", "poses, expected 100 or more"),
         ("free-flyer/ideal", "devices.thrusters.simulated.ideal = true: expected valves"),
     ],

@@ -69,6 +69,7 @@ def test_the_command_names_a_dead_valve(granite: Call, tmp_path: Path):
     assert abs(content["valve"]["delay_s"] - FILE_S) < 4 * content["deviation"]["valve"]["delay_s"]
 
 
+@pytest.mark.slow
 def test_the_command_names_swapped_valves(granite: Call, tmp_path: Path):
     units = f"{DEVICE}.units"
     places = {"r1": "[-0.13, 0.13]", "r3": "[0.13, 0.13]"}

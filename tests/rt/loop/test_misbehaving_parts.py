@@ -181,6 +181,7 @@ def test_a_run_is_run_once(tmp_path: Path) -> None:
         run.record(tmp_path / "again.mcap")
 
 
+@pytest.mark.usefixtures("interpreted")
 def test_grips_that_are_closed_at_the_start_stay_closed_while_sensors_are_waited_for(tmp_path: Path) -> None:
     grip = {"name": "g", "kind": "revolute", "first": {"position_m": [1.0, 0.8]},
             "second": {"module": "vehicle", "point": "middle"}}  # fmt: skip
@@ -204,6 +205,7 @@ def test_limits_of_joints_that_the_controller_does_not_know_are_refused() -> Non
     assert refusal.value.key == "safety.joints.0.joint"
 
 
+@pytest.mark.usefixtures("interpreted")
 @pytest.mark.parametrize("bed", ["mrds-3", "flx-pendulum"])
 def test_a_testbed_without_actuators_is_recorded_and_replayed(bed: str, tmp_path: Path) -> None:
     log = granite.simulate(load(bed, ["loop.duration_s=0.05"]), tmp_path / "run.mcap")

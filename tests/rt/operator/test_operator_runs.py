@@ -19,7 +19,10 @@ from tests.support.operator_clients import Hasty, Session, free_address
 from tests.support.unhurried import UNHURRIED
 
 
-@pytest.mark.parametrize("progress", [False, True], ids=["redirected", "on a terminal"])
+@pytest.mark.parametrize(
+    "progress",
+    [pytest.param(False, id="redirected", marks=pytest.mark.slow), pytest.param(True, id="on a terminal")],
+)
 def test_a_run_that_waits_for_its_operator_says_once_how_to_arm_it(progress, tmp_path, monkeypatch, capfd):
     address = free_address()
     monkeypatch.setattr(

@@ -80,6 +80,7 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("granite.drivers.board.device._HELD_TICKS", 100)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("patient")
 def test_a_board_can_be_tried_while_the_sensors_are_not_there_yet():
     need("cc")

@@ -17,6 +17,7 @@ from granite.rt.loop.loop import Outcome
 from granite.rt.recording.rows_in_memory import Memory
 from granite.rt.run import Run
 from granite.rt.run_in_memory import logged, simulate_in_memory
+from tests.support.quick_cases import quick
 from tests.support.testbeds import controlled
 
 pytestmark = pytest.mark.skipif(find_compiler() is None, reason="compiled runs need a C compiler")
@@ -52,27 +53,33 @@ def assert_equal_to_the_bit(bed: Testbed) -> Outcome:
 
 @pytest.mark.parametrize(
     "name",
-    [
+    quick(
+        [
+            "free-flyer",
+            "free-flyer/report-1987",
+            "free-flyer/pulse-width",
+            "free-flyer/perfect-sensors",
+            "free-flyer/ideal",
+            "two-arm-free-flyer",
+            "astrobee",
+            "fixed-dual-arm/carry",
+        ],
         "free-flyer",
-        "free-flyer/report-1987",
         "free-flyer/pulse-width",
-        "astrobee",
         "fixed-dual-arm/carry",
-        *(
-            pytest.param(name, marks=pytest.mark.slow)
-            for name in ("free-flyer/perfect-sensors", "free-flyer/ideal", "two-arm-free-flyer")
-        ),
-    ],
+    ),
 )
 def test_a_compiled_run_has_the_bits_of_the_loop(name: str):
     assert assert_equal_to_the_bit(load(name, ["loop.duration_s=3"])).reason is Reason.PASSED
 
 
-@pytest.mark.parametrize("name", ["two-arm-catch", pytest.param("leap", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["two-arm-catch", "leap"])
 def test_contacts_that_are_closed_and_opened_have_the_bits_of_the_loop(name: str):
     assert assert_equal_to_the_bit(load(name)).reason is Reason.PASSED
 
 
+@pytest.mark.slow
 def test_a_grip_that_closes_too_early_is_tried_at_every_step_until_it_holds(monkeypatch: pytest.MonkeyPatch):
     """Grips reach less far than the behaviour expects."""
     monkeypatch.setattr(Switching.__init__, "__kwdefaults__", {"rest_speed": 1e-3, "reach": 2e-4})
@@ -84,6 +91,7 @@ def test_a_grip_that_closes_too_early_is_tried_at_every_step_until_it_holds(monk
     assert closed[-1].max() == 1.0
 
 
+@pytest.mark.slow
 def test_a_machine_begins_anew_in_every_run():
     run = Run(load("leap", ["loop.duration_s=12"]))
     compiled = CompiledRun(run)

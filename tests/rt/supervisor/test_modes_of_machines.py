@@ -10,10 +10,12 @@ from granite.config.run_modes import Reply, RequestKind, RunMode
 from granite.controllers.behaviours.tasks import INTERRUPTED
 from tests.support.scripted_operator import scripted
 
+pytestmark = pytest.mark.usefixtures("interpreted")
+
 PLACE = "fixed-dual-arm/pick-and-place"
 ENDS = {RequestKind.HOLD: RunMode.HOLDING, RequestKind.FLOAT: RunMode.FLOATING, RequestKind.STOP: RunMode.STOPPING}
 CASES = [
-    pytest.param(bed, ask, marks=[] if bed == "leap" or ask is RequestKind.STOP else pytest.mark.slow)
+    pytest.param(bed, ask, marks=[] if bed != "leap" and ask is RequestKind.STOP else pytest.mark.slow)
     for bed in ("leap", "two-arm-catch", PLACE)
     for ask in ENDS
 ]
@@ -33,6 +35,7 @@ def test_a_machine_is_interrupted_and_its_arms_come_to_rest(bed: str, ask: Reque
     assert np.abs(final).max() < 0.03
 
 
+@pytest.mark.slow
 def test_a_wheel_keeps_its_momentum_when_nothing_else_holds_the_base():
     """Braked, it would turn the vehicle in flight by its own momentum."""
     done = scripted({9.0: RequestKind.HOLD}, "loop.duration_s=12", bed="leap")
