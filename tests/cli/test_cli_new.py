@@ -35,6 +35,7 @@ ROBOTS = {
 }
 
 
+@pytest.mark.usefixtures("interpreted")
 @pytest.mark.parametrize(
     "options", [pytest.param(ROBOTS[of], marks=() if of in QUICK else pytest.mark.slow, id=of) for of in ROBOTS]
 )
@@ -66,6 +67,7 @@ def test_its_tuning_table_is_whole_once_it_is_no_comment(granite, tmp_path, opti
     assert len(session.parameters) == 2
 
 
+@pytest.mark.usefixtures("interpreted")
 def test_a_robot_from_a_urdf_has_its_joints_and_their_efforts(granite, tmp_path):
     (tmp_path / "parts").mkdir()
     (tmp_path / "parts" / "one.urdf").write_text(URDF.format(kind="revolute"))

@@ -13,7 +13,9 @@ from granite.config.distribution import ForceDistributionTable
 from granite.config.errors import InputError
 from granite.controllers.distribution.force_distribution import DistributionOutcome, ForceDistribution
 from granite.controllers.distribution.grasp import GraspShape, Grip
-from tests.controllers.test_distribution_terms import PLANAR, bar
+from tests.support.held_bar import PLANAR, bar
+
+pytestmark = pytest.mark.usefixtures("interpreted")
 
 TERMS = '''
 import cvxpy as cp
@@ -22,7 +24,6 @@ from granite.config.base import Positive
 from granite.config.distribution import Objective
 from granite.config.parts import PartTable
 
-pytestmark = pytest.mark.usefixtures("interpreted")
 
 class Base:
     def __init__(self, options, shape):

@@ -10,16 +10,11 @@ import pytest
 from granite.config.distribution import ForceDistributionTable
 from granite.controllers.distribution.force_distribution import DistributedForce, DistributionOutcome, ForceDistribution
 from granite.controllers.distribution.grasp import Grasp, GraspShape, Grip
+from tests.support.held_bar import PLANAR, bar
 from tests.support.random_grasps import draw, grasp_matrix
 
 pytestmark = pytest.mark.usefixtures("interpreted")
 
-POSITIONS = np.array([[-0.5, 0.0], [0.5, 0.0]])
-#: the first axis of each grip points into the object
-AXES = np.array([np.eye(2), -np.eye(2)])
-PLANAR = GraspShape(
-    (Grip("left", 2, 1), Grip("right", 2, 1)), ("a", "b", "c", "d", "e", "f"), np.full(6, 5.0), np.zeros((0, 0)), 0.005
-)  # fmt: skip
 STIFFNESS = np.array([[300.0, 20.0, 0.0], [20.0, 100.0, 0.0], [0.0, 0.0, 50.0]])
 FLEXIBLE = GraspShape(PLANAR.grips, PLANAR.joints, PLANAR.torque_limit, STIFFNESS, 0.005)
 
@@ -27,16 +22,6 @@ FLEXIBLE = GraspShape(PLANAR.grips, PLANAR.joints, PLANAR.torque_limit, STIFFNES
 def solve(grasp: Grasp, objective: list[Any], limit: list[Any] = [], shape: GraspShape = PLANAR) -> DistributedForce:  # noqa: B006
     table = ForceDistributionTable.model_validate({"objective": objective, "limit": limit, "tie_break": 1e-12})
     return ForceDistribution(table, shape).solve(grasp)
-
-
-def bar(load: tuple[float, ...] = (1.0, 2.0, 0.5), seed: int = 1, **others: Any) -> Grasp:
-    """A bar between two grips, and arms whose torques are a random map of the wrenches."""
-    rng = np.random.default_rng(seed)
-    grasp = Grasp.rigid(
-        grasp_matrix(PLANAR, POSITIONS), np.array(load), 0.1 * rng.normal(size=6), rng.normal(size=(6, 6)),
-        positions=POSITIONS, axes=AXES,
-    )  # fmt: skip
-    return grasp._replace(**others)
 
 
 def best(grasp: Grasp, W: Any, c: Any) -> Any:

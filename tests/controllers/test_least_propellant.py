@@ -19,7 +19,7 @@ from granite.controllers.thrusters.contract import ThrusterSet
 from granite.controllers.thrusters.least_propellant import LeastPropellant, SharedWrench, SharingStatus
 from granite.controllers.thrusters.pulse_width import PulseWidth
 from granite.kernels.c_compiler import find_compiler
-from tests.rt.steps.test_compiled_steps import rows_of
+from tests.support.compiled_ticks import rows_of
 
 
 def sharing(matrix: Array, available: Array, weight: Array) -> LeastPropellant:

@@ -8,15 +8,13 @@ from hypothesis import strategies as st
 
 from granite.config.contacts import Contact, Side
 from granite.config.errors import InputError
-from granite.config.modules import Body, Module, Point
 from granite.mrds.contacts.friction import JammedError, SlidingContact, magnitudes, magnitudes_by_trial
 from granite.mrds.contacts.least_norm import least_norm
 from granite.mrds.system import System
+from tests.support.jamming_rod import G, rod, rod_state
 from tests.support.random_systems import Referee, plain_body, random_module, random_states
 
 pytestmark = pytest.mark.usefixtures("interpreted")
-
-G = 9.81
 
 
 def incline(slope: float, dimension: str, friction: float, kind: str = "sliding") -> System:
@@ -131,27 +129,6 @@ def test_friction_is_mu_n_against_the_slip_whatever_it_does_to_the_motion(seed: 
 def _columns(contact_set, q, u, force):
     M, f, A, y = contact_set._dense_terms((q, u, force), contact_set._driven_by((None,) * 5))
     return *least_norm(M, f, A, y), A, y
-
-
-def rod(friction: float, kind: str = "edge") -> System:
-    """Painlevé's rod: uniform, half its length 1 m, its lower end on the ground, which is upright along x of E."""
-    body = Body(name="rod", mass_kg=1.0, inertia_kg_m2=1.0 / 3.0)
-    end = Point(name="end", body="rod", position_m=(-1.0, 0.0))
-    module = Module(
-        name="rod", dimension="planar", base="floating", gravity_m_s2=(0.0, -G), bodies=(body,), points=(end,)
-    )
-    ground = Side(rotation_rad=(0.0, 0.0, np.pi / 2))
-    return System(
-        [module],
-        [Contact(name="floor", kind=kind, first=ground, second=Side(module="rod", point="end"),
-                 parameters={"friction": friction})],
-    )  # fmt: skip
-
-
-def rod_state(speed: float) -> tuple[list[float], list[float]]:
-    """Leaning at tan = 2, where the least friction jams: 4/3. It moves along x of the world without turning."""
-    angle = np.arctan(2.0)
-    return [np.cos(angle), np.sin(angle), angle], [speed, 0.0, 0.0]
 
 
 def test_a_rod_jams_above_four_thirds_and_says_so_by_name():

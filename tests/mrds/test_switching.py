@@ -16,7 +16,7 @@ from granite.config.modules import Body, Module, Point
 from granite.mrds.contacts.events import ContactStatus, Event, EventKind
 from granite.mrds.contacts.switching import Switching
 from granite.mrds.system import System
-from tests.mrds.test_contact_friction import rod, rod_state
+from tests.support.jamming_rod import rod, rod_state
 from tests.support.random_systems import Referee, plain_body
 
 pytestmark = pytest.mark.usefixtures("interpreted")

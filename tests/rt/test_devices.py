@@ -149,6 +149,7 @@ def test_some_are_real_and_the_others_are_simulated_on_the_plant(tmp_path: Path,
         assert not memory.rows[:, run.channels.place("/truth", "thrust")].any()
 
 
+@pytest.mark.usefixtures("interpreted")
 @pytest.mark.parametrize(
     ("real", "joint"), [("motors", "shoulder"), pytest.param("elbow_motor", "elbow", marks=pytest.mark.slow)]
 )

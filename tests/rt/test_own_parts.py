@@ -173,6 +173,7 @@ PARTS = {
 }  # fmt: skip
 
 
+@pytest.mark.usefixtures("interpreted")
 @pytest.mark.parametrize("part", quick(PARTS, "law", "sensor", "driver"))
 def test_a_part_of_a_users_own_runs_is_recorded_and_replayed_bit_for_bit(part: str, tmp_path: Path) -> None:
     file = tmp_path / "my_lab.py"

@@ -15,7 +15,7 @@ from granite.logs.channels import Channels
 from granite.rt.run import simulate
 from granite.rt.run_in_memory import simulate_in_memory
 from granite.sim.plant.plant import Plant
-from tests.sim.test_contacts import bed, puck
+from tests.support.pucks import bed, puck
 
 pytestmark = pytest.mark.usefixtures("interpreted")
 

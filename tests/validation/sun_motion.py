@@ -39,7 +39,7 @@ from tests.validation.sun_testbed import (
     WRIST,
     YOUNG,
 )
-from tests.validation.test_sun_19_trajectory import turn
+from tests.validation.sun_trajectory import turn
 
 #: degree seven: exact for squares of cubics
 _X, _W = np.polynomial.legendre.leggauss(4)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,21 +12,11 @@ from scipy.special import ellipk
 from granite.config.modules import Module
 from tests.peers.interpreted import interpreted
 from tests.support.dense_model import Model
-from tests.support.flexible_arms import GROUND, Array, planar_arm, stiffness
+from tests.support.flexible_arms import GROUND, Array, stiffness
 from tests.validation.claims import Claims
+from tests.validation.mackay_pendulum import EI, MASS, A, G, pendulum, swing
 
-A, MASS, EI, G = 4.0, 10.955, 2.0e11 * 1.476e-7, 9.81
 CANTILEVER_MS = 275.402
-
-
-def link(modes: int, **more: Any) -> dict[str, Any]:
-    return {"length_m": A, "line_density_kg_m": MASS / A, "ei_n_m2": EI, "modes_y": modes, **more}
-
-
-def pendulum(modes: int, links: int = 1, gravity: float = G, **more: Any) -> Module:
-    """Hanging along x, along which gravity pulls."""
-    name = f"pendulum_{modes}_{links}"
-    return planar_arm([link(modes, **more)] * links, name=name, gravity_m_s2=[gravity, 0.0])
 
 
 def crossings(t: Array, x: Array) -> Array:
@@ -35,18 +24,6 @@ def crossings(t: Array, x: Array) -> Array:
     i = np.flatnonzero(np.sign(x[1:]) != np.sign(x[:-1]))
     found: Array = t[i] + (t[i + 1] - t[i]) * x[i] / (x[i] - x[i + 1])
     return found
-
-
-def swing(model: Model, q: Array, h: float, steps: int) -> tuple[Array, Array]:
-    """Positions after every step from rest, and the energy then against the energy at first."""
-    u, still = np.zeros(model.n_u), np.zeros(model.n_u)
-    energy = [model.potential_energy(q)]
-    path = [q]
-    for _ in range(steps):
-        q, u = (x.copy() for x in model.rk4(q, u, still, h))
-        path.append(q)
-        energy.append(model.kinetic_energy(q, u) + model.potential_energy(q))
-    return np.array(path), np.array(energy) - energy[0]
 
 
 @functools.cache

@@ -30,7 +30,7 @@ from tests.validation.mackay_flx import (
     shape,
     standard,
 )  # fmt: skip
-from tests.validation.test_flx_03_pendulums import pendulum, swing
+from tests.validation.mackay_pendulum import pendulum, swing
 
 #: integrals of eqs. 3.13 to 3.16, first mode
 X, W = gauss(LENGTH)

@@ -7,9 +7,9 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from tests.peers.interpreted import interpreted
-from tests.support.dense_model import Model
 from tests.support.random_systems import Array, Referee, closed_chains, dense_solve, split
 from tests.validation.claims import Claims
+from tests.validation.lilly_operational import operational
 
 pytestmark = pytest.mark.usefixtures("interpreted")
 
@@ -102,19 +102,6 @@ def test_l08_rigidly_grasping_six_joint_chains_add_their_operational_inertia(cla
     found = closed.accelerate(q, u, force).acceleration[-6:]
     off = np.abs(found / expected - 1).max()
     claims.below("Lilly-Orin L08", "body held rigidly by 3 chains of 6 joints, by eq. 21, relative", 1e-9, off)
-
-
-def operational(chain: Model, q: Array, u: Array, force: Array, inverse=np.linalg.inv) -> tuple[Array, Array]:
-    """Lambda and open acceleration of the tip's body at the world origin, where the unturned body has its own."""
-    tip = chain.point("tip", q, u)
-    r = -tip.position
-    cross = np.array([[0, -r[2], r[1]], [r[2], 0, -r[0]], [-r[1], r[0], 0]])
-    X = np.block([[np.eye(3), -cross], [np.zeros((3, 3)), np.eye(3)]])
-    w = tip.twist[3:]
-    J, drift = X @ tip.jacobian, X @ tip.drift + np.concatenate([np.cross(w, np.cross(w, r)), np.zeros(3)])
-    H = chain.mass_matrix(q).copy()
-    x_open = J @ np.linalg.solve(H, force - chain.bias(q, u)) + drift
-    return inverse(J @ np.linalg.solve(H, J.T)), x_open
 
 
 def test_l09_without_chains_the_body_is_free(claims: Claims) -> None:

@@ -9,7 +9,7 @@ from tests.peers.interpreted import interpreted
 from tests.support.dense_model import Model
 from tests.support.random_systems import Referee, closed_chains, split
 from tests.validation.claims import Claims
-from tests.validation.test_lilly_orin_03_closed_chains import operational
+from tests.validation.lilly_operational import operational
 
 pytestmark = pytest.mark.usefixtures("interpreted")
 

@@ -11,10 +11,7 @@ from tests.peers.interpreted import interpreted
 from tests.peers.random_trees import random_module
 from tests.support.random_systems import random_states
 from tests.validation.claims import Claims
-
-
-def skew(r):
-    return np.array([[0, -r[2], r[1]], [r[2], 0, -r[0]], [-r[1], r[0], 0]])
+from tests.validation.lilly_chain import skew
 
 
 @pytest.mark.parametrize("seed", range(2))

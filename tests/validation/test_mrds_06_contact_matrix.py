@@ -12,7 +12,7 @@ from tests.peers.interpreted import interpreted
 from tests.peers.random_trees import random_module
 from tests.support.random_systems import Array, Referee, random_states, split
 from tests.validation.claims import Claims
-from tests.validation.test_mrds_05_contact_within_a_module import skew
+from tests.validation.lilly_chain import skew
 
 #: module of E and of P: A-contacts that share a module or none, B-contacts, and both on one module
 TOPOLOGY = [(0, 1), (1, 2), (1, 1), (3, 4), (4, 4), (0, 2)]

@@ -11,8 +11,8 @@ import pytest
 
 from tests.validation.bonaventura_segments import deflection
 from tests.validation.bonaventura_tables import SYSTEM_2A, SYSTEM_2B
+from tests.validation.bonaventura_two_links import off, ours, printed, segments
 from tests.validation.claims import Claims
-from tests.validation.test_mrds_12_two_links_against_segments import off, ours, printed, segments
 
 
 @pytest.mark.slow

@@ -9,16 +9,8 @@ from granite.controllers.laws.computed_torque import ComputedTorque
 from granite.rt.run_in_memory import simulate_in_memory
 from tests.support.dense_model import Model
 from tests.validation.claims import Claims
+from tests.validation.stanford_move import CASE
 
-#: our case: start, amplitudes and gains of the one case
-CASE = (
-    "loop.duration_s=20.0",
-    "controller.law.gains.joints={stiffness_1_s2=0.64, damping_1_s=1.6}",
-    "simulation.initial={shoulder_rad=0.4, elbow_rad=0.9}",
-    "behaviour.waypoints=[{duration_s=20.0, target={base_x_m=1.0, base_y_m=0.5, base_heading_rad=1.5707963267948966,"
-    " shoulder_rad=-0.2, elbow_rad=1.4}}]",
-    "safety.table_m=[-5.0, -5.0, 5.0, 5.0]",
-)
 #: Y: absolute rates of base, upper arm and forearm from the rates of q
 Y = np.array([[1, 0, 0, 0, 0], [0, 1, 0, 0, 0], [0, 0, 1, 0, 0], [0, 0, 1, 1, 0], [0, 0, 1, 1, 1.0]])
 

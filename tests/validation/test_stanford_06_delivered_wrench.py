@@ -6,7 +6,7 @@ import pytest
 from granite.config.loader import load
 from granite.rt.run_in_memory import simulate_in_memory
 from tests.validation.claims import Claims
-from tests.validation.test_stanford_05_computed_torque import CASE
+from tests.validation.stanford_move import CASE
 
 VALVES = (
     *CASE,

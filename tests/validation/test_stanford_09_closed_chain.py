@@ -15,15 +15,7 @@ from granite.config.modules import Point
 from granite.kernels.kernel import Array
 from granite.mrds.system import System
 from tests.validation.claims import Claims
-from tests.validation.test_stanford_08_planar_chain import (
-    Chain,
-    J,
-    absolute_rates,
-    module_of,
-    random_chain,
-    recursion,
-    turned,
-)
+from tests.validation.stanford_chain import Chain, J, absolute_rates, module_of, random_chain, recursion, turned
 
 N = 5
 

@@ -6,20 +6,14 @@ import numpy as np
 import pytest
 
 from granite.config.contacts import Contact, Side
-from granite.kernels.kernel import Array
 from granite.mrds.system import System
 from tests.validation.claims import Claims
 from tests.validation.sun_testbed import bed
+from tests.validation.sun_trajectory import turn
 
 pytestmark = pytest.mark.usefixtures("interpreted")
 
 DURATION, STEP = 2.0, 0.01
-
-
-def turn(t: Array) -> tuple[Array, Array, Array]:
-    """(4.52) to (4.54): angle, rate and acceleration of the bar."""
-    angle = np.pi / 4 - np.pi / 4 * (t - np.sin(np.pi * t) / np.pi)
-    return angle, -np.pi / 4 * (1 - np.cos(np.pi * t)), -((np.pi / 2) ** 2) * np.sin(np.pi * t)
 
 
 def test_sun19_the_printed_motion_begins_and_ends_at_rest(claims: Claims) -> None:

@@ -11,7 +11,7 @@ from tests.validation.claims import Claims
 from tests.validation.sun_distribution import arms, distribution, grasp_matrix
 from tests.validation.sun_motion import Bed, Run
 from tests.validation.sun_testbed import BAR_INERTIA, REACH
-from tests.validation.test_sun_19_trajectory import turn
+from tests.validation.sun_trajectory import turn
 
 pytestmark = pytest.mark.usefixtures("interpreted")
 

@@ -79,6 +79,7 @@ def test_what_was_changed_on_the_command_line_stands_in_the_title(changes, shown
     assert_nothing_is_cut(figure)
 
 
+@pytest.mark.usefixtures("interpreted")
 def test_a_fixed_arm_is_drawn_without_the_panels_it_has_nothing_for():
     figure = drawn(run(fixed_arm()))
     assert "An arm for $5 or $6_{each}" in texts(figure)

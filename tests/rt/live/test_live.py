@@ -120,6 +120,7 @@ def test_the_frame_of_the_base_is_its_pose():
         assert min(abs(number - expected) for number in numbers) < 1e-12
 
 
+@pytest.mark.usefixtures("interpreted")
 def test_the_frame_of_a_body_in_space_has_its_quaternion():
     log, numbers = sent("spatial-dual-arm")
     q = log.rows[-1, log.channels.place("/truth", "q")]
@@ -129,6 +130,7 @@ def test_the_frame_of_a_body_in_space_has_its_quaternion():
         assert min(min(abs(number - part), abs(number + part)) for number in numbers) < 1e-9
 
 
+@pytest.mark.usefixtures("interpreted")
 @pytest.mark.parametrize("name", ["mrds-6a", "flexible-arm"])
 def test_testbeds_on_stands_have_a_scene(name: str):
     sent(name)

@@ -8,11 +8,11 @@ import sys
 import time
 
 import pytest
-from test_loop import PERIOD, SlowClock, run
 
 import granite
 from granite.config.reasons import Reason
 from granite.logs.unfinished import unfinished_name
+from tests.support.watched_loop import PERIOD, SlowClock, run
 
 LIMIT = 50 * PERIOD
 

@@ -7,16 +7,14 @@ import pytest
 
 from granite.config.loader import load
 from granite.config.reasons import Reason
-from granite.config.records import Array
-from granite.config.testbed import Testbed
 from granite.kernels.c_compiler import find_compiler
 from granite.mrds.contacts.switching import Switching
 from granite.rt.compiled_run import CompiledRun, parts_in_python
 from granite.rt.loop.clock import VirtualClock
-from granite.rt.loop.loop import Outcome
 from granite.rt.recording.rows_in_memory import Memory
 from granite.rt.run import Run
 from granite.rt.run_in_memory import logged, simulate_in_memory
+from tests.support.compiled_runs import assert_equal_to_the_bit, assert_same_rows
 from tests.support.quick_cases import quick
 from tests.support.testbeds import controlled
 
@@ -24,31 +22,6 @@ pytestmark = pytest.mark.skipif(find_compiler() is None, reason="compiled runs n
 
 
 BEST_PATTERN = ["controller.allocation.sharing=best_pattern", "controller.allocation.modulation=threshold"]
-
-
-def assert_same_rows(run: Run, rows: Array, expected: Array) -> None:
-    assert rows.shape == expected.shape
-    kept = np.ones(run.channels.width, dtype=bool)
-    kept[run.channels.place("/timing", "steps")] = False
-    differs = (rows.view(np.uint64) != expected.view(np.uint64)) & kept
-    assert not differs.any(), np.argwhere(differs)[:5]
-
-
-def assert_equal_to_the_bit(bed: Testbed) -> Outcome:
-    run = Run(bed)
-    assert parts_in_python(run) == []
-    compiled, content = CompiledRun(run), np.full((run.ticks, run.channels.width), np.nan)
-    found = compiled.rows(into=content)  # every number is written, and none is read before
-    assert found is not None
-    rows, outcome, truth = found
-    python = Run(bed)
-    memory = Memory(python.channels, python.ticks)
-    expected = python.execute(VirtualClock(), memory)
-    assert_same_rows(run, rows, memory.rows)
-    assert (outcome.reason, outcome.ticks, outcome.t) == (expected.reason, expected.ticks, expected.t)
-    assert outcome.overruns == expected.overruns == 0
-    assert run.ending(outcome, truth) == python.ending(expected)
-    return outcome
 
 
 @pytest.mark.parametrize(

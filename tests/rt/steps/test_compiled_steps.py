@@ -21,19 +21,10 @@ from granite.rt.run import Run
 from granite.rt.steps.compiled_steps import steps_in_python
 from granite.rt.steps.step_by_step import StepByStep
 from granite.rt.supervisor.supervisor import Supervisor
+from tests.support.compiled_ticks import rows_of
 from tests.support.testbeds import controlled
 
 pytestmark = pytest.mark.skipif(find_compiler() is None, reason="compiled steps need a C compiler")
-
-
-def rows_of(bed: Testbed, compiled: bool) -> tuple[Array, Outcome, Run]:
-    run = Run(bed)
-    if not compiled:
-        run.compiled_steps = None
-    assert (run.compiled_steps is not None) == compiled
-    memory = Memory(run.channels, run.ticks)
-    outcome = run.execute(VirtualClock(), memory)
-    return memory.rows, outcome, run
 
 
 def assert_equal_to_the_bit(bed: Testbed) -> tuple[Array, Outcome, Run]:

@@ -14,7 +14,7 @@ from granite.kernels.c_compiler import find_compiler
 from granite.logs.channels import Channels
 from granite.logs.wheel_unloading import UnloadingChanges
 from granite.rt.run_in_memory import simulate_in_memory
-from tests.rt.steps.test_compiled_run import assert_equal_to_the_bit
+from tests.support.compiled_runs import assert_equal_to_the_bit
 from tests.support.scripted_operator import Scripted, scripted
 
 BED = "stanford-free-flyer/yaw-wheel"
