@@ -48,8 +48,8 @@ rehearse-demo: venv
 	$(BIN)/granite replay runs/rehearsal.mcap
 	$(BIN)/granite plot runs/rehearsal.mcap --out runs/rehearsal.png --overwrite
 
-# Both cores; one file is one process, because its tests share what they compile.
-PYTEST := $(BIN)/python -m pytest --numprocesses 2 --dist loadfile
+# Both cores: the one that is done takes tests from the other.
+PYTEST := $(BIN)/python -m pytest --numprocesses 2 --dist worksteal
 
 test: .venv/ready-dev
 	$(PYTEST)

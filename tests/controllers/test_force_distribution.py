@@ -75,6 +75,7 @@ def test_answers_are_those_of_cvxpy(case: Case) -> None:
         assert distribution(case.name).solve(grasp).wrench == pytest.approx(expected, abs=1e-6)
 
 
+@pytest.mark.usefixtures("interpreted")
 def test_an_answer_within_all_limits_is_that_of_the_solver() -> None:
     """The elimination that most ticks need, against DAQP on the same programme; some answers are at a limit."""
     case = CASES[1]
@@ -126,6 +127,7 @@ def overloaded(case: Case, rng: np.random.Generator) -> Grasp:
     return grasp._replace(load=grasp.load + 30 * rng.normal(size=len(grasp.load)))
 
 
+@pytest.mark.usefixtures("interpreted")
 @pytest.mark.parametrize(
     ("number", "seed"), [(64, 6), pytest.param(1000, 7, marks=pytest.mark.slow)], ids=["some", "a thousand"]
 )
@@ -149,6 +151,7 @@ def test_an_infeasible_grasp_gets_the_least_violating_answer_within_torque_limit
     assert counted[DistributionOutcome.RELAXED] > 0.5 * number
 
 
+@pytest.mark.usefixtures("interpreted")
 def test_no_other_answer_violates_less() -> None:
     """Against the same question asked in CVXPY: least squares of violations under hard torque limits."""
     case, rng = CASES[1], np.random.default_rng(8)
@@ -172,6 +175,7 @@ def violation(problem: QuadraticProgram, x: Any, rows: Any) -> float:
     return float((over[rows] ** 2).sum())
 
 
+@pytest.mark.usefixtures("interpreted")
 def test_hard_limits_that_contradict_each_other_cut_the_torques() -> None:
     """Torques that no wrench changes are beyond their limit."""
     case, rng = CASES[1], np.random.default_rng(9)
@@ -220,6 +224,7 @@ def test_the_iterations_of_a_tick_are_bounded() -> None:
     assert worst.outcome != DistributionOutcome.OPTIMAL
 
 
+@pytest.mark.usefixtures("interpreted")
 def test_arrays_of_another_size_are_refused() -> None:
     case, rng = CASES[1], np.random.default_rng(12)
     with pytest.raises(ValueError):
