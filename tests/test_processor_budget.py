@@ -9,11 +9,11 @@ from pathlib import Path
 
 from tests.support.processor_budget import Use
 
-BURN = "import time\nwhile time.process_time() < 0.3: pass"
+BURN = "import time\nwhile time.process_time() < 1.0: pass"
 
 
 def burn() -> None:
-    end = time.process_time() + 0.3
+    end = time.process_time() + 0.6
     while time.process_time() < end:
         pass
 
@@ -21,12 +21,12 @@ def burn() -> None:
 def test_a_test_that_computes_too_long_is_named_with_its_limit(tmp_path: Path) -> None:
     use = Use(0.2, 100.0, tmp_path)
     burn()
-    assert "s of processor time, expected at most 0.2 s" in (use.excess() or "")
+    assert "s of processor time, expected at most 0.2" in (use.excess() or "")
 
 
 def test_a_process_that_computes_counts_and_one_that_waits_does_not(tmp_path: Path) -> None:
     use = Use(0.2, 100.0, tmp_path)
-    time.sleep(0.3)
+    time.sleep(0.5)
     assert use.excess() is None
     subprocess.run([sys.executable, "-S", "-c", BURN], check=True)
     assert use.excess() is not None

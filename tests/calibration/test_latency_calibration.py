@@ -13,6 +13,7 @@ from granite.config.errors import InputError
 rng = np.random.default_rng(3)
 
 
+@pytest.mark.slow
 def test_delays_of_sensor_and_valves_are_recovered():
     found = repeat(LatencyProcedure(granite.load("free-flyer")), 2)
     assert [number.key for number in found.fit.numbers] == [

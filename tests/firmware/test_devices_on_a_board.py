@@ -154,6 +154,7 @@ def test_sensors_alone_are_read_in_every_tick(board: Emulated):
     devices.close()
 
 
+@pytest.mark.slow
 def test_a_run_with_real_drivers_completes_and_leaves_the_board_safe(board: Emulated, tmp_path: Path):
     # The joints of the emulated board stay where they are, which no joint with noise and a motor does.
     still = {f"devices.joint_sensors.{key}": 0.0 for key in ("angle_noise_rad", "rate_noise_rad_s")}

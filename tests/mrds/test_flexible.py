@@ -250,6 +250,7 @@ def test_a_spatial_link_without_modes_is_a_rod() -> None:
     assert bent.bias(q, u) == pytest.approx(rigid.bias(q, u), rel=1e-11, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_a_very_stiff_arm_moves_as_a_rigid_one() -> None:
     arm = planar_arm([flexible(1.0, 2, ei_n_m2=1e5), flexible(0.5, 1, ei_n_m2=1e5)], gravity_m_s2=[0.0, -9.81])
     stiff = Model(arm.model_copy(update={"name": "stiff_arm"}))

@@ -55,7 +55,8 @@ def flexible_grasp() -> tuple[System, Array, Array]:
     return system, *system.contact_set().project(np.concatenate([q, body]), 0.3 * np.concatenate([u, rates]))
 
 
-@pytest.mark.parametrize("dimension", ["planar", pytest.param("spatial", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("dimension", ["planar", "spatial"])
 def test_all_coordinates_move_as_differences_of_accelerations_say(dimension: str) -> None:
     """Any state, also one that its contacts do not fit; the first system whose constraints are independent."""
     for seed in range(20):
@@ -69,7 +70,10 @@ def test_all_coordinates_move_as_differences_of_accelerations_say(dimension: str
         assert_close(linear.A[len(u) :], expected)
 
 
-@pytest.mark.parametrize("make", [lambda: closed_chains(2, 6, "rigid_grasp", seed=26), flexible_grasp])
+@pytest.mark.parametrize(
+    "make",
+    [pytest.param(lambda: closed_chains(2, 6, "rigid_grasp", seed=26), marks=pytest.mark.slow), flexible_grasp],
+)
 def test_along_what_contacts_allow_it_is_the_difference_of_accelerations_and_forces(make) -> None:
     system, q, u = make()
     closed = system.contact_set()

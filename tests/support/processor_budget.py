@@ -16,6 +16,8 @@ from granite.kernels.code_cache import cache_directory
 BUDGET = 2.0
 #: more of it for each library that is compiled because the cache does not have it yet [s]
 COMPILATION = 1.0
+#: and for each time that another process takes the processor, which leaves its own data in the caches [s]
+INTERRUPTION = 1e-3
 #: processor time of `_yardstick` on the machine of which the budget is: a slower one may take longer [s]
 YARDSTICK = 0.018
 #: not that which a test may set for itself
@@ -30,6 +32,7 @@ class Use:
         self._budget, self._yardstick, self._cache = budget, yardstick, cache
         self._since = time.time()
         self._before = _processor_time()
+        self._interrupted = _interruptions()
 
     def excess(self) -> str | None:
         """What a test used beyond its budget, in a sentence; None where it kept it."""
@@ -38,6 +41,7 @@ class Use:
             return None
         slowness = max(1.0, _yardstick() / self._yardstick)
         limit = self._budget * slowness + COMPILATION * _compiled(self._cache, self._since)
+        limit += INTERRUPTION * (_interruptions() - self._interrupted)
         if used <= limit:
             return None
         return f"{used:.1f} s of processor time, expected at most {limit:.1f} s: make the test quicker or mark it slow"
@@ -46,6 +50,11 @@ class Use:
 def _processor_time() -> float:
     children = resource.getrusage(resource.RUSAGE_CHILDREN)
     return time.process_time() + children.ru_utime + children.ru_stime
+
+
+def _interruptions() -> int:
+    of = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
+    return sum(use.ru_nivcsw for use in of)
 
 
 def _yardstick() -> float:

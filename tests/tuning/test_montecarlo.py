@@ -120,6 +120,7 @@ def test_a_metric_that_is_finite_in_no_run_is_refused_after_the_others_are_shown
     assert granite("montecarlo", "free-flyer", *few, *stopped, "--metric", "pulses").code == 0  # none reached its end
 
 
+@pytest.mark.slow
 def test_random_plants_are_spread_around_the_plant_of_the_scenario(found: MonteCarlo, tmp_path: Path):
     mass = "modules.vehicle.bodies.base.mass_kg"
     scenarios = f"nominal = {{}}\na.simulation.plant.{mass} = 80.0\nb.{mass} = 25.0\n"

@@ -57,6 +57,7 @@ def test_errors_have_the_stated_spread():
     assert np.mean(np.abs(errors) < 2.0) > 0.9
 
 
+@pytest.mark.slow
 def test_the_command_names_a_dead_valve(granite: Call, tmp_path: Path):
     granite("sim", "free-flyer", "--duration", 40, "--out", "a.mcap", "--set", f"{DEVICE}.units.r2.failed=true")
     said = granite("identify", "a.mcap", "--thrusters")

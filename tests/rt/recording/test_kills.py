@@ -27,6 +27,7 @@ def check(found: Found) -> None:
         assert found.loss_s == 0.0, found  # nothing is lost while the recorder lives
 
 
+@pytest.mark.slow
 def test_a_killed_recorder_alone_or_with_the_loop_loses_no_more_than_promised(tmp_path: Path) -> None:
     def one(i: int, kill: Kill, mode: str) -> Found:
         (tmp_path / str(i)).mkdir()

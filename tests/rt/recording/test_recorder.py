@@ -160,16 +160,16 @@ def test_a_loop_with_deadlines_never_waits_for_a_recorder_that_hangs(tmp_path):
     recorder = start(path, small_ring(16), virtual=False)
     os.kill(recorder.pid, signal.SIGSTOP)
     try:
-        rows = [recorder.channels.pack(*make_tick(BED, k)) for k in range(1000)]
+        rows = [recorder.channels.pack(*make_tick(BED, k)) for k in range(300)]
         before = waits()
         lost = [recorder.record(row) for row in rows]
         assert waits() - before < 20
-        assert lost[-1] >= 984 - 16  # one batch may have been under way
+        assert lost[-1] >= 284 - 16  # one batch may have been under way
         assert lost == sorted(lost)
     finally:
         os.kill(recorder.pid, signal.SIGCONT)
     recorded = recorder.close(DONE)
-    assert recorded.rows + recorded.lost == 1000
+    assert recorded.rows + recorded.lost == 300
     assert recorded.failure is None
     log = read_log(path)
     assert len(log.rows) == recorded.rows
