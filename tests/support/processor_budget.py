@@ -25,11 +25,20 @@ CACHE = cache_directory()
 
 
 class Use:
-    """Processor time since the start of a test, which may have `budget`; a machine that needs more time than
-    `yardstick` for a given loop is slower than that of the budget, and new libraries in `cache` were compiled."""
+    """Processor time since the start of a test, which may have `budget`.
 
-    def __init__(self, budget: float = BUDGET, yardstick: float = YARDSTICK, cache: Path = CACHE) -> None:
-        self._budget, self._yardstick, self._cache = budget, yardstick, cache
+    A machine that needs more than `yardstick` for a given loop is slower than that of the budget; new libraries in
+    `cache` were compiled; an interruption by another process costs `interruption`.
+    """
+
+    def __init__(
+        self,
+        budget: float = BUDGET,
+        yardstick: float = YARDSTICK,
+        cache: Path = CACHE,
+        interruption: float = INTERRUPTION,
+    ) -> None:
+        self._budget, self._yardstick, self._cache, self._interruption = budget, yardstick, cache, interruption
         self._since = time.time()
         self._before = _processor_time()
         self._interrupted = _interruptions()
@@ -41,7 +50,7 @@ class Use:
             return None
         slowness = max(1.0, _yardstick() / self._yardstick)
         limit = self._budget * slowness + COMPILATION * _compiled(self._cache, self._since)
-        limit += INTERRUPTION * (_interruptions() - self._interrupted)
+        limit += self._interruption * (_interruptions() - self._interrupted)
         if used <= limit:
             return None
         return f"{used:.1f} s of processor time, expected at most {limit:.1f} s: make the test quicker or mark it slow"
