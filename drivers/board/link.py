@@ -153,7 +153,6 @@ class BoardLink:
             "damaged_at_board": report.damaged if report else 0,
             "missed_at_board": report.missed if report else 0,
             "refused_at_board": report.refused if report else 0,
-            "latches": report.latch if report else 0,
             "board_late_us": report.late_us if report else 0,
             "clock_offset_s": self.clock.offset_s,
             "clock_uncertainty_s": self.clock.uncertainty_s,
@@ -192,6 +191,7 @@ class BoardLink:
         self.sampled = min(max(self.clock.earliest(report.time_us), -_NEVER if sent is None else sent), t)
         if frame.answers != line.sequence:
             self.counts.late += 1
+        self.counts.latches += self.report is not None and report.latch != self.report.latch
         self.report, self.refusal = report, None
         return report
 

@@ -28,6 +28,7 @@ class LinkCounts:
     refused: int = 0  #: frames that the board refused
     lost: int = 0  #: times that the port or the board went away
     replugged: int = 0
+    latches: int = 0  #: times that the board made its outputs safe
 
 
 class NumberedLine:

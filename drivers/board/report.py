@@ -20,7 +20,7 @@ class Report(NamedTuple):
     time_us: int  #: when the sensors were sampled
     commanded_us: int  #: newest accepted command, modulo 2^32
     latched_us: int  #: when outputs were last made safe, modulo 2^32
-    latch: int  #: how often that happened
+    latch: int  #: number of that time: begins at random
     flags: int
     reason: int  #: of the newest latch, a code of `LatchReason`
     damaged: int

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import IntEnum
 from struct import Struct
 
-VERSION = 1
+VERSION = 2
 MAX_FRAME = 300
 MAX_ENCODED = MAX_FRAME + MAX_FRAME // 254 + 1
 
@@ -18,9 +18,9 @@ BOARD = Struct("<16s16s12sB3xIIIIQ")
 #: index, kind, name, unit, scale, least and greatest count
 CHANNEL = Struct("<BBxx16s8sfii")
 #: time, commanded, latched [us], latch number, flags, latch reason, damaged, missed, refused, late [us]
-REPORT = Struct("<QIIHBBHHHH")
+REPORT = Struct("<QIIIBBHHHH")
 #: latch number, watchdog [us]
-RESET = Struct("<HxxI")
+RESET = Struct("<II")
 #: refused kind, reason, refused sequence
 REFUSAL = Struct("<BBH")
 

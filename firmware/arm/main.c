@@ -14,7 +14,7 @@ int main(void)
     outside_init();
     layout = FREE_FLYER;
     outside_serial(layout.serial);
-    board_init(&board, &layout, counter_extend(&counter, machine_counter()));
+    board_init(&board, &layout, counter_extend(&counter, machine_counter()), machine_seed());
     for (;;) {
         bool busy = false;
         for (enum line line = LINE_HOST; line < LINES; line++)

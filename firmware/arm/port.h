@@ -11,6 +11,8 @@ enum line { LINE_HOST, LINE_WORLD, LINES };
 void machine_init(void);
 /* The free-running counter [us]; it wraps after 71 minutes. */
 uint32_t machine_counter(void);
+/* Another number after each power-on; 0 where the machine has no source of one. */
+uint32_t machine_seed(void);
 /* Moves received bytes to and waiting bytes from the rings; true while some still wait to be sent. */
 bool machine_serve(enum line line);
 /* Sleeps until the next interrupt: a byte, or SysTick. */

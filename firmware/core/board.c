@@ -58,14 +58,14 @@ static size_t report(struct board *board, uint64_t now, uint8_t *out)
     put64(out, now);
     put32(out + 8, (uint32_t)latch->commanded_at);
     put32(out + 12, (uint32_t)latch->latched_at);
-    put16(out + 16, latch->number);
-    out[18] = (uint8_t)((latch->armed ? FLAG_ARMED : 0) | (latch->emergency_stop ? FLAG_EMERGENCY_STOP : 0) |
+    put32(out + 16, latch->number);
+    out[20] = (uint8_t)((latch->armed ? FLAG_ARMED : 0) | (latch->emergency_stop ? FLAG_EMERGENCY_STOP : 0) |
                         (board->limited ? FLAG_LIMITED : 0));
-    out[19] = latch->reason;
-    put16(out + 20, damaged(&board->decoder));
-    put16(out + 22, board->missed);
-    put16(out + 24, board->refused);
-    put16(out + 26, board->late_us);
+    out[21] = latch->reason;
+    put16(out + 22, damaged(&board->decoder));
+    put16(out + 24, board->missed);
+    put16(out + 26, board->refused);
+    put16(out + 28, board->late_us);
     board->late_us = 0;
     for (uint8_t i = 0; i < board->layout->channels; i++)
         put32(out + REPORT_BYTES + 4u * i, reported(board, i, now));
@@ -149,14 +149,14 @@ static enum refusal command(struct board *board, uint64_t now)
 static enum refusal reset(struct board *board, uint64_t now)
 {
     const uint8_t *payload = board->frame.payload;
-    struct reset wanted = {.number = get16(payload), .watchdog_us = get32(payload + 4)};
+    struct reset wanted = {.number = get32(payload), .watchdog_us = get32(payload + 4)};
     return latch_reset(&board->latch, now, &wanted);
 }
 
 static void hello(struct board *board, uint64_t now)
 {
     latch_now(&board->latch, now, LATCH_HELLO);
-    latch_forget_host(&board->latch);
+    latch_forget_host(&board->latch, now);
     memset(board->decoder.count, 0, sizeof board->decoder.count);
     board->missed = board->refused = 0;
     board->session = true;
@@ -223,7 +223,7 @@ static enum refusal obey(struct board *board, uint64_t now)
     }
 }
 
-void board_init(struct board *board, const struct layout *layout, uint64_t now)
+void board_init(struct board *board, const struct layout *layout, uint64_t now, uint32_t seed)
 {
     memset(board, 0, sizeof *board);
     board->layout = layout;
@@ -236,7 +236,7 @@ void board_init(struct board *board, const struct layout *layout, uint64_t now)
         if (layout->channel[i].kind == VALVE)
             board->valve[i].shortest_us = (uint32_t)layout->channel[i].low * VALVE_COUNT_US;
     }
-    latch_init(&board->latch, now);
+    latch_init(&board->latch, now, seed);
 }
 
 bool board_push(struct board *board, uint8_t byte)

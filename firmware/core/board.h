@@ -7,7 +7,7 @@
 #include "latch.h"
 #include "valve.h"
 
-#define FIRMWARE_VERSION "1.0.0"
+#define FIRMWARE_VERSION "1.1.0"
 
 struct channel {
     uint8_t kind;
@@ -42,7 +42,8 @@ struct board {
     uint16_t late_us;
 };
 
-void board_init(struct board *board, const struct layout *layout, uint64_t now);
+/* A seed that differs from one power-on to the next, as far as the port has one: it begins the numbers of latches. */
+void board_init(struct board *board, const struct layout *layout, uint64_t now, uint32_t seed);
 
 /* Takes one received byte; true where a frame is complete and `board_answer` must be called. */
 bool board_push(struct board *board, uint8_t byte);

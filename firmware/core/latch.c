@@ -1,5 +1,8 @@
 #include "latch.h"
 
+#include "bytes.h"
+#include "crc32.h"
+
 static void make_safe(struct latch *latch, uint64_t now, enum latch_reason reason)
 {
     latch->armed = false;
@@ -8,9 +11,9 @@ static void make_safe(struct latch *latch, uint64_t now, enum latch_reason reaso
     latch->latched_at = now;
 }
 
-void latch_init(struct latch *latch, uint64_t now)
+void latch_init(struct latch *latch, uint64_t now, uint32_t seed)
 {
-    *latch = (struct latch){.watchdog_us = WATCHDOG_DEFAULT_US};
+    *latch = (struct latch){.number = seed, .watchdog_us = WATCHDOG_DEFAULT_US};
     make_safe(latch, now, LATCH_POWER_ON);
 }
 
@@ -46,8 +49,11 @@ void latch_command(struct latch *latch, uint64_t now, bool at_rest, bool acknowl
     latch->acknowledges = acknowledges;
 }
 
-void latch_forget_host(struct latch *latch)
+void latch_forget_host(struct latch *latch, uint64_t now)
 {
+    uint8_t time[8];
+    put64(time, now);
+    latch->number = crc32(latch->number, time, sizeof time);
     latch->steady = 0;
 }
 

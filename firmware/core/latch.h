@@ -18,7 +18,9 @@
 struct latch {
     bool armed, emergency_stop;
     uint8_t reason;
-    uint16_t number;
+    /* Of the newest latch. No reset of before a power-on or a `HELLO` names it: it begins with a seed, and the time at
+       which a host says hello is mixed into it. */
+    uint32_t number;
     uint64_t latched_at;
     uint32_t watchdog_us;
     /* Of the commands: when the newest arrived, how many were steady, whether it is at rest and acknowledges. */
@@ -29,11 +31,11 @@ struct latch {
 
 /* What a reset asks for. */
 struct reset {
-    uint16_t number;
+    uint32_t number;
     uint32_t watchdog_us;
 };
 
-void latch_init(struct latch *latch, uint64_t now);
+void latch_init(struct latch *latch, uint64_t now, uint32_t seed);
 
 /* Makes safe, if armed; the port closes the outputs of a latch that is not armed. */
 void latch_now(struct latch *latch, uint64_t now, enum latch_reason reason);
@@ -45,7 +47,7 @@ void latch_step(struct latch *latch, uint64_t now, bool emergency_stop);
 void latch_command(struct latch *latch, uint64_t now, bool at_rest, bool acknowledges);
 
 /* A new host: what the last one sent does not count. */
-void latch_forget_host(struct latch *latch);
+void latch_forget_host(struct latch *latch, uint64_t now);
 
 /* Arms, or says why not. */
 enum refusal latch_reset(struct latch *latch, uint64_t now, const struct reset *reset);

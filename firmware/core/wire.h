@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define WIRE_VERSION 1u
+#define WIRE_VERSION 2u
 
 #define HEADER_BYTES 6u
 #define CRC_BYTES 4u
@@ -22,7 +22,7 @@
 
 #define BOARD_BYTES 72u
 #define CHANNEL_BYTES 40u
-#define REPORT_BYTES 28u
+#define REPORT_BYTES 30u
 #define MAX_CHANNELS ((MAX_PAYLOAD_BYTES - REPORT_BYTES) / 4u)
 
 /* Valve times on the wire are counts of this. */

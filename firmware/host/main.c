@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <termios.h>
@@ -162,7 +163,10 @@ int main(int n, char **words)
         {.fd = -1, .events = POLLIN},
     };
     struct pollfd *port = &lines[0], *server = &lines[1], *plant = &lines[2];
-    board_init(&board, options.layout ? &read_layout : &FREE_FLYER, clock_us());
+    uint32_t seed = 0;
+    if (getrandom(&seed, sizeof seed, 0) != sizeof seed)
+        refuse("no seed for", options.port);
+    board_init(&board, options.layout ? &read_layout : &FREE_FLYER, clock_us(), seed);
     uint64_t inputs_at = clock_us();
 
     while (!ended) {

@@ -45,6 +45,10 @@ struct trial {
     uint64_t now, commanded_at;
     bool emergency_stop;
     uint16_t sequence;
+    uint32_t seed;
+    /* The reset sent last. */
+    uint8_t reset[MAX_SENT_BYTES];
+    size_t reset_bytes;
     uint64_t open_us[MAX_CHANNELS];
     bool valve_was_open[MAX_CHANNELS];
     uint64_t valve_opened_at[MAX_CHANNELS];
@@ -139,13 +143,15 @@ static void send_command(struct trial *trial, struct script *script, bool at_res
     send_frame(trial, COMMAND, payload, n, trial->board.sequence);
 }
 
-static void send_reset(struct trial *trial, uint16_t number, uint32_t watchdog_us)
+static void send_reset(struct trial *trial, uint32_t number, uint32_t watchdog_us)
 {
     uint8_t payload[8] = {0};
-    put16(payload, number);
+    put32(payload, number);
     put32(payload + 4, watchdog_us);
     trial->sequence++;
-    send_frame(trial, RESET, payload, sizeof payload, trial->board.sequence);
+    struct frame frame = {RESET, trial->sequence, trial->board.sequence, payload, sizeof payload};
+    trial->reset_bytes = frame_encode(&frame, trial->reset);
+    send(trial, trial->reset, trial->reset_bytes);
 }
 
 static void wait(struct trial *trial, uint64_t us)
@@ -155,12 +161,30 @@ static void wait(struct trial *trial, uint64_t us)
     check(trial);
 }
 
+/* A power-on, a healthy host, and the bytes of a reset that a buffer has kept from before. */
+static void brown_out(struct trial *trial, struct script *script)
+{
+    struct board *board = &trial->board;
+    trial->seed += 0x9E3779B9u;
+    board_init(board, board->layout, trial->now, trial->seed);
+    memset(trial->open_us, 0, sizeof trial->open_us);
+    memset(trial->valve_was_open, 0, sizeof trial->valve_was_open);
+    trial->sequence = (uint16_t)(trial->sequence - 10u);
+    send_frame(trial, HELLO, NULL, 0, 0);
+    for (int i = 0; i < 6; i++) {
+        wait(trial, 1000);
+        send_command(trial, script, true);
+    }
+    send(trial, trial->reset, trial->reset_bytes);
+    PROMISE(!board->latch.armed);
+}
+
 /* One line of the script. */
 static void act(struct trial *trial, struct script *script)
 {
     uint8_t payload[MAX_SENT_BYTES], channel, action = next(script);
     size_t n;
-    switch (action % 12) {
+    switch (action % 13) {
     case 0:
         trial->sequence = next16(script);
         send_frame(trial, HELLO, NULL, 0, 0);
@@ -182,7 +206,7 @@ static void act(struct trial *trial, struct script *script)
         break;
     case 4: /* a reset out of the blue, half of the time of the present latch */
         n = next16(script);
-        send_reset(trial, action & 16 ? trial->board.latch.number : (uint16_t)n, (uint32_t)next16(script) << (action >> 5));
+        send_reset(trial, action & 16 ? trial->board.latch.number : (uint32_t)n, (uint32_t)next16(script) << (action >> 5));
         break;
     case 5:
         send_frame(trial, STOP, NULL, 0, 0);
@@ -213,6 +237,9 @@ static void act(struct trial *trial, struct script *script)
         trial->now += next16(script);
         send_command(trial, script, action & 16);
         break;
+    case 11:
+        brown_out(trial, script);
+        break;
     default:
         wait(trial, next(script));
         break;
@@ -225,7 +252,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t n)
     struct script script = {input, n};
     memset(&trial, 0, sizeof trial);
     trial.now = (uint64_t)next16(&script) << 24;
-    board_init(&trial.board, &FREE_FLYER, trial.now);
+    board_init(&trial.board, &FREE_FLYER, trial.now, trial.seed);
     check(&trial);
     while (script.left > 0)
         act(&trial, &script);

@@ -11,8 +11,10 @@ import pytest
 
 from granite.drivers.board.frame import WireFrame, encode
 from granite.drivers.board.link import BoardLink, pulse
+from granite.drivers.board.numbered_line import LinkCounts, NumberedLine
+from granite.drivers.board.port import Port
 from granite.drivers.board.report import Report
-from granite.drivers.board.wire import RESET, ChannelKind, FrameKind, LatchReason, Refusal
+from granite.drivers.board.wire import RESET, VERSION, ChannelKind, FrameKind, LatchReason, Refusal
 from tests.firmware.emulated import (
     ACTUATORS,
     ELBOW,
@@ -158,7 +160,7 @@ def test_the_watchdog_makes_outputs_safe_and_stays_latched(board: Emulated, watc
     safe = answered(link)
     assert not safe.is_armed
     assert safe.reason == LatchReason.WATCHDOG
-    assert safe.latch == (armed.latch + 1) & 0xFFFF
+    assert safe.latch == (armed.latch + 1) & 0xFFFFFFFF
     assert since(safe.latched_us, safe.commanded_us) == round(watchdog_s * 1e6) + 1 + safe.late_us
     assert safe.slots[8:12].tolist() == [0, 0, 0, 1]  # the grip holds
     until(lambda: board.outside.changes[-1][1] == (0,) * 11 + (1,))
@@ -209,7 +211,9 @@ class ByHand:
         self.line = link.line
         self.sequence, self.heard = self.line.sequence, self.line.heard or 0
 
-    def ask(self, kind: int, payload: bytes = b"", ahead: int = 1, unheard: int = 0, version: int = 1) -> WireFrame:
+    def ask(
+        self, kind: int, payload: bytes = b"", ahead: int = 1, unheard: int = 0, version: int = VERSION
+    ) -> WireFrame:
         sequence = (self.sequence + ahead) & 0xFFFF
         self.sequence = max(sequence, self.sequence)
         self.line.port.write(encode(kind, sequence, (self.heard - unheard) & 0xFFFF, payload, version))
@@ -242,12 +246,38 @@ def test_a_reset_needs_steady_commands_at_rest_that_acknowledge_and_name_the_lat
         raise AssertionError("never steady")
 
     assert hand.refusal(FrameKind.RESET, RESET.pack(latch, 20_000)) == Refusal.NOT_STEADY
-    assert hand.refusal(FrameKind.RESET, RESET.pack(latch - 1, 20_000)) == Refusal.OTHER_LATCH
+    assert hand.refusal(FrameKind.RESET, RESET.pack(latch ^ 1, 20_000)) == Refusal.OTHER_LATCH
     assert reset_after({SHOULDER: 1}) == Refusal.NOT_AT_REST
     assert reset_after({4: pulse(0.0, 0.01)}) == Refusal.NOT_AT_REST
     assert reset_after({GRIP: 1}, watchdog_us=1) == Refusal.WATCHDOG_RANGE
     assert reset_after({}, unheard=100) == Refusal.NOT_ACKNOWLEDGED
     assert not command({}).is_armed
+
+
+def test_what_was_sent_before_a_brown_out_arms_nothing_after_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Neither the reset alone, among the commands of a host that is there again, nor all frames from `HELLO` on."""
+    sent: list[bytes] = []
+    write = Port.write
+    monkeypatch.setattr(Port, "write", lambda port, frame: sent.append(frame) or write(port, frame))
+    with running("host", tmp_path) as board:
+        assert arm(board.link()).is_armed
+    monkeypatch.undo()
+    reset = sent[-1]
+    with running("host", tmp_path) as board:
+        link = board.link()
+        for _ in range(6):
+            exchange(link)
+        assert link.line is not None
+        link.line.port.write(reset)
+        until(lambda: (link.poll(time.monotonic()) or link.refusal) is not None)
+        assert link.refusal in (Refusal.OTHER_LATCH, Refusal.OUT_OF_ORDER)
+        link.close()
+    with running("host", tmp_path) as board:
+        line, answers = NumberedLine(board.port, 2_000_000, LinkCounts()), []
+        for i, frame in enumerate(sent, start=1):
+            line.port.write(frame)
+            until(lambda i=i: answers.extend(line.receive()) or len(answers) == i)  # type: ignore[misc]
+        assert answers[-1].payload[:2] == bytes([FrameKind.RESET, Refusal.OTHER_LATCH])
 
 
 def test_frames_out_of_order_of_another_layout_or_unknown_are_refused_by_name(link: BoardLink):
@@ -260,7 +290,7 @@ def test_frames_out_of_order_of_another_layout_or_unknown_are_refused_by_name(li
     assert hand.refusal(FrameKind.COMMAND, layout + rest + rest, ahead=0) == Refusal.BAD_LENGTH
     assert hand.refusal(0x33, ahead=0) == Refusal.UNKNOWN_KIND
     assert hand.refusal(FrameKind.DESCRIBE, bytes([20])) == Refusal.NO_SUCH_CHANNEL
-    assert hand.refusal(FrameKind.STOP, ahead=0, version=2) == Refusal.WRONG_VERSION
+    assert hand.refusal(FrameKind.STOP, ahead=0, version=VERSION + 1) == Refusal.WRONG_VERSION
     report = Report.unpack(hand.ask(FrameKind.COMMAND, layout + rest, ahead=7).payload)
     assert (report.missed, report.refused) == (6, 7)
     assert report.damaged == 1  # the one of another version

@@ -57,6 +57,7 @@ MISTAKES = {
         "",
     ),
     "reset during an emergency stop": ("latch.c", "if (latch->emergency_stop)\n        return EMERGENCY_STOP;", ""),
+    "reset of before a brown-out": ("latch.c", "if (reset->number != latch->number)\n        return OTHER_LATCH;", ""),
     "valves stay open": ("board.c", "valve_close(&board->valve[i], now);", ""),
     "motors go on": ("board.c", "kind == VALVE || kind == MOTOR || kind == WHEEL", "kind == VALVE || kind == WHEEL"),
     "no limit": ("board.c", "value > channel->high ? channel->high : value", "value"),

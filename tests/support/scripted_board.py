@@ -58,9 +58,14 @@ class Scripted:
         return encode(kind, number & 0xFFFF, answers & 0xFFFF, payload, self.version)
 
     def report(
-        self, answers: int, time_us: int = 0, sequence: int | None = None, channels: int = len(CHANNELS)
+        self,
+        answers: int,
+        time_us: int = 0,
+        sequence: int | None = None,
+        channels: int = len(CHANNELS),
+        latch: int = 3,
     ) -> bytes:
-        payload = REPORT.pack(time_us, 0, 0, 3, 0, 2, 0, 0, 0, 0) + bytes(4 * channels)
+        payload = REPORT.pack(time_us, 0, 0, latch, 0, 2, 0, 0, 0, 0) + bytes(4 * channels)
         return self.frame(FrameKind.REPORT, payload, answers, sequence)
 
     def pause(self) -> threading.Event:

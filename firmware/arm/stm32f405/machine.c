@@ -92,6 +92,21 @@ uint32_t machine_counter(void)
     return REGISTER(TIM2 + TIM_CNT);
 }
 
+/* The random number generator, on the 48 MHz of the main clock. Its first number is not used (RM0090, 24.3.1). Without it,
+   as in QEMU, the seed is 0. */
+uint32_t machine_seed(void)
+{
+    uint32_t seed = 0;
+    REGISTER(RCC_AHB2ENR) |= 1u << 6;
+    REGISTER(RNG_CR) = 1u << 2;
+    for (int i = 0; i < 2; i++) {
+        wait_for(RNG_SR, RNG_READY);
+        if (REGISTER(RNG_SR) & RNG_READY)
+            seed = REGISTER(RNG_DR);
+    }
+    return REGISTER(RNG_SR) & RNG_ERRORS ? 0 : seed;
+}
+
 bool machine_serve(enum line line)
 {
     uint8_t byte;

@@ -43,6 +43,7 @@
 #define RCC_PLLCFGR 0x40023804u
 #define RCC_CFGR 0x40023808u
 #define RCC_AHB1ENR 0x40023830u
+#define RCC_AHB2ENR 0x40023834u
 #define RCC_APB1ENR 0x40023840u
 #define RCC_APB2ENR 0x40023844u
 
@@ -54,6 +55,12 @@
 #define GPIO_IDR 0x10u
 #define GPIO_BSRR 0x18u
 #define GPIO_AFR 0x20u
+
+#define RNG_CR 0x50060800u
+#define RNG_SR 0x50060804u
+#define RNG_DR 0x50060808u
+#define RNG_READY (1u << 0)
+#define RNG_ERRORS (3u << 1)
 
 #define UNIQUE_ID 0x1FFF7A10u
 

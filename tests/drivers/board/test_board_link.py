@@ -68,6 +68,13 @@ def test_a_command_and_its_report(board: Scripted, link: BoardLink):
     assert (link.counts.late, link.counts.missed, link.counts.merged) == (0, 0, 0)
 
 
+def test_latches_are_counted_whatever_their_numbers(board: Scripted, link: BoardLink):
+    for latch in (7_000_000, 7_000_000, 7_000_001, 5):
+        board.send(board.report(sent(board, link), latch=latch))
+        poll_until(link, 1)
+    assert link.numbers()["latches"] == 2
+
+
 def test_a_command_carries_the_layout_its_slots_and_what_was_heard(board: Scripted, link: BoardLink):
     link.command(0.0, np.array([pulse(0.001, 0.65535), -5], np.int32))
     wait(lambda: board.heard)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from granite.drivers.board import cobs
 from granite.drivers.board.frame import Decoder, encode, judge
 from granite.drivers.board.frame_kernel import CompiledDecoder, Encode, FrameKernel, frame_coding
-from granite.drivers.board.wire import MAX_ENCODED, MAX_FRAME, FrameVerdict
+from granite.drivers.board.wire import MAX_ENCODED, MAX_FRAME, VERSION, FrameVerdict
 from granite.kernels.c_compiler import find_compiler
 
 KERNEL = FrameKernel() if find_compiler() else None
@@ -79,19 +79,19 @@ def test_each_fault_is_counted_by_its_name(decoder_of: Callable[[], Decoder]):
         b"\0\x09abc\0",
         b"\0\x04abc\0",
         whole.replace(b"payload", b"paYload"),
-        encode(3, 1, 0, b"payload", version=2),
+        encode(3, 1, 0, b"payload", version=VERSION + 1),
     ):
         decoder.feed(damaged)
     assert {v: decoder.count[v] for v in FrameVerdict} == dict.fromkeys(FrameVerdict, 1) | {FrameVerdict.ACCEPTED: 0}
-    assert decoder.version == 2
+    assert decoder.version == VERSION + 1
     assert len(decoder.feed(whole)) == 1
 
 
 def test_a_frame_of_301_bytes_is_too_long_even_if_its_crc_is_right():
-    raw = bytes([1]) * (MAX_FRAME - 3)
+    raw = bytes([VERSION]) * (MAX_FRAME - 3)
     raw += zlib.crc32(raw).to_bytes(4, "little")
     assert judge(cobs.encode(raw))[0] is FrameVerdict.OVERSIZE
-    raw = bytes([1]) * (MAX_FRAME - 4)
+    raw = bytes([VERSION]) * (MAX_FRAME - 4)
     assert judge(cobs.encode(raw + zlib.crc32(raw).to_bytes(4, "little")))[0] is FrameVerdict.ACCEPTED
 
 

@@ -35,7 +35,7 @@ def test_healthy_boards_pass_and_stay_latched():
     seen = {(finding.device, finding.check) for finding in findings}
     assert {("joint_sensors", "rate"), ("vision", "fresh"), ("thrusters", "at rest"), ("sensors", "agree")} <= seen
     texts = [finding.text for finding in findings if finding.device == "motors"]
-    assert texts[0] == "board 'rehearsal-1', firmware 1.0.0, 14 channels"
+    assert texts[0] == "board 'rehearsal-1', firmware 1.1.0, 14 channels"
 
 
 def test_a_device_that_can_not_be_opened_is_named_and_the_others_are_closed():

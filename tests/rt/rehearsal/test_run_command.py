@@ -50,7 +50,7 @@ def test_checks_pass_on_a_robot_that_is_held_and_nothing_is_armed(outside: Rehea
     done = command(outside, "--check")
     assert done.returncode == 0, done.stderr
     assert "Checks before the run: all passed" in done.stdout
-    assert "firmware 1.0.0" in done.stdout
+    assert "firmware 1.1.0" in done.stdout
     assert outside.outputs()[:, 1].tolist() == [1.0]
 
 
@@ -76,7 +76,7 @@ def test_a_confirmed_run_records_and_ends_with_safe_outputs(outside: Rehearsal, 
     ("changes", "words"),
     [
         ({"board": "spot"}, "board 'rehearsal-1' answers on"),
-        ({"firmware": "2."}, "has firmware 1.0.0"),
+        ({"firmware": "2."}, "has firmware 1.1.0"),
         ({"baud": 115200}, "too slow: an exchange of"),
         ({"watchdog_s": 0.001}, "expected 0.01 (two ticks, or the board's limit)"),
         ({"port": "/dev/ttyNONE"}, "no such port"),
