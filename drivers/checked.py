@@ -119,10 +119,15 @@ class CheckedSensor(SensorWrapper):
     def __init__(self, sensor: Any, name: str, size: int) -> None:
         super().__init__(sensor)
         self._read, self._name, self._shape = sensor.read, name, (size,)
+        self._newest: Frame | None = None
 
     def read(self, t: float) -> Frame:
-        """The newest frame by time t [s]."""
-        return _checked(self._read(t), self._name, self._shape)
+        """The newest frame by time t [s]; a measurement that is given again under a new number is no new one."""
+        frame, newest = _checked(self._read(t), self._name, self._shape), self._newest
+        if newest is not None and newest.number and frame.number > newest.number and frame.t == newest.t:
+            return newest._replace(status=frame.status)
+        self._newest = frame
+        return frame
 
 
 class CheckedActuator(ActuatorWrapper):

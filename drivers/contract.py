@@ -2,10 +2,10 @@
 
 `open` and `close` are called outside the loop and may raise. `read`, `write` and `stop` run inside it: they never
 block, never raise for an error of the device, and never read a clock. `stop` and `close` may be called by another
-thread while `read` or `write` blocks. A sensor without a new measurement returns its
-last frame again, with the same number. An actuator returns a frame with the applied values; if it is silent or
-refuses, the frame's status says so, and the guard ends the run. A real actuator needs a watchdog that stops it when the
-host is silent.
+thread while `read` or `write` blocks. A sensor without a new measurement returns its last frame again, with the same
+number; a frame with another number and the time of the last one counts as the last one. An actuator returns a frame
+with the applied values; if it is silent or refuses, the frame's status says so, and the guard ends the run. A real
+actuator needs a watchdog that stops it when the host is silent.
 
 What has a default here may be left out, also by a class that inherits nothing: `checked` fills it in.
 """

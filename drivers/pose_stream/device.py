@@ -151,8 +151,11 @@ class PoseSensor(Sensor):
                 self.clock = ClockMap()
             else:
                 counts.missed += ahead - 1
-        counts.received += 1
         self._newest = message
+        if newest is not None and newest.is_tracked and message.exposed == newest.exposed:  # again, under a new number
+            counts.repeated += 1
+            return False
+        counts.received += 1
         if not message.is_tracked:
             counts.untracked += 1
         return message.is_tracked

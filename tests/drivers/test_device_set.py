@@ -294,3 +294,16 @@ def test_a_link_is_closed_where_a_device_on_it_can_not_be_opened():
     with pytest.raises(InputError, match="thrusters is gone"):
         made.open()
     assert calls[-1] == "disconnect"
+
+
+def test_a_measurement_given_again_under_a_new_number_is_no_new_one():
+    """A driver that counts its reads instead of its measurements, which come every 10 ms."""
+
+    class Counting(Fake):
+        def read(self, t: float) -> Frame:
+            return super().read(t)._replace(t=t // 0.01 * 0.01)
+
+    sensors = {name: Counting(name, []) for name in BED.sensors}
+    made = DeviceSet(BED, sensors, {name: Fake(name, []) for name in BED.actuators})
+    numbers = [made.read(i * 0.0025).frames[0].number for i in range(10)]
+    assert numbers == [1, 1, 1, 1, 5, 5, 5, 5, 9, 9]

@@ -98,6 +98,16 @@ def test_a_message_gives_its_pose_with_the_loop_time_of_its_exposure(stream: Str
     assert stream.device.read(0.005) is frame
 
 
+def test_a_pose_that_is_sent_again_under_a_new_number_is_no_new_one(stream: Stream):
+    stream.send(-0.031, -0.001)
+    first = stream.arrived(0.0, 0)
+    stream.send(-0.031, 0.004)
+    assert stream.arrived(0.005, 1) is first
+    stream.send(-0.011, 0.009)
+    assert stream.arrived(0.010, 2).number == 2
+    assert (stream.device.counts.repeated, stream.device.counts.missed) == (1, 0)
+
+
 def simulate_arrivals(stream: Stream, random: Random, seconds: float, transport_s: float, drift: float = 0.0) -> float:
     """Poses at 60 Hz, each read at the first tick after its arrival; the error of the newest frame's time [s]."""
     error = math.nan
