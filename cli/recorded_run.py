@@ -19,7 +19,7 @@ from granite.cli.arguments import AsJson, Bed, Overrides, Overwrite, named
 from granite.cli.endings import AUDIT_FAILED, FAULT, STOPPED, end
 from granite.cli.hints import command
 from granite.cli.new_log import new_log
-from granite.cli.screen import err, out, print_json
+from granite.cli.screen import err, out, print_json, working
 from granite.config.calibration import refuse_old
 from granite.config.errors import InputError
 from granite.config.loader import load
@@ -170,7 +170,10 @@ def end_device_run(summary: RunSummary, path: Path, as_json: bool) -> None:
     from granite.logs.unfinished import found_log
 
     whole = found_log(path)
-    measured = latencies(read_log(whole)) if summary["ticks"] and whole.exists() else {}
+    measured = {}
+    if summary["ticks"] and whole.exists():
+        with working(f"reading the log, {whole.stat().st_size / 1e6:.0f} MB, for the report"):
+            measured = latencies(read_log(whole))
     if as_json:
         print_json({**summary, "latency": measured})
     else:

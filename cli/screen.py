@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from rich.console import Console
@@ -36,6 +37,11 @@ class Screen(Console):
 
 
 out, err = Screen(), Screen(stderr=True)
+
+
+def working(sentence: str) -> AbstractContextManager[object]:
+    """Say on a terminal what takes long, until it is done."""
+    return err.status(sentence) if err.is_terminal else nullcontext()
 
 
 def print_json(value: Any) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 from typing_extensions import TypedDict
 
@@ -25,12 +27,15 @@ class SensorLatency(TypedDict):
 
 
 def latencies(log: Log) -> dict[str, SensorLatency]:
-    """By sensor; none for one without frames, or without an actuator that applied a command."""
-    t = log["/sample"]["t_s"]
-    applied = _application_times(log, t)
+    """By sensor; none for one without frames, or without an actuator that applied a command. Reads the rows once."""
+    stamps = [("/sample", name) for name in log.bed.sensors] + [("/applied", name) for name in log.bed.actuators]
+    keys = [("/sample", "t_s"), *((topic, f"{name}_{what}") for topic, name in stamps for what in ("t_s", "number"))]
+    t, *columns = log.columns([log.channels.column(*key) for key in keys]).T
+    frames = {name: (columns[2 * i], columns[2 * i + 1]) for i, (_, name) in enumerate(stamps)}
+    applied = _application_times(t, [frames[name] for name in log.bed.actuators], log.bed.loop.period_s)
     found: dict[str, SensorLatency] = {}
     for name in log.bed.sensors:
-        measured, number = log["/sample"][f"{name}_t_s"], log["/sample"][f"{name}_number"]
+        measured, number = frames[name]
         is_new = np.diff(number, prepend=0.0) > 0
         used = number > 0
         delays = (applied - measured)[is_new & np.isfinite(applied)]
@@ -39,20 +44,20 @@ def latencies(log: Log) -> dict[str, SensorLatency]:
     return found
 
 
-def _application_times(log: Log, t: Array) -> Array:
+def _application_times(t: Array, frames: Iterable[tuple[Array, Array]], period: float) -> Array:
     """When the command of each tick was applied, by the report of the slowest actuator; NaN where none reports it.
 
     An actuator that reports at once has the time of the tick; a board's report of a command comes with the next tick.
     """
     times: Array = np.full(len(t), np.nan)
-    for name in log.bed.actuators:
-        reported = log["/applied"][f"{name}_t_s"][log["/applied"][f"{name}_number"] > 0]
+    for times_of_frames, number in frames:
+        reported = times_of_frames[number > 0]
         if not len(reported):
             continue
         i = np.searchsorted(np.maximum.accumulate(reported), t - 1e-9)
         own = np.append(reported, np.nan)[np.minimum(i, len(reported))]
         # Before it is armed, an actuator applies nothing.
-        own[t < reported[0] - 2 * log.bed.loop.period_s] = np.nan
+        own[t < reported[0] - 2 * period] = np.nan
         times = np.fmax(times, own)
     return times
 

@@ -52,7 +52,8 @@ class RowAssembly:
         sizes = [_DATA + len(CDR_HEADER) + 8 * (topic.stop - topic.start) for topic in self._topics]
         self._offsets = [0, *np.cumsum(sizes[:-1]).tolist()]
         self._sizes, self._stride = sizes, sum(sizes)
-        self._heads: list[npt.NDArray[np.uint8]] | None = None
+        #: where bytes of a row of messages are the same in every row, and those bytes
+        self._same: tuple[npt.NDArray[np.intp], npt.NDArray[np.uint8]] | None = None
         self._next, self._part = 0, np.empty(self._width)
         self._skips = False
         #: rows of the present chunk so far
@@ -106,10 +107,13 @@ class RowAssembly:
         ):
             raise LayoutError(f"{channel.topic} has two channels")
         if self._numbers.keys() >= expected.keys():
-            self._heads = [
-                np.frombuffer(_RECORD.pack(Opcode.MESSAGE, size - _BODY, self._numbers[topic.name]), np.uint8)
-                for topic, size in zip(self._topics, self._sizes, strict=True)
-            ]
+            places: list[int] = []
+            same = b""
+            for topic, start, size in zip(self._topics, self._offsets, self._sizes, strict=True):
+                head = _RECORD.pack(Opcode.MESSAGE, size - _BODY, self._numbers[topic.name])
+                places += (*range(start, start + len(head)), *range(start + _DATA, start + _DATA + len(CDR_HEADER)))
+                same += head + CDR_HEADER
+            self._same = np.array(places), np.frombuffer(same, np.uint8)
 
     def _take_message(self, name: str, message: bytes) -> bool:
         """Whether a row is complete with this message."""
@@ -134,7 +138,7 @@ class RowAssembly:
     def _whole_rows(self, view: npt.NDArray[np.uint8], at: int) -> Array | None:
         """The rows that lie from here on one behind the other; None where the next record does not begin one."""
         room = (len(view) - at) // self._stride
-        if self._heads is None or not room:
+        if self._same is None or not room:
             return None
         n, step = 0, _STEP
         while n < room:
@@ -154,11 +158,8 @@ class RowAssembly:
 
     def _rows_at(self, view: npt.NDArray[np.uint8], at: int, n: int) -> int:
         """How many of the next n are whole rows."""
-        assert self._heads is not None
+        assert self._same is not None
+        places, same = self._same
         messages = view[at : at + n * self._stride].reshape(n, self._stride)
-        right = np.ones(n, dtype=bool)
-        header = np.frombuffer(CDR_HEADER, np.uint8)
-        for start, head in zip(self._offsets, self._heads, strict=True):
-            right &= (messages[:, start : start + len(head)] == head).all(axis=1)
-            right &= (messages[:, start + _DATA : start + _DATA + len(header)] == header).all(axis=1)
+        right = (messages.take(places, axis=1) == same).all(axis=1)
         return n if right.all() else int(np.argmin(right))

@@ -1,0 +1,45 @@
+"""Latencies from a log, in one pass over its rows."""
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+import granite
+from granite.logs.latency import latencies
+from granite.logs.log import Log
+
+#: no pose is lost or later than others
+ALWAYS = {f"devices.vision.simulated.{key}": 0.0 for key in ("latency_jitter_s", "dropout_probability")}
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> Log:
+    path: Path = tmp_path_factory.mktemp("log") / "run.mcap"
+    granite.simulate(granite.load("free-flyer", {"loop.duration_s": 1.0, **ALWAYS}), path)
+    return granite.read_log(path)
+
+
+def test_the_rows_are_read_once(log: Log, monkeypatch: pytest.MonkeyPatch):
+    passes = []
+    blocks = Log.blocks
+    monkeypatch.setattr(Log, "blocks", lambda log: passes.append(1) or blocks(log))
+    latencies(log)
+    assert len(passes) == 1
+
+
+def test_simulated_sensors_have_their_latency_and_an_actuator_that_reports_later_adds_to_it(log: Log):
+    found = latencies(log)
+    assert list(found) == ["joint_sensors", "vision"]
+    vision, period = log.bed.devices["vision"], log.bed.loop.period_s
+    # A pose waits for its tick, and the newest one is used until the next comes.
+    longest = vision.latency_s + 1 / vision.rate_hz + period
+    for spread in found["vision"].values():
+        assert vision.latency_s <= spread["median_s"] <= spread["max_s"] <= longest
+    assert found["joint_sensors"]["to_command"]["max_s"] == pytest.approx(0.0, abs=1e-9)
+    rows = log.rows.copy()
+    for name in log.bed.actuators:  # each applies its command half a period after the tick
+        rows[:, log.channels.column("/applied", f"{name}_t_s")] += period / 2
+    later = latencies(dataclasses.replace(log, rows=rows))
+    assert later["joint_sensors"]["to_command"]["median_s"] == pytest.approx(period / 2)
+    assert later["joint_sensors"]["age"] == found["joint_sensors"]["age"]
