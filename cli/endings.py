@@ -8,7 +8,7 @@ from typing import NoReturn
 from granite.cli.screen import err, out
 from granite.rt.preparation_failures import system_words
 
-DONE, FAULT, BAD_INPUT, STOPPED, DIFFERS, AUDIT_FAILED = 0, 1, 2, 3, 4, 5
+DONE, FAULT, BAD_INPUT, STOPPED, DIFFERS, AUDIT_FAILED, OWN_CODE = range(7)
 EXIT_CODES = """\b
 Exit codes:
   0  done
@@ -16,7 +16,8 @@ Exit codes:
   2  bad input
   3  the run was ended by the guard, the operator, or a simulated plant that was lost
   4  the replay differs from the log
-  5  the run was completed, but a check of its audit failed"""
+  5  the run was completed, but a check of its audit failed
+  6  an exception in a part of your own ended the run"""
 
 
 def end(sentence: str, code: int) -> NoReturn:

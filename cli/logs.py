@@ -140,7 +140,7 @@ def info(log: LogFile, as_json: AsJson = False) -> None:
     from granite.logs.log import read_log
     from granite.views.table import put
 
-    recorded = read_log(log)
+    recorded = read_log(log, without_rows=True)
     if as_json:
         print_json(info_json(log, recorded))
     else:

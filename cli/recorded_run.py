@@ -16,7 +16,7 @@ import typer
 from rich.table import Table
 
 from granite.cli.arguments import AsJson, Bed, Overrides, Overwrite, named
-from granite.cli.endings import AUDIT_FAILED, FAULT, STOPPED, end
+from granite.cli.endings import AUDIT_FAILED, FAULT, OWN_CODE, STOPPED, end
 from granite.cli.hints import command
 from granite.cli.new_log import new_log
 from granite.cli.screen import err, out, print_json, working
@@ -186,7 +186,9 @@ def end_run(summary: RunSummary, path: Path) -> None:
     if summary["ended"] == "fault":
         fault = summary.get("fault", summary["text"])
         advice = f"{command('info', path)} shows the traceback"
-        end(f"the run ended at {summary['ended_at_s']:.3f} s by an internal fault, {fault}: {advice}", FAULT)
+        own = summary.get("fault_in")
+        cause = f"an exception in {own}" if own else "an internal fault"
+        end(f"the run ended at {summary['ended_at_s']:.3f} s by {cause}, {fault}: {advice}", OWN_CODE if own else FAULT)
     if summary["log_failure"] is not None:
         end(f"the run continued, but its log is incomplete: {summary['log_failure']}", FAULT)
     if summary["ended"] != "completed" or "not_closed" in summary:

@@ -31,6 +31,7 @@ from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, ValidationInf
 from granite.config.base import Table
 from granite.config.coordinates import Coordinate
 from granite.config.errors import GraniteError, InputError, one_of
+from granite.config.own_code import raised_in_own_code
 from granite.config.tunable import Tunable
 
 if TYPE_CHECKING:
@@ -186,7 +187,9 @@ def own_code(kind: str) -> Iterator[None]:
     except GraniteError:
         raise
     except (Exception, SystemExit) as error:
-        raise InputError(f"it failed with {type(error).__name__}: {error}", key="kind", value=kind) from error
+        raise InputError(
+            f"it failed with {type(error).__name__}: {error}{_at(error)}", key="kind", value=kind
+        ) from error
 
 
 def validated(family: str) -> WrapValidator:
@@ -252,9 +255,21 @@ def parts_in(table: BaseModel) -> Iterator[PartTable]:
 
 def sources(table: BaseModel) -> dict[str, str]:
     """SHA-256 of every file that a part of a testbed comes from, by path, for the log."""
-    kinds = [*(part.kind for part in parts_in(table)), *(contact.kind for contact in getattr(table, "contacts", ()))]
-    files = {kind.rpartition(_IN_FILE)[0] + ".py" for kind in kinds if _IN_FILE in kind}
+    files = {kind.rpartition(_IN_FILE)[0] + ".py" for kind in _kinds_in(table) if _IN_FILE in kind}
     return {file: fingerprint(file) for file in sorted(files)}
+
+
+def own_files(table: BaseModel) -> set[str]:
+    """Files of the parts of a testbed that do not come with Granite: from files, or from installed packages."""
+    kinds = {kind for kind in _kinds_in(table) if not is_built_in(kind)}
+    points = [point for family in FAMILIES for point in _installed(family) if point.name in kinds]
+    installed = {getattr(sys.modules.get(point.module), "__file__", None) or "" for point in points}
+    return installed | {kind.rpartition(_IN_FILE)[0] + ".py" for kind in kinds if _IN_FILE in kind}
+
+
+def _kinds_in(table: BaseModel) -> list[str]:
+    """The kinds of all parts and contacts of a testbed."""
+    return [*(part.kind for part in parts_in(table)), *(contact.kind for contact in getattr(table, "contacts", ()))]
 
 
 def fingerprint(file: str) -> str:
@@ -296,7 +311,13 @@ def _loaded(point: Any) -> Any:
 
 
 def _not_imported(value: str, error: BaseException) -> InputError:
-    return InputError(f"can't be imported: {type(error).__name__}: {error}", key="kind", value=value)
+    return InputError(f"can't be imported: {type(error).__name__}: {error}{_at(error)}", key="kind", value=value)
+
+
+def _at(error: BaseException) -> str:
+    """File and line of the user's code that raised."""
+    raised = raised_in_own_code(error)
+    return f" (at {Path(raised.file).name}:{raised.line})" if raised else ""
 
 
 def in_file(kind: str) -> Any:

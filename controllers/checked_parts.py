@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from granite.config.own_code import WrongResultError
 from granite.config.records import Array, Demand, Reference, Sample, State
 
 
@@ -27,6 +28,8 @@ class CheckedPart:
 
     def __init__(self, part: Any, verb: str, kind: str, record: type | None, sizes: dict[str, int]) -> None:
         self._part, self._call, self._kind, self._record, self._sizes = part, getattr(part, verb), kind, record, sizes
+        #: the user's own
+        self.method = getattr(part, "method", self._call)
         setattr(self, verb, self._checked)
 
     def __getattr__(self, name: str) -> Any:
@@ -41,15 +44,21 @@ class CheckedPart:
         if self._record is None:
             return self._array("the result", found, self._sizes[""])
         if not isinstance(found, self._record):
-            raise TypeError(f"'{self._kind}' returned {type(found).__name__}, expected {self._record.__name__}")
+            raise self._wrong(f"returned {type(found).__name__}, expected {self._record.__name__}")
         checked: Any = found
         return checked._replace(**{n: self._array(n, getattr(found, n), size) for n, size in self._sizes.items()})
 
     def _array(self, name: str, values: Any, size: int) -> Array:
-        array = np.array(values, dtype=np.float64)
+        try:
+            array = np.array(values, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise self._wrong(f"gave {name} that is no array of numbers, expected shape ({size},)") from error
         if array.shape != (size,):
-            raise TypeError(f"'{self._kind}' gave {name} of shape {array.shape}, expected ({size},)")
+            raise self._wrong(f"gave {name} of shape {array.shape}, expected ({size},)")
         return array
+
+    def _wrong(self, what: str) -> WrongResultError:
+        return WrongResultError(f"'{self._kind}' {what}", self.method)
 
 
 def checked_estimator(
@@ -73,7 +82,7 @@ class _Consistency:
     """
 
     def __init__(self, estimator: Any, n_signals: int, n_u: int, n_t: int, grips: int | None) -> None:
-        self._estimator, self._grips = estimator, grips
+        self._estimator, self._grips, self.method = estimator, grips, estimator.estimate
         self._left_out = {
             "innovation": np.full(n_signals, np.nan),
             "correction": np.full(n_u, np.nan),
@@ -121,5 +130,6 @@ class _DirectSetpoints:
         direct = tuple(np.array(values, dtype=np.float64) for values in reference.direct)
         if [values.shape for values in direct] != [(size,) for size in self._sizes]:
             given = [values.shape for values in direct]
-            raise TypeError(f"'{self._kind}' gave set points of shapes {given}, expected sizes {self._sizes}")
+            sentence = f"'{self._kind}' gave set points of shapes {given}, expected sizes {self._sizes}"
+            raise WrongResultError(sentence, self._behaviour.method)
         return reference._replace(direct=direct)

@@ -24,6 +24,7 @@ class _Summary(Metrics):
     ended: NotRequired[str]
     text: NotRequired[str]
     fault: NotRequired[str]
+    fault_in: NotRequired[str]
     traceback: NotRequired[str]
 
 

@@ -121,13 +121,15 @@ class Signals:
         return [*super().__dir__(), *self.keys()]
 
 
-def read_log(path: Path | str) -> Log:
+def read_log(path: Path | str, *, without_rows: bool = False) -> Log:
     """Read the log of a run.
 
     Parameters
     ----------
     path
         An MCAP file that Granite recorded; truncated or damaged ones are read up to the damage.
+    without_rows
+        Accept a run that ended before its first tick, for its ending.
 
     Returns
     -------
@@ -146,7 +148,7 @@ def read_log(path: Path | str) -> Log:
         known = f"a log, as granite runs lists them{meant_in_runs(Path(path), '.mcap')}"
         expected = known if isinstance(error, FileNotFoundError) else ""
         raise InputError(f"log '{path}' can't be read: {reason}", expected=expected) from error
-    if not len(content.rows):
+    if not len(content.rows) and not (without_rows and content.summary):
         raise InputError(f"log '{path}' has no complete tick: the run ended before the first, or the file is cut off")
     return Log(
         content.bed,

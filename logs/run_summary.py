@@ -176,6 +176,7 @@ class Ending(TypedDict):
     text: str
     ended_at_s: NotRequired[float]
     fault: NotRequired[str]
+    fault_in: NotRequired[str]  #: a user's own part that raised it, with file and line
     traceback: NotRequired[str]
     not_stopped: NotRequired[dict[str, str]]  #: actuators that did not confirm their stop, each with the reason
     not_closed: NotRequired[dict[str, str]]  #: devices that could not be closed, each with the reason

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from granite.config.errors import GraniteError, InputError
+from granite.config.own_code import raised_in_own_code
 
 _LONGEST = 200
 #: what a user can do about a refusal of the system
@@ -48,6 +49,8 @@ def system_words(error: OSError) -> str:
 
 
 def raised_at(fault: BaseException) -> str:
-    """File and line that raised."""
+    """File and line that raised; of a user's own code the line that led to it."""
+    if raised := raised_in_own_code(fault):
+        return f" (at {Path(raised.file).name}:{raised.line})"
     frames = traceback.extract_tb(fault.__traceback__)
     return f" (at {Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from granite.config.errors import InputError
 from granite.config.mode_sentences import waiting_sentence
-from granite.config.parts import sources
+from granite.config.own_code import raised_in_own_code
+from granite.config.parts import own_files, sources
 from granite.config.reasons import Reason
 from granite.config.records import Truth
 from granite.config.run_modes import Request, RequestKind
@@ -336,7 +337,12 @@ class Run:
         if outcome.reason is Reason.PLANT_LOST:
             words["text"] = str(outcome.fault) if self._rehearsal else f"{words['text']}: {outcome.fault}"
         elif outcome.fault is not None:
-            words["fault"] = f"{type(outcome.fault).__name__}: {outcome.fault}{raised_at(outcome.fault)}"
+            words["fault"] = f"{type(outcome.fault).__name__}: {outcome.fault}"
+            files = own_files(self.bed)
+            if files and (raised := raised_in_own_code(outcome.fault, files)):
+                words["fault_in"] = str(raised)
+            else:
+                words["fault"] += raised_at(outcome.fault)
             words["traceback"] = "".join(traceback.format_exception(outcome.fault))
         return words
 

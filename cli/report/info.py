@@ -59,5 +59,6 @@ def _facts(log: Log) -> Iterator[tuple[str, str]]:
     yield "events", str(len(log.events))
     yield "ended", f"{log.summary.get('ended')}: {log.summary.get('text')}" if log.summary else "not recorded"
     if log.summary and "fault" in log.summary:
-        yield "fault", " ".join(log.summary["fault"].split())
+        own = log.summary.get("fault_in")
+        yield "fault", " ".join(f"{f'in {own}, ' if own else ''}{log.summary['fault']}".split())
     yield "complete", "yes" if log.complete else f"no: {log.damage}"

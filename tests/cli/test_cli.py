@@ -17,7 +17,7 @@ import pytest
 from foxglove import Context
 
 from granite.cli import main
-from granite.cli.endings import AUDIT_FAILED, BAD_INPUT, DIFFERS, DONE, FAULT, STOPPED
+from granite.cli.endings import AUDIT_FAILED, BAD_INPUT, DIFFERS, DONE, FAULT, OWN_CODE, STOPPED
 from granite.cli.new_log import new_log
 from granite.config import loader
 from granite.config.errors import InputError
@@ -99,7 +99,7 @@ def test_help_names_every_command_whole_and_every_exit_code(granite, arguments):
         assert re.search(rf"^  {command} +\S", said.out, re.MULTILINE)
     assert "..." not in said.out.partition("Commands:")[2]
     codes = {int(code): text for code, text in re.findall(r"^ +(\d)  (.+)$", said.out, re.MULTILINE)}
-    assert set(codes) == {DONE, FAULT, BAD_INPUT, STOPPED, DIFFERS, AUDIT_FAILED}
+    assert set(codes) == {DONE, FAULT, BAD_INPUT, STOPPED, DIFFERS, AUDIT_FAILED, OWN_CODE}
     assert "bad input" in codes[2]
 
 
@@ -377,6 +377,65 @@ def test_the_guard_ends_a_run_with_code_3(granite):
     assert log.summary["text"] in sentence
     assert any("a base left the area of safety.table_m" in event["text"] for event in log.events)
     assert granite("replay", "a.mcap").code == 0
+
+
+OWN_LAWS = """
+import numpy as np
+import granite
+
+
+class Raising:
+    def __init__(self, options, model):
+        self.inverse = model.compile_inverse()
+
+    def control(self, state, reference):
+        if state.t > 0.01:
+            self.inverse(state.q, state.u[:2], state.u)
+        return granite.Demand(state.t, *self.inverse(state.q, state.u, 0.0 * state.u))
+
+
+class Short(Raising):
+    def control(self, state, reference):
+        demand = super().control(state, reference)
+        return demand._replace(force=demand.force[:2])
+
+
+class Ragged(Raising):
+    def control(self, state, reference):
+        return super().control(state, reference)._replace(force=[[1.0], 2.0])
+
+
+class Unbuilt:
+    def __init__(self, options, model):
+        self.inverse = model.inverse_of_all
+
+    def control(self, state, reference):
+        pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("law", "said"),
+    [
+        ("Raising", "by an exception in your law, laws.py:12, "),
+        ("Short", "in your law, laws.py:17, WrongResultError: '{}:Short' gave force of shape (2,), expected (5,)"),
+        ("Ragged", "in your law, laws.py:23, WrongResultError: '{}:Ragged' gave force that is no array of numbers"),
+    ],
+)
+def test_an_exception_in_a_law_of_ones_own_is_named_with_its_line_and_has_a_code_of_its_own(
+    granite, tmp_path, law, said
+):
+    file = tmp_path / "laws.py"
+    file.write_text(OWN_LAWS)
+    found = granite("sim", "free-flyer", "--set", f"controller.law=laws.py:{law}", "--out", "a.mcap")
+    assert said.format(file) in assert_one_sentence(found, OWN_CODE)
+    assert "in your law, laws.py:" in " ".join(granite("info", "a.mcap").out.split())
+
+
+def test_a_part_that_fails_while_it_is_built_is_refused_with_its_line(granite, tmp_path):
+    (tmp_path / "laws.py").write_text(OWN_LAWS)
+    said = granite("sim", "free-flyer", "--set", "controller.law=laws.py:Unbuilt", "--out", "a.mcap")
+    assert "no attribute 'inverse_of_all' (at laws.py:29)" in assert_one_sentence(said, BAD_INPUT)
 
 
 def test_a_fault_inside_ends_a_run_with_code_1_and_leaves_its_traceback_in_the_log(granite, monkeypatch):

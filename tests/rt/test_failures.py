@@ -20,7 +20,7 @@ def test_a_failure_while_preparing_is_one_sentence_with_the_line_that_raised_it(
 ) -> None:
     monkeypatch.setattr(run, "build_stack", fail)
     said = sentence_of(granite("sim", "free-flyer", "--duration", "0.1"))
-    assert "free-flyer: it can't be prepared, LinAlgError: Singular matrix (at _linalg.py:" in said
+    assert "free-flyer: it can't be prepared, LinAlgError: Singular matrix (at test_failures.py:" in said
 
 
 def test_a_script_gets_the_same_sentence_and_the_cause(monkeypatch: pytest.MonkeyPatch) -> None:
