@@ -126,7 +126,7 @@ _TEXT = {
     Reason.OVERRUN_BURST: "more than safety.burst_overruns ticks missed their deadline within a second",
     Reason.RECORDER_LOST: "the recorder's process ended during the run",
     Reason.DISK_FULL: "the disk of the log is nearly full",
-    Reason.OPERATOR_LOST: "an operator who watches fell silent, or the operator channel ended",
+    Reason.OPERATOR_LOST: "an operator who watches fell silent, or the operator channel ended or hangs",
     Reason.EMERGENCY_STOP: "the emergency stop was pressed",
     Reason.OPERATOR_HOLD: "the operator asked for a hold",
     Reason.OPERATOR_FLOAT: "the operator asked to float",

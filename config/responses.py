@@ -91,7 +91,9 @@ FAULTS: dict[str, Fault] = {
     "overrun_burst": Fault("too many overruns within a second", _TRUSTED, "warn", "itself"),
     "recorder_lost": Fault("the recorder's process has ended", _TRUSTED, "warn"),
     "disk_full": Fault("the disk has less than least_free_mb", _TRUSTED, "warn", "operator"),
-    "operator_lost": Fault("an operator who watches is silent, or the channel has ended", _TRUSTED, "hold", "operator"),
+    "operator_lost": Fault(
+        "an operator who watches is silent, or the channel ended or hangs", _TRUSTED, "hold", "operator"
+    ),
     "emergency_stop": _cut("the emergency stop was pressed, by input, operator or keyboard"),
 }
 

@@ -283,7 +283,7 @@ class Run:
             Reason.DISK_FULL: lambda: disk_is_full(log, least),
         }
         if link:
-            found[Reason.OPERATOR_LOST] = lambda: not link.alive
+            found[Reason.OPERATOR_LOST] = lambda: not link.is_alive()
         supervisor = loop.supervisor
         say = (lambda sentence: print(f"granite: {sentence}", file=Terminal())) if aloud else None
         return RunWatch(supervisor.own, found, lambda: (supervisor.mode, supervisor.cause), say)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import threading
 from pathlib import Path
 from types import TracebackType
@@ -43,6 +44,8 @@ class Operator:
         folder = folder or key_folder()
         self._address, self._name = address, name
         self._server, self._keys = public_key(folder), read_pair(folder, name)
+        #: names the connection, also after it was lost and made anew; a name may not begin with 0
+        self._route = b"o" + os.urandom(15)
         self._context = zmq.Context()
         self._lock = threading.Lock()
         self._over = threading.Event()
@@ -102,6 +105,7 @@ class Operator:
     def _connect(self) -> zmq.Socket[bytes]:
         socket = self._context.socket(zmq.REQ)
         socket.linger = 0
+        socket.routing_id = self._route
         socket.curve_serverkey = self._server
         socket.curve_publickey, socket.curve_secretkey = self._keys
         try:

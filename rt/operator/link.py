@@ -7,6 +7,7 @@ text) is in the other process, so that no client can disturb the loop.
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from struct import Struct
@@ -33,8 +34,17 @@ _START_S, _END_S = 60.0, 2.0
 class OperatorLink:
     """A source of requests."""
 
-    def __init__(self, requests: RequestLanes, answers: Ring, process: OrderedProcess, names: Sequence[str]) -> None:
-        self._requests, self._answers, self._process = requests, answers, process
+    def __init__(
+        self,
+        requests: RequestLanes,
+        answers: Ring,
+        process: OrderedProcess,
+        names: Sequence[str],
+        silence_s: float,
+    ) -> None:
+        self._requests, self._answers, self._process, self._silence = requests, answers, process, silence_s
+        #: reports that the channel had taken when it was last seen at work, and when that was
+        self._taken, self._taken_at = 0, time.monotonic()
         #: operators by the number of their key, from 1 on
         self.names = tuple(names)
         self._report_at = self._t = 0.0
@@ -68,7 +78,8 @@ class OperatorLink:
             "loop": os.getpid(),
         }
         descriptors = (*requests.descriptors, answers.descriptor)
-        link = cls(requests, answers, OrderedProcess("granite.rt.operator.process", order, descriptors), names)
+        process = OrderedProcess("granite.rt.operator.process", order, descriptors)
+        link = cls(requests, answers, process, names, bed.operator.silence_s)
         try:
             answer = link._process.answer(_START_S)
             if failure := answer.get("failure"):
@@ -98,10 +109,16 @@ class OperatorLink:
         """Who that is."""
         return f"operator '{self.names[sender - 1]}'" if 0 < sender <= len(self.names) else ""
 
-    @property
-    def alive(self) -> bool:
-        """Whether somebody listens; asks the operating system, so not in the tick."""
-        return self._process.poll() is None
+    def is_alive(self) -> bool:
+        """Whether somebody listens; asks the operating system, so not in the tick.
+
+        A process that hangs, is suspended or gets no processor still exists. So it must also take the reports of the
+        loop, which come every 0.1 s: its counter in the shared memory stands still for `operator.silence_s` at most.
+        """
+        taken, now = self._answers.taken_count, time.monotonic()
+        if taken != self._taken or not self._answers.waiting:
+            self._taken, self._taken_at = taken, now
+        return self._process.poll() is None and now - self._taken_at <= self._silence
 
     def close(self) -> None:
         """End the process, which answers what waits."""

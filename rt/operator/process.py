@@ -29,6 +29,7 @@ from granite.rt.operator.keys import operators, read_pair
 from granite.rt.operator.link import ANSWER_WIDTH, ANSWERS
 from granite.rt.operator.messages import ASKS, LONGEST, Message, read_message
 from granite.rt.operator.request_lanes import RequestLanes
+from granite.rt.operator.strangers import Strangers
 from granite.rt.process.posix_signals import TERMINATING
 from granite.rt.process.ring import Ring
 
@@ -73,16 +74,21 @@ class OperatorChannel:
         socket.curve_server = True
         socket.curve_publickey, socket.curve_secretkey = keys
         socket.zap_domain = _DOMAIN
+        socket.router_handover = (
+            True  # a client that reconnects under its name, before the old connection is known lost
+        )
         socket.linger = 0
         socket.rcvhwm = socket.sndhwm = 100
         socket.maxmsgsize = 4 * LONGEST
+        self._strangers = Strangers(self._context, socket)
         socket.bind(order["address"])
         self._poller = zmq.Poller()
-        for each in (self._zap, self._socket):
+        for each in (self._zap, self._socket, self._strangers.events):
             self._poller.register(each, zmq.POLLIN)
         self._waiting: dict[int, WaitingClient] = {}
         self._number = 0
-        self._watching: dict[str, float] = {}
+        #: who watches by which connection, and since when nothing was heard of it
+        self._watching: dict[bytes, tuple[str, float]] = {}
         self._refused = 0
         self._mode, self._cause, self._t, self._is_at_rest = RunMode.RUNNING, Reason.PASSED, 0.0, False
 
@@ -96,6 +102,7 @@ class OperatorChannel:
             if over:
                 break
             ready = dict(self._poller.poll(_BUSY_MS if self._waiting else _IDLE_MS))
+            self._strangers.look()
             if self._zap in ready:
                 self._admit()
             if self._socket in ready:
@@ -124,6 +131,7 @@ class OperatorChannel:
             return False
         route, body = [frame.bytes for frame in frames[:-1]], frames[-1].bytes
         sender = str(frames[-1].get("User-Id"))
+        self._strangers.trust(int(frames[-1].get(zmq.SRCFD)))
         try:
             if len(route) != 2 or route[1]:
                 raise InputError(f"a message of {len(frames)} parts", expected="one, as a REQ socket sends it")
@@ -133,8 +141,6 @@ class OperatorChannel:
         return True
 
     def _do(self, route: list[bytes], sender: str, message: Message) -> None:
-        if sender in self._watching:
-            self._watching[sender] = time.monotonic()
         if message.do in ASKS:
             self._number += 1
             number = self._names.index(sender) + 1
@@ -145,9 +151,10 @@ class OperatorChannel:
             self._waiting[self._number] = WaitingClient(route, message, sender)
             return
         if message.do == "watch":
-            self._watching[sender] = time.monotonic()
+            # By connection, and by no other message: another program with the same key is not the one that watches.
+            self._watching[route[0]] = sender, time.monotonic()
         elif message.do == "leave":
-            self._watching.pop(sender, None)
+            self._watching.pop(route[0], None)
         more = {"gains": self._listed(), "log": self._log} if message.do == "gains" else {}
         self._say(route, ok=True, text=self._state(), **more)
 
@@ -169,12 +176,12 @@ class OperatorChannel:
 
     def _miss(self, now: float) -> None:
         """Report operators who watch and have fallen silent."""
-        for name, heard in list(self._watching.items()):
+        for connection, (name, heard) in list(self._watching.items()):
             if now - heard > self._silence:
                 sender = self._names.index(name) + 1
                 # Again in the next round where it can't wait: it must arrive.
                 if self._requests.put(Request(RequestKind.REPORT, sender, Reason.OPERATOR_LOST, now - heard)):
-                    del self._watching[name]
+                    del self._watching[connection]
 
     def _say(self, route: list[bytes], **answer: Any) -> None:
         status = {

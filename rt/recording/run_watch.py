@@ -1,8 +1,8 @@
 """Faults that are noticed outside the tick: recorder lost, disk full, operator channel lost.
 
 A thread of ordinary priority asks the operating system a few times in a second, and hands each fault to the supervisor
-once. It says them on the terminal, too, and when the mode has changed. In real time only: a run in virtual time does
-not depend on the machine.
+when it appears. It says them on the terminal, too, and when the mode has changed. In real time only: a run in virtual
+time does not depend on the machine.
 """
 
 from __future__ import annotations
@@ -62,17 +62,19 @@ class RunWatch:
 
     def _look(self) -> None:
         before = RunMode.RUNNING
+        reported: set[Reason] = set()
         while not self._over.wait(PERIOD_S):
             mode, cause = self._mode()
             # The run itself says at its start that it is disarmed, also where nobody is told of the other modes.
             if self._say is not None and mode not in (before, RunMode.DISARMED):
                 self._say(sentence_of(mode, cause))
             before = mode
-            for reason in [reason for reason, is_there in self._faults.items() if is_there()]:
-                del self._faults[reason]
+            present = {reason for reason, is_there in self._faults.items() if is_there()}
+            for reason in sorted(present - reported):
                 self._inbox.append(Request(RequestKind.REPORT, argument=reason))
                 if self._say is not None:
                     self._say(reason.text)
+            reported = present  # one that went away, as of a channel that hung, may come again
 
 
 def disk_is_full(log: Path, least_mb: float) -> bool:

@@ -1,5 +1,10 @@
 """The operator channel obeys those with a key, answers every message, and can't be disturbed by anyone else."""
 
+import contextlib
+import os
+import resource
+import signal
+import socket as sockets
 import stat
 import time
 
@@ -14,12 +19,14 @@ from granite.config.loader import load
 from granite.config.operator_channel import OperatorTable
 from granite.config.reasons import Reason
 from granite.config.run_modes import RequestKind
+from granite.rt.operator import client
 from granite.rt.operator.client import Operator
 from granite.rt.operator.keys import loop_keys, new_operator, operators, read_pair
 from granite.rt.operator.link import OperatorLink
 from granite.rt.operator.messages import read_message
 from granite.rt.operator.request_lanes import SHARE
-from tests.support.operator_clients import SILENCE_S, Hasty
+from granite.rt.operator.strangers import Strangers
+from tests.support.operator_clients import SILENCE_S, Answering, Hasty, free_address
 from tests.support.operator_clients import channel as channel
 from tests.support.operator_clients import no_patience as no_patience
 
@@ -133,6 +140,107 @@ def test_an_operator_who_watches_and_falls_silent_is_reported_and_one_who_leaves
     while not loop.asked and time.monotonic() < deadline:
         time.sleep(0.05)
     assert [(r.ask, r.argument, r.sender) for r in loop.asked] == [(RequestKind.REPORT, Reason.OPERATOR_LOST, 2)]
+
+
+def test_a_watch_is_renewed_by_its_own_connection_alone(channel):
+    loop, folder, address = channel
+    loop.asked.clear()
+    with Operator(address, "second", folder) as silent, Operator(address, "second", folder) as polling:
+        silent.ask("watch")
+        deadline = time.monotonic() + 60
+        while not loop.asked and time.monotonic() < deadline:
+            assert polling.ask("status")["ok"]
+            polling.ask("leave")  # a watch that it does not have
+            silent.ask("status")
+            time.sleep(0.05)
+    assert [(r.ask, r.argument, r.sender) for r in loop.asked] == [(RequestKind.REPORT, Reason.OPERATOR_LOST, 2)]
+
+
+def test_a_watch_goes_on_when_its_client_connects_again(channel):
+    loop, folder, address = channel
+    loop.asked.clear()
+    with Operator(address, "second", folder) as operator:
+        operator.watch()
+        with operator._lock:  # the old connection stays, as where a cable was pulled
+            operator._socket, lost = operator._connect(), operator._socket
+        time.sleep(2 * SILENCE_S)
+        lost.close(0)
+    assert loop.asked == []
+
+
+def test_a_channel_that_hangs_is_lost_until_it_goes_on(channel):
+    loop, _, _ = channel
+    channel_id = loop.link._process.pid
+    assert loop.link.is_alive()
+    os.kill(channel_id, signal.SIGSTOP)
+    try:
+        began = time.monotonic()
+        while loop.link.is_alive() and time.monotonic() < began + 60:
+            time.sleep(0.05)
+        assert time.monotonic() - began == pytest.approx(SILENCE_S, abs=1.0)
+    finally:
+        os.kill(channel_id, signal.SIGCONT)
+    deadline = time.monotonic() + 60
+    while not loop.link.is_alive() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert loop.link.is_alive()
+
+
+def idle_connections(stack, address, count):
+    """Open TCP connections that never send a byte."""
+    host, _, port = address.removeprefix("tcp://").rpartition(":")
+    return [stack.enter_context(sockets.create_connection((host, int(port)), timeout=10.0)) for _ in range(count)]
+
+
+def test_a_thousand_idle_connections_do_not_keep_an_operator_out(channel, monkeypatch):
+    _, folder, _ = channel
+    address = free_address()
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY and hard < 4096:
+        pytest.skip(f"the system grants {hard} descriptors")
+    with contextlib.ExitStack() as stack:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (1024, hard))
+        stack.callback(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
+        link = OperatorLink.start(load("free-flyer", [f'operator.address="{address}"']), folder)
+        stack.callback(link.close)
+        stack.enter_context(Answering(link))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (4096, hard))
+        assert resource.prlimit(link._process.pid, resource.RLIMIT_NOFILE) == (hard, hard)
+        monkeypatch.setattr(client, "ANSWER_S", 10.0)
+        idle = idle_connections(stack, address, 1100)
+        with Operator(address, "operator", folder) as operator:
+            assert operator.ask("emergency_stop")["ok"]
+        for connection in idle:  # none of them lasts
+            with contextlib.suppress(ConnectionError):
+                while connection.recv(100):
+                    pass
+
+
+def test_of_too_many_connections_without_a_key_the_oldest_are_closed(monkeypatch):
+    monkeypatch.setattr(resource, "getrlimit", lambda which: (64, 64))
+    monkeypatch.setattr(resource, "setrlimit", lambda which, limits: None)
+    with contextlib.ExitStack() as stack:
+        context = stack.enter_context(zmq.Context())
+        router = stack.enter_context(context.socket(zmq.ROUTER))
+        strangers = Strangers(context, router)
+        stack.enter_context(strangers.events)
+        port = router.bind_to_random_port("tcp://127.0.0.1")
+        idle = idle_connections(stack, f"tcp://127.0.0.1:{port}", 100)
+        for connection in idle:
+            connection.setblocking(False)
+        closed = []
+        deadline = time.monotonic() + 0.8  # before the time of a handshake is over
+        while len(closed) < 68 and time.monotonic() < deadline:
+            strangers.look()
+            for index, connection in enumerate(idle):
+                with contextlib.suppress(BlockingIOError):
+                    while connection.recv(100):
+                        pass
+                    closed.append(index)
+            closed = sorted(set(closed))
+            time.sleep(0.01)
+        router.disable_monitor()
+    assert closed == list(range(68))
 
 
 def test_a_flood_of_one_operator_keeps_neither_a_stop_nor_another_operator_from_the_loop(channel):

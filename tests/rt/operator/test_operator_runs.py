@@ -1,6 +1,7 @@
 """Whole runs in real time with an operator: through the command line, the channel and the loop."""
 
 import os
+import signal
 import subprocess
 import time
 
@@ -41,6 +42,12 @@ def test_the_address_is_named_only_where_it_is_not_the_default():
     assert waiting_sentence(OperatorTable().address).endswith("by granite operate arm")
 
 
+def channel_of(session):
+    """The process of its operator channel."""
+    words = ["pgrep", "-P", str(session.process.pid), "-f", "granite.rt.operator.process"]
+    return int(subprocess.run(words, capture_output=True, text=True, check=True).stdout.split()[0])
+
+
 @pytest.mark.slow
 def test_a_run_is_armed_started_held_tuned_and_stopped_by_its_operator_and_replays(tmp_path):
     with Session(tmp_path) as session:
@@ -65,17 +72,33 @@ def test_when_the_channel_is_killed_the_run_holds_and_ctrl_c_still_stops_it(tmp_
     with Session(tmp_path) as session:
         session.do("arm", "armed")
         session.do("start", "running")
-        children = subprocess.run(
-            ["pgrep", "-P", str(session.process.pid), "-f", "granite.rt.operator.process"],
-            capture_output=True, text=True, check=True,
-        ).stdout.split()  # fmt: skip
-        os.kill(int(children[0]), 9)
+        os.kill(channel_of(session), signal.SIGKILL)
         time.sleep(2.0)
         session.process.send_signal(2)
         log = session.finish()
     names = [event["name"] for event in log.events]
     assert "holding" in names
     assert log.summary["ended"] == "operator_stop"
+    assert replay(log).first is None
+
+
+@pytest.mark.slow
+def test_when_the_channel_hangs_the_run_holds_each_time_and_can_be_reset(tmp_path):
+    with Session(tmp_path) as session:
+        session.do("arm", "armed")
+        session.do("start", "running")
+        for _ in range(2):
+            channel = channel_of(session)
+            os.kill(channel, signal.SIGSTOP)
+            time.sleep(4.0)
+            os.kill(channel, signal.SIGCONT)
+            session.until("holding")
+            session.do("reset", "armed")
+            session.do("start", "running")
+        assert session.operator.ask("stop")["ok"]
+        log = session.finish()
+    lost = [event for event in log.events if event["name"] == "holding" and "operator channel" in event["text"]]
+    assert len(lost) == 2
     assert replay(log).first is None
 
 

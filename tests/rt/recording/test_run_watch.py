@@ -34,6 +34,17 @@ def test_a_fault_is_reported_and_said_once():
     assert said == [Reason.RECORDER_LOST.text]
 
 
+def test_a_fault_that_went_away_is_reported_when_it_comes_again():
+    inbox: deque[Request] = deque()
+    there = iter([False, True, True, False])
+    with RunWatch(inbox, {Reason.OPERATOR_LOST: lambda: next(there, True)}):
+        deadline = time.monotonic() + 60
+        while len(inbox) < 2 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        time.sleep(0.6)
+    assert list(inbox) == [Request(Ask.REPORT, argument=Reason.OPERATOR_LOST)] * 2
+
+
 def test_a_disk_with_too_little_space_is_full(tmp_path):
     free = os.statvfs(tmp_path).f_bavail * os.statvfs(tmp_path).f_frsize / 1e6
     assert not disk_is_full(tmp_path / "run.mcap", 0.5 * free)
