@@ -5,6 +5,8 @@ Bad input ends with one sentence, never with a traceback, and leaves no file.
 
 import os
 import signal
+import sys
+from collections.abc import Callable
 
 #: Ctrl-C, Ctrl-\\, and what ends a session
 _STOPPING = (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP)
@@ -17,11 +19,26 @@ def main() -> None:
         for number in _STOPPING
         if signal.getsignal(number) is not signal.SIG_IGN  # as by a shell that keeps Ctrl-C from it
     }
-    from granite.cli.app import main as run
-
+    run = _plain_operate() or _any_command()
     for number, handler in before.items():
         signal.signal(number, handler)
     run()
+
+
+def _plain_operate() -> Callable[[], None] | None:
+    """`granite operate` in its plain form: a stop does not wait for the import of the other commands."""
+    if sys.argv[1:2] != ["operate"]:
+        return None
+    from granite.cli.operator_commands import plain_form, run_plain
+
+    arguments = plain_form(sys.argv[2:])
+    return None if arguments is None else lambda: run_plain(arguments)
+
+
+def _any_command() -> Callable[[], None]:
+    from granite.cli.app import main as run
+
+    return run
 
 
 def _stop_importing(*_: object) -> None:

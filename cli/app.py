@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.metadata
-import os
 import sys
 from typing import Annotated, Any
 
@@ -12,7 +11,7 @@ from pydantic import ValidationError
 from typer.core import TyperGroup
 
 from granite.cli.calibrate import calibrate
-from granite.cli.endings import BAD_INPUT, DONE, EXIT_CODES, FAULT, STOPPED, end, end_refused
+from granite.cli.endings import BAD_INPUT, DONE, EXIT_CODES, end, one_sentence
 from granite.cli.hardware import run, try_device
 from granite.cli.identify import identify
 from granite.cli.logs import export, info, plot, recover, replay
@@ -29,10 +28,8 @@ from granite.cli.see import see
 from granite.cli.simulation import sim
 from granite.cli.testbeds import list_beds, modes, show
 from granite.cli.tune import tune
-from granite.config.errors import CompilationError, GraniteError, InputError, one_of
-from granite.config.reasons import Reason
+from granite.config.errors import InputError, one_of
 from granite.config.validation_errors import expectation
-from granite.rt.loop.lateness import TooLateError
 from granite.rt.process.posix_signals import interrupting
 
 #: Typer's exit code for Ctrl-C
@@ -102,44 +99,24 @@ def granite(
 
 def main() -> None:
     """Entry point: one sentence and exit code 2 for bad input."""
-    _open_standard_streams()
-    with interrupting():  # until the loop sets its own handlers; unfinished files are removed
+    with interrupting(), one_sentence():  # until the loop sets its own handlers; unfinished files are removed
         code = _run_command()
-    if code == _INTERRUPTED:
-        end("stopped by the operator", STOPPED)
     sys.exit(code or DONE)
 
 
 def _run_command() -> int | None:
-    """Run the command that was typed; its exit code, or an exit with one sentence."""
+    """Run the command that was typed; its exit code."""
     try:
         code: int | None = app(prog_name="granite", standalone_mode=False)
-    except InputError as error:
-        end(str(error), BAD_INPUT)
-    except CompilationError as error:
-        end(f"{error} (GRANITE_NO_COMPILER=1 runs without a compiler)", FAULT)
-    except TooLateError as late:  # of a test or calibration: a run has it in its summary
-        end(f"ended by {Reason.TOO_LATE.name.lower()}: {late}", STOPPED)
-    except GraniteError as error:
-        end(str(error), FAULT)
-    except (typer.Abort, KeyboardInterrupt):
-        code = _INTERRUPTED
-    except OSError as error:
-        end_refused(error)
+    except typer.Abort:
+        raise KeyboardInterrupt from None
     except Exception as error:
         if not hasattr(error, "format_message"):  # Typer's own errors carry the sentence
             raise
         end(_usage(error), BAD_INPUT)
+    if code == _INTERRUPTED:
+        raise KeyboardInterrupt
     return code
-
-
-def _open_standard_streams() -> None:
-    """Open a closed standard stream as the null device: else the next file, such as a log, would take its number."""
-    for number in range(3):
-        try:
-            os.fstat(number)
-        except OSError:
-            os.open(os.devnull, os.O_RDWR)  # gets the lowest free number, which is this one
 
 
 def _usage(error: Any) -> str:

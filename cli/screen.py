@@ -1,18 +1,18 @@
-"""Output of the command line: results, and errors."""
+"""Output of the command line with tables: results, and errors."""
 
 from __future__ import annotations
 
-import errno
-import json
-import os
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from rich.console import Console
 
+from granite.cli.lines import discard, is_gone
+from granite.cli.lines import print_json as print_json
+
 
 class Screen(Console):
-    """Prints text as it is, and ignores a closed pipe, as in `granite list | head -1`, and a closed terminal."""
+    """Prints text as it is, and ignores a reader that left."""
 
     def __init__(self, stderr: bool = False) -> None:
         super().__init__(stderr=stderr, highlight=False, markup=False, emoji=False)
@@ -22,18 +22,14 @@ class Screen(Console):
         try:
             super().print(*texts, **how)
         except OSError as error:
-            if error.errno not in (errno.EPIPE, errno.EIO):  # a full device is no reader that left
+            if not is_gone(error):
                 raise
             self.on_broken_pipe()
 
     def on_broken_pipe(self) -> None:
         """The reader has had enough."""
-        self.discard()
-
-    def discard(self) -> None:
-        """Discard the rest, also the interpreter's flush at exit."""
         self.quiet = True
-        os.dup2(os.open(os.devnull, os.O_WRONLY), self.file.fileno())
+        discard(self.file)
 
 
 out, err = Screen(), Screen(stderr=True)
@@ -42,8 +38,3 @@ out, err = Screen(), Screen(stderr=True)
 def working(sentence: str) -> AbstractContextManager[object]:
     """Say on a terminal what takes long, until it is done."""
     return err.status(sentence) if err.is_terminal else nullcontext()
-
-
-def print_json(value: Any) -> None:
-    """Print JSON for scripts; nothing else is printed then."""
-    out.print(json.dumps(value, indent=2, allow_nan=False), soft_wrap=True)

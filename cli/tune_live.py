@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from granite.cli.operate import OPERATOR_COMMANDS, message_of, print_answer
+from granite.cli.operator_commands import OPERATOR_COMMANDS, message_of, print_answer
 from granite.cli.screen import out
 from granite.config.errors import InputError
 from granite.config.testbed import Testbed

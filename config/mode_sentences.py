@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from granite.config.operator_channel import OperatorTable
+from granite.config.operator_address import ADDRESS
 from granite.config.reasons import Reason
 from granite.config.run_modes import RunMode
 
@@ -19,7 +19,7 @@ _SENTENCES = {
 
 def waiting_sentence(address: str) -> str:
     """What an operator has to do first, for a run that listens at this address."""
-    where = "" if address == OperatorTable().address else f" --address {address}"
+    where = "" if address == ADDRESS else f" --address {address}"
     return f"{_SENTENCES[RunMode.DISARMED]}, by granite operate arm{where}"
 
 

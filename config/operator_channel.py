@@ -9,6 +9,7 @@ from pydantic import AfterValidator, Field
 
 from granite.config.base import Positive, Table
 from granite.config.errors import InputError
+from granite.config.operator_address import ADDRESS
 
 _ADDRESS = r"^(tcp://[^/\s]+:([0-9]{1,9})|ipc://\S{1,90})$"
 _PORTS = 1, 65535
@@ -17,7 +18,7 @@ _PORTS = 1, 65535
 def _is_an_address(value: str) -> str:
     match = re.fullmatch(_ADDRESS, value)
     if match is None:
-        raise InputError(expected="tcp://HOST:PORT, such as tcp://127.0.0.1:5790, or ipc://FILE")
+        raise InputError(expected=f"tcp://HOST:PORT, such as {ADDRESS}, or ipc://FILE")
     # ZeroMQ would listen at another port instead, the number modulo 65536.
     if match[2] and not _PORTS[0] <= int(match[2]) <= _PORTS[1]:
         raise InputError(f"no port {match[2]}", expected=f"a port from {_PORTS[0]} to {_PORTS[1]}")
@@ -32,6 +33,6 @@ class OperatorTable(Table):
     """Used by runs with an operator."""
 
     #: where the loop listens; by default only to programs on the same machine
-    address: Address = "tcp://127.0.0.1:5790"
+    address: Address = ADDRESS
     #: an operator who watches is lost after this time without a message
     silence_s: Positive = 2.0

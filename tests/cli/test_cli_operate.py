@@ -2,11 +2,13 @@
 
 import io
 import re
+import subprocess
+import sys
 
 import pytest
 
 from granite.cli.endings import STOPPED
-from granite.cli.operate import OPERATOR_COMMANDS
+from granite.cli.operator_commands import OPERATOR_COMMANDS, plain_form
 from granite.config.reasons import Reason
 from granite.config.run_modes import Reply, RequestKind, RunMode
 from tests.support.command_line import granite as granite
@@ -36,6 +38,39 @@ def keys(tmp_path, monkeypatch):
 )
 def test_what_can_not_be_sent_is_refused_in_one_sentence(granite, words, said):
     assert said in sentence_of(granite("operate", *words))
+
+
+@pytest.mark.parametrize(
+    ("words", "arguments"),
+    [
+        (["stop"], {"words": ["stop"]}),
+        (["stop", "--key", "ann", "--address", "tcp://x:1", "--json"],
+         {"words": ["stop"], "key": "ann", "address": "tcp://x:1", "as_json": True}),
+        ([], {"words": []}),
+        (["stop", "--help"], None),
+        (["stop", "--key=ann"], {"words": ["stop"], "key": "ann"}),
+        (["stop", "--keys=ann"], None),
+        (["stop", "--key"], None),
+        (["stop", "--key", "--json"], None),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_only_the_plain_form_is_read_without_the_command_line(words, arguments):
+    assert plain_form(words) == arguments
+
+
+def test_other_forms_of_a_command_are_read_by_the_command_line(granite):
+    assert "Usage: granite operate" in granite("operate", "stop", "--help").out
+    assert "no such command" in sentence_of(granite("operate", "--", "fly"))
+
+
+def test_a_command_imports_the_channel_and_nothing_slow(tmp_path):
+    words = [sys.executable, "-X", "importtime", "-m", "granite.cli", "operate", "emergency-stop"]
+    said = subprocess.run(words, capture_output=True, text=True, check=False, cwd=tmp_path).stderr
+    imported = {line.rpartition("|")[2].strip().partition(".")[0] for line in said.splitlines() if "|" in line}
+    assert "no run with --operator has made its keys" in said
+    assert "zmq" in imported
+    assert not imported & {"numpy", "pydantic", "typer", "rich", "casadi", "matplotlib", "scipy", "mcap"}
 
 
 def test_a_new_key_is_made_and_names_its_file(granite, tmp_path):

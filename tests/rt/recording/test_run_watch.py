@@ -42,7 +42,7 @@ def test_a_fault_that_went_away_is_reported_when_it_comes_again():
         while len(inbox) < 2 and time.monotonic() < deadline:
             time.sleep(0.01)
         time.sleep(0.6)
-    assert list(inbox) == [Request(Ask.REPORT, argument=Reason.OPERATOR_LOST)] * 2
+    assert list(inbox) == [Request(RequestKind.REPORT, argument=Reason.OPERATOR_LOST)] * 2
 
 
 def test_a_disk_with_too_little_space_is_full(tmp_path):

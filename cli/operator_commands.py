@@ -1,0 +1,145 @@
+"""Commands of an operator to a running loop, typed as `granite operate COMMAND` or at its prompt.
+
+An emergency stop should not wait for the import of a command line with all its options. So nothing is imported here
+but the channel, and a command in its plain form is read here as well (`plain_form`).
+"""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from granite.cli.endings import DONE, STOPPED, end, one_sentence
+from granite.cli.lines import print_json, say
+from granite.config.errors import InputError, one_of
+from granite.config.operator_address import ADDRESS
+from granite.rt.process.posix_signals import interrupting
+
+_PROMPT = "granite> "
+#: of a command in the list of `help`
+_NAME_WIDTH = 16
+_NEW_KEY = "new-key"
+#: commands to the run, as they are listed by `help`
+_TO_THE_RUN = {
+    "status": "what the run does",
+    "gains": "the gains of the law, with their values and bounds",
+    "arm": "a disarmed run holds its pose",
+    "start": "the behaviour runs, or goes on",
+    "restart": "the behaviour begins again",
+    "hold": "brakes to rest, then holds the pose",
+    "float": "closes the valves and damps the joints",
+    "stop": "brakes to rest, then the run ends",
+    "reset": "clears the fault of a hold or a float: armed",
+    "set-gain": "GAIN VALUE: changes a gain within its bounds",
+    "emergency-stop": "rest in the next tick; the run is over",
+}
+_AT_THE_PROMPT = {**_TO_THE_RUN, "help": "this list, also ?", "quit": "leave the prompt; the run goes on"}
+OPERATOR_COMMANDS = (*_TO_THE_RUN, _NEW_KEY)
+#: the key that is used unless another one is named
+KEY = "operator"
+_OPTIONS = {"--address": "address", "--key": "key"}
+
+
+def plain_form(words: Sequence[str]) -> dict[str, Any] | None:
+    """The arguments of `talk` in what was typed; None where it has another form, such as --help."""
+    arguments: dict[str, Any] = {"words": []}
+    rest = iter(words)
+    for word in rest:
+        option, is_given, value = word.partition("=")
+        if option in _OPTIONS:
+            arguments[_OPTIONS[option]] = value = value if is_given else next(rest, "-")
+            if value.startswith("-"):
+                return None
+        elif word == "--json":
+            arguments["as_json"] = True
+        elif word.startswith("-"):
+            return None
+        else:
+            arguments["words"].append(word)
+    return arguments
+
+
+def run_plain(arguments: dict[str, Any]) -> NoReturn:
+    """`granite operate` with these arguments, as a process."""
+    with interrupting(), one_sentence():
+        talk(**arguments)
+    sys.exit(DONE)
+
+
+def talk(words: Sequence[str], address: str = ADDRESS, key: str = KEY, as_json: bool = False) -> None:
+    """Send the command that was typed to the run and print the answer; without a command, prompt for commands."""
+    from granite.rt.operator.client import Operator
+    from granite.rt.operator.keys import key_folder, new_operator
+
+    if words and words[0] == _NEW_KEY:
+        if len(words) != 2:
+            raise InputError("no name", key=_NEW_KEY, expected="granite operate new-key NAME")
+        folder = key_folder()
+        new_operator(folder, words[1])
+        say(f"secret key: {folder / words[1]}.secret")
+        say("the loop obeys it from its next run on")
+        return
+    asked = message_of(words) if words else {}
+    with Operator(address, key) as operator:
+        if not words:
+            _converse(operator)
+            return
+        answer = operator.ask(**asked)
+    if as_json:
+        print_json(answer)
+    else:
+        print_answer(answer)
+    if not answer["ok"]:
+        end(f"{words[0]} is {answer['text']}", STOPPED)
+
+
+def message_of(words: Sequence[str]) -> dict[str, Any]:
+    """The message of a command as it was typed."""
+    do, *more = words
+    if do not in _TO_THE_RUN:
+        raise InputError("no such command", key="command", value=do, expected=one_of(do, _TO_THE_RUN))
+    if do != "set-gain":
+        if more:
+            raise InputError(f"'{more[0]}' after it", key="command", value=do, expected="nothing")
+        return {"do": do.replace("-", "_")}
+    try:
+        gain, value = more
+        return {"do": "set_gain", "gain": gain, "value": float(value)}
+    except ValueError:
+        raise InputError(key="command", value=" ".join(words), expected="set-gain GAIN NUMBER") from None
+
+
+def _converse(operator: Any) -> None:
+    """A prompt; it watches the run until `quit` or the end of the input."""
+    operator.watch()
+    print_answer(operator.ask("status"))
+    say("help lists the commands, quit leaves the prompt")
+    while True:
+        try:
+            words = shlex.split(input(_PROMPT))
+            if words[:1] in (["quit"], ["exit"]):
+                return
+            if words in (["help"], ["?"]):
+                for name, meaning in _AT_THE_PROMPT.items():
+                    say(f"{name:<{_NAME_WIDTH}}{meaning}")
+            elif words:
+                answer = operator.ask(**message_of(words))
+                if not answer["ok"]:
+                    say(f"{words[0]} is {answer['text']}")
+                print_answer(answer)
+        except EOFError:
+            return
+        except ValueError as error:  # bad input too: the prompt goes on
+            say(f"granite: {error}")
+
+
+def print_answer(answer: dict[str, Any]) -> None:
+    """The gains in an answer, and the status of the run."""
+    for gain in answer.get("gains", ()):
+        bounds = f"{gain['lower']:g} to {gain['upper']:g} {gain['unit']}"
+        say(f"{gain['name']} = {gain['value']:g} ({bounds}): {gain['meaning']}")
+    if answer["ok"]:
+        because = f" by {answer['cause']}" if "cause" in answer else ""
+        say(f"{answer['bed']}: {answer['mode']}{because} at {answer['t_s']:.1f} s")
