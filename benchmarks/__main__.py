@@ -22,6 +22,7 @@ ALL = {
     "force_distribution": "force_distribution",
     "allocation": "allocation",
     "tick": "tick",
+    "run_modes": "run_modes",
     "virtual_time": "virtual_time",
     "compiled_runs": "compiled_runs",
     "tuning": "tuning",

@@ -19,6 +19,8 @@ from granite.controllers.distribution.actuation import Actuation
 from granite.controllers.estimation.gauges import GaugeReadings
 from granite.controllers.model import ControlModel
 from granite.controllers.run_modes.open_loop import HoldsOnly, NoDemand, NoEstimate, TorqueProfiles
+from granite.controllers.symbolic import SymbolicBehaviour, SymbolicLaw
+from granite.kernels.compiled_form import form_of
 
 
 class Estimator(Protocol):
@@ -91,11 +93,17 @@ def build_stack(bed: Testbed) -> Stack:
         stack = replace(stack, estimator=checked)
     if bed.devices_of(Gauge):
         stack = replace(stack, estimator=GaugeReadings(stack.estimator, bed))
-    if not is_built_in(behaviour.kind):
+    # What is one function of named numbers was checked when it was built.
+    if not is_built_in(behaviour.kind) and not _is_function(stack.behaviour, SymbolicBehaviour, "decide"):
         direct = [len(device.signals(bed)) for device in bed.direct_actuators.values()]
         n_task = len(behaviour.recorded(bed))
         checked = checked_behaviour(stack.behaviour, behaviour.kind, n_q, n_u, direct, n_task)
         stack = replace(stack, behaviour=checked)
-    if not is_built_in(law.kind):
+    if not is_built_in(law.kind) and not _is_function(stack.law, SymbolicLaw, "control"):
         stack = replace(stack, law=checked_law(stack.law, law.kind, n_u, model.n_wrench))
     return stack
+
+
+def _is_function(part: object, kind: type, verb: str) -> bool:
+    """Whether a part is one function, and has no method of its own instead."""
+    return isinstance(part, kind) and form_of(part, verb) is not None

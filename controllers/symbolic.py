@@ -17,7 +17,7 @@ from granite.config.records import Array, Command, Demand, Reference, State
 from granite.config.testbed import Testbed
 from granite.kernels.compilation import compile_functions
 from granite.kernels.compiled_form import CompiledForm
-from granite.kernels.function_part import FunctionPart
+from granite.kernels.function_part import OWN, FunctionPart
 from granite.kernels.kernel import Kernel
 
 
@@ -134,8 +134,16 @@ def _part(
 ) -> tuple[Kernel, dict[str, Array], dict[str, Array], dict[str, int | tuple[int, ...]]]:
     """The arguments of `FunctionPart` that all kinds of parts have."""
     if not isinstance(function, Kernel):
-        function = compile_functions(function.name(), [function])[function.name()]
+        own = _of_a_user(function)
+        function = compile_functions(own.name(), [own])[own.name()]
     return function, _numbers(parameters), _numbers(memory), record_sizes(bed)
+
+
+def _of_a_user(function: ca.Function) -> ca.Function:
+    """The function under a name that is neither a word of C nor the name of a part of ours."""
+    symbols = function.sx_in() if function.is_a("SXFunction") else function.mx_in()
+    names = function.name_in(), function.name_out()
+    return ca.Function(f"{OWN}{function.name()}", symbols, function.call(symbols), *names)
 
 
 def _numbers(arrays: Mapping[str, ArrayLike] | None) -> dict[str, Array]:

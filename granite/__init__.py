@@ -47,9 +47,12 @@ if TYPE_CHECKING:
     from granite.controllers.distribution.grasp import GraspShape as GraspShape
     from granite.controllers.distribution.grasp import Grip as Grip
     from granite.controllers.model import ControlModel as ControlModel
+    from granite.controllers.symbolic import SymbolicBehaviour as SymbolicBehaviour
+    from granite.controllers.symbolic import SymbolicLaw as SymbolicLaw
     from granite.controllers.trajectories.quintic import Quintic as Quintic
     from granite.drivers.contract import Actuator as Actuator
     from granite.drivers.contract import Sensor as Sensor
+    from granite.kernels.function_part import named_function as named_function
     from granite.logs.log import Log as Log
     from granite.logs.log import read_log as read_log
     from granite.logs.summary import metrics as metrics

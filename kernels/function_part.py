@@ -20,6 +20,9 @@ from granite.config.records import Command, Demand, Reference, State
 from granite.kernels.compiled_form import CompiledForm
 from granite.kernels.kernel import Array, Kernel
 
+#: before the names of functions that users wrote
+OWN = "own_"
+
 
 class Verb(NamedTuple):
     """A step of the tick."""
@@ -169,16 +172,17 @@ class FunctionPart:
         reads |= {f"parameter_{name}": value.size for name, value in self.parameters.items()}
         reads |= {f"memory_{name}": value.size for name, value in self.memory.items()}
         gives |= {f"next_{name}": value.size for name, value in self.memory.items()}
+        function = self.name.removeprefix(OWN)
         for what, names, sizes, possible in (
             ("input", self._inputs, sizes_in, reads),
             ("output", self._outputs, sizes_out, gives),
         ):
             for name, size in zip(names, sizes, strict=True):
                 if name not in possible:
-                    problem = f"function '{self.name}' has an {what} '{name}'"
+                    problem = f"function '{function}' has an {what} '{name}'"
                     raise InputError(problem, expected=one_of(name, sorted(possible)))
                 if size != possible[name]:
-                    problem = f"{what} '{name}' of function '{self.name}' has {size} numbers"
+                    problem = f"{what} '{name}' of function '{function}' has {size} numbers"
                     raise InputError(problem, expected=str(possible[name]))
 
 
