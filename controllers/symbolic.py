@@ -7,6 +7,7 @@ The function's inputs and outputs are named as `granite.kernels.function_part` s
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -141,7 +142,7 @@ def _part(
 
 def _of_a_user(function: ca.Function) -> ca.Function:
     """The function under a name that is neither a word of C nor the name of a part of ours."""
-    symbols = function.sx_in() if function.is_a("SXFunction") else function.mx_in()
+    symbols: list[Any] = function.sx_in() if function.is_a("SXFunction") else function.mx_in()
     names = function.name_in(), function.name_out()
     return ca.Function(f"{OWN}{function.name()}", symbols, function.call(symbols), *names)
 

@@ -106,7 +106,7 @@ class CompiledParts:
         if kernel is None:  # a member that is never used
             yield from (0, 0, 0, 0, 0)
             return
-        assert kernel.library is not None, "kernels of compiled parts are compiled"
+        assert kernel.library is not None, f"kernel '{kernel.function.name()}' of a compiled part is not compiled"
         library, name = ctypes.CDLL(str(kernel.library)), kernel.function.name()
         yield ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0
         f = kernel.function

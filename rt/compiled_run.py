@@ -20,6 +20,7 @@ from granite.config.errors import GraniteError, PlantLostError
 from granite.config.reasons import Reason
 from granite.config.records import NOTHING, Array, Command, Status, Truth, Verdict
 from granite.config.run_modes import RunMode
+from granite.config.testbed import Testbed
 from granite.drivers.device_set import DeviceSet
 from granite.kernels.compiled_form import CompiledForm, CompiledParts
 from granite.logs.channels import Channels
@@ -171,6 +172,16 @@ class CompiledRun:
         if state == _LOST_THE_PLANT:
             outcome.reason, outcome.fault = Reason.PLANT_LOST, PlantLostError(self._lab.plant.lost_after(self._steps))
         return rows[: outcome.ticks], outcome, self._truth()
+
+    def take_gains(self, bed: Testbed) -> bool:
+        """Use the law's table of a testbed that differs in nothing else; False where it differs in more than gains."""
+        take = getattr(self.run.stack.law, "take_gains", None)
+        if take is None or not take(bed.control.law):
+            return False
+        gains = [gain.value for gain in bed.control.law.live_gains(bed)]
+        operation = self._parts.parameters["run_operation"]
+        operation[len(operation) - len(gains) :] = gains
+        return True
 
     @property
     def _steps(self) -> int:

@@ -142,11 +142,28 @@ class ComputedTorque(SymbolicLaw):
         kernels = compile_once("computed_torque", key, lambda: [computed_torque(model, options.hold)])
         memory = {"filtered": np.zeros(model.n), "held": np.zeros(1)}
         super().__init__(model.bed, kernels["computed_torque"], motion_gains(options, model), memory)
+        self._begin(options, model)
+
+    def _begin(self, options: Options, model: ControlModel) -> None:
+        self._model, self._others = model, _without_gains(options)
         self._live = LiveMotionGains(options, model)
+
+    def take_gains(self, options: Options) -> bool:
+        """Use the gains of another table; False where it differs in more than gains."""
+        if _without_gains(options) != self._others:
+            return False
+        for name, gains in motion_gains(options, self._model).items():
+            self.parameters[name][:] = gains
+        self._live = LiveMotionGains(options, self._model)
+        return True
 
     def tune(self, values: Array) -> None:
         """Set the gains of `Options.live_gains`; those of coordinates without an actuator stay zero."""
         self._live.set(values, self.parameters)
+
+
+def _without_gains(options: ComputedTorque.Options) -> str:
+    return options.model_dump_json(exclude={"gains": True, "hold": {"gains"}})
 
 
 def motion_gains(options: ComputedTorque.Options, model: ControlModel) -> dict[str, Array]:

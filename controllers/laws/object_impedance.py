@@ -210,6 +210,7 @@ class ObjectImpedance:
         #: current gains as in `_LIVE` of translation, then rotation, which may be changed between two ticks
         self.gains: Array = np.array([getattr(kind, key) for kind in kinds for key, _, _ in _LIVE])
         self._most: Array = np.array([kind.integral_limit for kind in kinds])
+        self._others = options.model_dump_json(exclude=set(options.arguments))
         self._gain, self._no_gain = np.array([options.internal_force.integral_1_s * bed.loop.period_s]), np.zeros(1)
         #: the last answer without forces, with its problem and the solver's status
         self.failure: DistributedForce | None = None
@@ -267,6 +268,15 @@ class ObjectImpedance:
             kernels={**shared.kernels, "object_impedance": [self._kernel]},
             entry="object_impedance_control",
         )
+
+    def take_gains(self, options: Options) -> bool:
+        """Use the gains of another table; False where it differs in more than gains."""
+        if options.model_dump_json(exclude=set(options.arguments)) != self._others:
+            return False
+        kinds = options.translation, options.rotation
+        self.gains[:] = [getattr(kind, key) for kind in kinds for key, _, _ in _LIVE]
+        self._most[:] = [kind.integral_limit for kind in kinds]
+        return True
 
     def tune(self, values: Array) -> None:
         """Set the gains of `Options.live_gains`."""

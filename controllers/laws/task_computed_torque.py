@@ -19,7 +19,7 @@ import numpy as np
 
 from granite.config.base import Name, NotNegative, Positive
 from granite.config.errors import InputError, one_of
-from granite.controllers.laws.computed_torque import ComputedTorque, LiveMotionGains, motion_gains
+from granite.controllers.laws.computed_torque import ComputedTorque, motion_gains
 from granite.controllers.model import ControlModel
 from granite.controllers.symbolic import SymbolicLaw
 from granite.kernels.compilation import compile_once
@@ -69,7 +69,7 @@ class TaskComputedTorque(ComputedTorque):
         gains = motion_gains(options, model)
         gains["point_gains"] = np.array([options.point_stiffness_1_s2, options.point_damping_1_s])
         SymbolicLaw.__init__(self, model.bed, kernels["task_computed_torque"], gains)
-        self._live = LiveMotionGains(options, model)
+        self._begin(options, model)
 
 
 def _function(options: TaskComputedTorque.Options, model: ControlModel) -> ca.Function:

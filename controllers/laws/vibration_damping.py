@@ -20,7 +20,7 @@ from granite.config.base import NotNegative, spatial
 from granite.config.errors import InputError, one_of
 from granite.config.layout import Layout
 from granite.config.records import Array
-from granite.controllers.laws.computed_torque import ComputedTorque, LiveMotionGains, computed_torque, motion_gains
+from granite.controllers.laws.computed_torque import ComputedTorque, computed_torque, motion_gains
 from granite.controllers.model import ControlModel
 from granite.controllers.symbolic import SymbolicLaw
 from granite.kernels.compilation import compile_once
@@ -61,7 +61,7 @@ class VibrationDamping(ComputedTorque):
         gains = {**motion_gains(options, model), "modal_gain": _modal_gain(options, model)}
         memory = {"filtered": np.zeros(model.n), "held": np.zeros(1)}
         SymbolicLaw.__init__(self, model.bed, kernels["computed_torque"], gains, memory)
-        self._live = LiveMotionGains(options, model)
+        self._begin(options, model)
 
 
 def _modal_gain(options: VibrationDamping.Options, model: ControlModel) -> Array:

@@ -175,3 +175,21 @@ def test_the_log_of_a_compiled_run_is_that_of_the_loop():
     assert log.summary is not None
     assert expected.summary is not None
     assert {**log.summary, "timing": None} == {**expected.summary, "timing": None}
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("free-flyer", "controller.law.gains.base.stiffness_1_s2=0.5"),
+        ("free-flyer", "controller.law.hold.change_s=3"),  # no gain: the run is prepared again
+        ("fixed-dual-arm/carry", "controller.law.translation.stiffness_1_s2=12"),
+    ],
+)
+def test_a_run_with_other_gains_is_that_of_a_new_preparation(name: str, change: str) -> None:
+    short = ["loop.duration_s=1"]
+    simulate_in_memory(load(name, short))
+    changed = load(name, [*short, change])
+    reused = simulate_in_memory(changed)
+    made = CompiledRun(Run(changed)).rows()
+    assert made is not None
+    assert np.array_equal(reused.rows.view(np.uint64), made[0].view(np.uint64))
