@@ -40,7 +40,7 @@ def test_the_best_trial_becomes_a_testbed_that_runs(session: Session, tmp_path: 
     expected = BED.with_changes({**best.parameters, "name": "my-bed"})
     assert to_json(promoted) == to_json(expected)
     assert promoted.control.law.gain("base_x", False)[0] == best.parameters[STIFFNESS]  # type: ignore[attr-defined]
-    with pytest.raises(InputError, match="exists, expected a new name, or --overwrite"):
+    with pytest.raises(InputError, match="exists: expected a new name, or --overwrite"):
         session.promote(best, tmp_path / "my-bed.toml")
 
 
