@@ -131,6 +131,7 @@ def test_a_turn_disturbed_on_a_turning_body_goes_round_with_it() -> None:
     assert_close(sum(rates) / 2, (A @ disturbed.ravel())[3:6])
 
 
+@pytest.mark.slow
 def test_each_constraint_adds_two_zeros_to_the_eigenvalues_of_the_mechanism() -> None:
     system, q, u = closed_chains(2, 6, "rigid_grasp", seed=26)
     closed = system.contact_set()

@@ -242,6 +242,7 @@ def test_no_pulse_is_shorter_than_the_shortest(minimum, commanded):
             on_time = 0.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("throttled", [False, True])
 @settings(max_examples=100, deadline=None)
 @given(

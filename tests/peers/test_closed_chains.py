@@ -56,14 +56,14 @@ def test_a_floating_loop_that_also_holds_the_ground() -> None:
     _agree(whole, q, 0.3 * u, 2)
 
 
-@pytest.mark.parametrize("examples", [1, pytest.param(30, marks=pytest.mark.slow)])
-def test_any_rigid_system_held_in_six_or_three_directions(examples: int) -> None:
+@pytest.mark.slow
+def test_any_rigid_system_held_in_six_or_three_directions() -> None:
     """Chains, trees and loops of modules, some on the ground, in poses that fit."""
 
     def fits(seed: int) -> bool:
         return holdable(fitting_system(seed, sorted(ROWS))[0])
 
-    @settings(max_examples=examples, phases=[Phase.generate])  # a smaller seed is no simpler system
+    @settings(max_examples=30, phases=[Phase.generate])  # a smaller seed is no simpler system
     @given(st.integers(0, 1 << 20).filter(fits))
     def agrees(seed: int) -> None:
         system, q = fitting_system(seed, sorted(ROWS))

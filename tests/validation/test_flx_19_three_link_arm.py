@@ -116,6 +116,7 @@ def test_f22_generated_code_needs_no_more_operations_than_his(
     claims.below("FLX F22", f"additions in the same, {freedom} coordinates", plus, int(counts[1]))
 
 
+@pytest.mark.slow
 def test_f22_compiled_code_is_the_generic_matrix_code(claims: Claims) -> None:
     """Compiled functions against 4 x 4 matrices unbent, and against mass points bent; 7 coordinates."""
     links = three_links((1, 1), HUB)

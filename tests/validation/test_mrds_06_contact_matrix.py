@@ -108,7 +108,7 @@ def _case(seed: int):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("seed", [0, 1])
 def test_mrds06_the_table_is_one_expression_and_ours(
     seed: int, monkeypatch: pytest.MonkeyPatch, claims: Claims
 ) -> None:

@@ -19,7 +19,7 @@ from tests.validation.claims import Claims
     ("elbow", "angles", "tip"),
     [
         (0.0, (0.031, 0.0998), (3.86e-4, 7.51e-4)),
-        pytest.param(-90.0, (0.039, 0.0863), (4.46e-4, 4.19e-4), marks=pytest.mark.slow),
+        (-90.0, (0.039, 0.0863), (4.46e-4, 4.19e-4)),
     ],
 )
 def test_mrds12_the_robot_moves_as_eight_segments_a_link_do(

@@ -14,6 +14,7 @@ from tests.validation.claims import Claims
 LINKS = [flexible(1.0, 2), flexible(0.5, 2)]
 
 
+@pytest.mark.slow
 def test_mrds13_the_robot_ends_where_independent_equations_say_and_work_becomes_energy(claims: Claims) -> None:
     model = Model(planar_arm(LINKS, name="system_2a"))
 

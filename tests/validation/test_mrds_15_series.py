@@ -23,6 +23,7 @@ HEIGHT = 0.6
 SHOULDER = np.arcsin(HEIGHT)
 
 
+@pytest.mark.slow
 def test_mrds15_one_link_and_a_mobile_link_are_a_two_link_robot(claims: Claims) -> None:
     whole = Model(planar_arm([flexible(L, 2) for L in LENGTHS], name="system_2a"))
     start = np.zeros(6)

@@ -65,6 +65,7 @@ def drift(closed: ContactSet, h: float, parts: tuple[float, ...]) -> Drift:
 HELD, STAGES = (0.0,), (0.0, 0.5, 1.0)
 
 
+@pytest.mark.slow
 def test_mrds17_input_held_over_each_step_makes_the_base_drift_as_published(
     flexible: ContactSet, claims: Claims
 ) -> None:

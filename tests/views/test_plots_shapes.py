@@ -133,6 +133,7 @@ def test_the_path_of_a_tip_is_drawn_beside_that_of_the_base(flown):
     assert len(Scene(two, two.modules).silhouettes[0].tips) == 2
 
 
+@pytest.mark.slow
 def test_the_last_pose_of_the_reference_is_dashed(flown):
     rows = flown.rows.copy()
     rows[:, flown.channels.place("/reference", "q")] = [2.0, 1.5, 0.0, math.pi / 2, 0.0]

@@ -77,6 +77,7 @@ def test_a_contact_out_of_reach_is_not_closed():
     assert marks(figure, CONTACT) == pytest.approx(np.array([[0.7, 0.5]]))
 
 
+@pytest.mark.slow
 def test_many_contacts_are_marked_but_not_named():
     bed = chain(9)
     q = np.zeros((2, len(bed.positions)))

@@ -92,6 +92,7 @@ def test_poses_that_no_base_explains_are_refused():
         identify_base(flight._replace(poses=poses, impulse=flight.impulse + 2.0), FILE)
 
 
+@pytest.mark.slow
 def test_the_command_writes_a_dated_file_and_a_plot(granite: Call, tmp_path: Path):
     granite("sim", "free-flyer", "--duration", 25, "--out", "a.mcap", "--set", f"{BODY}.mass_kg=55")
     said = granite("identify", "a.mcap", "--plot", "residuals.png")
