@@ -4,16 +4,20 @@ Bad input ends with one sentence, never with a traceback, and leaves no file.
 """
 
 import os
+import resource
 import signal
 import sys
 from collections.abc import Callable
 
 #: Ctrl-C, Ctrl-\\, and what ends a session
 _STOPPING = (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP)
+#: address space of a command
+_LEAST_MEMORY_MB = 600
 
 
 def main() -> None:
     """Entry point. Importing the commands takes a second, and a signal in it ends in one sentence too."""
+    _refuse_too_little_memory()
     before = {
         number: signal.signal(number, _stop_importing)
         for number in _STOPPING
@@ -23,6 +27,15 @@ def main() -> None:
     for number, handler in before.items():
         signal.signal(number, handler)
     run()
+
+
+def _refuse_too_little_memory() -> None:
+    """End where what is imported next would not find room: the linear algebra waits for it without end."""
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit != resource.RLIM_INFINITY and limit < _LEAST_MEMORY_MB * 10**6:
+        sentence = f"{limit / 1e6:.0f} MB of memory are allowed, expected at least {_LEAST_MEMORY_MB} (ulimit -v)"
+        print(f"granite: {sentence}", file=sys.stderr)
+        sys.exit(2)  # BAD_INPUT
 
 
 def _plain_operate() -> Callable[[], None] | None:

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from granite.config import overrides as changes
 from granite.config.calibration import CalibrationTable
 from granite.config.errors import InputError
+from granite.config.parts import absolute_path
 from granite.config.paths import content_of, missing_part
 
 #: keys of the table that names a file
@@ -20,7 +21,7 @@ _NAMING = {"file", "max_age_days"}
 def absolute_files(named: Any, folder: Path) -> Any:
     """The value of a key `calibration` with the paths of its files made absolute."""
     if isinstance(named, str):
-        return str((folder / named).resolve())
+        return absolute_path(named, folder)
     if isinstance(named, list):
         return [absolute_files(name, folder) for name in named]
     if isinstance(named, dict) and set(named) <= _NAMING and isinstance(named.get("file"), str):

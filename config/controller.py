@@ -94,7 +94,7 @@ class Safety(Table):
     tracking_error_m: Positive = 0.3
     tracking_error_rad: Positive = 0.6
     #: age of the newest frame of a sensor, by the device's name; default: that of its kind
-    age_s: dict[Name, Positive] = Field(default_factory=dict)
+    age_s: dict[Name, Annotated[float, Field(gt=0, le=60)]] = Field(default_factory=dict)
     #: time limit for the first frame of every sensor
     start_up_s: Positive = 2.0
     monitor: MonitorTable = MonitorTable()

@@ -417,6 +417,19 @@ def _named_absolutely(key: str, value: Any, folder: Path) -> Any:
 
 def _check(content: Any, source: str, looked_up: str | None = None, table: str = "") -> Testbed:
     try:
+        _refuse_no_text(content)
         return Testbed.model_validate(content, context={"looked_up": looked_up})
+    except UnicodeEncodeError as error:
+        problem = f"{ascii(error.object)[:60]} is no text: half of a character"
+        raise InputError(problem, file=source, expected="text in UTF-8") from None
     except ValidationError as failure:
         raise complaint(failure, content).within(table, file=source) from None
+
+
+def _refuse_no_text(content: Any) -> None:
+    """Raise a `UnicodeEncodeError` for text that has no UTF-8, as Python and JSON can have it: no log could keep it."""
+    if isinstance(content, str):
+        content.encode()
+    elif isinstance(content, dict | list | tuple):
+        for value in (*content, *content.values()) if isinstance(content, dict) else content:
+            _refuse_no_text(value)

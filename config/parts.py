@@ -288,7 +288,10 @@ def absolute(kind: str, folder: Path) -> str:
 def absolute_path(path: str, folder: Path) -> str:
     """A file, or `FILE.py:NAME`, with its path made absolute."""
     file, colon, name = path.rpartition(":") if _IN_FILE in path else (path, "", "")
-    return f"{(folder / file).resolve()}{colon}{name}"
+    try:
+        return f"{(folder / file).resolve()}{colon}{name}"
+    except (OSError, ValueError, RuntimeError):  # no name of a file: refused where it is looked up
+        return path
 
 
 @cache
@@ -323,7 +326,7 @@ def _at(error: BaseException) -> str:
 def in_file(kind: str) -> Any:
     """The object that `FILE.py:NAME` names; `InputError` with the key `kind` where there is none."""
     file, _, name = kind.rpartition(":")
-    if not Path(file).is_file():
+    if not _is_file(file):
         expected = "a Python file; its path is relative to the testbed's file, in --set to the current folder"
         raise InputError(f"no file '{file}'", key="kind", value=kind, expected=expected)
     module = _module(file, fingerprint(file))
@@ -331,6 +334,13 @@ def in_file(kind: str) -> Any:
         known = [word for word, thing in vars(module).items() if getattr(thing, "__module__", "") == module.__name__]
         raise InputError(f"'{Path(file).name}' has no '{name}'", key="kind", value=kind, expected=one_of(name, known))
     return getattr(module, name)
+
+
+def _is_file(file: str) -> bool:
+    try:
+        return Path(file).is_file()
+    except (OSError, ValueError):  # a name that no file can have: too long, with a zero, or no text
+        return False
 
 
 class _UncachedLoader(SourceFileLoader):

@@ -27,7 +27,9 @@ def meant_in_runs(path: Path, suffix: str = "") -> str:
 
 
 def content_of(path: Path) -> bytes:
-    """The content of a file; `OSError` if it can't be read, `InputError` if it is far too large."""
+    """The content of a file; `OSError` if it can't be read, `InputError` if it is none or far too large."""
+    if path.is_fifo():  # it would be waited for
+        raise InputError("not a file but a pipe", expected="a text that a person wrote")
     with path.open("rb") as file:
         content = file.read(_LARGEST + 1)
     if len(content) > _LARGEST:

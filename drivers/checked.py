@@ -6,11 +6,13 @@ Rows and compiled functions take the bytes of arrays: another type or size would
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from granite.config.errors import InputError
+from granite.config.own_code import WrongResultError
 from granite.config.records import Array, Frame
 from granite.config.testbed import Testbed
 from granite.drivers.contract import Actuator, Driver, Sensor
@@ -123,7 +125,7 @@ class CheckedSensor(SensorWrapper):
 
     def read(self, t: float) -> Frame:
         """The newest frame by time t [s]; a measurement that is given again under a new number is no new one."""
-        frame, newest = _checked(self._read(t), self._name, self._shape), self._newest
+        frame, newest = _checked(self._read(t), self._name, self._shape, self._read), self._newest
         if newest is not None and newest.number and frame.number > newest.number and frame.t == newest.t:
             return newest._replace(status=frame.status)
         self._newest = frame
@@ -140,11 +142,11 @@ class CheckedActuator(ActuatorWrapper):
     def write(self, t: float, setpoint: Array) -> Frame:
         """Send the set point, which the actuator can't change: the log has the same array."""
         setpoint.setflags(write=False)
-        return self.applied(self._write(t, setpoint))
+        return _checked(self._write(t, setpoint), self._name, self._shape, self._write)
 
     def applied(self, frame: Frame) -> Frame:
         """The frame, if it has the right type and size."""
-        return _checked(frame, self._name, self._shape)
+        return _checked(frame, self._name, self._shape, self._write)
 
     def stop(self, t: float) -> Frame:
         """Go to the safe state; whether the frame confirms it is judged by who stops."""
@@ -152,14 +154,23 @@ class CheckedActuator(ActuatorWrapper):
         return frame
 
 
-def _checked(frame: Frame, name: str, shape: tuple[int]) -> Frame:
-    values = frame.values
+def _checked(frame: Any, name: str, shape: tuple[int], method: Callable[..., Any]) -> Frame:
+    if not isinstance(frame, Frame):
+        raise _wrong(name, method, type(frame).__name__, "Frame")
+    t, number, status, values = frame
+    if not isinstance(values, np.ndarray):
+        raise _wrong(name, method, f"values of type {type(values).__name__}", f"float64 of shape {shape}")
     if values.dtype is not _FLOAT64 or values.shape != shape:
-        given = f"{values.dtype} of shape {values.shape}"
-        raise TypeError(f"device '{name}' gave {given}, expected float64 of shape {shape}")
-    number = frame.number
+        raise _wrong(name, method, f"{values.dtype} of shape {values.shape}", f"float64 of shape {shape}")
     if not isinstance(number, int | np.integer) or not 0 <= number < _MOST_FRAMES:
-        raise TypeError(f"device '{name}' gave frame number {number!r}, expected a whole number of frames so far")
-    if number and not math.isfinite(frame.t):
-        raise TypeError(f"device '{name}' gave the time {frame.t} s, expected that of the measurement or application")
-    return frame
+        raise _wrong(name, method, f"frame number {number!r}", "a whole number of frames so far")
+    if not isinstance(status, int | np.integer):
+        raise _wrong(name, method, f"status {status!r}", "a granite.Status")
+    if not isinstance(t, float | int | np.floating) or (number and not math.isfinite(t)):
+        raise _wrong(name, method, f"the time {t} s", "that of the measurement or application")
+    # Rows and compiled functions take bytes: those of a slice with steps are not the numbers that it shows.
+    return frame if values.flags.c_contiguous else frame._replace(values=np.ascontiguousarray(values))
+
+
+def _wrong(name: str, method: Callable[..., Any], given: str, expected: str) -> WrongResultError:
+    return WrongResultError(f"device '{name}' gave {given}, expected {expected}", method)

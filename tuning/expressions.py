@@ -13,6 +13,7 @@ from __future__ import annotations
 import ast
 import operator
 import sys
+import warnings
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
@@ -62,7 +63,9 @@ class Expression:
         if len(text) > _LONGEST:
             raise InputError(f"{len(text)} letters", expected=f"an expression of at most {_LONGEST}")
         try:
-            self._tree = ast.parse(text.strip(), mode="eval").body
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", SyntaxWarning)  # of a number beside a word: refused or not, no more
+                self._tree = ast.parse(text.strip(), mode="eval").body
         except (RecursionError, MemoryError):
             raise _too_deep() from None
         except (SyntaxError, ValueError):

@@ -6,10 +6,12 @@ import ctypes
 import multiprocessing
 import os
 import signal
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from multiprocessing import resource_tracker
 from typing import Any, Protocol, TypeVar
 
 from granite.config.errors import GraniteError, InputError
@@ -58,6 +60,7 @@ class _Processes:
         self._pool = self._new_pool()
 
     def _new_pool(self) -> ProcessPoolExecutor:
+        _start_tracker()
         # A forked process would share the locks of this one's threads.
         context = multiprocessing.get_context("spawn")
         return ProcessPoolExecutor(self._n, context, initializer=_follow_the_caller)
@@ -80,9 +83,28 @@ class _Processes:
 
     def close(self) -> None:
         """End the processes; runs that are under way are lost."""
+        _start_tracker()
         for process in list((self._pool._processes or {}).values()):
             process.terminate()
         self._pool.shutdown(wait=True)  # a thread of the pool that is left uses pipes that the interpreter closes
+
+
+def _start_tracker() -> None:
+    """Start the process that multiprocessing keeps for semaphores, where it does not run, without the terminal.
+
+    It reports there what a killed process left, and where it was killed itself, its successor prints a traceback for
+    each semaphore that it does not know.
+    """
+    terminal, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 2)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            resource_tracker.ensure_running()
+    finally:
+        os.dup2(terminal, 2)
+        os.close(terminal)
+        os.close(nowhere)
 
 
 def _follow_the_caller() -> None:

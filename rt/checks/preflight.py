@@ -45,8 +45,8 @@ def preflight(bed: Testbed, devices: DeviceSet, clock: Clock) -> list[CheckResul
             if bed.controller is not None and all(finding.passed for finding in findings):
                 findings += agreement(bed, build_stack(bed).estimator, samples)
     finally:
-        devices.close()
-    return findings
+        not_closed = devices.close(paced=True)
+    return [*findings, *(CheckResult(name, "closes", False, why) for name, why in not_closed.items())]
 
 
 def _observe(bed: Testbed, devices: DeviceSet, clock: Clock) -> tuple[list[Sample], list[list[Frame | None]]]:

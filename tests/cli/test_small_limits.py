@@ -50,6 +50,17 @@ def test_a_small_limit_is_named_with_its_remedy(limit: str, words: str, tmp_path
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_limit_of_memory_that_is_too_small_is_named_before_anything_waits_for_memory(tmp_path: Path) -> None:
+    said = shell("ulimit -v 300000; exec granite show free-flyer", tmp_path)
+    assert "307 MB of memory are allowed, expected at least 600 (ulimit -v)" in sentence_of(said, BAD_INPUT)
+
+
+def test_a_pipe_in_place_of_a_testbed_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "bed.toml")
+    said = shell("granite show bed.toml", tmp_path)
+    assert "bed.toml: not a file but a pipe" in sentence_of(said, BAD_INPUT)
+
+
 @pytest.mark.slow
 def test_a_run_in_a_directory_that_was_removed_needs_a_file_elsewhere(tmp_path: Path) -> None:
     gone = tmp_path / "gone"

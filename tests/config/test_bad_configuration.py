@@ -379,6 +379,13 @@ IN_FILE = {
         "no such sensor",
         "joint_sensors, vision",
     ),
+    "an age beyond all runs": Slip(
+        "vision = 0.5 }",
+        "vision = 100.0 }",
+        "safety.age_s.vision",
+        "100",
+        "60",
+    ),
     "an offset of a joint that is not sensed": Slip(
         "offset_rad = { shoulder",
         "offset_rad = { wrist",

@@ -11,7 +11,7 @@ import pytest
 from granite.config import parts
 from granite.config.errors import InputError
 from granite.config.law import LawTable
-from granite.config.loader import from_json, load, to_json
+from granite.config.loader import changed, from_json, load, to_json
 from granite.config.parts import (
     BUILT_IN,
     FAMILIES,
@@ -237,6 +237,26 @@ def test_a_file_that_can_not_be_imported_is_refused_with_the_reason(lab: Path, t
     error = refused(lab)
     assert error.key == "controller.law.kind"
     assert f"can't be imported: {said}" in error.problem
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("\0.py:Law", "no file '\0.py'"),
+        ("a" * 300 + ".py:Law", "no file "),
+        ("\ud800.py:Law", "'\\ud800.py:Law' is no text: half of a character"),
+    ],
+)
+@pytest.mark.parametrize("key", ["controller.law", "behaviour", "controller.estimator.kind"])
+def test_a_name_that_no_file_can_have_is_refused(name: str, key: str, said: str) -> None:
+    with pytest.raises(InputError) as refusal:
+        changed(load("free-flyer"), {key: name})
+    assert said in refusal.value.problem
+
+
+def test_a_calibration_with_a_name_that_no_file_can_have_is_refused() -> None:
+    with pytest.raises(InputError):
+        changed(load("free-flyer"), {"devices.motors.calibration": "\0.toml"})
 
 
 def test_a_file_that_has_changed_is_read_again(lab: Path) -> None:

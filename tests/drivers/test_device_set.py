@@ -1,10 +1,13 @@
 """All devices behind two verbs: none is left held, none is left running, and no frame of another shape gets in."""
 
+import re
+
 import numpy as np
 import pytest
 
 from granite.config.errors import InputError
 from granite.config.loader import load
+from granite.config.own_code import raised_in_own_code
 from granite.config.records import Command, Frame, Status
 from granite.drivers.device_set import DeviceSet
 from granite.drivers.link_history import LinkHistory
@@ -307,3 +310,32 @@ def test_a_measurement_given_again_under_a_new_number_is_no_new_one():
     made = DeviceSet(BED, sensors, {name: Fake(name, []) for name in BED.actuators})
     numbers = [made.read(i * 0.0025).frames[0].number for i in range(10)]
     assert numbers == [1, 1, 1, 1, 5, 5, 5, 5, 9, 9]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (lambda frame: None, "gave NoneType, expected Frame"),
+        (lambda frame: frame._replace(values=[0.0] * 4), "gave values of type list, expected float64 of shape (4,)"),
+        (lambda frame: frame._replace(status=None), "gave status None, expected a granite.Status"),
+        (lambda frame: frame._replace(t=None), "gave the time None s, expected that of the measurement"),
+    ],
+)
+def test_a_frame_that_is_none_is_named_with_its_device_and_the_line_of_its_driver(wrong, said):
+    class Wrong(Fake):
+        def read(self, t: float) -> Frame:
+            return wrong(super().read(t))
+
+    made = DeviceSet(BED, {name: Wrong(name, []) for name in BED.sensors}, {n: Fake(n, []) for n in BED.actuators})
+    with pytest.raises(TypeError, match=re.escape(f"device 'joint_sensors' {said}")) as raised:
+        made.read(0.0)
+    place = raised_in_own_code(raised.value)
+    assert place is not None
+    assert (place.part, place.line) == ("device", Wrong.read.__code__.co_firstlineno)
+
+
+def test_values_that_are_a_slice_with_steps_are_used_as_they_look():
+    values = np.arange(8.0)[::2]
+    found = devices(joint_sensors=values).read(0.0).frames[0].values
+    assert found.flags.c_contiguous
+    assert found.tolist() == [0.0, 2.0, 4.0, 6.0]

@@ -1,5 +1,7 @@
 """Expressions: numbers of a run from metrics and signals, and nothing else."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -70,3 +72,11 @@ def test_what_is_checked_is_also_evaluated_deep_in_a_program():
 def test_what_is_no_expression_is_refused_in_one_sentence(text: str, words: str):
     with pytest.raises(InputError, match=words):
         Expression(text, NAMES)
+
+
+def test_python_does_not_warn_of_an_expression_on_the_terminal():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for text in ("1if pulses else 0", "0in pulses", "1or 2"):
+            with pytest.raises(InputError):
+                Expression(text, NAMES)

@@ -32,6 +32,24 @@ def die_once(file: str) -> str:
     return file
 
 
+_KILLED_TRACKER = """
+import os, signal
+from multiprocessing import resource_tracker
+from granite.tuning.worker_processes import local_workers
+if __name__ == "__main__":
+    with local_workers(2) as made:
+        assert list(made.answers(abs, [-1, -2])) == [1, 2]
+        os.kill(resource_tracker._resource_tracker._pid, signal.SIGKILL)
+        assert list(made.answers(abs, [-3])) == [3]
+"""
+
+
+def test_a_killed_resource_tracker_leaves_no_word_on_the_terminal(tmp_path: Path):
+    (script := tmp_path / "work.py").write_text(_KILLED_TRACKER)
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 @pytest.mark.slow
 def test_work_of_a_killed_process_is_done_again(tmp_path: Path):
     cases = ["", str(tmp_path / "died"), "", ""]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -46,6 +47,16 @@ def test_a_device_that_can_not_be_opened_is_named_and_the_others_are_closed():
     assert list(failed(findings)) == [("motors", "describes itself")]
     assert "no such port" in failed(findings)["motors", "describes itself"]
     assert len(findings) == len(bed.devices)
+
+
+def test_a_device_that_does_not_close_fails_its_check_and_is_not_waited_for(monkeypatch: pytest.MonkeyPatch):
+    bed = granite.load("free-flyer", {"loop.stop_timeout_s": 0.1})
+    devices, _ = build_devices(bed, list(bed.devices))
+    waits = threading.Event()
+    monkeypatch.setattr(devices.all()["motors"], "close", waits.wait)
+    findings = preflight(bed, lambda: devices, VirtualClock())
+    waits.set()
+    assert failed(findings) == {("motors", "closes"): "it did not return in 0.1 s"}
 
 
 def observed(change: Any = lambda k, sample: sample, seconds: float = 1.5) -> list[Sample]:
