@@ -26,6 +26,7 @@ def _option(name: str, metavar: str, text: str) -> Any:
 def new(
     file: Annotated[Path, typer.Argument(metavar="FILE.toml", help="the testbed to write")],
     urdf: Annotated[Path | None, _option("--urdf", "ROBOT", "bodies and joints from this URDF file")] = None,
+    spatial: Annotated[bool, typer.Option("--spatial", help="of a fixed --urdf: in space, not in the plane")] = False,
     base: Annotated[str | None, _option("--base", "KIND", "floating (usual) or fixed")] = None,
     mass: Annotated[str | None, _option("--mass", "KG", "of the floating base without arm, usually 18")] = None,
     size: Annotated[str | None, _option("--size", "M", "side of the square base, usually 0.4")] = None,
@@ -46,14 +47,14 @@ def new(
     }  # fmt: skip
     given = {option: text for option, text in typed.items() if text is not None}
     if not given and sys.stdin.isatty():
-        _write_from_terminal(file, urdf)
+        _write_from_terminal(file, urdf, spatial)
     else:
-        _write_from_options(file, urdf, given)
+        _write_from_options(file, urdf, spatial, given)
     out.print(f"testbed: {file}", soft_wrap=True)
     out.print(f"run it: {command('sim', file)}", soft_wrap=True)
 
 
-def _write_from_options(file: Path, urdf: Path | None, given: dict[str, str]) -> None:
+def _write_from_options(file: Path, urdf: Path | None, spatial: bool, given: dict[str, str]) -> None:
     from granite.cli.new_testbed.answers import collect
 
     asked: set[str] = set()
@@ -66,10 +67,10 @@ def _write_from_options(file: Path, urdf: Path | None, given: dict[str, str]) ->
     for option, text in given.items():
         if option not in asked:
             raise InputError("not used here", key=option, value=text, expected="none, with this base and robot")
-    _write(file, urdf, answers)
+    _write(file, urdf, spatial, answers)
 
 
-def _write_from_terminal(file: Path, urdf: Path | None) -> None:
+def _write_from_terminal(file: Path, urdf: Path | None, spatial: bool) -> None:
     """Ask, and ask again for an answer that contradicts the others."""
     from granite.cli.new_testbed.answers import collect
 
@@ -83,7 +84,7 @@ def _write_from_terminal(file: Path, urdf: Path | None) -> None:
     while True:
         answers = collect(ask, urdf is not None)
         try:
-            return _write(file, urdf, answers)
+            return _write(file, urdf, spatial, answers)
         except InputError as refusal:
             if refusal.key not in known:
                 raise
@@ -104,14 +105,18 @@ def _answer(question: Question) -> Any:
             out.print(f"  expected {refusal.expected}")
 
 
-def _write(file: Path, urdf: Path | None, answers: RobotData) -> None:
+def _write(file: Path, urdf: Path | None, spatial: bool, answers: RobotData) -> None:
     """Plan, and write the file; whether one may be replaced was checked before the questions."""
     from granite.cli.new_testbed.move import plan
     from granite.cli.new_testbed.robot import built, from_urdf
     from granite.cli.new_testbed.text import bed_text
     from granite.rt.process.testbed_file import write_testbed
 
-    robot = built(answers) if urdf is None else from_urdf(urdf, answers)
+    if spatial and (urdf is None or answers.base == "floating"):
+        raise InputError(
+            "only for a fixed robot of a URDF", key="--spatial", expected="--urdf ROBOT --base fixed with it"
+        )
+    robot = built(answers) if urdf is None else from_urdf(urdf, answers, "spatial" if spatial else "planar")
     relative = None if urdf is None else os.path.relpath(urdf, file.parent)
-    text = bed_text(file.stem, answers, robot, plan(answers, robot), relative)
+    text = bed_text(file.stem, answers, robot, plan(answers, robot), relative, spatial)
     write_testbed(file, text, overwrite=True)

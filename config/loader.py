@@ -38,7 +38,7 @@ _OF_PLANT = ("modules", "contacts", "devices")
 #: key of a variant that is a preset of its own
 _PRESET = "preset"
 #: keys of a module that determine how its URDF or the other module is read
-_READING = ("urdf", "urdf_motors", "like", "dimension", "base")
+_READING = ("urdf", "urdf_motors", "urdf_mimic", "like", "dimension", "base")
 
 
 class _Change(NamedTuple):

@@ -61,10 +61,12 @@ def _read_robot(module: dict[str, Any], key: str, folder: Path, source: str) -> 
         raise InputError(file=source, key=f"{key}.base", value=base, expected="'fixed' or 'floating'")
     if not isinstance(motors := module.setdefault("urdf_motors", True), bool):
         raise InputError(file=source, key=f"{key}.urdf_motors", value=motors, expected="true or false")
+    if (mimic := module.pop("urdf_mimic", "refuse")) not in ("refuse", "lock"):
+        raise InputError(file=source, key=f"{key}.urdf_mimic", value=mimic, expected="'refuse' or 'lock'")
     try:
         from granite.config.urdf import read_urdf  # most testbeds name no URDF: its XML parser is slow to import
 
-        return file, read_urdf(folder / file, dimension, base)
+        return file, read_urdf(folder / file, dimension, base, mimic)
     except InputError as error:
         raise InputError(str(error), file=source, key=f"{key}.urdf") from error
 

@@ -117,6 +117,9 @@ def _as_in_a_file(schema: Schema) -> None:
     module["properties"]["urdf_motors"] = {
         "description": "whether the efforts of the URDF are motors", "type": "boolean", "default": True
     }  # fmt: skip
+    module["properties"]["urdf_mimic"] = {
+        "description": "joints of the URDF that mimic others", "enum": ["refuse", "lock"], "default": "refuse"
+    }  # fmt: skip
     module["required"] = ["name"]
     definitions["Body"]["required"] = ["name"]
     definitions["Body"]["anyOf"] = [{"required": ["mass_kg", "inertia_kg_m2"]}, {"required": ["flexible"]}]

@@ -6,6 +6,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
 from granite.cli.new_testbed.answers import RobotData
 from granite.config.errors import InputError
 from granite.config.urdf import Robot
@@ -121,7 +123,9 @@ def _carried(robot: Robot, joint: str | None) -> tuple[float, float, float]:
     def walk(name: str, reach: float) -> tuple[float, float, float]:
         body = bodies[name]
         arm = reach + math.hypot(*body.get("com_m", (0.0, 0.0)))
-        mass, furthest, inertia = body["mass_kg"], arm, body["inertia_kg_m2"] + body["mass_kg"] * arm**2
+        # In space it is about any axis: the greatest moment, of which the first three are about the axes.
+        own = np.max(np.atleast_1d(body["inertia_kg_m2"])[:3]).item()
+        mass, furthest, inertia = body["mass_kg"], arm, own + body["mass_kg"] * arm**2
         for child in tables.values():
             if child["parent"] == name:
                 found = walk(child["child"], reach + math.hypot(*child["origin_m"]))

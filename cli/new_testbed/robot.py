@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from granite.cli.new_testbed.answers import RobotData
 from granite.config.errors import InputError
@@ -33,9 +33,16 @@ def built(answers: RobotData) -> Robot:
     return robot
 
 
-def from_urdf(path: Path, answers: RobotData) -> Robot:
-    """The robot of a URDF, in the plane; every joint gets a motor."""
-    robot = read_urdf(path, "planar", answers.base)
+def from_urdf(path: Path, answers: RobotData, dimension: Literal["planar", "spatial"] = "planar") -> Robot:
+    """The robot of a URDF; every joint gets a motor, and joints that mimic others are locked."""
+    try:
+        robot = read_urdf(path, dimension, answers.base, "lock")
+    except InputError as error:
+        if dimension == "spatial" or answers.base == "floating" or "axis" not in error.problem:
+            raise
+        raise InputError(
+            error.problem, file=error.file, key=error.key, expected=f"{error.expected}; or --spatial"
+        ) from None
     for joint in robot["joints"]:
         if joint["kind"] != "revolute":
             raise InputError(f"joint '{joint['name']}' is {joint['kind']}", file=str(path), expected="revolute joints")

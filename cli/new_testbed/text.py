@@ -19,7 +19,7 @@ _GAINS = {
 }
 
 
-def bed_text(name: str, answers: RobotData, robot: Robot, move: Move, urdf: str | None) -> str:
+def bed_text(name: str, answers: RobotData, robot: Robot, move: Move, urdf: str | None, spatial: bool = False) -> str:
     """The testbed; `urdf` is the path of the robot's file from the testbed's folder."""
     waypoint = {"duration_s": float(move.duration_s), "hold_s": float(HOLD_S), "target": move.target}
     lines = [
@@ -36,7 +36,14 @@ def bed_text(name: str, answers: RobotData, robot: Robot, move: Move, urdf: str 
         (x, y), margin = answers.table_m, table_margin(answers)
         table = [margin, margin, round(x - margin, 3), round(y - margin, 3)]
         lines.append(_with_comment(f"safety.table_m = {_value(table)}", "for the centre of the base"))
-    lines += ["", *_module(answers, robot, urdf), "", *_devices(answers, robot), "", *_tuning(answers)]
+    lines += [
+        "",
+        *_module(answers, robot, urdf, "spatial" if spatial else "planar"),
+        "",
+        *_devices(answers, robot),
+        "",
+        *_tuning(answers),
+    ]
     return "\n".join(lines) + "\n"
 
 
@@ -48,10 +55,11 @@ def _title(answers: RobotData, robot: Robot) -> str:
     return f"Free-flyer of {mass:.3g} kg with {answers.thrusters} thrusters" + (f" and {arm}" if joints else "")
 
 
-def _module(answers: RobotData, robot: Robot, urdf: str | None) -> list[str]:
-    lines = ["[[modules]]", 'name = "robot"', 'dimension = "planar"', f'base = "{answers.base}"']
+def _module(answers: RobotData, robot: Robot, urdf: str | None, dimension: str) -> list[str]:
+    lines = ["[[modules]]", 'name = "robot"', f'dimension = "{dimension}"', f'base = "{answers.base}"']
     if urdf is not None:
-        return [*lines, f"urdf = {json.dumps(urdf)}"]
+        locked = ['urdf_mimic = "lock"'] if any(note.startswith("locked") for note in robot["notes"]) else []
+        return [*lines, f"urdf = {json.dumps(urdf)}", *locked]
     lines += _list("bodies", robot["bodies"])
     if robot["joints"]:
         lines += _list("joints", robot["joints"])

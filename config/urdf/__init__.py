@@ -19,13 +19,19 @@ from granite.config.urdf.tables import Robot, tables_of
 __all__ = ["Robot", "read_urdf"]
 
 
-def read_urdf(path: Path, dimension: Literal["planar", "spatial"], base: Literal["fixed", "floating"]) -> Robot:
+def read_urdf(
+    path: Path,
+    dimension: Literal["planar", "spatial"],
+    base: Literal["fixed", "floating"],
+    mimic: Literal["refuse", "lock"] = "refuse",
+) -> Robot:
     """The robot in that file, in the plane of its root's x and y where it is planar.
 
-    The module checks that every joint moves a mass, because it may add bodies to those of the file.
+    A joint that mimics another one is refused, or locked where it stands while that one is at zero. The module checks
+    that every joint moves a mass, because it may add bodies to those of the file.
     """
     try:
-        links, joints, notes = parse(path)
+        links, joints, notes = parse(path, mimic == "lock")
         bodies = build_bodies(links, joints)
         for body in bodies:
             lump(body, links)

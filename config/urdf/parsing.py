@@ -14,9 +14,9 @@ import numpy as np
 
 from granite.config.errors import InputError, one_of
 from granite.config.joints import RESISTANCE
-from granite.config.rotations import Array, rotation
+from granite.config.rotations import Array, about_axis, angles, rotation
 from granite.config.urdf.elements import needed, number, numbers, only, origin, read_xml
-from granite.config.urdf.parts import NOTHING, Mass, UrdfJoint, UrdfLink
+from granite.config.urdf.parts import NOTHING, Mass, UrdfJoint, UrdfLink, triple
 from granite.config.urdf.shapes import shapes_of
 from granite.config.urdf.skipped import listed, skipped
 
@@ -30,14 +30,16 @@ _INSTEAD = {
     "floating": "base = 'floating' in the module's table and no such joint",
     "planar": "two prismatic joints and a revolute one",
 }
+#: attributes of `dynamics` in URDF
+_RESISTING = ("damping", "friction")
 LIMITS = {
     "revolute": ("lower_rad", "upper_rad", "rate_rad_s", "torque_n_m"),
     "prismatic": ("lower_m", "upper_m", "rate_m_s", "force_n"),
 }
 
 
-def parse(path: Path) -> tuple[dict[str, UrdfLink], list[UrdfJoint], list[str]]:
-    """The links by name, the joints, and notes on skipped elements."""
+def parse(path: Path, locks_mimics: bool) -> tuple[dict[str, UrdfLink], list[UrdfJoint], list[str]]:
+    """The links by name, the joints, and notes on skipped elements; joints that mimic others are locked or refused."""
     robot = read_xml(path)
     if robot.tag != "robot":
         raise InputError(key=f"<{robot.tag}>", expected="<robot> as the outermost element of a URDF")
@@ -47,15 +49,24 @@ def parse(path: Path) -> tuple[dict[str, UrdfLink], list[UrdfJoint], list[str]]:
         raise InputError("no link", key="<robot>", expected="at least one")
     link_name = _names("link", link_elements)
     joint_name = _names("joint", joint_elements)
-    not_read, not_drawn = skipped(robot), Counter[str]()
+    not_read, not_drawn = skipped(robot, locks_mimics), Counter[str]()
     links = {}
     for element in link_elements:
         shapes, others = shapes_of(element)
         links[link_name[element.attrib["name"]]] = UrdfLink(_mass(element), shapes)
         not_drawn += others
     joints = [_joint(element, joint_name, link_name) for element in joint_elements]
+    locked = [joint_name[element.attrib["name"]] for element in joint_elements if _is_locked(element)]
+    leaders = {joint_name.get(m.get("joint", "")) for element in joint_elements for m in element.findall("mimic")}
+    for i, joint in enumerate(joints if locked else ()):
+        if joint.kind != "fixed" and joint.name in leaders and not _moves_mass(joint, joints, links):
+            joints[i] = joint._replace(kind="fixed", axis=np.zeros(3), limits={}, resistance={})
+            locked.append(joint.name)
+    other = {f"dynamics {key}" for joint in joint_elements for key in _other_dynamics(joint)}
     notes = [f"skipped, without effect on the motion: {listed(not_read)}"] if not_read else []
     notes += [f"not drawn: {listed(not_drawn)}"] if not_drawn else []
+    notes += [f"no part of URDF and not read: {', '.join(sorted(other))}"] if other else []
+    notes += [f"locked, because they mimic others or only lead such ones: {', '.join(locked)}"] if locked else []
     return links, joints, notes
 
 
@@ -108,10 +119,28 @@ def _joint(element: Element, joint_name: dict[str, str], link_name: dict[str, st
     position, rpy = origin(where, element)
     if kind == "fixed":
         return UrdfJoint(joint_name[name], "fixed", parent, child, position, rpy, np.zeros(3), {}, {})
-    axis = _axis(where, element)
-    limits = _limits(where, element, kind)
-    resistance = _resistance(where, element, kind)
+    if _is_locked(element):
+        offset, axis = number(where, needed(where, element, "mimic"), "offset", 0.0), _axis(where, element)
+        if offset and MOVING[kind] == "prismatic":
+            position = triple(position + offset * rotation(rpy) @ axis)
+        elif offset:  # without it, the angles of the file are kept bit for bit
+            rpy = angles(rotation(rpy) @ about_axis(axis, offset))
+        return UrdfJoint(joint_name[name], "fixed", parent, child, position, rpy, np.zeros(3), {}, {})
+    axis, limits, resistance = _axis(where, element), _limits(where, element, kind), _resistance(where, element, kind)
     return UrdfJoint(joint_name[name], MOVING[kind], parent, child, position, rpy, axis, limits, resistance)
+
+
+def _is_locked(joint: Element) -> bool:
+    """A joint that mimics another one; where such joints are not locked, they were refused before."""
+    return joint.get("type") in MOVING and joint.find("mimic") is not None
+
+
+def _moves_mass(joint: UrdfJoint, joints: list[UrdfJoint], links: dict[str, UrdfLink]) -> bool:
+    """Whether a link behind the joint, also behind others, has mass."""
+    behind = [joint.child]
+    for link in behind:
+        behind += [other.child for other in joints if other.parent == link and other.child not in behind]
+    return any(links[link].mass.mass > 0 for link in behind)
 
 
 def _end(where: str, joint: Element, tag: str, link_name: dict[str, str]) -> str:
@@ -163,12 +192,14 @@ def _resistance(where: str, joint: Element, kind: str) -> dict[str, float]:
     dynamics = only(where, joint, "dynamics")
     if dynamics is None:
         return {}
-    ours = dict(zip(("damping", "friction"), RESISTANCE[MOVING[kind]], strict=False))
-    coefficients = {key: number(where, dynamics, key) for key in dynamics.attrib}
+    ours = dict(zip(_RESISTING, RESISTANCE[MOVING[kind]], strict=False))
+    coefficients = {key: number(where, dynamics, key) for key in dynamics.attrib if key in ours}
     for key, value in coefficients.items():
-        if key not in ours and value != 0:
-            expected = "0 or no such attribute, for only damping and friction are"
-            raise InputError("not supported", key=f"{where}: dynamics {key}", value=value, expected=expected)
         if value < 0:
             raise InputError(key=f"{where}: dynamics {key}", value=value, expected="a number of at least 0")
     return {ours[key]: value for key, value in coefficients.items() if value > 0}
+
+
+def _other_dynamics(joint: Element) -> list[str]:
+    """Attributes of `dynamics` beside those of URDF, which some files have for one simulator."""
+    return [key for dynamics in joint.findall("dynamics") for key in dynamics.attrib if key not in _RESISTING]

@@ -21,8 +21,11 @@ _ACTS = (
 )
 
 
-def skipped(robot: Element) -> Counter[str]:
-    """Number of skipped elements by tag; `InputError` where one would affect the motion."""
+def skipped(robot: Element, locks_mimics: bool) -> Counter[str]:
+    """Number of skipped elements by tag; `InputError` where one would affect the motion.
+
+    `locks_mimics`: joints that mimic others are locked.
+    """
     counts: Counter[str] = Counter()
     for where, element in _read(robot):
         for child in element:
@@ -31,10 +34,13 @@ def skipped(robot: Element) -> Counter[str]:
                 xacro = f"<{tag}> is a part of xacro"
                 raise InputError(xacro, key=where, expected="a file that xacro has expanded")
             # A fixed joint has no motion that something could change.
-            if tag in _ACTS and element.get("type") != "fixed":
+            locks = locks_mimics and tag == "mimic"
+            if tag in _ACTS and element.get("type") != "fixed" and not locks:
                 expected = "none, because it changes the motion"
+                if tag == "mimic":
+                    expected += "; or urdf_mimic = 'lock' in the module's table"
                 raise InputError(f"<{tag}> is not supported", key=where, expected=expected)
-            if child.tag not in _READ[element.tag]:
+            if child.tag not in _READ[element.tag] and not locks:
                 counts[tag] += 1
     return counts
 

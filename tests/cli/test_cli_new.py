@@ -82,6 +82,33 @@ def test_a_robot_from_a_urdf_has_its_joints_and_their_efforts(granite, tmp_path)
     assert log.summary["ended"] == "completed"
 
 
+IN_SPACE = URDF.format(kind="revolute").replace(
+    "</robot>",
+    """<joint name="knee" type="revolute"><parent link="rod"/><child link="end"/><origin xyz="0.3 0 0"/>
+    <axis xyz="0 1 0"/><limit lower="-1" upper="1" effort="0.5" velocity="2"/></joint>
+  <link name="end"><inertial><origin xyz="0.1 0 0"/><mass value="0.3"/>
+    <inertia ixx="0.001" ixy="0" ixz="0" iyy="0.002" iyz="0" izz="0.002"/></inertial></link>
+  <joint name="twin" type="revolute"><parent link="end"/><child link="nail"/><mimic joint="knee" offset="0.1"/></joint>
+  <link name="nail"/></robot>""",
+)
+
+
+def test_a_fixed_robot_from_a_urdf_may_move_in_space(granite, tmp_path):
+    (tmp_path / "two.urdf").write_text(IN_SPACE)
+    said = granite("new", "two.toml", "--urdf", "two.urdf", "--base", "fixed")
+    assert "expected [0, 0, 1] for a joint that turns in a planar module; or --spatial" in sentence_of(said)
+    assert granite("new", "two.toml", "--urdf", "two.urdf", "--base", "fixed", "--spatial").code == 0
+    bed = load("two.toml")
+    assert (bed.joints, bed.planar) == (("hip", "knee"), False)
+    assert 'urdf_mimic = "lock"' in (tmp_path / "two.toml").read_text()
+    log = simulate("two.toml")
+    assert log.summary["ended"] == "completed"
+    assert all(error["max_in_last_5_s"] < 5e-3 for error in log.summary["tracking_error"].values())
+    for options in (("--urdf", "two.urdf"), ("--base", "fixed")):
+        said = granite("new", "other.toml", "--spatial", *options)
+        assert "--spatial: only for a fixed robot of a URDF" in sentence_of(said)
+
+
 @pytest.mark.parametrize(("lower", "upper"), [(-1.0, 1.0), (0.2, 1.5), (-2.0, -0.5), (-0.1, 0.2), (-2.0, 0.01)])
 def test_a_first_move_stays_within_the_limits_of_a_urdf(granite, tmp_path, lower, upper):
     limits = f'lower="{lower}" upper="{upper}"'

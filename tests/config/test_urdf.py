@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from granite.config.errors import InputError
+from granite.config.rotations import about_axis, rotation
 from granite.config.urdf import read_urdf
 from tests.support.urdf_arm import ARM, complaint, keeps_the_rules, module, read, refusal
 
@@ -95,7 +96,7 @@ SLIPS = {
     "a mimic joint": Slip(
         '<axis xyz="0 0 2"/>',
         '<axis xyz="0 0 2"/><mimic joint="glue"/>',
-        "joint 'Shoulder-Pan': <mimic> is not supported",
+        "<mimic> is not supported, expected none, because it changes the motion; or urdf_mimic = ",
     ),
     "a floating joint": Slip(
         'type="revolute"',
@@ -120,11 +121,6 @@ SLIPS = {
         'friction="0.0"',
         'friction="low"',
         "joint 'Shoulder-Pan': dynamics friction = \"low\": expected a finite number",
-    ),
-    "a spring": Slip(
-        'friction="0.0"',
-        'spring_stiffness="9"',
-        "joint 'Shoulder-Pan': dynamics spring_stiffness = 9.0: not supported, expected 0 or no such attribute",
     ),
     "a loop": Slip(
         '<material name="grey"/>',
@@ -253,6 +249,40 @@ def test_what_cannot_move_the_robot_is_skipped_with_a_note(tmp_path: Path) -> No
 def test_a_fixed_joint_mimics_nothing(tmp_path: Path) -> None:
     robot = read(tmp_path, ARM.replace('<child link="tip"/>', '<child link="tip"/><mimic joint="extension"/>'))
     assert "<mimic> (1)" in robot["notes"][0]
+
+
+def test_attributes_of_other_programs_are_noted(tmp_path: Path) -> None:
+    robot = read(tmp_path, ARM.replace('friction="0.0"', 'friction="0.0" K="7000" mu_viscous="16"'))
+    assert robot["notes"][-1] == "no part of URDF and not read: dynamics K, dynamics mu_viscous"
+    assert {**robot, "notes": []} == {**read(tmp_path), "notes": []}
+
+
+def test_a_joint_that_only_leads_locked_ones_without_mass_is_locked(tmp_path: Path) -> None:
+    text = re.sub(r'<link name="(fore|tip)">.*?</link>', r'<link name="\1"/>', ARM, flags=re.DOTALL)
+    text = text.replace('name="glue" type="fixed"', 'name="glue" type="revolute"')
+    text = text.replace('<child link="tip"/>', '<child link="tip"/><mimic joint="extension"/>')
+    robot = read(tmp_path, text, mimic="lock")
+    assert [joint["name"] for joint in robot["joints"]] == ["shoulder_pan"]
+    assert robot["notes"][-1].endswith(": glue, extension")
+
+
+def test_joints_that_mimic_others_are_locked_where_that_is_asked_for(tmp_path: Path) -> None:
+    mimic = '<axis xyz="0 0 2"/><mimic joint="extension" multiplier="-1" offset="{}"/>'
+    fixed = read(tmp_path, re.sub(r'(name="Shoulder-Pan" type=)"revolute"', r'\1"fixed"', ARM), "spatial")
+    locked = read(tmp_path, ARM.replace('<axis xyz="0 0 2"/>', mimic.format("0.0")), "spatial", mimic="lock")
+    assert locked["notes"].pop() == "locked, because they mimic others or only lead such ones: shoulder_pan"
+    assert {**locked, "notes": []} == {**fixed, "notes": []}
+    assert "mimic" not in " ".join(locked["notes"])
+    turned = read(tmp_path, ARM.replace('<axis xyz="0 0 2"/>', mimic.format("0.5")), "spatial", mimic="lock")
+    (before,), (after,) = ([j for j in robot["joints"] if j["name"] == "extension"] for robot in (locked, turned))
+    shoulder = next(j for j in read(tmp_path)["joints"] if j["name"] == "shoulder_pan")
+    R, R_joint = about_axis(np.array([0.0, 0.0, 1.0]), 0.5), rotation(shoulder["rotation_rad"])
+    moved = R_joint @ R @ R_joint.T @ (np.array(before["origin_m"]) - shoulder["origin_m"]) + shoulder["origin_m"]
+    assert after["origin_m"] == pytest.approx(moved)
+    slide = ARM.replace('<origin xyz="0.3 0 0.02"/>', '<origin xyz="0.3 0 0.02"/><mimic joint="x" offset="0.25"/>')
+    tips = [{p["name"]: p for p in read(tmp_path, text, mimic="lock")["points"]} for text in (slide, ARM)]
+    assert tips[0]["fore"]["body"] == "upper"
+    assert "fore" not in tips[1]
 
 
 def test_damping_and_friction_have_the_units_of_their_joint(tmp_path: Path) -> None:

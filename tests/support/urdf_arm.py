@@ -68,10 +68,12 @@ ARM = """<?xml version="1.0"?>
 JARGON = ("xml.etree", "element tree", "traceback", "http", "<class", "\n")
 
 
-def read(tmp_path: Path, text: str | bytes = ARM, dimension: Any = "spatial", base: Any = "fixed") -> Robot:
+def read(
+    tmp_path: Path, text: str | bytes = ARM, dimension: Any = "spatial", base: Any = "fixed", mimic: Any = "refuse"
+) -> Robot:
     file = tmp_path / "arm.urdf"
     file.write_bytes(text.encode() if isinstance(text, str) else text)
-    return read_urdf(file, dimension, base)
+    return read_urdf(file, dimension, base, mimic)
 
 
 def refusal(tmp_path: Path, text: str | bytes, dimension: str = "spatial", base: str = "fixed") -> str:
