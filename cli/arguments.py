@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+import functools
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, ParamSpec
 
 import typer
 
 from granite.cli.completion import complete_bed, complete_key, complete_log
+from granite.cli.lines import say
 from granite.config.errors import InputError, LogError
+from granite.config.parts import named_files, running_only
 from granite.config.testbed import Testbed
 from granite.rt.preparation_failures import refused_where_it_fails
+
+P = ParamSpec("P")
 
 Bed = Annotated[
     str,
@@ -33,7 +39,25 @@ Overrides = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="print JSON for scripts")]
 #: in the text of an option: the name of a device
 DEVICE = "DEVICE"
+Trust = Annotated[bool, typer.Option("--trust", help="run also code that changed since, or of which it has no SHA-256")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="replace the file if it exists")]
+
+
+def say_own_files(bed: Testbed) -> None:
+    """Name the files with a user's own parts that a log or a session is about to run."""
+    for file in named_files(bed):
+        say(f"granite: runs the code of {file}", sys.stderr)
+
+
+def reading(command: Callable[P, None]) -> Callable[P, None]:
+    """A command that runs no code of a user's own, whatever it reads names."""
+
+    @functools.wraps(command)
+    def run(*arguments: P.args, **options: P.kwargs) -> None:
+        with running_only({}):
+            command(*arguments, **options)
+
+    return run
 
 
 @contextlib.contextmanager

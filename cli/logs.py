@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.progress import Progress
 
-from granite.cli.arguments import AsJson, LogFile, Overwrite
+from granite.cli.arguments import AsJson, LogFile, Overwrite, Trust, say_own_files
 from granite.cli.endings import DIFFERS, FAULT, end
 from granite.cli.hints import command
 from granite.cli.screen import err, out, print_json
@@ -19,17 +19,26 @@ if TYPE_CHECKING:
     from granite.logs.log import Log
 
 
-def replay(log: LogFile, as_json: AsJson = False) -> None:
-    """Run the recorded inputs through the same controllers and compare every output bit for bit."""
+def replay(log: LogFile, trust: Trust = False, as_json: AsJson = False) -> None:
+    """Run the recorded inputs through the same controllers and compare every output bit for bit.
+
+    Files with parts of your own run, and are named before; they must be those of the run.
+    """
     from granite.cli.report.replay import replay_lines
     from granite.logs.json_records import finite
     from granite.logs.log import read_log
     from granite.rt.replay import replay as run_again
 
     recorded = read_log(log)
+    say_own_files(recorded.bed)
     with Progress(console=err, transient=True, disable=as_json or not err.is_terminal) as progress:
         task = progress.add_task("replaying", total=recorded.ticks)
-        result = run_again(recorded, lambda n: progress.update(task, completed=n) if n % 200 == 0 else None)
+
+        def report(n: int) -> None:
+            if n % 200 == 0:
+                progress.update(task, completed=n)
+
+        result = run_again(recorded, report, trust=trust)
     if as_json:
         found = {
             "log": str(log),

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from typer.core import TyperGroup
 
-from granite.cli.arguments import AsJson, Bed, Overrides, Overwrite, named
+from granite.cli.arguments import AsJson, Bed, Overrides, Overwrite, Trust, named, reading, say_own_files
 from granite.cli.batches import say_parts_in_python, table_in
 from granite.cli.endings import STOPPED, end
 from granite.cli.hints import command, with_changes
@@ -93,6 +93,7 @@ def start(
         list[str] | None,
         typer.Option("--metric", metavar="EXPRESSION", help="of --live: what to compare by; several times"),
     ] = None,
+    trust: Trust = False,
     as_json: AsJson = False,
 ) -> None:
     """Start a tuning session, or go on with one; Ctrl-C keeps what was found."""
@@ -121,9 +122,9 @@ def start(
         return
     with named(bed, testbed), table_in(tuning), workers(processes, dask) as made:
         if resume is not None:
-            session = Session.read(resume)
-            table = _typed(load_tuning(tuning) if tuning else session.table, trials, sampler, seed)
-            session.refuse_other(testbed, table)
+            read = Session.read(resume)
+            table = _typed(load_tuning(tuning) if tuning else read.table, trials, sampler, seed)
+            session = read.resumed(testbed, table, trust)
         else:
             table = _typed(_table(testbed, tuning), trials, sampler, seed)
             session = Session.create(folder or _new_folder(testbed.name), testbed, table)
@@ -153,6 +154,7 @@ def start(
 
 
 @tune.command(short_help="What a session found")
+@reading
 def show(session: SessionFolder, plot: Figures = None, overwrite: Overwrite = False, as_json: AsJson = False) -> None:
     """The best trials of a session, its Pareto front and the importance of the parameters."""
     from granite.tuning.report.figures import session_figure
@@ -175,6 +177,7 @@ def show(session: SessionFolder, plot: Figures = None, overwrite: Overwrite = Fa
 
 
 @tune.command(short_help="Two sessions side by side")
+@reading
 def compare(
     first: Annotated[Path, typer.Argument(metavar="A", help="a session")],
     second: Annotated[Path, typer.Argument(metavar="B", help="another one")],
@@ -193,6 +196,7 @@ def compare(
 
 
 @tune.command(short_help="A report in one HTML file")
+@reading
 def report(
     session: SessionFolder,
     path: Annotated[
@@ -222,6 +226,7 @@ def promote(
         Path | None, typer.Option("--into", metavar="FILE", help="a testbed whose numbers to replace, nothing else")
     ] = None,
     overwrite: Overwrite = False,
+    trust: Trust = False,
 ) -> None:
     """Write the testbed with the parameters of a trial as a file of its own, or its parameters into one.
 
@@ -242,7 +247,8 @@ def promote(
     path = path or Path("tuned.toml")
     refuse_output("testbed", path, (".toml",), overwrite)
     result = opened.trial(trial)
-    opened.promote(result, path, overwrite)
+    say_own_files(opened.bed)
+    opened.promote(result, path, overwrite, trust)
     out.print(f"testbed: {path}, with trial {result.number}", soft_wrap=True)
     out.print(f"run it: {command('sim', path)}", soft_wrap=True)
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
@@ -25,7 +26,7 @@ from granite.config.calibration_files import absolute_files, fill_calibrations
 from granite.config.coordinates import Coordinate
 from granite.config.devices import KINDS
 from granite.config.errors import InputError, one_of, shown
-from granite.config.parts import FAMILIES, absolute, absolute_path
+from granite.config.parts import BUILT_IN, FAMILIES, absolute, absolute_path, running_only
 from granite.config.paths import content_of, missing_part
 from granite.config.robots import fill_modules
 from granite.config.testbed import Testbed
@@ -157,7 +158,7 @@ def changed(bed: Testbed, changes_by_key: Mapping[str, Any]) -> Testbed:
     asked = [_Change(f"{bed.name} with {key}", key.split("."), _plain(value)) for key, value in changes_by_key.items()]
     _apply(content, asked)
     source = f"{bed.name} with {', '.join(changes_by_key)}" if changes_by_key else bed.name
-    return _calibrated(_with_absolute_paths(content, Path()), bed.name, source, asked)
+    return _calibrated(_with_absolute_paths(content, Path()), bed.name, source, asked, _looked_up(bed))
 
 
 def _plain(value: Any) -> Any:
@@ -360,7 +361,7 @@ def plant_of(bed: Testbed) -> Testbed:
             raise InputError("not of the plant", file=bed.name, key=key, value=value, expected=expected)
     _apply(content, [_Change(bed.name, path, value, table) for path, value in changes.leaves(bed.simulation.plant)])
     content["simulation"]["plant"] = {}
-    plant = _check(content, bed.name, table=table)
+    plant = _check(content, bed.name, _looked_up(bed), table)
     if _signals(plant) != _signals(bed):
         other = "the plant has other coordinates or signals"
         expected = "the same with other values"
@@ -368,11 +369,18 @@ def plant_of(bed: Testbed) -> Testbed:
     return plant
 
 
-def _calibrated(content: dict[str, Any], name: str, source: str, typed: Sequence[_Change]) -> Testbed:
+def _looked_up(bed: Testbed) -> str | None:
+    """A testbed from a log or a session stays one: nothing of its code is run to change it."""
+    return BUILT_IN if bed.is_opaque else None
+
+
+def _calibrated(
+    content: dict[str, Any], name: str, source: str, typed: Sequence[_Change], looked_up: str | None = None
+) -> Testbed:
     """The checked testbed with the values of its calibrations; a value that was typed replaces a calibrated one."""
     calibrated = [key.split(".") for key in fill_calibrations(content, source)]
     _apply(content, [change for change in typed if any(_is_same_or_inside(key, change.path) for key in calibrated)])
-    bed = _check(content, source)
+    bed = _check(content, source, looked_up)
     try:
         refuse_unfit(bed, json.loads(to_json(bed)), name)
     except InputError as refusal:
@@ -418,7 +426,8 @@ def _named_absolutely(key: str, value: Any, folder: Path) -> Any:
 def _check(content: Any, source: str, looked_up: str | None = None, table: str = "") -> Testbed:
     try:
         _refuse_no_text(content)
-        return Testbed.model_validate(content, context={"looked_up": looked_up})
+        with running_only({}) if looked_up else nullcontext():
+            return Testbed.model_validate(content, context={"looked_up": looked_up})
     except UnicodeEncodeError as error:
         problem = f"{ascii(error.object)[:60]} is no text: half of a character"
         raise InputError(problem, file=source, expected="text in UTF-8") from None

@@ -16,7 +16,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
@@ -253,10 +253,14 @@ def parts_in(table: BaseModel) -> Iterator[PartTable]:
                 yield from parts_in(inner)
 
 
+def named_files(table: BaseModel) -> tuple[str, ...]:
+    """Every file that a part of a testbed is named by, as `FILE.py:NAME`."""
+    return tuple(sorted({kind.rpartition(_IN_FILE)[0] + ".py" for kind in _kinds_in(table) if _IN_FILE in kind}))
+
+
 def sources(table: BaseModel) -> dict[str, str]:
-    """SHA-256 of every file that a part of a testbed comes from, by path, for the log."""
-    files = {kind.rpartition(_IN_FILE)[0] + ".py" for kind in _kinds_in(table) if _IN_FILE in kind}
-    return {file: fingerprint(file) for file in sorted(files)}
+    """SHA-256 of these files, by path, for the log."""
+    return {file: fingerprint(file) for file in named_files(table)}
 
 
 def own_files(table: BaseModel) -> set[str]:
@@ -275,9 +279,50 @@ def _kinds_in(table: BaseModel) -> list[str]:
 def fingerprint(file: str) -> str:
     """SHA-256 of a file; empty where it does not exist."""
     try:
-        return hashlib.sha256(Path(file).read_bytes()).hexdigest()
+        return _sha256(Path(file).read_bytes())
     except OSError:
         return ""
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+#: files that may run, with their SHA-256, where not all may
+_runnable: Mapping[str, str] | None = None
+
+
+@contextmanager
+def running_only(files: Mapping[str, str]) -> Iterator[None]:
+    """A context in which code of a user's own runs from these files alone, and with this SHA-256.
+
+    A log or a session may come from a stranger, and names files of this machine.
+    """
+    global _runnable
+    before, _runnable = _runnable, files
+    try:
+        yield
+    finally:
+        _runnable = before
+
+
+def vouched(table: BaseModel, recorded: Mapping[str, str], trust: bool) -> dict[str, str]:
+    """The files of a testbed that may run with their SHA-256, as recorded with it, or with `trust` as they are.
+
+    Raises
+    ------
+    InputError
+        Where a file is not as it was recorded and not trusted, or its path depends on the current folder.
+    """
+    for file in named_files(table):
+        if not Path(file).is_absolute():
+            raise InputError(f"it names the code '{file}' without its folder", expected="an absolute path")
+        present = fingerprint(file)
+        if present and not trust and present != recorded.get(file):
+            why = "changed since" if recorded.get(file) else "has no SHA-256 there"
+            expected = "the file as it was, or --trust if you trust its code"
+            raise InputError(f"the file '{file}' {why}", expected=expected)
+    return sources(table)
 
 
 def absolute(kind: str, folder: Path) -> str:
@@ -326,36 +371,46 @@ def _at(error: BaseException) -> str:
 def in_file(kind: str) -> Any:
     """The object that `FILE.py:NAME` names; `InputError` with the key `kind` where there is none."""
     file, _, name = kind.rpartition(":")
-    if not _is_file(file):
+    source = _source_of(file)
+    if source is None:
         expected = "a Python file; its path is relative to the testbed's file, in --set to the current folder"
         raise InputError(f"no file '{file}'", key="kind", value=kind, expected=expected)
-    module = _module(file, fingerprint(file))
+    if _runnable is not None and _runnable.get(file) != _sha256(source):
+        raise InputError(f"the code of '{file}' does not run here", key="kind", value=kind, expected="a trusted file")
+    module = _module(file, source)
     if not hasattr(module, name):
         known = [word for word, thing in vars(module).items() if getattr(thing, "__module__", "") == module.__name__]
         raise InputError(f"'{Path(file).name}' has no '{name}'", key="kind", value=kind, expected=one_of(name, known))
     return getattr(module, name)
 
 
-def _is_file(file: str) -> bool:
+def _source_of(file: str) -> bytes | None:
     try:
-        return Path(file).is_file()
+        return Path(file).read_bytes() if Path(file).is_file() else None
     except (OSError, ValueError):  # a name that no file can have: too long, with a zero, or no text
-        return False
+        return None
 
 
-class _UncachedLoader(SourceFileLoader):
-    """Reads the source every time: cached byte code counts as current for a second after an edit of the same length."""
+class _SourceLoader(SourceFileLoader):
+    """Runs a source that was read before, so that it is the one whose SHA-256 was taken.
+
+    Cached byte code would count as current for a second after an edit of the same length.
+    """
+
+    def __init__(self, name: str, path: str, source: bytes) -> None:
+        super().__init__(name, path)
+        self._source = source
 
     def get_code(self, fullname: str) -> CodeType:
         """The compiled source."""
-        return self.source_to_code(self.get_data(self.path), self.path)
+        return self.source_to_code(self._source, self.path)
 
 
 @cache
-def _module(file: str, content: str) -> Any:
+def _module(file: str, source: bytes) -> Any:
     """The file as a module; loaded again when its content has changed."""
-    name = f"granite_part_{Path(file).stem}_{content[:8]}"
-    loader = _UncachedLoader(name, file)
+    name = f"granite_part_{Path(file).stem}_{_sha256(source)[:8]}"
+    loader = _SourceLoader(name, file, source)
     module = importlib.util.module_from_spec(importlib.util.spec_from_loader(name, loader))  # type: ignore[arg-type]
     sys.modules[name] = module
     try:

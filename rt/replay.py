@@ -10,7 +10,7 @@ import numpy as np
 
 from granite.config.errors import InputError
 from granite.config.loader import from_json, to_json
-from granite.config.parts import fingerprint
+from granite.config.parts import fingerprint, running_only, vouched
 from granite.config.reasons import Reason
 from granite.config.records import Array, Command, Frame, Sample, Tick
 from granite.config.run_modes import Reply, Request, RequestKind, RunMode
@@ -48,7 +48,7 @@ class Replay:
     changed: tuple[str, ...] = ()  #: files of the user's own parts that changed since the run
 
 
-def replay(log: Log, progress: Callable[[int], None] | None = None) -> Replay:
+def replay(log: Log, progress: Callable[[int], None] | None = None, *, trust: bool = False) -> Replay:
     """Run the recorded samples through fresh controllers and compare every output bit for bit.
 
     Parameters
@@ -57,6 +57,8 @@ def replay(log: Log, progress: Callable[[int], None] | None = None) -> Replay:
         The recorded run.
     progress
         Called with the number of ticks replayed so far.
+    trust
+        Run the files of a user's own parts as they are; otherwise only with the SHA-256 that the log has of them.
 
     Returns
     -------
@@ -66,10 +68,20 @@ def replay(log: Log, progress: Callable[[int], None] | None = None) -> Replay:
     Raises
     ------
     InputError
-        Where the code of a user's own part is missing.
+        Where the code of a user's own part is missing, or is not trusted.
     """
+    name = f"log of {log.bed.name}"
+    try:
+        files = vouched(log.bed, _recorded_sources(log), trust)
+    except InputError as refusal:
+        raise refusal.within(file=name) from None
+    with running_only(files):
+        return _replay(log, progress, name)
+
+
+def _replay(log: Log, progress: Callable[[int], None] | None, name: str) -> Replay:
     devices, comparison, changed = _LoggedDevices(), _Comparison(log.channels), changed_sources(log)
-    bed = from_json(to_json(log.bed), f"log of {log.bed.name}")  # now with the code of all its parts
+    bed = from_json(to_json(log.bed), name)  # now with the code of all its parts
     if Channels.of(bed).layout() != log.channels.layout():
         files = ", ".join(changed) or "Granite itself"
         raise InputError(f"its devices have other signals than in the run, because of {files}", expected="the same")
@@ -94,8 +106,12 @@ def replay(log: Log, progress: Callable[[int], None] | None = None) -> Replay:
 
 def changed_sources(log: Log) -> tuple[str, ...]:
     """The files of a user's own parts whose content differs from that of the run."""
+    return tuple(file for file, content in _recorded_sources(log).items() if fingerprint(file) != content)
+
+
+def _recorded_sources(log: Log) -> dict[str, str]:
     recorded: dict[str, str] = json.loads(log.info.get("sources", "{}"))
-    return tuple(file for file, content in recorded.items() if fingerprint(file) != content)
+    return recorded
 
 
 class _LoggedDevices:

@@ -1,6 +1,6 @@
 """A tuning session: a folder with the testbed as it was, what is tuned, the study, logs of the best trials, notes.
 
-session.json    version, testbed and tuning table, exactly
+session.json    version, testbed and tuning table, exactly; parameters, scenarios, SHA-256 of files with own parts
 testbed.toml    the testbed, for people: granite sim SESSION/testbed.toml
 study.db        the trials (Optuna on SQLite)
 logs/           the start and the best trials in the first scenario
@@ -20,11 +20,12 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TextIO
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from granite.config.errors import InputError
 from granite.config.loader import from_json, load, to_json
 from granite.config.overrides import assign
+from granite.config.parts import BUILT_IN, named_files, running_only, sources, vouched
 from granite.config.paths import meant_in_runs
 from granite.config.testbed import Testbed
 from granite.config.tuning import TuningTable
@@ -34,12 +35,12 @@ from granite.rt.run import simulate
 from granite.tuning.measures import Band, Measures, goals_of
 from granite.tuning.parameters import SearchParameter, resolve_all
 from granite.tuning.results import best_of, front_of
-from granite.tuning.scenarios import scenarios_of
+from granite.tuning.scenarios import Scenario, scenarios_of
 from granite.tuning.study import TrialResult, TuningStudy
 from granite.tuning.toml_numbers import with_numbers
 from granite.tuning.toml_text import content_of, toml_text
 
-FORMAT = 1
+FORMAT = 2
 _FILE, _TESTBED, _STUDY, _LOGS, _NOTES = "session.json", "testbed.toml", "study.db", "logs", "notes.md"
 _LOCK, _LOGS_LOCK = "session.lock", "logs.lock"
 #: the first line of a promoted testbed, as `Session._head` writes it
@@ -50,14 +51,34 @@ _KEPT = 3
 _BYTE_ORDER_MARK = "\ufeff"
 
 
-class Session:
-    """A folder, its testbed and its tuning table; `create` begins one, `read` opens one."""
+_PARAMETERS, _SCENARIOS = TypeAdapter(list[SearchParameter]), TypeAdapter(list[Scenario])
+_SOURCES = TypeAdapter(dict[str, str])
 
-    def __init__(self, folder: Path, bed: Testbed, table: TuningTable) -> None:
+
+class Session:
+    """A folder, its testbed and its tuning table; `create` begins one, `read` opens one, `resumed` goes on with it.
+
+    One that was read has no code of a user's own parts: it may be a stranger's.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        bed: Testbed,
+        table: TuningTable,
+        parameters: list[SearchParameter] | None = None,
+        scenarios: list[Scenario] | None = None,
+        own_sources: dict[str, str] | None = None,
+    ) -> None:
         self.folder, self.bed, self.table = folder, bed, table
         #: the version of Granite that began it
         self.version = version("granite-robotics")
-        self.parameters: list[SearchParameter] = resolve_all(bed, table.parameters)
+        self.parameters = resolve_all(bed, table.parameters) if parameters is None else parameters
+        self.scenarios = scenarios_of(bed, table) if scenarios is None else scenarios
+        #: SHA-256 of the files with a user's own parts when it began
+        self.sources = sources(bed) if own_sources is None else own_sources
+        #: whether the code of all parts is there
+        self.can_run = True
 
     @classmethod
     def create(cls, folder: Path, bed: Testbed, table: TuningTable) -> Session:
@@ -70,7 +91,6 @@ class Session:
         """
         session = cls(folder, bed, table)
         Measures(bed, goals_of(table), Band())
-        scenarios_of(bed, table)
         if folder.exists():
             expected = f"a new name, or --resume {shlex.quote(str(folder))}"
             raise InputError(f"session '{folder}' exists", expected=expected)
@@ -86,7 +106,7 @@ class Session:
 
     @classmethod
     def read(cls, folder: Path) -> Session:
-        """Open the session in a folder.
+        """Open the session in a folder, to be looked at: nothing that it names is run.
 
         Raises
         ------
@@ -105,31 +125,46 @@ class Session:
             problem = f"session '{folder}' has format {found}: another version of Granite wrote it"
             raise InputError(problem, expected=f"format {FORMAT}")
         try:
-            bed = from_json(content["testbed"], f"session '{folder}'")
+            bed = from_json(content["testbed"], f"session '{folder}'", looked_up=BUILT_IN)
             table = TuningTable.model_validate_json(content["tuning"])
+            parameters = _PARAMETERS.validate_python(content["parameters"])
+            scenarios = _SCENARIOS.validate_python(content["scenarios"])
+            own_sources = _SOURCES.validate_python(content["sources"])
         except (KeyError, TypeError, ValidationError) as error:
             words = " ".join(str(error).split())[:150]
             raise InputError(f"session '{folder}' is damaged ({words})", expected="session.json as written") from None
-        session = cls(folder, bed, table)
+        session = cls(folder, bed, table, parameters, scenarios, own_sources)
         session.version = str(content.get("granite"))
+        session.can_run = not named_files(bed)
         return session
 
-    def refuse_other(self, bed: Testbed, table: TuningTable) -> None:
-        """Raise where its trials would not be those of one study; the number of trials may differ.
+    def resumed(self, bed: Testbed, table: TuningTable, trust: bool = False) -> Session:
+        """The same session with the code of its testbed, which is `bed` as it is loaded now.
 
-        That is where it is of another testbed or version of Granite, or tunes or judges otherwise.
+        Raises
+        ------
+        InputError
+            Where its trials would not be those of one study; the number of trials may differ. That is where it is of
+            another testbed, code or version of Granite, or tunes or judges otherwise. With `trust` the code may differ.
         """
         if self.version != (mine := version("granite-robotics")):
             problem = f"session '{self.folder}' was begun by Granite {self.version}, this is {mine}"
             raise InputError(problem, file=bed.name, expected="the version that began it, or a new session")
-        if to_json(bed) != to_json(self.bed):
-            other = _first_difference(json.loads(to_json(self.bed)), json.loads(to_json(bed)))
+        mine, theirs = json.loads(to_json(self.bed)), json.loads(to_json(bed))
+        if mine != theirs:
+            other = _first_difference(mine, theirs)
             problem = f"session '{self.folder}' is of another testbed, which differs in {other}"
             raise InputError(problem, file=bed.name, expected="the testbed as it was, or a new session")
-        own, theirs = (one.model_dump(mode="json", exclude={"trials"}) for one in (self.table, table))
-        if own != theirs:
-            problem = f"session '{self.folder}' was tuned otherwise: tuning.{_first_difference(own, theirs)} differs"
+        own, other_table = (one.model_dump(mode="json", exclude={"trials"}) for one in (self.table, table))
+        if own != other_table:
+            key = _first_difference(own, other_table)
+            problem = f"session '{self.folder}' was tuned otherwise: tuning.{key} differs"
             raise InputError(problem, file=bed.name, expected="the table as it was, or a new session")
+        try:
+            vouched(bed, self.sources, trust)
+        except InputError as refusal:
+            raise refusal.within(file=f"session '{self.folder}'") from None
+        return Session(self.folder, bed, self.table)
 
     @contextmanager
     def alone(self) -> Iterator[None]:
@@ -183,15 +218,18 @@ class Session:
 
     def testbed_of(self, result: TrialResult) -> Testbed:
         """The testbed in the first scenario, with the parameters of a trial."""
-        return self.bed.with_changes({**scenarios_of(self.bed, self.table)[0].changes, **result.parameters})
+        return self.bed.with_changes({**self.scenarios[0].changes, **result.parameters})
 
     def keep_logs(self) -> dict[str, Path]:
-        """Record the start and the best trials in the first scenario, where there is no log of them yet."""
+        """Record the start and the best trials in the first scenario, where there is no log of them yet.
+
+        Nothing is recorded where that would run code of a user's own in a session that was only read.
+        """
         results = self.study().results()
         best, front = best_of(self.table, results), front_of(self.table, results)
         kept = {result.number: result for result in (*results[:1], *([best] if best else []), *front[:1], *front[-1:])}
         logs = {number: self.log_of(number) for number in list(kept)[: 1 + _KEPT]}
-        if not all(path.exists() for path in logs.values()):
+        if self.can_run and not all(path.exists() for path in logs.values()):
             with self._locked(_LOGS_LOCK, wait=True):  # a report may need the same logs as the process that tunes
                 for number, path in logs.items():
                     if not path.exists():
@@ -203,8 +241,18 @@ class Session:
         """Where the log of a trial is kept."""
         return self.folder / _LOGS / (f"trial-{number:04d}.mcap")
 
-    def promote(self, result: TrialResult, path: Path, overwrite: bool = False) -> None:
-        """Write the testbed with the parameters of a trial as a file of its own."""
+    def promote(self, result: TrialResult, path: Path, overwrite: bool = False, trust: bool = False) -> None:
+        """Write the testbed with the parameters of a trial as a file of its own; reading it runs its own parts.
+
+        Raises
+        ------
+        InputError
+            Where the file can't be written, or the code of own parts is not that of the session and not trusted.
+        """
+        try:
+            files = vouched(self.bed, self.sources, trust)
+        except InputError as refusal:
+            raise refusal.within(file=f"session '{self.folder}'") from None
         content = content_of(self.bed)
         for key, value in result.parameters.items():
             assign(content, key.split("."), value)
@@ -215,7 +263,8 @@ class Session:
             if to_json(written) != expected:
                 raise InputError("it would not be the testbed of the session", expected="one that TOML can hold")
 
-        write_testbed(path, f"{self._head(result)}\n{toml_text(content)}", overwrite=overwrite, check=check)
+        with running_only(files):
+            write_testbed(path, f"{self._head(result)}\n{toml_text(content)}", overwrite=overwrite, check=check)
 
     def promote_into(self, result: TrialResult, path: Path) -> None:
         """Write the parameters of a trial into a testbed file that gives them already.
@@ -265,6 +314,9 @@ class Session:
             "bed": self.bed.name,
             "testbed": to_json(self.bed),
             "tuning": self.table.model_dump_json(),
+            "parameters": _PARAMETERS.dump_python(self.parameters, mode="json"),
+            "scenarios": _SCENARIOS.dump_python(self.scenarios, mode="json"),
+            "sources": self.sources,
         }
         with write_whole("session", self.folder / _FILE, (".json",), overwrite=True) as unfinished:
             unfinished.write_text(json.dumps(content, indent=1), encoding="utf-8")

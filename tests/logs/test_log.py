@@ -336,8 +336,11 @@ def test_a_log_of_a_users_own_part_is_read_and_drawn_without_its_file_and_replay
     assert len(log.rows) == 60
     assert log.bed.holds == bed.holds
     plot_log(log, tmp_path / "changed.png")
-    with pytest.raises(InputError, match=r"own\.py.*a trap"):
+    with pytest.raises(InputError, match=r"own\.py' changed since"):
         replay(log)
+    assert not (tmp_path / "trace").exists()
+    with pytest.raises(InputError, match=r"own\.py.*a trap"):
+        replay(log, trust=True)
 
     (tmp_path / "own.py").unlink()
     without = read_log(path)

@@ -205,7 +205,9 @@ def test_a_replay_says_when_the_source_has_changed(tmp_path: Path) -> None:
     log = granite.simulate(load("free-flyer", {**SHORT, **PARTS["law"](str(file))}), tmp_path / "run.mcap")
     file.write_text(OWN.replace("self.rate * (", "2 * self.rate * ("))
     assert changed_sources(log) == (str(file),)
-    found = granite.replay(log)
+    with pytest.raises(InputError, match=r"my_lab\.py' changed since, expected the file as it was, or --trust"):
+        granite.replay(log)
+    found = granite.replay(log, trust=True)
     assert found.changed == (str(file),)
     assert found.first is not None
     assert found.first.topic == "/demand"

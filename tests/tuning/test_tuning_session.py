@@ -86,8 +86,8 @@ def test_the_report_is_one_file_with_figures_and_trials(session: Session, tmp_pa
 )
 def test_a_session_of_another_testbed_is_not_gone_on_with(session: Session, changed: Any, asked: Any, words: str):
     with pytest.raises(InputError, match=words):
-        session.refuse_other(BED.with_changes(changed), table(**asked))
-    session.refuse_other(BED, table(trials=1000))
+        session.resumed(BED.with_changes(changed), table(**asked))
+    session.resumed(BED, table(trials=1000))
 
 
 def test_a_session_of_another_version_or_a_damaged_one_is_named(session: Session, tmp_path: Path):
@@ -97,7 +97,7 @@ def test_a_session_of_another_version_or_a_damaged_one_is_named(session: Session
     for text, words in (
         (
             json.dumps({**content, "format": 99}),
-            "has format 99: another version of Granite .*expected format 1",
+            "has format 99: another version of Granite .*expected format 2",
         ),
         (json.dumps({**content, "tuning": "{}"}), "is damaged"),
         ("{", "is damaged"),
@@ -107,7 +107,7 @@ def test_a_session_of_another_version_or_a_damaged_one_is_named(session: Session
             Session.read(other)
     (other / "session.json").write_text(json.dumps({**content, "granite": "0.0.1"}))
     with pytest.raises(InputError, match=r"was begun by Granite 0\.0\.1, this is .*, expected the version"):
-        Session.read(other).refuse_other(BED, table())
+        Session.read(other).resumed(BED, table())
     (other / "session.json").write_text(json.dumps(content))
     (other / "study.db").write_text("no database")
     with pytest.raises(InputError, match=r"study\.db' can't be used \(file is not a database\)"):

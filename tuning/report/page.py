@@ -15,7 +15,6 @@ from granite.config.whole_file import write_whole
 from granite.tuning.report.figures import session_figure, trajectory_figures
 from granite.tuning.report.tables import parameter_rows, titled
 from granite.tuning.results import best_of, front_of
-from granite.tuning.scenarios import scenarios_of
 from granite.tuning.session import Session
 from granite.views.plots.style import STYLE
 
@@ -82,9 +81,7 @@ def report_page(session: Session) -> str:
     names = [parameter.name for parameter in session.parameters]
     shown = f"the front, then the others; {len(rows)} of {len(results)}" if front else f"{len(rows)} of {len(results)}"
     parts += [f"<h2>Trials ({shown})</h2>", _html_table(("trial", *goals, *names, "remark"), rows)]
-    scenarios = [
-        (one.name, ", ".join(f"{k} = {v}" for k, v in one.changes.items())) for one in scenarios_of(session.bed, table)
-    ]
+    scenarios = [(one.name, ", ".join(f"{k} = {v}" for k, v in one.changes.items())) for one in session.scenarios]
     parts += [f"<h2>Scenarios, scored by {table.score}</h2>", _html_table(("scenario", "changes"), scenarios)]
     notes = session.folder / "notes.md"
     if notes.exists() and len(notes.read_text(encoding="utf-8").splitlines()) > 1:
