@@ -1,8 +1,9 @@
 """The directory of compiled functions: no other user can write into it, and leftovers of killed builds go.
 
 It is GRANITE_CACHE, else XDG_CACHE_HOME/granite, else ~/.cache/granite, made with mode 0700. What lies in it is loaded
-into this process, so a directory or an entry that another user owns or could write is not used: the directory is named
-in a warning, and functions are compiled into a private directory of this process instead. Root is trusted.
+into this process, so a directory or an entry that another user owns, could write or could replace is not used: the
+directory is named in a warning, and functions are compiled into a private directory of this process instead. Root is
+trusted.
 """
 
 from __future__ import annotations
@@ -13,16 +14,16 @@ import hashlib
 import logging
 import os
 import shutil
-import stat
 import tempfile
 import time
 from pathlib import Path
+
+from granite.config.private_files import OTHERS_WRITE, fault_of, is_ours
 
 _BUILDING = ".building-"
 _PRIVATE = "granite-"
 #: age of what a killed build left: no compiler may take as long [s]
 _ABANDONED = 3600.0
-_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _CHECKSUM = 32  #: bytes of SHA-256
 
 
@@ -39,7 +40,7 @@ def trusted_cache() -> Path | None:
     directory = cache_directory()
     if "GRANITE_CACHE" not in os.environ:
         with contextlib.suppress(OSError):  # its own usual place, made before with a lax umask
-            if directory.stat().st_uid == os.geteuid() and directory.stat().st_mode & _OTHERS_WRITE:
+            if directory.stat().st_uid == os.geteuid() and directory.stat().st_mode & OTHERS_WRITE:
                 directory.chmod(0o700)
     fault = fault_of(directory)
     if fault is None:
@@ -64,7 +65,7 @@ def content_of_entry(file: Path) -> bytes:
     """The content of an entry; `OSError` where there is none, or another user owns it or could write it."""
     with file.open("rb") as entry:
         found = os.fstat(entry.fileno())
-        if not _is_ours(found) or found.st_mode & _OTHERS_WRITE:
+        if not is_ours(found) or found.st_mode & OTHERS_WRITE:
             raise PermissionError(f"'{file}' belongs to another user, or others can write it")
         return entry.read()
 
@@ -76,6 +77,43 @@ def is_intact(library: Path) -> bool:
     except OSError:
         return False
     return checksum(content[:-_CHECKSUM]) == content[-_CHECKSUM:]
+
+
+def loadable(library: Path) -> Path | None:
+    """An intact library by the path to load it by; None where it is not intact.
+
+    The path leads through a descriptor of the directory. So what was checked is what is loaded, whatever happens to
+    directories and links on the way in between: only this user and root can exchange a file in the directory itself.
+    """
+    try:
+        path = _held_open(library.parent) / library.name
+    except OSError:
+        return None
+    return path if is_intact(path) else None
+
+
+def _held_open(directory: Path) -> Path:
+    """The directory by its descriptor, which stays open: the loader knows a library by its path."""
+    descriptor = os.open(directory, os.O_PATH | os.O_DIRECTORY)
+    identity = _identity(descriptor)
+    found = os.fstat(descriptor)
+    if not is_ours(found) or found.st_mode & OTHERS_WRITE:
+        os.close(descriptor)
+        raise PermissionError(f"'{directory}' belongs to another user, or others can write it")
+    if _identity(before := _OPEN.setdefault(identity, descriptor)) != identity:
+        _OPEN[identity] = descriptor  # a forked process has closed the one before
+    elif before != descriptor:
+        os.close(descriptor)
+    return Path(f"/proc/self/fd/{_OPEN[identity]}")
+
+
+def _identity(descriptor: int) -> tuple[int, int] | None:
+    """Device and inode of what a descriptor is open for; None where it is closed."""
+    try:
+        found = os.fstat(descriptor)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def checksum(content: bytes) -> bytes:
@@ -100,26 +138,6 @@ def private_directory() -> Path:
     return Path(holder.name)
 
 
-def fault_of(directory: Path) -> str | None:
-    """Why other users could write into a directory, or put another one in its place."""
-    place = Path(os.path.realpath(directory))
-    for above in (place, *place.parents):
-        try:
-            found = above.stat()
-        except OSError:
-            continue  # made by us, or not reachable
-        # In a directory with the sticky bit, such as /tmp, nobody can rename what belongs to another.
-        if found.st_mode & _OTHERS_WRITE and (above == place or not found.st_mode & stat.S_ISVTX):
-            return f"because other users can write '{above}'"
-        if above == place and not _is_ours(found):
-            return f"because '{above}' belongs to another user"
-    return None
-
-
-def _is_ours(found: os.stat_result) -> bool:
-    return found.st_uid in (0, os.geteuid())
-
-
 def _sweep(directory: Path) -> None:
     """Delete what killed builds left."""
     oldest = time.time() - _ABANDONED
@@ -142,3 +160,5 @@ def warn(sentence: str) -> None:
 
 
 _HELD: list[tempfile.TemporaryDirectory[str]] = []
+#: descriptors of directories by device and inode
+_OPEN: dict[tuple[int, int] | None, int] = {}

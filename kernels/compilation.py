@@ -99,8 +99,7 @@ def _kept(entry: Path) -> dict[str, Kernel] | None:
     """The functions that an entry leads to."""
     try:
         file, names = json.loads(code_cache.content_of_entry(entry))
-        library = entry.with_name(file)
-        if code_cache.is_intact(library):
+        if library := code_cache.loadable(entry.with_name(file)):
             return {function: Kernel(ca.external(function, str(library)), library) for function in names}
     except (OSError, ValueError, TypeError):
         pass  # not there yet, or damaged: it is written again
@@ -117,9 +116,10 @@ def _put(entry: Path, text: str) -> None:
 
 def _loaded(functions: list[ca.Function], library: Path | None) -> dict[str, Kernel]:
     """The functions from a library, or as they are where there is none."""
-    if library is None:
+    copy = code_cache.loadable(library) if library else None
+    if copy is None:
         return {f.name(): Kernel(f) for f in functions}
-    return {f.name(): Kernel(ca.external(f.name(), str(library)), library) for f in functions}
+    return {f.name(): Kernel(ca.external(f.name(), str(copy)), copy) for f in functions}
 
 
 def mode() -> str:

@@ -35,6 +35,7 @@ def compile_source(name: str, source: str) -> ctypes.CDLL:
     """
     compiler = find_compiler()
     library = compiled_library(name, source, (), compiler) if compiler else None
+    library = code_cache.loadable(library) if library else None
     if library is None:
         raise CompilationError(f"{name} can't be compiled: no compiler, or no disk has room for it")
     return ctypes.CDLL(str(library))

@@ -19,9 +19,10 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from granite.config.loop import LoopTable
+from granite.config.private_files import fault_of
 from granite.config.records import Array
 from granite.kernels.c_compiler import find_compiler
-from granite.kernels.code_cache import cache_directory, fault_of
+from granite.kernels.code_cache import cache_directory
 from granite.kernels.compilation import mode
 from granite.kernels.library import FLAGS
 from granite.rt.loop.clock import RealClock

@@ -1,5 +1,7 @@
 """CURVE keys of the operator channel, as files: made at first use, private ones readable by their owner alone.
 
+Nobody else may write the folders or the keys: whoever can add a public key to `operators` operates the robot.
+
     loop.secret, loop.public     of the loop
     NAME.secret                  of an operator, where that person works
     operators/NAME.public        operators that the loop obeys
@@ -10,16 +12,15 @@ there `loop.public` and their own `NAME.secret`; the loop needs their `operators
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
-import stat
 from pathlib import Path
 from typing import NamedTuple
 
 import zmq
 
 from granite.config.errors import InputError
+from granite.config.private_files import OTHERS_WRITE, fault_of, is_ours
 
 LOOP, USUAL = "loop", "operator"
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,31}")
@@ -51,6 +52,7 @@ def loop_keys(folder: Path) -> KeyPair:
 
 def operators(folder: Path) -> dict[str, bytes]:
     """Public keys of the operators that the loop obeys, by name."""
+    _refuse_open(folder / "operators")
     return {path.stem: _read(path) for path in sorted((folder / "operators").glob("*.public"))}
 
 
@@ -85,14 +87,10 @@ def read_pair(folder: Path, name: str) -> KeyPair:
     Raises
     ------
     InputError
-        Where it does not exist, is damaged, or can be read by others.
+        Where it does not exist, is damaged, or can be read or replaced by others.
     """
     path = folder / f"{name}.secret"
-    text = _content(path)
-    with contextlib.suppress(OSError):
-        if stat.S_IMODE(path.stat().st_mode) & 0o077:
-            raise InputError(f"others can read the secret key '{path}'", expected=f"chmod 600 {path}")
-    lines = text.split()
+    lines = _content(path, secret=True).split()
     if len(lines) != 2 or not all(map(_KEY.fullmatch, lines)):
         raise InputError(f"the key '{path}' is damaged", expected="a public and a secret key of 40 characters")
     return KeyPair(lines[0].encode(), lines[1].encode())
@@ -110,11 +108,22 @@ def _read(path: Path) -> bytes:
     return text.encode()
 
 
-def _content(path: Path) -> str:
+def _content(path: Path, secret: bool = False) -> str:
+    _refuse_open(path.parent)
     try:
-        return path.read_text("ascii")
+        with path.open(encoding="ascii") as file:
+            found = os.fstat(file.fileno())
+            if not is_ours(found):
+                raise InputError(f"the key '{path}' belongs to another user", expected="one of yours")
+            if secret and found.st_mode & 0o077:
+                raise InputError(f"others can read the secret key '{path}'", expected=f"chmod 600 {path}")
+            if found.st_mode & OTHERS_WRITE:
+                raise InputError(f"others can write the key '{path}'", expected=f"chmod go-w {path}")
+            return file.read()
     except FileNotFoundError:
         raise _absent(path) from None
+    except InputError:
+        raise
     except (OSError, ValueError) as error:
         raise InputError(f"the key '{path}' can't be read: {error}") from None
 
@@ -127,7 +136,15 @@ def _absent(path: Path) -> InputError:
     return InputError(f"no key '{path.name}' {where}: make it by granite operate new-key {path.stem}, or {another}")
 
 
+def _refuse_open(folder: Path) -> None:
+    """Raise where another user could put keys there."""
+    if fault := fault_of(folder):
+        expected = "folders of yours, or of root, that others can't write (chmod go-w)"
+        raise InputError(f"the keys in '{folder}' are not used, {fault}", expected=expected)
+
+
 def _private_folder(folder: Path) -> None:
+    _refuse_open(folder)
     folder.mkdir(parents=True, exist_ok=True)
     folder.chmod(0o700)
 

@@ -107,6 +107,56 @@ def test_a_directory_of_another_user_is_refused(cache: Path, caplog: pytest.LogC
     assert list(cache.iterdir()) == []
 
 
+def test_a_directory_below_one_of_another_user_is_refused(cache: Path, caplog: pytest.LogCaptureFixture) -> None:
+    cache.mkdir(mode=0o700)
+    give_away(cache.parent)
+    assert swung(make())
+    assert f"because '{cache.parent}' belongs to another user" in caplog.text
+    assert list(cache.iterdir()) == []
+
+
+@pytest.mark.parametrize("is_relative", [False, True])
+def test_a_link_of_another_user_is_refused(
+    is_relative: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    if os.getuid() != 0:
+        pytest.skip("only root can give files away")
+    target, link = tmp_path / "target", tmp_path / "link"
+    (target / "cache").mkdir(parents=True)
+    link.symlink_to("target/../target" if is_relative else target)
+    monkeypatch.setenv("GRANITE_CACHE", str(link / "cache"))
+    assert swung(make())
+    assert len(list((target / "cache").iterdir())) == 1  # a link of our own is followed
+    os.chown(link, STRANGER, STRANGER, follow_symlinks=False)
+    assert code_cache.fault_of(link / "cache") == f"because '{link}' belongs to another user"
+    assert swung(make())
+    assert f"because '{link}' belongs to another user" in caplog.text
+
+
+def test_links_in_a_circle_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "a").symlink_to("b")
+    (tmp_path / "b").symlink_to("a")
+    assert "is a link to itself" in str(code_cache.fault_of(tmp_path / "a"))
+
+
+def test_what_was_checked_is_loaded_although_another_directory_takes_its_place(cache: Path, tmp_path: Path) -> None:
+    assert swung(make())
+    [library] = cache.glob("*.so")
+    content, path = library.read_bytes(), code_cache.loadable(library)
+    assert path is not None
+    cache.rename(tmp_path / "away")
+    cache.mkdir(mode=0o700)
+    library.write_bytes(b"another")
+    assert path.read_bytes() == content
+    assert code_cache.loadable(library) is None
+    assert code_cache.loadable(tmp_path / "away" / library.name) == path
+    os.close(int(path.parent.name))  # as a forked process does
+    assert code_cache.loadable(tmp_path / "away" / library.name) is not None
+    cache.chmod(0o777)
+    library.write_bytes(content)
+    assert code_cache.loadable(library) is None
+
+
 def test_the_usual_directory_made_with_a_lax_umask_is_closed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -33,6 +33,13 @@ from tests.support.operator_clients import no_patience as no_patience
 GAINS = (around("elbow_stiffness", "1/s2", 16.0, "stiffness"),)
 
 
+def give_away(path):
+    """To another user: root may do that."""
+    if os.getuid() != 0:
+        pytest.skip("only root can give files away")
+    os.chown(path, 12345, 12345)
+
+
 def test_keys_are_made_once_and_are_private(tmp_path):
     first = loop_keys(tmp_path / "keys")
     assert loop_keys(tmp_path / "keys") == first
@@ -55,6 +62,41 @@ def test_a_secret_key_that_others_can_read_is_refused(tmp_path):
     (tmp_path / "operator.secret").chmod(0o644)
     with pytest.raises(InputError, match="others can read the secret key"):
         read_pair(tmp_path, "operator")
+
+
+@pytest.mark.parametrize("place", ["", "operators"])
+@pytest.mark.parametrize("mode", [0o777, 0o770])
+def test_a_folder_of_keys_that_others_can_write_is_refused(place, mode, tmp_path):
+    folder = tmp_path / "keys"
+    loop_keys(folder)
+    (folder / place).chmod(mode)
+    with pytest.raises(InputError, match=r"are not used, because other users can write '.*chmod go-w"):
+        operators(folder)
+    with pytest.raises(InputError, match="because other users can write"):
+        new_operator(folder, "second")
+
+
+@pytest.mark.parametrize("place", ["", "..", "operators"])
+def test_a_folder_of_keys_that_belongs_to_another_user_is_refused(place, tmp_path):
+    folder = tmp_path / "above" / "keys"
+    loop_keys(folder)
+    give_away(folder / place)
+    with pytest.raises(InputError, match=r"are not used, because '.*' belongs to another user"):
+        operators(folder)
+
+
+@pytest.mark.parametrize("name", ["operators/operator.public", "loop.public", "operator.secret"])
+def test_a_key_that_another_user_owns_or_can_write_is_refused(name, tmp_path):
+    loop_keys(tmp_path)
+    read = {"loop.public": client.public_key, "operator.secret": lambda folder: read_pair(folder, "operator")}
+    (tmp_path / name).chmod(0o666)
+    with pytest.raises(InputError, match=r"others can (write|read) the (secret )?key"):
+        read.get(name, operators)(tmp_path)
+    (tmp_path / name).chmod(0o600)
+    read.get(name, operators)(tmp_path)
+    give_away(tmp_path / name)
+    with pytest.raises(InputError, match="belongs to another user"):
+        read.get(name, operators)(tmp_path)
 
 
 @pytest.mark.parametrize("name", ["", "Bob", "../x", "loop", "a" * 40])
