@@ -17,9 +17,6 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-#: makes a record of a tuple of all its values, defaults too, without the call of its constructor: 6 % of a tick
-new = tuple.__new__
-
 #: values of a part that a testbed does not have
 NOTHING: Array = np.zeros(0)
 NOTHING.setflags(write=False)

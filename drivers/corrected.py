@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from granite.config.devices.device import Device
-from granite.config.records import Array, Frame, new
+from granite.config.records import Array, Frame
 from granite.config.testbed import Testbed
 from granite.drivers.checked import ActuatorWrapper, SensorWrapper, checked
 from granite.drivers.contract import Actuator, Sensor
@@ -35,7 +35,7 @@ class CorrectedSensor(SensorWrapper):
         raw = self._read(t)
         if self._frame is None or raw is not self._raw:
             self._raw = raw
-            self._frame = new(Frame, (raw.t, raw.number, raw.status, self._correction(raw.values)))
+            self._frame = Frame(raw.t, raw.number, raw.status, self._correction(raw.values))
         return self._frame
 
 
@@ -52,4 +52,4 @@ class CorrectedActuator(ActuatorWrapper):
 
     def applied(self, frame: Frame) -> Frame:
         """The frame in units of the testbed."""
-        return new(Frame, (frame.t, frame.number, frame.status, frame.values * self._gain))
+        return Frame(frame.t, frame.number, frame.status, frame.values * self._gain)

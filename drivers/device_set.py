@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from granite.config.errors import InputError
-from granite.config.records import Command, Frame, Sample, Status, new
+from granite.config.records import Command, Frame, Sample, Status
 from granite.config.testbed import Testbed
 from granite.drivers.call_each import call_each, outcome_of
 from granite.drivers.checked import checked
@@ -108,7 +108,7 @@ class DeviceSet:
         reports = [report(t) for report in self._reports]
         if any(reports):
             self.applied = tuple([report or frame for report, frame in zip(reports, self.applied, strict=True)])
-        return new(Sample, (t, tuple(frames), self.applied))
+        return Sample(t, tuple(frames), self.applied)
 
     def write(self, t: float, command: Command) -> tuple[Frame, ...]:
         """Send the command; returns the applied frames, which are in the next sample too, or newer ones."""

@@ -18,7 +18,7 @@ from struct import Struct
 from types import CodeType
 from typing import Any, get_type_hints
 
-from granite.config.records import NOTHING, STEPS, Array, Command, Frame, Tick, new
+from granite.config.records import NOTHING, STEPS, Array, Command, Frame, Tick
 
 _NUMBERS = (float, int, bool)
 FRAMES = tuple[Frame, ...]
@@ -136,7 +136,7 @@ def reading(topic: str, entries: Iterable[str], command: Iterable[str]) -> Calla
             values[start:stop] = (join(values[start:stop]),)
         for i, convert in converted:
             values[i] = convert(values[i])
-        return new(record, values)
+        return record(*values)
 
     return read
 

@@ -29,7 +29,7 @@ from granite.config.behaviour import Behaviour, StateNote
 from granite.config.coordinates import Coordinate
 from granite.config.devices.grips import Grips
 from granite.config.errors import InputError, one_of
-from granite.config.records import NOTHING, Array, Reference, State, new
+from granite.config.records import NOTHING, Array, Reference, State
 from granite.config.testbed import Testbed
 from granite.controllers.behaviours.task_plan import TaskPlan, plan_kernel, plan_size
 from granite.controllers.behaviours.tasks import TaskLayout
@@ -163,10 +163,10 @@ class StateMachine:
             self._note_plan()
             if self._plan is None:
                 q, u, a, task, done = self._call("act", now) or self.float(now)
-                return new(Reference, (state.t, q, u, a, done, self._setpoints(), task))
+                return Reference(state.t, q, u, a, done, self._setpoints(), task)
         found = self._plan_kernel.run((np.array([state.t]), state.q, state.u, self._plan.numbers))
         q, u, a, task = np.split(found, self._parts)
-        return new(Reference, (state.t, q, u, a, self._plan.done, self._setpoints(), task))
+        return Reference(state.t, q, u, a, self._plan.done, self._setpoints(), task)
 
     def _note_plan(self) -> None:
         numbers, plan = self._numbers, self._plan
@@ -214,7 +214,7 @@ class StateMachine:
         if reported != self._last_report[0]:
             held = (name for name, held in zip(self._grips, state.holding.tolist(), strict=True) if held)
             self._last_report = reported, frozenset(held)
-        return new(Instant, (state, state.t, state.t - entered, self._last_report[1]))
+        return Instant(state, state.t, state.t - entered, self._last_report[1])
 
     def _enter(self, name: str, state: State) -> None:
         if name not in self._notes:

@@ -19,7 +19,7 @@ import numpy as np
 from granite.config.devices.motors import Motors
 from granite.config.devices.thrusters import Thrusters
 from granite.config.errors import InputError
-from granite.config.records import NOTHING, Array, Command, Demand, Reference, State, new
+from granite.config.records import NOTHING, Array, Command, Demand, Reference, State
 from granite.config.testbed import Testbed
 from granite.controllers.distribution.shared_force import after_valves, before_valves, resolves
 from granite.controllers.distribution.yaw_wheel import no_unloading, refuse_yaw_wheel
@@ -154,7 +154,7 @@ class Actuation:
         for bank in self._banks:
             computed.append(bank.opening)
         computed += direct
-        return new(Command, (t, self._ordered(computed), found[self._n_motors :], self._unloading.copy()))
+        return Command(t, self._ordered(computed), found[self._n_motors :], self._unloading.copy())
 
 
 def _refuse_a_wrench_twice(bed: Testbed) -> None:

@@ -32,7 +32,7 @@ from granite.config.errors import InputError
 from granite.config.gains import LiveGain, around
 from granite.config.law import LawTable
 from granite.config.parts import RecordedLimit
-from granite.config.records import Array, Demand, Reference, State, new
+from granite.config.records import Array, Demand, Reference, State
 from granite.config.tunable import Tunable
 from granite.controllers.distribution.contradictions import refuse_contradictions
 from granite.controllers.distribution.force_distribution import (
@@ -293,13 +293,10 @@ class ObjectImpedance:
                 self.gains, self._most,
             )
         )  # fmt: skip
-        parts = []
-        for part in self._parts:
-            parts.append(found[part])
-        motion, integral, correction, measured, *grasp, where, axes, guided = parts
+        motion, integral, correction, measured, *grasp, where, axes, guided = (found[part] for part in self._parts)
         self._correction[:] = correction
         # Matrices are flat: the distribution takes their bytes.
-        answer = self.distribution.solve(new(Grasp, (*grasp, self._torque, where, axes, guided)))
+        answer = self.distribution.solve(Grasp._make((*grasp, self._torque, where, axes, guided)))
         self._is_steady[0] = answer.outcome == _OPTIMAL
         if ready:  # else the actuators rest
             self._wrench[:] = answer.wrench
@@ -315,7 +312,7 @@ class ObjectImpedance:
         )
         numbers: tuple[Any, ...] = (answer.wrench, measured, judged)
         recorded = np.frombuffer(b"".join(numbers))
-        return new(Demand, (state.t, motion, force, self._no_wrench, recorded))
+        return Demand(state.t, motion, force, self._no_wrench, recorded)
 
 
 def _flexible() -> Any:

@@ -27,7 +27,7 @@ from granite.config.devices.momentum_wheel import rate_limits
 from granite.config.devices.thrusters import Thrusters
 from granite.config.errors import InputError
 from granite.config.gains import LiveGain, around
-from granite.config.records import NOTHING, Array, Demand, Reference, State, new
+from granite.config.records import NOTHING, Array, Demand, Reference, State
 from granite.config.testbed import Testbed
 from granite.controllers.behaviours.tasks import CENTRE, TaskLayout
 from granite.controllers.distribution.quadratic_program import QuadraticProgram
@@ -195,7 +195,7 @@ class TaskSpace:
         wrench = np.zeros(self._n_wrench)
         for part, _, own in self._wrenches:
             wrench[own] = x[part]
-        return new(Demand, (state.t, acceleration, force, wrench, NOTHING))
+        return Demand(state.t, acceleration, force, wrench, NOTHING)
 
 
 def _wrench_bounds(model: ControlModel) -> list[Array]:

@@ -15,8 +15,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from granite.config.records import new
-
 #: greatest drift of a clock against another: crystals have 1e-4 at most
 DRIFT_LIMIT = 2e-4
 #: how fast a drift may change, with temperature [1/s]
@@ -79,7 +77,7 @@ class ClockMap:
             self.jumps += 1
             self._restart(_Bounds(s, sent - s, received - s))
             return True
-        self._now, self._outside = new(_Bounds, (s, low, high)), 0
+        self._now, self._outside = _Bounds(s, low, high), 0
         if s - self._drift_at >= _DRIFT_EVERY_S:
             self._bound_drift(s - self._drift_at)
             self._drift_at = s

@@ -21,7 +21,7 @@ from granite.config.devices.momentum_wheel import MomentumWheels
 from granite.config.devices.thrusters import Thrusters
 from granite.config.errors import InputError, one_of
 from granite.config.parts import PartTable
-from granite.config.records import Array, Frame, Status, new, no_frame
+from granite.config.records import Array, Frame, Status, no_frame
 from granite.config.testbed import Testbed
 from granite.drivers.board.board import Board
 from granite.drivers.board.description import Channel
@@ -85,7 +85,7 @@ class BoardDevice(Sensor, Actuator):
         board = self._board
         status, last = board.status(t, False), self._last
         if board.number != last.number:
-            self._last = new(Frame, (board.link.sampled, board.number, status, board.values[self._columns]))
+            self._last = Frame(board.link.sampled, board.number, status, board.values[self._columns])
         elif status != last.status:
             self._last = last._replace(status=status)
         return self._last
@@ -104,7 +104,7 @@ class BoardDevice(Sensor, Actuator):
             values = last.values if self._holds else np.zeros(len(self._signals))
             self._last = last._replace(status=status, values=values)
         elif board.number != last.number:
-            self._last = new(Frame, (board.link.sampled, board.number, status, self._applied()))
+            self._last = Frame(board.link.sampled, board.number, status, self._applied())
         elif status != last.status:
             self._last = last._replace(status=status)
         return self._last

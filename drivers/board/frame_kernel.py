@@ -13,7 +13,6 @@ from pathlib import Path
 from struct import Struct
 
 from granite.config.errors import CompilationError
-from granite.config.records import new
 from granite.drivers.board import frame
 from granite.drivers.board.frame import Decoder, WireFrame
 from granite.drivers.board.wire import MAX_ENCODED, MAX_PAYLOAD, FrameVerdict
@@ -79,7 +78,7 @@ class CompiledDecoder(Decoder):
                 continue
             self.count[verdict] += 1
             if verdict == _ACCEPTED:
-                frames.append(new(WireFrame, (kind, sequence, answers, taken.raw[_PAYLOAD_AT : _PAYLOAD_AT + size])))
+                frames.append(WireFrame(kind, sequence, answers, taken.raw[_PAYLOAD_AT : _PAYLOAD_AT + size]))
             if verdict in _WHOLE:
                 self.version = version
         return frames

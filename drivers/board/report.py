@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from granite.config.records import new
 from granite.drivers.board.wire import ARMED, EMERGENCY_STOP, LIMITED, REPORT
 
 #: of channels, on the wire
@@ -47,4 +46,4 @@ class Report(NamedTuple):
     @classmethod
     def unpack(cls, payload: bytes) -> Report:
         """From the payload of a `REPORT` frame."""
-        return new(cls, (*REPORT.unpack_from(payload), np.frombuffer(payload, COUNT, -1, REPORT.size)))
+        return cls._make((*REPORT.unpack_from(payload), np.frombuffer(payload, COUNT, -1, REPORT.size)))

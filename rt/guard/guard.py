@@ -26,7 +26,6 @@ from granite.config.records import (
     State,
     Status,
     Verdict,
-    new,
 )
 from granite.config.testbed import Testbed
 from granite.controllers.distribution.yaw_wheel import no_unloading
@@ -123,7 +122,7 @@ class Guard:
         self.memory[:] = found[1:]
         if found.item(0):
             self._all_passed[:] = np.concatenate([NOTHING, *command.setpoints])
-            return new(Verdict, (t, command, _PASSED, 0, _NAN, _NAN, False))
+            return Verdict(t, command, _PASSED, 0, _NAN, _NAN, False)
         broken = self._limits.broken(arguments)
         for reason, subject, value, limit in broken:
             if reason.stops and not self.passes(reason, t):

@@ -19,7 +19,7 @@ from typing import Protocol
 
 from granite.config.expected_modes import POSSIBLE_IN
 from granite.config.reasons import Reason
-from granite.config.records import Operation, Reference, State, Verdict, new
+from granite.config.records import Operation, Reference, State, Verdict
 from granite.config.responses import FAULTS, RESPONSES, FaultReaction
 from granite.config.run_modes import NO_REQUEST, Reply, Request, RequestKind, RunMode
 from granite.config.testbed import Testbed
@@ -110,8 +110,6 @@ class Supervisor:
         self._state: State | None = None
         self._reference: Reference | None = None
         self._request, self._reply = NO_REQUEST, Reply.NONE
-        self._quiet: tuple[float, ...] = (0, 0, 0, 0.0, 0, 0, 0, 0)
-        self._quiet_mode, self._quiet_cause = self.mode, self.cause
         self._handlers: dict[RequestKind, Callable[[float, Request], Reply]] = {
             RequestKind.ATTACH: self._attach,
             RequestKind.ARM: self._arm,
@@ -271,24 +269,28 @@ class Supervisor:
             self.mode = RunMode.STOPPED
         if self.mode is RunMode.STOPPED and self._because is not None:
             why = self._because
-            return new(Verdict, (t, verdict.command, why.reason, why.subject, why.value, why.limit, True))
+            return Verdict(t, verdict.command, why.reason, why.subject, why.value, why.limit, True)
         if self.mode is not _RUNNING:
             self._wait(t)
         return verdict
 
     def operation(self, t: float, mode: RunMode, verdict: Verdict) -> Operation:
         """What the log has of it; `mode` is that of the tick."""
-        request, reason, cause = self._request, verdict.reason, self.cause
-        if request is NO_REQUEST and reason < 10:  # nearly always; plain numbers are packed faster
-            if mode is not self._quiet_mode or cause is not self._quiet_cause:
-                self._quiet_mode, self._quiet_cause = mode, cause
-                self._quiet = (0, 0, 0, 0.0, 0, int(mode), int(cause), 0)
-            return new(Operation, (t, *self._quiet, self._gains.values))
-        response = 0
+        request, reason, response = self._request, verdict.reason, 0
         if reason >= 10 and reason in self._answers:
             response = 1 + RESPONSES.index(self._answers[Reason(reason)].response)
-        asked = (t, int(request.ask), request.sender, request.argument, request.value, int(self._reply))
-        return new(Operation, (*asked, int(mode), int(cause), response, self._gains.values))
+        return Operation(
+            t,
+            int(request.ask),
+            request.sender,
+            request.argument,
+            request.value,
+            int(self._reply),
+            int(mode),
+            int(self.cause),
+            response,
+            self._gains.values,
+        )
 
     @property
     def ended_by(self) -> Verdict | None:

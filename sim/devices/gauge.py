@@ -9,7 +9,7 @@ import casadi as ca
 import numpy as np
 
 from granite.config.devices.gauge import Gauge, Signal
-from granite.config.records import Array, Frame, Status, new, no_frame
+from granite.config.records import Array, Frame, Status, no_frame
 from granite.config.testbed import Testbed
 from granite.kernels.compilation import compile_once
 from granite.sim.devices.device import SimulatedSensor
@@ -58,7 +58,7 @@ class SimulatedGauge(SimulatedSensor, Generic[G]):
             values = self._measure(
                 (*self.inputs(), self._response, self._nonlinearity, self._offset + next(self._noise))
             )
-            self._frame = new(Frame, (t, self._frame.number + 1, _OK, values))
+            self._frame = Frame(t, self._frame.number + 1, _OK, values)
             self._due = t + self._interval
         return self._frame
 

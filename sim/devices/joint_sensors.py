@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 
 from granite.config.devices.joint_sensors import JointSensors
-from granite.config.records import Array, Frame, Status, new, no_frame
+from granite.config.records import Array, Frame, Status, no_frame
 from granite.kernels.compilation import compile_once
 from granite.kernels.compiled_form import CompiledForm
 from granite.sim.devices.device import SimulatedSensor
@@ -81,7 +81,7 @@ class SimulatedJointSensors(SimulatedSensor):
             if self._response is not None:
                 own = self._responded(joints[self._angles], joints[self._rates])
             values = self._measure((*own, next(self._errors)))
-            self._frame = new(Frame, (t, self._frame.number + 1, _OK, values))
+            self._frame = Frame(t, self._frame.number + 1, _OK, values)
             self._due = t + self._interval
         return self._frame
 

@@ -9,7 +9,7 @@ from math import inf
 import numpy as np
 
 from granite.config.devices.motors import Motors
-from granite.config.records import Array, Frame, Status, new
+from granite.config.records import Array, Frame, Status
 from granite.kernels.compiled_form import CompiledForm
 from granite.sim.devices.device import SimulatedActuator
 from granite.sim.plant.plant import Plant
@@ -71,7 +71,7 @@ class SimulatedMotors(SimulatedActuator):
             applied = np.clip(setpoint, np.negative(self._limits), self._limits)
         self.torque = applied if self._gain is None else applied * self._gain
         self._number += 1
-        return new(Frame, (t, self._number, _OK, applied))
+        return Frame(t, self._number, _OK, applied)
 
     def set_factors(self, factors: Mapping[str, float]) -> None:
         """From the next set point on these joints get their torque times a factor; their frames do not report it."""

@@ -8,7 +8,7 @@ from itertools import accumulate
 import numpy as np
 
 from granite.config.devices.thrusters import Thrusters
-from granite.config.records import NOTHING, Array, Frame, Status, new
+from granite.config.records import NOTHING, Array, Frame, Status
 from granite.kernels.compiled_form import CompiledForm
 from granite.mrds.valve_response import remembered_changes
 from granite.mrds.valves import ValveBank
@@ -66,7 +66,7 @@ class SimulatedThrusters(SimulatedActuator):
         """Switch the valves; the frame has the openings applied."""
         self._plant.advance(t)
         self._number += 1
-        return new(Frame, (t, self._number, _OK, self._valves.command(t, setpoint)))
+        return Frame(t, self._number, _OK, self._valves.command(t, setpoint))
 
     def stop(self, t: float) -> Frame:
         """No thrust from now on: a stop waits neither for the valves' delay nor for their shortest pulse."""
