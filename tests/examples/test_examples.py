@@ -51,7 +51,8 @@ def test_an_example_does_what_it_is_meant_to_show(
     assert said.err == ""
 
 
-@pytest.mark.parametrize("name", quick(SAYS, "simulate"))
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SAYS)
 def test_an_example_runs(name: str, tmp_path: Path):
     command = [sys.executable, str(ROOT / "examples" / f"{name}.py")]
     env = {**os.environ, "PYTHONPATH": str(ROOT)}

@@ -9,6 +9,7 @@ from granite.controllers.thrusters.contract import ThrusterSet
 from granite.controllers.thrusters.geometry import available_thrust, thruster_matrix
 from granite.controllers.thrusters.least_propellant import LeastPropellant
 from granite.rt.run_in_memory import simulate_in_memory
+from tests.support.quick_cases import quick
 
 #: the source that the note must name
 SOURCES = {
@@ -34,8 +35,8 @@ PLATFORMS = [
 ]
 #: the slope of this floor pushes, and no part of the controllers finds out
 WIDER = {"atmos/rough-floor": 0.05}
-#: variants that arrive in another way than their platform does
-QUICK = ("atmos/one-thruster-failed", "atmos/rough-floor")
+#: a platform and a variant that arrives in another way
+QUICK = ("atmos", "atmos/rough-floor")
 
 
 @pytest.mark.parametrize("name", SOURCES)
@@ -85,10 +86,7 @@ def test_the_wheel_of_the_stanford_free_flyer_takes_up_the_angular_momentum_of_i
     assert turned == pytest.approx(0.0, abs=1e-12)
 
 
-@pytest.mark.parametrize(
-    "bed",
-    [bed if "/" not in bed or bed in QUICK else pytest.param(bed, marks=pytest.mark.slow) for bed in PLATFORMS],
-)
+@pytest.mark.parametrize("bed", quick(PLATFORMS, *QUICK))
 def test_a_platform_arrives_within_millimetres_and_clamps_no_torque(bed: str) -> None:
     testbed = load(bed)
     found = simulate_in_memory(testbed).summary

@@ -25,6 +25,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> list[TrialResult]:
     return tuned(tmp_path_factory.mktemp("whole") / "s", trials=22)
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_study_also_after_an_interruption(tmp_path: Path, whole: list[TrialResult]):
     with pytest.raises(KeyboardInterrupt):
         tuned(tmp_path / "cut", Bowl(dies_after=13), trials=22)

@@ -36,6 +36,7 @@ def rehearsed(bed: granite.Testbed, log: Path) -> tuple[RunSummary, Log]:
     return summary, granite.read_log(log)
 
 
+@pytest.mark.slow
 def test_the_free_flyer_moves_through_firmware_and_ports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     patient = {"safety.age_s.joint_sensors": 1.0, "loop.longest_lateness_s": 30.0, "loop.watchdog_s": 30.0}
     bed = granite.load("free-flyer", {"loop.duration_s": 1.5, **patient})

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.usefixtures("interpreted")
 PLACE = "fixed-dual-arm/pick-and-place"
 ENDS = {RequestKind.HOLD: RunMode.HOLDING, RequestKind.FLOAT: RunMode.FLOATING, RequestKind.STOP: RunMode.STOPPING}
 CASES = [
-    pytest.param(bed, ask, marks=[] if bed != "leap" and ask is RequestKind.STOP else pytest.mark.slow)
+    pytest.param(bed, ask, marks=[] if bed == PLACE and ask is RequestKind.STOP else pytest.mark.slow)
     for bed in ("leap", "two-arm-catch", PLACE)
     for ask in ENDS
 ]
@@ -46,6 +46,7 @@ def test_a_wheel_keeps_its_momentum_when_nothing_else_holds_the_base():
     assert np.abs(u[1800:, heading]).max() < 1.5 * np.abs(u[:1800, heading]).max()
 
 
+@pytest.mark.slow
 def test_a_machine_is_armed_and_started_by_the_operator():
     requests = {0.0: RequestKind.ATTACH, 0.5: RequestKind.ARM, 1.0: RequestKind.START}
     done = scripted(requests, "loop.duration_s=2", bed="leap")
