@@ -11,8 +11,10 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass
+from typing import Annotated, Self
 
 import numpy as np
+from pydantic import Field, model_validator
 
 from granite.config.base import Angle, NotNegative
 from granite.config.devices.device import Device
@@ -24,9 +26,13 @@ from granite.drivers.board.clock_map import ClockMap
 from granite.drivers.contract import Sensor
 from granite.drivers.link_history import LinkHistory
 from granite.drivers.pose_stream.message import PoseMessage
-from granite.drivers.pose_stream.sockets import Receiver, open_receiver
+from granite.drivers.pose_stream.sockets import Receiver, StreamReceiver, open_receiver
 
 _UNITS = ["m", "m", "rad"]
+#: messages that are read at one tick
+_MOST_READ = 64
+#: after this time without a message the stream may come from another address [s]
+_SENDER_LOST_S = 1.0
 #: a number that goes back by more than this is of a sender that was started again
 _REORDERED = 1000
 
@@ -109,11 +115,13 @@ class PoseSensor(Sensor):
         """The newest pose that has arrived."""
         assert self._receiver is not None
         before, self._before = self._before, t
-        while (received := self._receiver.receive()) is not None:
+        for _ in range(_MOST_READ):  # not as long as some come: a flood would hold the tick
+            if (received := self._receiver.receive()) is None:
+                break
             if before is None:
                 continue  # they waited since the socket was opened: when they came is not known
             message = self._message(received)
-            if message is None:
+            if message is None or (message.is_tracked and not message.is_pose):
                 self.counts.malformed += 1
             elif self._is_wanted(message):
                 self._note_time(before, t, message)
@@ -124,6 +132,9 @@ class PoseSensor(Sensor):
     def _message(self, received: bytes) -> PoseMessage | None:
         """The pose of received bytes; None if they are no message."""
         return PoseMessage.unpack(received)
+
+    def _note_sender(self) -> None:
+        """Take down that the last message was one of the body."""
 
     def _numbers(self) -> dict[str, float]:
         clock = self.clock
@@ -151,6 +162,7 @@ class PoseSensor(Sensor):
                 self.clock = ClockMap()
             else:
                 counts.missed += ahead - 1
+        self._note_sender()
         self._newest = message
         if newest is not None and newest.is_tracked and message.exposed == newest.exposed:  # again, under a new number
             counts.repeated += 1
@@ -170,7 +182,8 @@ class PoseSensor(Sensor):
         heading = message.heading + self._options.turn_rad
         last = self._frame
         if last.number:  # a heading within a half turn, continued over it
-            heading += math.tau * round((last.values.item(2) - heading) / math.tau) if math.isfinite(heading) else 0.0
+            turns = (last.values.item(2) - heading) / math.tau
+            heading += math.tau * round(turns) if math.isfinite(turns) else 0.0
         # It may have come after the time of a tick that is late: not from the future, as far as the tick is concerned.
         t = min(self.clock.latest(round(message.exposed * 1e6)), now)
         if last.number:
@@ -197,14 +210,40 @@ class PoseStream(PoseSensor):
         address: str
         #: name of the body in the messages; none: that of the testbed
         body: str | None = None
+        #: public CURVE key of a ZeroMQ publisher, in Z85: poses of others are not received
+        public_key: Annotated[str, Field(pattern=r"^[!-~]{40}$")] | None = None
+
+        @model_validator(mode="after")
+        def _keys_are_of_zeromq(self) -> Self:
+            if self.public_key and self.address.startswith("udp://"):
+                raise InputError(key="public_key", value=self.public_key, expected="a ZeroMQ address with it")
+            return self
 
     def __init__(self, options: Options, name: str, bed: Testbed) -> None:
         super().__init__(options, options.body, name, bed)
-        self._address = options.address
+        self._address, self._public_key = options.address, options.public_key
+        self._stream: StreamReceiver | None = None
+        #: when a message of the body came last, and whether one came in this tick
+        self._heard, self._was_heard = -math.inf, False
 
     def open(self) -> None:
         """Open the socket."""
-        self._receiver = open_receiver(self._address)
+        self._receiver = self._stream = open_receiver(self._address, self._public_key)
+
+    def read(self, t: float) -> Frame:
+        """The newest pose that has arrived from the sender that was first."""
+        assert self._stream is not None
+        if t - self._heard > _SENDER_LOST_S:
+            self._stream.listen_to_all()
+        frame = super().read(t)
+        if self._was_heard:
+            self._heard, self._was_heard = t, False
+        return frame
+
+    def _note_sender(self) -> None:
+        assert self._stream is not None
+        self._was_heard = True
+        self._stream.listen_to_sender()
 
     @property
     def identity(self) -> str:

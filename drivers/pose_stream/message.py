@@ -20,6 +20,8 @@ _SIZES = {VERSION: SIZE, WITH_DEVIATION: SIZE + _DEVIATION.size}
 _LONGEST_NAME = 16
 #: times beyond this are no times: 285 years, in which a float counts every microsecond [s]
 _LATEST = 2**53 * 1e-6
+#: the norm of a quaternion differs from 1 by at most this
+_NORM_TOLERANCE = 0.01
 
 
 class PoseMessage(NamedTuple):
@@ -40,6 +42,11 @@ class PoseMessage(NamedTuple):
         """Rotation about z [rad], within a half turn (yaw of the sequence z, y, x)."""
         w, x, y, z = self.quaternion
         return math.atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))
+
+    @property
+    def is_pose(self) -> bool:
+        """Whether the quaternion is one of a rotation; one that is not finite is left to the guard."""
+        return not abs(math.hypot(*self.quaternion) - 1.0) > _NORM_TOLERANCE
 
     def pack(self) -> bytes:
         """The bytes to send.

@@ -7,8 +7,9 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import socket
-from typing import Protocol
+from typing import Any, Protocol
 
 import zmq
 
@@ -20,6 +21,8 @@ _UDP = "udp://"
 _EXPECTED = "udp://HOST:PORT, tcp://HOST:PORT or ipc://FILE"
 #: messages that wait for their reader; the oldest are lost then
 _WAITING = 64
+#: length of an address of any family [bytes]
+_NO_ADDRESS = 28
 
 
 class Receiver(Protocol):
@@ -32,6 +35,16 @@ class Receiver(Protocol):
         """Close it."""
 
 
+class StreamReceiver(Receiver, Protocol):
+    """Receives messages of one sender out of several."""
+
+    def listen_to_sender(self) -> None:
+        """From now on receive only from the sender of the last message."""
+
+    def listen_to_all(self) -> None:
+        """Receive from all senders again."""
+
+
 class Sender(Protocol):
     """Sends messages."""
 
@@ -42,20 +55,20 @@ class Sender(Protocol):
         """Close it."""
 
 
-def open_receiver(address: str) -> Receiver:
-    """A receiver of the stream at this address.
+def open_receiver(address: str, public_key: str | None = None) -> StreamReceiver:
+    """A receiver of the stream at this address, over ZeroMQ of a publisher with this CURVE key, if one is given.
 
     Raises
     ------
     InputError
-        Where the address can't be used.
+        Where the address or the key can't be used.
     """
-    return _UdpReceiver(*_host_and_port(address)) if address.startswith(_UDP) else _ZmqReceiver(address)
+    return _UdpReceiver(*_host_and_port(address)) if address.startswith(_UDP) else _ZmqReceiver(address, public_key)
 
 
-def open_sender(address: str) -> Sender:
-    """A sender of the stream at this address; see `open_receiver`."""
-    return _UdpSender(*_host_and_port(address)) if address.startswith(_UDP) else _ZmqSender(address)
+def open_sender(address: str, keys: tuple[bytes, bytes] | None = None) -> Sender:
+    """A sender of the stream at this address, over ZeroMQ with a public and a secret CURVE key; see `open_receiver`."""
+    return _UdpSender(*_host_and_port(address)) if address.startswith(_UDP) else _ZmqSender(address, keys)
 
 
 def open_pair() -> tuple[Receiver, socket.socket]:
@@ -125,6 +138,29 @@ class _UdpReceiver(_SocketReceiver):
                 expected="an address of this computer, and a free port",
             ) from error
         super().__init__(receiving)
+        self._last: Any = None
+        self._only: Any = None
+
+    def receive(self) -> bytes | None:
+        while True:
+            try:
+                message, self._last = self._socket.recvfrom(_LONGEST)
+            except OSError:  # nothing has arrived
+                return None
+            if self._only in (None, self._last):  # others may have waited before the system sorted them out
+                return message
+
+    def listen_to_sender(self) -> None:
+        if self._only is None:
+            with contextlib.suppress(OSError):
+                self._socket.connect(self._last)  # the system drops datagrams of all others, so a flood costs nothing
+                self._only = self._last
+
+    def listen_to_all(self) -> None:
+        if self._only is not None:
+            # Python has no name for an address of no family, which ends the connection of a UDP socket.
+            ctypes.CDLL(None).connect(self._socket.fileno(), bytes(_NO_ADDRESS), _NO_ADDRESS)
+            self._only = None
 
 
 class _UdpSender(_SocketSender):
@@ -145,10 +181,14 @@ def _zmq_socket(kind: int) -> zmq.Socket[bytes]:
 
 
 class _ZmqReceiver:
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, public_key: str | None) -> None:
         self._socket = _zmq_socket(zmq.SUB)
         self._socket.setsockopt(zmq.SUBSCRIBE, b"")
         try:
+            if public_key:
+                self._socket.curve_serverkey = public_key.encode()
+                # The publisher proves its key, and not this side: poses are no secret.
+                self._socket.curve_publickey, self._socket.curve_secretkey = zmq.curve_keypair()
             self._socket.connect(address)
         except zmq.ZMQError as error:
             self._socket.close()
@@ -160,14 +200,23 @@ class _ZmqReceiver:
         except zmq.ZMQError:  # nothing has arrived
             return None
 
+    def listen_to_sender(self) -> None:
+        """It is the only one: the one that this side has connected to."""
+
+    def listen_to_all(self) -> None:
+        """There is only one."""
+
     def close(self) -> None:
         self._socket.close()
 
 
 class _ZmqSender:
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, keys: tuple[bytes, bytes] | None) -> None:
         self._socket = _zmq_socket(zmq.PUB)
         try:
+            if keys:
+                self._socket.curve_server = True
+                self._socket.curve_publickey, self._socket.curve_secretkey = keys
             self._socket.bind(address)
         except zmq.ZMQError as error:
             self._socket.close()

@@ -12,6 +12,7 @@ from random import Random
 
 import numpy as np
 import pytest
+import zmq
 
 import granite
 from granite.config.errors import InputError
@@ -182,6 +183,10 @@ def test_a_heading_goes_on_over_a_half_turn(stream: Stream):
     assert stream.arrived(0.105, stream.seen).values[2] == pytest.approx(math.tau - 3.1)
 
 
+def turned(quaternion: tuple[float, ...]) -> PoseMessage:
+    return PoseMessage.planar("base", 2, 1.0, 1.0, (0.0, 0.0, 0.0))._replace(quaternion=quaternion)
+
+
 def test_trouble_is_counted_and_gives_no_frame(stream: Stream):
     counts = stream.device.counts
     stream.send(-0.001, -0.001)
@@ -191,6 +196,7 @@ def test_trouble_is_counted_and_gives_no_frame(stream: Stream):
         (bytes(SIZE), "malformed"),
         (PoseMessage.planar("base", 2, 1e303, -1e303, (0.0, 0.0, 0.0)).pack(), "malformed"),
         (PoseMessage.planar("base", 2, 1.0, math.nan, (0.0, 0.0, 0.0)).pack(), "malformed"),
+        *((turned(quaternion).pack(), "malformed") for quaternion in ((0.0,) * 4, (1e308,) * 4, (0.98, 0.0, 0.0, 0.0))),
         (PoseMessage.planar("arm", 9, 1.0, 1.0, (0.0, 0.0, 0.0)).pack(), "other_body"),
         (PoseMessage.planar("base", 1, 1.0, 1.0, (0.0, 0.0, 0.0)).pack(), "repeated"),
     ):
@@ -204,6 +210,74 @@ def test_trouble_is_counted_and_gives_no_frame(stream: Stream):
     assert stream.device.read(0.01) is first
     stream.send(0.004, 0.004, (math.nan, 0.0, 0.0), number=6)
     assert np.isnan(stream.arrived(0.01, stream.seen).values[0])  # the guard ends the run
+    stream.send(0.004, 0.004, (0.0, 0.0, math.nan), number=7)
+    assert np.isnan(stream.arrived(0.01, stream.seen).values[2])
+    stream.send(0.004, 0.004, number=8, quaternion=(0.995, 0.0, 0.0, 0.0))
+    assert stream.arrived(0.01, stream.seen).values[2] == 0.0
+
+
+def test_poses_over_udp_come_from_the_first_sender_until_it_is_silent():
+    stream = Stream(f"udp://127.0.0.1:{free_port()}")
+    forger = open_sender(stream.device._address)
+    stream.device.read(-TICK_S)
+    stream.send(-0.001, -0.001)
+    stream.arrived(0.0, 0)
+    forged = PoseMessage.planar("base", 400, OFFSET_S, OFFSET_S, (9.0, 9.0, 0.0)).pack()
+    for tick in range(1, 21):
+        for _ in range(100):
+            forger.send(forged)
+        stream.send(tick * TICK_S - 0.001, tick * TICK_S - 0.001, number=1 + tick)
+        assert stream.arrived(tick * TICK_S, stream.seen).values[0] == 1.0
+    assert stream.device.counts.received == 21
+    stream.device.read(2.0)
+    forger.send(forged)
+    assert stream.arrived(2.005, stream.seen).values[0] == 9.0  # nobody else is there
+    forger.close()
+    stream.close()
+
+
+def test_a_flood_does_not_hold_a_tick():
+    stream = Stream(f"udp://127.0.0.1:{free_port()}")
+    stream.device.read(-TICK_S)
+    for _ in range(150):
+        stream.send(-0.001, -0.001)
+    stream.device.read(0.0)
+    assert 0 < stream.seen <= 64
+    stream.close()
+
+
+def test_a_publisher_over_zeromq_proves_its_key(tmp_path: Path):
+    address, keys, others = f"ipc://{tmp_path}/poses", zmq.curve_keypair(), zmq.curve_keypair()
+    sender = open_sender(address, keys)
+    bed = granite.load("free-flyer")
+    options = [
+        PoseStream.Options(kind="pose_stream", address=address, public_key=key and key.decode())
+        for key in (keys[0], others[0], None)
+    ]
+    right, wrong, none = devices = [PoseStream(one, "vision", bed) for one in options]
+    for device in devices:
+        device.open()
+    end, tick = time.monotonic() + 30, 0
+    while right.counts.received < 20 and time.monotonic() < end:
+        tick += 1
+        sender.send(PoseMessage.planar("base", tick, tick * TICK_S, tick * TICK_S, (1.0, 2.0, 0.5)).pack())
+        for device in devices:
+            device.read(tick * TICK_S)
+        time.sleep(0.002)
+    assert [device.counts.received >= 20 for device in devices] == [True, False, False]
+    assert (wrong.counts.received, none.counts.received) == (0, 0)
+    for one in (*devices, sender):
+        one.close()
+
+
+@pytest.mark.parametrize(
+    ("address", "key"),
+    [("udp://127.0.0.1:9870", "0" * 40), ("tcp://127.0.0.1:9870", "short"), ("ipc://x", "\u00e9" * 40)],
+)
+def test_a_key_that_can_not_be_used_is_refused(address: str, key: str):
+    driver = {"kind": "pose_stream", "address": address, "public_key": key}
+    with pytest.raises(InputError, match="public_key"):
+        granite.load("free-flyer", {"devices.vision.driver": driver})
 
 
 def test_a_sender_that_starts_again_is_followed(stream: Stream):
