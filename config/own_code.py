@@ -21,7 +21,7 @@ _PARTS: Mapping[str, str] = {
 }
 
 
-class Raised(NamedTuple):
+class OwnCodeLine(NamedTuple):
     """Where a user's own code raised."""
 
     part: str
@@ -46,10 +46,10 @@ class WrongResultError(TypeError):
     def __init__(self, sentence: str, method: Callable[..., Any]) -> None:
         super().__init__(sentence)
         code = getattr(method, "__code__", None)
-        self.raised = code and Raised(_PARTS.get(code.co_name, "part"), code.co_filename, code.co_firstlineno)
+        self.raised = code and OwnCodeLine(_PARTS.get(code.co_name, "part"), code.co_filename, code.co_firstlineno)
 
 
-def raised_in_own_code(error: BaseException, files: Collection[str] = ()) -> Raised | None:
+def raised_in_own_code(error: BaseException, files: Collection[str] = ()) -> OwnCodeLine | None:
     """The innermost line of a user's own code that led to an exception; None where there is none.
 
     Parameters
@@ -66,7 +66,7 @@ def raised_in_own_code(error: BaseException, files: Collection[str] = ()) -> Rai
         code, line = frames[-1]
         if _is_own(code.co_filename) or code.co_filename in files:
             called = (_PARTS[code.co_name] for code, _ in reversed(frames) if code.co_name in _PARTS)
-            return Raised(next(called, "part"), code.co_filename, line)
+            return OwnCodeLine(next(called, "part"), code.co_filename, line)
         frames.pop()
     return None
 

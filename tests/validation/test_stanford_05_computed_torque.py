@@ -39,7 +39,6 @@ def test_stanford05_the_printed_law_without_y_misses_by_more_than_1e_2(monkeypat
         return Demand(demand.t, demand.acceleration, force.copy(), wrench)
 
     monkeypatch.setattr(ComputedTorque, "control", printed)
-    monkeypatch.delattr(ComputedTorque, "compiled_form")
     # The re-solve would correct the joints from the demanded accelerations; the report has none.
     error = _largest_error("controller.resolve_delivered=false")
     claims.above("Stanford 5", "the law as printed, without Y: largest error", 1e-2, error, "m, rad")

@@ -33,7 +33,7 @@ def test_commands_are_small_and_bounded():
 def test_a_simulated_device_passes(name: str):
     results = list(try_units(BED, name, VirtualClock(), simulate=list(BED.devices)))
     assert [result.unit for result in results] == [signal.name for signal in BED.devices[name].signals(BED)]
-    assert all(result.held for result in results), results
+    assert all(result.passed for result in results), results
     assert device_table(name, results).row_count == len(results)
 
 
@@ -41,7 +41,7 @@ def test_a_dead_motor_is_reported_as_it_is():
     event = {"kind": "fault", "device": "motors", "what": "refuses", "at_s": 0.0}
     bed = granite.load("free-flyer", {"simulation.events": [event]})
     (found,) = try_units(bed, "motors", VirtualClock(), simulate=list(bed.devices))
-    assert (found.held, found.applied, found.response) == (False, "status REFUSED", "it did not arm")
+    assert (found.passed, found.applied, found.response) == (False, "status REFUSED", "it did not arm")
 
 
 def test_a_valve_that_stays_open_fails_with_both_times(monkeypatch: pytest.MonkeyPatch):
@@ -56,10 +56,10 @@ def test_a_valve_that_stays_open_fails_with_both_times(monkeypatch: pytest.Monke
 
     monkeypatch.setattr(SimulatedThrusters, "write", stays_open)
     held_s = BED.devices["thrusters"].valve.minimum_on_s
-    assert all(result.held for result in try_units(BED, "thrusters", VirtualClock(), simulate=list(BED.devices)))
+    assert all(result.passed for result in try_units(BED, "thrusters", VirtualClock(), simulate=list(BED.devices)))
     held_s = 0.05
     results = list(try_units(BED, "thrusters", VirtualClock(), simulate=list(BED.devices)))
-    assert [result.unit for result in results if not result.held] == ["r3_opening"]
+    assert [result.unit for result in results if not result.passed] == ["r3_opening"]
     # 0.1 s, a shortest pulse of 10 ms and a tick of 5 ms
     assert results[2].response.startswith("open for 0.145 s, expected at most 0.115 s; ")
 
@@ -92,14 +92,14 @@ def test_a_board_can_be_tried_while_the_sensors_are_not_there_yet():
         with pytest.raises(InputError, match="not-there"):
             list(try_units(bed, "thrusters", outside.clock(0.0)))
         results = list(try_units(bed, "thrusters", outside.clock(0.0), ["joint_sensors", "vision"]))
-        assert all(result.held for result in results), results
+        assert all(result.passed for result in results), results
         assert {result.response for result in results} == {"no sensor was read"}
 
 
 def test_a_sensor_is_read_alone():
     need("cc")
     with rehearsal(BED, 1.0) as outside:
-        assert all(result.held for result in try_units(outside.bed, "vision", outside.clock(0.0)))
+        assert all(result.passed for result in try_units(outside.bed, "vision", outside.clock(0.0)))
 
 
 @pytest.mark.usefixtures("patient")
@@ -108,7 +108,7 @@ def test_a_test_that_is_left_in_the_middle_leaves_the_board_safe():
     with rehearsal(BED, 1.0) as outside:
         results = try_units(outside.bed, "thrusters", outside.clock(0.0))
         first = next(results)
-        assert (first.unit, first.held) == ("r1_opening", True)
+        assert (first.unit, first.passed) == ("r1_opening", True)
         results.close()  # as by an exception or Ctrl-C
         until(lambda: bool(outside.outputs()[0, 1]))
         assert np.isfinite(outside.truth(0.0).q).all()

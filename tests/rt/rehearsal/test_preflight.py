@@ -23,7 +23,7 @@ BED = granite.load("free-flyer")
 
 
 def failed(findings: Iterator[CheckResult] | list[CheckResult]) -> dict[tuple[str, str], str]:
-    return {(finding.device, finding.check): finding.text for finding in findings if not finding.held}
+    return {(finding.device, finding.check): finding.text for finding in findings if not finding.passed}
 
 
 def test_healthy_boards_pass_and_stay_latched():
