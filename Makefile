@@ -40,11 +40,10 @@ demo: venv
 	$(BIN)/granite plot runs/demo.mcap --out runs/demo.png --overwrite
 
 # The free-flyer crosses the table through firmware and serial ports; needs a C compiler.
-# A machine that does other things, too, delays bytes by more than a robot's own limits allow.
-PATIENT := --watchdog 0.5 --set safety.age_s.joint_sensors=0.5
+# Patient: a machine that does other things, too, delays bytes by more than a robot's own limits allow.
 rehearse-demo: venv
 	@mkdir -p runs
-	$(BIN)/granite rehearse free-flyer $(PATIENT) --out runs/rehearsal.mcap --overwrite
+	$(BIN)/granite rehearse free-flyer --patient --out runs/rehearsal.mcap --overwrite
 	$(BIN)/granite replay runs/rehearsal.mcap
 	$(BIN)/granite plot runs/rehearsal.mcap --out runs/rehearsal.png --overwrite
 

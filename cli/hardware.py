@@ -20,8 +20,12 @@ from granite.config.testbed import Testbed
 from granite.rt.loop.clock import Clock
 
 Simulated = Annotated[
-    str, typer.Option("--simulate", metavar="NAMES", help="devices to simulate, for instance thrusters,vision")
+    str,
+    typer.Option(
+        "--simulate", metavar="NAMES", help="devices to simulate, e.g. thrusters,vision; rest: without a driver"
+    ),
 ]
+_REST = "rest"
 Yes = Annotated[bool, typer.Option("--yes", help="do not ask before the devices are armed")]
 
 
@@ -42,7 +46,7 @@ def run(
     from granite.views.table import put
 
     testbed = asked.load()
-    names = _names(simulate)
+    names = _names(simulate, testbed)
     with asked.recorded(testbed) as path, _simulated_beside(names):
         options = asked.options(realtime=True)
         refuse_simulated(testbed, [device for device in testbed.devices if device not in names])
@@ -80,7 +84,7 @@ def try_device(
     from granite.views.table import put
 
     testbed = load(bed, overrides or [])
-    names = _names(simulate)
+    names = _names(simulate, testbed)
     with named(bed, testbed), _simulated_beside(names), _outside(testbed, rehearsed) as (real, clock):
         if not yes and not rehearsed and name in testbed.actuators and name not in names:
             _confirm(f"The robot may move. Arm {name} of {testbed.name}?")
@@ -111,8 +115,12 @@ def _simulated_beside(names: list[str]) -> contextlib.AbstractContextManager[Non
     return simulated_by(f"--simulate {','.join([*names, DEVICE])}")
 
 
-def _names(simulate: str) -> list[str]:
-    return [name.strip() for name in simulate.split(",") if name.strip()]
+def _names(simulate: str, bed: Testbed) -> list[str]:
+    """The devices to simulate; `rest` stands for all that have no driver."""
+    typed = [name.strip() for name in simulate.split(",") if name.strip()]
+    rest = [name for name, device in bed.devices.items() if getattr(device, "driver", None) is None]
+    names = [name for word in typed for name in (rest if word == _REST else [word])]
+    return list(dict.fromkeys(names))
 
 
 def _confirm(question: str) -> None:

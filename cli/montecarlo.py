@@ -72,6 +72,10 @@ def montecarlo(
         put(out, monte_carlo_tables(found))
         for worst in found.worst(0):
             again = command("sim", bed, *with_changes(overrides), *found.options(worst))
+            out.print(f"the worst {found.metrics[0]}, seed {worst.seed}, drew {found.drawn(worst)}", soft_wrap=True)
+            for t, coordinate, error, unit in found.largest_errors(worst):
+                shown = f"{1e3 * error:.3g} m{unit}" if unit in ("m", "rad") else f"{error:.3g} {unit}"
+                out.print(f"its largest error of {coordinate}, {shown}, is at {t:.6g} s", soft_wrap=True)
             out.print(f"the worst {found.metrics[0]} again: {again}", soft_wrap=True)
     if plot is not None:
         write_figure(plot, lambda: monte_carlo_figure(found), overwrite)

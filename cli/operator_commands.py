@@ -86,10 +86,12 @@ def talk(words: Sequence[str], address: str = ADDRESS, key: str = KEY, as_json: 
         if not words:
             _converse(operator)
             return
+        before = _gain(operator, asked)
         answer = operator.ask(**asked)
     if as_json:
         print_json(answer)
     else:
+        _print_change(asked, before, answer)
         print_answer(answer)
     if not answer["ok"]:
         end(f"{words[0]} is {answer['text']}", STOPPED)
@@ -125,7 +127,10 @@ def _converse(operator: Any) -> None:
                 for name, meaning in _AT_THE_PROMPT.items():
                     say(f"{name:<{_NAME_WIDTH}}{meaning}")
             elif words:
-                answer = operator.ask(**message_of(words))
+                asked = message_of(words)
+                before = _gain(operator, asked)
+                answer = operator.ask(**asked)
+                _print_change(asked, before, answer)
                 if not answer["ok"]:
                     say(f"{words[0]} is {answer['text']}")
                 print_answer(answer)
@@ -133,6 +138,19 @@ def _converse(operator: Any) -> None:
             return
         except ValueError as error:  # bad input too: the prompt goes on
             say(f"granite: {error}")
+
+
+def _gain(operator: Any, asked: dict[str, Any]) -> float | None:
+    """The value of the gain that a message is about to set."""
+    if asked.get("do") != "set_gain":
+        return None
+    gains = operator.ask("gains").get("gains", ())
+    return next((gain["value"] for gain in gains if gain["name"] == asked["gain"]), None)
+
+
+def _print_change(asked: dict[str, Any], before: float | None, answer: dict[str, Any]) -> None:
+    if before is not None and answer["ok"]:
+        say(f"{asked['gain']} {before:g} -> {asked['value']:g}")
 
 
 def print_answer(answer: dict[str, Any]) -> None:

@@ -75,6 +75,10 @@ class RecordedRun:
             refuse_output("log", self.log, (".mcap",), self.overwrite)
         return testbed
 
+    def changes(self, key: str) -> bool:
+        """Whether a key was typed with `--set`."""
+        return any(override.partition("=")[0].strip() == key for override in self.overrides or [])
+
     @contextlib.contextmanager
     def recorded(self, testbed: Testbed) -> Iterator[Path]:
         """The log; errors of the run start with the name that the user typed."""
@@ -162,8 +166,8 @@ def show_run(summary: RunSummary, path: Path, more: Iterable[Table] = ()) -> Non
         out.print(f"see it: {seen}", soft_wrap=True)
 
 
-def end_device_run(summary: RunSummary, path: Path, as_json: bool) -> None:
-    """Show a run on real drivers with its latencies, and end the command."""
+def end_device_run(summary: RunSummary, path: Path, as_json: bool, remedy: str = "") -> None:
+    """Show a run on real drivers with its latencies, and end the command; see `end_run`."""
     from granite.cli.report.latency import latency_tables
     from granite.logs.latency import latencies
     from granite.logs.log import read_log
@@ -178,11 +182,11 @@ def end_device_run(summary: RunSummary, path: Path, as_json: bool) -> None:
         print_json({**summary, "latency": measured})
     else:
         show_run(summary, path, latency_tables(measured, summary))
-    end_run(summary, whole)
+    end_run(summary, whole, remedy)
 
 
-def end_run(summary: RunSummary, path: Path) -> None:
-    """End the command with a sentence and a code, unless the run was completed."""
+def end_run(summary: RunSummary, path: Path, remedy: str = "") -> None:
+    """End the command with a sentence and a code, unless the run was completed; a remedy ends the sentence."""
     if summary["ended"] == "fault":
         fault = summary.get("fault", summary["text"])
         advice = f"{command('info', path)} shows the traceback"
@@ -193,7 +197,7 @@ def end_run(summary: RunSummary, path: Path) -> None:
         end(f"the run continued, but its log is incomplete: {summary['log_failure']}", FAULT)
     if summary["ended"] != "completed" or "not_closed" in summary:
         code = FAULT if "not_stopped" in summary or "not_closed" in summary else STOPPED
-        end(f"the run ended at {summary['ended_at_s']:.3f} s by {summary['ended']}: {summary['text']}", code)
+        end(f"the run ended at {summary['ended_at_s']:.3f} s by {summary['ended']}: {summary['text']}{remedy}", code)
     if "audit" in summary and not summary["audit"]["held"]:
         failed = [name for name, check in summary["audit"]["checks"].items() if not check["held"]]
         end(f"the run was completed, but its audit failed: {', '.join(failed)}", AUDIT_FAILED)

@@ -36,6 +36,7 @@ def show(
     bed: Bed,
     overrides: Overrides = None,
     as_json: AsJson = False,
+    whole: Annotated[bool, typer.Option("--all", help="responses to faults and gains that may change, too")] = False,
     states: Annotated[bool, typer.Option("--states", help="draw the state machine of its behaviour")] = False,
 ) -> None:
     """Describe a testbed: modules, degrees of freedom, devices, gains, and its source."""
@@ -57,7 +58,7 @@ def show(
         print_json(testbed.model_dump(mode="json"))
     else:
         with named(bed, testbed):
-            tables = list(bed_tables(testbed))
+            tables = list(bed_tables(testbed, whole))
         put(out, tables)
         if testbed.note:
             out.print(f"note: {' '.join(testbed.note.split())}\n")

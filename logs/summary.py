@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Iterable
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +22,7 @@ from granite.logs.contact_summary import ContactSummary
 from granite.logs.energy import EnergySummary
 from granite.logs.log import Log
 from granite.logs.machine_summary import MachineSummary
-from granite.logs.run_summary import FinalValue, Metrics, Propellant, StepTimes, TrackingError
+from granite.logs.run_summary import FinalValue, Metrics, Propellant, RunSummary, StepTimes, TrackingError
 
 #: bins of the time histograms: 20 a decade from 0.1 us to 10 s
 EDGES = np.logspace(-7, 1, 161)
@@ -254,18 +255,27 @@ def named_values(coordinates: Iterable[Coordinate], values: Array) -> dict[str, 
     return {c.name: {"value": float(x), "unit": c.unit} for c, x in zip(coordinates, values, strict=True)}
 
 
-def metrics(log: Log) -> Metrics:
-    """Metrics of a run: tracking errors, propellant, torques, contacts.
+#: of the ending of a run: what does not depend on the process that ran it
+_OF_THE_RUN = (
+    "ended", "text", "ended_at_s", "fault", "fault_in", "traceback", "not_stopped", "not_closed", "bed", "seed",
+    "redundant", "final_t_s", "final_state", "final_rate",
+)  # fmt: skip
+
+
+def metrics(log: Log) -> RunSummary:
+    """Metrics of a run: tracking errors, propellant, torques, contacts, and how it ended, as its summary has it.
 
     Parameters
     ----------
     log
-        The run; from a file and from memory they are the same.
+        The run; from a file and from memory they are the same, made from the rows.
     """
     summary = Summary(log.bed, log.channels)
     for rows in log.blocks():
         summary.update(rows)
-    return summary.result()
+    ending = {key: value for key, value in (log.summary or {}).items() if key in _OF_THE_RUN}
+    found: Any = {**summary.result(), **ending}
+    return cast(RunSummary, found)
 
 
 def _columns(channels: Channels, devices: Iterable[str]) -> list[int]:

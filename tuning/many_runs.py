@@ -28,7 +28,7 @@ class ManyRun:
 
     bed: Testbed  #: with its changes and its seed
     changes: Mapping[str, Any]
-    #: as of a single run, without the times of the ticks
+    #: as `granite.metrics` has them of a log, without the times of the ticks
     metrics: RunSummary
     #: over time, by the names that were asked for
     signals: dict[str, Array] = field(default_factory=dict)
@@ -107,4 +107,5 @@ def _answer(case: tuple[str, tuple[str, ...]]) -> tuple[RunSummary, list[Array]]
     assert log.summary is not None
     metrics = log.summary.copy()
     metrics.pop("timing", None)  # the only numbers that differ from run to run
+    metrics.pop("log_failure", None)
     return metrics, [log.columns([column_of(log.channels, name)])[:, 0] for name in signals]

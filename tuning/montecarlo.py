@@ -16,6 +16,7 @@ import numpy as np
 from granite.config.errors import InputError
 from granite.config.loader import plant_of, to_json
 from granite.config.testbed import Testbed
+from granite.rt.run_in_memory import simulate_in_memory
 from granite.tuning.measures import Goals, Measures, chosen_goals
 from granite.tuning.scenarios import NOMINAL, RandomPlants, variations_of
 from granite.tuning.toml_text import toml_value
@@ -82,6 +83,34 @@ class MonteCarlo:
                 problem = f"finite in none of {ended} runs that reached their end"
                 expected = "an expression that is finite in some"
                 raise InputError(problem, file=self.bed.name, key=key, value=text, expected=expected)
+
+    def drawn(self, run: DrawnRun) -> str:
+        """What was drawn for a run, in words: the changes of its plant, beside the noise of its seed."""
+        changes = ", ".join(
+            f"{key} = {toml_value(value, math.inf)}" for key, value in run.changes.items() if key != "seed"
+        )
+        return changes or "noise alone"
+
+    def largest_errors(self, run: DrawnRun) -> list[tuple[float, str, float, str]]:
+        """When the error of a run is largest: time, coordinate, error and unit, of lengths and of angles.
+
+        The run is made again.
+        """
+        bed = self.bed.with_changes(run.changes)
+        log = simulate_in_memory(bed, keep=False)
+        controlled = log.summary.get("tracking_error", {}) if log.summary else {}
+        t, ready, found = (
+            log["/sample"]["t_s"],
+            log["/state"]["ready"] == 1.0,
+            dict[str, tuple[float, str, float, str]](),
+        )
+        for c in bed.known.positions:
+            if c.name in controlled:
+                error = np.where(ready, np.abs(log["/truth"][c.key] - log["/reference"][c.key]), 0.0)
+                i = int(np.argmax(error))
+                if c.unit not in found or error[i] > found[c.unit][2]:
+                    found[c.unit] = float(t[i]), c.name, float(error[i]), c.unit
+        return list(found.values())
 
     def options(self, run: DrawnRun) -> list[str]:
         """The options with which `granite sim` of the same testbed makes a run again, as a full log."""

@@ -269,7 +269,8 @@ class Session:
     def promote_into(self, result: TrialResult, path: Path) -> None:
         """Write the parameters of a trial into a testbed file that gives them already.
 
-        A first line about an earlier trial, which `promote` wrote, is replaced too.
+        Numbers have four digits: more are no gain that anybody can tell. A first line about an earlier trial, which
+        `promote` wrote, is replaced too.
         """
         try:
             text = path.read_bytes().decode()  # with its own line ends
@@ -278,8 +279,9 @@ class Session:
         except UnicodeDecodeError:
             raise InputError("not text in UTF-8", file=str(path), expected="a TOML file") from None
         content = text.removeprefix(_BYTE_ORDER_MARK)
-        edited = _HEAD.sub(lambda _: self._head(result), with_numbers(content, result.parameters, path), count=1)
-        load(path, result.parameters)  # a number that this testbed refuses is refused by its name
+        numbers = {key: float(f"{x:.4g}") if isinstance(x, float) else x for key, x in result.parameters.items()}
+        edited = _HEAD.sub(lambda _: self._head(result), with_numbers(content, numbers, path), count=1)
+        load(path, numbers)  # a number that this testbed refuses is refused by its name
         write_testbed(path, text.removesuffix(content) + edited, overwrite=True)
 
     def _head(self, result: TrialResult) -> str:

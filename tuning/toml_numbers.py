@@ -14,6 +14,8 @@ from granite.config.overrides import assign
 from granite.tuning.parameters import value_at
 from granite.tuning.toml_text import toml_value
 
+#: what `granite new` says of its own gains, up to the end of the line: false of others
+_SAID_OF_IT = re.compile(r"\A([^\r\n#]*?)[ \t]*# [0-9.]+ rad/s, critically damped(?=\r?$)", re.MULTILINE)
 _NUMBER = r"[-+]?[0-9][0-9_.eE+-]*"
 
 
@@ -45,7 +47,8 @@ def with_numbers(text: str, numbers: Mapping[str, float], file: Path) -> str:
 
 def _replaced(text: str, name: str, number: float, expected: dict[str, Any], file: Path) -> str:
     for match in re.finditer(rf"(?<![\w-]){re.escape(name)}\s*=\s*({_NUMBER})", text):
-        tried = text[: match.start(1)] + toml_value(number) + text[match.end(1) :]
+        rest = _SAID_OF_IT.sub(r"\1", text[match.end(1) :], count=1)
+        tried = text[: match.start(1)] + toml_value(number) + rest
         try:
             if tomllib.loads(tried) == expected:
                 return tried

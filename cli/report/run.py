@@ -10,6 +10,8 @@ from rich.text import Text
 from granite.logs.run_summary import AuditSummary, LinkBending, RedundantContacts, RunSummary
 from granite.views.table import number, table
 
+#: how errors are shown
+_SHOWN = {"m": ("mm", 1e3), "rad": ("mrad", 1e3)}
 #: largest number of changes of contacts that are printed
 _CHANGES = 20
 
@@ -27,7 +29,8 @@ def run_tables(summary: RunSummary) -> Iterator[Table]:
         for name, error in summary["tracking_error"].items():
             errors = [error["max"], error["rms"], error["max_in_last_5_s"]]
             errors += [estimated[name]["max"]] if estimated else []
-            rows.append((name, error["unit"], *(number(e, ".2e") for e in errors)))
+            unit, scale = _SHOWN.get(error["unit"], (error["unit"], 1.0))
+            rows.append((name, unit, *(number(None if e is None else scale * e, ".3g") for e in errors)))
         yield table(title, columns, rows)
     yield from _machine_tables(summary)
     yield from _contact_tables(summary)

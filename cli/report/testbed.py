@@ -27,8 +27,11 @@ from granite.views.table import table, vector
 _PLACES = ("port", "address", "server", "source")
 
 
-def bed_tables(bed: Testbed) -> Iterator[Table]:
-    """Modules, contacts, devices and control; `InputError` where a contact is of unknown kind or does not fit it."""
+def bed_tables(bed: Testbed, whole: bool = True) -> Iterator[Table]:
+    """Modules, contacts, devices and control; `InputError` where a contact is of unknown kind or does not fit it.
+
+    The whole has what may change in a run, and the response to every fault, too.
+    """
     System(bed.modules, bed.contacts)
     yield table(bed.title, ("body", "mass [kg]", "inertia [kg m2]", "carried by"), _bodies(bed), sentences=1)
     if links := list(_flexible_links(bed)):
@@ -44,7 +47,8 @@ def bed_tables(bed: Testbed) -> Iterator[Table]:
     if devices := list(_devices(bed)):
         yield table("Devices", ("device", "kind", "what it is"), devices, sentences=1)
     yield table("Control" if bed.controller else "Behaviour", ("what", "value"), _control(bed), sentences=1)
-    yield from operation_tables(bed)
+    if whole:
+        yield from operation_tables(bed)
     if differences := list(lab_rows(bed)):
         yield table("Simulated lab", ("what", "value"), differences, sentences=1)
 

@@ -100,6 +100,8 @@ def test_commands_and_the_prompt_talk_to_the_loop(granite, channel, monkeypatch)
     said = granite("operate", "--address", address, "--key", "second").out
     assert "no such command" in said
     assert "expected 4 to 64 1/s2" in said
+    assert "elbow_stiffness 16 -> 20" in said
+    assert "-> 1e+09" not in said
     assert [request.ask for request in loop.asked] == [RequestKind.HOLD, RequestKind.SET_GAIN]
     assert loop.asked[-1].value == 20.0
 

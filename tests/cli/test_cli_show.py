@@ -64,3 +64,10 @@ def test_what_is_simulated_without_errors_says_so_in_its_row(capsys, monkeypatch
     for text in (ideal, sensors):
         assert "table simulated as ideal: level, without drag" in text
     assert "simulated as" not in usual
+
+
+def test_responses_to_faults_are_shown_where_all_is_asked_for(capsys, monkeypatch):
+    short, whole = (shown(capsys, monkeypatch, "free-flyer", *options) for options in ((), ("--all",)))
+    assert "sensor_outliers" in whole
+    assert "sensor_outliers" not in short
+    assert len(short.splitlines()) < 0.6 * len(whole.splitlines())

@@ -52,7 +52,7 @@ def test_a_run_is_shown_with_whole_names_numbers_and_units(summary: dict, width:
     for name in NAMES:
         assert name in shown
         for number in (summary["tracking_error"][name]["max"], summary["estimation_error"][name]["max"]):
-            assert f"{number:.2e}" in shown
+            assert f"{1e3 * number:.3g}" in shown
     for step, times in summary["timing"].items():
         assert step in shown
         assert f"{times['p99_us']:.1f}" in shown
@@ -91,7 +91,7 @@ def test_a_name_longer_than_the_terminal_makes_the_table_wider(summary: dict):
     estimate = {LONG: summary["estimation_error"]["base_x"]}
     text = printed(run_tables({**summary, "tracking_error": error, "estimation_error": estimate}), 40)
     row = next(line for line in text.splitlines() if LONG in line)
-    assert f"{error[LONG]['rms']:.2e}" in row
+    assert f"{1e3 * error[LONG]['rms']:.3g}" in row
 
 
 def test_brackets_are_not_taken_for_markup():
@@ -293,3 +293,11 @@ def test_tables_of_many_modules_cut_no_name(width: int):
     bed = bar_between_arms()
     shown = words(printed(bed_tables(bed), width))
     assert {"left_grip", "right_grip", "revolute", "bar_body_heading"} <= set(shown)
+
+
+def test_tracking_errors_are_in_millimetres_and_milliradians(summary):
+    text = printed(run_tables(summary), 200)
+    for name, error in summary["tracking_error"].items():
+        shown = re.escape(f"{1e3 * error['max']:.3g}")
+        unit = {"m": "mm", "rad": "mrad"}[error["unit"]]
+        assert re.search(rf"^{name} +{unit} +{shown} ", text, re.MULTILINE)

@@ -35,6 +35,8 @@ def test_a_run_of_many_is_the_single_run_to_the_bit(runs: list[granite.ManyRun])
     np.testing.assert_array_equal(runs[-1].signals["truth.base_x_m"], single["/truth"].base_x_m)
     assert runs[-1].metrics["propellant"] == granite.metrics(single)["propellant"]
     assert runs[-1].metrics["ended"] == "completed"
+    assert set(granite.metrics(single)) == {*runs[-1].metrics, "timing"}
+    assert {**granite.metrics(single), "timing": None} == {**runs[-1].metrics, "timing": None}
 
 
 def test_any_run_can_be_had_again_as_a_full_log(runs: list[granite.ManyRun]):

@@ -71,6 +71,19 @@ def test_the_worst_run_can_be_had_again_by_its_options(found: MonteCarlo):
     assert np.linalg.norm([errors["base_x"]["rms"], errors["base_y"]["rms"]]) == worst.values[0]
 
 
+def test_what_the_worst_run_drew_and_when_its_error_is_largest_is_known(found: MonteCarlo):
+    worst = found.worst(0)[0]
+    assert "simulation.plant" in found.drawn(worst)
+    assert found.drawn(worst._replace(changes={"seed": 3})) == "noise alone"
+    log = api.simulate(found.bed.with_changes(worst.changes))
+    errors = api.metrics(log)["tracking_error"]
+    for t, coordinate, error, unit in found.largest_errors(worst):
+        assert error == max(e["max"] for e in errors.values() if e["unit"] == unit) == errors[coordinate]["max"]
+        i = int(np.searchsorted(log["/sample"].t_s, t - 1e-9))
+        key = f"{coordinate}_{unit}"
+        assert abs(log["/truth"][key][i] - log["/reference"][key][i]) == error
+
+
 @pytest.mark.slow
 def test_the_printed_command_makes_the_worst_run_again_to_the_bit(granite: Call, tmp_path: Path):
     (tmp_path / "my bed.toml").write_text(PRESET.replace('name = "free-flyer"', 'name = "another name"', 1))

@@ -30,6 +30,15 @@ def test_a_number_in_a_comment_or_a_text_is_left_alone():
     assert with_numbers(text, {"b.gain": 2.5}, Path("x.toml")) == text[:-2] + "2.5\n"
 
 
+def test_what_granite_new_says_of_its_own_gains_is_dropped_with_them():
+    text = "[a]\ngain = 0.64, # 0.8 rad/s, critically damped\r\n# 0.8 rad/s, critically damped\n"
+    text = text.replace(",", "", 1)
+    edited = with_numbers(text, {"a.gain": 2.5}, Path("x.toml"))
+    assert edited == "[a]\ngain = 2.5\r\n# 0.8 rad/s, critically damped\n"
+    kept = "[a]\ngain = 0.64  # measured on the table\n"
+    assert with_numbers(kept, {"a.gain": 2.5}, Path("x.toml")) == kept.replace("0.64", "2.5")
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [

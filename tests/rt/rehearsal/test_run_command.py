@@ -10,6 +10,9 @@ from pathlib import Path
 import pytest
 
 import granite
+from granite.cli import main
+from granite.cli.hardware import _names
+from granite.config.errors import InputError
 from granite.rt.rehearsal.rehearsal import Rehearsal, rehearsal
 from tests.firmware.emulated import need
 
@@ -87,3 +90,25 @@ def test_what_does_not_fit_fails_the_checks_by_name(outside: Rehearsal, changes:
     assert done.returncode in (2, 3)
     assert words in " ".join(done.stderr.split())
     assert done.stderr.count("\n") == 1
+
+
+def test_the_rest_of_the_devices_are_those_without_a_driver():
+    bed = granite.load("free-flyer", {"devices.motors.driver": {"kind": "board", "port": "/dev/ttyNONE", "board": "b"}})
+    assert _names("rest", bed) == ["joint_sensors", "vision", "thrusters"]
+    assert _names("motors, rest", bed) == ["motors", "joint_sensors", "vision", "thrusters"]
+    assert _names("rest,vision", bed) == ["joint_sensors", "vision", "thrusters"]
+
+
+def test_a_patient_rehearsal_is_one_that_waits(monkeypatch: pytest.MonkeyPatch):
+    asked: list[object] = []
+
+    def refuse(bed, watchdog):
+        asked.extend((watchdog, bed.safety.age_s))
+        raise InputError("enough")
+
+    monkeypatch.setattr("granite.rt.rehearsal.rehearsal.rehearsal", refuse)
+    for options in ([], ["--set", "safety.age_s.vision=0.7", "--watchdog", "0.25"]):
+        monkeypatch.setattr(sys, "argv", ["granite", "rehearse", "free-flyer", "--patient", *options])
+        with pytest.raises(SystemExit):
+            main()
+    assert asked == [0.5, {"joint_sensors": 0.5, "vision": 0.5}, 0.25, {"joint_sensors": 0.5, "vision": 0.7}]
