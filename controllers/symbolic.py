@@ -63,7 +63,19 @@ class SymbolicLaw(FunctionPart):
 
 
 class SymbolicBehaviour(FunctionPart):
-    """A behaviour that is one function, from entries of `State` to entries of `Reference`; see `SymbolicLaw`."""
+    """A behaviour that is one function.
+
+    Parameters
+    ----------
+    bed
+        The testbed.
+    function
+        From entries of `State`, parameters and memory to entries of `Reference` and the next memory.
+    parameters, memory
+        Start values by name, as of a `SymbolicLaw`.
+    otherwise
+        Entries of the reference that the function does not give, if not zero.
+    """
 
     def __init__(
         self,

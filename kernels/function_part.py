@@ -187,7 +187,15 @@ class FunctionPart:
 
 
 def named_function(name: str, inputs: Mapping[str, ca.SX], outputs: Mapping[str, ca.SX]) -> ca.Function:
-    """A function from named inputs to named outputs."""
+    """A function from named inputs to named outputs.
+
+    Parameters
+    ----------
+    name
+        Of the function.
+    inputs, outputs
+        Symbols and expressions by name, such as `state_q` and `demand_force`.
+    """
     return ca.Function(name, list(inputs.values()), list(outputs.values()), list(inputs), list(outputs))
 
 

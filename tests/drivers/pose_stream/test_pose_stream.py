@@ -210,9 +210,9 @@ def test_trouble_is_counted_and_gives_no_frame(stream: Stream):
     assert stream.device.read(0.01) is first
     stream.send(0.004, 0.004, (math.nan, 0.0, 0.0), number=6)
     assert np.isnan(stream.arrived(0.01, stream.seen).values[0])  # the guard ends the run
-    stream.send(0.004, 0.004, (0.0, 0.0, math.nan), number=7)
+    stream.send(0.0045, 0.0045, (0.0, 0.0, math.nan), number=7)
     assert np.isnan(stream.arrived(0.01, stream.seen).values[2])
-    stream.send(0.004, 0.004, number=8, quaternion=(0.995, 0.0, 0.0, 0.0))
+    stream.send(0.005, 0.005, number=8, quaternion=(0.995, 0.0, 0.0, 0.0))
     assert stream.arrived(0.01, stream.seen).values[2] == 0.0
 
 

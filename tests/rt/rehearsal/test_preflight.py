@@ -54,7 +54,7 @@ def test_a_device_that_does_not_close_fails_its_check_and_is_not_waited_for(monk
     devices, _ = build_devices(bed, list(bed.devices))
     waits = threading.Event()
     monkeypatch.setattr(devices.all()["motors"], "close", waits.wait)
-    findings = preflight(bed, lambda: devices, VirtualClock())
+    findings = preflight(bed, devices, VirtualClock())
     waits.set()
     assert failed(findings) == {("motors", "closes"): "it did not return in 0.1 s"}
 
