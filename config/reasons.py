@@ -63,6 +63,7 @@ class Reason(IntEnum):
     OPERATOR_HOLD = 52
     OPERATOR_FLOAT = 53
     LOW_PRESSURE = 54
+    BRAKE_FAILS = 55
 
     @property
     def stops(self) -> bool:
@@ -131,4 +132,5 @@ _TEXT = {
     Reason.OPERATOR_HOLD: "the operator asked for a hold",
     Reason.OPERATOR_FLOAT: "the operator asked to float",
     Reason.LOW_PRESSURE: "the supply pressure of thrusters was low",
+    Reason.BRAKE_FAILS: "a rate above its limit grew in a brake: an actuator acts the wrong way, or too strongly",
 }

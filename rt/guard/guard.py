@@ -62,7 +62,7 @@ class Guard:
         for constant in (*self._zero, self._no_thrust, self._not_unloading):
             constant.setflags(write=False)
         #: asked where a limit is broken: whether the command passes in spite of it
-        self.passes: Callable[[Reason, float], bool] = lambda reason, t: False
+        self.passes: Callable[[Reason, float, int, float, float], bool] = lambda reason, t, subject, value, limit: False
 
     def compiled_form(self) -> CompiledForm:
         """The check of a command that passes in C."""
@@ -125,7 +125,7 @@ class Guard:
             return Verdict(t, command, _PASSED, 0, _NAN, _NAN, False)
         broken = self._limits.broken(arguments)
         for reason, subject, value, limit in broken:
-            if reason.stops and not self.passes(reason, t):
+            if reason.stops and not self.passes(reason, t, subject, value, limit):
                 return self._refused(t, sample, reason, subject, value, limit)
         if any(reason is Reason.SETPOINT_CLAMPED for reason, *_ in broken):
             command = self._clamped(command)

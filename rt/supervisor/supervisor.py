@@ -25,6 +25,7 @@ from granite.config.run_modes import NO_REQUEST, Reply, Request, RequestKind, Ru
 from granite.config.testbed import Testbed
 from granite.controllers.stack import Stack
 from granite.rt.guard.guard import Guard
+from granite.rt.supervisor.brake_watch import BrakeWatch
 from granite.rt.supervisor.gain_ramp import GainRamp
 from granite.rt.supervisor.mode_stacks import ModeParts, ModeStacks
 
@@ -38,6 +39,9 @@ _BY_SWITCHING = (Reason.REFERENCE_JUMP, Reason.TORQUE_STEP)
 _MODES = {"hold": RunMode.HOLDING, "float": RunMode.FLOATING, "stop": RunMode.STOPPING, "stop_at_once": RunMode.STOPPED}
 _SEVERITY = {mode: RESPONSES.index(response) for response, mode in _MODES.items()}
 _RUNNING = RunMode.RUNNING
+#: rates with a limit, and the modes that bring them to rest
+_RATES = (Reason.JOINT_TOO_FAST, Reason.BASE_TOO_FAST)
+_BRAKING = (RunMode.HOLDING, RunMode.STOPPING, RunMode.ARMED, RunMode.FLOATING)
 
 
 class RequestSource(Protocol):
@@ -105,6 +109,7 @@ class Supervisor:
         self._first_seen: dict[Reason, float] = {}
         self._last_seen: dict[Reason, float] = {}
         self._fault_at = -math.inf
+        self._brake, self._brake_fails = BrakeWatch(), False
         #: gives the state and the reference of the last tick
         self.newest: Callable[[], tuple[State, Reference]] | None = None
         self._state: State | None = None
@@ -241,9 +246,12 @@ class Supervisor:
 
     # After the guard's check.
 
-    def passes(self, reason: Reason, t: float) -> bool:
+    def passes(self, reason: Reason, t: float, subject: int, value: float, limit: float) -> bool:
         """Whether a command may be written in spite of a fault: it is only reported, or already answered."""
         name, answer = reason.name.lower(), self._answers[reason]
+        if reason in _RATES and self._brake.grows(t, subject, value, limit) and self.mode in _BRAKING:
+            self._brake_fails = True
+            return False
         if t - self._last_seen.get(reason, -math.inf) > self._gap:
             self._first_seen[reason] = t
         self._last_seen[reason] = t
@@ -300,6 +308,8 @@ class Supervisor:
 
     def _answered(self, t: float, verdict: Verdict) -> Verdict:
         """The verdict of a fault, after the response to it."""
+        if self._brake_fails:
+            verdict = verdict._replace(reason=Reason.BRAKE_FAILS)
         if verdict.stop:  # the guard did not let the command pass
             self._respond(t, verdict)
         return verdict._replace(stop=False)
@@ -359,6 +369,7 @@ class Supervisor:
         # A hold after a hold goes on with the same pose.
         if not (self.mode in _STANDING and mode in _STANDING and self._is_at_rest()):
             self._stacks.begin(mode, held)
+            self._brake.begin(t)
         self.mode, self.cause, self._since, self._has_switched = mode, cause, t, True
 
     def _resume(self, t: float, repeats: bool = False) -> None:
