@@ -42,6 +42,7 @@ def turned(q: Array) -> Rotation:
     return Rotation.from_quat(np.roll(q[15:19], -1))
 
 
+@pytest.mark.usefixtures("interpreted")
 def test_the_rates_are_derivatives_of_the_pose_and_the_accelerations_of_the_rates() -> None:
     behaviour, q = path()
     at(behaviour, q, 0.0)

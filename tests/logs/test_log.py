@@ -350,6 +350,7 @@ def test_a_log_of_a_users_own_part_is_read_and_drawn_without_its_file_and_replay
         replay(without)
 
 
+@pytest.mark.usefixtures("interpreted")
 def test_values_of_a_users_own_devices_are_found_by_name(tmp_path):
     path = tmp_path / "run.mcap"
     simulate(bed_with_own(tmp_path, "devices"), path)
@@ -361,6 +362,7 @@ def test_values_of_a_users_own_devices_are_found_by_name(tmp_path):
     assert not log.rows[:, log.channels.column("/command", "lamp_light")].any()
 
 
+@pytest.mark.usefixtures("interpreted")
 def test_a_log_of_an_arm_whose_only_motors_are_a_users_own_is_drawn_without_their_file(tmp_path):
     (tmp_path / "own.py").write_text(OWN_PARTS)
     content = json.loads(to_json(load("free-flyer", ["loop.duration_s=0.3"])))

@@ -43,7 +43,7 @@ def along_y(system: System, slope: float, speed: float) -> tuple[np.ndarray, np.
 
 @pytest.mark.parametrize("kind", ["sliding", "edge"])
 @pytest.mark.parametrize("dimension", ["planar", "spatial"])
-@settings(max_examples=15)
+@settings(max_examples=8)
 @given(slope=st.floats(0.0, 1.2), friction=st.floats(0.01, 1.5))
 def test_a_block_slides_down_by_g_sin_minus_mu_g_cos(dimension: str, kind: str, slope: float, friction: float):
     system = incline(slope, dimension, friction, kind)
@@ -82,9 +82,10 @@ def test_a_slot_rubs_on_whichever_of_its_sides_is_pressed():
 @pytest.mark.parametrize(
     ("seed", "dimension"),
     [
-        *((seed, dimension) for dimension in ("planar", "spatial") for seed in range(2)),
-        *(pytest.param(seed, "planar", marks=pytest.mark.slow) for seed in range(2, 6)),
-        *(pytest.param(seed, "spatial", marks=pytest.mark.slow) for seed in range(2, 4)),
+        (0, "planar"),
+        (0, "spatial"),
+        *(pytest.param(seed, "planar", marks=pytest.mark.slow) for seed in range(1, 6)),
+        *(pytest.param(seed, "spatial", marks=pytest.mark.slow) for seed in range(1, 4)),
     ],
 )
 def test_friction_is_mu_n_against_the_slip_whatever_it_does_to_the_motion(seed: int, dimension: str):

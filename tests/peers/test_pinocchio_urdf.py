@@ -106,6 +106,7 @@ def same(ours: Array, theirs: Array) -> None:
     assert np.max(np.abs(ours - theirs)) < TOLERANCE * max(1.0, float(np.max(np.abs(theirs))))
 
 
+@pytest.mark.slow
 def test_the_compiled_model_agrees() -> None:
     file = next(f for f in ROBOTS if f.stem == "torso")
     module = module_of(file, "spatial", "floating")

@@ -17,7 +17,7 @@ LINES = 40
 FINAL = {"m": 3e-3, "rad": 9e-3}
 
 
-@pytest.fixture(scope="module", params=quick(ROBOTS, "two-arms", "one-failed"))
+@pytest.fixture(scope="module", params=quick(ROBOTS, "two-arms"))
 def run(request: pytest.FixtureRequest) -> Log:
     return simulate(load(HERE / f"{request.param}.toml"))
 

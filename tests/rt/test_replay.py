@@ -71,12 +71,12 @@ def test_a_log_made_in_one_mode_of_the_model_replays_in_the_other(bed: str, monk
     np.testing.assert_array_equal(compiled.rows[:, :before_timing], interpreted.rows[:, :before_timing])
 
 
-@pytest.mark.parametrize("allocation", ["least_propellant", "best_pattern"])
+@pytest.mark.parametrize("allocation", quick(["least_propellant", "best_pattern"], "best_pattern"))
 def test_every_way_of_sharing_replays_to_the_bit(allocation: str):
     assert replay(run("free-flyer/report-1987", f"controller.allocation.sharing={allocation}")).first is None
 
 
-@pytest.mark.parametrize("modulation", ["threshold", "pulse_width", "delta_sigma"])
+@pytest.mark.parametrize("modulation", quick(["threshold", "pulse_width", "delta_sigma"], "delta_sigma"))
 def test_every_modulation_replays_to_the_bit(modulation: str):
     assert replay(run("free-flyer", f"controller.allocation.modulation={modulation}")).first is None
 

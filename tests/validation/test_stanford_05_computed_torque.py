@@ -21,6 +21,7 @@ def _largest_error(*changes: str) -> float:
     return float(np.abs(log.rows[:, place("/truth", "q")] - log.rows[:, place("/reference", "q")]).max())
 
 
+@pytest.mark.slow
 def test_stanford05_ideal_actuators_track_the_twenty_second_move_to_1e_4(claims: Claims):
     what = "computed torque, ideal actuators, 20 s move at 200 Hz: largest error"
     claims.below("Stanford 5", what, 1e-4, _largest_error(), "m, rad")

@@ -50,6 +50,7 @@ def followed(claims: Claims, run: Run, seconds: float) -> None:
     claims.below("Sun 23", f"{what}: RMS of energy that is not work, printed 3.04e-4 %", 1e-3, run.energy_error, "%")
 
 
+@pytest.mark.slow
 def test_sun23_a_passive_flexible_arm_follows_the_bar(claims: Claims) -> None:
     """The first part of the motion; the whole of it is the slow test."""
     followed(claims, turned([LEFT_NORM], duration=0.04), 0.04)

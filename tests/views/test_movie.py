@@ -16,6 +16,7 @@ from granite.views.plots.run import PlottedRun
 from granite.views.plots.view import View, known_ticks
 from tests.support.command_line import Call, left_in, sentence_of
 from tests.support.command_line import granite as granite
+from tests.support.quick_cases import quick
 
 cv2 = pytest.importorskip("cv2", reason="OpenCV is missing: pip install granite-robotics[movie]")
 ffmpeg = pytest.importorskip("imageio_ffmpeg", reason="FFmpeg is missing: pip install granite-robotics[movie]")
@@ -98,7 +99,7 @@ def test_an_estimate_is_filmed_where_there_is_no_truth(log: Log):
     assert len(area(frames[-1], HULL)) > 1000
 
 
-@pytest.mark.parametrize("bed", ["mrds-6a", "spatial-dual-arm", pytest.param("flexible-arm", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("bed", quick(["mrds-6a", "spatial-dual-arm", "flexible-arm"], "mrds-6a"))
 def test_every_kind_of_testbed_has_a_film(bed: str):
     backdrop, frames = frames_of(api.simulate(api.load(bed, {"loop.duration_s": 0.2})))
     assert (frames[-1] != backdrop.to_come).any()

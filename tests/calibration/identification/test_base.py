@@ -45,6 +45,7 @@ def with_payload(mass: float, place: tuple[float, float]) -> BaseInertia:
     return BaseInertia(m + mass, (float(centre[0]), float(centre[1])), float(inertia))
 
 
+@pytest.mark.slow
 def test_one_log_gives_mass_centre_and_inertia_of_a_loaded_base():
     truth = with_payload(5.0, (0.15, -0.08))
     bed = bed_with(truth)

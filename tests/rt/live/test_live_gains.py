@@ -123,6 +123,7 @@ def test_a_flood_of_settings_and_nonsense_disturbs_nothing(tmp_path: Path):
     assert gains.max() <= 20.0
 
 
+@pytest.mark.usefixtures("interpreted")
 def test_permission_that_can_not_be_given_is_refused(granite: Call, tmp_path: Path):
     assert "expected --realtime with it" in sentence_of(granite("sim", "free-flyer", "--live-gains", "--duration", 0.1))
     with pytest.raises(api.InputError, match="no gain that may change"):

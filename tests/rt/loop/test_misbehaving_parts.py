@@ -150,6 +150,7 @@ def test_a_law_that_fails_to_be_built_is_named(own: str) -> None:
     assert refusal.value.value == f"{own}:Law"
 
 
+@pytest.mark.usefixtures("interpreted")
 def test_a_whole_number_does_not_pass_the_guard_as_a_small_one(own: str, tmp_path: Path) -> None:
     changes = {"behaviour": f"{own}:Pull", "devices.winch": f"{own}:Winch", "loop.duration_s": 0.5}
     ended = simulate(load("free-flyer", changes), tmp_path / "run.mcap")

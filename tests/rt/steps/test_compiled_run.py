@@ -92,6 +92,7 @@ def test_every_testbed_that_can_be_compiled_has_the_bits_of_the_loop():
         assert_equal_to_the_bit(bed)
 
 
+@pytest.mark.slow
 def test_a_tick_of_more_steps_than_one_call_takes_has_the_bits_of_the_loop():
     assert_equal_to_the_bit(load("free-flyer", ["loop.duration_s=2", "loop.period_s=0.06"]))
 

@@ -79,6 +79,7 @@ def faults(done: Scripted) -> set[Reason]:
     return {Reason(int(reason)) for reason in done.column("/verdict", "reason") if reason >= 10}
 
 
+@pytest.mark.slow
 def test_a_hold_by_a_fault_holds_while_the_wheel_is_far_from_its_reference() -> None:
     done = scripted({}, "loop.duration_s=25", "safety.table_m=[0.25,0.25,1.6,2.49]", bed=BED)
     assert faults(done) == {Reason.TABLE_EDGE_AHEAD}
