@@ -96,6 +96,7 @@ def test_a_board_can_be_tried_while_the_sensors_are_not_there_yet():
         assert {result.response for result in results} == {"no sensor was read"}
 
 
+@pytest.mark.slow
 def test_a_sensor_is_read_alone():
     need("cc")
     with rehearsal(BED, 1.0) as outside:
