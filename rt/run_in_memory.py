@@ -12,6 +12,7 @@ from granite.config.reasons import Reason
 from granite.config.records import Array, Truth
 from granite.config.testbed import Testbed
 from granite.config.verdict_subjects import subjects
+from granite.kernels.compilation import mode
 from granite.logs.channels import Channels
 from granite.logs.events import Events
 from granite.logs.log import Log
@@ -61,7 +62,8 @@ class _RepeatedRuns:
 
     def __init__(self, most: int) -> None:
         self._most = most
-        #: by the testbed without its law and seed: its law, and the run; None where a part has no compiled form
+        #: by the mode of the model and the testbed without law and seed: its law, and the run; None where a part has no
+        #: compiled form
         self._runs: dict[str, tuple[str | None, CompiledRun | None]] = {}
 
     def of(self, bed: Testbed) -> CompiledRun | None:
@@ -69,7 +71,7 @@ class _RepeatedRuns:
         text = to_json(bed.model_copy(update={"seed": 0}))
         content = json.loads(text)
         law = json.dumps(content["controller"].pop("law")) if content.get("controller") else ""
-        key = json.dumps(content)
+        key = f"{mode()} {json.dumps(content)}"
         prepared_law, prepared = self._runs.pop(key, (None, None))
         if prepared_law != law and not (prepared and prepared.take_gains(bed)):
             run = Run(from_json(text))

@@ -20,7 +20,7 @@ from granite.config.verdict_subjects import accelerations, forces, subjects, thr
 from granite.controllers.estimation.thruster_faults import STUCK_OPEN
 from granite.controllers.model import ControlModel
 from granite.controllers.run_modes.decelerations import base_deceleration
-from granite.kernels.compilation import compile_once
+from granite.kernels.compilation import compile_once, mode
 from granite.kernels.kernel import Buffer
 from granite.rt.guard.monitor import Limit, Monitor, MonitorInputs
 
@@ -122,9 +122,9 @@ def limits_of(bed: Testbed) -> Limits:
 
     To write them in symbols is half of the time in which a run is prepared.
     """
-    key = bed.fingerprint
-    if key is None:
+    if bed.fingerprint is None:
         return Limits(bed)
+    key = (bed.fingerprint, mode())
     if key not in _kept:
         if len(_kept) == _MOST_KEPT:
             del _kept[next(iter(_kept))]
@@ -132,7 +132,7 @@ def limits_of(bed: Testbed) -> Limits:
     return _kept[key]
 
 
-_kept: dict[str, Limits] = {}
+_kept: dict[tuple[str, str], Limits] = {}
 #: about the plants of a tuning session
 _MOST_KEPT = 16
 

@@ -9,7 +9,9 @@ from granite.config.loader import load
 from granite.config.reasons import Reason
 from granite.config.records import Command, Demand, Frame, Reference, Sample, State, Status
 from granite.config.verdict_subjects import sentence, subjects
+from granite.kernels.c_compiler import find_compiler
 from granite.rt.guard.guard import Guard
+from granite.rt.guard.limits import limits_of
 
 GRIP = "[{name='grip', kind='revolute', first={position_m=[2.0, 1.0]}, second={module='vehicle', point='tip'}}]"
 HOLDS = "[{from_s=0, closed=[]}, {from_s=5, closed=['grip']}]"
@@ -342,3 +344,13 @@ def test_what_ends_the_run_comes_before_what_is_clamped():
 def test_every_subject_has_one_name():
     names = [subject.name for subject in subjects(BED)]
     assert len(set(names)) == len(names)
+
+
+@pytest.mark.skipif(find_compiler() is None, reason="no C compiler here")
+def test_limits_that_were_interpreted_are_compiled_where_there_is_a_compiler_again(monkeypatch):
+    bed = load("atmos", ["name=alone"])
+    with monkeypatch.context() as without:
+        without.setenv("GRANITE_NO_COMPILER", "1")
+        assert limits_of(bed).checked.library is None
+    assert limits_of(bed).checked.library is not None
+    assert limits_of(bed) is limits_of(bed)
