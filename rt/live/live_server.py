@@ -7,6 +7,7 @@ them set gains.
 
 from __future__ import annotations
 
+import socket
 import threading
 import time
 
@@ -23,6 +24,7 @@ from granite.logs.channels import Channels
 from granite.logs.mcap_file import McapFile
 from granite.rt.live.gain_parameters import GainParameters
 from granite.rt.live.live_view import LiveView
+from granite.rt.live.origin_check import OriginCheck, hidden_host
 from granite.views.scene_messages.scene_stream import PERIOD, SCENE, SceneStream
 
 HOST = "127.0.0.1"
@@ -55,18 +57,25 @@ class LiveServer:
         self._clients = _Clients(bed, channels, view.gains, self._refuse)
         self._clients.scene = self._scene
         try:
+            listening = socket.create_server((HOST, view.port))
+        except OSError as error:
+            problem = f"live view: port {view.port} can't be opened ({error}), another run may have it"
+            raise LogError(f"{problem}: expected a free one by --live-port") from None
+        host = hidden_host()
+        try:
             self._server: WebSocketServer = foxglove.start_server(
                 name=f"granite {bed.name}",
-                host=HOST,
-                port=view.port,
+                host=host,
+                port=0,
                 capabilities=[Capability.Parameters],
                 server_listener=self._clients,
                 context=file.context,
                 message_backlog_size=_BACKLOG,
             )
         except (RuntimeError, OSError) as error:
-            problem = f"live view: port {view.port} can't be opened ({error}), another run may have it"
-            raise LogError(f"{problem}: expected a free one by --live-port") from None
+            listening.close()
+            raise LogError(f"live view: its server can't be started ({error})") from None
+        self._door = OriginCheck(listening, (host, self._server.port))
         self._waiting: list[Array] = []
         #: time of the run from which the next scene, and the next shapes are sent [s]
         self._due = self._shapes_due = -np.inf
@@ -105,6 +114,7 @@ class LiveServer:
         stopping = threading.Thread(target=self._server.stop, daemon=True)
         stopping.start()
         stopping.join(_CLOSE_LIMIT)
+        self._door.close(_CLOSE_LIMIT)
 
 
 class _Clients(GainParameters):

@@ -167,6 +167,8 @@ def test_a_server_that_can_not_be_ended_does_not_keep_the_log(tmp_path: Path, mo
     """As with clients that subscribe and never read."""
 
     class Stalled:
+        port = 1
+
         def __init__(self, **options: Any) -> None:
             pass
 
