@@ -13,7 +13,7 @@ from granite.config.errors import InputError
 from granite.config.records import Command, Frame, Sample, Status
 from granite.config.testbed import Testbed
 from granite.drivers.call_each import call_each, outcome_of
-from granite.drivers.checked import checked
+from granite.drivers.checked import checked, has_own
 from granite.drivers.contract import Actuator, Sensor
 from granite.drivers.shared_link import SharedLink
 
@@ -47,9 +47,16 @@ class DeviceSet:
             for device in bed.actuators.values()
         )
         self._reads = [sensor.read for sensor in self._sensors.values()]
-        self._delay_notes = [sensor.note_delay for sensor in self._sensors.values()]
+        self._delay_notes = [
+            sensor.note_delay for sensor in self._sensors.values() if has_own(sensor, "note_delay", Sensor)
+        ]
         self._writes = [actuator.write for actuator in self._actuators.values()]
-        self._reports = [actuator.report for actuator in self._actuators.values()]
+        #: of the actuators that report between two writes: their index, and the report
+        self._reports = [
+            (i, actuator.report)
+            for i, actuator in enumerate(self._actuators.values())
+            if has_own(actuator, "report", Actuator)
+        ]
         self._sizes = {name: len(device.signals(bed)) for name, device in bed.actuators.items()}
         self._opened: set[str] = set()
         self._loop, self._holding = bed.loop, {name for name, device in bed.actuators.items() if device.holds_at_rest}
@@ -105,9 +112,10 @@ class DeviceSet:
         frames = []
         for read in self._reads:
             frames.append(read(t))
-        reports = [report(t) for report in self._reports]
-        if any(reports):
-            self.applied = tuple([report or frame for report, frame in zip(reports, self.applied, strict=True)])
+        for i, report in self._reports:
+            frame = report(t)
+            if frame is not None:
+                self.applied = (*self.applied[:i], frame, *self.applied[i + 1 :])
         return Sample(t, tuple(frames), self.applied)
 
     def write(self, t: float, command: Command) -> tuple[Frame, ...]:

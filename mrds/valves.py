@@ -19,7 +19,6 @@ SOURCE = Path(__file__).with_suffix(".c")
 
 #: numbers of the memory: time of the last mean, of the next closing, and until when all openings are steady [s]
 _T, _NEXT_CLOSE, _STEADY_UNTIL, _IS_COMMANDED, _OPENINGS = range(5)
-_COMMANDED, _ACCEPTED, _STEADY = range(3)
 
 
 class ValveBank:
@@ -41,9 +40,20 @@ class ValveBank:
         #: numbers in the states of its valves
         self.size = len(state)
         self._n = n
-        #: all that changes, as `valves.c` has it: the numbers from `_T` to `_IS_COMMANDED`, then commanded, accepted
-        #: and steady openings, then the states of the valves
-        self.memory: Array = np.concatenate([[-inf, inf, inf, 0.0], np.zeros(3 * n), state])
+        # As `valves.c` has it: the numbers from `_T` to `_IS_COMMANDED`, then commanded, accepted and steady openings,
+        # then the states of the valves.
+        self.memory = np.concatenate([[-inf, inf, inf, 0.0], np.zeros(3 * n), state])
+
+    @property
+    def memory(self) -> Array:
+        """The block of its numbers; another one takes its place with the same numbers (`joined_memory`)."""
+        return self._memory
+
+    @memory.setter
+    def memory(self, block: Array) -> None:
+        self._memory = block
+        ends = [_OPENINGS, _OPENINGS + self._n, _OPENINGS + 2 * self._n, _OPENINGS + 3 * self._n]
+        _, self._commanded, self._accepted, self._steady, self._state = np.split(block, ends)
 
     @property
     def timing(self) -> Array:
@@ -52,11 +62,11 @@ class ValveBank:
 
     def command(self, t: float, opening: Array) -> Array:
         """Command the openings (n), each from 0 to 1, at time t [s]; returns the openings that the valves accept."""
-        memory = self.memory
-        is_same = memory[_IS_COMMANDED] and opening.tobytes() == self._openings(_COMMANDED).tobytes()
-        if not is_same or t >= memory[_NEXT_CLOSE] - SAME_TIME_S:
+        memory = self._memory
+        is_same = memory.item(_IS_COMMANDED) and opening.tobytes() == self._commanded.tobytes()
+        if not is_same or t >= memory.item(_NEXT_CLOSE) - SAME_TIME_S:
             self._set(t, opening, self._timing)
-        return self._openings(_ACCEPTED).copy()
+        return self._accepted.copy()
 
     def close(self, t: float) -> None:
         """Close all valves without their minimum pulse; dead time and fall stay."""
@@ -64,10 +74,11 @@ class ValveBank:
 
     def mean_opening(self, t0: float, t1: float) -> Array:
         """Mean opening of each valve from t0 to t1 (n); the next command may come at t1, not earlier."""
-        before = self.memory.item(_T)
-        self.memory[_T] = t1
-        if t1 <= self.memory[_STEADY_UNTIL]:
-            return self._openings(_STEADY).copy()
+        memory = self._memory
+        before = memory.item(_T)
+        memory[_T] = t1
+        if t1 <= memory.item(_STEADY_UNTIL):
+            return self._steady.copy()
         if -inf < before < t0:
             self._move_on(before, t0)
         return self._move_on(t0, t1)
@@ -78,25 +89,17 @@ class ValveBank:
             return self.mean_opening(first * step_s, last * step_s)
         return np.array([self.mean_opening(k * step_s, (k + 1) * step_s) for k in range(first, last)])
 
-    def _openings(self, which: int) -> Array:
-        first = _OPENINGS + which * self._n
-        return self.memory[first : first + self._n]
-
-    @property
-    def _state(self) -> Array:
-        return self.memory[-self.size :]
-
     def _set(self, t: float, opening: Array, times: Array) -> None:
         memory, size = self.memory, self.size
-        memory[_IS_COMMANDED], self._openings(_COMMANDED)[:] = 1.0, opening
+        memory[_IS_COMMANDED], self._commanded[:] = 1.0, opening
         results = self._command((self._state, times, np.array([t]), opening))
-        self._state[:], self._openings(_ACCEPTED)[:] = results[:size], results[size:-1]
+        self._state[:], self._accepted[:] = results[:size], results[size:-1]
         memory[_NEXT_CLOSE] = results[-1]
         memory[_STEADY_UNTIL] = min(memory.item(_STEADY_UNTIL), t + self._delay)
 
     def _move_on(self, t0: float, t1: float) -> Array:
         results, size, n = self._move((self._state, self._timing, np.array([t0, t1]))), self.size, self._n
-        self._state[:], self._openings(_STEADY)[:] = results[:size], results[size + n : -1]
+        self._state[:], self._steady[:] = results[:size], results[size + n : -1]
         self.memory[_STEADY_UNTIL] = results[-1]
         return results[size : size + n]
 

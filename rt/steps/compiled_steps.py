@@ -141,7 +141,7 @@ class CompiledSteps:
         if end != _PASS:
             return self._ask_the_guard(sample)
         t = sample.t
-        setpoints = tuple(setpoint.copy() for setpoint in self._setpoints)
+        setpoints = tuple([setpoint.copy() for setpoint in self._setpoints])
         verdict = Verdict(
             t, Command(t, setpoints, self._thrust.copy(), self._unloading.copy()), _PASSED, 0, nan, nan, False
         )
