@@ -81,9 +81,7 @@ class KalmanEstimator:
             known, size = known_joints(model, sensors), 2 * len(sensors.joints)
             reading = _JointReading(names.index(name), known, model.n, first_extra, n_extra(sensors))
             reading.innovation, reading.signals = slice(first, first + size), signals[name]
-            covariance = first_covariance(sensors)
-            reading.covariance = slice(len(self._joint_covariance), len(self._joint_covariance) + len(covariance))
-            self._joint_covariance = np.concatenate([self._joint_covariance, covariance])
+            self._joint_covariance = np.concatenate([self._joint_covariance, first_covariance(sensors)])
             self._joints.append(reading)
             first_extra, first = first_extra + n_extra(sensors) * len(known), first + size
         #: of each device of joint sensors: number and time [s] of the newest frame used
@@ -353,7 +351,6 @@ class _JointReading:
     def __init__(self, sensor: int, known: list[tuple[int, int]], n: int, first: int, n_extra: int) -> None:
         """`first` is the index in x of the states of its rate filters, `n_extra` for each known joint."""
         self.sensor = sensor  #: its index among the sensors
-        self.covariance = slice(0)  #: of its joints' filters, among all
         self.innovation = self.signals = slice(0)  #: its innovations in the prediction's results, and in the state
         self.known = known  #: place in the device, and index in u, of each joint that the model has
         self._places, self._angles = [j for j, _ in known], [i for _, i in known]

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from time import perf_counter
 from typing import NamedTuple, Protocol
 
-from granite.config.records import Reference, Sample, State, Verdict
+from granite.config.records import Sample, Verdict
 from granite.controllers.stack import Stack
 from granite.logs.channels import Channels
 from granite.rt.guard.guard import Guard
@@ -41,7 +41,6 @@ class StepByStep:
     def __init__(self, channels: Channels, guard: Guard) -> None:
         self._channels, self._guard = channels, guard
         self._supervisor: Supervisor
-        self._records: tuple[State, Reference]
 
     def begin(self, supervisor: Supervisor) -> None:
         """The supervisor of the run, which looks at the newest records when it needs them."""

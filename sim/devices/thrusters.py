@@ -36,7 +36,7 @@ class SimulatedThrusters(SimulatedActuator):
 
     @staticmethod
     def compiled_form(devices: Sequence[SimulatedThrusters]) -> CompiledForm:
-        """All devices of this kind in C, with valves or throttles; to be asked for before the first command."""
+        """All devices of this kind in C, with valves or throttles; at their start."""
         banks = [device._valves if isinstance(device._valves, ValveBank) else None for device in devices]
         memories = [bank.memory if bank else NOTHING for bank in banks]
         valves = [len(device._units) for device in devices]

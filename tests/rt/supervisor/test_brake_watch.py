@@ -63,3 +63,10 @@ def test_a_rate_that_grows_is_a_failure_at_once_or_after_a_moment(rate: float, t
     watch.begin(0.0)
     failed = [k for k in range(20) if watch.grows(0.005 * k, 7, 3.5 + rate * k, 3.0)]
     assert failed[0] == ticks
+
+
+def test_a_rate_that_was_below_its_limit_in_between_begins_anew():
+    watch = BrakeWatch()
+    watch.begin(0.0)
+    assert not watch.grows(0.0, 7, 3.1, 3.0)
+    assert not watch.grows(2.0, 7, 3.9, 3.0)  # a push, long after the first one
