@@ -39,7 +39,9 @@ from granite.tuning.worker_processes import local_workers
 if __name__ == "__main__":
     with local_workers(2) as made:
         assert list(made.answers(abs, [-1, -2])) == [1, 2]
-        os.kill(resource_tracker._resource_tracker._pid, signal.SIGKILL)
+        tracker = resource_tracker._resource_tracker._pid
+        os.kill(tracker, signal.SIGKILL)
+        os.waitid(os.P_PID, tracker, os.WEXITED | os.WNOWAIT)  # dead, and left for its parent to notice
         assert list(made.answers(abs, [-3])) == [3]
 """
 
