@@ -83,10 +83,10 @@ def modes(
     testbed = load(bed, overrides or ())
     names = None if closed is None else [name for name in closed.split(",") if name not in ("", "none")]
     with named(bed, testbed), preparing(not as_json and err.is_terminal):
-        found = initial_modes(testbed, names)
+        vibration = initial_modes(testbed, names)
     if as_json:
-        print_json(found.as_json())
+        print_json(vibration.as_json())
     else:
-        put(out, [modes_table(testbed, found.modes)])
-        if found.complaint:
-            out.print(found.complaint, soft_wrap=True)
+        put(out, [modes_table(testbed, vibration)])
+        for warning in filter(None, (vibration.complaint, vibration.coarseness)):
+            out.print(warning, soft_wrap=True)

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 
-from granite.config.base import Angle, Name, NotNegative, Positive, Table, Vector, refuse_out_of_plane, refuse_twice
+from granite.config.base import (
+    Angle,
+    Name,
+    NotNegative,
+    Positive,
+    Table,
+    Vector,
+    refuse_out_of_plane,
+    refuse_twice,
+    spatial,
+)
 from granite.config.calibration import CalibrationTable
 from granite.config.errors import InputError, one_of
 from granite.config.inertia import Inertia, SpatialInertia, fault_of
 from granite.config.joints import Joint as Joint
 from granite.config.mobility import is_solid, massless_motion
+from granite.config.rotations import rotation
 
 
 def _inner_lists_become_tuples(value: object) -> object:
@@ -36,6 +48,11 @@ Polynomials = Annotated[tuple[tuple[float, ...], ...], BeforeValidator(_inner_li
 #: keys of a flexible link that a planar module does not use, and those that a spatial one needs instead
 _SPATIAL_KEYS = ("eiy_n_m2", "eiz_n_m2", "gj_n_m2", "polar_inertia_kg_m", "modes_z", "modes_x")
 
+#: shapes without curvature at the tip: a sum of them converges slowly to a beam that has a moment there
+_STRAIGHT_AT_TIP = ("cantilever", "pinned_free", "pinned_pinned")
+#: least cosine between two axes that count as parallel
+_PARALLEL = 1 - 1e-9
+
 
 class Flexible(Table):
     """A flexible link: a uniform beam along the body's x axis from its origin, deflected in assumed modes.
@@ -57,9 +74,10 @@ class Flexible(Table):
     modes_y: Modes
     modes_z: Modes = 0
     modes_x: Modes = 0
-    #: eigenfunctions of a beam held in this way, base first, or polynomials; amplitudes are in metres
+    #: eigenfunctions of a beam held in this way, base first, or polynomials; amplitudes are in metres. Where it is left
+    #: out and a joint beyond the base passes on a moment of bending, the shapes are polynomials
     shapes: Literal["cantilever", "pinned_free", "pinned_pinned", "clamped_clamped", "polynomial"] = "cantilever"
-    #: of each mode, the coefficients of (x/length)^2, (x/length)^3 and so on
+    #: of each mode, the coefficients of (x/length)^2, (x/length)^3 and so on; without them, those of ascending degree
     polynomials: Polynomials = ()
     #: of each mode of the link by itself, its base held
     damping_ratio: NotNegative = 0.0
@@ -88,9 +106,9 @@ class Flexible(Table):
                 expected = f"none with shapes = '{self.shapes}'"
                 raise InputError(key="polynomials", value=self.polynomials, expected=expected)
             return self
-        if n_shapes != needed:
+        if n_shapes not in (0, needed):
             problem = f"{n_shapes} are given"
-            expected = f"one for each of {needed} modes"
+            expected = f"none, or one for each of {needed} modes"
             raise InputError(problem, key="polynomials", value=self.polynomials, expected=expected)
         degree = max((len(row) for row in self.polynomials), default=0)
         rows = np.array([[*row, *(0.0 for _ in range(degree - len(row)))] for row in self.polynomials])
@@ -180,11 +198,17 @@ class Module(Table):
     placement_m: Vector = (0.0, 0.0)
     placement_rad: tuple[Angle, Angle, Angle] = (0.0, 0.0, 0.0)
     gravity_m_s2: Vector = (0.0, 0.0)
-    bodies: tuple[Body, ...] = Field(min_length=1, max_length=200)
     joints: tuple[Joint, ...] = ()
+    bodies: tuple[Body, ...] = Field(min_length=1, max_length=200)
     points: tuple[Point, ...] = ()
     #: files that `granite calibrate` wrote, whose values replace those of this table; the log contains them
     calibration: tuple[CalibrationTable, ...] = ()
+
+    @field_validator("bodies")
+    @classmethod
+    def _shapes_fit_a_moment_at_the_tip(cls, bodies: tuple[Body, ...], info: ValidationInfo) -> tuple[Body, ...]:
+        joints = info.data.get("joints", ())  # none where one was refused itself
+        return tuple(_with_fitting_shapes(body, joints) for body in bodies)
 
     @model_validator(mode="after")
     def _names_differ(self) -> Module:
@@ -300,7 +324,38 @@ class Module(Table):
                     seen.add(joint.child)
         return tuple(order)
 
+    def links_too_stiff(self) -> tuple[str, ...]:
+        """Flexible links whose shapes have no curvature at the tip, where a joint passes on a moment."""
+        return tuple(
+            body.name
+            for body in self.bodies
+            if (link := body.flexible) and link.shapes in _STRAIGHT_AT_TIP and _has_moment_at_tip(body, self.joints)
+        )
+
     def joints_in_tree_order(self) -> tuple[Joint, ...]:
         """The joints in the order of their coordinates."""
         by_child = {j.child: j for j in self.joints}
         return tuple(by_child[b.name] for b in self.in_tree_order()[1:])
+
+
+def _with_fitting_shapes(body: Body, joints: Iterable[Joint]) -> Body:
+    """The body; polynomial shapes in place of the default where that would be too stiff."""
+    link = body.flexible
+    if link is None or "shapes" in link.model_fields_set or not _has_moment_at_tip(body, joints):
+        return body
+    return body.model_copy(update={"flexible": link.model_copy(update={"shapes": "polynomial"})})
+
+
+def _has_moment_at_tip(body: Body, joints: Iterable[Joint]) -> bool:
+    """Whether a joint on the link passes on a moment of bending: all do but revolute ones along the bending's axis."""
+    link = body.flexible
+    if link is None:
+        return False
+    bending_axes = np.eye(3)[[axis for axis, modes in ((2, link.modes_y), (1, link.modes_z)) if modes]]
+    for joint in joints:
+        axis = rotation(joint.rotation_rad) @ spatial(joint.axis)
+        parallel = np.all(np.abs(bending_axes @ axis) > _PARALLEL * np.linalg.norm(axis))
+        free = joint.kind == "revolute" and bool(parallel)
+        if joint.parent == body.name and joint.origin_m[0] > 0 and not free:
+            return True
+    return False

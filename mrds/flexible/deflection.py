@@ -6,12 +6,15 @@ tenth of the length, by a quarter at three tenths (Bonaventura 2002, section 8.3
 
 from __future__ import annotations
 
+import casadi as ca
 import numpy as np
 
 from granite.config.coordinates import amplitudes
 from granite.config.modules import Flexible
 from granite.config.records import Array
 from granite.config.testbed import Testbed
+from granite.kernels.compilation import compile_functions
+from granite.kernels.kernel import Kernel
 from granite.mrds.flexible.shapes import bending_shapes
 
 #: sections of a link where its deflection is taken, from the base: shapes may be zero at the tip
@@ -40,6 +43,12 @@ class Deflections:
         y, z = np.moveaxis(np.tensordot(q, self._maps, axes=(-1, -1)), -2, 0)
         largest: Array = np.hypot(y, z).max(axis=-1)
         return largest
+
+    def kernel(self) -> Kernel:
+        """(q) -> the square of the largest deflection of all links."""
+        q = ca.SX.sym("q", self._maps.shape[-1])
+        y, z = (ca.sparsify(ca.DM(self._maps[:, axis].reshape(-1, q.numel()))) @ q for axis in (0, 1))
+        return compile_functions("bend", [ca.Function("bend", [q], [ca.mmax(y**2 + z**2)])])["bend"]
 
 
 def _per_length(link: Flexible, at: int, n_q: int) -> Array:

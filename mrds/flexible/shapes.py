@@ -50,9 +50,8 @@ def bending_shapes(link: Flexible) -> tuple[Shape, ...]:
     """One shape for each mode, as many as the bending plane with more modes has."""
     n, L = max(link.modes_y, link.modes_z), link.length_m
     if link.shapes == "polynomial":
-        return tuple(
-            Shape(1.0, L, power=(0.0, 0.0, *(c / L**k for k, c in enumerate(row, start=2)))) for row in link.polynomials
-        )
+        rows = link.polynomials or _ascending_polynomials(n)
+        return tuple(Shape(1.0, L, power=(0.0, 0.0, *(c / L**k for k, c in enumerate(row, start=2)))) for row in rows)
     make = {
         "cantilever": _cantilever,
         "pinned_free": _pinned_free,
@@ -66,6 +65,19 @@ def twisting_shapes(link: Flexible) -> tuple[Shape, ...]:
     """Eigenfunctions of twist, fixed at the base and free at the tip; the integral of s^2 is L."""
     n, L = link.modes_x, link.length_m
     return tuple(Shape((k - 0.5) * math.pi / L, L, sin=math.sqrt(2)) for k in range(1, n + 1))
+
+
+def _ascending_polynomials(n: int) -> list[list[float]]:
+    """Coefficients of (x/L)^2, (x/L)^3, ...: the integral of s^2 is L, that of two shapes is 0.
+
+    The first is the deflection by a force at the tip, the first two that by any load at the tip.
+    """
+    powers = np.arange(max(n, 2)) + 2
+    basis = np.eye(len(powers))
+    basis[:2, :2] = [[3.0, -1.0], [1.0, 0.0]]
+    gram = basis @ (1.0 / (powers[:, None] + powers + 1)) @ basis.T
+    rows: list[list[float]] = np.linalg.solve(np.linalg.cholesky(gram), basis)[:n].tolist()
+    return rows
 
 
 def _cantilever(mode: int, L: float) -> Shape:

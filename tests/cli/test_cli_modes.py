@@ -51,3 +51,13 @@ def test_a_start_that_is_no_equilibrium_is_said_to_be_none(granite):
     (line,) = [line for line in granite("modes", "flx-pendulum", *still).splitlines() if "no equilibrium" in line]
     assert "frozen state" in line
     assert f"joint by {said['joint_rad_s2']:.3g} rad/s^2" in line
+
+
+def test_frequencies_that_finer_shapes_change_are_named(granite):
+    said = json.loads(granite("modes", "flexible-arm", "--json"))
+    assert len(said["finer_frequency_hz"]) == len(said["modes"]) == 3
+    lines = granite("modes", "flexible-arm").splitlines()
+    assert lines[-1].startswith("mode 3 changes by more than 1 % with one more polynomial shape")
+    assert "finer [Hz]" in lines[1]
+    rigid = granite("modes", "free-flyer", "--closed", "none")
+    assert "finer" not in rigid

@@ -45,6 +45,7 @@ def planar_arm(links: list[dict[str, Any]], name: str = "flexible_arm", **more: 
 def spatial_robot(modes_x: int = 1, name: str = "flexible_robot", **more: Any) -> Module:
     """A floating base, a link that bends in both planes and twists, and a second one at its middle, off the axis."""
     link = {"line_density_kg_m": 0.6, "eiy_n_m2": 9.0, "eiz_n_m2": 4.0, "polar_inertia_kg_m": 2e-4}
+    link |= {"shapes": "cantilever"}
     twist = {"gj_n_m2": 3.0, "modes_x": modes_x} if modes_x else {}
     base = {"mass_kg": 4.0, "com_m": [0.02, -0.03, 0.05], "inertia_kg_m2": [0.2, 0.3, 0.25, 0.01, -0.02, 0.015]}
     hub = {"mass_kg": 0.2, "com_m": [0.01, 0.02, 0.0], "inertia_kg_m2": [1e-3, 2e-3, 2e-3, 0.0, 0.0, 1e-4]}

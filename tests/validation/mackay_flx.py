@@ -256,7 +256,7 @@ def module_of(links: list[FlxLink], gravity: Array, name: str, polar: float = 1e
             body["flexible"] = {
                 "length_m": link.length, "line_density_kg_m": link.line_density, "polar_inertia_kg_m": polar,
                 "eiz_n_m2": link.stiffness[0], "eiy_n_m2": link.stiffness[1], "modes_y": link.modes[0],
-                "modes_z": link.modes[1],
+                "modes_z": link.modes[1], "shapes": "cantilever",
             }  # fmt: skip
         bodies.append(body)
         before = links[i - 1].length if i else 0.0
