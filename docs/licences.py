@@ -23,9 +23,10 @@ _HEAD = """# Licences
 
 *Which licences do the dependencies have?*
 
-Granite itself has the Apache licence 2.0 ([LICENSE](../LICENSE)). It contains no code of these packages: they are
-installed beside it. The table is written by `make licences` from the packages' own metadata, for the versions in
-`requirements*.lock`.
+Granite itself has the Apache licence 2.0 ([LICENSE](../LICENSE)). It contains no code of these
+packages: they are installed beside it. The page of the console contains uPlot 1.6.32 (MIT,
+`console/page/vendor`). The table is written by `make licences` from the packages' own metadata,
+for the versions in `requirements*.lock`.
 
 | package | version | licence | needed to |
 |---|---|---|---|

@@ -48,7 +48,9 @@ if TYPE_CHECKING:
     from granite.controllers.distribution.grasp import Grip as Grip
     from granite.controllers.model import ControlModel as ControlModel
     from granite.controllers.symbolic import SymbolicBehaviour as SymbolicBehaviour
+    from granite.controllers.symbolic import SymbolicEstimator as SymbolicEstimator
     from granite.controllers.symbolic import SymbolicLaw as SymbolicLaw
+    from granite.controllers.symbolic import SymbolicPart as SymbolicPart
     from granite.controllers.trajectories.quintic import Quintic as Quintic
     from granite.drivers.contract import Actuator as Actuator
     from granite.drivers.contract import Sensor as Sensor

@@ -62,6 +62,11 @@ class Log:
         rows: Array | LoggedRows = self.__dict__["_rows"]
         return rows.blocks() if isinstance(rows, LoggedRows) else blocks_of(rows)
 
+    def rows_between(self, first: int, last: int) -> Array:
+        """Rows `first` up to `last`, without it; of a long run only these are read."""
+        rows: Array | LoggedRows = self.__dict__["_rows"]
+        return rows.between(first, last) if isinstance(rows, LoggedRows) else rows[max(first, 0) : last]
+
     def columns(self, columns: list[int]) -> Array:
         """These columns of all rows, such as those that `channels.column` finds."""
         return gathered(self.blocks(), self.ticks, columns)

@@ -39,8 +39,10 @@ _FIRST_EVENTS, _LAST_EVENTS = 50_000, 1_000
 _SOME_EVENTS = 100
 
 
-def read_content(path: Path | str, salvage: bool = False) -> LogContent:
+def read_content(path: Path | str, salvage: bool = False, head_only: bool = False) -> LogContent:
     """The content of a log, up to the damage; with `salvage` also after damaged chunks.
+
+    With `head_only` what stands in front of the rows: the configuration, also of a log that is being recorded.
 
     Raises
     ------
@@ -55,7 +57,7 @@ def read_content(path: Path | str, salvage: bool = False) -> LogContent:
         raise InputError(f"log '{path}' is not a file: expected a log that Granite wrote")
     file = open(path, "rb")  # noqa: SIM115 - the rows are read from it later
     try:
-        return LogContent(file, path, salvage)
+        return LogContent(file, path, salvage, head_only)
     except BaseException:
         file.close()
         raise
@@ -64,7 +66,7 @@ def read_content(path: Path | str, salvage: bool = False) -> LogContent:
 class LogContent:
     """The content of a log, read from its file."""
 
-    def __init__(self, file: IO[bytes], path: Path | str, salvage: bool) -> None:
+    def __init__(self, file: IO[bytes], path: Path | str, salvage: bool, head_only: bool) -> None:
         self.info: dict[str, str] = {}
         self.attachments: dict[str, str] = {}
         self.summary: RunSummary | None = None
@@ -72,7 +74,7 @@ class LogContent:
         self.damage: str | None = None
         #: number of chunks that could not be read
         self.skipped = 0
-        self._path, self._salvage = path, salvage
+        self._path, self._salvage, self._head_only = path, salvage, head_only
         self._first_events: list[dict[str, Any]] = []
         self._last_events: deque[dict[str, Any]] = deque(maxlen=_LAST_EVENTS)
         self._n_events = 0
@@ -92,6 +94,8 @@ class LogContent:
         self._is_headed, self._after_gap = False, False
         try:
             for record in records(file):
+                if self._head_only and record[0] == Opcode.CHUNK:
+                    break
                 self._take(record, file)
         except (InputError, LayoutError, RowError) as error:
             raise self._refusal(error) from None

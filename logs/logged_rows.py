@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from typing import IO
 
@@ -38,6 +39,8 @@ class LoggedRows:
         #: numbers of the rows before which chunks are missing
         self.gaps: list[int] = []
         self._kept: list[Array] | None = []
+        #: number of the first row that is complete with each chunk
+        self._firsts: list[int] = []
         self._n = 0
 
     def __len__(self) -> int:
@@ -46,6 +49,7 @@ class LoggedRows:
     def add(self, at: int, length: int, rows: Array, after_gap: bool = False) -> None:
         """Note where a chunk stands in the file, and the checked rows that are complete with it."""
         self._chunks.append((at, length, after_gap))
+        self._firsts.append(self._n)
         if after_gap:
             self.gaps.append(self._n)
         self._n += len(rows)
@@ -59,19 +63,45 @@ class LoggedRows:
         if self._kept is not None:
             yield from (rows for rows in self._kept if len(rows))
             return
+        assembly = self._assembly()
+        for chunk in self._chunks:
+            if len(rows := self._rows_of(assembly, *chunk)):
+                yield rows
+
+    def between(self, first: int, last: int) -> Array:
+        """Rows `first` up to `last`, without it, from the chunks that have them."""
+        first, last = max(first, 0), min(last, self._n)
+        if first >= last:
+            return np.zeros((0, self._channels.width))
+        begin, end = bisect_right(self._firsts, first) - 1, bisect_left(self._firsts, last)
+        if self._kept is not None:
+            parts = self._kept[begin:end]
+        else:
+            assembly = self._assembly()
+            if begin > 1:
+                self._rows_of(assembly, *self._chunks[0])  # it has the schemas
+                assembly.resume()
+            # A row may begin in the chunk before the one that completes it.
+            parts = [self._rows_of(assembly, *chunk) for chunk in self._chunks[max(begin - 1, 0) : end]]
+        rows: Array = np.vstack(parts)
+        after = [*self._firsts, self._n][end]  # the number of the row after these: the first of them may be missing
+        return rows[len(rows) - (after - first) : len(rows) - (after - last)]
+
+    def _assembly(self) -> RowAssembly:
         assembly = RowAssembly(self._channels, lambda topic, message: None)
         for definition in self.definitions:
             assembly.define(*definition)
-        for at, length, after_gap in self._chunks:
-            self._file.seek(at)
-            try:
-                if after_gap:
-                    assembly.resume()
-                rows = assembly.take(chunk_content(self._file.read(length)))
-            except BROKEN as error:
-                raise InputError(f"log '{self._name}' changed while it was read: {error}") from error
-            if len(rows):
-                yield rows
+        return assembly
+
+    def _rows_of(self, assembly: RowAssembly, at: int, length: int, after_gap: bool) -> Array:
+        """The rows that are complete with a chunk."""
+        self._file.seek(at)
+        try:
+            if after_gap:
+                assembly.resume()
+            return assembly.take(chunk_content(self._file.read(length)))
+        except BROKEN as error:
+            raise InputError(f"log '{self._name}' changed while it was read: {error}") from error
 
 
 def blocks_of(rows: Array) -> Iterator[Array]:

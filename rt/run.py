@@ -11,7 +11,7 @@ import os
 import time
 import traceback
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -44,6 +44,7 @@ from granite.rt.preparation_failures import raised_at, refused_where_it_fails
 from granite.rt.process.posix_signals import StopSignals
 from granite.rt.process.provenance import provenance
 from granite.rt.process.realtime import real_time
+from granite.rt.process.run_register import RegisteredRun, registered
 from granite.rt.process.status_line import preparing
 from granite.rt.process.terminal import Terminal
 from granite.rt.recording.forecast import announcement, refuse_too_large_a_log
@@ -180,8 +181,17 @@ class Run:
             StopSignals(options.realtime, options.pass_signals_on) as signals,
             self._listening(options, Path(log)),
             self._viewed(options) as view,
+            self._registered(options, Path(log)),
         ):
             return self._record(Path(log), options, signals, view)
+
+    def _registered(self, options: RunOptions, log: Path) -> AbstractContextManager[None]:
+        """Others find the run where it can be watched or operated."""
+        if options.live is None and not options.operator:
+            return nullcontext()
+        address = self.bed.operator.address if options.operator else None
+        recorded = str(recorded_at(log).absolute())
+        return registered(RegisteredRun(os.getpid(), self.bed.name, self._mode, recorded, options.live, address))
 
     @contextmanager
     def _listening(self, options: RunOptions, log: Path) -> Iterator[None]:

@@ -22,7 +22,7 @@ import zmq
 from granite.config.errors import InputError
 from granite.config.private_files import OTHERS_WRITE, fault_of, is_ours
 
-LOOP, USUAL = "loop", "operator"
+LOOP, USUAL, CONSOLE = "loop", "operator", "console"
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,31}")
 _KEY = re.compile(r"[0-9a-zA-Z.\-:+=^!/*?&<>()\[\]{}@%$#]{40}")  # Z85
 
@@ -42,11 +42,13 @@ def key_folder() -> Path:
 
 
 def loop_keys(folder: Path) -> KeyPair:
-    """The keys of the loop; at first use they are made, with those of the operator `operator`."""
+    """The keys of the loop; at first use they are made, with those of the operators `operator` and `console`."""
     if not (folder / f"{LOOP}.secret").exists():
         make_pair(folder, LOOP)
         if not (folder / f"{USUAL}.secret").exists():
             new_operator(folder, USUAL)
+    if not (folder / f"{CONSOLE}.secret").exists():
+        new_operator(folder, CONSOLE)
     return read_pair(folder, LOOP)
 
 

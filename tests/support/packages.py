@@ -1,6 +1,6 @@
 """The folders of the product."""
 
 PACKAGES = (
-    "calibration", "cli", "config", "controllers", "drivers", "granite", "kernels", "logs", "mrds", "rt", "sim",
-    "tuning", "views",
+    "calibration", "cli", "config", "console", "controllers", "drivers", "granite", "kernels", "logs", "mrds", "rt",
+    "sim", "tuning", "views",
 )  # fmt: skip

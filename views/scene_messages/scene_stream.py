@@ -14,7 +14,8 @@ from granite.config.records import Array
 from granite.config.testbed import Testbed
 from granite.logs.channels import Channels
 from granite.logs.mcap_file import SCENE_TOPICS, McapFile
-from granite.views.scene_messages.live_scene import DrawnParts, LiveScene
+from granite.views.scene_messages.live_scene import LiveScene
+from granite.views.scene_rows import DrawnParts
 
 SCENE, MARKS, FRAMES = SCENE_TOPICS
 #: time between two scenes [s]

@@ -43,7 +43,7 @@ def give_away(path):
 def test_keys_are_made_once_and_are_private(tmp_path):
     first = loop_keys(tmp_path / "keys")
     assert loop_keys(tmp_path / "keys") == first
-    assert list(operators(tmp_path / "keys")) == ["operator"]
+    assert list(operators(tmp_path / "keys")) == ["console", "operator"]
     for path in (tmp_path / "keys").rglob("*"):
         mode = stat.S_IMODE(path.stat().st_mode)
         assert mode == (0o700 if path.is_dir() else 0o600)
@@ -181,7 +181,7 @@ def test_an_operator_who_watches_and_falls_silent_is_reported_and_one_who_leaves
     deadline = time.monotonic() + 60
     while not loop.asked and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert [(r.ask, r.argument, r.sender) for r in loop.asked] == [(RequestKind.REPORT, Reason.OPERATOR_LOST, 2)]
+    assert [(r.ask, r.argument, r.sender) for r in loop.asked] == [(RequestKind.REPORT, Reason.OPERATOR_LOST, 3)]
 
 
 def test_a_watch_is_renewed_by_its_own_connection_alone(channel):
@@ -195,7 +195,7 @@ def test_a_watch_is_renewed_by_its_own_connection_alone(channel):
             polling.ask("leave")  # a watch that it does not have
             silent.ask("status")
             time.sleep(0.05)
-    assert [(r.ask, r.argument, r.sender) for r in loop.asked] == [(RequestKind.REPORT, Reason.OPERATOR_LOST, 2)]
+    assert [(r.ask, r.argument, r.sender) for r in loop.asked] == [(RequestKind.REPORT, Reason.OPERATOR_LOST, 3)]
 
 
 def test_a_watch_goes_on_when_its_client_connects_again(channel):
@@ -299,10 +299,10 @@ def test_a_flood_of_one_operator_keeps_neither_a_stop_nor_another_operator_from_
     assert set(refused) == {"refused: too many requests wait"}
     assert status.startswith("free-flyer is")
     assert [(each.ask, each.sender) for each in loop.asked] == [
-        (RequestKind.EMERGENCY_STOP, 2),
-        (RequestKind.STOP, 2),
-        *[(RequestKind.HOLD, 1)] * SHARE,
-        (RequestKind.FLOAT, 2),
+        (RequestKind.EMERGENCY_STOP, 3),
+        (RequestKind.STOP, 3),
+        *[(RequestKind.HOLD, 2)] * SHARE,
+        (RequestKind.FLOAT, 3),
     ]
 
 
@@ -335,7 +335,7 @@ def test_a_lost_operator_is_reported_once_although_too_many_requests_wait(channe
         time.sleep(0.05)
     time.sleep(2 * SILENCE_S)
     reports = [each for each in loop.asked if each.ask is RequestKind.REPORT]
-    assert [(each.argument, each.sender) for each in reports] == [(Reason.OPERATOR_LOST, 2)]
+    assert [(each.argument, each.sender) for each in reports] == [(Reason.OPERATOR_LOST, 3)]
 
 
 def test_a_client_without_a_right_key_gets_nothing_and_nothing_malformed_reaches_the_loop(channel):

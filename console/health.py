@@ -1,0 +1,74 @@
+"""The health of a run: devices with status and age, the steps of a tick, lateness, lost rows and tank."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from granite.config.devices.thrusters import Thrusters
+from granite.config.records import Array, Status
+from granite.config.testbed import Testbed
+from granite.logs.channels import Channels
+
+
+class Health:
+    """Looks at the last seconds of rows."""
+
+    def __init__(self, bed: Testbed, channels: Channels) -> None:
+        column = channels.column
+        self._t, self._delay = column("/sample", "t_s"), column("/timing", "delay_s")
+        self._lost, self._overruns = column("/timing", "lost"), column("/timing", "overruns")
+        steps = channels.place("/timing", "steps")
+        assert isinstance(steps, slice)
+        self._steps = steps
+        first = channels.topic("/timing").start
+        self._names = [value.name for _, value in channels.topic("/timing").values][steps.start - first :][
+            : steps.stop - steps.start
+        ]
+        devices = [("/sample", name) for name in bed.sensors] + [("/applied", name) for name in bed.actuators]
+        self._devices = [
+            (name, *(column(topic, f"{name}_{what}") for what in ("t_s", "number", "status")))
+            for topic, name in devices
+        ]
+        self._reports = set(bed.sensors)
+        tanks = [name for name, device in bed.devices_of(Thrusters).items() if device.simulated.tank_n_s]
+        self._tanks = [(name, column("/truth", f"{name}_tank_n_s")) for name in tanks]
+        self._period = bed.loop.period_s
+
+    def of(self, rows: Array) -> dict[str, Any]:
+        """What a page shows; durations in microseconds, ages in milliseconds."""
+        last, late = rows[-1], 1e6 * np.nan_to_num(rows[:, self._delay])
+        steps = 1e6 * np.nan_to_num(rows[:, self._steps])  # the last one of a tick is known in the next row
+        whole = steps.sum(axis=1)
+        return {
+            "devices": [
+                {
+                    "name": name,
+                    "sensor": name in self._reports,
+                    "status": _status(last[status]),
+                    "age_ms": _number(1e3 * (last[self._t] - last[t]), 1),
+                    "frames": int(_number(last[number]) or 0),
+                }
+                for name, t, number, status in self._devices
+            ],
+            "steps": dict(zip(self._names, np.median(steps, axis=0).round(1).tolist(), strict=True)),
+            "tick_us": [round(float(value), 1) for value in np.percentile(whole, [50, 99])],
+            "late_us": [round(float(value), 1) for value in np.percentile(late, [50, 99])],
+            "period_us": 1e6 * self._period,
+            "overruns": int(last[self._overruns]),
+            "lost": int(last[self._lost]),
+            "tanks": {name: _number(last[column], 2) for name, column in self._tanks},
+        }
+
+
+def _status(value: float) -> str:
+    try:
+        return Status(int(value)).name.lower().replace("_", " ")
+    except ValueError:
+        return "unknown"
+
+
+def _number(value: float, digits: int = 0) -> float | None:
+    """For JSON, which has no NaN."""
+    return round(float(value), digits) if np.isfinite(value) else None

@@ -1,0 +1,94 @@
+"""Operating a run from pages: one page is in control, everybody may stop, and a page that is gone is a lost operator.
+
+Urgent commands have a connection of their own: an emergency stop never waits for the answer to another command.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from typing import Any
+
+from granite.config.errors import InputError
+from granite.config.expected_modes import POSSIBLE_IN
+from granite.config.run_modes import RunMode
+from granite.rt.operator.client import Operator
+from granite.rt.operator.keys import CONSOLE
+
+#: what every page may ask for, in control or not
+_FOR_ALL = ("hold", "stop", "emergency_stop")
+_COMMANDS = ("arm", "start", "restart", "float", "reset", "set_gain")
+
+
+def possible_commands() -> dict[str, list[str]]:
+    """By mode: the commands that the loop would not refuse in it."""
+    names = [*_FOR_ALL, *_COMMANDS]
+    limited = {ask.name.lower(): [mode.name.lower() for mode in modes] for ask, modes in POSSIBLE_IN.items()}
+    modes = [mode.name.lower() for mode in RunMode if mode not in (RunMode.STOPPED, RunMode.STOPPING)]
+    return {mode: [name for name in names if mode in limited.get(name, modes)] for mode in modes}
+
+
+class PageControl:
+    """The operator's connections to one run, and which page is in control of it."""
+
+    def __init__(self, address: str) -> None:
+        self._address = address
+        self._connections: dict[str, Operator] = {}
+        self._locks = {lane: asyncio.Lock() for lane in ("urgent", "usual", "watch")}
+        #: the page in control, by its number, and its last sign of life by `time.monotonic`
+        self.holder: int | None = None
+        self.heard_at = 0.0
+        self.gains: list[dict[str, Any]] = []
+
+    async def ask(self, page: int, do: str, more: dict[str, Any]) -> dict[str, Any]:
+        """The answer of the loop to a command of a page: `ok`, `text`, `mode`, and how long it took."""
+        if do not in (*_FOR_ALL, *_COMMANDS):
+            return {"ok": False, "text": f"refused: no command '{do[:40]}'"}
+        if do not in _FOR_ALL and page != self.holder:
+            return {"ok": False, "text": "refused: another page is in control, expected take control first"}
+        began = time.perf_counter()
+        try:
+            answer = await self._send("urgent" if do in _FOR_ALL else "usual", do, **more)
+        except InputError as error:
+            return {"ok": False, "text": f"refused: {error}"}
+        if do == "set_gain":
+            await self.read_gains()
+        return {**answer, "took_ms": round(1e3 * (time.perf_counter() - began), 1)}
+
+    async def read_gains(self) -> None:
+        """The gains of the law with their bounds."""
+        with contextlib.suppress(InputError):
+            self.gains = (await self._send("usual", "gains")).get("gains", [])
+
+    async def take(self, page: int) -> None:
+        """Let a page be in control from now on."""
+        self.holder = page
+        await self.watch(page)
+
+    async def watch(self, page: int) -> None:
+        """A sign of life of the page in control: the run holds when it stays away for `operator.silence_s`."""
+        if page != self.holder:
+            return
+        self.heard_at = time.monotonic()
+        with contextlib.suppress(InputError):
+            await self._send("watch", "watch")
+
+    async def release(self, page: int) -> None:
+        """Give up control on purpose: nobody watches then, and the run goes on."""
+        if page == self.holder:
+            self.holder = None
+            with contextlib.suppress(InputError):
+                await self._send("watch", "leave")
+
+    async def close(self) -> None:
+        """Close the connections; a page in control is not said to leave: it is lost with the console."""
+        connections, self._connections = self._connections, {}
+        for connection in connections.values():
+            await asyncio.to_thread(connection.close)
+
+    async def _send(self, lane: str, do: str, **more: Any) -> dict[str, Any]:
+        async with self._locks[lane]:
+            if lane not in self._connections:
+                self._connections[lane] = await asyncio.to_thread(Operator, self._address, CONSOLE)
+            return await asyncio.to_thread(self._connections[lane].ask, do, **more)

@@ -1,0 +1,223 @@
+"""The rows of a running loop: one client of its live view for all pages, with the last minute in memory."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import math
+import struct
+import time
+from collections import deque
+from typing import Any
+
+import numpy as np
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import WebSocketException
+
+from granite.config.errors import InputError
+from granite.config.reasons import Reason
+from granite.config.records import Array
+from granite.config.run_modes import RunMode
+from granite.config.testbed import Testbed
+from granite.console.health import Health
+from granite.console.table_scene import Picture, TableScene
+from granite.logs.channels import Channels
+from granite.logs.log_content import read_content
+from granite.logs.mcap_file import EVENTS
+from granite.rt.process.run_register import RegisteredRun, registered_runs
+
+_PROTOCOL = "foxglove.sdk.v1"
+#: a message with data: its kind, its subscription, its time; then a row's part begins with the header of CDR
+_HEAD, _CDR = struct.Struct("<BIQ"), 4
+#: rows that are kept [s], and events
+_KEPT_S, _EVENTS = 60.0, 500
+#: time between two tries to connect, and to read the head of the log [s]
+_RETRY_S = 0.25
+#: a batch of the recorder takes this long to arrive [s]: the first row of it is the oldest
+_BATCH_S = 0.004
+_STATUS = (("/operation", "mode"), ("/operation", "cause"), ("/verdict", "reason"))
+
+
+class RunFeed:
+    """A run as it is now; `start` connects in the background, for as long as the run lasts."""
+
+    def __init__(self, run: RegisteredRun) -> None:
+        self.run = run
+        self.bed: Testbed | None = None
+        self.channels: Channels | None = None
+        self.scene: TableScene | None = None
+        self.health: Health | None = None
+        #: newest last, as the page shows them
+        self.events: deque[dict[str, Any]] = deque(maxlen=_EVENTS)
+        self.events_seen = 0
+        self.is_over = False
+        #: when the last row came, by `time.monotonic`
+        self.heard_at = -math.inf
+        self._ring = np.zeros((0, 0))
+        #: rows that have come so far
+        self.count = 0
+        self._row: Array = np.zeros(0)
+        self._row_at, self._row_parts = -1, 0
+        self._news = asyncio.Condition()
+        self._picture: tuple[int, int, Picture] | None = None
+        self._has_news = False
+        self._telling: asyncio.Task[None] | None = None
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """Connect, and keep on until the run is over."""
+        self._task = asyncio.create_task(self._follow())
+
+    async def stop(self) -> None:
+        """Disconnect."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether a row has come."""
+        return self.count > 0
+
+    async def wait(self, seen: int, limit_s: float) -> None:
+        """Until there is a row after the first `seen` ones, the run is over, or the time is up."""
+        async with self._news:
+            if self.count > seen or self.is_over:
+                return
+            try:
+                await asyncio.wait_for(self._news.wait(), limit_s)
+            except TimeoutError:
+                return
+
+    def rows_after(self, seen: int) -> Array:
+        """The rows after the first `seen` ones that are still known."""
+        size = len(self._ring)
+        first = max(seen, self.count - size)
+        rows: Array = self._ring[np.arange(first, self.count) % size] if size else self._ring
+        return rows
+
+    def picture(self, seen: int) -> Picture | None:
+        """The scene now, with the jets since the first `seen` rows; shared by the pages that ask for the same."""
+        if self.scene is None or not self.count:
+            return None
+        if self._picture is None or self._picture[:2] != (seen, self.count):
+            self._picture = seen, self.count, self.scene.picture(self.rows_after(min(seen, self.count - 1)))
+        return self._picture[2]
+
+    def status(self) -> dict[str, Any]:
+        """Mode, time and verdict of the last row, and how old it is."""
+        if self.channels is None or not self.count:
+            return {"mode": "over" if self.is_over else "starting", "bed": self.run.bed}
+        row, channels = self._ring[(self.count - 1) % len(self._ring)], self.channels
+        number = {entry: int(row[channels.column(*entry)]) for entry in _STATUS}
+        mode, cause = RunMode(number["/operation", "mode"]), Reason(number["/operation", "cause"])
+        reason = Reason(number["/verdict", "reason"])
+        age = time.monotonic() - self.heard_at
+        return {
+            "bed": self.run.bed,
+            "mode": "over" if self.is_over else mode.name.lower(),
+            "cause": cause.text if cause else "",
+            "reason": reason.name.lower(),
+            "t_s": float(row[channels.column("/sample", "t_s")]),
+            "age_s": round(age, 3),
+        }
+
+    async def _follow(self) -> None:
+        try:
+            await self._read_head()
+            while not self.is_over:
+                with contextlib.suppress(OSError, WebSocketException):
+                    await self._listen()
+                await asyncio.sleep(_RETRY_S)
+                await self._look_whether_it_lives()
+        finally:
+            self.is_over = True
+            await self._tell()
+
+    async def _look_whether_it_lives(self) -> None:
+        runs = await asyncio.to_thread(registered_runs)
+        self.is_over = self.run.pid not in [run.pid for run in runs]
+
+    async def _read_head(self) -> None:
+        """Testbed and layout, from the front of the log that is being recorded."""
+        while True:
+            try:
+                head = await asyncio.to_thread(read_content, self.run.log, head_only=True)
+                break
+            except (InputError, OSError):  # the recorder has not written it yet
+                await asyncio.sleep(_RETRY_S)
+                await self._look_whether_it_lives()
+                if self.is_over:
+                    raise asyncio.CancelledError from None
+        self.bed, self.channels = head.bed, head.channels
+        rows = int(_KEPT_S / head.bed.loop.period_s) + 1
+        self._ring = np.full((rows, head.channels.width), math.nan)
+        self._row = np.full(head.channels.width, math.nan)
+        self.health = Health(head.bed, head.channels)
+
+    async def _listen(self) -> None:
+        url = f"ws://127.0.0.1:{self.run.live_port}"
+        async with connect(url, subprotocols=[_PROTOCOL], max_size=None, compression=None) as link:  # type: ignore[list-item]
+            topics = await self._subscribe(link)
+            async for message in link:
+                if isinstance(message, bytes):
+                    self._take(topics, message)
+                if self._has_news:
+                    self._has_news = False
+                    if self._telling is None or self._telling.done():
+                        self._telling = asyncio.create_task(self._tell(_BATCH_S))
+
+    async def _tell(self, after_s: float = 0.0) -> None:
+        await asyncio.sleep(after_s)
+        async with self._news:
+            self._news.notify_all()
+
+    async def _subscribe(self, link: ClientConnection) -> dict[int, Any]:
+        """By subscription: the slice of the row that a message fills, or the name of another topic."""
+        assert self.channels is not None
+        slices = {topic.name: slice(topic.start, topic.stop) for topic in self.channels.topics}
+        wanted = {*slices, EVENTS}
+        topics: dict[int, Any] = {}
+        while wanted:
+            said = json.loads(await link.recv())
+            if said.get("op") != "advertise":
+                continue
+            subscriptions = []
+            for channel in said["channels"]:
+                if (name := channel["topic"]) in wanted:
+                    wanted.discard(name)
+                    topics[channel["id"]] = slices.get(name, name)
+                    subscriptions.append({"id": channel["id"], "channelId": channel["id"]})
+            await link.send(json.dumps({"op": "subscribe", "subscriptions": subscriptions}))
+        return topics
+
+    def _take(self, topics: dict[int, Any], message: bytes) -> None:
+        kind, subscription, at = _HEAD.unpack_from(message)
+        part = topics.get(subscription)
+        if kind != 1 or part is None:
+            return
+        if not isinstance(part, slice):
+            self._note_event(message[_HEAD.size :])
+            return
+        if at != self._row_at:  # an unfinished row before it has lost a part, and is left out
+            self._row_at, self._row_parts = at, 0
+        self._row[part] = np.frombuffer(message, "<f8", part.stop - part.start, _HEAD.size + _CDR)
+        self._row_parts += 1
+        if self._row_parts == len(topics) - 1:
+            self._add(self._row)
+
+    def _add(self, row: Array) -> None:
+        assert self.bed is not None
+        assert self.channels is not None
+        if self.scene is None:
+            self.scene = TableScene(self.bed, self.channels, row)
+        self._ring[self.count % len(self._ring)] = row
+        self.count += 1
+        self.heard_at = time.monotonic()
+        self._has_news = True
+
+    def _note_event(self, message: bytes) -> None:
+        self.events_seen += 1
+        self.events.append({"number": self.events_seen, **json.loads(message)})
+        self._has_news = True

@@ -1,0 +1,184 @@
+"""Pages that watch and operate a run: frames, commands, control, and what becomes of a page that is gone."""
+
+import json
+import struct
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import granite as api
+from granite.rt.process.run_register import registered_runs
+from granite.rt.run import Run
+from tests.support.console_server import Served, serving
+from tests.support.foxglove_client import free_port
+from tests.support.operator_clients import free_address
+from tests.support.unhurried import LIMITS
+
+SIGNALS = ["truth.base_x_m", "operation.mode"]
+SILENCE_S = 1.0
+
+
+class Page:
+    """What a browser's page does, without a browser."""
+
+    def __init__(self, served: Served, pid: int, cookie: str) -> None:
+        self.link = served.page(pid, cookie)
+        self.heard: dict[str, dict[str, Any]] = {}
+        self.events: list[str] = []
+        self.frames: list[tuple[dict[str, Any], np.ndarray]] = []
+        self.number = 0
+
+    def send(self, kind: str, **more: Any) -> None:
+        self.link.send(json.dumps({"kind": kind, **more}))
+
+    def hear(self, kind: str, limit_s: float = 20.0) -> dict[str, Any]:
+        """The next message of that kind."""
+        until = time.monotonic() + limit_s
+        while True:
+            message = self.link.recv(timeout=max(0.0, until - time.monotonic()))
+            if isinstance(message, bytes):
+                self._frame(message)
+                if kind == "frame":
+                    return self.frames[-1][0]
+                continue
+            said: dict[str, Any] = json.loads(message, parse_constant=pytest.fail)
+            self.heard[said["kind"]] = said
+            self.events += [event["name"] for event in said.get("events", ())]
+            if said["kind"] == kind:
+                return said
+
+    def ask(self, do: str, **more: Any) -> dict[str, Any]:
+        self.number += 1
+        self.send("ask", number=self.number, do=do, **more)
+        while (answer := self.hear("answer"))["number"] != self.number:
+            pass
+        return answer
+
+    def wait_for(self, **wanted: Any) -> dict[str, Any]:
+        """Until the status is as wanted."""
+        while not wanted.items() <= (status := self.hear("status")).items():
+            pass
+        return status
+
+    def _frame(self, message: bytes) -> None:
+        (length,) = struct.unpack_from("<I", message)
+        head = json.loads(message[4 : 4 + length])
+        start, n = 4 + length + head["points"], head["rows"]
+        t = np.frombuffer(message, "<f8", n, start)
+        signals = np.frombuffer(message, "<f4", n * head["signals"], start + 8 * n)
+        self.frames.append((head, np.vstack((t, signals.reshape(head["signals"], n)))))
+        if head["kind"] == "frame":
+            self.send("drawn")
+
+
+class Running(threading.Thread):
+    """A run in real time that can be watched and operated."""
+
+    def __init__(self, log: Path, **changes: Any) -> None:
+        super().__init__(daemon=True)
+        operator = {"operator.address": free_address(), "operator.silence_s": SILENCE_S}
+        self.bed = api.load("free-flyer", {"loop.duration_s": 60.0, **operator, **LIMITS, **changes})
+        self.log, self.summary = log, {}
+
+    def run(self) -> None:
+        options = {"realtime": True, "live": free_port(), "operator": True}
+        self.summary = dict(Run(self.bed).record(self.log, **options))
+
+
+@pytest.fixture
+def console(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Served, Running, int]]:
+    """A console and a run that waits for an operator."""
+    monkeypatch.setenv("GRANITE_KEYS", str(tmp_path / "keys"))
+    with serving(tmp_path) as served:
+        running = Running(tmp_path / "run.mcap")
+        running.start()
+        until = time.monotonic() + 60
+        while not (runs := registered_runs()):
+            assert time.monotonic() < until
+            assert running.is_alive()
+            time.sleep(0.05)
+        yield served, running, runs[0].pid
+        if running.is_alive():
+            Page(served, runs[0].pid, served.cookie()).ask("emergency_stop")
+            running.join(30)
+
+
+@pytest.mark.slow
+def test_a_page_sees_operates_and_loses_a_run(console: tuple[Served, Running, int]):
+    served, running, pid = console
+    cookie = served.cookie()
+    first = Page(served, pid, cookie)
+    hello = first.hear("hello")
+    assert hello["may_operate"]
+    assert "start" not in hello["possible"]["disarmed"]
+    run = first.hear("run")
+    assert run["bed"] == "free-flyer"
+    assert run["shapes"]["modules"][0]["jets"][0]["thruster"] == 0
+    first.send("signals", names=SIGNALS)
+    # Frames have the points of the robot and all rows, none twice.
+    for _ in range(8):
+        first.hear("frame")
+    t = np.concatenate([rows[0] for head, rows in first.frames if head["signals"] == 2 and head["kind"] == "frame"])
+    assert len(t) > 8
+    assert (np.diff(t) > 0).all()
+    head = first.frames[-1][0]
+    assert head["robot"]
+    assert head["points"] % 8 == 0
+    assert head["points"] > 8 * len(run["shapes"]["ghost"])
+    # Nobody is in control: only stops are heard.
+    assert first.hear("status")["control"] == "free"
+    assert first.ask("arm")["text"] == "refused: another page is in control, expected take control first"
+    first.send("control", what="take")
+    first.wait_for(control="mine")
+    assert first.ask("start")["text"].startswith("refused: the run is disarmed")
+    for do in ("arm", "start"):  # the estimate needs a moment
+        until = time.monotonic() + 20
+        while not first.ask(do)["ok"]:
+            assert time.monotonic() < until
+            first.send("alive")
+            time.sleep(0.2)
+    # A gain arrives in the loop, within its bounds.
+    [gain] = [each for each in first.heard["gains"]["gains"] if each["name"] == "elbow_stiffness"]
+    refused = first.ask("set_gain", gain="elbow_stiffness", value=1e6)
+    assert (refused["ok"], "expected 4 to 64" in refused["text"]) == (False, True)
+    assert first.ask("set_gain", gain="elbow_stiffness", value=20.0)["ok"]
+    assert first.ask("set_gain", gain="elbow_stiffness", value=gain["value"])["ok"]
+    # A second page sees it, may stop it, and takes control over.
+    second = Page(served, pid, cookie)
+    second.wait_for(control="other", mode="running")
+    assert not second.ask("float")["ok"]
+    second.send("control", what="take")
+    first.send("alive")
+    assert first.wait_for(asked_by=second_number(second))["control"] == "mine"
+    first.send("control", what="pass_on")
+    second.wait_for(control="mine")
+    first.wait_for(control="other")
+    # The page in control is closed: the run holds by itself.
+    closed = time.monotonic()
+    second.link.close()
+    first.wait_for(mode="holding")
+    assert time.monotonic() - closed < SILENCE_S + 3.0  # on a busy machine; a benchmark has the time
+    assert "operator" in first.heard["status"]["cause"]
+    # Nonsense is refused, and the page lives on.
+    for text in ("", "[]", "{", '{"kind": "no"}', '{"kind": "ask"}', '{"kind": "control", "what": 1e999}', "9" * 3000):
+        first.link.send(text)
+        assert first.hear("refused")["text"].startswith("refused")
+    look = Page(served, pid, served.cookie(served.console.tokens.looking))
+    assert look.wait_for(control="look")
+    assert look.ask("emergency_stop")["text"] == "refused: this page may only look"
+    assert first.ask("emergency_stop")["ok"]
+    running.join(30)
+    assert running.summary["ended"] == "emergency_stop"
+    log = api.read_log(running.log)
+    assert api.replay(log).first is None
+    assert any("operator" in event["text"] and event["name"] == "holding" for event in log.events)
+    assert registered_runs() == []
+
+
+def second_number(page: Page) -> int:
+    return int(page.heard["hello"]["page"])
