@@ -51,6 +51,8 @@ Angle = Annotated[float, Field(ge=-math.tau, le=math.tau)]
 Delay = Annotated[float, Field(ge=0, le=10)]
 #: frames a second
 Rate = Annotated[float, Field(ge=0.1, le=1e5)]
+#: largest part by which a positive value is wrong
+Spread = Annotated[float, Field(ge=0, lt=1)]
 Probability = Annotated[float, Field(ge=0, le=1)]
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
 

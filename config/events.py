@@ -10,15 +10,16 @@ from granite.config.base import Name, NotNegative, Positive, Table, Vector
 from granite.config.errors import InputError, one_of
 
 #: faults of a device
-SENSOR_FAULTS = ("silent", "frozen", "not_finite", "offset", "drift", "counter_jump", "time_jump")
-ACTUATOR_FAULTS = ("silent", "refuses", "not_finite", "offset")
-#: faults of a thruster, and of a motor
-THRUSTER_FAULTS = ("dead", "stuck_open")
-MOTOR_FAULTS = ("torque_factor",)
+SENSOR_FAULTS = ("silent", "frozen", "not_finite", "offset", "drift", "counter_jump", "time_jump", "late")
+ACTUATOR_FAULTS = ("silent", "refuses", "not_finite", "offset", "late", "does_not_stop")
+#: faults of a thruster, of a motor, and of a grip
+THRUSTER_FAULTS = ("dead", "stuck_open", "thrust_factor", "exchanged")
+MOTOR_FAULTS = ("torque_factor", "exchanged")
+GRIP_FAULTS = ("stays_open",)
 #: faults that act on one unit or signal
-_OF_A_UNIT = (*THRUSTER_FAULTS, *MOTOR_FAULTS, "offset", "drift")
+_OF_A_UNIT = (*THRUSTER_FAULTS, *MOTOR_FAULTS, *GRIP_FAULTS, "offset", "drift")
 #: faults with a value
-_WITH_A_VALUE = ("offset", "drift", "counter_jump", "time_jump", "torque_factor")
+_WITH_A_VALUE = ("offset", "drift", "counter_jump", "time_jump", "late", "torque_factor", "thrust_factor")
 
 
 class TimedEvent(Table):
@@ -57,18 +58,23 @@ class FaultEvent(TimedEvent):
 
     Sensors: `silent` gives no new frame, `frozen` repeats its values (or that of the signal `unit`) with new numbers,
     `not_finite` gives NaN, `offset` adds `value` to the signal `unit`, `drift` adds `value` a second, `counter_jump`
-    adds `value` to the frame numbers, `time_jump` adds `value` [s] to the time stamps. Actuators: `silent` applies
-    nothing new, `refuses` stops; the status of their frames reports both. `not_finite` and `offset` change what an
-    actuator reports as applied, not what it applies. A thruster `unit`: `dead` or `stuck_open`; a motor `unit`:
-    `torque_factor` times the torque; no frame reports these.
+    adds `value` to the frame numbers, `time_jump` adds `value` [s] to the time stamps, `late` gives the frame of
+    `value` [s] before. Actuators: `silent` applies nothing new, `refuses` stops; their status reports both.
+    `not_finite` and `offset` change what an actuator reports as applied, not what it applies. No frame reports the
+    others: `late` applies set points `value` [s] late, `does_not_stop` keeps the last one after a stop; a thruster
+    `unit` is `dead`, `stuck_open` or has `thrust_factor` times its thrust, a motor `unit` `torque_factor` times its
+    torque, either may be `exchanged` with the unit `other`; the grip `unit` `stays_open`.
     """
 
     device: Name
     what: Literal[
         "silent", "frozen", "not_finite", "offset", "drift", "counter_jump", "time_jump",
-        "refuses", "dead", "stuck_open", "torque_factor",
+        "late", "refuses", "does_not_stop", "dead", "stuck_open", "thrust_factor", "torque_factor", "exchanged",
+        "stays_open",
     ]  # fmt: skip
     unit: str | None = None
+    #: the unit with which it is exchanged
+    other: str | None = None
     value: float | None = None
     duration_s: Positive | None = None
 
@@ -80,6 +86,11 @@ class FaultEvent(TimedEvent):
             raise InputError.missing("value", f"a number where what = '{self.what}'")
         if self.what not in _WITH_A_VALUE and self.value is not None:
             raise InputError(key="value", value=self.value, expected=f"none where what = '{self.what}'")
+        if (self.what == "exchanged") != (self.other is not None):
+            expected = "the other unit where what = 'exchanged', else none"
+            raise InputError(key="other", value=self.other, expected=expected)
+        if self.what == "late" and (self.value or 0.0) < 0:
+            raise InputError(key="value", value=self.value, expected="at least 0 where what = 'late'")
         if self.what == "counter_jump" and self.value != round(self.value or 0.0):
             raise InputError(key="value", value=self.value, expected="a whole number of frames")
         if self.unit is not None and self.what not in (*_OF_A_UNIT, "frozen"):

@@ -20,7 +20,8 @@ class Joint(Table):
     """A joint of one degree of freedom.
 
     The child's frame is the parent's, moved by the origin, then the rotation, then the coordinate. Damping d and
-    Coulomb friction f resist its rate v with d v + f v / sqrt(v^2 + v0^2). Only the plant has them.
+    Coulomb friction f resist its rate v with d v + f v / sqrt(v^2 + v0^2). The controllers know these values; the
+    friction of the plant may differ: `simulation.joint_friction`.
     """
 
     name: Name

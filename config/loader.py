@@ -155,6 +155,8 @@ def changed(bed: Testbed, changes_by_key: Mapping[str, Any]) -> Testbed:
     >>> softer = changed(load("free-flyer"), {"controller.law.gains.base.stiffness_1_s2": 0.25})
     """
     content = json.loads(to_json(bed))
+    if bed.tuning is not None:
+        content["tuning"] = bed.tuning.model_dump(mode="json")
     asked = [_Change(f"{bed.name} with {key}", key.split("."), _plain(value)) for key, value in changes_by_key.items()]
     _apply(content, asked)
     source = f"{bed.name} with {', '.join(changes_by_key)}" if changes_by_key else bed.name

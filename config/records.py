@@ -87,7 +87,7 @@ class Demand(NamedTuple):
 
     t: float
     acceleration: Array  #: (n_u)
-    force: Array  #: (n_u) generalised force that gives it: F = M a + h
+    force: Array  #: (n_u) generalised force that gives it, F = M a + h, and torques that the law adds, as for friction
     wrench: Array  #: its part on each floating root in turn, in that body's axes (planar fx, fy [N], mz [N m])
     distribution: Array = NOTHING  #: numbers of a force distribution, where the law has one: its `Options.recorded`
 

@@ -2,27 +2,44 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
-from granite.config.base import Angle, NotNegative, Positive, Table
+from granite.config.base import NotNegative, Positive, Spread, Table
+from granite.config.errors import InputError
 from granite.config.events import EventTable
+from granite.config.floor import GraniteTable
+from granite.config.hose import Hose
 
 
-class GraniteTable(Table):
-    """The granite: slope as an acceleration, and the drag of the air pads as a part of the weight."""
+class JointFriction(Table):
+    """How the friction of the joints differs from what their own keys say, which the controllers may know.
 
-    ideal: bool = False
-    tilt_g: NotNegative = 1e-5
-    #: downhill, from the x axis
-    tilt_direction_rad: Angle = 0.0
-    drag_ratio: NotNegative = 1e-4
-    drag: Literal["coulomb", "viscous"] = "coulomb"
-    #: coulomb: speed below which the drag fades out; viscous: speed at which it reaches drag_ratio
-    drag_speed_m_s: Positive = 1e-3
-    #: from the mass centre of a body to its pads, whose drag also resists turning; 0: it does not
-    pad_radius_m: NotNegative = 0.0
+    With `sticks`, friction is that of elastic bristles (Dupont, Hayward, Armstrong and Altpeter 2002), which hold a
+    joint at rest; without, it fades out towards rest, and a joint creeps.
+    """
+
+    #: largest part by which the seed makes the friction of each joint wrong
+    spread: Spread = 0.0
+    #: largest part by which the seed makes the friction of each joint larger in one direction and smaller in the other
+    asymmetry: Spread = 0.0
+    sticks: bool = False
+    #: static friction by Coulomb friction; above the joint's friction rate the excess fades out (Stribeck)
+    static_ratio: Annotated[float, Field(ge=1)] = 1.0
+    #: motion of a joint from rest until it slides, of revolute and of prismatic joints
+    presliding_rad: Positive = 1e-3
+    presliding_m: Positive = 1e-5
+    #: time constant of the damping of that motion: damping by stiffness
+    presliding_damping_s: NotNegative = 0.02
+
+    @model_validator(mode="after")
+    def _static_friction_sticks(self) -> JointFriction:
+        if self.static_ratio > 1 and not self.sticks:
+            raise InputError(
+                "joints do not stick", key="static_ratio", value=self.static_ratio, expected="sticks = true"
+            )
+        return self
 
 
 class ConstraintStabilisation(Table):
@@ -58,6 +75,9 @@ class Simulation(Table):
     #: of a flexible link, relative to its length: a start beyond it is refused, a run beyond it warns
     largest_deflection: Positive = 0.1
     table: GraniteTable = GraniteTable()
+    joint_friction: JointFriction = JointFriction()
+    #: hoses and cables from the lab to a robot
+    hoses: Annotated[tuple[Hose, ...], Field(max_length=10)] = ()
     #: differences of the plant from the controllers' model: changes of keys of the testbed, as in a variant
     plant: dict[str, Any] = Field(default_factory=dict)
     #: timed events

@@ -11,11 +11,13 @@ from typing import Any
 import numpy as np
 
 from granite.config.base import refuse_out_of_plane, spatial
+from granite.config.devices.grips import Grips
 from granite.config.devices.motors import Motors
 from granite.config.devices.thrusters import Thrusters
 from granite.config.errors import InputError, one_of
 from granite.config.events import (
     ACTUATOR_FAULTS,
+    GRIP_FAULTS,
     MOTOR_FAULTS,
     SENSOR_FAULTS,
     THRUSTER_FAULTS,
@@ -60,16 +62,16 @@ class TimedEvents:
         if not faults:
             return device
         signals = _units(self._bed, name, of_a_unit=False)
-        faulty = FaultySensor if name in self._bed.sensors else FaultyActuator
-        return faulty(device, faults, signals)
+        if name in self._bed.sensors:
+            return FaultySensor(device, faults, signals)
+        return FaultyActuator(device, faults, signals, _units(self._bed, name, of_a_unit=True))
 
     def push(self, body: str, force_n: Sequence[float], moment_n_m: float) -> None:
-        """Apply a wrench to a body, in addition to the events."""
+        """Apply a wrench to a body, in addition to the events and to those on other bodies."""
         names = [name for _, name in self._bodies]
         if body not in names:
             raise InputError("not pushable", key="push", value=body, expected=one_of(body, names))
         i = names.index(body)
-        self._by_hand = np.zeros(len(self._plant.pushes))
         self._by_hand[PUSH * i : PUSH * (i + 1)] = (*spatial(tuple(force_n)), moment_n_m)
 
     def happen(self, t: float) -> None:
@@ -96,23 +98,26 @@ def _checked(bed: Testbed, i: int, event: FaultEvent | DropOutEvent) -> FaultEve
         values = fault.model_dump(exclude={"kind"})
         fault = FaultEvent(kind="fault", what="silent", **values)
     is_sensor = event.device in bed.sensors
-    of_units = THRUSTER_FAULTS if isinstance(device, Thrusters) else MOTOR_FAULTS if isinstance(device, Motors) else ()
+    kinds = {Thrusters: THRUSTER_FAULTS, Motors: MOTOR_FAULTS, Grips: GRIP_FAULTS}
+    of_units = next((faults for kind, faults in kinds.items() if isinstance(device, kind)), ())
     possible = SENSOR_FAULTS if is_sensor else (*ACTUATOR_FAULTS, *of_units)
     if fault.what not in possible:
         known = one_of(fault.what, possible)
         raise InputError(f"not of '{event.device}'", key=f"{key}.what", value=fault.what, expected=known)
-    if fault.unit is not None:
-        units = _units(bed, event.device, fault.what in of_units)
-        if fault.unit not in units:
-            raise InputError("no such unit", key=f"{key}.unit", value=fault.unit, expected=one_of(fault.unit, units))
+    units = _units(bed, event.device, fault.what in of_units)
+    for name, unit in (("unit", fault.unit), ("other", fault.other)):
+        if unit is not None and unit not in units:
+            raise InputError("no such unit", key=f"{key}.{name}", value=unit, expected=one_of(unit, units))
     return fault
 
 
 def _units(bed: Testbed, name: str, of_a_unit: bool) -> list[str]:
-    """The thrusters or motors of a device, or its signals."""
+    """The thrusters, motors or grips of a device, or its signals."""
     device = bed.devices[name]
     if of_a_unit and isinstance(device, Thrusters):
         return [unit.name for unit in device.units]
     if of_a_unit and isinstance(device, Motors):
         return [motor.joint for motor in device.units]
+    if of_a_unit and isinstance(device, Grips):
+        return list(bed.grips)
     return [c.key for c in (bed.sensors | bed.actuators)[name].signals(bed)]

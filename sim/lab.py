@@ -15,6 +15,7 @@ from granite.config.parts import own_code
 from granite.config.records import NOTHING, Array, Truth
 from granite.config.testbed import Testbed
 from granite.drivers.checked import checked
+from granite.kernels.compiled_form import CompiledForm
 from granite.mrds.contacts.possible import Redundancy, redundancy
 from granite.sim import KINDS
 from granite.sim.benches.held_plant import HeldPlant
@@ -59,8 +60,16 @@ class Lab:
         """Whether something happens to plant or devices at given times."""
         return bool(self._bed.simulation.events)
 
+    def compiled_forms(self) -> list[CompiledForm]:
+        """Plant and audit in C, at the start."""
+        kernel = self._audit.kernel if self._audit else None
+        audit = CompiledForm((), {"PLANT_IS_AUDITED": int(kernel is not None)}, kernels={"plant_audit": [kernel]})
+        return [audit, self.plant.compiled_form()]
+
     def push(self, body: str, force_n: Sequence[float], moment_n_m: float = 0.0) -> None:
-        """Apply a wrench until the next call: a force at the mass centre in world axes [N], a moment about z [N m].
+        """Apply a wrench until the next call with this body.
+
+        It is a force at the mass centre in world axes [N], and a moment about z [N m].
 
         Raises
         ------

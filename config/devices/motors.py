@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
 
-from granite.config.base import Name, NotNegative, Positive, Table, refuse_twice
+from granite.config.base import Name, NotNegative, Positive, Spread, Table, refuse_twice
 from granite.config.coordinates import Coordinate
 from granite.config.devices.device import Device
 from granite.config.errors import InputError, one_of
@@ -24,13 +24,35 @@ class Motor(Table):
     torque_limit_n_m: Positive
 
 
+class Gear(Table):
+    """A gear between a motor and its joint: a rotor that touches the joint through flanks with play."""
+
+    #: play from one flank to the other, at the joint
+    backlash_rad: NotNegative = 0.0
+    stiffness_n_m_rad: Positive
+    #: of the rotor, counted at the joint: times the square of the gear's ratio
+    rotor_inertia_kg_m2: Positive
+    #: part by which flanks push more for each radian a second at which they are pressed
+    damping_s_rad: NotNegative = 1.0
+
+
 class MotorErrors(Table):
-    """Errors of the simulated motors."""
+    """Errors of the simulated motors, alike for all of a device; no frame reports them."""
 
     #: applied torque per commanded (and reported) newton metre, by joint; default 1
     gain: dict[str, NotNegative] = Field(default_factory=dict)
     #: each motor's gain is off by a part of it that the seed draws, at most this
-    gain_error: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    gain_error: Spread = 0.0
+    #: amplitude as a part of the torque, sinusoidal over the angle; the seed draws the phase
+    ripple_ratio: Spread = 0.0
+    ripple_per_turn: Positive = 6.0
+    #: amplitude, whatever the torque is, sinusoidal over the angle; the seed draws the phase
+    cogging_n_m: NotNegative = 0.0
+    cogging_per_turn: Positive = 12.0
+    #: by back-EMF the limit of the torque falls to zero at this rate; a motor that brakes has all of it
+    no_load_rate_rad_s: Positive | None = None
+    #: none: the torque acts on the joint itself
+    gear: Gear | None = None
 
 
 class Motors(Device):

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import ConfigDict, Field, model_validator
 
-from granite.config.base import Delay, Direction, Name, Positive, Table, Vector, refuse_out_of_plane, refuse_twice
+from granite.config.base import (
+    Delay,
+    Direction,
+    Name,
+    Positive,
+    Spread,
+    Table,
+    Vector,
+    refuse_out_of_plane,
+    refuse_twice,
+)
 from granite.config.coordinates import Coordinate
 from granite.config.devices.device import Device
 from granite.config.errors import InputError, one_of
@@ -42,11 +52,22 @@ class Thruster(Table):
 
 
 class ThrusterErrors(Table):
-    """`ideal` delivers any thrust between zero and nominal, without delay or limit of the tank."""
+    """`ideal` delivers any thrust between zero and nominal, without delay, limit of the tank or other errors."""
 
     ideal: bool = False
     #: impulse in the full tank [N s]; thrust is proportional to the rest. None: constant pressure.
     tank_n_s: Positive | None = None
+    #: part of the tank below which the pressure is less than that of the regulator, which keeps thrust constant above
+    #: it; 1: no regulator (blow-down)
+    regulated_ratio: Annotated[float, Field(gt=0, le=1)] = 1.0
+    #: part of the thrust that every further open valve takes from all, because they share one supply
+    shared_drop: Spread = 0.0
+    #: error of the direction of each nozzle, one sigma, about z and, in space, across it; the seed draws it
+    misalignment_rad: Annotated[float, Field(ge=0, le=0.5)] = 0.0
+    #: largest part by which the seed makes the thrust of each nozzle wrong
+    thrust_error: Spread = 0.0
+    #: largest part by which the thrust differs from pulse to pulse
+    pulse_scatter: Spread = 0.0
     #: thrusters whose valves stay open whatever is commanded; the controllers do not know it
     stuck_open: tuple[Name, ...] = ()
 

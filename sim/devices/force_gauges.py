@@ -6,7 +6,6 @@ import casadi as ca
 
 from granite.config.contacts import Side
 from granite.config.devices.force_gauges import AXES, ForceGauges
-from granite.config.records import Array
 from granite.config.testbed import Testbed
 from granite.mrds.tree import Tree
 from granite.sim.devices.gauge import SimulatedGauge
@@ -15,12 +14,8 @@ from granite.sim.devices.gauge import SimulatedGauge
 class SimulatedForceGauges(SimulatedGauge[ForceGauges]):
     """Forces [N] and moments [N m] by the first side of each contact on its second; zero while it is open."""
 
-    def inputs(self) -> tuple[Array, ...]:
-        """Coordinates of all modules, and the wrenches of all contacts in world axes."""
-        return self._plant.q, self._plant.contact_loads().wrench
-
-    def true_reading(self, bed: Testbed) -> tuple[list[ca.SX], ca.SX]:
-        """(q, wrenches of all contacts) -> the components of each gauge."""
+    def true_reading(self, bed: Testbed) -> tuple[dict[str, ca.SX], ca.SX]:
+        """(q, wrenches of all contacts in world axes) -> the components of each gauge."""
         trees = {module.name: Tree(module) for module in bed.modules}
         q, axes = ca.vertcat(*(tree.q for tree in trees.values())), AXES["planar" if bed.planar else "spatial"]
         wrenches, found = ca.SX.sym("wrench", len(axes), len(bed.contacts)), []
@@ -32,7 +27,7 @@ class SimulatedForceGauges(SimulatedGauge[ForceGauges]):
             else:
                 turned = ca.vertcat(R.T @ wrench[:3], R.T @ wrench[3:])
             found += [turned[axes.index(axis)] for axis in self._gauge.measured_axes(bed, unit)]
-        return [q, ca.vec(wrenches)], ca.vertcat(*found)
+        return {"q": q, "wrench": ca.vec(wrenches)}, ca.vertcat(*found)
 
 
 def side_rotation(bed: Testbed, trees: dict[str, Tree], side: Side) -> ca.SX:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +24,7 @@ class SimulatedGrips(SimulatedActuator):
         assert plant.contacts is not None
         self._plant, self._contacts = plant, plant.contacts
         self._number = 0
+        self._names, self._stay_open = list(plant.bed.grips), np.zeros(len(plant.bed.grips), dtype=bool)
 
     @staticmethod
     def compiled_form(contacts: Contacts | None) -> CompiledForm:
@@ -37,8 +39,17 @@ class SimulatedGrips(SimulatedActuator):
     def write(self, t: float, setpoint: Array) -> Frame:
         """Close these from time t on, open the others. The frame reports a grip that is out of reach as open."""
         self._plant.advance(t)
-        self._contacts.grip(setpoint)
-        return self._report(t)
+        if not self._stay_open.any():
+            self._contacts.grip(setpoint)
+            return self._report(t)
+        self._contacts.grip(np.where(self._stay_open, 0.0, setpoint))
+        frame = self._report(t)
+        return frame._replace(values=np.where(self._stay_open, setpoint, frame.values))
+
+    def set_faults(self, faults: Iterable[tuple[str, str, float | None]]) -> None:
+        """From the next set point on these stay open; their frames report what was commanded."""
+        stuck = {unit for _, unit, _ in faults}
+        self._stay_open = np.array([name in stuck for name in self._names])
 
     def stop(self, t: float) -> Frame:
         """Nothing: a held object is not dropped."""

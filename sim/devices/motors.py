@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from math import inf
 
@@ -27,7 +27,7 @@ class SimulatedMotors(SimulatedActuator):
         #: of each motor: torque per torque that it reports
         self._table, self._own_gains = motors, _gains(motors, rng)
         self._gain: Array | None = None
-        self.set_factors({})
+        self.set_faults(())
         self._plant, self._number = plant, 0
         #: current torque (n) [N m]
         self.torque: Array = np.zeros(len(self._limits))
@@ -73,8 +73,9 @@ class SimulatedMotors(SimulatedActuator):
         self._number += 1
         return Frame(t, self._number, _OK, applied)
 
-    def set_factors(self, factors: Mapping[str, float]) -> None:
+    def set_faults(self, faults: Iterable[tuple[str, str, float | None]]) -> None:
         """From the next set point on these joints get their torque times a factor; their frames do not report it."""
+        factors = {joint: value or 0.0 for _, joint, value in faults}
         gains = [own * factors.get(joint, 1.0) for own, joint in zip(self._own_gains, self._joints, strict=True)]
         self._gain = _unless_one(gains)
 

@@ -6,7 +6,6 @@ import casadi as ca
 import numpy as np
 
 from granite.config.devices.strain_gauges import StrainGauges
-from granite.config.records import Array
 from granite.config.testbed import Testbed
 from granite.mrds.flexible.curvature import curvature
 from granite.mrds.tree import Tree
@@ -16,15 +15,11 @@ from granite.sim.devices.gauge import SimulatedGauge
 class SimulatedStrainGauges(SimulatedGauge[StrainGauges]):
     """Strain -d w''(x) of each gauge."""
 
-    def inputs(self) -> tuple[Array, ...]:
-        """Coordinates of all modules."""
-        return (self._plant.q,)
-
-    def true_reading(self, bed: Testbed) -> tuple[list[ca.SX], ca.SX]:
+    def true_reading(self, bed: Testbed) -> tuple[dict[str, ca.SX], ca.SX]:
         """(q) -> strain of each gauge."""
         trees, gauges = [Tree(module) for module in bed.modules], self._gauge.units
         q = ca.vertcat(*(tree.q for tree in trees))
         # Modes are last in the coordinates and in the velocities of a module.
         last = ca.vertcat(*(tree.q[tree.q.numel() - tree.u.numel() :] for tree in trees))
         rows = [-g.distance_m * curvature(bed.layout, g.link, g.axis, g.position_m) for g in gauges]
-        return [q], ca.densify(ca.DM(np.array(rows)) @ last)
+        return {"q": q}, ca.densify(ca.DM(np.array(rows)) @ last)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
 import numpy as np
@@ -31,7 +31,7 @@ class SimulatedThrusters(SimulatedActuator):
         self._opening: Array | None = None
         self._thrust: Array = np.zeros(len(self._healthy))
         self._number = 0
-        self.set_faults((), ())
+        self.set_faults(())
         plant.attach_thrusters(thrusters, self)
 
     @staticmethod
@@ -42,7 +42,7 @@ class SimulatedThrusters(SimulatedActuator):
         valves = [len(device._units) for device in devices]
         return CompiledForm(
             (),
-            {"SIM_BANKS": len(banks), "SIM_THRUSTERS": sum(valves)},
+            {"SIM_BANKS": len(banks), "SIM_BANKS_SIZE": sum(map(len, memories)), "SIM_THRUSTERS": sum(valves)},
             {
                 "SIM_IS_THROTTLED": [int(bank is None) for bank in banks],
                 "SIM_FIRST": [0, *accumulate(valves)],
@@ -75,10 +75,16 @@ class SimulatedThrusters(SimulatedActuator):
         self._number += 1
         return Frame(t, self._number, _OK, np.zeros(len(self._healthy)))
 
-    def set_faults(self, dead: Collection[str], stuck_open: Collection[str]) -> None:
-        """From the next command on these give no thrust, or are always open; their frames do not report it."""
-        self._nominal = self._healthy * [unit not in dead for unit in self._units]
-        self._stuck = np.array([unit in stuck_open or unit in self._always_open for unit in self._units])
+    def set_faults(self, faults: Iterable[tuple[str, str, float | None]]) -> None:
+        """From the next command on these give no thrust or a part of it, or are always open; no frame reports it."""
+        factors, stuck = np.ones(len(self._units)), set(self._always_open)
+        for what, unit, value in faults:
+            if what == "stuck_open":
+                stuck.add(unit)
+            else:
+                factors[self._units.index(unit)] *= 0.0 if what == "dead" else value or 0.0
+        self._nominal = self._healthy * factors
+        self._stuck = np.array([unit in stuck for unit in self._units])
         self._opening = None
 
     def thrust(self, first: int, last: int) -> Array:

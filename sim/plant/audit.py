@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import casadi as ca
 import numpy as np
 
 from granite.config.records import Array
 from granite.config.testbed import Testbed
-from granite.mrds.energy import Energy
+from granite.kernels.compilation import compile_once
+from granite.mrds.energy import energy_function
 from granite.sim.plant.constrained_plant import ContactLoads
 from granite.sim.plant.plant import Plant
 
@@ -15,21 +17,22 @@ class Audit:
     """Energy, work, momentum and constraint errors of the plant, in the order of `config.audit`."""
 
     def __init__(self, bed: Testbed, plant: Plant) -> None:
-        self._energy, self._plant = Energy(bed.modules), plant
-        self._energy.prepare()
+        self._plant = plant
+        #: (whole state, energy lost in closing contacts, [gap; slip; independence]) -> the audit
+        self.kernel = compile_once("audit", bed.plant_fingerprint, lambda: [_function(bed, plant)])["audit"]
 
     def values(self, loads: ContactLoads) -> Array:
         """Kinetic energy, energy, work, momentum, angular momentum, gap, slip and independence now."""
-        balance = self._energy.balance(self._plant.q, self._plant.u)
-        return np.array(
-            (
-                balance.kinetic,
-                balance.energy,
-                self._plant.work - (self._plant.contacts.lost if self._plant.contacts else 0.0),
-                *balance.momentum,
-                *balance.angular_momentum,
-                loads.gap,
-                loads.slip,
-                loads.independence,
-            )
-        )
+        lost = self._plant.contacts.lost if self._plant.contacts else 0.0
+        return self.kernel.run((self._plant.whole, np.array([lost, loads.gap, loads.slip, loads.independence])))
+
+
+def _function(bed: Testbed, plant: Plant) -> ca.Function:
+    state, lost, errors = ca.MX.sym("state", plant.whole.size), ca.MX.sym("lost"), ca.MX.sym("errors", 3)
+    places = plant.places
+    q, u = state[: places["u"]], state[places["u"] : places["extra"]]
+    energies, momentum = energy_function(bed.modules)(q, u)
+    work = state[places["left"] - 1]  # the last one of extra
+    kinetic, gravity, strain, _ = ca.vertsplit(energies)
+    audit = ca.vertcat(kinetic, kinetic + gravity + strain, work - lost, momentum, errors)
+    return ca.Function("audit", [state, lost, errors], [audit])

@@ -77,10 +77,10 @@ class SvdMotion(ContactMotion):
         """One column of several."""
         return np.concatenate(parts)
 
-    def force(self, q: Array, u: Array, p: tuple[Array, Array, Array]) -> tuple[Array, Array]:
+    def force(self, q: Array, u: Array, extra: Array, p: tuple[Array, Array, Array]) -> tuple[Array, Array]:
         """Generalised force of the lab, and its part of the rate of extra."""
         (state, thrust, torque), kernel = p, self._kernels["plant_force"]
-        at = np.concatenate([q, u, state[self._n_x :]])
+        at = np.concatenate([q, u, extra, state[self._n_x + extra.size :]])
         force, extra_rate = kernel.split(kernel.run((at, thrust, torque)))
         return force, extra_rate
 
@@ -188,7 +188,9 @@ class ConstrainedPlant:
     def moved(self, steps: StepKernel, q: Array, u: Array, h: float) -> tuple[Array, Array, float]:
         """q and u after a part h of one step, which may be negative, under its forces; and their work [J]."""
         assert self._svd is not None
-        kernel, x = self._kernels["plant_part"], np.concatenate([q, u, np.zeros(self._n - self._n_x)])
+        kernel, x = self._kernels["plant_part"], np.concatenate([q, u, steps.after[self._n_x : self._n]])
+        if self._bed.simulation.audit:
+            x[-1] = 0.0
         inputs = steps.before, steps.thrust[0], steps.torque
         after, independence = kernel.split(kernel.run((*inputs, x, np.array(h))))
         if not independence[0] > ELIMINATION_SINE_SQUARED:

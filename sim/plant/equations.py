@@ -13,8 +13,10 @@ from granite.config.devices.thrusters import Thrusters
 from granite.config.records import Array
 from granite.config.testbed import Testbed
 from granite.mrds.contacts.contact_set import NO_FEEDBACK, ContactSet
+from granite.sim.plant.draws import by_name, drawn
 from granite.sim.plant.forces import n_held, n_thrusters
-from granite.sim.plant.motion import EliminationMotion, PlantMotion
+from granite.sim.plant.gas import delivered, full_tank, n_pulses
+from granite.sim.plant.motion import EliminationMotion, PlantMotion, initial_extra
 from granite.sim.plant.rate_filter import RateFilter
 
 Part = TypeVar("Part")
@@ -25,22 +27,26 @@ class PlantState(NamedTuple, Generic[Part]):
 
     q: Part  #: coordinates of all modules (n_q)
     u: Part  #: their velocities (n_u)
-    extra: Part  #: also integrated, where needed: time and work
+    extra: Part  #: also integrated, where needed: time, inner states of the lab, and work
     left: Part  #: impulse in the tank of each device of thrusters [N s]; NaN: no tank
     used: Part  #: impulse delivered so far (1) [N s]
     pushed: Part  #: sum of the thrusts over the steps, for their mean (n_t) [N]
     lag: Part  #: of the first stage of the rate filters (n_s) [rad]
     joints: Part  #: the sensed joints: angles [rad], then rates behind their filters [rad/s] (2 n_s)
+    drawn: Part  #: constants that the seed drew
+    pulses: Part  #: of each thruster: whether it is open, and how often it opened (2 n_t), where pulses scatter
 
 
-def initial_state(bed: Testbed, q: Array, u: Array, n_extra: int) -> PlantState[Array]:
+def initial_state(bed: Testbed, q: Array, u: Array) -> PlantState[Array]:
     """A full tank, and filters without a transient."""
     angles, rates = _sensed(bed)
     filters = zip(_rate_filters(bed), u[rates], strict=True)
     lag = np.array([rate_filter.steady_lag(rate) if rate_filter else 0.0 for rate_filter, rate in filters])
-    tank = np.array([_tank(device) or math.nan for device in bed.devices_of(Thrusters).values()])
+    tank = np.array([full_tank(device) or math.nan for device in bed.devices_of(Thrusters).values()])
     joints = np.concatenate([q[angles], u[rates]])
-    return PlantState(q, u, np.zeros(n_extra), tank, np.zeros(1), np.zeros(n_thrusters(bed)), lag, joints)
+    pushed, constants = np.zeros(n_thrusters(bed)), drawn(bed, bed.seed)
+    pulses = np.zeros(n_pulses(bed))
+    return PlantState(q, u, initial_extra(bed, q, u), tank, np.zeros(1), pushed, lag, joints, constants, pulses)
 
 
 def stride_function(step: ca.Function, motion: PlantMotion, steps: int) -> ca.Function:
@@ -65,15 +71,15 @@ def stride_function(step: ca.Function, motion: PlantMotion, steps: int) -> ca.Fu
 def force_function(bed: Testbed, motion: PlantMotion) -> ca.Function:
     """(state, thrust, torque) -> generalised force of the lab on all modules, its share of the rate of extra."""
     before, (state, full, torque) = _symbols(bed, motion)
-    thrust, _ = _droop(bed, full, before.left)
-    outputs = motion.force.call([before.q, before.u, ca.vertcat(thrust, torque)])
+    thrust, *_ = _delivered(bed, full, before)
+    outputs = motion.force.call([before.q, before.u, before.extra, ca.vertcat(thrust, torque, before.drawn)])
     return ca.Function("plant_force", [state, full, torque], outputs)
 
 
 def lab_function(bed: Testbed, motion: PlantMotion) -> ca.Function:
     """(state, thrust, [q; u; extra] one step later) -> state one step later: tank and filters follow the motion."""
     before, (state, full, _) = _symbols(bed, motion)
-    thrust, given = _droop(bed, full, before.left)
+    thrust, given, pulses = _delivered(bed, full, before)
     x = ca.MX.sym("x", motion.n_q + motion.n_u + motion.n_extra)
     q, u, extra = motion.parts(x)
 
@@ -88,7 +94,7 @@ def lab_function(bed: Testbed, motion: PlantMotion) -> ca.Function:
 
     joints = ca.vertcat(angle, rate)
     used, pushed = before.used + ca.sum1(given), before.pushed + thrust
-    after = PlantState(q, u, extra, before.left - given, used, pushed, lag, joints)
+    after = PlantState(q, u, extra, before.left - given, used, pushed, lag, joints, before.drawn, pulses)
     return ca.Function("plant_lab", [state, full, x], [ca.vertcat(*after)])
 
 
@@ -99,8 +105,8 @@ def loads_function(bed: Testbed, motion: PlantMotion, contacts: ContactSet) -> c
     largest gap, the largest slip and the independence of the constraints.
     """
     before, (state, full, torque) = _symbols(bed, motion)
-    (q, u, extra, left, *_), assembly = before, contacts.assembly
-    force, _ = motion.force(q, u, ca.vertcat(_droop(bed, full, left)[0], torque))
+    (q, u, extra, *_), assembly = before, contacts.assembly
+    force, _ = motion.force(q, u, extra, ca.vertcat(_delivered(bed, full, before)[0], torque, before.drawn))
     free_force, velocity, acceleration, displacement = EliminationMotion(bed, contacts, motion).drive(extra)
     drive = free_force, velocity, acceleration, ca.DM(NO_FEEDBACK), displacement
     _, held, independence = assembly.driven(q, u, force, *drive)
@@ -118,9 +124,10 @@ def part_function(bed: Testbed, motion: PlantMotion) -> ca.Function:
     be negative.
     """
     before, (state, full, torque) = _symbols(bed, motion)
-    thrust, _ = _droop(bed, full, before.left)
+    thrust, *_ = _delivered(bed, full, before)
     x, h = ca.MX.sym("x", motion.n_q + motion.n_u + motion.n_extra), ca.MX.sym("h")
-    return ca.Function("plant_part", [state, full, torque, x, h], motion.step(x, ca.vertcat(thrust, torque), h))
+    p = ca.vertcat(thrust, torque, before.drawn)
+    return ca.Function("plant_part", [state, full, torque, x, h], motion.step(x, p, h))
 
 
 def step_function(bed: Testbed, motion: PlantMotion, part: ca.Function) -> ca.Function:
@@ -134,32 +141,15 @@ def step_function(bed: Testbed, motion: PlantMotion, part: ca.Function) -> ca.Fu
 
 def _symbols(bed: Testbed, motion: PlantMotion) -> tuple[PlantState[ca.MX], tuple[ca.MX, ca.MX, ca.MX]]:
     """The state part by part; the whole of it, thrust of each thruster with a full tank, torque of each motor."""
-    start = initial_state(bed, np.zeros(motion.n_q), np.zeros(motion.n_u), motion.n_extra)
+    start = initial_state(bed, np.zeros(motion.n_q), np.zeros(motion.n_u))
     ends = np.cumsum([0, *(len(part) for part in start)]).tolist()
     state, torque = ca.MX.sym("state", ends[-1]), ca.MX.sym("torque", n_held(bed))
     full = ca.MX.sym("thrust", n_thrusters(bed))
     return PlantState(*ca.vertsplit(state, ends)), (state, full, torque)
 
 
-def _droop(bed: Testbed, full: ca.MX, left: ca.MX) -> tuple[ca.MX, ca.MX]:
-    """Mean thrust over a step (n_t) [N], and the impulse that each device takes from its tank [N s]."""
-    thrusts, impulses, first = [ca.MX(0, 1)], [ca.MX(0, 1)], 0
-    for k, device in enumerate(bed.devices_of(Thrusters).values()):
-        own = full[first : first + len(device.units)]
-        first += len(device.units)
-        impulse, tank = bed.simulation.physics_step_s * ca.sum1(own), _tank(device)
-        if tank is not None:
-            # Thrust is that of a full tank times left/tank, so the impulse left decays exponentially over the step.
-            given = -left[k] * ca.expm1(-impulse / tank)
-            own, impulse = own * (given / ca.fmax(impulse, np.finfo(float).tiny)), given
-        thrusts.append(own)
-        impulses.append(impulse)
-    return ca.vertcat(*thrusts), ca.vertcat(*impulses)
-
-
-def _tank(device: Thrusters) -> float | None:
-    """Impulse in the full tank [N s]; None: constant pressure."""
-    return None if device.simulated.ideal else device.simulated.tank_n_s
+def _delivered(bed: Testbed, full: ca.MX, before: PlantState[ca.MX]) -> tuple[ca.MX, ca.MX, ca.MX]:
+    return delivered(bed, full, before.left, before.pulses, by_name(bed, before.drawn))
 
 
 def sensed_joints(bed: Testbed) -> list[str]:

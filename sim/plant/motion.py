@@ -1,7 +1,8 @@
 """Motion of the modules of a testbed in one physics step: free, or under the contacts that are closed.
 
-x = [q; u; extra] of all modules; extra is the time, where contacts are driven by it, and the work done so far, where it
-is audited. p are the inputs of the lab, constant over a step (zero-order hold): thrusts and motor torques.
+x = [q; u; extra] of all modules; extra is the time, where contacts or hoses depend on it, the inner states of the lab,
+and the work done so far, where it is audited. p are the inputs of the lab, constant over a step (zero-order hold):
+thrusts and motor torques, and the constants that the seed drew.
 
 The rate of a plant with contacts is written once, in `ContactMotion`; its subclasses solve for the contact forces, by
 elimination in symbols (`EliminationMotion`, here) or by singular values in numbers (`sim.constrained_plant`).
@@ -14,14 +15,18 @@ from functools import cached_property
 from typing import Any
 
 import casadi as ca
+import numpy as np
 
+from granite.config.records import Array
 from granite.config.testbed import Testbed
 from granite.mrds.contacts.contact_set import NO_FEEDBACK, ContactSet
 from granite.mrds.contacts.drive import drive_function
 from granite.mrds.dynamics import Dynamics
 from granite.mrds.integrators import rk4
 from granite.mrds.tree import Tree
-from granite.sim.plant.forces import lab_force, n_held, n_thrusters
+from granite.sim.plant.draws import draws
+from granite.sim.plant.forces import initial_inner, lab_force, n_held, n_inner, n_thrusters
+from granite.sim.plant.hoses import has_moving_hoses
 
 #: a column of symbols or of numbers
 Column = Any
@@ -29,7 +34,18 @@ Column = Any
 
 def n_extra(bed: Testbed) -> int:
     """Number of entries of the state that are neither coordinates nor velocities."""
-    return sum(is_there for is_there in (is_driven(bed), bed.simulation.audit))
+    return has_clock(bed) + n_inner(bed) + bed.simulation.audit
+
+
+def initial_extra(bed: Testbed, q: Array, u: Array) -> Array:
+    """Those entries at the start."""
+    time, work = np.zeros(int(has_clock(bed))), np.zeros(int(bed.simulation.audit))
+    return np.concatenate([time, initial_inner(bed, q, u), work])
+
+
+def has_clock(bed: Testbed) -> bool:
+    """Whether the time is in the state."""
+    return is_driven(bed) or has_moving_hoses(bed)
 
 
 def is_driven(bed: Testbed) -> bool:
@@ -59,7 +75,7 @@ class ContactMotion(ABC):
     def rate(self, x: Column, p: Any) -> Column:
         """x': power of the contacts, which is that of their drive and friction, counts as work."""
         q, u, extra = self.parts(x)
-        force, extra_rate = self.force(q, u, p)
+        force, extra_rate = self.force(q, u, extra, p)
         drive = self.drive(extra)
         u_dot, holding = self.accelerate(q, u, force, drive)
         if self._is_audited:
@@ -75,7 +91,7 @@ class ContactMotion(ABC):
         """One column of several."""
 
     @abstractmethod
-    def force(self, q: Column, u: Column, p: Any) -> tuple[Column, Column]:
+    def force(self, q: Column, u: Column, extra: Column, p: Any) -> tuple[Column, Column]:
         """Generalised force of the lab on all modules (n_u), and its part of the rate of extra."""
 
     @abstractmethod
@@ -140,9 +156,9 @@ class EliminationMotion(ContactMotion):
         """One column of several."""
         return ca.vertcat(*parts)
 
-    def force(self, q: ca.MX, u: ca.MX, p: ca.MX) -> tuple[ca.MX, ca.MX]:
+    def force(self, q: ca.MX, u: ca.MX, extra: ca.MX, p: ca.MX) -> tuple[ca.MX, ca.MX]:
         """Generalised force of the lab, and its part of the rate of extra."""
-        force, extra_rate = self._motion.force(q, u, p)
+        force, extra_rate = self._motion.force(q, u, extra, p)
         return force, extra_rate
 
     def drive(self, extra: ca.MX) -> tuple[ca.MX, ca.MX, ca.MX, ca.MX]:
@@ -196,7 +212,7 @@ class PlantMotion:
         self._bed, self._contacts = bed, contacts if contacts and contacts.contacts else None
         self.n_q, self.n_u = len(bed.positions), len(bed.velocities)
         self.n_extra = n_extra(bed)
-        self.n_inputs = n_thrusters(bed) + n_held(bed)
+        self.n_inputs = n_thrusters(bed) + n_held(bed) + sum(draw.size for draw in draws(bed))
 
     def step(self, x: ca.MX, p: ca.MX, h: ca.MX) -> tuple[ca.MX, ca.MX]:
         """x after h, and the smallest independence of the constraints in all stages."""
@@ -215,10 +231,10 @@ class PlantMotion:
 
     @cached_property
     def force(self) -> ca.Function:
-        """(q, u, p) -> generalised force of the lab on all modules, rate of extra."""
-        q, u, p = *self._state(), self._inputs()
-        force = lab_force(self._bed, self._trees, p)
-        return ca.Function("lab_force", [q, u, p], [ca.densify(force), self._extra_rate(u, force)])
+        """(q, u, extra, p) -> generalised force of the lab on all modules, rate of extra."""
+        (q, u), p, extra = self._state(), self._inputs(), ca.SX.sym("extra", self.n_extra)
+        force, extra_rate = self._lab(u, extra, p)
+        return ca.Function("lab_force", [q, u, extra, p], [ca.densify(force), extra_rate])
 
     def parts(self, x: ca.MX) -> tuple[ca.MX, ca.MX, ca.MX]:
         """q, u and extra."""
@@ -229,23 +245,26 @@ class PlantMotion:
     def _free_rate(self) -> ca.Function:
         """(x, p) -> x' without contacts. One expression, so that forces and dynamics share the kinematics."""
         (q, u), p, extra = self._state(), self._inputs(), ca.SX.sym("extra", self.n_extra)
-        force = lab_force(self._bed, self._trees, p)
+        force, extra_rate = self._lab(u, extra, p)
         ends = [0]
         for tree in self._trees:
             ends.append(ends[-1] + tree.u.numel())
         forces = ca.vertsplit(force, ends)
         u_dot = ca.vertcat(*(Dynamics(t).forward(part) for t, part in zip(self._trees, forces, strict=True)))
-        x_dot = ca.vertcat(*(tree.q_dot for tree in self._trees), u_dot, self._extra_rate(u, force))
+        x_dot = ca.vertcat(*(tree.q_dot for tree in self._trees), u_dot, extra_rate)
         return ca.Function("free_rate", [ca.vertcat(q, u, extra), p], [x_dot])
 
-    def _extra_rate(self, u: ca.SX, force: ca.SX) -> ca.SX:
-        """1 for the time; power of the lab less the dissipation of flexible links."""
-        rates = [ca.SX(1)] if is_driven(self._bed) else []
+    def _lab(self, u: ca.SX, extra: ca.SX, p: ca.SX) -> tuple[ca.SX, ca.SX]:
+        """Force, and the rate of extra: 1 for the time; inner states; power less the dissipation of flexible links."""
+        first, n = int(has_clock(self._bed)), n_inner(self._bed)
+        time, inner, _ = ca.vertsplit(extra, [0, first, first + n, self.n_extra])
+        force, inner_rate = lab_force(self._bed, self._trees, time, inner, p)
+        rates = [*[ca.SX(1)] * first, inner_rate]
         if self._bed.simulation.audit:
             # The elastic force is K q + D u: its derivative by u is D.
             damping = (ca.jtimes(tree.elastic_force(), tree.u, tree.u) for tree in self._trees)
             rates.append(ca.dot(u, force - ca.vertcat(*damping)))
-        return ca.vertcat(ca.SX(0, 1), *rates)
+        return force, ca.vertcat(*rates)
 
     @cached_property
     def _normalised(self) -> ca.Function:

@@ -24,11 +24,13 @@ from granite.mrds.tolerances import ELIMINATION_SINE_SQUARED, SAME_STEP
 from granite.sim.devices.device import AbsentDevice
 from granite.sim.plant.constrained_plant import FREE, ConstrainedPlant, ContactLoads, StepKernel
 from granite.sim.plant.contacts import Contacts
+from granite.sim.plant.draws import drawn
 from granite.sim.plant.equations import PlantState, initial_state
 from granite.sim.plant.forces import n_held
 from granite.sim.plant.joint_resistance import refuse_stiff_joints
-from granite.sim.plant.motion import n_extra
+from granite.sim.plant.motor_torque import refuse_stiff_gears
 from granite.sim.plant.start import refuse_entered, refuse_unstable_step
+from granite.sim.plant.table_forces import refuse_stiff_pads
 
 _LONGEST = 50  #: steps in one call of compiled code: each lengthens the code
 
@@ -84,17 +86,22 @@ class Plant:
             held.label: held
             for held in (self.contacts.held(tick) if self.contacts else [ConstrainedPlant(bed, None, tick)])
         }
+        self._prepared: list[ConstrainedPlant] = []
         self._held = self._sets[self.contacts.label if self.contacts else FREE]
         q, u = consistent_start(bed, self._held.contacts, *initial_motion(bed))
         if self.contacts:
             refuse_entered(bed, self.contacts.entered(q))
         refuse_unstable_step(bed, self.contacts.sets() if self.contacts else (), q)
         refuse_stiff_joints(bed, q)
-        start = initial_state(bed, q, u, n_extra(bed))
+        refuse_stiff_gears(bed, q)
+        refuse_stiff_pads(bed)
+        start = initial_state(bed, q, u)
         self._whole = np.concatenate(start)
         ends = np.cumsum([0, *(len(part) for part in start)]).tolist()
         parts = PlantState(*(slice(first, last) for first, last in pairwise(ends)))
-        self._shown = parts.q, parts.u, parts.left, parts.pushed
+        self._parts, self._shown = parts, (parts.q, parts.u, parts.left, parts.pushed)
+        #: where each part begins in the whole state
+        self.places = dict(zip(PlantState._fields, ends, strict=False))
         #: views of the whole state, part by part
         self._state: PlantState[Array] = PlantState(*(self._whole[part] for part in parts))
         #: the contact sets with redundant constraints, and the pose where that was first found
@@ -106,32 +113,26 @@ class Plant:
         self._averaged = 1.0
         self._next = (1 - SAME_STEP) * self.step_s
 
-    def compiled_form(self) -> CompiledForm | None:
-        """The same in C; None with contacts that change by themselves, flexible links or an audit.
-
-        To be asked for at the start. `ContactsInPython` switches its contacts.
-        """
-        watches = self.contacts is not None and self.contacts.watches
-        if watches or self._deflections.links or self.bed.simulation.audit or len(self.pushes):
-            return None
-        sets, contacts, held = list(self._sets.values()), self.contacts, self._held
+    def compiled_form(self) -> CompiledForm:
+        """The same in C, to be asked for at the start; `PlantInPython` does what it leaves to Python."""
+        sets, contacts, held = self.every_set, self.contacts, self._held
         counts = [len(of_set.closed) for of_set in sets]
-        ends = np.cumsum([0, *(len(part) for part in self._state)]).tolist()
-        starts = dict(zip(PlantState._fields, ends, strict=False))
         return CompiledForm(
             tuple(Path(__file__).with_name(name) for name in ("plant.c", "actuators.c")),
             {
                 "PLANT_STATE": len(self._whole),
                 "PLANT_PATH": len(self._state.q) + len(self._state.u),
                 "PLANT_TICK": held.tick.steps,
-                "PLANT_PUSHED": starts["pushed"],
-                "PLANT_TANK": starts["left"],
-                "PLANT_JOINTS": starts["joints"],
+                "PLANT_PUSHED": self.places["pushed"],
+                "PLANT_TANK": self.places["left"],
                 "PLANT_TORQUES": held.step.no_torque.size,
                 "SAME_STEP": SAME_STEP,
                 "PLANT_CONTACTS": len(self.bed.contacts),
                 "PLANT_WRENCH": held.n_wrench,
+                "PLANT_SQUEEZE": len(self.bed.squeezed),
                 "PLANT_INDEPENDENT": ELIMINATION_SINE_SQUARED,
+                "PLANT_IS_WATCHED": int(contacts is not None and contacts.watches),
+                "PLANT_BENDS": int(bool(self._deflections.links)),
             },
             {
                 "PLANT_CLOSED": [i for of_set in sets for i in of_set.closed],
@@ -152,17 +153,26 @@ class Plant:
                 "plant_closed": np.array(contacts.closed if contacts else (), dtype=float),
                 "plant_caught": np.zeros(len(self.bed.contacts)),
                 "plant_lost": np.zeros(1),
+                "plant_wrench": np.zeros(held.n_wrench * len(self.bed.contacts)),
+                "plant_squeeze": np.zeros(len(self.bed.squeezed)),
+                "plant_errors": np.array([0.0, 0.0, 1.0]),
             },
             kernels={
                 "plant_step": [of_set.step.kernel for of_set in sets],
                 "plant_tick": [of_set.tick.kernel for of_set in sets],
                 "plant_loads": [of_set.loads_kernel for of_set in sets],
+                "plant_bend": [self._deflections.kernel() if self._deflections.links else None],
             },
         )
 
-    def set_number(self, label: Label) -> int:
-        """Which one of the contact sets of the compiled form this is."""
-        return list(self._sets).index(label)
+    def draw(self, seed: int, whole: Array) -> None:
+        """Put what this seed draws into the whole state of a plant at its start."""
+        whole[self._parts.drawn] = drawn(self.bed, seed)
+
+    @property
+    def every_set(self) -> list[ConstrainedPlant]:
+        """The plant under every set of contacts, and with other modules that it may continue with."""
+        return [*self._sets.values(), *self._prepared]
 
     @property
     def t(self) -> float:
@@ -213,6 +223,11 @@ class Plant:
         """Work done by the lab so far, less the dissipation [J]; of an audited testbed."""
         return float(self._state.extra[-1])
 
+    @property
+    def whole(self) -> Array:
+        """The whole state; a live view."""
+        return self._whole
+
     def attach_thrusters(self, table: Thrusters, source: ThrustSource) -> None:
         """Let a simulated device of thrusters act; `table` is its own in the plant's testbed."""
         self.thrust_sources[_index_of(self._thrusters, table)] = source
@@ -232,8 +247,12 @@ class Plant:
         """Advance to the last physics step that is not after t; nothing happens if the plant is there already."""
         if t < self._next:
             return
-        first, last = self._steps, int(t / self.step_s + SAME_STEP)
         self._state.pushed[:] = 0.0
+        self._finish(self._steps, t)
+
+    def _finish(self, first: int, t: float) -> None:
+        """The steps that are left of an advance to time t, which began at step `first`."""
+        last = int(t / self.step_s + SAME_STEP)
         while self._steps < last:
             if self.contacts:
                 self._switch_contacts(self.contacts)
@@ -245,7 +264,8 @@ class Plant:
 
     def prepared(self, bed: Testbed) -> ConstrainedPlant:
         """The plant with other modules of the same coordinates and without contacts, compiled, for `change`."""
-        return ConstrainedPlant(bed, None, self._held.tick.steps)
+        self._prepared.append(ConstrainedPlant(bed, None, self._held.tick.steps))
+        return self._prepared[-1]
 
     def change(self, held: ConstrainedPlant) -> None:
         """Continue with other modules; coordinates and velocities stay."""
@@ -260,7 +280,8 @@ class Plant:
             self._note_dependent()
             self._held.step_by_svd(stride)
         if not stride.size[0] < np.inf:
-            raise PlantLostError(self.lost_after(last))
+            after = f"{last * self.step_s:.6g} s; steps may be too long"
+            raise PlantLostError(f"its motion is not finite after {after}")
         self._last = stride
         if self.contacts and self.contacts.watches:
             self._settle(self.contacts, stride)
@@ -268,10 +289,6 @@ class Plant:
         self._steps = last
         for observer in self.observers:
             observer.observe(last, stride.path)
-
-    def lost_after(self, steps: int) -> str:
-        """The sentence about a motion that is not finite."""
-        return f"its motion is not finite after {steps * self.step_s:.6g} s; steps may be too long"
 
     def _refuse_folded(self) -> None:
         """Raise where a link is bent by more than its length, which no beam can be."""

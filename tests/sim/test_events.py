@@ -93,6 +93,18 @@ def test_pushes_add_up() -> None:
     np.testing.assert_allclose(momentum(simulated)[:2], [0.4, 0.2], atol=1e-12)
 
 
+def test_a_push_by_hand_keeps_those_on_other_bodies() -> None:
+    simulated = lab(*(f"{{kind='push', at_s=9, duration_s=1, body='{body}'}}" for body in ("base", "forearm")))
+    start = momentum(simulated)
+    simulated.push("base", (1.0, 0.0))
+    simulated.push("forearm", (0.0, 2.0))
+    simulated.advance(0.1)
+    np.testing.assert_allclose((momentum(simulated) - start)[:2], [0.1, 0.2], atol=1e-10)
+    simulated.push("base", (0.0, 0.0))
+    simulated.advance(0.2)
+    np.testing.assert_allclose((momentum(simulated) - start)[:2], [0.1, 0.4], atol=1e-10)
+
+
 def test_a_push_names_its_body_and_its_module() -> None:
     error = refused("{kind='push', at_s=0, duration_s=1, body='bse'}")
     assert (error.key, error.value) == ("simulation.events.0.body", "bse")
@@ -342,6 +354,8 @@ def test_a_stuck_thruster_of_the_data_sheet_stays_stuck_when_another_recovers() 
         (fault("vision", "counter_jump", value=0.5), "value", "a whole number of frames"),
         (fault("vision", "frozen", value=1), "value", "none where what = 'frozen'"),
         (fault("vision", "silent", unit="base_x_m"), "unit", "none where what = 'silent'"),
+        (fault("motors", "exchanged", unit="elbow"), "other", "the other unit where what = 'exchanged'"),
+        (fault("motors", "late", value=-0.1), "value", "at least 0"),
     ],
 )
 def test_a_fault_has_the_keys_that_it_needs_and_no_others(event: str, key: str, expected: str) -> None:
@@ -387,6 +401,48 @@ def test_a_motor_gives_a_factor_of_its_torque_and_reports_all_of_it() -> None:
     assert motors._actuator.torque.tolist() == [0.2, 0.1]
 
 
+def test_exchanged_motors_get_each_other_s_torque_and_report_their_own() -> None:
+    motors = lab(fault("motors", "exchanged", 0.0, unit="elbow", other="shoulder")).device("motors")
+    assert motors.write(0.0, np.array([0.2, -0.1])).values.tolist() == [0.2, -0.1]
+    assert motors._actuator.torque.tolist() == [-0.1, 0.2]
+
+
+def test_a_thruster_gives_a_factor_of_its_thrust() -> None:
+    found = thrusts(lab(fault("thrusters", "thrust_factor", unit="r3", value=0.5), more=NO_TANK), 30, np.ones(8))
+    np.testing.assert_allclose(found[15:, [2, 3]], [[0.5, 1.0]] * 15, rtol=1e-12)
+
+
+def test_a_late_actuator_applies_each_set_point_later_and_reports_it_at_once() -> None:
+    motors, applied = lab(fault("motors", "late", 0.0, value=0.03)).device("motors"), []
+    for k in range(12):
+        assert motors.write(k * PERIOD, np.array([0.01 * k, 0.0])).values.tolist() == [0.01 * k, 0.0]
+        applied.append(motors._actuator.torque[0])
+    np.testing.assert_allclose(applied, [0.01 * max(k - 6, 0) for k in range(12)])
+
+
+def test_a_late_sensor_gives_the_frames_of_before_with_their_own_times() -> None:
+    found = frames(lab(fault("joint_sensors", "late", value=0.03)).device("joint_sensors"), 30)
+    plain = frames(lab().device("joint_sensors"), 30)
+    assert [frame.t for frame in found[:10]] == [frame.t for frame in plain[:10]]
+    assert [frame.number for frame in found[16:]] == [frame.number for frame in plain[10:24]]
+
+
+def test_an_actuator_may_confirm_a_stop_and_go_on() -> None:
+    motors = lab(fault("motors", "does_not_stop", 0.0)).device("motors")
+    motors.write(0.0, np.array([0.2, 0.1]))
+    frame = motors.stop(PERIOD)
+    assert (frame.status, frame.values.tolist()) == (Status.OK, [0.0, 0.0])
+    assert motors._actuator.torque.tolist() == [0.2, 0.1]
+
+
+def test_a_grip_may_report_closed_and_stay_open() -> None:
+    event = fault("grips", "stays_open", 0.0, unit="left_grip")
+    simulated = Lab(load("fixed-dual-arm/pick-and-place", [f"simulation.events=[{event}]"]))
+    grips = simulated.device("grips")
+    assert grips.write(0.0, np.array([1.0, 0.0])).values.tolist() == [1.0, 0.0]
+    assert not simulated.plant.contacts.commanded
+
+
 def test_an_actuator_may_report_what_it_did_not_apply() -> None:
     simulated = lab(fault("motors", "offset", unit="elbow_torque_n_m", value=1e6), fault("thrusters", "not_finite"))
     motors, thrusters = simulated.device("motors"), simulated.device("thrusters")
@@ -411,6 +467,7 @@ def test_an_actuator_may_report_what_it_did_not_apply() -> None:
             "base_x_m, base_y_m, base_heading_rad",
         ),
         (fault("motors", "torque_factor", unit="wrist", value=2), "unit", "wrist", "shoulder, elbow"),
+        (fault("motors", "exchanged", unit="elbow", other="wrist"), "other", "wrist", "shoulder, elbow"),
         ("{kind='drop_out', at_s=0, duration_s=1, device='visoin'}", "device", "visoin", "did you mean 'vision'?"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Damping and Coulomb friction of joints: closed forms, the energy that the audit accounts for, stable steps."""
+"""Damping and friction of joints: closed forms, rest, the energy that the audit accounts for, stable steps."""
 
 from __future__ import annotations
 
@@ -30,8 +30,16 @@ KEYS = {
 }
 
 
-def bed(kind: str, rate: float, base: str = "fixed", step: float = 1e-3, **resistance: float) -> testbed.Testbed:
-    """A link on a joint that starts at this rate."""
+def bed(
+    kind: str,
+    rate: float,
+    base: str = "fixed",
+    step: float = 1e-3,
+    table: dict[str, Any] | None = None,
+    seed: int = 1,
+    **resistance: float,
+) -> testbed.Testbed:
+    """A link on a joint that starts at this rate, with this table of the joints' friction."""
     damping, friction, fades, unit = KEYS[kind]
     keys = {"damping": damping, "friction": friction, "fades": fades}
     joint: dict[str, Any] = {"name": "joint", "kind": kind, "parent": "base", "child": "link"}
@@ -45,17 +53,24 @@ def bed(kind: str, rate: float, base: str = "fixed", step: float = 1e-3, **resis
         {
             "name": "arm",
             "title": "Arm",
-            "seed": 1,
+            "seed": seed,
             "loop": {"period_s": 10 * step, "duration_s": 2.0},
             "modules": [module | {"joints": [joint | {keys[key]: value for key, value in resistance.items()}]}],
             "simulation": {
                 "physics_step_s": step,
                 "initial": {f"joint_{unit}_s": rate},
                 "table": {"ideal": True},
+                "joint_friction": table or {},
+                "events": [{"kind": "push", "at_s": 1e3, "duration_s": 1.0, "body": "link"}],
                 "audit": True,
             },
         }
     )
+
+
+def load(kind: str, plant: Plant, of_joint: float) -> None:
+    """A force on the joint of a fixed base from now on."""
+    plant.pushes = np.array([0.0, 0.0, 0.0, of_joint] if kind == "revolute" else [of_joint, 0.0, 0.0, 0.0])
 
 
 BOTH = pytest.mark.parametrize(("kind", "inertia"), [("revolute", INERTIA), ("prismatic", MASS)])
@@ -86,6 +101,133 @@ def test_coulomb_friction_slows_a_joint_evenly_until_it_rests(kind: str, inertia
 def _gone(v: float, v0: float) -> float:
     w = math.hypot(v, v0)
     return w + v0 * math.log(v / (v0 + w))
+
+
+STICKS = {"sticks": True, "static_ratio": 1.5, "presliding_rad": 1e-3, "presliding_m": 1e-3}
+
+
+def ramp(kind: str, plant: Plant, first: float, last: float, duration: float) -> None:
+    """Change the load slowly, so that the joint does not swing on its bristles."""
+    start, steps = plant.t, round(duration / 0.005)
+    for k in range(1, steps + 1):
+        load(kind, plant, first + (last - first) * k / steps)
+        plant.advance(start + duration * k / steps)
+
+
+@BOTH
+def test_a_joint_that_sticks_rests_on_its_bristles_and_returns(kind: str, inertia: float) -> None:
+    plant = Plant(bed(kind, 0.0, table=STICKS, friction=0.5))
+    ramp(kind, plant, 0.0, 0.6 * 0.5, 2.0)
+    plant.advance(8.0)
+    # Stiffness is friction by presliding displacement, so the load deflects it by its part of the friction.
+    assert plant.q[0] == pytest.approx(0.6e-3, rel=1e-6)
+    ramp(kind, plant, 0.6 * 0.5, 0.0, 2.0)
+    plant.advance(16.0)
+    assert abs(plant.q[0]) < 1e-9
+
+
+@BOTH
+@pytest.mark.parametrize("direction", [1.0, -1.0])
+def test_a_joint_breaks_away_at_static_friction_and_slides_against_coulomb_friction(
+    kind: str, inertia: float, direction: float
+) -> None:
+    plant = Plant(bed(kind, 0.0, table=STICKS, friction=0.5, fades=1e-2))
+    static = direction * 1.5 * 0.5
+    ramp(kind, plant, 0.0, 0.9 * static, 3.0)
+    plant.advance(8.0)
+    assert abs(plant.u[0]) < 1e-6
+    assert abs(plant.q[0]) < 4e-3
+    ramp(kind, plant, 0.9 * static, 1.05 * static, 1.0)
+    plant.advance(10.0)
+    before = plant.u[0]
+    plant.advance(10.5)
+    assert before * direction > 0.1
+    assert (plant.u[0] - before) / 0.5 == pytest.approx((1.05 - 1 / 1.5) * static / inertia, rel=1e-6)
+
+
+@BOTH
+def test_a_joint_that_sticks_does_not_drift_under_a_load_that_changes(kind: str, inertia: float) -> None:
+    plant = Plant(bed(kind, 0.0, table=STICKS, friction=0.5))
+    ramp(kind, plant, 0.0, 0.5 * 0.3, 1.0)
+    plant.advance(3.0)
+    angles = []
+    for k in range(2000):
+        load(kind, plant, 0.5 * (0.3 + 0.25 * math.sin(2 * math.pi * k / 200)))
+        plant.advance(3 + (k + 1) / 200)
+        angles.append(plant.q[0])
+    cycles = np.array(angles).reshape(10, 200)
+    np.testing.assert_allclose(cycles[4:].mean(axis=1), 0.3e-3, rtol=1e-4)
+    assert np.ptp(cycles[4:]) > 0.5e-3
+
+
+@BOTH
+@pytest.mark.parametrize("sticks", [True, False])
+def test_the_seed_draws_how_wrong_the_friction_is_and_in_which_direction(
+    kind: str, inertia: float, sticks: bool
+) -> None:
+    def friction(seed: int, rate: float, spread: float, asymmetry: float) -> float:
+        """Measured by the deceleration while it slides."""
+        table = {"sticks": sticks, "presliding_m": 1e-3, "spread": spread, "asymmetry": asymmetry}
+        plant = Plant(bed(kind, rate, table=table, seed=seed, friction=0.3, fades=1e-3))
+        plant.advance(0.1)
+        before = plant.u[0]
+        plant.advance(0.3)
+        return float(abs(plant.u[0] - before) / 0.2 * inertia / 0.3)
+
+    assert friction(1, 1.5, 0.0, 0.0) == pytest.approx(1.0, rel=1e-5)
+    drawn = [friction(seed, 1.5, 0.4, 0.0) for seed in range(8)]
+    assert 0.6 <= min(drawn) < 0.9
+    assert 1.1 < max(drawn) <= 1.4
+    for seed in range(4):
+        forth, back = (friction(seed, rate, 0.0, 0.4) for rate in (1.5, -1.5))
+        assert (forth + back) / 2 == pytest.approx(1.0, rel=1e-5)
+        assert 0.01 < abs(forth - back) / 2 <= 0.4
+
+
+def test_a_fast_joint_slides_against_its_friction_only() -> None:
+    plant = Plant(bed("revolute", 300.0, table={"sticks": True}, friction=0.5, fades=1e-3))
+    plant.advance(1.0)
+    before = plant.u[0]
+    plant.advance(2.0)
+    assert before - plant.u[0] == pytest.approx(0.5 / INERTIA, rel=1e-9)
+
+
+def test_a_sliding_joint_comes_to_rest_and_stays() -> None:
+    made = bed("revolute", 0.5, table=STICKS, friction=0.5)
+    log = simulate_in_memory(made)
+    audit = AuditVerdict(log.bed, log.channels)
+    audit.update(log.rows)
+    verdict = audit.result()
+    assert verdict is not None
+    assert verdict["checks"]["energy"]["largest"] < 1e-6
+    plant = Plant(made)
+    plant.advance(5.0)
+    assert abs(plant.u[0]) < 1e-9
+    rest = plant.q[0]
+    plant.advance(10.0)
+    assert plant.q[0] == pytest.approx(rest, abs=1e-9)
+    # All its energy is gone with the friction of the path, but for Stribeck's part close to rest and the bristles.
+    assert rest == pytest.approx(0.5 * INERTIA * 0.5**2 / 0.5, rel=0.02)
+
+
+def test_static_friction_needs_joints_that_stick() -> None:
+    with pytest.raises(ValidationError, match=r"static_ratio = 1\.5: joints do not stick, expected sticks = true"):
+        bed("revolute", 0.0, table={"static_ratio": 1.5})
+
+
+@pytest.mark.parametrize("kind", KEYS)
+def test_bristles_that_are_too_stiff_for_the_step_are_refused(kind: str) -> None:
+    table = {"sticks": True, "presliding_rad": 1e-4, "presliding_m": 1e-4, "presliding_damping_s": 0.0}
+    made = bed(kind, 0.0, table=table)
+    M = Model(made.modules[0]).mass_matrix(np.zeros(len(made.positions)))
+    longest = 2.785 / math.sqrt(0.5 / 1e-4 * np.linalg.inv(M)[-1, -1])
+    plant = Plant(bed(kind, 1e-4, step=0.99 * longest, table=table, friction=0.5))
+    plant.advance(200 * longest)
+    assert abs(plant.u[0]) < 1e-2
+    with pytest.raises(
+        InputError, match=rf"at most {longest:.3g} s, or .*, or more simulation.joint_friction.presliding"
+    ):
+        Plant(bed(kind, 1e-4, step=1.01 * longest, table=table, friction=0.5))
 
 
 @pytest.mark.parametrize("kind", KEYS)

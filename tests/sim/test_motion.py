@@ -28,7 +28,7 @@ def test_both_ways_to_solve_for_contact_forces_take_the_same_step(
     q, u = consistent_start(bed, contacts, *initial_motion(bed))
     rng = np.random.default_rng(3)
     u = contacts.project(q, 0.1 * rng.normal(size=len(u)))[1]
-    state = np.concatenate(initial_state(bed, q, u, n_extra(bed)))
+    state = np.concatenate(initial_state(bed, q, u))
     steps = plant.step
     steps.run((state, steps.no_thrust, 0.1 * rng.normal(size=steps.no_torque.size)))
     assert not plant.needs_svd(steps)

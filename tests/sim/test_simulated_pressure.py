@@ -25,7 +25,7 @@ def test_it_is_proportional_to_what_is_left_and_has_noise():
 
 
 def test_a_supply_without_limit_has_its_full_pressure():
-    bed = granite.load("free-flyer", {"devices.pressure": {"noise_pa": 0.0}})
+    bed = granite.load("free-flyer", {"devices.pressure": {"noise_pa": 0.0}, "devices.thrusters.simulated.ideal": True})
     plant = SimpleNamespace(bed=bed, impulse_left=np.array([np.nan]), advance=lambda t: None)
     device = SimulatedPressure(bed.devices["pressure"], plant, np.random.default_rng(2))
     assert device.read(0.0).values[0] == pytest.approx(7e5, abs=bed.devices["pressure"].step_pa)

@@ -5,6 +5,7 @@ import pytest
 
 from granite.config.loader import load
 from granite.sim.lab import Lab
+from tests.support.dense_model import Model
 
 ALL, NONE = np.ones(8), np.zeros(8)
 
@@ -102,3 +103,82 @@ def test_a_thruster_that_is_stuck_open_pushes_from_the_start_and_through_a_stop(
     thrusters.stop(0.1)
     plant.advance(0.2)
     np.testing.assert_allclose(plant.thrust, np.eye(8)[2], rtol=1e-12)
+
+
+# --- gas ---------------------------------------------------------------------------------------------------------
+
+SIMULATED = "devices.thrusters.simulated"
+
+
+def opened(n, *overrides):
+    """The thrust of each when n valves are open."""
+    plant, thrusters = lab(f"{SIMULATED}.tank_n_s=none", *overrides)
+    thrusters.write(0.0, (np.arange(8) < n).astype(float))
+    plant.advance(0.05)
+    plant.advance(0.06)
+    return plant.thrust
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 8])
+def test_every_further_open_valve_takes_its_part_of_the_thrust_of_all(n):
+    np.testing.assert_allclose(opened(n, f"{SIMULATED}.shared_drop=0.1")[:n], 0.9 ** (n - 1), rtol=1e-12)
+
+
+def test_a_regulator_keeps_the_thrust_until_its_pressure_is_reached():
+    plant, thrusters = lab(f"{SIMULATED}.tank_n_s=20.0", f"{SIMULATED}.regulated_ratio=0.4")
+    thrusters.write(0.0, ALL)
+    opens, falls = 0.004 + 0.0015, 0.6 * 20.0 / 8.0
+    plant.advance(1.0)
+    plant.advance(1.4)
+    np.testing.assert_allclose(plant.thrust, 1.0, rtol=1e-12)
+    plant.advance(3.0)
+    expected = 0.4 * 20.0 * math.exp(-8.0 / (0.4 * 20.0) * (3.0 - opens - falls))
+    assert plant.impulse_left[0] == pytest.approx(expected, rel=1e-3)
+    assert plant.impulse_left[0] + plant.impulse_used == pytest.approx(20.0, rel=1e-12)
+
+
+def directions(seed):
+    """Of the force of each thruster by the momentum it gives, in the axes of the base, less that of its data sheet."""
+    angles = []
+    for i, unit in enumerate(load("free-flyer").thrusters):
+        level = ["simulation.table.ideal=true", "simulation.initial={}", f"seed={seed}"]
+        plant, thrusters = lab(*level, f"{SIMULATED}.misalignment_rad=0.05", f"{SIMULATED}.tank_n_s=none")
+        thrusters.write(0.0, (np.arange(8) == i).astype(float))
+        plant.advance(0.02)
+        momentum = Model(plant.bed.modules[0]).momentum(plant.q, plant.u)[:2]
+        assert np.linalg.norm(momentum) == pytest.approx(0.02 - 0.0055, rel=1e-5)
+        angle = math.atan2(momentum[1], momentum[0]) - math.atan2(unit.direction[1], unit.direction[0])
+        angles.append((angle + math.pi) % math.tau - math.pi)
+    return np.array(angles)
+
+
+def test_the_seed_turns_nozzles_by_a_normal_error():
+    found = np.concatenate([directions(seed) for seed in (1, 2, 3)])
+    assert len(set(found.round(9))) == 24
+    assert 0.7 * 0.05 < found.std() < 1.3 * 0.05  # 24 numbers: 0.05 within 15 % one sigma
+    assert abs(found.mean()) < 0.03
+
+
+def test_the_seed_draws_the_thrust_of_each_nozzle():
+    found = [opened(8, f"{SIMULATED}.thrust_error=0.1", f"seed={seed}") for seed in (1, 2)]
+    assert np.abs(np.array(found) - 1).max() <= 0.1
+    assert len(set(np.ravel(found).round(9))) == 16
+
+
+def test_pulses_scatter():
+    plant, thrusters = lab(f"{SIMULATED}.pulse_scatter=0.2", f"{SIMULATED}.tank_n_s=none")
+    thrusts = []
+    for k in range(100):
+        thrusters.write(0.1 * k, ALL)
+        plant.advance(0.1 * k + 0.03)
+        plant.advance(0.1 * k + 0.04)
+        thrusts.append(plant.thrust)
+        plant.advance(0.1 * k + 0.05)
+        np.testing.assert_allclose(plant.thrust, thrusts[-1], rtol=1e-12)  # the same all over a pulse
+        thrusters.write(0.1 * k + 0.05, NONE)
+    found = np.array(thrusts) - 1
+    assert np.abs(found).max() <= 0.2
+    np.testing.assert_allclose(found.std(axis=0), 0.2 / math.sqrt(3), rtol=0.25)
+    assert np.abs(found.mean(axis=0)).max() < 0.05
+    assert np.abs(np.corrcoef(found.T) - np.eye(8)).max() < 0.4
+    assert max(abs(np.corrcoef(f[1:], f[:-1])[0, 1]) for f in found.T) < 0.3

@@ -1,0 +1,25 @@
+/* The simulated sensors of sampled_sensor.py in C. Everything random of a run is drawn before it. */
+
+static void sampled_sensor_read(const struct parameters *p, struct memory *m, const struct kernels *ks,
+                                const double *draws, int i, double t, double *frame)
+{
+    if (!(t >= m->sampled_due[i]))
+        return;
+    const struct kernel *k = &ks->sampled_measurement[i];
+    const double *drawn = draws + SAMPLED_FIRST_DRAWN[i];
+    for (int a = 0, first = SAMPLED_FIRST_INPUT[i]; a < SAMPLED_FIRST_INPUT[i + 1] - first; a++) {
+        int place = SAMPLED_INPUT[first + a];
+        if (place >= 0)
+            k->arg[a] = m->plant_state + place;
+        else if (place == SAMPLED_WRENCH)
+            k->arg[a] = m->plant_wrench;
+        else if (place == SAMPLED_DRAWN)
+            k->arg[a] = drawn;
+        else
+            k->arg[a] = drawn + SAMPLED_DRAWN_SIZE[i] + SAMPLED_ERROR_SIZE[i] * (long)frame[FRAME_NUMBER];
+    }
+    k->res[0] = frame + FRAME_VALUES;
+    evaluate(k);
+    frame[FRAME_T] = t, frame[FRAME_NUMBER]++, frame[FRAME_STATUS] = STATUS_OK;
+    m->sampled_due[i] = t + p->sampled_interval[i];
+}

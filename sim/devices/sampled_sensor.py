@@ -1,0 +1,140 @@
+"""A simulated sensor whose reading is one function of the plant and random numbers, at every tick or its own rate.
+
+The function has the parts of the plant as inputs by name, then `drawn`, numbers that stay for a run, and `error`, those
+of one frame. Python and C (`sampled_sensor.c`) call the same function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import accumulate, chain, islice
+from operator import attrgetter
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import casadi as ca
+import numpy as np
+
+from granite.config.records import Array, Frame, Status, no_frame
+from granite.kernels.compilation import compile_once
+from granite.kernels.compiled_form import CompiledForm
+from granite.kernels.function_part import named_function
+from granite.kernels.kernel import Kernel
+from granite.sim.devices.device import SimulatedSensor
+from granite.sim.plant.plant import Plant
+
+#: tolerance of due times, as a part of a period
+_ROUNDING = 1e-6
+
+_OK = int(Status.OK)
+#: frames whose errors are drawn at once: one draw costs as much as many
+_BLOCK = 256
+
+#: of the inputs that are parts of the plant: how the plant gives them
+_PARTS: dict[str, Callable[[Any], Array]] = {
+    "q": attrgetter("q"),
+    "u": attrgetter("u"),
+    "joints": attrgetter("joints"),
+    "left": attrgetter("impulse_left"),
+    "wrench": lambda plant: plant.contact_loads().wrench,
+}
+#: in C, the inputs that are not in the state of the plant
+_ELSEWHERE = {"wrench": -1, "drawn": -2, "error": -3}
+
+
+class Errors(NamedTuple):
+    """What the seed draws for a sensor: error = offset + deviation * a normal number, for each frame."""
+
+    drawn: Array  #: numbers that stay for a run
+    offset: Array
+    deviation: Array
+
+
+class SampledSensor(SimulatedSensor):
+    """The readings of one device; a kind gives `errors`, and the function.
+
+    Parameters
+    ----------
+    plant, rng
+        The plant that it measures, and its random numbers.
+    n
+        Values of a frame.
+    ticks
+        From one frame to the next.
+    key
+        Everything that the function follows from, as `compile_once` takes it.
+    write
+        Writes it: its inputs by name, and the reading.
+    """
+
+    def __init__(
+        self,
+        plant: Plant,
+        rng: np.random.Generator,
+        n: int,
+        ticks: int,
+        key: str | None,
+        write: Callable[[], tuple[dict[str, ca.SX], ca.SX]],
+    ) -> None:
+        self._plant = plant
+        self._kernel: Kernel = compile_once("sensor", key, lambda: [_measurement(*write())])["measurement"]
+        self._measure = self._kernel.run
+        self._inputs: list[str] = self._kernel.function.name_in()
+        self._parts = [_PARTS[name] for name in self._inputs[:-2]]
+        errors = self.errors(rng)
+        self._drawn, self._errors = errors.drawn, chain.from_iterable(_blocks(errors, rng))
+        self._interval, self._due = (1 - _ROUNDING) * ticks * plant.bed.loop.period_s, 0.0
+        self._frame = no_frame(n)
+
+    def errors(self, rng: np.random.Generator) -> Errors:
+        """What is drawn at the start."""
+        raise NotImplementedError
+
+    @staticmethod
+    def compiled_form(devices: Sequence[SampledSensor], frames: int) -> CompiledForm:
+        """All such devices in C, for runs of at most so many frames."""
+        functions = [device._kernel.function for device in devices]
+        drawn = [f.numel_in(f.n_in() - 2) for f in functions]
+        errors = [f.numel_in(f.n_in() - 1) for f in functions]
+        sizes = [first + frames * n for first, n in zip(drawn, errors, strict=True)]
+        places = [{**device._plant.places, **_ELSEWHERE}[name] for device in devices for name in device._inputs]
+        return CompiledForm(
+            (Path(__file__).with_suffix(".c"),),
+            {f"SAMPLED_{name.upper()}": place for name, place in _ELSEWHERE.items()},
+            {
+                "SAMPLED_INPUT": places,
+                "SAMPLED_FIRST_INPUT": [0, *accumulate(f.n_in() for f in functions)],
+                "SAMPLED_FIRST_DRAWN": [0, *accumulate(sizes)],
+                "SAMPLED_DRAWN_SIZE": drawn,
+                "SAMPLED_ERROR_SIZE": errors,
+            },
+            {"sampled_interval": np.array([device._interval for device in devices])},
+            {"sampled_due": np.zeros(len(devices))},
+            {"sampled_measurement": [device._kernel for device in devices]},
+        )
+
+    def draw(self, rng: np.random.Generator, frames: int) -> Array:
+        """The drawn numbers, then the errors of so many frames; `rng` as it is at the start."""
+        errors = self.errors(rng)
+        blocks = islice(_blocks(errors, rng), -(-frames // _BLOCK))
+        return np.concatenate([errors.drawn, np.concatenate(list(blocks))[:frames].ravel()])
+
+    def read(self, t: float) -> Frame:
+        """The reading now; the same frame again until the next one is due."""
+        plant = self._plant
+        plant.advance(t)
+        if t >= self._due:
+            values = self._measure((*[part(plant) for part in self._parts], self._drawn, next(self._errors)))
+            self._frame = Frame(t, self._frame.number + 1, _OK, values)
+            self._due = t + self._interval
+        return self._frame
+
+
+def _measurement(inputs: dict[str, ca.SX], reading: ca.SX) -> ca.Function:
+    return named_function("measurement", inputs, {"reading": reading})
+
+
+def _blocks(errors: Errors, rng: np.random.Generator) -> Iterator[Array]:
+    """An endless sequence of blocks with a row for each frame."""
+    while True:
+        yield errors.offset + errors.deviation * rng.standard_normal((_BLOCK, len(errors.offset)))

@@ -1,0 +1,58 @@
+"""Slope of the floor by place: tilt, waves, steps between plates, and a map of heights."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import casadi as ca
+
+from granite.config.floor import GraniteTable, HeightMap, PlateStep
+
+
+def downhill(table: GraniteTable, weight: float, position: ca.SX, drawn: Mapping[str, ca.SX]) -> ca.SX:
+    """Force of the slope on a body with this weight at a place (3) [N]."""
+    total = weight * table.tilt_g * _along(table.tilt_direction_rad)
+    for i, wave in enumerate(table.waves):
+        direction = drawn["wave_directions"][i] if wave.direction_rad is None else wave.direction_rad
+        across, phase = _along(direction), drawn["wave_phases"][i]
+        slope = wave.slope_g * ca.sin(math.tau / wave.length_m * ca.dot(across, position) + phase)
+        total += weight * slope * across
+    for step in table.steps:
+        total += weight * _step(step, position)
+    if table.map is not None:
+        total += weight * _map(table.map, position)
+    return total
+
+
+def _step(step: PlateStep, position: ca.SX) -> ca.SX:
+    """Slope (height / pad) (1 + cos(2 pi s / pad)) over the width of a pad: its integral is the height."""
+    down = _along(step.direction_rad)
+    s = ca.dot(down, position - ca.vertcat(*step.position_m, 0)) / step.pad_m
+    slope = step.height_m / step.pad_m * (1 + ca.cos(math.tau * s))
+    return ca.if_else(ca.fabs(s) < 0.5, slope, 0) * down
+
+
+def _map(heights: HeightMap, position: ca.SX) -> ca.SX:
+    """Minus the gradient of the cubic B-spline whose control points are the heights."""
+    shape, place = (len(heights.heights_m[0]), len(heights.heights_m)), ca.SX.sym("place", 2)
+    weights = []
+    for axis in range(2):
+        s = (place[axis] - heights.corner_m[axis]) / heights.spacing_m
+        s = ca.fmax(0, ca.fmin(shape[axis] - 1, s))
+        # Control points beyond the ends repeat the last ones.
+        columns = [_cubic(s - k) for k in range(-1, shape[axis] + 1)]
+        weights.append(ca.vertcat(columns[0] + columns[1], *columns[2:-2], columns[-2] + columns[-1]))
+    height = ca.dot(weights[1], ca.DM(heights.heights_m) @ weights[0])
+    slope = ca.Function("map", [place], [-ca.gradient(height, place)])(position[:2])
+    return ca.vertcat(slope, 0)
+
+
+def _cubic(s: ca.SX) -> ca.SX:
+    """The cubic B-spline of knots one apart."""
+    d = ca.fabs(s)
+    return ca.if_else(d < 1, (4 - 6 * d**2 + 3 * d**3) / 6, ca.if_else(d < 2, (2 - d) ** 3 / 6, 0))
+
+
+def _along(direction: ca.SX | float) -> ca.SX:
+    return ca.vertcat(ca.cos(direction), ca.sin(direction), ca.SX(0))

@@ -1,0 +1,101 @@
+"""Torque of the motors at their joints: ripple, cogging, back-EMF, and gears with compliance and backlash."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import casadi as ca
+import numpy as np
+
+from granite.config.devices.motors import Gear, Motor, MotorErrors, Motors
+from granite.config.records import Array
+from granite.config.testbed import Testbed
+from granite.mrds.dynamics import Dynamics
+from granite.mrds.tree import Tree
+from granite.sim.plant.stable_step import refuse_faster
+
+
+class _Drive(NamedTuple):
+    """A motor with the errors of its device."""
+
+    motor: Motor
+    errors: MotorErrors
+
+
+def drives(bed: Testbed) -> list[_Drive]:
+    """Of all motors, in the order of the testbed."""
+    return [_Drive(motor, device.simulated) for device in bed.devices_of(Motors).values() for motor in device.units]
+
+
+def n_gears(bed: Testbed) -> int:
+    """Number of inner states of gears: two for each motor with a compliant one."""
+    return 2 * sum(drive.errors.gear is not None for drive in drives(bed))
+
+
+def motor_torque(
+    bed: Testbed, q: ca.SX, u: ca.SX, torque: ca.SX, gears: ca.SX, drawn: Mapping[str, ca.SX]
+) -> tuple[ca.SX, ca.SX]:
+    """Generalised force of the motors on all modules, and the rates of the gears' inner states.
+
+    The inner states of a gear are angle and rate of its rotor, counted at the joint.
+    """
+    total, rates, of_gears = ca.SX.zeros(u.numel()), [], iter(ca.vertsplit(gears) if gears.numel() else [])
+    for i, (motor, errors) in enumerate(drives(bed)):
+        angle, rate = q[bed.layout.joint_q(motor.joint)], u[bed.layout.joint_u(motor.joint)]
+        if errors.gear is None:
+            pushed = _electric(motor, errors, angle, rate, torque[i], drawn, i)
+        else:
+            turned, speed = next(of_gears), next(of_gears)
+            pushed = _flanks(errors.gear, turned - angle, speed - rate)
+            given = _electric(motor, errors, turned, speed, torque[i], drawn, i)
+            rates += [speed, (given - pushed) / errors.gear.rotor_inertia_kg_m2]
+        total[bed.layout.joint_u(motor.joint)] += pushed
+    return total, ca.vertcat(ca.SX(0, 1), *rates)
+
+
+def gears_at_rest(bed: Testbed, q: Array, u: Array) -> Array:
+    """The inner states of the gears at the start: in the middle of their backlash, without wind-up."""
+    geared = [drive.motor.joint for drive in drives(bed) if drive.errors.gear is not None]
+    return np.array([x for joint in geared for x in (q[bed.layout.joint_q(joint)], u[bed.layout.joint_u(joint)])])
+
+
+def _electric(
+    motor: Motor, errors: MotorErrors, angle: ca.SX, rate: ca.SX, torque: ca.SX, drawn: Mapping[str, ca.SX], i: int
+) -> ca.SX:
+    """Torque on the rotor: at most what the voltage leaves beside the back-EMF, with ripple, and cogging."""
+    if errors.no_load_rate_rad_s is not None:
+        # The line from the torque limit at rest to none at the no-load rate; a brake has the whole torque.
+        forth, back = (
+            motor.torque_limit_n_m * ca.fmax(0, ca.fmin(1, 1 - sign * rate / errors.no_load_rate_rad_s))
+            for sign in (1, -1)
+        )
+        torque = ca.if_else(torque > forth, forth, ca.if_else(torque < -back, -back, torque))  # NaN stays NaN
+    if errors.ripple_ratio > 0:
+        torque *= 1 + errors.ripple_ratio * ca.sin(errors.ripple_per_turn * angle + drawn["motor_ripple"][i])
+    if errors.cogging_n_m > 0:
+        torque += errors.cogging_n_m * ca.sin(errors.cogging_per_turn * angle + drawn["motor_cogging"][i])
+    return torque
+
+
+def _flanks(gear: Gear, wind: ca.SX, speed: ca.SX) -> ca.SX:
+    """Torque on the joint by flanks that are pressed, with damping (Hunt and Crossley 1975); they never pull."""
+    deep = wind - ca.fmax(-gear.backlash_rad / 2, ca.fmin(gear.backlash_rad / 2, wind))
+    return gear.stiffness_n_m_rad * deep * ca.fmax(0, 1 + gear.damping_s_rad * ca.sign(deep) * speed)
+
+
+def refuse_stiff_gears(bed: Testbed, q: Array) -> None:
+    """Raise where the physics step is too long for a rotor and its joint on the flanks of their gear, at the start."""
+    geared = [(drive.motor.joint, drive.errors.gear) for drive in drives(bed) if drive.errors.gear is not None]
+    if not geared:
+        return
+    trees = [Tree(module) for module in bed.modules]
+    M = ca.diagcat(*(Dynamics(tree).mass_matrix for tree in trees))
+    M = ca.Function("M", [ca.vertcat(*(tree.q for tree in trees))], [ca.densify(M)])(q).full()
+    admittance = np.diag(np.linalg.inv(M))
+    for joint, gear in geared:
+        both = 1 / gear.rotor_inertia_kg_m2 + admittance[bed.layout.joint_u(joint)]
+        rate = math.sqrt(gear.stiffness_n_m_rad * both)
+        problem = f"the gear of joint '{joint}' is too stiff"
+        refuse_faster(bed, rate, problem, "less stiffness_n_m_rad or more rotor_inertia_kg_m2")
