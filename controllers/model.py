@@ -22,12 +22,16 @@ from granite.config.testbed import Testbed
 from granite.controllers.thrusters.geometry import available_thrust, thruster_matrix
 from granite.kernels.compilation import compile_once
 from granite.mrds.contacts import kind_of
+from granite.mrds.contacts.contact_set import ContactSet
 from granite.mrds.contacts.friction import has_friction
 from granite.mrds.contacts.reachable import with_misses
 from granite.mrds.dynamics import Dynamics, force_on_root, solve, wrench_on_root
 from granite.mrds.frames import PointFrame
 from granite.mrds.system import System
 from granite.mrds.tree import Tree
+
+#: poses at which the least inertia of a joint is looked for
+_POSES = 20
 
 
 class ControlModel:
@@ -155,14 +159,15 @@ class ControlModel:
 
     @cached_property
     def acceleration(self) -> ca.Function:
-        """(q, u, torque of each motor, thrust of each thruster, disturbance) -> u', with the closed contacts."""
+        """(q, u, torque of each motor, thrust of each thruster, disturbance) -> u', with the closed contacts and the
+        resistance of the joints."""
         return self.acceleration_under(frozenset())
 
     def acceleration_under(self, gripped: frozenset[str]) -> ca.Function:
         """The same with these grips closed as well."""
         torque, thrust = ca.SX.sym("tau", len(self.driven)), ca.SX.sym("thrust", len(self.bed.thrusters))
         disturbance = ca.SX.sym("d", self.n)
-        force = self.torque_force(torque) + self.thrust_force(thrust) + disturbance
+        force = self.torque_force(torque) + self.thrust_force(thrust) + self.resistance(self.u) + disturbance
         arguments = [self.q, self.u, torque, thrust, disturbance]
         acting, moved = ca.Function("acting", arguments, [force]), self.motion_under(gripped)
         # Without contacts everything is one expression; with them the contact set is a function of its own.
@@ -170,15 +175,38 @@ class ControlModel:
         given = [symbol.sym(acting.name_in(i), acting.size1_in(i)) for i in range(len(arguments))]
         return ca.Function("acceleration", given, [moved(*given[:2], acting(*given))])
 
+    def free_roots(self, gripped: frozenset[str]) -> list[list[int]]:
+        """Of each planar root that floats, with no contact of these closed on its module: its indices in u."""
+        closed = [*self.closed, *self.ignored, *(c for c in self.switched if c.name in gripped)]
+        held = {side.module for c in closed for side in (c.first, c.second)}
+        free = [module for module in self.floating if module.name not in held and module.dimension == "planar"]
+        return [list(self._indices(self.layout.root_u(module))) for module in free]
+
+    def joined(self, gripped: frozenset[str]) -> ContactSet | None:
+        """The contacts that stay closed, and these grips; None where there are neither."""
+        closed = [*self.closed, *(c for c in self.switched if c.name in gripped)]
+        return System(self.layout.modules, closed).contact_set() if closed else None
+
+    def constraint_jacobian(self, gripped: frozenset[str]) -> ca.Function | None:
+        """q -> J of the constraints J u = 0 of these contacts; None without any."""
+        joined = self.joined(gripped)
+        if joined is None:
+            return None
+        q, u = ca.MX.sym("q", self.q.numel()), ca.MX.sym("u", self.n)
+        errors = joined.assembly.errors
+        _, slip = errors.call([q, u, *(ca.MX.zeros(errors.size1_in(i)) for i in (2, 3))])
+        return ca.Function(
+            "constraints", [q], [ca.densify(ca.substitute(ca.jacobian(slip, u), u, ca.MX.zeros(self.n)))]
+        )
+
     def motion_under(self, gripped: frozenset[str]) -> ca.Function:
         """(q, u, generalised force) -> u', with these grips closed beside the contacts that stay closed."""
-        closed = [*self.closed, *(c for c in self.switched if c.name in gripped)]
-        if not closed:
+        joined = self.joined(gripped)
+        if joined is None:
             force = ca.SX.sym("force", self.n)
             return ca.Function("motion", [self.q, self.u, force], [self.forward(force)])
-        joined = System(self.layout.modules, closed).contact_set().assembly
         q, u, load = (ca.MX.sym(name, n) for name, n in (("q", self.q.numel()), ("u", self.n), ("force", self.n)))
-        return ca.Function("motion", [q, u, load], [joined.accelerate(q, u, load)[0]])
+        return ca.Function("motion", [q, u, load], [joined.assembly.accelerate(q, u, load)[0]])
 
     def complete(self, acceleration: ca.SX, force: ca.SX) -> ca.SX:
         """The acceleration with its passive part computed from the active part and the force on the passive velocities.
@@ -209,6 +237,48 @@ class ControlModel:
         for i, place in enumerate(self.driven):
             force[place] += torque[i]
         return force
+
+    def resistance(self, rate: ca.SX) -> ca.SX:
+        """Generalised force of damping and friction of the joints at these rates: -d v - f v / sqrt(v^2 + v0^2)."""
+        force = ca.SX.zeros(self.n)
+        for i, (damping, friction, v0) in self._resistances.items():
+            v = rate[i]
+            force[i] = -damping * v - friction * v / ca.sqrt(v**2 + v0**2)
+        return force
+
+    @cached_property
+    def _resistances(self) -> dict[int, tuple[float, float, float]]:
+        """Damping, friction and fading rate of each joint that has any, by its index in u.
+
+        Near rest the joint must not reverse within a period, else a prediction with this force oscillates: its slope
+        d + f / v0 is bounded by the least inertia of the joint over a period.
+        """
+        found: dict[int, tuple[float, float, float]] = {}
+        for module in self.layout.modules:
+            joints = {self.layout.name(module, joint.name): joint.resistance for joint in module.joints}
+            least = self._least_inertias(module) if any(d or f for d, f, _ in joints.values()) else {}
+            for name, (damping, friction, v0) in joints.items():
+                if damping or friction:
+                    most = least[name] / self.bed.loop.period_s
+                    found[self.layout.joint_u(name)] = min(damping, most), friction, max(v0, friction / most)
+        return found
+
+    def _least_inertias(self, module: Module) -> dict[str, float]:
+        """Of each joint of a module, 1 / (M^-1)_jj at the least of some poses."""
+        q, first, mass_matrix = (
+            self.trees[module.name].q,
+            self.layout.q[module.name].start,
+            self.dynamics[module.name].mass_matrix,
+        )
+        mobility = ca.Function("mobility", [q], [ca.diag(ca.inv(mass_matrix))])
+        names = [self.layout.name(module, joint.name) for joint in module.joints]
+        poses = np.zeros((_POSES, q.numel()))
+        if module.base == "floating" and module.dimension == "spatial":
+            poses[:, 3] = 1.0  # a quaternion without rotation
+        turned = [self.layout.joint_q(name) - first for name in names]
+        poses[:, turned] = np.random.default_rng(0).uniform(-np.pi, np.pi, (_POSES, len(turned)))
+        largest = np.max([mobility(pose).full().ravel() for pose in poses], axis=0)
+        return {name: 1.0 / largest[self.layout.joint_u(name) - self.layout.u[module.name].start] for name in names}
 
     def wrenches(self, force: ca.SX) -> ca.SX:
         """The part of a generalised force on each floating root, as wrenches about their origins in their own axes."""

@@ -19,7 +19,7 @@ from granite.controllers.distribution.actuation import Actuation
 from granite.controllers.estimation.gauges import GaugeReadings
 from granite.controllers.model import ControlModel
 from granite.controllers.run_modes.open_loop import HoldsOnly, NoDemand, NoEstimate, TorqueProfiles
-from granite.controllers.symbolic import SymbolicBehaviour, SymbolicLaw
+from granite.controllers.symbolic import SymbolicBehaviour, SymbolicEstimator, SymbolicLaw
 from granite.kernels.compiled_form import form_of
 
 
@@ -85,7 +85,8 @@ def build_stack(bed: Testbed) -> Stack:
         Actuation(model),
     )
     n_q, n_u = len(model.layout.positions), model.n
-    if not is_built_in(estimator.kind):
+    # What is one function of named numbers was checked when it was built.
+    if not is_built_in(estimator.kind) and not _is_function(stack.estimator, SymbolicEstimator, "estimate"):
         grips = next((i for i, d in enumerate(bed.actuators.values()) if isinstance(d, Grips)), None)
         signals = sum(len(device.signals(bed)) for device in bed.sensors.values())
         sizes = n_q, n_u, len(bed.sensors), signals, len(bed.thrusters)
@@ -93,7 +94,6 @@ def build_stack(bed: Testbed) -> Stack:
         stack = replace(stack, estimator=checked)
     if bed.devices_of(Gauge):
         stack = replace(stack, estimator=GaugeReadings(stack.estimator, bed))
-    # What is one function of named numbers was checked when it was built.
     if not is_built_in(behaviour.kind) and not _is_function(stack.behaviour, SymbolicBehaviour, "decide"):
         direct = [len(device.signals(bed)) for device in bed.direct_actuators.values()]
         n_task = len(behaviour.recorded(bed))

@@ -1,4 +1,4 @@
-"""Behaviours, laws and allocations that are one CasADi function of named numbers; both forms follow from the names.
+"""Parts of the tick that are one CasADi function of named numbers; both forms follow from the names.
 
 The function's inputs and outputs are named as `granite.kernels.function_part` says: `state_q`, `reference_u`,
 `parameter_stiffness`, `memory_sum`, `demand_force`, `next_sum`.
@@ -6,35 +6,48 @@ The function's inputs and outputs are named as `granite.kernels.function_part` s
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
 from granite.config.devices.gauge import Gauge
-from granite.config.records import Array, Command, Demand, Reference, State
+from granite.config.devices.grips import Grips
+from granite.config.records import Array, Command, Demand, Frame, Reference, Sample, State
 from granite.config.testbed import Testbed
 from granite.kernels.compilation import compile_functions
-from granite.kernels.compiled_form import CompiledForm
-from granite.kernels.function_part import OWN, FunctionPart
+from granite.kernels.compiled_form import CompiledForm, form_of, in_turn
+from granite.kernels.function_part import OWN, FunctionPart, Size, TimeTable, named_function
 from granite.kernels.kernel import Kernel
 
+if TYPE_CHECKING:
+    from granite.controllers.stack import Estimator
 
-class SymbolicLaw(FunctionPart):
-    """A law that is one function.
+#: entries of a state that are unknown where an estimator leaves them out
+_LEFT_OUT = "deviation", "innovation", "correction"
+
+
+class SymbolicPart(FunctionPart):
+    """A part that is one function.
 
     Parameters
     ----------
     bed
         The testbed.
     function
-        From entries of `State` and `Reference`, parameters and memory to entries of `Demand` and the next memory.
+        From entries of the records that the step reads, parameters and memory to entries of the record that it gives,
+        and the next memory.
     parameters, memory
         Start values by name: `parameter_stiffness` of the function is `parameters["stiffness"]`.
     otherwise
-        Entries of the demand that the function does not give, if not zero.
+        Entries of the record that the function does not give, if not zero.
+    tables
+        Tables over time: `row_legs` of the function is the row of `tables["legs"]` in force.
+    changes
+        Of a function that changes the record of another part: how many numbers the entries of that record have.
 
     Raises
     ------
@@ -42,6 +55,8 @@ class SymbolicLaw(FunctionPart):
         Where a name or size of the function does not fit.
     """
 
+    verb: ClassVar[str]
+
     def __init__(
         self,
         bed: Testbed,
@@ -49,33 +64,73 @@ class SymbolicLaw(FunctionPart):
         parameters: Mapping[str, ArrayLike] | None = None,
         memory: Mapping[str, ArrayLike] | None = None,
         otherwise: Mapping[str, Array] | None = None,
+        tables: Mapping[str, TimeTable] | None = None,
+        changes: Mapping[str, Size] | None = None,
     ) -> None:
-        super().__init__("control", *_part(bed, function, parameters, memory), otherwise)
+        if not isinstance(function, Kernel):
+            own = _of_a_user(function)
+            function = compile_functions(own.name(), [own])[own.name()]
+        numbers = _numbers(parameters), _numbers(memory)
+        super().__init__(self.verb, function, *numbers, record_sizes(bed), otherwise, tables, changes)
+
+
+class SymbolicLaw(SymbolicPart):
+    """A law that is one function, from `State` and `Reference` to `Demand`; see `SymbolicPart`."""
+
+    verb = "control"
 
     def control(self, state: State, reference: Reference) -> Demand:
         """The demand for the state and the reference."""
         demand: Demand = self.run(state=state, reference=reference)
         return demand
 
-    def compiled_form(self) -> CompiledForm:
-        """The same in C."""
-        return self.form()
+    compiled_form = FunctionPart.form
 
 
-class SymbolicBehaviour(FunctionPart):
-    """A behaviour that is one function.
+class SymbolicBehaviour(SymbolicPart):
+    """A behaviour that is one function, from `State` to `Reference`; see `SymbolicPart`."""
+
+    verb = "decide"
+
+    def decide(self, state: State) -> Reference:
+        """The reference at the time of the state."""
+        reference: Reference = self.run(state=state)
+        return reference
+
+    compiled_form = FunctionPart.form
+
+
+class SymbolicAllocation(SymbolicPart):
+    """An allocation that is one function, from `State`, `Reference` and `Demand` to `Command`; see `SymbolicPart`."""
+
+    verb = "allocate"
+
+    def allocate(self, state: State, reference: Reference, demand: Demand) -> Command:
+        """The command for the demand."""
+        command: Command = self.run(state=state, reference=reference, demand=demand)
+        return command
+
+    compiled_form = FunctionPart.form
+
+
+class SymbolicEstimator(SymbolicPart):
+    """An estimator that is one function, from `Sample` to `State`; see `SymbolicPart`.
+
+    Frames are read by the names of the devices: `sample_gyro_t`, `sample_gyro_number`, `sample_gyro_values`, and of an
+    actuator `sample_applied_motors_values`. The state is ready when all sensors have reported, its ages are those of
+    their frames, and it holds what the grips report, unless the function gives these; the deviation is then unknown.
 
     Parameters
     ----------
-    bed
-        The testbed.
-    function
-        From entries of `State`, parameters and memory to entries of `Reference` and the next memory.
-    parameters, memory
-        Start values by name, as of a `SymbolicLaw`.
-    otherwise
-        Entries of the reference that the function does not give, if not zero.
+    bed, function, parameters, memory
+        As of every `SymbolicPart`.
+    inner
+        Another estimator, whose state the function reads (`state_u`) and changes. It gives what the function does not.
+    inner_sizes
+        How many numbers entries of its state have, where these are not those of the testbed's: `{"state_q": 2}`.
     """
+
+    verb = "estimate"
 
     def __init__(
         self,
@@ -83,80 +138,127 @@ class SymbolicBehaviour(FunctionPart):
         function: ca.Function | Kernel,
         parameters: Mapping[str, ArrayLike] | None = None,
         memory: Mapping[str, ArrayLike] | None = None,
-        otherwise: Mapping[str, Array] | None = None,
+        inner: Estimator | None = None,
+        inner_sizes: Mapping[str, Size] | None = None,
     ) -> None:
-        super().__init__("decide", *_part(bed, function, parameters, memory), otherwise)
+        self.inner, self._frames = inner, _frames(bed)
+        sizes = record_sizes(bed)
+        unknown = {
+            name: np.full(sizes[f"state_{name}"], math.nan) for name in ("deviation", "innovation", "correction")
+        }
+        if inner is None and not isinstance(function, Kernel):
+            function = _completed(function, bed)
+        changes = None if inner is None else {**sizes, **(inner_sizes or {})}
+        super().__init__(bed, function, parameters, memory, unknown, changes=changes)
 
-    def decide(self, state: State) -> Reference:
-        """The reference at the time of the state."""
-        reference: Reference = self.run(state=state)
-        return reference
+    def estimate(self, sample: Sample) -> State:
+        """The state at the time of the sample."""
+        records: dict[str, Any] = {"sample": NamedFrames(sample, self._frames)}
+        if self.inner is not None:
+            records["state"] = self.inner.estimate(sample)
+        state: State = self.run(**records)
+        return state
 
-    def compiled_form(self) -> CompiledForm:
-        """The same in C."""
-        return self.form()
-
-
-class SymbolicAllocation(FunctionPart):
-    """An allocation that is one function, from `State`, `Reference` and `Demand` to `Command`; see `SymbolicLaw`."""
-
-    def __init__(self, bed: Testbed, function: ca.Function | Kernel) -> None:
-        super().__init__("allocate", *_part(bed, function, None, None))
-
-    def allocate(self, state: State, reference: Reference, demand: Demand) -> Command:
-        """The command for the demand."""
-        command: Command = self.run(state=state, reference=reference, demand=demand)
-        return command
-
-    def compiled_form(self) -> CompiledForm:
-        """The same in C."""
-        return self.form()
+    def compiled_form(self) -> CompiledForm | None:
+        """The same in C; None where the other estimator has no form in C."""
+        if self.inner is None:
+            return self.form()
+        return in_turn(f"{self.name}_estimate", [form_of(self.inner, "estimate"), self.form()])
 
 
-def record_sizes(bed: Testbed) -> dict[str, int | tuple[int, ...]]:
-    """How many numbers each entry of the records from the state to the command has."""
+class NamedFrames:
+    """A sample whose frames have names: `t`, `gyro_t`, `gyro_values`, `applied_motors_values`."""
+
+    def __init__(self, sample: Sample, frames: Mapping[str, tuple[bool, int, int]]) -> None:
+        self.t, self._sample, self._frames = sample.t, sample, frames
+
+    def __getattr__(self, name: str) -> Any:
+        is_applied, device, field = self._frames[name]
+        return (self._sample.applied if is_applied else self._sample.frames)[device][field]
+
+
+def _frames(bed: Testbed) -> dict[str, tuple[bool, int, int]]:
+    """Of each name of `NamedFrames`: whether it is of an actuator, and the indices of device and field."""
+    return {
+        f"{prefix}{name}_{field}": (bool(prefix), device, i)
+        for prefix, devices in (("", bed.sensors), ("applied_", bed.actuators))
+        for device, name in enumerate(devices)
+        for i, field in enumerate(Frame._fields)
+    }
+
+
+def named_frames(bed: Testbed, sample: Sample) -> NamedFrames:
+    """The sample of a testbed with names."""
+    return NamedFrames(sample, _frames(bed))
+
+
+def record_sizes(bed: Testbed) -> dict[str, Size]:
+    """How many numbers each entry of the records from the sample to the command has."""
     law, known = (bed.control.law, bed.known) if bed.controller else (None, None)
     n_q, n_u = (len(known.positions), len(known.velocities)) if known else (0, 0)
     roots = [module for module in known.modules if module.base == "floating"] if known else []
-    signals = sum(len(device.signals(bed)) for device in bed.sensors.values())
+    signals = {name: len(device.signals(bed)) for name, device in {**bed.sensors, **bed.actuators}.items()}
+    names = list(bed.sensors), list(bed.actuators)
+    frames: dict[str, Size] = {
+        f"sample_{name}": signals[names[is_applied][device]] if Frame._fields[field] == "values" else 1
+        for name, (is_applied, device, field) in _frames(bed).items()
+    }
     return {
+        "sample_t": 1,
+        **frames,
         **dict.fromkeys(("state_t", "state_ready", "reference_t", "reference_done", "demand_t", "command_t"), 1),
         **dict.fromkeys(("state_q", "reference_q"), n_q),
         **dict.fromkeys(("state_u", "state_deviation", "state_correction", "state_disturbance"), n_u),
         **dict.fromkeys(("reference_u", "reference_a", "demand_acceleration", "demand_force"), n_u),
         "state_ages": len(bed.sensors),
-        "state_innovation": signals,
+        "state_innovation": sum(signals[name] for name in bed.sensors),
         "state_faults": len(bed.thrusters),
-        "state_gauges": sum(len(device.signals(bed)) for device in bed.devices_of(Gauge).values()),
+        "state_gauges": sum(signals[name] for name in bed.devices_of(Gauge)),
         "state_holding": len(bed.grips),
-        "reference_direct": tuple(len(device.signals(bed)) for device in bed.direct_actuators.values()),
+        "reference_direct": tuple(signals[name] for name in bed.direct_actuators),
         "reference_task": len(bed.behaviour.recorded(bed)) if law else 0,
         "demand_wrench": sum(3 if module.dimension == "planar" else 6 for module in roots),
         "demand_distribution": len(law.recorded(bed)) if law else 0,
-        "command_setpoints": tuple(len(device.signals(bed)) for device in bed.actuators.values()),
+        "command_setpoints": tuple(signals[name] for name in bed.actuators),
         "command_thrust": len(bed.thrusters),
         "command_unloading": int(law is not None and bed.control.allocation.yaw_wheel is not None),
     }
 
 
-def _part(
-    bed: Testbed,
-    function: ca.Function | Kernel,
-    parameters: Mapping[str, ArrayLike] | None,
-    memory: Mapping[str, ArrayLike] | None,
-) -> tuple[Kernel, dict[str, Array], dict[str, Array], dict[str, int | tuple[int, ...]]]:
-    """The arguments of `FunctionPart` that all kinds of parts have."""
-    if not isinstance(function, Kernel):
-        own = _of_a_user(function)
-        function = compile_functions(own.name(), [own])[own.name()]
-    return function, _numbers(parameters), _numbers(memory), record_sizes(bed)
+def _completed(function: ca.Function, bed: Testbed) -> ca.Function:
+    """The function of a user's estimator with what it leaves out."""
+    symbol = ca.SX if function.is_a("SXFunction") else ca.MX
+    inputs = dict(zip(function.name_in(), _symbols(function), strict=True))
+    outputs = dict(zip(function.name_out(), function.call(list(inputs.values())), strict=True))
+
+    def read(name: str, n: int = 1) -> Any:
+        return inputs.setdefault(f"sample_{name}", symbol.sym(name, n))
+
+    if "state_ready" not in outputs:
+        ready = symbol(1)
+        for name in bed.sensors:
+            ready = ca.logic_and(ready, read(f"{name}_number") > 0)
+        outputs["state_ready"] = ready
+    if "state_ages" not in outputs:
+        outputs["state_ages"] = read("t") - ca.vertcat(*(read(f"{name}_t") for name in bed.sensors))
+    for name, device in bed.actuators.items():
+        if isinstance(device, Grips) and "state_holding" not in outputs:
+            held = read(f"applied_{name}_values", len(bed.grips))
+            outputs["state_holding"] = ca.if_else(ca.fabs(held) < math.inf, held, 0.0)
+    return named_function(function.name(), inputs, outputs)
 
 
 def _of_a_user(function: ca.Function) -> ca.Function:
     """The function under a name that is neither a word of C nor the name of a part of ours."""
+    symbols = _symbols(function)
+    inputs = zip(function.name_in(), symbols, strict=True)
+    outputs = zip(function.name_out(), function.call(symbols), strict=True)
+    return named_function(f"{OWN}{function.name()}", dict(inputs), dict(outputs))
+
+
+def _symbols(function: ca.Function) -> list[Any]:
     symbols: list[Any] = function.sx_in() if function.is_a("SXFunction") else function.mx_in()
-    names = function.name_in(), function.name_out()
-    return ca.Function(f"{OWN}{function.name()}", symbols, function.call(symbols), *names)
+    return symbols
 
 
 def _numbers(arrays: Mapping[str, ArrayLike] | None) -> dict[str, Array]:

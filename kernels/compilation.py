@@ -132,7 +132,9 @@ def _dense(function: ca.Function) -> ca.Function:
     symbols: list[Any] = function.sx_in() if function.is_a("SXFunction") else function.mx_in()
     results = [ca.densify(result) for result in function.call(symbols)]
     names = function.name(), function.name_in(), function.name_out()
-    return ca.Function(names[0], symbols, results, *names[1:], {"cse": True})
+    # A part may change an entry that it reads: an input and an output then have the same name.
+    options = {"cse": True, "allow_duplicate_io_names": True}
+    return ca.Function(names[0], symbols, results, *names[1:], options)
 
 
 def _generate(name: str, functions: list[ca.Function]) -> str:

@@ -24,6 +24,15 @@ static inline void copy(double *to, const double *from, int n)
     memcpy(to, from, sizeof(double) * (size_t)n);
 }
 
+/* The number of the row of a table that equals these values bit by bit; `otherwise` where none does. */
+static inline double equal_row(const double *table, int rows, int n, const double *values, double otherwise)
+{
+    for (int i = 0; i < rows; i++)
+        if (!memcmp(values, table + n * i, sizeof(double) * (size_t)n))
+            return i;
+    return otherwise;
+}
+
 /* How many of n ascending numbers are not above x: bisect_right. */
 static inline int count_up_to(const double *ascending, int n, double x)
 {
@@ -36,6 +45,13 @@ static inline int count_up_to(const double *ascending, int n, double x)
             low = middle + 1;
     }
     return low;
+}
+
+/* The row of a table over time. */
+static inline int row_in_force(const double *times, int n, double t)
+{
+    int k = count_up_to(times, n, t) - 1;
+    return k > 0 ? k : 0;
 }
 
 static inline double seconds_now(void)

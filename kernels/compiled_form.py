@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -54,6 +54,26 @@ def form_of(part: Any, verb: str) -> CompiledForm | None:
     of_verb = next((i for i, kind in enumerate(classes) if verb in vars(kind)), 0)
     form: CompiledForm | None = part.compiled_form() if of_form is not None and of_form <= of_verb else None
     return form
+
+
+def in_turn(name: str, forms: Sequence[CompiledForm | None]) -> CompiledForm | None:
+    """Parts that change the same record one after the other, as one; None where one has no form."""
+    calls, joined = [], CompiledForm(())
+    for form in forms:
+        if form is None:
+            return None
+        calls.append(f"{form.entry}(p, m, ks, row)")
+        joined = CompiledForm(
+            (*joined.sources, *form.sources),
+            {**joined.sizes, **form.sizes},
+            {**joined.tables, **form.tables},
+            {**joined.parameters, **form.parameters},
+            {**joined.memory, **form.memory},
+            {**joined.kernels, **form.kernels},
+        )
+    head = f"static int {name}(const struct parameters *p, struct memory *m, const struct kernels *ks, double *row)"
+    source = f"{head}\n{{\n    return {' && '.join(calls)};\n}}"
+    return replace(joined, sources=(*joined.sources, source), entry=name)
 
 
 class CompiledParts:

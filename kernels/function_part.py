@@ -1,14 +1,19 @@
 """A part of the tick that is one CasADi function; its Python form and its C form follow from the names of its numbers.
 
     state_q, reference_u, demand_force, ...   an entry of a record of this tick, read or given
+    sample_joints_values, sample_joints_t     of a device's frame: t, number, status, values
     parameter_stiffness                       a number that may change between two ticks, such as a gain
     memory_sum -> next_sum                    a number that one call leaves to the next
+    row_legs                                  the row in force of a table over time
+    python_needed                             1: this tick is left to the Python form, and the memory stays as it was
+    python_hessian                            a number that only the Python form uses
 
-Entries of its record that the function does not give have the values of `otherwise`.
+Entries of its record that the function does not give have the values of `otherwise`, or of the record that it changes.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -22,6 +27,8 @@ from granite.kernels.kernel import Array, Kernel
 
 #: before the names of functions that users wrote
 OWN = "own_"
+#: how many numbers an entry has; a tuple where the record has a tuple of arrays
+Size = int | tuple[int, ...]
 
 
 class Verb(NamedTuple):
@@ -40,6 +47,19 @@ VERBS = {
 }
 
 
+class TimeTable(NamedTuple):
+    """Rows of numbers over time, of which a function gets the one in force."""
+
+    times: Array  #: from when on each row is in force [s], ascending; the first one before that too
+    rows: Array  #: (times, numbers)
+    since: str = ""  #: the memory with the time from which they count; else from the start of the run
+
+    def at(self, t: float) -> Array:
+        """The row in force at time t."""
+        row: Array = self.rows[max(bisect_right(self.times, t) - 1, 0)]
+        return row
+
+
 class FunctionPart:
     """One function of named numbers.
 
@@ -52,10 +72,13 @@ class FunctionPart:
     parameters, memory
         The arrays behind `parameter_...` and `memory_...`, by name; both forms use these very arrays.
     sizes
-        How many numbers each entry has that may be read or given: `{"state_q": 3, "demand_force": 3}`; a tuple of sizes
-        where the record has a tuple of arrays.
+        How many numbers each entry has that may be read or given: `{"state_q": 3, "demand_force": 3}`.
     otherwise
         Values of entries that the function does not give, if not zero.
+    tables
+        The tables behind `row_...`, by name.
+    changes
+        Of a part that changes the record of another one: how many numbers the entries of that record have.
 
     Raises
     ------
@@ -69,11 +92,13 @@ class FunctionPart:
         kernel: Kernel,
         parameters: Mapping[str, Array],
         memory: Mapping[str, Array],
-        sizes: Mapping[str, int | tuple[int, ...]],
+        sizes: Mapping[str, Size],
         otherwise: Mapping[str, Array] | None = None,
+        tables: Mapping[str, TimeTable] | None = None,
+        changes: Mapping[str, Size] | None = None,
     ) -> None:
-        self.parameters, self.memory, self._kernel, self._sizes = dict(parameters), dict(memory), kernel, sizes
-        self._verb = VERBS[verb]
+        self.parameters, self.memory, self.tables = dict(parameters), dict(memory), dict(tables or {})
+        self._kernel, self._sizes, self._changes, self._verb = kernel, sizes, changes, VERBS[verb]
         f = kernel.function
         self.name: str = f.name()
         self._inputs: list[str] = f.name_in()
@@ -83,56 +108,74 @@ class FunctionPart:
             entry: np.array((otherwise or {}).get(entry, np.zeros(_count(size))), dtype=np.float64)
             for name, size in sizes.items()
             if (entry := name.removeprefix(f"{topic}_")) != name and name not in self._outputs and entry != "t"
+            if changes is None
         }
         self._refuse_misfits([f.numel_in(i) for i in range(f.n_in())], [f.numel_out(i) for i in range(f.n_out())])
 
     def run(self, **records: Any) -> Any:
         """The record for these records of the tick."""
+        return self.finish(self.evaluate(**records), **records)
+
+    def evaluate(self, **records: Any) -> dict[str, Array]:
+        """The function's outputs by name; the memory stays as it was."""
         arguments = [self._argument(port, records) for port in self._inputs]
-        values = self._kernel.split(self._kernel.run(arguments))
+        return dict(zip(self._outputs, self._kernel.split(self._kernel.run(arguments)), strict=True))
+
+    def finish(self, outputs: Mapping[str, Array], **records: Any) -> Any:
+        """Keep the memory of these outputs; the record with them."""
         topic, entries = self._verb.topic, dict(self._rest)
-        for port, value in zip(self._outputs, values, strict=True):
-            if port.startswith("next_"):
-                self.memory[port.removeprefix("next_")][:] = value.ravel(order="F")
-            else:
-                entries[port.removeprefix(f"{topic}_")] = value
+        for port, value in outputs.items():
+            kind, _, name = port.partition("_")
+            if kind == "next":
+                self.memory[name][:] = value.ravel(order="F")
+            elif kind == topic:
+                entries[name] = value
         shaped = {entry: self._shaped(entry, value) for entry, value in entries.items()}
-        return self._verb.record(records[self._verb.reads[0]].t, **shaped)
+        if self._changes is None:
+            return self._verb.record(records[self._verb.reads[0]].t, **shaped)
+        return records[topic]._replace(**shaped) if shaped else records.get(topic)
 
     def form(self) -> CompiledForm:
         """The same in C."""
-        record = self._verb.topic.upper()
+        f, topic = self._kernel.function, self._verb.topic
+        binding = [f"k->arg[{i}] = {self._address(port, f.numel_in(i))};" for i, port in enumerate(self._inputs)]
+        ends, after = [], 0
+        for i, port in enumerate(self._outputs):
+            size, kind = f.numel_out(i), port.partition("_")[0]
+            if kind == "next" or port in self._inputs:  # a kernel may write an output before it has read all inputs
+                ends.append(f"copy({self._address(port, size)}, after + {after}, {size});")
+            elif port == "python_needed":
+                ends.insert(0, f"if (after[{after}]) return 0;")
+            else:
+                binding.append(f"k->res[{i}] = {'0' if kind == 'python' else self._address(port, size)};")
+                continue
+            binding.append(f"k->res[{i}] = after + {after};")
+            after += size
+        rest = {f"{self.name}_rest_{entry}": value for entry, value in self._rest.items() if value.size}
+        filled = [
+            f"copy({self._address(f'{topic}_{entry}', value.size)}, p->{self.name}_rest_{entry}, {value.size});"
+            for entry, value in self._rest.items()
+            if value.size
+        ]
+        if self._changes is None:
+            filled.append(f"row[ROW_{topic.upper()}_T] = row[ROW_{self._verb.reads[0].upper()}_T];")
         lines = [
             f"/* {self.name}, from its declaration. */",
             f"static int {self.name}_step(const struct parameters *p, struct memory *m, const struct kernels *ks, "
             "double *row)",
             "{",
             f"    const struct kernel *k = ks->{self.name};",
+            f"    double after[{after + 1}];",
+            *(f"    {line}" for line in [*binding, "evaluate(k);", *ends, *filled, "(void)p, (void)m, (void)after;"]),
+            "    return 1;",
+            "}",
         ]
-        f, after = self._kernel.function, 0
-        ends = []
-        for i, port in enumerate(self._inputs):
-            lines.append(f"    k->arg[{i}] = {self._address(port, f.numel_in(i))};")
-        for i, port in enumerate(self._outputs):
-            if not port.startswith("next_"):
-                lines.append(f"    k->res[{i}] = {self._address(port, f.numel_out(i))};")
-                continue
-            lines.append(f"    k->res[{i}] = after + {after};")
-            ends.append(f"    copy({self._address(port, 1)}, after + {after}, {f.numel_out(i)});")
-            after += f.numel_out(i)
-        lines.insert(4, f"    double after[{after + 1}];")
-        for entry, value in self._rest.items():
-            if value.size:
-                lines.append(
-                    f"    copy(row + ROW_{record}_{entry.upper()}, p->{self.name}_rest_{entry}, {value.size});"
-                )
-        first = self._verb.reads[0].upper()
-        lines += ["    evaluate(k);", *ends, f"    row[ROW_{record}_T] = row[ROW_{first}_T];"]
-        lines += ["    (void)p, (void)m, (void)after;", "    return 1;", "}"]
-        rest = {f"{self.name}_rest_{entry}": value for entry, value in self._rest.items() if value.size}
+        tables = {f"{self.name}_{key}_rows": table.rows for key, table in self.tables.items()}
+        times = {f"{self.name}_{key}_times": table.times for key, table in self.tables.items()}
+        own = {f"{self.name}_{key}": value for key, value in self.parameters.items()}
         return CompiledForm(
             ("\n".join(lines),),
-            parameters={**{f"{self.name}_{key}": value for key, value in self.parameters.items()}, **rest},
+            parameters={**own, **rest, **times, **tables},
             memory={f"{self.name}_{key}": value for key, value in self.memory.items()},
             kernels={self.name: [self._kernel]},
             entry=f"{self.name}_step",
@@ -144,6 +187,10 @@ class FunctionPart:
             return self.parameters[name]
         if kind == "memory":
             return self.memory[name]
+        if kind == "row":
+            table = self.tables[name]
+            since = self.memory[table.since].item(0) if table.since else 0.0
+            return table.at(records[self._verb.reads[0]].t - since)
         value = getattr(records[kind], name)
         if isinstance(value, tuple):
             return np.concatenate(value) if value else np.zeros(_count(self._sizes[port]))
@@ -164,14 +211,22 @@ class FunctionPart:
             return f"p->{self.name}_{name}"
         if kind in ("memory", "next"):
             return f"m->{self.name}_{name}"
+        if kind == "row":
+            table, prefix = self.tables[name], f"p->{self.name}_{name}"
+            since = f" - m->{self.name}_{table.since}[0]" if table.since else ""
+            t = f"row[ROW_{self._verb.reads[0].upper()}_T]{since}"
+            return f"{prefix}_rows + {size} * row_in_force({prefix}_times, {len(table.times)}, {t})"
         return f"row + ROW_{port.upper()}" if size else "row"
 
     def _refuse_misfits(self, sizes_in: list[int], sizes_out: list[int]) -> None:
         reads = {name: _count(size) for name, size in self._sizes.items() if name.startswith(self._verb.reads)}
         gives = {name: _count(size) for name, size in self._sizes.items() if name.startswith(f"{self._verb.topic}_")}
+        reads |= {name: _count(size) for name, size in (self._changes or {}).items() if name in gives}
         reads |= {f"parameter_{name}": value.size for name, value in self.parameters.items()}
         reads |= {f"memory_{name}": value.size for name, value in self.memory.items()}
+        reads |= {f"row_{name}": table.rows.shape[1] for name, table in self.tables.items()}
         gives |= {f"next_{name}": value.size for name, value in self.memory.items()}
+        gives |= {name: n for name, n in zip(self._outputs, sizes_out, strict=True) if name.startswith("python_")}
         function = self.name.removeprefix(OWN)
         for what, names, sizes, possible in (
             ("input", self._inputs, sizes_in, reads),
@@ -196,7 +251,9 @@ def named_function(name: str, inputs: Mapping[str, ca.SX], outputs: Mapping[str,
     inputs, outputs
         Symbols and expressions by name, such as `state_q` and `demand_force`.
     """
-    return ca.Function(name, list(inputs.values()), list(outputs.values()), list(inputs), list(outputs))
+    names = list(inputs), list(outputs)
+    # A part may change an entry that it reads.
+    return ca.Function(name, list(inputs.values()), list(outputs.values()), *names, {"allow_duplicate_io_names": True})
 
 
 def _count(size: int | tuple[int, ...]) -> int:

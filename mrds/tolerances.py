@@ -77,6 +77,8 @@ EIGENVALUE_ROUNDING = 1e-13
 RIGID_MODE = 1e-6
 #: accelerations below this count as equilibrium [m/s^2, rad/s^2]
 EQUILIBRIUM = 1e-6
+#: relative: a frequency that one more shape a link changes by more is not that of the beam
+COARSE_MODE = 0.01
 
 # --- flexible links
 

@@ -35,6 +35,8 @@ class Braking(SymbolicBehaviour):
 
     def __init__(self, model: ControlModel, kernels: Mapping[str, Kernel]) -> None:
         self._groups, self._slow = braked(model), _slow(model)
+        #: indices of the velocities that come to rest together
+        self.groups = [group.indices for group in self._groups]
         moved = (i for group in self._groups for i in group.indices)
         sizes = [len(device.signals(model.bed)) for device in model.bed.direct_actuators.values()]
         zeros = {name: np.zeros(model.n) for name in ("q", "u", "a", "ends")}

@@ -6,25 +6,25 @@ samples, joined C2 (`path_knots.py`, `trajectories/sampled.py`). Coordinates tha
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from itertools import pairwise
-from pathlib import Path
 from typing import Any, ClassVar
 
+import casadi as ca
 import numpy as np
 from pydantic import model_validator
 
 from granite.config.base import NotNegative, Positive
 from granite.config.behaviour import Behaviour
 from granite.config.errors import InputError
-from granite.config.records import NOTHING, Array, Reference, State
-from granite.controllers.behaviours.holds import Holds
+from granite.config.records import Array
 from granite.controllers.behaviours.move_check import MoveCheck
 from granite.controllers.behaviours.path_knots import path_of
 from granite.controllers.behaviours.path_samples import TIME, Samples, is_function, read_csv, sample_function
+from granite.controllers.behaviours.timed_path import PathMotion, TimedPath
 from granite.controllers.model import ControlModel
-from granite.controllers.trajectories.sampled import SampledPath, compiled
-from granite.kernels.compiled_form import CompiledForm
+from granite.controllers.trajectories.sampled import SampledPath, polynomial
 from granite.mrds.tolerances import SAME_TIME_S
 
 #: checked points between two knots, and at most in all
@@ -33,7 +33,7 @@ _BETWEEN, _CHECKED = 4, 2000
 _SHORTEST = 0.01
 
 
-class FollowPath:
+class FollowPath(TimedPath):
     """Follows the samples, then holds the last one."""
 
     class Options(Behaviour):
@@ -91,72 +91,48 @@ class FollowPath:
                 )  # fmt: skip
         assert options.samples is not None
         keys = [c.key for c in model.layout.positions]
-        self._start = np.array([bed.simulation.initial.get(key, 0.0) for key in keys])
+        start = np.array([bed.simulation.initial.get(key, 0.0) for key in keys])
         try:
             _refuse_short_steps(options.samples, bed.loop.period_s)
-            path, self._free = path_of(options.samples, model.layout, self._start)
-            _refuse_far_start(options, path, model, self._start, self._free)
+            path, free = path_of(options.samples, model.layout, start)
+            _refuse_far_start(options, path, model, start, free)
             lead = options.approach_s
             if options.check_moves and bed.explains_motion:
-                path, lead = _feasible(MoveCheck(model), options, path, self._start)
+                path, lead = _feasible(MoveCheck(model), options, path, start)
         except InputError as refusal:
             if refusal.key:
                 raise refusal.within("behaviour") from None
             problem, expected = refusal.problem, refusal.expected
             raise InputError(problem, key="behaviour.path", value=options.path, expected=expected) from None
-        #: with the lead from `simulation.initial`, until the start is known
-        self._path = path.after(lead, self._start)
-        self._end = self._path.end + options.hold_s - SAME_TIME_S
-        self._lead, self._whole = lead, path
-        self._rest: Array = np.zeros(model.n)
-        self._rest.setflags(write=False)
-        self._holds = Holds(bed)
-        #: where the path began, at rest, when [s], and whether it has
-        self._path_start, self._began, self._is_begun = np.zeros(3 * model.n), np.zeros(1), np.zeros(1)
-        self._path_from: Array = self._start
+        whole = path.after(lead, start)
+        end = whole.end + options.hold_s - SAME_TIME_S
+        super().__init__(model, "follow", "", *_knot_table(whole, free, end), _motion)
 
-    def compiled_form(self) -> CompiledForm:
-        """The same in C."""
-        n, holds = len(self._rest), self._holds.compiled_form()
-        return CompiledForm(
-            (*holds.sources, Path(__file__).with_suffix(".c")),
-            {**holds.sizes, "KNOTS": len(self._path.times)},
-            {"FOLLOWED": [int(not free) for free in self._free]},
-            {
-                **holds.parameters,
-                "knot_time": self._path.times,
-                "knot_motion": self._path.motions.ravel(),
-                "path_end": np.array([self._end]),
-            },
-            {
-                **holds.memory,
-                "path_start": self._path_start,
-                "path_began": self._began,
-                "path_is_begun": self._is_begun,
-            },
-            {"sampled_path": [compiled(n)]},
-            "follow_decide",
-        )
 
-    def decide(self, state: State) -> Reference:
-        """The reference at the time of the state. Until the state is ready, the reference is the estimate."""
-        n = len(self._rest)
-        if not self._is_begun[0]:
-            if not state.ready:
-                rest = self._rest
-                return Reference(state.t, np.nan_to_num(state.q), rest, rest, False, self._holds.at(state.t))
-            self._path_start[:n], self._began[0], self._is_begun[0] = state.q, state.t, 1.0
-        if not np.array_equal(self._path_from, self._path_start[:n]):
-            self._begin(self._path_start[:n].copy())
-        t = state.t - self._began.item(0)
-        q, u, a = self._path.at(t)
-        return Reference(state.t, q, u, a, t >= self._end, self._holds.at(state.t), NOTHING)
+def _knot_table(path: SampledPath, free: Array, end: float) -> tuple[Array, Array]:
+    """Times of the knots [s], and of each: that time, the time to the next one, whether it is the first, when the path
+    is done, its motion and that of the next one. NaN are coordinates that are not given; after the last knot it rests.
+    """
+    times, motions = path.times, path.motions.copy()
+    motions[:, :, free] = math.nan
+    last = np.zeros((1, *motions.shape[1:]))
+    last[0, 0] = motions[-1, 0]
+    before, after = np.concatenate([motions[:-1], last]), np.concatenate([motions[1:], last])
+    steps, is_first = np.append(np.diff(times), 1.0), np.arange(len(times)) == 0
+    numbers = np.stack([times, steps, is_first, np.full(len(times), end)], axis=1)
+    return times, np.hstack([numbers, before.reshape(len(times), -1), after.reshape(len(times), -1)])
 
-    def _begin(self, q: Array) -> None:
-        """Start at the estimated pose, where coordinates that are not given stay."""
-        motions = self._whole.motions.copy()
-        motions[:, 0, self._free] = q[self._free]
-        self._path, self._path_from = SampledPath(self._whole.times, motions).after(self._lead, q), q
+
+def _motion(since: ca.SX, start: ca.SX, row: ca.SX, n_u: int) -> PathMotion:
+    """Coordinates that are not given stay where they were."""
+    n = start.numel()
+    begins, step, is_first, end = ca.vertsplit(row[:4])
+    before, after = row[4 : 4 + 3 * n], row[4 + 3 * n :]
+    before = ca.if_else(is_first, ca.vertcat(start, ca.SX.zeros(2 * n)), before)
+    q, u, a = polynomial(before, after, (since - begins) / step, step)
+    is_given = ca.fabs(after[:n]) < math.inf
+    rate, acceleration = (ca.if_else(is_given, x, 0.0) for x in (u, a))
+    return PathMotion(ca.if_else(is_given, q, start), rate, acceleration, since >= end)
 
 
 def _source(content: Mapping[str, Any]) -> str:

@@ -19,7 +19,7 @@ from granite.config.records import Array
 from granite.controllers.model import ControlModel
 from granite.controllers.thrusters.geometry import available_thrust, thruster_matrix
 from granite.controllers.thrusters.reach import reach
-from granite.controllers.trajectories.waypoints import Leg
+from granite.controllers.trajectories.leg import Leg
 
 #: samples of a leg
 _SAMPLES = 41

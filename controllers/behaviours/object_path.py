@@ -8,17 +8,17 @@ velocity in body axes is s' r. It begins at the pose estimated when the state be
 
 from __future__ import annotations
 
-import math
-from itertools import accumulate
+from typing import Any
 
+import casadi as ca
 import numpy as np
 from pydantic import Field
 
 from granite.config.base import Angle, Name, NotNegative, Positive, Table
 from granite.config.behaviour import Behaviour
 from granite.config.errors import InputError, one_of
-from granite.config.records import Array, Reference, State
-from granite.controllers.behaviours.holds import Holds
+from granite.config.records import Array
+from granite.controllers.behaviours.timed_path import PathMotion, TimedPath
 from granite.controllers.model import ControlModel
 from granite.controllers.trajectories.minimum_jerk import MinimumJerk
 from granite.mrds.tolerances import SAME_TIME_S
@@ -35,7 +35,7 @@ class ObjectLeg(Table):
     turn_rad: tuple[Angle, Angle, Angle] = (0.0, 0.0, 0.0)
 
 
-class ObjectPath:
+class ObjectPath(TimedPath):
     """Follows the legs in turn; other modules get the pose they start in."""
 
     class Options(Behaviour):
@@ -51,50 +51,50 @@ class ObjectPath:
         if name not in objects:
             known = one_of(str(name), objects) if objects else "one that floats in space"
             raise InputError("no such object", key="behaviour.object", value=name, expected=known)
-        self._q, self._u = model.layout.q[name], model.layout.u[name]
-        self._n, self._legs, self._holds = model.n, options.legs, Holds(model.bed)
-        self._begins = [0.0, *accumulate(leg.duration_s + leg.hold_s for leg in options.legs)]
-        self._curves = [
-            MinimumJerk(np.zeros(1), np.ones(1), t0, leg.duration_s)
-            for t0, leg in zip(self._begins, options.legs, strict=False)
-        ]
-        #: coordinates at the start of the leg; when the path began
-        self._start: Array | None = None
-        self._began, self._leg = 0.0, 0
+        own_q, own_u = model.layout.q[name], model.layout.u[name]
 
-    def decide(self, state: State) -> Reference:
-        """The reference at the time of the state. Until the state is ready, the reference is the estimate."""
-        u, a = np.zeros(self._n), np.zeros(self._n)
-        if self._start is None:
-            if not state.ready:
-                return Reference(state.t, np.nan_to_num(state.q), u, a, False, self._holds.at(state.t))
-            self._start, self._began = state.q.copy(), state.t
-        t = state.t - self._began
-        while self._leg + 1 < len(self._legs) and t + SAME_TIME_S >= self._begins[self._leg + 1]:
-            self._start = self._at(1.0)
-            self._leg += 1
-        leg = self._legs[self._leg]
-        (s,), (rate,), (acceleration,) = (x.tolist() for x in self._curves[self._leg].at(t))
-        way = np.array([*leg.move_m, *leg.turn_rad])
-        u[self._u], a[self._u] = rate * way, acceleration * way
-        done = t + SAME_TIME_S >= self._begins[-1]
-        return Reference(state.t, self._at(s), u, a, done, self._holds.at(state.t))
+        def motion(since: ca.SX, start: ca.SX, row: ca.SX, n_u: int) -> PathMotion:
+            pose, way, rate, acceleration, done = _motion(since, start[own_q], row)
+            q, u, a = ca.SX(start), ca.SX.zeros(n_u), ca.SX.zeros(n_u)
+            q[own_q], u[own_u], a[own_u] = pose, rate * way, acceleration * way
+            return PathMotion(q, u, a, done)
 
-    def _at(self, s: float) -> Array:
-        """Coordinates after the part s of the leg."""
-        assert self._start is not None
-        leg, q = self._legs[self._leg], self._start.copy()
-        own = q[self._q]
-        own[:3] += s * np.array(leg.move_m)
-        angle = s * math.hypot(*leg.turn_rad)
-        if angle:
-            axis = s * np.array(leg.turn_rad) / angle
-            own[3:7] = _product(own[3:7], np.array([math.cos(angle / 2), *(math.sin(angle / 2) * axis)]))
-        return q
+        super().__init__(model, "object_path", f"{own_q} {own_u}", *_table(options.legs), motion)
 
 
-def _product(p: Array, q: Array) -> Array:
+def _table(legs: tuple[ObjectLeg, ...]) -> tuple[Array, Array]:
+    """When each leg begins [s], and its numbers: that time, duration, when the last hold is over, displacement, turn,
+    and displacement and rotation (quaternion) by the legs before it."""
+    t, moved, turned, rows = 0.0, np.zeros(3), ca.DM([1.0, 0.0, 0.0, 0.0]), []
+    for leg in legs:
+        rows.append([t, leg.duration_s, 0.0, *leg.move_m, *leg.turn_rad, *moved, *turned.full().ravel()])
+        t, moved = t + leg.duration_s + leg.hold_s, moved + np.array(leg.move_m)
+        turned = _product(turned, _turn(ca.DM(leg.turn_rad), 1.0))
+    table = np.array(rows)
+    table[:, 2] = t - SAME_TIME_S
+    return table[:, 0] - SAME_TIME_S, table
+
+
+def _motion(since: ca.SX, start: ca.SX, row: ca.SX) -> tuple[ca.SX, ...]:
+    """Pose of the object, way of the leg, rate and acceleration along it, and whether it is done."""
+    begins, duration, end = ca.vertsplit(row[:3])
+    way, moved, turned = row[3:9], row[9:12], row[12:]
+    tau = (since - begins) / duration
+    moves = ca.logic_and(tau > 0, tau < 1)
+    s, rate, acceleration = MinimumJerk.curve(tau, ca.SX(0))
+    s = ca.if_else(moves, s, tau >= 1)
+    rate, acceleration = (ca.if_else(moves, x, 0.0) for x in (rate / duration, acceleration / (duration * duration)))
+    rotation = _product(_product(start[3:], turned), _turn(way[3:], s))
+    return ca.vertcat(start[:3] + moved + s * way[:3], rotation), way, rate, acceleration, since >= end
+
+
+def _turn(vector: Any, s: Any) -> Any:
+    """The quaternion of the part s of a rotation vector."""
+    angle = ca.norm_2(vector)
+    axis = vector / ca.if_else(angle > 0, angle, 1.0)
+    return ca.vertcat(ca.cos(s * angle / 2), ca.sin(s * angle / 2) * axis)
+
+
+def _product(p: Any, q: Any) -> Any:
     """Hamilton's product of two quaternions, scalar first."""
-    return np.array(
-        [p[0] * q[0] - p[1:] @ q[1:], *(p[0] * q[1:] + q[0] * p[1:] + np.cross(p[1:], q[1:]))], dtype=np.float64
-    )
+    return ca.vertcat(p[0] * q[0] - ca.dot(p[1:], q[1:]), p[0] * q[1:] + q[0] * p[1:] + ca.cross(p[1:], q[1:]))

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import math
+from collections.abc import Sequence
 from typing import ClassVar
 
+import casadi as ca
 import numpy as np
 from pydantic import model_validator
 
 from granite.config.base import NotNegative, Positive, Table
 from granite.config.behaviour import Behaviour
 from granite.config.errors import InputError
-from granite.config.records import NOTHING, Array, Reference, State
-from granite.controllers.behaviours.holds import Holds
+from granite.config.records import Array
 from granite.controllers.behaviours.move_check import MoveCheck
+from granite.controllers.behaviours.timed_path import PathMotion, TimedPath
 from granite.controllers.model import ControlModel
+from granite.controllers.trajectories.leg import Leg
 from granite.controllers.trajectories.minimum_jerk import MinimumJerk
+from granite.controllers.trajectories.segment import motion
 from granite.controllers.trajectories.trapezoidal import Trapezoidal
-from granite.controllers.trajectories.waypoints import Leg, WaypointPath
-from granite.kernels.compiled_form import CompiledForm
+from granite.mrds.tolerances import SAME_TIME_S
 
 
 class Waypoint(Table):
@@ -42,7 +45,7 @@ class Waypoint(Table):
         return self
 
 
-class WaypointBehaviour:
+class WaypointBehaviour(TimedPath):
     """Follows the waypoints in turn; without any it holds the pose it starts in and is never done."""
 
     class Options(Behaviour):
@@ -73,72 +76,45 @@ class WaypointBehaviour:
         if options.check_moves and self._legs and bed.explains_motion and len(keys) == model.n:
             start = np.array([bed.simulation.initial.get(key, 0.0) for key in keys])
             self._legs = MoveCheck(model).feasible(start, self._legs, stretch=options.stretch)
-        self._rest: Array = np.zeros(model.n)
-        self._rest.setflags(write=False)
-        for segment in (MinimumJerk, Trapezoidal):  # the path is built in the loop, where nothing may be compiled
-            segment.compiled(len(keys))
-        self._holds = Holds(bed)
-        # Without waypoints the path is one leg that stays where it begins.
-        legs = self._legs or (Leg(np.full(len(keys), np.nan), 1.0, 0.0),)
-        #: the path from where it began: start, end and amplitude of each leg, when it began [s], and whether it has
-        self._legs_begun = {f"leg_{what}": np.zeros((len(legs), len(keys))) for what in ("start", "end", "amplitude")}
-        self._began, self._is_begun = np.zeros(1), np.zeros(1)
-        #: the path from the start in memory
-        self._path = WaypointPath(np.zeros(len(keys)), self._legs)
-
-    def compiled_form(self) -> CompiledForm:
-        """The same in C."""
-        legs, n = self._legs or (Leg(np.full(len(self._rest), np.nan), 1.0, 0.0),), len(self._rest)
-        path = WaypointPath(self._rest, legs)
-        holds = self._holds.compiled_form()
-        return CompiledForm(
-            (*holds.sources, Path(__file__).with_suffix(".c")),
-            {**holds.sizes, "LEGS": len(legs), "PATH_STAYS": int(not self._legs)},
-            {"LEG_IS_TRAPEZOIDAL": [int(leg.ramp_s is not None) for leg in legs]},
-            {
-                **holds.parameters,
-                "leg_target": np.concatenate([leg.target for leg in legs]),
-                "leg_begins": np.array(path.begins),
-                "leg_duration": np.array([leg.duration_s for leg in legs]),
-                "leg_ramp": np.array([(leg.ramp_s or 0.0) / leg.duration_s for leg in legs]),
-                "path_end": np.array([path.end if self._legs else np.inf]),
-            },
-            {
-                **holds.memory,
-                **self._legs_begun,
-                "path_began": self._began,
-                "path_is_begun": self._is_begun,
-            },
-            {segment.name: [segment.compiled(n)] for segment in (MinimumJerk, Trapezoidal)},
-            "waypoints_decide",
-        )
+        super().__init__(model, "waypoints", "", *leg_table(self._legs, len(keys)), _motion)
 
     def begin_again(self, tau: float) -> float | None:
         """When the same motion begins, of which `tau` is a time; none where contacts have changed with it."""
-        if self._holds.change:
+        if len(self.tables["holds"].times) > 1:
             return None
-        return self._began.item(0) if self._is_begun[0] else tau
+        began = self.memory["began"].item(0)
+        return began if math.isfinite(began) else tau
 
-    def decide(self, state: State) -> Reference:
-        """The reference at the time of the state. Until the state is ready, the reference is the estimate."""
-        if not self._is_begun[0]:
-            if not state.ready:
-                rest = self._rest
-                return Reference(state.t, np.nan_to_num(state.q), rest, rest, False, self._holds.at(state.t))
-            self._begin(state.t, state.q)
-        start = self._legs_begun["leg_start"][0]
-        if not np.array_equal(start, self._path.start):
-            self._path = WaypointPath(start.copy(), self._legs)
-        q, u, a, done = self._path.at(state.t - self._began.item(0))
-        if not self._legs:
-            u = a = self._rest
-        return Reference(state.t, q, u, a, done, self._holds.at(state.t), NOTHING)
 
-    def _begin(self, t: float, q: Array) -> None:
-        here, legs = q, self._legs_begun
-        for k in range(len(legs["leg_start"])):
-            target = self._legs[k].target if self._legs else q
-            there = np.where(np.isnan(target), here, target)
-            legs["leg_start"][k], legs["leg_end"][k], legs["leg_amplitude"][k] = here, there, there - here
-            here = there
-        self._began[0], self._is_begun[0] = t, 1.0
+def leg_table(legs: Sequence[Leg], n: int) -> tuple[Array, Array]:
+    """When each leg begins [s], and its numbers: that time, duration, ramp as a part of it, when the last hold is over,
+    pose before it and after it. NaN are coordinates that stay where the path began.
+
+    Without legs the path stays at its start, never done.
+    """
+    t, here, rows = 0.0, np.full(n, math.nan), []
+    for leg in legs or (Leg(here, 1.0, 0.0),):
+        there = np.where(np.isnan(leg.target), here, leg.target)
+        rows.append([t, leg.duration_s, (leg.ramp_s or 0.0) / leg.duration_s, math.inf, *here, *there])
+        t, here = t + leg.duration_s + leg.hold_s, there
+    table = np.array(rows)
+    if legs:
+        table[:, 3] = t - SAME_TIME_S
+    return table[:, 0].copy(), table
+
+
+def _motion(since: ca.SX, start: ca.SX, row: ca.SX, n_u: int) -> PathMotion:
+    """At rest before a leg begins and after it ends."""
+    n = start.numel()
+    begins, duration, ramp, end = ca.vertsplit(row[:4])
+    before, after = row[4 : 4 + n], row[4 + n :]
+    here = ca.if_else(ca.fabs(before) < math.inf, before, start)
+    there = ca.if_else(ca.fabs(after) < math.inf, after, start)
+    tau = (since - begins) / duration
+    curves = (motion(kind.curve, here, there - here, tau, duration, ramp) for kind in (Trapezoidal, MinimumJerk))
+    q, u, a = (ca.if_else(ramp > 0, *both) for both in zip(*curves, strict=True))
+    moves = ca.logic_and(tau > 0, tau < 1)
+    stays = ca.if_else(tau >= 1, there, here)
+    # Only a path that stays has a base in space, with more coordinates than velocities.
+    rate, acceleration = (ca.if_else(moves, x, 0.0) if n == n_u else ca.SX.zeros(n_u) for x in (u, a))
+    return PathMotion(ca.if_else(moves, q, stays), rate, acceleration, since >= end)

@@ -50,16 +50,16 @@ static void open_valves(const struct parameters *p, struct memory *m, const stru
     bank_mean(&bank, t, t + p->period[0], mean);
 }
 
-/* The wrench for the thrusters and the acceleration that the torques keep. */
-static void share_force(struct memory *m, const struct kernels *ks, const double *row, double *wrench, double *acceleration,
+/* The wrench for the thrusters and the generalised force, both within the limits of the motors. */
+static void share_force(struct memory *m, const struct kernels *ks, const double *row, double *wrench, double *force,
                         double *planned)
 {
     double unloading[N_UNLOADING + 1];
     const struct kernel *k = ks->shared;
     k->arg[0] = row + ROW_STATE_Q, k->arg[1] = row + ROW_STATE_U;
-    k->arg[2] = row + ROW_DEMAND_ACCELERATION, k->arg[3] = row + ROW_DEMAND_FORCE, k->arg[4] = row + ROW_DEMAND_WRENCH;
-    k->arg[5] = row + ROW_STATE_DISTURBANCE, k->arg[6] = m->unloading;
-    k->res[0] = wrench, k->res[1] = acceleration, k->res[2] = unloading, k->res[3] = planned;
+    k->arg[2] = row + ROW_DEMAND_FORCE, k->arg[3] = row + ROW_DEMAND_WRENCH;
+    k->arg[4] = row + ROW_STATE_DISTURBANCE, k->arg[5] = m->unloading;
+    k->res[0] = wrench, k->res[1] = force, k->res[2] = unloading, k->res[3] = planned;
     evaluate(k);
     copy(m->unloading, unloading, N_UNLOADING);
 }
@@ -71,26 +71,29 @@ static int actuation_allocate(const struct parameters *p, struct memory *m, cons
         if (row[ROW_STATE_FAULTS + i])
             return 0;
     double t = row[ROW_STATE_T], mean[N_THRUSTERS + 1], torque[N_MOTORS + 1], *to = mean;
-    double shared[N_WRENCH + 1], kept[N_U + 1], planned[N_UNLOADING + 1], *command = row + ROW_COMMAND_T;
-    const double *wrench = row + ROW_DEMAND_WRENCH, *acceleration = row + ROW_DEMAND_ACCELERATION;
+    double shared[N_WRENCH + 1], limited[N_U + 1], planned[N_UNLOADING + 1], *command = row + ROW_COMMAND_T;
+    const double *wrench = row + ROW_DEMAND_WRENCH, *force = row + ROW_DEMAND_FORCE;
     memset(command, 0, sizeof(double) * COMMAND_SIZE);
     command[0] = t;
     const double *direct = row + ROW_REFERENCE_DONE + 1;
     for (int i = 0; i < N_DIRECT_DEVICES; i++, direct += DIRECT_SIZE[i - 1])
         copy(row + SETPOINT[DIRECT[i]], direct, DIRECT_SIZE[i]);
     if (row[ROW_STATE_READY] && RESOLVES) {
-        share_force(m, ks, row, shared, kept, planned);
-        wrench = shared, acceleration = kept;
+        share_force(m, ks, row, shared, limited, planned);
+        wrench = shared, force = limited;
     }
     copy(row + ROW_COMMAND_UNLOADING, m->unloading, N_UNLOADING);
     if (!row[ROW_STATE_READY])
         return 1;
     for (int i = 0; i < BANKS; i++, to += BANK_VALVES[i - 1])
         open_valves(p, m, ks, i, t, wrench + BANK_WRENCH[i], row + SETPOINT[BANK_DEVICE[i]], to);
-    const struct kernel *k = ks->delivered;
+#if ALLOCATION_GRIPS
+    m->allocation_set[0] = equal_row(p->allocation_sets, ALLOCATION_SETS, ALLOCATION_GRIPS, row + ROW_STATE_HOLDING,
+                                     m->allocation_set[0]);
+#endif
+    const struct kernel *k = ks->delivered + (int)m->allocation_set[0];
     k->arg[0] = row + ROW_STATE_Q, k->arg[1] = row + ROW_STATE_U;
-    k->arg[2] = acceleration, k->arg[3] = row + ROW_DEMAND_FORCE;
-    k->arg[4] = row + ROW_STATE_DISTURBANCE, k->arg[5] = planned, k->arg[6] = mean;
+    k->arg[2] = force, k->arg[3] = planned, k->arg[4] = mean;
     k->res[0] = torque, k->res[1] = row + ROW_COMMAND_THRUST;
     evaluate(k);
     const double *from = torque;

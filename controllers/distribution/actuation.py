@@ -14,6 +14,7 @@ from itertools import accumulate
 from operator import itemgetter
 from pathlib import Path
 
+import casadi as ca
 import numpy as np
 
 from granite.config.devices.motors import Motors
@@ -21,6 +22,7 @@ from granite.config.devices.thrusters import Thrusters
 from granite.config.errors import InputError
 from granite.config.records import NOTHING, Array, Command, Demand, Reference, State
 from granite.config.testbed import Testbed
+from granite.controllers.contact_sets import ReportedContactSet
 from granite.controllers.distribution.shared_force import after_valves, before_valves, resolves
 from granite.controllers.distribution.yaw_wheel import no_unloading, refuse_yaw_wheel
 from granite.controllers.model import ControlModel
@@ -64,9 +66,15 @@ class Actuation:
         n_direct = len(bed.direct_actuators)
         self._at_rest, self._direct_rest = rest[: len(rest) - n_direct], rest[len(rest) - n_direct :]
         self._no_thrust = np.zeros(len(bed.thrusters))
-        kernels = compile_once("actuation", bed.fingerprint, lambda: [before_valves(model), after_valves(model)])
-        self._shared, self._delivered = kernels["shared"], kernels["delivered"]
-        self._share, self._deliver = self._shared.run, self._delivered.run
+        sets = model.contact_sets
+
+        def write() -> list[ca.Function]:
+            return [before_valves(model), *(after_valves(model, one, f"delivered_{i}") for i, one in enumerate(sets))]
+
+        kernels = compile_once("actuation", bed.fingerprint, write)
+        self._shared, self._delivered = kernels["shared"], [kernels[f"delivered_{i}"] for i in range(len(sets))]
+        self._share, self._deliver = self._shared.run, [kernel.run for kernel in self._delivered]
+        self._contacts = ReportedContactSet(model)
         self._n_wrench, self._resolves = model.n_wrench, resolves(model)
         #: of the yaw wheel, from tick to tick
         self._unloading = no_unloading(bed)
@@ -98,6 +106,8 @@ class Actuation:
                 "N_WRENCH": self._n_wrench,
                 "N_UNLOADING": len(self._unloading),
                 "RESOLVES": int(self._resolves),
+                "ALLOCATION_GRIPS": self._contacts.reports.shape[1],
+                "ALLOCATION_SETS": len(self._delivered),
             },
             {
                 "BANK": [0, *accumulate(map(len, memories))],
@@ -120,11 +130,17 @@ class Actuation:
             {
                 "bank_timing": np.array([bank.timing for bank in banks]),
                 "sharing": np.concatenate([NOTHING, *tables]),
+                "allocation_sets": self._contacts.reports,
             },
-            {"banks": self._bank_memory, "allocators": self._allocator_memory, "unloading": self._unloading},
+            {
+                "banks": self._bank_memory,
+                "allocators": self._allocator_memory,
+                "unloading": self._unloading,
+                "allocation_set": self._contacts.index,
+            },
             {
                 "shared": [self._shared],
-                "delivered": [self._delivered],
+                "delivered": self._delivered,
                 "allocation": [allocator.kernel for allocator in allocators],
                 "bank_command": [bank.kernels[0] for bank in banks],
                 "bank_move": [bank.kernels[1] for bank in banks],
@@ -138,17 +154,17 @@ class Actuation:
         if not state.ready:
             return Command(t, self._ordered([*self._at_rest, *direct]), self._no_thrust, self._unloading.copy())
         disturbance = state.disturbance if len(state.disturbance) else self._undisturbed
-        acceleration, wrench, planned, computed = demand.acceleration, demand.wrench, NOTHING, []
+        force, wrench, planned, computed = demand.force, demand.wrench, NOTHING, []
         if self._resolves:
-            found = self._share((state.q, state.u, acceleration, demand.force, wrench, disturbance, self._unloading))
-            n_wrench, end = self._n_wrench, self._n_wrench + len(acceleration)
-            wrench, acceleration = found[:n_wrench], found[n_wrench:end]
+            found = self._share((state.q, state.u, force, wrench, disturbance, self._unloading))
+            n_wrench, end = self._n_wrench, self._n_wrench + len(force)
+            wrench, force = found[:n_wrench], found[n_wrench:end]
             if len(self._unloading):
                 self._unloading[:], planned = found[end:-1], found[-1:]
-        arguments = [state.q, state.u, acceleration, demand.force, disturbance, planned]
+        arguments = [state.q, state.u, force, planned]
         for bank in self._banks:
             arguments.append(bank.open(t, wrench, state.faults))
-        found = self._deliver(arguments)
+        found = self._deliver[self._contacts.follow(state.holding)](arguments)
         for part in self._torques:
             computed.append(found[part])
         for bank in self._banks:

@@ -1,19 +1,25 @@
 """The generalised force shared among valves, wheel and motors: what thrusters get, and torques for what they deliver.
 
-Before the valves are chosen (`before_valves`), the demanded force F and acceleration a meet the limits of the motors.
-A motor that would exceed its limit gets the limit, and the acceleration of its joint follows. All other accelerations
-stay as demanded, so the wrench on the base changes by what the joint no longer does:
+Before the valves are chosen (`before_valves`), the demanded force F meets the limits of the motors. A motor that would
+exceed its limit gets the limit, and the acceleration of its joint follows. All other accelerations stay as demanded, so
+the wrench on the base changes by what the joint no longer does:
 
-    F' = F + M x,    (S M S + 1 - S) x = S (F_limit - F),    S: coordinates whose force is given, x the change of a
+    F' = F + M x,    (S M S + 1 - S) x = S (F_limit - F),    S: coordinates whose force is given, x their acceleration
 
-After it (`after_valves`), the thrust f of the valves is given, and the accelerations of the bases follow from it; the
-torques keep the accelerations of the joints (ours; the Stanford report of 1987 stops at the plain law). With b the
-coordinates without a motor, g the accelerations of the others and d the estimated disturbance,
+After it (`after_valves`), the thrust f of the valves is given. Its difference from F' accelerates the bases by a_b, and
+the torques change so that the joints keep their accelerations (ours; the Stanford report of 1987 stops at the plain
+law). With b the coordinates without a motor,
 
-    M_bb a_b = (B f + d)_b - h_b - M_bj g          tau = M_jb a_b + M_jj g + h_j - (B f + d)_j
+    M_bb a_b = (B f - F')_b          tau = F'_j + M_jb a_b
 
-Then motors beyond their limits get these as above, now with the forces of the bases given too. A fixed arm has no
-bases; the rest is the same for it.
+Only differences from the demand enter, so that torques which the law adds for other reasons than an acceleration, such
+as friction, stay. Where contacts are closed, held objects keep their accelerations and grips their forces, an internal
+force included: the hands do not move with the base. With J the constraint Jacobian and N = [1; -J_j^# J_b],
+
+    (M N)_b a_b = (B f - F')_b       tau = F'_j + (M N)_j a_b
+
+In an open chain, motors beyond their limits then get these as above, now with the forces of the bases given too; with
+closed contacts the guard clamps them. A fixed arm has no bases; the rest is the same for it.
 
 A yaw wheel (`controller.allocation.yaw_wheel`) makes the yaw torque of its vehicle. Before the valves, thrusters are
 asked only for the yaw torque that it can not give, and for the one that unloads it; after them, it makes the demanded
@@ -28,12 +34,15 @@ from granite.config.controller import YawWheel
 from granite.config.devices.momentum_wheel import rate_limits
 from granite.controllers.model import ControlModel
 from granite.mrds.dynamics import solve
+from granite.mrds.elimination import eliminate
 
 #: how often motors beyond their limits are looked for: the limit of one may load another
 _PASSES = 2
 #: parts of a wheel's rate limit: up to the one the wheel is driven, because beyond the limit it refuses torque, and
 #: below it the driving torque fades out within the other, because noise of the rate would switch it
 _HIGHEST, _FADING = 0.98, 0.05
+#: added to the square of an arm's reach [m2]: near a singular pose the joints stop following the hand
+_SINGULAR = 1e-5
 
 
 def resolves(model: ControlModel) -> bool:
@@ -47,13 +56,13 @@ def resolves(model: ControlModel) -> bool:
 
 
 def before_valves(model: ControlModel) -> ca.Function:
-    """(q, u, acceleration, force and wrench of the demand, disturbance, unloading) -> wrench for the thrusters,
-    acceleration, unloading, planned torque of the yaw wheel."""
+    """(q, u, force and wrench of the demand, disturbance, unloading) -> wrench for the thrusters, force, unloading,
+    planned torque of the yaw wheel."""
     n, wheel = model.n, model.bed.control.allocation.yaw_wheel
-    a, force, d = ca.SX.sym("a", n), ca.SX.sym("F", n), ca.SX.sym("d", n)
+    force, d = ca.SX.sym("F", n), ca.SX.sym("d", n)
     wrench, unloading = ca.SX.sym("wrench", model.n_wrench), ca.SX.sym("unloading", 1 if wheel else 0)
-    given = [model.q, model.u, a, force, wrench, d, unloading]
-    x, planned = ca.SX.zeros(n), ca.SX(0, 1)
+    given = [model.q, model.u, force, wrench, d, unloading]
+    change, planned = ca.SX.zeros(n), ca.SX(0, 1)
     if resolves(model):
         limits, torque, by_wheel = _Limits(model), force[model.driven], None
         if wheel:
@@ -63,44 +72,62 @@ def before_valves(model: ControlModel) -> ca.Function:
             left = unloading * (-away * wheel.torque_n_m - d[yaw])
             # The acceleration of the wheel changes so that this yaw torque is left to the thrusters.
             by_wheel = torque[motor] + M[at, at] / M[yaw, at] * (left - force[yaw])
-        x = limits.change(torque, model.passive, by_wheel)
+        change = model.mass_matrix @ limits.change(torque, model.passive, by_wheel)
         if wheel:
-            planned = torque[motor] + (model.mass_matrix @ x)[at]
-    changed = wrench + model.wrenches(model.mass_matrix @ x)
-    return ca.Function("shared", given, [changed, a + x, unloading, planned])
+            planned = torque[motor] + change[at]
+    return ca.Function("shared", given, [wrench + model.wrenches(change), force + change, unloading, planned])
 
 
-def after_valves(model: ControlModel) -> ca.Function:
-    """(q, u, acceleration, force of the demand, disturbance, planned torque of the yaw wheel, mean opening of each
-    valve) -> torques of the motors, thrust."""
-    n, driven, bed = model.n, model.driven, model.bed
-    wanted, demanded_force, disturbance = ca.SX.sym("a", n), ca.SX.sym("F", n), ca.SX.sym("d", n)
-    planned = ca.SX.sym("planned", int(bed.control.allocation.yaw_wheel is not None))
-    opening = ca.SX.sym("opening", len(bed.thrusters))
+def after_valves(model: ControlModel, gripped: frozenset[str] = frozenset(), name: str = "delivered") -> ca.Function:
+    """(q, u, force, planned torque of the yaw wheel, mean opening of each valve) -> torques of the motors, thrust; with
+    these grips closed."""
+    n, driven, bed, rows = model.n, model.driven, model.bed, model.constraint_jacobian(gripped)
+    force, planned = ca.SX.sym("F", n), ca.SX.sym("planned", int(bed.control.allocation.yaw_wheel is not None))
+    opening, J = ca.SX.sym("opening", len(bed.thrusters)), ca.SX.sym("J", 0 if rows is None else rows.size1_out(0), n)
     thrust = ca.DM(model.available) * opening
-    torque = demanded_force[driven] if driven else ca.SX(0, 1)
+    torque = force[driven] if driven else ca.SX(0, 1)
     if resolves(model):
         free = [i for i in range(n) if i not in driven]
-        force = model.thrust_force(thrust) + disturbance
-        M, h, g = model.mass_matrix, model.bias, wanted[driven]
-        a = ca.SX.zeros(n)
-        a[driven] = g
-        if free:
-            a[free] = solve(M[free, free], force[free] - h[free] - M[free, driven] @ g)
-        torque = (model.inverse(a) - force)[driven]
-        torque = _limited(model, torque, planned, a, wanted, free)
-    given = [model.q, model.u, wanted, demanded_force, disturbance, planned, opening]
-    return ca.Function("delivered", given, [torque, thrust])
+        off, M = model.thrust_force(thrust) - force, model.mass_matrix
+        if rows is None:
+            a = ca.SX.zeros(n)
+            if free:
+                a[free] = solve(M[free, free], off[free])
+            torque = _limited(model, torque + (M @ a)[driven], planned, a, free)
+        else:
+            a = _with_held_hands(model, J, off, free)
+            torque = torque + (M @ a)[driven]
+    given = [model.q, model.u, force, planned, opening]
+    if rows is None:
+        return ca.Function(name, given, [torque, thrust])
+    delivered = ca.Function("under_contacts", [*given, J], [torque, thrust])
+    symbols = [ca.MX.sym(f"given_{i}", part.numel()) for i, part in enumerate(given)]
+    return ca.Function(name, symbols, delivered.call([*symbols, rows(symbols[0])]))
 
 
-def _limited(model: ControlModel, torque: ca.SX, planned: ca.SX, a: ca.SX, wanted: ca.SX, free: list[int]) -> ca.SX:
-    """Torques that fit those beyond their limits; the yaw wheel keeps the yaw acceleration as far as it can."""
+def _with_held_hands(model: ControlModel, J: ca.SX, force: ca.SX, free: list[int]) -> ca.SX:
+    """Accelerations of vehicles under a force on what has no motor, with joints that keep the hands where they are."""
+    driven, M, layout = model.driven, model.mass_matrix, model.layout
+    modules = [range(model.n)[layout.u[module.name]] for module in layout.modules]
+    vehicles = [own for own in modules if set(model.active) & set(own)]  # held objects have no actuator
+    b = [i for own in vehicles for i in own if i in free]
+    J_j = J[:, driven]
+    N_j = -J_j.T @ eliminate(J_j @ J_j.T + _SINGULAR * ca.SX.eye(J.shape[0]), J[:, b])[0]
+    a = ca.SX.zeros(model.n)
+    a[b] = ca.solve(M[b, b] + M[b, driven] @ N_j, force[b])
+    a[driven] = N_j @ a[b]
+    return a
+
+
+def _limited(model: ControlModel, torque: ca.SX, planned: ca.SX, a: ca.SX, free: list[int]) -> ca.SX:
+    """Torques that fit those beyond their limits; the yaw wheel keeps the yaw acceleration, which the valves change by
+    that of `a`, as far as it can."""
     limits, wheel, by_wheel, motor = _Limits(model), model.bed.control.allocation.yaw_wheel, None, -1
     if wheel:
         motor, at, yaw = _places(model, wheel)
         given, unit = ca.SX.zeros(model.n), ca.SX.zeros(model.n)
         given[[*free, at]], unit[at] = 1, 1
-        asked = torque[motor] + (wanted[yaw] - a[yaw]) / _response(model.mass_matrix, given, unit)[yaw]
+        asked = torque[motor] - a[yaw] / _response(model.mass_matrix, given, unit)[yaw]
         # The valves give on average what was planned, so the wheel must as well: where it can not give more, not less.
         room = limits.room(motor, planned)
         by_wheel = ca.fmin(ca.fmax(asked, planned - room), planned + room)

@@ -11,60 +11,87 @@ It works with any estimator, which gives the rest of the state.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
 
 from granite.config.devices.gauge import Gauge
-from granite.config.records import Array, Sample, State
+from granite.config.records import Sample, State
 from granite.config.testbed import Testbed
-from granite.controllers.estimation.measured_modes import mode_map
+from granite.controllers.estimation.measured_modes import MeasuredModes, filtered, mode_map
+from granite.controllers.symbolic import named_frames, record_sizes
 from granite.kernels.compilation import compile_once
+from granite.kernels.compiled_form import CompiledForm, form_of, in_turn
+from granite.kernels.function_part import FunctionPart, named_function
 
 if TYPE_CHECKING:
     from granite.controllers.stack import Estimator
 
 
 class GaugeReadings:
-    """An estimator, and the gauges of a testbed beside it."""
+    """An estimator, and the gauges of a testbed beside it.
+
+    The readings come first, because an estimator may use the modes of flexible links that follow from them; then the
+    estimator; then its state gets the readings.
+    """
 
     def __init__(self, estimator: Estimator, bed: Testbed) -> None:
-        self._estimator, devices = estimator, bed.devices_of(Gauge)
-        names = list(bed.sensors)
-        self._sensors = [names.index(name) for name in devices]
-        memory, *_ = expression(bed)
-        self.memory: Array = np.zeros(memory.numel())
-        self._n = sum(len(device.signals(bed)) for device in devices.values())
-
-        def write() -> list[ca.Function]:
-            before, frames, after, outputs = expression(bed)
-            return [ca.Function("gauges", [before, frames], [after, outputs])]
-
-        #: amplitudes of the modes from strains, for an estimator that uses them
-        self._modes = mode_map(bed) if hasattr(estimator, "measured_modes") else None
-        self._run = compile_once("gauges", bed.fingerprint, write)["gauges"].run
+        self._estimator, self._bed = estimator, bed
+        modes = getattr(estimator, "modes", MeasuredModes(0))
+        modes.are_measured = bool(len(modes.amplitude)) and mode_map(bed) is not None
+        n, sizes = sum(len(device.signals(bed)) for device in bed.devices_of(Gauge).values()), record_sizes(bed)
+        key = bed.fingerprint and f"{bed.fingerprint} {modes.are_measured}"
+        kernels = compile_once("gauges", key, lambda: [_readings(bed, modes.are_measured), _with_readings(n)])
+        memory = {
+            "gauges": np.zeros(kernels["gauges"].function.numel_in(0)),
+            "readings": np.zeros(n),
+            "are_tared": np.zeros(1),
+        }
+        if modes.are_measured:
+            memory |= {"last": np.zeros(1), "amplitude": modes.amplitude, "rate": modes.rate}
+        self._first = FunctionPart("estimate", kernels["gauges"], {}, memory, sizes, changes={})
+        results = {name: memory[name] for name in ("readings", "are_tared")}
+        self._then = FunctionPart("estimate", kernels["tared"], results, {}, sizes, changes=sizes)
 
     def estimate(self, sample: Sample) -> State:
         """The state of the estimator with the readings; ready when the tares are known."""
-        frames: list[Array] = []
-        for i in self._sensors:
-            t, number, _, values = sample.frames[i]
-            frames += (np.array((t, number)), values)
-        found = self._run((self.memory, *frames))
-        n = len(self.memory)
-        self.memory, gauges, is_tared = found[:n], found[n:-1], bool(found[-1])
-        if self._modes is not None:
-            # Until they are tared the readings are zero: links at rest are straight.
-            self._estimator.measured_modes = self._modes @ gauges  # type: ignore[attr-defined]
-        state = self._estimator.estimate(sample)
-        return state._replace(ready=state.ready and is_tared, gauges=gauges)
+        self._first.run(sample=named_frames(self._bed, sample))
+        state: State = self._then.run(state=self._estimator.estimate(sample))
+        return state
+
+    def compiled_form(self) -> CompiledForm | None:
+        """The same in C; None where the estimator has no form in C."""
+        forms = [self._first.form(), form_of(self._estimator, "estimate"), self._then.form()]
+        return in_turn("gauges_estimate", forms)
 
 
-def expression(bed: Testbed) -> tuple[ca.SX, ca.SX, ca.SX, ca.SX]:
-    """Memory before and frames (time, number and values of each device) -> memory after; readings, and if all are
-    tared."""
-    memories, frames, afters, readings, ready = [], [], [], [], ca.SX(1)
+def _readings(bed: Testbed, with_modes: bool) -> ca.Function:
+    """Frames of the gauges -> their readings, and amplitudes of modes from these."""
+    memory, frames, after, readings, are_tared = expression(bed)
+    inputs, outputs = {"memory_gauges": memory, **frames}, {"next_gauges": after, "next_readings": readings}
+    outputs["next_are_tared"] = are_tared
+    if with_modes:
+        # Until they are tared the readings are zero: links at rest are straight.
+        found: Any = mode_map(bed)
+        t, last = ca.SX.sym("t"), ca.SX.sym("last")
+        amplitude, rate = ca.SX.sym("amplitude", len(found)), ca.SX.sym("rate", len(found))
+        modes = filtered(ca.DM(found) @ readings, amplitude, rate, ca.fmax(t - last, bed.loop.period_s))
+        inputs |= {"sample_t": t, "memory_last": last, "memory_amplitude": amplitude, "memory_rate": rate}
+        outputs |= {"next_last": t, "next_amplitude": modes[0], "next_rate": modes[1]}
+    return named_function("gauges", inputs, outputs)
+
+
+def _with_readings(n: int) -> ca.Function:
+    ready, tared, readings = ca.SX.sym("ready"), ca.SX.sym("tared"), ca.SX.sym("readings", n)
+    inputs = {"state_ready": ready, "parameter_are_tared": tared, "parameter_readings": readings}
+    return named_function("tared", inputs, {"state_ready": ca.logic_and(ready, tared), "state_gauges": readings})
+
+
+def expression(bed: Testbed) -> tuple[ca.SX, dict[str, ca.SX], ca.SX, ca.SX, ca.SX]:
+    """Memory before and frames -> memory after; readings, and if all are tared."""
+    memories, afters, readings, ready = [], [], [], ca.SX(1)
+    frames: dict[str, ca.SX] = {}
     for name, device in bed.devices_of(Gauge).items():
         n = len(device.signals(bed))
         number, first, count = (ca.SX.sym(f"{name}_{what}") for what in ("number", "first", "count"))
@@ -84,9 +111,9 @@ def expression(bed: Testbed) -> tuple[ca.SX, ca.SX, ca.SX, ca.SX]:
         part = 1 - math.exp(-interval / device.filter_s) if device.filter_s else 1.0
         filtered = reading + ca.if_else(in_use, part * (values - mean - reading), np.zeros(n))
         memories += [number, first, count, tare, reading]
-        frames += [t, counted, values]
+        frames |= {f"sample_{name}_{what}": x for what, x in (("t", t), ("number", counted), ("values", values))}
         afters += [ca.if_else(fresh, counted, number), began, counts, mean, filtered]
         readings.append(filtered)
         known = ca.logic_and(ca.logic_or(started, fresh), ca.logic_not(taring))
         ready = ca.logic_and(ready, known)
-    return ca.vertcat(*memories), ca.vertcat(*frames), ca.vertcat(*afters), ca.vertcat(*readings, ready)
+    return ca.vertcat(*memories), frames, ca.vertcat(*afters), ca.vertcat(*readings), ready

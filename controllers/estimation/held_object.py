@@ -12,21 +12,21 @@ The estimate is the mean over the arms. Its deviation is that of the joints of a
 from __future__ import annotations
 
 import casadi as ca
-import numpy as np
 
 from granite.config.base import spatial
 from granite.config.errors import InputError
 from granite.config.modules import Module, Point
-from granite.config.records import Array, Sample, State
 from granite.config.rotations import rotation
 from granite.config.testbed import Testbed
 from granite.controllers.estimation.kalman import KalmanEstimator
-from granite.controllers.estimation.measured_modes import ModeFilter
+from granite.controllers.estimation.measured_modes import MeasuredModes
 from granite.controllers.model import ControlModel
+from granite.controllers.symbolic import SymbolicEstimator
 from granite.kernels.compilation import compile_once
+from granite.kernels.function_part import named_function
 
 
-class HeldObjectEstimator:
+class HeldObjectEstimator(SymbolicEstimator):
     """Arms by the Kalman estimator, the object by their kinematics."""
 
     class Options(KalmanEstimator.Options):
@@ -39,37 +39,19 @@ class HeldObjectEstimator:
         arms = ControlModel(
             bed.model_copy(update={"controller": control, "modules": tuple(map(stiffened, bed.modules))})
         )
-        self._arms = KalmanEstimator(options, arms)
         names = [c.name for c in arms.layout.velocities]
         known = [c.name for c in bed.known.velocities]
         n = len(known) - 6 * len(bed.control.objects)
         #: of the velocities of the arms, which are joints and which modes
-        self._joints = [i for i in range(n) if known[i] in names]
-        self._modes = [i for i in range(n) if known[i] not in names]
-        self._filter, self._n, self._t = ModeFilter(len(self._modes)), n, -bed.loop.period_s
-        #: amplitudes of the modes, where gauges measure them: set before each estimate
-        self.measured_modes: Array | None = None
-        kernel = compile_once("held_object", bed.fingerprint, lambda: [_kinematics(model)])["held_object"]
-        self._run, self._split = kernel.run, kernel.split
-        self._no_correction = np.zeros(model.n)
-
-    def estimate(self, sample: Sample) -> State:
-        """q and u of the arms, then of the objects."""
-        arms, modes = self._arms.estimate(sample), self._filter
-        if self.measured_modes is not None:
-            modes.update(self.measured_modes, sample.t - self._t)
-        self._t = sample.t
-        q, u, deviation = (np.zeros(self._n) for _ in range(3))
-        q[self._joints], u[self._joints], deviation[self._joints] = arms.q, arms.u, arms.deviation
-        q[self._modes], u[self._modes] = modes.amplitude, modes.rate
-        pose, twist, uncertain = self._split(self._run((q, u, deviation)))
-        return arms._replace(
-            q=np.concatenate([q, pose]),
-            u=np.concatenate([u, twist]),
-            deviation=np.concatenate([deviation, uncertain]),
-            correction=self._no_correction,
-            disturbance=self._no_correction,
-        )
+        joints = [i for i in range(n) if known[i] in names]
+        modes = [i for i in range(n) if known[i] not in names]
+        #: gauges may measure them
+        self.modes = MeasuredModes(len(modes))
+        kernel = compile_once("held_object", bed.fingerprint, lambda: [_function(model, joints, modes)])["held_object"]
+        numbers = {"amplitude": self.modes.amplitude, "rate": self.modes.rate}
+        sizes = dict.fromkeys(("state_q", "state_u", "state_deviation"), len(joints))
+        super().__init__(bed, kernel, numbers, inner=KalmanEstimator(options, arms), inner_sizes=sizes)
+        self.parameters |= numbers
 
 
 def stiffened(module: Module) -> Module:
@@ -113,6 +95,24 @@ def _holders(bed: Testbed, carried: str) -> list[tuple[Module, Point, Point]]:
 
 def _point(module: Module, sides: dict[str, str]) -> Point:
     return next(point for point in module.points if point.name == sides[module.name])
+
+
+def _function(model: ControlModel, joints: list[int], modes: list[int]) -> ca.Function:
+    """The state of the arms with rigid links, and their modes -> the state of arms and objects."""
+    n = len(joints) + len(modes)
+    inputs = {f"state_{name}": ca.SX.sym(name, len(joints)) for name in ("q", "u", "deviation")}
+    inputs |= {f"parameter_{name}": ca.SX.sym(name, len(modes)) for name in ("amplitude", "rate")}
+    q, u, deviation = (ca.SX.zeros(n) for _ in range(3))
+    q[joints], u[joints], deviation[joints], q[modes], u[modes] = inputs.values()
+    pose, twist, uncertain = _kinematics(model)(q, u, deviation)
+    outputs = {
+        "state_q": ca.vertcat(q, pose),
+        "state_u": ca.vertcat(u, twist),
+        "state_deviation": ca.vertcat(deviation, uncertain),
+        "state_correction": ca.SX.zeros(model.n),
+        "state_disturbance": ca.SX.zeros(model.n),
+    }
+    return named_function("held_object", inputs, outputs)
 
 
 def _kinematics(model: ControlModel) -> ca.Function:

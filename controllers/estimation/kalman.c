@@ -104,7 +104,7 @@ static void kalman_take_pose(const struct parameters *p, struct memory *m, const
     else if (!pose_correct(p, m, ks, i, frame[FRAME_T], frame + FRAME_VALUES, gate))
         return;
     for (int k = 0; k < POSE; k++)
-        m->kalman_correction[POSE_ROOT[i] + k] = rates[k] - before[k];
+        m->kalman_correction[POSE_ROOT[i] + k] += rates[k] - before[k];
 }
 
 static int kalman_estimate(const struct parameters *p, struct memory *m, const struct kernels *ks, double *row)
@@ -115,6 +115,10 @@ static int kalman_estimate(const struct parameters *p, struct memory *m, const s
         for (int k = (int)rint((t - m->kalman_t[0]) / period) - 1; k > 0; k--)
             kalman_predict(p, m, ks, row, t - k * period, gate, 0);
         kalman_predict(p, m, ks, row, t, gate, 1);
+    }
+    for (int i = 0; i < KALMAN_MODES; i++) {
+        m->kalman_x[KALMAN_MODE[i]] = p->kalman_amplitude[i];
+        m->kalman_x[KALMAN_N + KALMAN_MODE[i]] = p->kalman_rate[i];
     }
     m->kalman_t[0] = t;
     m->kalman_started[0] = 1;

@@ -22,7 +22,7 @@ from granite.config.records import Array, Frame, Sample, State
 from granite.config.tunable import Tunable
 from granite.controllers.estimation.disturbance import DisturbanceTable
 from granite.controllers.estimation.joint_filter import first_covariance, joint_filter
-from granite.controllers.estimation.measured_modes import ModeFilter, mode_indices
+from granite.controllers.estimation.measured_modes import MeasuredModes, mode_indices
 from granite.controllers.estimation.pose_filter import PoseFilter, PoseMemory
 from granite.controllers.estimation.prediction import known_joints, n_covariances, n_extra, n_states, prediction
 from granite.controllers.estimation.thruster_faults import ThrusterFaultTable
@@ -142,10 +142,9 @@ class KalmanEstimator:
         self._innovations = np.full(self._end_innovations - self._end_covariances, nan)
         #: time of the last estimate [s], and whether there is one to predict from
         self._t, self._started = np.zeros(1), np.zeros(1)
-        #: amplitudes of the modes, where gauges measure them: set before each estimate
-        self.measured_modes: Array | None = None
         self._modes = np.array(mode_indices(bed.known), dtype=int)
-        self._mode_filter = ModeFilter(len(self._modes))
+        #: gauges may measure them
+        self.modes = MeasuredModes(len(self._modes))
 
     def compiled_form(self) -> CompiledForm:
         """The same in C."""
@@ -175,6 +174,7 @@ class KalmanEstimator:
                 "KALMAN_GRIPS": len(self._holding),
                 "KALMAN_GRIPS_OF": self._grips or 0,
                 "KALMAN_SETS": len(self._sets),
+                "KALMAN_MODES": len(self._modes) * self.modes.are_measured,
             },
             {
                 **pose.tables,
@@ -186,6 +186,7 @@ class KalmanEstimator:
                 "KALMAN_FIRST_KNOWN": [0, *accumulate(map(len, known))],
                 "KALMAN_KNOWN_PLACE": [place for pairs in known for place, _ in pairs],
                 "KALMAN_KNOWN_ANGLE": [angle for pairs in known for _, angle in pairs],
+                "KALMAN_MODE": self._modes.tolist(),
                 "KALMAN_POSE": [sensor for sensor, _, _ in self._poses],
                 "KALMAN_POSE_SIZE": self._pose_sizes,
                 "KALMAN_POSE_SIGNAL": [signals.start for _, _, signals in self._poses],
@@ -204,6 +205,8 @@ class KalmanEstimator:
                 "kalman_observing": np.array([self._observing]),
                 "kalman_timing": np.array([bank.timing for bank in banks]),
                 "kalman_sets": self._sets,
+                "kalman_amplitude": self.modes.amplitude,
+                "kalman_rate": self.modes.rate,
             },
             {
                 **pose.memory,
@@ -243,8 +246,8 @@ class KalmanEstimator:
             for k in range(skipped, 0, -1):
                 self._predict(t - k * self._period, sample, gate, updates=False)
             self._predict(t, sample, gate, updates=True)
-        if self.measured_modes is not None:
-            self._take_modes(self.measured_modes, max(t - self._t.item(0), self._period))
+        if self.modes.are_measured:
+            self._x[self._modes], self._x[n + self._modes] = self.modes.amplitude, self.modes.rate
         self._t[0], self._started[0], ready = t, 1.0, True
         ages = np.array([t - frame.t for frame in frames])
         for i, joint in enumerate(self._joints):
@@ -326,11 +329,6 @@ class KalmanEstimator:
             if pose.started:
                 pose.push(t, motions[9 * k : 9 * k + 9])
 
-    def _take_modes(self, measured: Array, dt: float) -> None:
-        modes = self._mode_filter
-        modes.update(measured, dt)
-        self._x[self._modes], self._x[self._n + self._modes] = modes.amplitude, modes.rate
-
     def _take_pose(self, pose: PoseFilter, t: float, frame: Frame, gate: float) -> None:
         if frame.t > t or not isfinite(frame.values.sum()):  # a sum is finite only if all its parts are
             return  # the guard sees the sample too and names it
@@ -341,7 +339,7 @@ class KalmanEstimator:
         if corrected is not None:
             root, n = pose.root, self._n
             rates = slice(n + root.start, n + root.stop)
-            self._correction[root] = corrected[0][rates] - self._x[rates]
+            self._correction[root] += corrected[0][rates] - self._x[rates]
             self._x[:], self._deviation[:] = corrected
 
 

@@ -5,6 +5,7 @@ Strain is linear in the amplitudes, s = S a; with at least as many independent g
 
 from __future__ import annotations
 
+import casadi as ca
 import numpy as np
 
 from granite.config.coordinates import amplitudes
@@ -45,15 +46,17 @@ def mode_map(bed: Testbed) -> Array | None:
     return found
 
 
-class ModeFilter:
-    """Amplitudes and their rates from measured amplitudes, by an alpha-beta filter: no forces need be known."""
+class MeasuredModes:
+    """Amplitudes and rates of the modes of an estimator, where gauges measure them; else both are zero."""
 
     def __init__(self, n: int) -> None:
+        self.are_measured = False
         self.amplitude: Array = np.zeros(n)
         self.rate: Array = np.zeros(n)
 
-    def update(self, measured: Array, dt: float) -> None:
-        """Use amplitudes that were measured a time dt after the last ones."""
-        predicted = self.amplitude + dt * self.rate
-        miss = measured - predicted
-        self.amplitude, self.rate = predicted + _ALPHA * miss, self.rate + _BETA / dt * miss
+
+def filtered(measured: ca.SX, amplitude: ca.SX, rate: ca.SX, dt: ca.SX) -> tuple[ca.SX, ca.SX]:
+    """Amplitudes and rates a time dt after the last ones, by an alpha-beta filter: no forces need be known."""
+    predicted = amplitude + dt * rate
+    miss = measured - predicted
+    return predicted + _ALPHA * miss, rate + _BETA / dt * miss

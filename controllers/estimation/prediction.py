@@ -3,7 +3,10 @@
     x = [q; u; states of the rate filters]
 
 Coordinates without a sensor of their own are double integrators under the model's acceleration; a joint with a sensor
-also gets its measurement update here.
+also gets its measurement update here. What corrects the rates of joints acts inside a vehicle, as a wrong torque does,
+and changes no momentum. Unless contacts hold the vehicle, its root moves against it:
+
+    du_b = -M_bb^-1 M_bj du_j
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from granite.controllers.estimation.joint_filter import JointFilter
 from granite.controllers.estimation.pose_filter import PoseFilter
 from granite.controllers.estimation.unknown_forces import UnknownForces
 from granite.controllers.model import ControlModel
+from granite.mrds.dynamics import solve
 
 #: joint sensors with their filters
 Joints = Mapping[str, tuple[JointSensors, JointFilter]]
@@ -63,7 +67,7 @@ def prediction(
     joints NaN; a frame with one beyond the gate is not used. `motions` are pose, velocity and acceleration of each root
     with a pose, for their history.
     """
-    update = _update(model, joints, poses)
+    update = _update(model, joints, poses, gripped)
     acceleration, n = model.acceleration_under(gripped), model.n
     # Without contacts everything is one expression; with them the contact set is a function of its own.
     symbol: Any = ca.SX if acceleration.is_a("SXFunction") else ca.MX
@@ -77,7 +81,9 @@ def prediction(
     return ca.Function(name, given, [*update.call([x, a, *others]), memory_after, disturbance])
 
 
-def _update(model: ControlModel, joints: Joints, poses: Mapping[str, PoseFilter]) -> ca.Function:
+def _update(
+    model: ControlModel, joints: Joints, poses: Mapping[str, PoseFilter], gripped: frozenset[str]
+) -> ca.Function:
     """(x, acceleration, frames of the joint sensors, numbers, covariances) -> the results of `prediction`."""
     n, period, devices = model.n, model.bed.loop.period_s, [sensors for sensors, _ in joints.values()]
     x = ca.SX.sym("x", n_states(model, devices))
@@ -115,6 +121,11 @@ def _update(model: ControlModel, joints: Joints, poses: Mapping[str, PoseFilter]
             after[own], correction[i], deviation[i] = predicted + added, added[1], spread
         covariances_after = ca.vertcat(covariances_after, ca.vec(P))
         first_value, first_covariance = first_value + 2 * count, first_covariance + size * size
+    for root in model.free_roots(gripped):
+        impulse = ca.substitute((model.mass_matrix @ correction)[root], model.q, x[:n])
+        against = -solve(ca.substitute(model.mass_matrix[root, root], model.q, x[:n]), impulse)
+        after[[n + i for i in root]] += against
+        correction[root] += against
     motions = ca.SX(0, 1)
     for k, pose in enumerate(poses.values()):
         at = pose.root

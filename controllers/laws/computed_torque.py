@@ -1,11 +1,12 @@
 """Computed torque: the model turns demanded accelerations into generalised forces.
 
     a = a_ref + K_v (u_ref - u) + K_p (q_ref - q)          (Stanford report, 4.4.4, with erratum E9)
-    F = M(q) a + h(q, u) - d                               (there, with erratum E10; d is the estimated disturbance)
+    F = M(q) a + h(q, u) - d - r(u_ref)                    (there, with erratum E10; d is the estimated disturbance)
 
 The printed law misses the map Y from coordinate rates to the report's absolute rates; our u are the rates of q, so Y is
 the identity here. Velocities without an actuator follow from the others: their part of a is the one for which their
-part of F is zero.
+part of F is zero. r is the resistance of the joints, damping and friction as the testbed has them; the prediction of
+the estimator has it too, at the estimated rate, else d would have it once more.
 
 While the reference rests, the gains go to those of `hold` and back at a bounded rate, and d passes a low-pass filter.
 Both cost less propellant, because the noise of the estimate opens fewer valves.
@@ -210,6 +211,8 @@ def computed_torque(model: ControlModel, hold: StationKeeping, modal_gain: ca.SX
     demanded = wanted + damping * (u_ref - model.u) + stiffness * (q_ref - model.q)
     a = model.complete(demanded, ca.SX.zeros(model.n))
     force = model.inverse(a) - filtered
+    # At the rate of the reference: that of the estimate is noisy, and would act as negative damping.
+    force[model.driven] -= model.resistance(u_ref)[model.driven]
     inputs = {
         "state_q": model.q,
         "state_u": model.u,

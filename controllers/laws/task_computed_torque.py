@@ -96,6 +96,7 @@ def _function(options: TaskComputedTorque.Options, model: ControlModel) -> ca.Fu
     a[moved] = inverse @ (wanted - drift) + a[moved] - inverse @ (J_j @ a[moved])
     a = model.complete(a, ca.SX.zeros(model.n))
     force = model.inverse(a)
+    force[model.driven] -= model.resistance(u_ref)[model.driven]
     inputs = {
         "state_q": model.q,
         "state_u": model.u,

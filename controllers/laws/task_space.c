@@ -1,23 +1,15 @@
 /* Computed torque in task space: task_space.py in C, for ticks in which no actuator is at its bound. */
 
-/* The contact set that the grips report; the last one, where they report none of them. */
-static int law_contact_set(const struct parameters *p, const struct memory *m, const double *row)
-{
-#if LAW_GRIPS
-    for (int i = 0; i < LAW_SETS; i++)
-        if (!memcmp(row + ROW_STATE_HOLDING, p->law_sets + LAW_GRIPS * i, sizeof(double) * LAW_GRIPS))
-            return i;
-#endif
-    return (int)m->law_set[0];
-}
-
 /* Returns 0, with nothing changed, where a bound is active and the programme needs its solver. */
 static int task_space_control(const struct parameters *p, struct memory *m, const struct kernels *ks, double *row)
 {
     double x[LAW_ACTUATORS], upper[LAW_ACTUATORS], lower[LAW_ACTUATORS];
     const double *task = row + ROW_REFERENCE_TASK;
-    int set = law_contact_set(p, m, row);
-    const struct kernel *k = ks->task_space + set;
+    double set = m->law_set[0];
+#if LAW_GRIPS
+    set = equal_row(p->law_sets, LAW_SETS, LAW_GRIPS, row + ROW_STATE_HOLDING, set);
+#endif
+    const struct kernel *k = ks->task_space + (int)set;
     k->arg[0] = row + ROW_STATE_Q, k->arg[1] = row + ROW_STATE_U;
     k->arg[2] = row + ROW_REFERENCE_Q, k->arg[3] = row + ROW_REFERENCE_U, k->arg[4] = row + ROW_REFERENCE_A;
     k->arg[5] = task, k->arg[6] = p->law_stiffness, k->arg[7] = p->law_damping;

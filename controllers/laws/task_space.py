@@ -30,6 +30,7 @@ from granite.config.gains import LiveGain, around
 from granite.config.records import NOTHING, Array, Demand, Reference, State
 from granite.config.testbed import Testbed
 from granite.controllers.behaviours.tasks import CENTRE, TaskLayout
+from granite.controllers.contact_sets import ReportedContactSet
 from granite.controllers.distribution.quadratic_program import QuadraticProgram
 from granite.controllers.laws.computed_torque import ComputedTorque
 from granite.controllers.model import ControlModel
@@ -111,11 +112,7 @@ class TaskSpace:
 
         kernels = compile_once("task_space", key, write)
         self._kernels = [kernels[f"tasks_{i}"] for i in range(len(sets))]
-        #: of each contact set what the grips report
-        self._reports = np.array([[float(name in gripped) for name in bed.grips] for gripped in sets])
-        self._set_by_report = {report.tobytes(): i for i, report in enumerate(self._reports)}
-        #: number of the contact set of the last tick
-        self._set = np.zeros(1)
+        self._contacts = ReportedContactSet(model)
         force = np.concatenate([NOTHING, *(_wrench_bounds(model))])
         torque = np.array([motor.torque_limit_n_m for motor in bed.motors])
         self._upper = np.concatenate([torque, force])
@@ -138,7 +135,7 @@ class TaskSpace:
         return CompiledForm(
             (Path(__file__).with_suffix(".c"),),
             {
-                "LAW_GRIPS": self._reports.shape[1],
+                "LAW_GRIPS": self._contacts.reports.shape[1],
                 "LAW_SETS": len(self._kernels),
                 "LAW_ACTUATORS": len(self._upper),
                 "LAW_WHEELS": len(self._wheels),
@@ -157,11 +154,11 @@ class TaskSpace:
                 "law_stiffness": self.stiffness,
                 "law_damping": self.damping,
                 "law_target_gains": self.target_gains,
-                "law_sets": self._reports,
+                "law_sets": self._contacts.reports,
                 "law_upper": self._upper,
                 "law_wheel_limit": np.array([limit for _, _, limit in self._wheels]),
             },
-            memory={"law_set": self._set},
+            memory={"law_set": self._contacts.index},
             kernels={"task_space": self._kernels},
             entry="task_space_control",
         )
@@ -174,8 +171,7 @@ class TaskSpace:
 
     def control(self, state: State, reference: Reference) -> Demand:
         """Accelerations, and the generalised force of the best torques and wrenches."""
-        self._set[0] = self._set_by_report.get(state.holding.tobytes(), self._set[0])
-        kernel = self._kernels[int(self._set[0])]
+        kernel = self._kernels[self._contacts.follow(state.holding)]
         gains = self.stiffness, self.damping, self.target_gains
         given = state.q, state.u, reference.q, reference.u, reference.a, reference.task, *gains
         x, acceleration, force, H, f, u0, U, B = kernel.split(kernel.run(given))

@@ -83,9 +83,9 @@ def _compiled(n: int, mode: str) -> Kernel:
     return compile_once("sampled_path", str(n), lambda: [_function(n)])["sampled_path"]
 
 
-def _function(n: int) -> ca.Function:
-    before, after, numbers = ca.SX.sym("before", 3 * n), ca.SX.sym("after", 3 * n), ca.SX.sym("numbers", 2)
-    tau, h = ca.vertsplit(numbers)
+def polynomial(before: ca.SX, after: ca.SX, tau: ca.SX, h: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX]:
+    """Position, rate and acceleration between two knots."""
+    n = before.numel() // 3
     (q0, u0, a0), (q1, u1, a1) = ca.vertsplit(before, n), ca.vertsplit(after, n)
     D, u0, u1, a0, a1 = q1 - q0, u0 * h, u1 * h, a0 * (h * h), a1 * (h * h)
     c3 = 10 * D - 6 * u0 - 4 * u1 - (3 * a0 - a1) / 2
@@ -94,4 +94,10 @@ def _function(n: int) -> ca.Function:
     q = q0 + tau * (u0 + tau * (a0 / 2 + tau * (c3 + tau * (c4 + tau * c5))))
     u = (u0 + tau * (a0 + tau * (3 * c3 + tau * (4 * c4 + tau * 5 * c5)))) / h
     a = (a0 + tau * (6 * c3 + tau * (12 * c4 + tau * 20 * c5))) / (h * h)
-    return ca.Function("sampled_path", [before, after, numbers], [q, u, a])
+    return q, u, a
+
+
+def _function(n: int) -> ca.Function:
+    before, after, numbers = ca.SX.sym("before", 3 * n), ca.SX.sym("after", 3 * n), ca.SX.sym("numbers", 2)
+    found = polynomial(before, after, *ca.vertsplit(numbers))
+    return ca.Function("sampled_path", [before, after, numbers], list(found))

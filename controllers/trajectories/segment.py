@@ -75,9 +75,14 @@ def _compiled(name: str, curve: Curve, n: int, mode: str) -> Kernel:
     return compile_once(name, str(n), lambda: [_function(name, curve, n)])[name]
 
 
+def motion(
+    curve: Curve, start: ca.SX, amplitude: ca.SX, tau: ca.SX, duration: ca.SX, ramp: ca.SX
+) -> tuple[ca.SX, ca.SX, ca.SX]:
+    """Position, rate and acceleration."""
+    way, rate, acceleration = curve(tau, ramp)
+    return start + amplitude * way, amplitude * (rate / duration), amplitude * (acceleration / (duration * duration))
+
+
 def _function(name: str, curve: Curve, n: int) -> ca.Function:
     start, amplitude, numbers = ca.SX.sym("start", n), ca.SX.sym("amplitude", n), ca.SX.sym("numbers", 3)
-    tau, duration, ramp = ca.vertsplit(numbers)
-    way, rate, acceleration = curve(tau, ramp)
-    u, a = amplitude * (rate / duration), amplitude * (acceleration / (duration * duration))
-    return ca.Function(name, [start, amplitude, numbers], [start + amplitude * way, u, a])
+    return ca.Function(name, [start, amplitude, numbers], list(motion(curve, start, amplitude, *ca.vertsplit(numbers))))

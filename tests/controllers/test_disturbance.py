@@ -8,7 +8,7 @@ import pytest
 from granite.config.errors import InputError
 from granite.config.loader import load
 from granite.rt.run_in_memory import simulate_in_memory
-from tests.support.flights import TARGET, fly
+from tests.support.flights import fly
 
 
 def test_the_force_of_a_slope_is_found_without_winding_up():
@@ -73,13 +73,11 @@ def test_options_of_the_observer_out_of_bounds_are_refused(key):
 
 @pytest.mark.slow
 def test_a_hold_within_a_millimetre_costs_at_most_0_6_newton_seconds_a_minute():
-    costs = []
-    for seed in (1, 2, 3, 4):
-        flight = fly(f"seed={seed}", "loop.duration_s=90", "behaviour.waypoints.0.hold_s=70")
-        t, q = flight.of("/truth", "t"), flight.of("/truth", "q")
-        late = t > 30.0
-        assert np.hypot(*(q[late, :2] - TARGET[:2]).T).max() < 1e-3
-        costs.append(flight.of("/truth", "thrust")[late].sum() * 0.005 / (t[-1] - 30.0) * 60.0)
+    """On seeds on which no gain was tuned, when the gains have become those of the hold."""
+    from benchmarks.propellant import held
+
+    _, costs, errors_mm = np.transpose([held(seed) for seed in range(101, 121)])
+    assert max(errors_mm) < 1.0
     assert np.mean(costs) <= 0.6
 
 

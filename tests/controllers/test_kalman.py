@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
+import casadi as ca
 import numpy as np
 import pytest
 
@@ -122,6 +123,29 @@ def test_a_sensor_corrects_its_own_module_and_no_other() -> None:
     off = moved.estimate(PERIOD).q - plain.estimate(PERIOD).q
     assert off[4] > 1e-4
     np.testing.assert_allclose(np.delete(off, 4), 0.0, atol=1e-12)
+
+
+def test_a_correction_of_joint_rates_changes_no_momentum() -> None:
+    """The bases turn and move against it; a pose at the same tick adds its own correction."""
+    pair = Pair()
+    model = ControlModel(pair.bed)
+    mass_matrix = ca.Function("M", [model.q], [model.mass_matrix])
+    pair.show_all(0.0)
+    for k in range(4):
+        before = pair.estimate(k * PERIOD)
+    t = 4 * PERIOD
+    pair.show("a_encoder", t, 0.31, 0.6)
+    pair.show("b_encoder", t, -0.41, -0.7)
+    pair.show("b_camera", t, 3.01, 4.0, -1.0)
+    state = pair.estimate(t)
+    impulse = mass_matrix(before.q).full() @ state.correction
+    assert abs(state.correction[3]) > 0.01
+    assert np.abs(state.correction[:3]).min() > 1e-5
+    np.testing.assert_allclose(impulse[:3], 0.0, atol=1e-12)
+    # All of what measurements added to the velocities is reported.
+    added = state.u - before.u
+    np.testing.assert_allclose(added, state.correction, atol=0.1 * np.abs(state.correction[:3]).max())
+    assert np.abs(impulse[4:7]).max() > 1e-3
 
 
 def test_each_coordinate_has_the_deviation_of_its_own_sensor() -> None:

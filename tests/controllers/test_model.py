@@ -138,6 +138,58 @@ def test_the_force_of_the_motors_has_their_power() -> None:
     np.testing.assert_array_equal(force, [0, 0, 0, -0.7, 0, 0, 0, 0.3, 0])
 
 
+@cache
+def with_friction(friction: float, damping: float = 0.01) -> ControlModel:
+    """A free-flyer whose joints resist."""
+    joints = [f"modules.vehicle.joints.{joint}" for joint in ("shoulder", "elbow")]
+    friction_keys = {f"{joint}.friction_n_m": friction for joint in joints}
+    return ControlModel(load("free-flyer", friction_keys | {f"{joint}.damping_n_m_s": damping for joint in joints}))
+
+
+def test_damping_and_friction_of_the_joints_decelerate_the_model() -> None:
+    m, rng = with_friction(0.01), np.random.default_rng(6)
+    x = ca.SX.sym("x", m.n)
+    zero = np.zeros(m.n)
+    for _ in range(5):
+        q, u, force = rng.normal(size=m.n), 0.02 * rng.normal(size=m.n), rng.normal(size=m.n)
+        torque = rng.normal(size=2)
+        resisted = force.copy()
+        resisted[3:] += torque - 0.01 * u[3:] - 0.01 * u[3:] / np.hypot(u[3:], 0.01)
+        expected = evaluated(m.forward(x), (m.q, q), (m.u, u), (x, resisted))
+        np.testing.assert_allclose(np.array(m.acceleration(q, u, torque, np.zeros(8), force)).ravel(), expected)
+    assert not np.array(m.acceleration(zero, zero, zero[:2], np.zeros(8), zero)).any()
+
+
+def test_the_law_adds_the_resistance_at_the_rate_of_the_reference() -> None:
+    """Not at that of the estimate, which is noisy."""
+    rng, sensors = np.random.default_rng(7), np.zeros(2)
+    m, clean = with_friction(0.01), ControlModel(load("free-flyer"))
+    q, u, a, zero = rng.normal(size=m.n), rng.normal(size=m.n), rng.normal(size=m.n), np.zeros(m.n)
+    u_ref = np.array([0.1, 0.1, 0.1, 0.02, -0.5])
+    forces = []
+    for one in (m, clean):
+        law = ComputedTorque(ComputedTorque.Options(kind="computed_torque"), one)
+        forces.append(law.control(State(0.0, True, q, u, zero, sensors), Reference(0.0, q, u_ref, a, False)).force)
+    added = forces[0] - forces[1]
+    rates = u_ref[3:]
+    np.testing.assert_allclose(added[3:], 0.01 * rates + 0.01 * rates / np.hypot(rates, 0.01), atol=1e-12)
+    assert not added[:3].any()
+
+
+@pytest.mark.parametrize("resistance", [(5.0, 0.0), (0.0, 50.0), (1.0, 10.0)])
+def test_strong_friction_does_not_reverse_a_joint_within_a_period(resistance: tuple[float, float]) -> None:
+    """Else the prediction would oscillate about rest."""
+    m, rng = with_friction(*resistance), np.random.default_rng(8)
+    zero = np.zeros(m.n)
+    for joint in (3, 4):
+        for _ in range(20):
+            q, u = rng.uniform(-np.pi, np.pi, m.n), zero.copy()
+            u[joint] = 10.0 ** rng.uniform(-5, -1)
+            a = np.array(m.acceleration(q, u, zero[:2], np.zeros(8), zero)).ravel()
+            after = u + m.bed.loop.period_s * a
+            assert -1.2 * u[joint] < after[joint] < u[joint]
+
+
 def test_the_wrench_on_a_root_is_in_its_own_axes() -> None:
     m, x = model(), ca.SX.sym("x", model().n)
     for q, _, force in states(5, 5):

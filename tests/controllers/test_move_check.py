@@ -76,7 +76,7 @@ def test_a_layout_without_a_needed_force_is_refused_by_name():
 
 def test_a_stretched_move_uses_the_whole_limit_and_no_more():
     from granite.controllers.behaviours.move_check import MoveCheck
-    from granite.controllers.trajectories.waypoints import Leg
+    from granite.controllers.trajectories.leg import Leg
 
     check = MoveCheck(ControlModel(load("free-flyer")))
     start = np.array([1.0, 0.8, 0.0, 0.4, 0.9])

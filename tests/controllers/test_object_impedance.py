@@ -22,6 +22,11 @@ from granite.mrds.system import System
 pytestmark = pytest.mark.usefixtures("interpreted")
 
 CARRY = "fixed-dual-arm/carry"
+#: the object with a second body on a joint
+WITH_A_LID = {
+    "modules.object.bodies": [{"name": name, "mass_kg": 1.0, "inertia_kg_m2": 0.01} for name in ("body", "lid")],
+    "modules.object.joints": [{"name": "hinge", "parent": "body", "child": "lid"}],
+}
 
 
 def law_of(bed: Testbed) -> ObjectImpedance:
@@ -113,6 +118,7 @@ def test_a_straight_arm_gives_a_demand_that_the_guard_refuses_instead_of_a_large
         ({"controller.law.object": "left"}, "controller.law.object.*the controller knows no such object"),
         ({"contacts.left_grip.kind": "prismatic"}, "grip 'left_grip' is of kind prismatic"),
         ({"contacts.left_grip.kind": "rigid_grasp"}, "2 joints on a fixed base, but its grip 'left_grip' constrains 3"),
+        (WITH_A_LID, "it has joints or modes"),
         ({"contacts": []}, "arm 'left' has 0 contacts with it"),
         ({"controller.law.translation.damping_1_s": -1.0}, "controller.law.translation.damping_1_s"),
     ],

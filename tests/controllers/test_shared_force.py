@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
+import casadi as ca
 import numpy as np
 import pytest
 
@@ -105,8 +106,8 @@ def test_under_a_clamped_torque_the_base_and_the_other_joints_keep_their_acceler
     inertia = one.inertia(q, u, d)
     force = force + inertia @ (beyond - a)
     others = [i for i in range(4) if i != clamped and abs(force[driven[i]]) < one.limits[i]]
-    wrench, kept, *_ = numbers(one.before, q, u, beyond, force, one.wrench(q, force), d, NOTHING)
-    torque = np.clip(force[driven] + (inertia @ (kept - beyond))[driven], -one.limits, one.limits)
+    wrench, kept, *_ = numbers(one.before, q, u, force, one.wrench(q, force), d, NOTHING)
+    torque = np.clip(kept[driven], -one.limits, one.limits)
     total = d.copy()
     total[:3] += one.on_base(q, wrench)
     found = one.motion(q, u, torque, np.zeros(8), total)
@@ -125,7 +126,8 @@ def test_torques_fit_the_delivered_thrust_also_where_one_of_them_is_clamped(seed
     driven, opening = one.model.driven, (rng.random(8) < 0.4).astype(float)
     if seed % 2:
         a[driven[seed % 4]] += 100.0
-    torque, thrust = numbers(one.after, q, u, a, force, d, NOTHING, opening)
+        force += 100.0 * one.inertia(q, u, d)[:, driven[seed % 4]]
+    torque, thrust = numbers(one.after, q, u, force, NOTHING, opening)
     applied = np.clip(torque, -one.limits, one.limits)  # as the guard does
     found = one.motion(q, u, applied, thrust, d)
     kept = [i for i in range(4) if abs(torque[i]) < one.limits[i]]
@@ -135,17 +137,70 @@ def test_torques_fit_the_delivered_thrust_also_where_one_of_them_is_clamped(seed
         assert found[driven[i]] == pytest.approx(a[driven[i]], rel=1e-8, abs=1e-8)
 
 
+@pytest.mark.parametrize("bed", ["free-flyer", "two-arm-catch"])
+def test_a_torque_that_the_law_adds_passes_the_re_solve(bed: str) -> None:
+    """Whatever the valves deliver, in an open chain and with a held object: no acceleration stands for it."""
+    model = ControlModel(load(bed))
+    rng = np.random.default_rng(1)
+    q, u, force = (rng.normal(size=model.n) * s for s in (1.0, 0.2, 0.1))
+    opening = (rng.random(8) < 0.4).astype(float)
+    added = np.zeros(model.n)
+    added[model.driven] = 0.02 * rng.normal(size=len(model.driven))
+    for gripped in model.contact_sets:
+        after = after_valves(model, gripped)
+        without, with_it = (numbers(after, q, u, force + more, NOTHING, opening)[0] for more in (0.0 * added, added))
+        np.testing.assert_allclose(with_it - without, added[model.driven], atol=1e-12)
+
+
+def two_handed() -> ControlModel:
+    """The two-arm vehicle with both hands on the object all the time."""
+    bed = load("two-arm-catch")
+    [left] = bed.contacts
+    right = left.model_copy(update={"name": "other", "first": left.first.model_copy(update={"point": "right_tip"})})
+    return ControlModel(bed.model_copy(update={"contacts": (left, right), "behaviour": load("free-flyer").behaviour}))
+
+
+@pytest.mark.parametrize("two_hands", [False, True])
+def test_grips_keep_their_forces_whatever_the_valves_deliver(two_hands: bool) -> None:
+    """The internal force between two hands as well; without the re-solve, or by that of the open chain, they do not."""
+    model = two_handed() if two_hands else ControlModel(load("two-arm-catch"))
+    gripped = frozenset() if two_hands else frozenset({"grasp"})
+    joined = model.joined(gripped)
+    assert joined is not None
+    rng = np.random.default_rng(2)
+    q, u, force = (rng.normal(size=model.n) * s for s in (0.3, 0.1, 0.1))
+    q[3:7] = 0.8, -0.8, -1.4, 1.4
+    force[7:] = 0.0
+    opening = (rng.random(8) < 0.4).astype(float)
+
+    def grips(total: Array) -> Array:
+        return np.array(joined.assembly.accelerate(q, u, total)[1]).ravel()
+
+    def delivered(torque: Array, thrust: Array) -> Array:
+        total = np.array(push(q, thrust)).ravel()
+        total[model.driven] += torque
+        return grips(total)
+
+    thrusts = ca.SX.sym("thrust", 8)
+    push = ca.Function("push", [model.q, thrusts], [model.thrust_force(thrusts)])
+    torque, thrust = numbers(after_valves(model, gripped), q, u, force, NOTHING, opening)
+    wanted, found = grips(force), delivered(torque, thrust)
+    missed = np.abs(delivered(force[model.driven], thrust) - wanted).max()
+    assert missed > 0.01
+    assert np.abs(found - wanted).max() < 0.02 * missed
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_the_wheel_makes_the_yaw_torque_whatever_the_valves_deliver(seed: int) -> None:
     one = allocation(WHEEL)
     rng = np.random.default_rng(seed)
     q, u, a, force, d = one.demand(rng, 0.05)
-    wrench, kept, unloading, planned = numbers(one.before, q, u, a, force, one.wrench(q, force), d, np.zeros(1))
+    wrench, kept, unloading, planned = numbers(one.before, q, u, force, one.wrench(q, force), d, np.zeros(1))
     assert unloading == 0.0
     assert wrench[2] == pytest.approx(0.0, abs=1e-12)
     np.testing.assert_allclose(wrench[:2], one.wrench(q, force)[:2], atol=1e-12)
     opening = (rng.random(8) < 0.3).astype(float)
-    torque, thrust = numbers(one.after, q, u, kept, force, d, planned, opening)
+    torque, thrust = numbers(one.after, q, u, kept, planned, opening)
     assert abs(torque[0]) < one.limits[0]
     assert one.motion(q, u, torque, thrust, d)[2] == pytest.approx(a[2], abs=1e-10)
 
@@ -156,12 +211,12 @@ def test_a_wheel_at_its_highest_rate_leaves_the_yaw_torque_to_the_thrusters(dire
     q, u = np.zeros(4), np.array([0.0, 0.0, 0.0, 30.0 * direction])
     zero = np.zeros(4)
     force = np.array([0.0, 0.0, -0.02 * direction, 0.0])  # the wheel would have to turn even faster
-    wrench, kept, unloading, planned = numbers(one.before, q, u, zero, force, force[:3], zero, np.zeros(1))
+    wrench, kept, unloading, planned = numbers(one.before, q, u, force, force[:3], zero, np.zeros(1))
     assert unloading == 1.0
     assert wrench[2] == pytest.approx(force[2], rel=1e-9)
-    torque, _ = numbers(one.after, q, u, kept, force, zero, planned, np.zeros(8))
+    torque, _ = numbers(one.after, q, u, kept, planned, np.zeros(8))
     assert torque[0] == pytest.approx(0.0, abs=1e-12)
-    braked, *_ = numbers(one.before, q, u, zero, -force, -force[:3], zero, np.zeros(1))
+    braked, *_ = numbers(one.before, q, u, -force, -force[:3], zero, np.zeros(1))
     assert braked[2] == pytest.approx(-0.005 * direction, rel=1e-9)  # it can brake, and is unloaded besides
 
 
@@ -173,7 +228,7 @@ def test_unloading_begins_and_ends_at_its_ratios_of_the_rate_limit(rate: float, 
     d = np.array([0.0, 0.0, 0.002, 0.0])
     for sign in (1.0, -1.0):
         u = np.array([0.0, 0.0, 0.0, sign * rate])
-        wrench, _, now, _ = numbers(one.before, zero, u, zero, -d, -d[:3], d, np.array([before]))
+        wrench, _, now, _ = numbers(one.before, zero, u, -d, -d[:3], d, np.array([before]))
         assert now == float(unloads)
         # Against the disturbance, and towards the set point.
         assert wrench[2] == pytest.approx(unloads * (-0.002 - sign * 0.005), abs=1e-12)

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from granite.controllers.trajectories.minimum_jerk import MinimumJerk
 from granite.controllers.trajectories.trapezoidal import Trapezoidal
-from granite.controllers.trajectories.waypoints import Leg, WaypointPath
 
 START, END = np.array([1.0, -2.0, 0.5]), np.array([3.0, -2.0, -0.25])
 
@@ -61,44 +60,3 @@ def test_the_arguments_may_change_afterwards():
     start[:] = end[:] = 99.0
     np.testing.assert_array_equal(segment.at(0.0)[0], START)
     np.testing.assert_array_equal(segment.at(1.0)[0], END)
-
-
-def path() -> WaypointPath:
-    nan = np.nan
-    return WaypointPath(
-        START,
-        [Leg(np.array([2.0, nan, nan]), 1.0, 0.5), Leg(np.array([nan, 0.0, 1.0]), 2.0, 0.0)],
-    )
-
-
-def test_a_path_goes_to_each_waypoint_and_stays_there():
-    for t, where in (
-        (0.0, START),
-        (1.0, [2.0, -2.0, 0.5]),
-        (1.4, [2.0, -2.0, 0.5]),
-        (1.5, [2.0, -2.0, 0.5]),
-        (2.5, [2.0, -1.0, 0.75]),
-        (3.5, [2.0, 0.0, 1.0]),
-        (9.0, [2.0, 0.0, 1.0]),
-    ):
-        assert path().at(t)[0] == pytest.approx(where)
-
-
-def test_a_path_is_done_when_the_last_hold_is_over():
-    assert [path().at(t)[3] for t in (-1.0, 0.0, 3.49, 3.5, 4.0)] == [False, False, False, True, True]
-
-
-def test_a_path_is_smooth_in_position_rate_and_acceleration():
-    t = np.arange(-0.1, 4.0, 1e-3)
-    q, u, a = (np.array(x) for x in zip(*(path().at(x)[:3] for x in t.tolist()), strict=True))
-    assert np.abs(np.diff(q, axis=0)).max() < 3e-3
-    assert np.abs(np.diff(u, axis=0)).max() < 1e-2
-    assert np.abs(np.diff(a, axis=0)).max() < 0.1
-
-
-def test_a_path_without_waypoints_stays_and_is_never_done():
-    q, u, a, done = WaypointPath(START, []).at(1e6)
-    np.testing.assert_array_equal(q, START)
-    assert not u.any()
-    assert not a.any()
-    assert not done

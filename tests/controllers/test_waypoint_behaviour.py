@@ -69,6 +69,14 @@ def test_it_is_done_after_the_last_hold():
     assert done == [False, False, False, True, True]
 
 
+def test_a_path_is_smooth_in_position_rate_and_acceleration():
+    move = behaviour(TURN, REACH)
+    references = [move.decide(state(t)) for t in np.arange(0.0, 5.0, 1e-3).tolist()]
+    for name, most in (("q", 3e-3), ("u", 1e-2), ("a", 0.1)):
+        values = np.array([getattr(reference, name) for reference in references])
+        assert 0 < np.abs(np.diff(values, axis=0)).max() < most
+
+
 @pytest.mark.parametrize("start", [0.0, 0.035, 0.1, 1.7])
 def test_rounding_of_the_start_time_costs_no_tick(start):
     move = behaviour(TURN)
