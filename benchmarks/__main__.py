@@ -40,6 +40,7 @@ ALL = {
     "compile_time": "compile_time",
     "kills": "kills",
     "long_log": "long_log",
+    "wrong_actuators": "wrong_actuators",
 }
 
 

@@ -132,5 +132,5 @@ _TEXT = {
     Reason.OPERATOR_HOLD: "the operator asked for a hold",
     Reason.OPERATOR_FLOAT: "the operator asked to float",
     Reason.LOW_PRESSURE: "the supply pressure of thrusters was low",
-    Reason.BRAKE_FAILS: "a rate above its limit grew in a brake: an actuator acts the wrong way, or too strongly",
+    Reason.BRAKE_FAILS: "a rate grew in a brake: an actuator acts the wrong way, or too strongly",
 }

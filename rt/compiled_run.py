@@ -29,22 +29,31 @@ from granite.rt.run import Run
 from granite.rt.steps.compiled_steps import StepForms, steps_in_python
 from granite.rt.steps.parts_in_python import ALLOCATE, PartsInPython
 from granite.rt.supervisor.supervisor import Supervisor
+from granite.sim.devices.force_gauges import SimulatedForceGauges
 from granite.sim.devices.grips import SimulatedGrips
+from granite.sim.devices.gyro import SimulatedGyro
 from granite.sim.devices.joint_sensors import SimulatedJointSensors
 from granite.sim.devices.momentum_wheel import SimulatedMomentumWheels
 from granite.sim.devices.motors import SimulatedMotors
+from granite.sim.devices.pressure import SimulatedPressure
+from granite.sim.devices.sampled_sensor import SampledSensor
+from granite.sim.devices.strain_gauges import SimulatedStrainGauges
 from granite.sim.devices.thrusters import SimulatedThrusters
 from granite.sim.devices.vision import SimulatedVision
-from granite.sim.plant.contacts_in_python import ContactsInPython
+from granite.sim.plant.plant_in_python import PlantInPython
 
-_ENDED, _ASKS_THE_GUARD, _GRIPS_CHANGE, _CONTACTS_SWITCH, _LOST_THE_PLANT, _NEEDS_THE_LOOP, _IN_PYTHON = range(7)
-#: where a tick is resumed: at its begin, at a step, after all of them, after the grips, or on the way of the plant
-_AT_THE_BEGIN, (_AFTER_THE_STEPS, _AFTER_THE_GRIPS, _IN_THE_PLANT) = 0, range(ALLOCATE + 2, ALLOCATE + 5)
-_ASKS_PYTHON = _ASKS_THE_GUARD, _GRIPS_CHANGE, _CONTACTS_SWITCH
+#: where a tick is resumed, as `compiled_run.c` has it, after Python has found the loads of contacts, called a step,
+#: judged, told grips what to hold, or advanced the plant
+_ENDED, _AFTER_THE_LOADS, _AFTER_THE_READINGS = range(3)
+_AFTER_THE_GUARD, _AFTER_THE_GRIPS, _AFTER_THE_PLANT = range(ALLOCATE + 4, ALLOCATE + 7)
 _RUNNING = RunMode.RUNNING
 _NOTHING = Verdict(0.0, Command(0.0, (), NOTHING), Reason.PASSED, 0, math.nan, math.nan, False)
 _KINDS = (
     SimulatedJointSensors,
+    SimulatedForceGauges,
+    SimulatedStrainGauges,
+    SimulatedGyro,
+    SimulatedPressure,
     SimulatedVision,
     SimulatedMotors,
     SimulatedMomentumWheels,
@@ -59,11 +68,10 @@ def parts_in_python(run: Run) -> list[str]:
     """Names of the parts that have no compiled form; empty where the whole run can be compiled."""
     found = steps_in_python(run.stack)
     lab, devices = run.lab, run.devices
-    if lab is None or lab.has_events or lab.plant.compiled_form() is None:
+    if lab is None or lab.has_events:
         found.append("plant")
     for name, device in devices.all().items():
-        responds = isinstance(device, SimulatedJointSensors) and device.is_in_python
-        if type(device) not in _KINDS or responds:  # a subclass is another device
+        if type(device) not in _KINDS:  # a subclass is another device
             found.append(f"devices.{name}")
     if not (run.bed.sensors and run.bed.actuators):
         found.append("devices")
@@ -91,15 +99,13 @@ class CompiledRun:
         self.run = run
         self._bed, self._lab = bed, lab
         devices = run.devices.all()
-        self._joints, self._cameras = _of(SimulatedJointSensors, devices), _of(SimulatedVision, devices)
+        self._sampled, self._cameras = _of(SampledSensor, devices), _of(SimulatedVision, devices)
         self._motors, self._thrusters = _of(SimulatedMotors, devices), _of(SimulatedThrusters, devices)
         self._grips = _of(SimulatedGrips, devices)
         #: of a row: what they are commanded
         self._gripped = next((_setpoint(run.channels, name) for name in self._grips), slice(0, 0))
         rates = [camera.rate_hz for camera in self._cameras.values()]
         self._exposures = int((run.ticks + 2) * bed.loop.period_s * max([0.0, *rates])) + 4
-        plant = lab.plant.compiled_form()
-        assert plant is not None
         forms = StepForms(bed, run.channels, run.stack, run.guard)
         self._which = forms.numbers(run.stack)
         self._parts = CompiledParts(
@@ -107,17 +113,17 @@ class CompiledRun:
             [
                 *forms.all,
                 self._device_form(run.devices),
-                SimulatedJointSensors.compiled_form(list(self._joints.values()), run.ticks),
+                SampledSensor.compiled_form(list(self._sampled.values()), run.ticks),
                 SimulatedMotors.compiled_form(list(self._motors.values()), len(bed.motors)),
                 SimulatedThrusters.compiled_form(list(self._thrusters.values())),
                 SimulatedVision.compiled_form(list(self._cameras.values()), self._exposures),
-                plant,
+                *lab.compiled_forms(),
                 SimulatedGrips.compiled_form(lab.plant.contacts if self._grips else None),
                 CompiledForm((Path(__file__).with_suffix(".c"),)),
             ],
         )
-        self._in_python = PartsInPython(run.channels)
-        self._contacts = ContactsInPython(lab.plant, self._parts.memory) if self._grips else None
+        self._steps_in_python = PartsInPython(run.channels)
+        self._plant = PlantInPython(lab.plant, self._parts)
 
     def rows(self, seed: int | None = None, into: Array | None = None) -> tuple[Array, Outcome, Truth] | None:
         """The rows of a run, how it ended, and the state of the plant at its end; None where it needs the loop.
@@ -125,53 +131,53 @@ class CompiledRun:
         The seed is that of the testbed where none is given. `into` is memory for the rows, all of which are written:
         new memory for a run of 50 MB takes the system up to half as long as the run.
         """
-        parts, run, contacts = self._parts, self.run, self._contacts
+        parts, run = self._parts, self.run
         parts.restart()
-        for part in (*vars(run.stack).values(), contacts):
+        for part in vars(run.stack).values():
             if hasattr(part, "restart"):
                 part.restart()
-        errors, exposures = self._draw(self._bed.seed if seed is None else seed)
+        draws, exposures = self._draw(self._bed.seed if seed is None else seed)
+        self._plant.restart(exposures)
         rows = np.empty((run.ticks, run.channels.width)) if into is None else into
         pointer, tick = ctypes.c_void_p, parts.memory["run_tick"]
         begin, addresses = parts.function("begin_run", pointer)
         begin(*addresses, exposures.ctypes.data)
         go, addresses = parts.function("run_ticks", *(pointer,) * 4, ctypes.c_long, ctypes.c_int)
-        data = [block.ctypes.data for block in (errors, exposures, rows, self._which)]
-        resume, outcome = _AT_THE_BEGIN, Outcome()
-        while True:
-            state = go(*addresses, *data, run.ticks, resume)
-            row = rows[int(tick[0])] if state in _ASKS_PYTHON or state >= _IN_PYTHON else NOTHING
-            if state >= _IN_PYTHON:
-                step = state - _IN_PYTHON
-                self._in_python.begin()
-                self._in_python.run(step, row, run.stack)
-                resume = step + 1
-            elif state == _ASKS_THE_GUARD:
-                records = run.channels.read_controllers(row.copy())
-                verdict = run.guard.check(*records)
-                if verdict.reason >= 10:
+        data = [block.ctypes.data for block in (draws, exposures, rows, self._which)]
+        point, outcome = _ENDED, Outcome()
+        try:
+            while point := go(*addresses, *data, run.ticks, point):
+                if not self._in_python(point, rows[int(tick[0])]):
                     return None
-                decided = np.frombuffer(run.channels.pack_decision(*records, verdict))
-                row[: len(decided)] = decided
-                resume = _AFTER_THE_STEPS
-            elif contacts and state == _GRIPS_CHANGE:
-                contacts.grip(row[self._gripped])
-                resume = _AFTER_THE_GRIPS
-            elif contacts and state == _CONTACTS_SWITCH:
-                try:
-                    contacts.switch()
-                except GraniteError:  # the loop names it, in a log
-                    return None
-                resume = _IN_THE_PLANT
-            else:
-                break
-        if state == _NEEDS_THE_LOOP:
+        except PlantLostError as lost:
+            outcome.reason, outcome.fault = Reason.PLANT_LOST, lost
+            tick[0] += 1
+        except GraniteError:  # the loop names it, in a log
             return None
         outcome.ticks = int(tick[0])
         outcome.t = (outcome.ticks - 1) * self._bed.loop.period_s
-        if state == _LOST_THE_PLANT:
-            outcome.reason, outcome.fault = Reason.PLANT_LOST, PlantLostError(self._lab.plant.lost_after(self._steps))
         return rows[: outcome.ticks], outcome, self._truth()
+
+    def _in_python(self, point: int, row: Array) -> bool:
+        """Do what comes before this point of a tick; returns whether the run may continue."""
+        if point == _AFTER_THE_LOADS:
+            self._plant.find_loads()
+        elif point < _AFTER_THE_GUARD:
+            self._steps_in_python.begin()
+            self._steps_in_python.run(point - _AFTER_THE_READINGS - 1, row, self.run.stack)
+        elif point == _AFTER_THE_GUARD:
+            channels, records = self.run.channels, self.run.channels.read_controllers(row.copy())
+            verdict = self.run.guard.check(*records)
+            if verdict.reason >= 10:
+                return False
+            decided = np.frombuffer(channels.pack_decision(*records, verdict))
+            row[: len(decided)] = decided
+        elif point == _AFTER_THE_GRIPS:
+            self._plant.grip(row[self._gripped])
+        else:
+            period = self._bed.loop.period_s
+            self._plant.finish(self._parts.memory["run_tick"].item(0) * period + period)
+        return True
 
     def take_gains(self, bed: Testbed) -> bool:
         """Use the law's table of a testbed that differs in nothing else; False where it differs in more than gains."""
@@ -183,23 +189,20 @@ class CompiledRun:
         operation[len(operation) - len(gains) :] = gains
         return True
 
-    @property
-    def _steps(self) -> int:
-        return int(self._parts.memory["plant_steps"][0])
-
     def _truth(self) -> Truth:
         state, n_q, n_u = self._parts.memory["plant_state"], len(self._bed.positions), len(self._bed.velocities)
         nothing = np.zeros(0)
-        t = self._steps * self._lab.plant.step_s
+        t = self._parts.memory["plant_steps"].item(0) * self._lab.plant.step_s
         return Truth(t, state[:n_q].copy(), state[n_q : n_q + n_u].copy(), nothing, nothing)
 
     def _draw(self, seed: int) -> tuple[Array, Array]:
-        """Everything random of a run: errors of the joint sensors, exposures of the cameras, gains of the motors."""
+        """Everything random of a run: constants of the plant, errors of sensors, exposures, gains of motors."""
 
         def stream(name: str) -> np.random.Generator:
             return self._lab.random_numbers(name, seed)
 
-        errors = [device.draw(stream(name), self.run.ticks).ravel() for name, device in self._joints.items()]
+        self._lab.plant.draw(seed, self._parts.memory["plant_state"])
+        draws = [device.draw(stream(name), self.run.ticks) for name, device in self._sampled.items()]
         exposures = [device.draw(stream(name), self._exposures).ravel() for name, device in self._cameras.items()]
         first, parameters = 0, self._parts.parameters
         for i, (name, device) in enumerate(self._motors.items()):
@@ -207,7 +210,7 @@ class CompiledRun:
             parameters["sim_motor_has_gain"][i] = gain is not None
             parameters["sim_motor_gain"][first : first + n] = 1.0 if gain is None else gain
             first += n
-        return np.concatenate([np.zeros(1)[:0], *errors]), np.concatenate([np.zeros(1)[:0], *exposures])
+        return np.concatenate([np.zeros(1)[:0], *draws]), np.concatenate([np.zeros(1)[:0], *exposures])
 
     def _operation(self) -> Array:
         """The numbers of `Operation` without its time, while nothing is asked and nothing is wrong."""
@@ -232,7 +235,7 @@ class CompiledRun:
             },
             {
                 "SIM_SENSOR_IS_CAMERA": [int(name in cameras) for name in sensors],
-                "SIM_SENSOR": [(cameras if name in cameras else list(self._joints)).index(name) for name in sensors],
+                "SIM_SENSOR": [(cameras if name in cameras else list(self._sampled)).index(name) for name in sensors],
                 "SIM_ACTUATOR_KIND": kind_of,
                 "SIM_ACTUATOR": [kinds[kind].index(name) for kind, name in zip(kind_of, actuators, strict=True)],
             },

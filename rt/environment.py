@@ -97,7 +97,7 @@ class Environment:
         return self.run.channels.read(np.frombuffer(self._last.row))
 
     def push(self, body: str, force_n: Sequence[float] = (0.0, 0.0), moment_n_m: float = 0.0) -> None:
-        """Apply a wrench to a body from now on, until the next call.
+        """Apply a wrench to a body from now on, until the next call with this body.
 
         Parameters
         ----------

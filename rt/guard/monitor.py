@@ -22,6 +22,7 @@ from typing import NamedTuple
 
 import casadi as ca
 
+from granite.config.devices.joint_sensors import JointSensors
 from granite.config.devices.vision import Vision
 from granite.config.reasons import Reason
 from granite.config.testbed import Testbed
@@ -108,7 +109,7 @@ class Monitor:
         self._found_a_fault = ca.SX(0)
         if bed.controller is not None:
             faults = list(self._faults())
-            self.limits += [*self._stamps(), *self._frozen(), *self._disagreeing()]
+            self.limits += [*self._stamps(), *self._frozen(), *self._disagreeing(), *self._measured_rates()]
             if bed.explains_motion:
                 self.limits += self._outliers()
                 if bed.safety.monitor.judges_motion:
@@ -145,23 +146,24 @@ class Monitor:
                 yield Limit(count <= most, Reason.SENSOR_FROZEN, subject, count, most)
 
     def _outliers(self) -> Iterator[Limit]:
-        monitor, memory = self._bed.safety.monitor, self.memory
+        """Joints are judged from the first frame on, although the estimator uses all frames until it has settled: a
+        motor that is wrong from the start shows before it is fast.
+        """
+        monitor, memory, poses = self._bed.safety.monitor, self.memory, self._bed.devices_of(Vision)
         for name, device in self._bed.sensors.items():
-            new, innovation, refused = self._fresh[name], self._seen.innovation[name], ca.SX(0)
-            for i, _ in enumerate(device.signals(self._bed)):
-                refused = ca.logic_or(refused, self._is_outlier(innovation[i]))
+            new, innovation, beyond = self._fresh[name], self._seen.innovation[name], ca.SX(0)
+            judged = self._settled if name in poses else ca.SX(1)
+            outliers = [ca.fabs(innovation[i]) > monitor.gate_sigma for i, _ in enumerate(device.signals(self._bed))]
+            for outlier in outliers:  # false for NaN: no innovation is known
+                beyond = ca.logic_or(beyond, ca.logic_and(judged, outlier))
             n = memory.recall(f"{name} refused")
-            count = memory.keep(f"{name} refused", ca.if_else(new, refused * (n + 1), n))
-            for i, signal in enumerate(device.signals(self._bed)):
-                subject, outlier = f"{name} {signal.name} innovation", self._is_outlier(innovation[i])
-                about = subject, innovation[i], monitor.gate_sigma
+            count = memory.keep(f"{name} refused", ca.if_else(new, beyond * (n + 1), n))
+            for i, (signal, outlier) in enumerate(zip(device.signals(self._bed), outliers, strict=True)):
+                about = f"{name} {signal.name} innovation", innovation[i], monitor.gate_sigma
                 sustained = ca.logic_and(outlier, count > monitor.refused_frames)
                 yield Limit(_not(sustained), Reason.SENSOR_OUTLIERS, *about)
-                self.notices.append(Limit(_not(ca.logic_and(outlier, new)), Reason.MEASUREMENT_REFUSED, *about))
-
-    def _is_outlier(self, innovation: ca.SX) -> ca.SX:
-        """False for NaN: no innovation is known."""
-        return ca.logic_and(self._settled, ca.fabs(innovation) > self._bed.safety.monitor.gate_sigma)
+                refused = ca.logic_and(self._settled, ca.logic_and(outlier, new))
+                self.notices.append(Limit(_not(refused), Reason.MEASUREMENT_REFUSED, *about))
 
     def _biased(self) -> Iterator[Limit]:
         monitor, memory = self._bed.safety.monitor, self.memory
@@ -195,6 +197,18 @@ class Monitor:
                 before, usable = self.memory.recall(subject), ca.logic_and(self._settled, ca.fabs(value) < math.inf)
                 mean = self.memory.keep(subject, before + ca.if_else(usable, part * (value - before), 0.0))
                 yield Limit(ca.fabs(mean) <= most, Reason.SENSORS_DISAGREE, subject, mean, most)
+
+    def _measured_rates(self) -> Iterator[Limit]:
+        """Rates of joints as measured, in two frames after each other: of a wrong motor the estimate lags behind."""
+        limits = {joint.joint: joint.rate_rad_s for joint in self._bed.safety.joints}
+        for name, device in self._bed.devices_of(JointSensors).items():
+            signals = [c.name for c in device.signals(self._bed)]
+            for joint in (joint for joint in device.joints if joint in limits):
+                i, most, subject = signals.index(f"{joint}_rate"), limits[joint], f"{name} {joint}_rate"
+                value = self._seen.measured[name][i]
+                now, last = ca.fabs(value) > most, self.memory.recall(subject)
+                self.memory.keep(subject, ca.if_else(self._fresh[name], now, last))
+                yield Limit(_not(ca.logic_and(now, last)), Reason.JOINT_TOO_FAST, subject, value, most)
 
     def _residual(self) -> Iterator[Limit]:
         """The residual of a joint is all that the model does not explain; that of a base only what the disturbance

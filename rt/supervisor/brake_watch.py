@@ -1,26 +1,40 @@
 """The watch of a brake: a rate that grows while it should fall is that of an actuator which acts the wrong way.
 
-Motors with a wrong sign, exchanged or wrongly scaled ones turn a brake into a drive. Above its limit a rate may neither
-reach `_MOST` times that, nor stay above the lowest one of the brake for longer than `_GROWS_S`.
+Motors with a wrong sign, exchanged or wrongly scaled ones turn a brake into a drive. Above its limit a rate may not
+reach `_MOST` times that, nor stay above the lowest one of the brake for longer than `_GROWS_S`, nor come back above
+its limit within `_SWINGS_S`. Below its limit it may not grow for `_LAGS_S` while it lags behind the brake: thrusters
+that push the wrong way take seconds to reach a limit, and the table ends before.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
-#: greatest estimated rate in a brake, as a multiple of its limit; of a wrong actuator the true one is ahead of it
+import numpy as np
+
+from granite.config.records import Array
+from granite.mrds.tolerances import SAME_TIME_S
+
+#: greatest rate in a brake, as a multiple of its limit; of a wrong actuator the true one is ahead of it
 _MOST = 1.4
 #: growth that counts, as a part of the limit, and how long it may last [s]: a tick or two pass until a brake acts
-_GROWTH, _GROWS_S = 0.05, 0.025
+_GROWTH, _GROWS_S = 0.05, 0.02
+#: too strong an actuator makes the rate swing through zero; a push in a hold comes later [s]
+_SWINGS_S = 0.25
+#: how far a speed may lag behind that of the brake, by its unit, while it grows by a part of that, and how long [s]
+_LAG = {"m/s": 0.04, "rad/s": 0.2}
+_GROWTH_OF_LAG, _LAGS_S = 0.25, 0.5
 
 
 class RateHistory(NamedTuple):
     """A rate that is above its limit."""
 
-    #: when it was above its limit last, and how much it was then [s; m/s or rad/s]
+    #: when it was above its limit last, and what it was then [s; m/s or rad/s]
     t: float
     last: float
-    #: lowest one of the brake, and when it was last not above that [m/s or rad/s; s]
+    #: size of the lowest one of the brake, and when it was last not above that [m/s or rad/s; s]
     lowest: float
     falling_at: float
 
@@ -33,16 +47,54 @@ class BrakeWatch:
 
     def begin(self, t: float) -> None:
         """A brake begins: rates may be what they are now."""
-        self._rates = {subject: RateHistory(rate.t, rate.last, rate.last, t) for subject, rate in self._rates.items()}
+        self._rates = {
+            subject: RateHistory(rate.t, rate.last, abs(rate.last), t) for subject, rate in self._rates.items()
+        }
 
     def grows(self, t: float, subject: int, value: float, limit: float) -> bool:
         """Whether a rate above its limit shows that the brake drives it; called once in a tick for each."""
         rate, most = abs(value), abs(limit)
-        before = self._rates.get(subject)
-        if before is None or t - before.t > _GROWS_S:  # it was below its limit in between
-            before = RateHistory(t, rate, rate, t)
+        before, swings = self._rates.get(subject), False
+        if before is None or t - before.t > _GROWS_S + SAME_TIME_S:  # it was below its limit in between
+            swings = before is not None and t - before.t <= _SWINGS_S
+            before = RateHistory(t, value, rate, t)
+        swings = swings or before.last * value < 0
         lowest = min(before.lowest, rate)
         falling_at = t if rate <= lowest + _GROWTH * most else before.falling_at
-        self._rates[subject] = RateHistory(t, rate, lowest, falling_at)
-        next_rate = rate + max(rate - before.last, 0.0)
-        return next_rate > _MOST * most or t - falling_at >= _GROWS_S
+        self._rates[subject] = RateHistory(t, value, lowest, falling_at)
+        next_rate = rate + max(rate - abs(before.last), 0.0)
+        return swings or next_rate > _MOST * most or t - falling_at > _GROWS_S - SAME_TIME_S
+
+
+class BrakedSpeeds:
+    """The speeds that a brake brings to rest, below their limits too.
+
+    Parameters
+    ----------
+    groups
+        Indices of the velocities that come to rest together.
+    units
+        Of the velocities.
+    """
+
+    def __init__(self, groups: Sequence[tuple[int, ...]], units: Sequence[str]) -> None:
+        self._groups = [(list(group), _LAG[units[group[0]]]) for group in groups if units[group[0]] in _LAG]
+        #: of each group: lowest speed since the brake began, and when it was last braked [m/s or rad/s; s]
+        self._since: list[tuple[float, float]] = []
+
+    def begin(self) -> None:
+        """A brake begins with the next speeds."""
+        self._since = []
+
+    def driven(self, t: float, u: Array, u_ref: Array) -> int | None:
+        """The first velocity of a group that the brake drives; None while it brakes all of them."""
+        self._since = self._since or [(math.inf, t)] * len(self._groups)
+        for i, (group, lag) in enumerate(self._groups):
+            speed, expected = float(np.linalg.norm(u[group])), float(np.linalg.norm(u_ref[group]))
+            lowest, braked_at = self._since[i]
+            lowest = min(lowest, speed)
+            is_braked = speed <= expected + lag or speed <= lowest + _GROWTH_OF_LAG * lag
+            self._since[i] = lowest, t if is_braked else braked_at
+            if t - self._since[i][1] > _LAGS_S:
+                return group[0]
+        return None

@@ -89,6 +89,11 @@ class ModeStacks(dict[RunMode, Stack]):
             return braking is None or braking.is_slow(state)
         return braking.is_at_rest(state)
 
+    @property
+    def braked(self) -> list[tuple[int, ...]]:
+        """Indices of the velocities that a brake brings to rest together."""
+        return self._parts.braking.groups if self._parts.braking else []
+
     def _decelerations(self, q: Array) -> Array:
         """Of each coordinate at a pose [m/s^2 or rad/s^2]."""
         return self._parts.braking.most(q) if self._parts.braking else np.zeros(len(q))

@@ -23,9 +23,10 @@ from granite.config.records import Operation, Reference, State, Verdict
 from granite.config.responses import FAULTS, RESPONSES, FaultReaction
 from granite.config.run_modes import NO_REQUEST, Reply, Request, RequestKind, RunMode
 from granite.config.testbed import Testbed
+from granite.config.verdict_subjects import subjects
 from granite.controllers.stack import Stack
 from granite.rt.guard.guard import Guard
-from granite.rt.supervisor.brake_watch import BrakeWatch
+from granite.rt.supervisor.brake_watch import BrakedSpeeds, BrakeWatch
 from granite.rt.supervisor.gain_ramp import GainRamp
 from granite.rt.supervisor.mode_stacks import ModeParts, ModeStacks
 
@@ -110,6 +111,12 @@ class Supervisor:
         self._last_seen: dict[Reason, float] = {}
         self._fault_at = -math.inf
         self._brake, self._brake_fails = BrakeWatch(), False
+        velocities = bed.known.velocities if bed.controller else ()
+        self._braked_speeds = BrakedSpeeds(self._stacks.braked, [velocity.unit for velocity in velocities])
+        names = [subject.name for subject in subjects(bed)]
+        self._rates = [names.index(f"{velocity.name} rate") for velocity in velocities]
+        #: a brake is under way
+        self._brakes = False
         #: gives the state and the reference of the last tick
         self.newest: Callable[[], tuple[State, Reference]] | None = None
         self._state: State | None = None
@@ -271,8 +278,10 @@ class Supervisor:
             self._fault_at = t
             self.look()
             verdict = self._answered(t, verdict)
-        if self.mode is RunMode.STOPPING:
+        if self.mode is RunMode.STOPPING or self._brakes:
             self.look()
+        if self._brakes:
+            self._watch_the_brake(t, verdict)
         if self.mode is RunMode.STOPPING and (self._is_at_rest() or t - self._since >= self._time_limit):
             self.mode = RunMode.STOPPED
         if self.mode is RunMode.STOPPED and self._because is not None:
@@ -281,6 +290,16 @@ class Supervisor:
         if self.mode is not _RUNNING:
             self._wait(t)
         return verdict
+
+    def _watch_the_brake(self, t: float, verdict: Verdict) -> None:
+        """End the run where its brake drives what it should stop."""
+        state, reference = self._state, self._reference
+        self._brakes = state is not None and self.mode in _STANDING and not self._is_at_rest()
+        if not self._brakes or state is None or reference is None:
+            return
+        if (i := self._braked_speeds.driven(t, state.u, reference.u)) is not None:
+            speed = float(state.u[i])
+            self._end(t, Verdict(t, verdict.command, Reason.BRAKE_FAILS, self._rates[i], speed, math.nan, True))
 
     def operation(self, t: float, mode: RunMode, verdict: Verdict) -> Operation:
         """What the log has of it; `mode` is that of the tick."""
@@ -370,6 +389,8 @@ class Supervisor:
         if not (self.mode in _STANDING and mode in _STANDING and self._is_at_rest()):
             self._stacks.begin(mode, held)
             self._brake.begin(t)
+            self._braked_speeds.begin()
+            self._brakes = mode in _STANDING
         self.mode, self.cause, self._since, self._has_switched = mode, cause, t, True
 
     def _resume(self, t: float, repeats: bool = False) -> None:

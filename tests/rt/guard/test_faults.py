@@ -15,6 +15,7 @@ from granite.config.records import Demand, Frame, Reference, State
 from granite.config.verdict_subjects import sentence, subjects
 from granite.controllers.stack import ControlLaw
 from granite.drivers.contract import Sensor
+from granite.rt.guard.monitor import residual_limits
 from granite.rt.loop.clock import VirtualClock
 from granite.rt.recording.rows_in_memory import Memory
 from granite.rt.run import Run
@@ -131,3 +132,13 @@ def quiet(run: Run) -> tuple[Reason, str]:
     memory = Memory(run.channels, run.ticks)
     outcome = run.execute(VirtualClock(), memory)
     return outcome.reason, sentence(subjects(run.bed), outcome.verdict) if outcome.verdict else ""
+
+
+def test_limits_of_what_the_model_does_not_explain_are_parts_of_the_data_sheet() -> None:
+    bed = load(
+        "free-flyer", {"safety.monitor.residual_torque_ratio": 0.1, "safety.monitor.residual_n": {"base_y": 0.3}}
+    )
+    limits = residual_limits(bed)
+    assert [limits[i] for i in (3, 4)] == pytest.approx([0.1 * 2.0, 0.1 * 1.0])  # torques of shoulder and elbow
+    assert limits[0] == pytest.approx(0.5 * 1.0)  # half of a thruster of 1 N
+    assert limits[1] == 0.3

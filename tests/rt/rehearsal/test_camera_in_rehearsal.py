@@ -36,7 +36,7 @@ def test_the_free_flyer_flies_from_pixels_through_three_processes(tmp_path: Path
     assert not left_behind(os.getpid())
     assert summary["ended"] == "completed", summary["text"]
     log = granite.read_log(tmp_path / "run.mcap")
-    assert log.bed == bed
+    assert log.bed == bed.model_copy(update={"tuning": None})
     assert granite.replay(log).first is None
     seen, truth = log["/sample"], log["/truth"]
     new = np.diff(seen.vision_number, prepend=0) > 0

@@ -83,6 +83,73 @@ def test_throttles_beside_on_off_modulation_have_the_bits_of_the_loop():
     assert_equal_to_the_bit(load("free-flyer", ["loop.duration_s=2", *changes]))
 
 
+def test_gyro_and_pressure_have_the_bits_of_the_loop():
+    gyro = {"simulated": {"bias_rad_s": 0.01, "scale": 1.02}}
+    bed = load("free-flyer", {"devices.gyro": gyro, "devices.pressure": {}, "loop.duration_s": 1.0})
+    assert_equal_to_the_bit(bed)
+
+
+@pytest.fixture
+def gauges_unused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No controller uses the gauges, so that the whole run is compiled."""
+    monkeypatch.setattr("granite.controllers.stack.GaugeReadings", lambda estimator, bed: estimator)
+
+
+@pytest.mark.usefixtures("gauges_unused")
+def test_force_gauges_have_the_bits_of_the_loop():
+    """At their own rate, with errors that the seed draws."""
+    simulated = {"offset_ratio": 0.1, "scale_error": 0.05, "cross_talk": 0.05}
+    gauges = {"units": [{"contact": "right_grip"}], "rate_hz": 100.0, "simulated": simulated}
+    bed = load("fixed-dual-arm/carry", {"devices.force_gauges": gauges, "loop.duration_s": 0.5})
+    assert_equal_to_the_bit(bed, but=[("/state", "gauges")])
+    run = Run(bed)
+    rows = CompiledRun(run).rows()[0]
+    assert np.ptp(rows[:, run.channels.place("/sample", "force_gauges.values")], axis=0).min() > 0
+
+
+@pytest.mark.usefixtures("gauges_unused")
+def test_flexible_links_and_strain_gauges_have_the_bits_of_the_loop():
+    bed = load("flexible-arm", ["loop.duration_s=2"])
+    assert assert_equal_to_the_bit(bed, but=[("/state", "gauges")]).reason is Reason.PASSED
+
+
+@pytest.mark.usefixtures("gauges_unused")
+def test_a_link_that_is_folded_ends_the_run_as_in_the_loop():
+    soft = {"modules.0.bodies.1.flexible.ei_n_m2": 0.05, "modules.0.bodies.1.flexible.tip_mass_kg": 2.0}
+    gains = {"joints": {"stiffness_n_m_rad": 20.0, "damping_n_m_s_rad": 2.0}}
+    law = {"controller.law": {"kind": "joint_pid", "gains": gains}}
+    far = {"safety.tracking_error_rad": 10.0, "safety.tracking_error_m": 10.0}
+    perfect = {"devices.strain_gauges.simulated": {"perfect": True}, "loop.duration_s": 3.0}
+    outcome = assert_equal_to_the_bit(load("flexible-arm", soft | law | far | perfect), but=[("/state", "gauges")])
+    assert "flexible link 'strip' is bent by" in str(outcome.fault)
+
+
+@pytest.mark.usefixtures("gauges_unused")
+def test_a_stop_that_touches_has_the_bits_of_the_loop():
+    """A flexible arm strikes a wall, with friction, and rebounds."""
+    wall = {
+        "name": "wall", "kind": "bumper", "second": {"module": "arm", "point": "tip"},
+        "first": {"position_m": [1.0, 0.12], "rotation_rad": [0, 0, -np.pi / 2]},
+        "parameters": {"radius_m": 0.02, "friction": 0.2, "restitution": 0.3},
+    }  # fmt: skip
+    bed = load("flexible-arm", {"contacts": [wall], "loop.duration_s": 0.7})
+    assert_equal_to_the_bit(bed, but=[("/state", "gauges")])
+    run = Run(bed)
+    assert CompiledRun(run).rows()[0][-1, run.channels.column("/truth", "wall_caught_n_s")] > 0
+
+
+def test_contacts_that_depend_on_each_other_have_the_bits_of_the_loop(monkeypatch: pytest.MonkeyPatch):
+    """Singular values at every step, as where elimination loses digits."""
+    for module in ("constrained_plant", "plant"):
+        monkeypatch.setattr(f"granite.sim.plant.{module}.ELIMINATION_SINE_SQUARED", 0.99)
+    assert_equal_to_the_bit(load("fixed-dual-arm/carry", ["loop.duration_s=0.05"]))
+
+
+@pytest.mark.parametrize("name", ["free-flyer", "fixed-dual-arm/carry"])
+def test_an_audit_has_the_bits_of_the_loop(name: str):
+    assert_equal_to_the_bit(load(name, ["loop.duration_s=0.3", "simulation.audit=true"]))
+
+
 @pytest.mark.slow
 def test_every_testbed_that_can_be_compiled_has_the_bits_of_the_loop():
     beds = [load(name) for name in controlled()]
@@ -101,6 +168,36 @@ def test_motors_with_a_gain_and_a_stuck_thruster_have_the_bits_of_the_loop():
     changes = ["loop.duration_s=2", "devices.motors.simulated.gain_error=0.1"]
     bed = load("free-flyer", [*changes, 'devices.thrusters.simulated.stuck_open=["r1"]'])
     assert_equal_to_the_bit(bed)
+
+
+#: every imperfection of the simulated lab, each with what the seed draws of it
+IMPERFECTIONS = (
+    "modules.vehicle.joints.shoulder.friction_n_m=0.02",
+    "modules.vehicle.joints.elbow.friction_n_m=0.02",
+    "simulation.joint_friction={ sticks = true, spread = 0.5, asymmetry = 0.2, static_ratio = 1.5 }",
+    "devices.motors.simulated={ ripple_ratio = 0.1, cogging_n_m = 0.01, no_load_rate_rad_s = 5.0 }",
+    "devices.motors.simulated.gear={ stiffness_n_m_rad = 200.0, rotor_inertia_kg_m2 = 0.02, backlash_rad = 1e-3 }",
+    "simulation.table.waves=[{ length_m = 0.6, slope_g = 3e-4 }, { length_m = 1.5, slope_g = 3e-4 }]",
+    "simulation.table.steps=[{ position_m = [1.0, 0.8], height_m = 1e-5 }]",
+    "simulation.table.map={ spacing_m = 1.0, heights_m = [[0, 0, 0, 0], [0, 1e-4, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0]] }",
+    "simulation.table.stiction={}",
+    "simulation.hoses=[{ stiffness_n_m = 0.2, drag_n_s_m = 0.1, anchor_spread_m = 0.5, sway_m = 0.1 }]",
+    "devices.thrusters.simulated={ tank_n_s = 2000.0, regulated_ratio = 0.5, shared_drop = 0.1, thrust_error = 0.1 }",
+    "devices.thrusters.simulated.misalignment_rad=0.05",
+    "devices.thrusters.simulated.pulse_scatter=0.1",
+)
+
+
+def test_an_imperfect_lab_has_the_bits_of_the_loop_and_of_each_seed():
+    changes = ["loop.duration_s=2", *IMPERFECTIONS]
+    bed = load("free-flyer", changes)
+    assert_equal_to_the_bit(bed)
+    compiled = CompiledRun(Run(bed))
+    found = compiled.rows(7)
+    assert found is not None
+    other = CompiledRun(Run(load("free-flyer", [*changes, "seed=7"]))).rows()
+    assert other is not None
+    assert_same_rows(compiled.run, found[0], other[0])
 
 
 def test_a_run_with_a_fault_is_run_in_the_loop():

@@ -68,7 +68,8 @@ def test_every_controlled_testbed_has_the_bits_of_the_run_in_python(name: str):
         ("fixed-dual-arm/carry", []),
         pytest.param("fixed-dual-arm/pick-and-place", ["estimator", "behaviour", "law"], marks=pytest.mark.slow),
         pytest.param("leap", [], marks=pytest.mark.slow),
-        ("flexible-arm", ["estimator"]),
+        ("flexible-arm", []),
+        pytest.param("spatial-dual-arm/carry-flexible", [], marks=pytest.mark.slow),
     ],
 )
 def test_parts_in_python_stand_between_compiled_ones(name: str, in_python: list[str]):

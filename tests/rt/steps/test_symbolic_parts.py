@@ -1,4 +1,4 @@
-"""A user's law as one expression: compiled in the tick and in whole runs, recorded, replayed, refused by name."""
+"""A user's parts as expressions: compiled in the tick and in whole runs, recorded, replayed, refused by name."""
 
 from pathlib import Path
 
@@ -10,6 +10,8 @@ from granite.config.errors import InputError
 from granite.config.run_modes import RequestKind
 from granite.kernels.c_compiler import find_compiler
 from granite.rt.compiled_run import CompiledRun, parts_in_python
+from granite.rt.loop.clock import VirtualClock
+from granite.rt.recording.rows_in_memory import Memory
 from granite.rt.run import Run
 from granite.rt.steps.compiled_steps import steps_in_python
 from tests.support.compiled_ticks import rows_of
@@ -18,7 +20,9 @@ pytestmark = pytest.mark.skipif(find_compiler() is None, reason="compiled steps 
 
 LAW = '''
 import casadi as ca
+import numpy as np
 import granite
+from granite.controllers.estimation.kalman import KalmanEstimator
 
 
 class Integrating(granite.SymbolicLaw):
@@ -44,6 +48,92 @@ class Integrating(granite.SymbolicLaw):
         )
         parameters = {"stiffness": options.stiffness_1_s2, "integral": options.integral_1_s3}
         super().__init__(model.bed, function, parameters, {"total": [0.0] * n})
+
+
+class Gyro(granite.Device):
+    role = "sensor"
+
+    def signals(self, bed):
+        return (granite.Coordinate("rate", "rad/s"),)
+
+    def simulate(self, plant, rng):
+        return SimulatedGyro(plant, rng)
+
+
+class SimulatedGyro:
+    def __init__(self, plant, rng):
+        self.plant, self.rng, self.number = plant, rng, 0
+
+    def open(self):
+        pass
+
+    def close(self):
+        pass
+
+    def read(self, t):
+        self.plant.advance(t)
+        self.number += 1
+        rate = self.plant.u[self.plant.bed.layout.joint_u("base_heading")] + 1e-3 * self.rng.standard_normal()
+        return granite.Frame(t, self.number, granite.Status.OK, np.array([rate]))
+
+
+class WithGyro(granite.SymbolicEstimator):
+    """The Kalman estimate with the rate of the gyro, and what it changes summed up."""
+
+    class Options(KalmanEstimator.Options):
+        weight: float = 0.5
+
+    def __init__(self, options, model):
+        u, rate, weight, total = ca.SX.sym("u", model.n), ca.SX.sym("rate"), ca.SX.sym("weight"), ca.SX.sym("total")
+        heading, after = model.layout.joint_u("base_heading"), ca.SX(u)
+        after[heading] = u[heading] + weight * (rate - u[heading])
+        function = granite.named_function(
+            "with_gyro",
+            {"state_u": u, "sample_gyro_values": rate, "parameter_weight": weight, "memory_total": total},
+            {"state_u": after, "next_total": total + after[heading] - u[heading]},
+        )
+        inner = KalmanEstimator(options, model)
+        super().__init__(model.bed, function, {"weight": options.weight}, {"total": 0.0}, inner=inner)
+
+
+class Measured(granite.SymbolicEstimator):
+    """q and u as they are measured, without a filter."""
+
+    def __init__(self, options, model):
+        pose, joints, before = ca.SX.sym("pose", 3), ca.SX.sym("joints", 4), ca.SX.sym("before", 3)
+        period = model.bed.loop.period_s
+        function = granite.named_function(
+            "measured",
+            {"sample_vision_values": pose, "sample_joint_sensors_values": joints, "memory_before": before},
+            {"state_q": ca.vertcat(pose, joints[:2]), "state_u": ca.vertcat((pose - before) / period, joints[2:]),
+             "next_before": pose},
+        )
+        super().__init__(model.bed, function, memory={"before": [0.0] * 3})
+
+
+class Wire:
+    """Applies torques a tick late."""
+
+    class Options(granite.PartTable):
+        pass
+
+    def __init__(self, options, name, bed):
+        self.next, self.number = np.zeros(len(bed.devices[name].signals(bed))), 0
+
+    def open(self):
+        pass
+
+    def close(self):
+        pass
+
+    def write(self, t, setpoint):
+        applied, self.next = self.next, setpoint
+        self.number += 1
+        return granite.Frame(t, self.number, granite.Status.OK, applied)
+
+    def stop(self, t):
+        self.next = np.zeros(len(self.next))
+        return self.write(t, self.next)
 
 
 class Typo(granite.SymbolicLaw):
@@ -94,6 +184,57 @@ def test_a_law_as_an_expression_is_compiled_with_the_bits_of_its_python_form(law
     assert np.array_equal(made[0][:, demand], expected[:, demand])
     assert np.abs(expected[-1, demand]).max() > 0
     assert whole.stack.law.memory["total"].any()  # type: ignore[attr-defined]
+
+
+def assert_equal_to_the_bit(bed: granite.Testbed, simulated: list[str] | None = None) -> Run:
+    rows = {}
+    for compiled in (True, False):
+        run = Run(bed, simulated)
+        if not compiled:
+            run.compiled_steps = None
+        assert (run.compiled_steps is not None) == compiled
+        memory = Memory(run.channels, run.ticks)
+        run.execute(VirtualClock(), memory)
+        kept = np.ones(run.channels.width, dtype=bool)
+        kept[run.channels.place("/timing", "steps")] = False
+        rows[compiled] = memory.rows[:, kept].view(np.uint64)
+    assert np.array_equal(rows[True], rows[False])
+    return run
+
+
+def test_law_sensor_estimator_and_driver_from_outside_are_compiled_recorded_and_replayed(
+    law: Path, tmp_path: Path
+) -> None:
+    own = {
+        "controller.law": f"{law}:Integrating",
+        "controller.estimator": {"kind": f"{law}:WithGyro", "weight": 0.4},
+        "devices.gyro": {"kind": f"{law}:Gyro"},
+        "devices.motors.driver": {"kind": f"{law}:Wire"},
+    }
+    bed = granite.load("free-flyer", {**own, "loop.duration_s": 1.0})
+    simulated = [name for name in bed.devices if name != "motors"]
+    run = assert_equal_to_the_bit(bed, simulated)
+    assert steps_in_python(run.stack) == []
+    assert run.stack.estimator.memory["total"].any()  # type: ignore[attr-defined]
+    summary = granite.Run(bed, simulated).record(tmp_path / "run.mcap")
+    assert summary["ended"] == "completed", summary["text"]
+    log = granite.read_log(tmp_path / "run.mcap")
+    assert granite.replay(log).first is None
+    difference = log["/state"].base_heading_rad_s - log["/sample"].gyro_rate_rad_s
+    assert 0 < abs(difference)[20:].max() < 0.01
+
+
+def test_an_estimator_that_is_one_function_gives_the_rest_of_the_state_by_itself(law: Path) -> None:
+    bed = granite.load(
+        "free-flyer/perfect-sensors",
+        {"controller.estimator": f"{law}:Measured", "loop.duration_s": 0.5},
+    )
+    run = assert_equal_to_the_bit(bed)
+    assert steps_in_python(run.stack) == []
+    state = run.stack.estimator.estimate(run.devices.read(run.ticks * bed.loop.period_s))
+    assert state.ready
+    assert state.ages.max() < 0.1
+    assert np.isnan(state.deviation).all()
 
 
 def test_it_is_recorded_and_replayed_to_the_bit(law: Path, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from granite.controllers.behaviours.resuming import SETTLING_S
 from granite.controllers.behaviours.waypoints import WaypointBehaviour
 from granite.controllers.model import ControlModel
 from granite.controllers.stack import RobotBehaviour
+from granite.kernels.function_part import TimeTable
 from granite.logs.log import Log
 from granite.rt.run import Run
 from granite.tuning.manoeuvre import last_manoeuvre
@@ -103,5 +104,5 @@ def test_where_contacts_change_the_motion_can_not_begin_again():
     bed = load("free-flyer")
     behaviour = WaypointBehaviour(bed.behaviour, ControlModel(bed))
     assert behaviour.begin_again(3.0) == 3.0
-    behaviour._holds._from = [0.0, 5.0]
+    behaviour.tables["holds"] = TimeTable(np.array([0.0, 5.0]), np.zeros((2, 0)))
     assert behaviour.begin_again(3.0) is None

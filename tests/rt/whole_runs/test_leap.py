@@ -70,12 +70,19 @@ def test_a_hand_that_misses_is_recovered() -> None:
 def test_a_drifting_object_is_caught_while_the_base_is_in_transit(seeds: int) -> None:
     found = []
     for seed in range(1, seeds + 1):
-        summary = simulate_in_memory(load("two-arm-catch", {"seed": seed})).summary
+        log = simulate_in_memory(load("two-arm-catch", {"seed": seed}))
+        summary, truth, reference = log.summary, log["/truth"], log["/reference"]
         assert summary is not None
         assert summary["ended"] == "completed", summary["text"]
         assert summary["states"][-1]["state"] == "rest"
         assert len(summary["catches"]) == 1
         found.append(summary)
+        held = truth.grasp_closed == 1.0
+        tank = truth.thrusters_tank_n_s[held]
+        assert tank[0] - tank[-1] < 6.0
+        for joint in ("left_shoulder", "left_elbow", "right_shoulder", "right_elbow"):
+            error = truth[f"vehicle_{joint}_rad"] - reference[f"vehicle_{joint}_rad"]
+            assert np.abs(error[held]).max() < 0.04
     miss, speed = worst(found)  # type: ignore[arg-type]
     print(f"worst of {seeds}: {1e3 * miss:.2f} mm, {1e3 * speed:.1f} mm/s")
     assert miss < MISS

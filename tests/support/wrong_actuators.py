@@ -1,0 +1,123 @@
+"""Actuators that are wrong from the start: how fast the robot becomes after the guard has noticed it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from granite.config.devices.motors import Motors
+from granite.config.devices.thrusters import Thrusters
+from granite.config.loader import load
+from granite.config.records import Array
+from granite.config.testbed import Testbed as Bed
+from granite.logs.log import Log
+from granite.rt.run_in_memory import simulate_in_memory
+
+#: controlled presets with limits of rates, one of each kind
+PRESETS = (
+    "free-flyer",
+    "two-arm-free-flyer",
+    "spot",
+    "spot/arm",
+    "atmos",
+    "astrobee",
+    "stanford-free-flyer",
+    "stanford-free-flyer/yaw-wheel",
+    "flexible-arm",
+    "fixed-dual-arm/pick-and-place",
+    "two-arm-catch",
+)
+#: torque of a wrong motor as a multiple of its command
+FACTORS = (-1.0, -3.0, 0.05, 5.0, 20.0)
+#: greatest rate after the notice, as a multiple of its limit
+MOST = 1.5
+
+
+class WrongActuators(NamedTuple):
+    """A fault from the start: its kind, which units have it, and its timed events."""
+
+    what: str
+    units: str
+    events: tuple[str, ...]
+
+
+class FastestRate(NamedTuple):
+    """The end of a run with a wrong actuator."""
+
+    ended: str
+    #: true rate from the notice to the end, as a multiple of its limit, and that before the notice
+    after: float
+    before: float
+    #: from the notice to the end [s]
+    lasted_s: float
+
+
+def wrong_motors(bed: Bed) -> Iterator[WrongActuators]:
+    """Each motor with a wrong sign or scale, all of them with a wrong sign, and neighbours exchanged."""
+    for device, motors in bed.devices_of(Motors).items():
+        joints = [motor.joint for motor in motors.units]
+        for factor in FACTORS:
+            of_each = [_fault(device, joint, "torque_factor", factor) for joint in joints]
+            for joint, event in zip(joints, of_each, strict=True):
+                yield WrongActuators(f"motor x {factor:g}", joint, (event,))
+            if factor == -1.0:
+                yield WrongActuators("all motors x -1", "all", tuple(of_each))
+        for first, second in pairwise(joints):
+            event = _fault(device, first, "exchanged", other=second)
+            yield WrongActuators("motors exchanged", f"{first} and {second}", (event,))
+
+
+def wrong_thrusters(bed: Bed) -> Iterator[WrongActuators]:
+    """Thrusters exchanged with those that push the other way: one pair, and all of them."""
+    for device, thrusters in bed.devices_of(Thrusters).items():
+        units, events = list(thrusters.units), []
+        while units:
+            unit = units.pop(0)
+            across = [other for other in units if np.dot(unit.direction, other.direction) < -0.99]
+            if across:
+                near = min(across, key=lambda other: np.linalg.norm(np.subtract(unit.position_m, other.position_m)))
+                units.remove(near)
+                events.append(_fault(device, unit.name, "exchanged", other=near.name))
+        yield WrongActuators("two thrusters exchanged", device, tuple(events[:1]))
+        yield WrongActuators("all thrusters the other way", device, tuple(events))
+
+
+def fastest_rate(name: str, wrong: WrongActuators, *changes: str) -> FastestRate:
+    """Run a preset with wrong actuators in virtual time."""
+    log = simulate_in_memory(load(name, [f"simulation.events=[{', '.join(wrong.events)}]", *changes]))
+    rates = relative_rates(log)
+    noticed = np.flatnonzero(log["/verdict"].reason >= 10)
+    first = int(noticed[0]) if len(noticed) else len(rates) - 1
+    return FastestRate(
+        log.summary["ended"],
+        float(rates[first:].max()) if len(noticed) else float(rates.max()),
+        float(rates[: first + 1].max()),
+        (len(rates) - 1 - first) * log.bed.loop.period_s,
+    )
+
+
+def relative_rates(log: Log) -> Array:
+    """The greatest true rate of each tick and of the end as a multiple of its limit."""
+    bed, safety = log.bed, log.bed.safety
+    rates = log.rows[:, log.channels.place("/truth", "u")]
+    final = [log.summary["final_rate"][velocity.name]["value"] for velocity in bed.velocities]
+    rates = np.abs(np.vstack([rates, final]))
+    names, found = [velocity.name for velocity in bed.velocities], np.zeros(len(rates))
+    for joint in safety.joints:
+        found = np.maximum(found, rates[:, names.index(joint.joint)] / joint.rate_rad_s)
+    for module in bed.modules:
+        if module.base == "floating" and module.name in bed.known.q:
+            root = rates[:, bed.layout.root_u(module)]
+            if safety.base_speed_m_s:
+                found = np.maximum(found, np.hypot(root[:, 0], root[:, 1]) / safety.base_speed_m_s)
+            if safety.base_rate_rad_s:
+                found = np.maximum(found, root[:, 2] / safety.base_rate_rad_s)
+    return found
+
+
+def _fault(device: str, unit: str, what: str, value: float | None = None, other: str | None = None) -> str:
+    more = (f", value={value}" if value is not None else "") + (f", other='{other}'" if other else "")
+    return f"{{kind='fault', at_s=0, device='{device}', unit='{unit}', what='{what}'{more}}}"
