@@ -22,13 +22,13 @@ def burn() -> None:
 
 
 def test_a_test_that_computes_too_long_is_named_with_its_limit(tmp_path: Path) -> None:
-    use = Use(0.2, 100.0, tmp_path, 0.0)
+    use = Use(0.1, 100.0, tmp_path, 0.0)
     burn()
     assert "s of processor time, expected at most 0.2 s" in (use.excess() or "")
 
 
 def test_a_process_that_computes_counts_and_one_that_waits_does_not(tmp_path: Path) -> None:
-    use = Use(0.2, 100.0, tmp_path, 0.0)
+    use = Use(0.1, 100.0, tmp_path, 0.0)
     time.sleep(0.5)
     assert use.excess() is None
     subprocess.run([sys.executable, "-S", "-c", BURN], check=True)
@@ -36,19 +36,19 @@ def test_a_process_that_computes_counts_and_one_that_waits_does_not(tmp_path: Pa
 
 
 def test_a_library_that_is_compiled_and_a_slow_machine_allow_more(tmp_path: Path) -> None:
-    use = Use(0.2, 100.0, tmp_path, 0.0)
+    use = Use(0.1, 100.0, tmp_path, 0.0)
     burn()
     (tmp_path / "model.so").touch()
     assert use.excess() is None
     (tmp_path / "model.so").unlink()
     assert use.excess() is not None
-    slow = Use(0.2, 1e-6, tmp_path, 0.0)
+    slow = Use(0.1, 1e-6, tmp_path, 0.0)
     burn()
     assert slow.excess() is None
 
 
 def test_interruptions_by_other_processes_allow_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    use = Use(0.2, 100.0, tmp_path, 0.1)
+    use = Use(0.1, 100.0, tmp_path, 0.1)
     burn()
     now = processor_budget._interruptions()
     monkeypatch.setattr(processor_budget, "_interruptions", lambda: now + 100)

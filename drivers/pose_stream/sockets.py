@@ -176,7 +176,8 @@ class _UdpSender(_SocketSender):
 def _zmq_socket(kind: int) -> zmq.Socket[bytes]:
     made: zmq.Socket[bytes] = zmq.Context.instance().socket(kind)
     made.setsockopt(zmq.LINGER, 0)
-    made.setsockopt(zmq.RCVHWM if kind == zmq.SUB else zmq.SNDHWM, _WAITING)
+    if kind == zmq.SUB:
+        made.setsockopt(zmq.RCVHWM, _WAITING)  # a sender learns late what was read, so a low mark there loses poses
     return made
 
 

@@ -24,6 +24,14 @@ def test_a_stored_testbed_comes_back_the_same(bed: str) -> None:
     assert from_json(to_json(load(bed))) == load(bed).model_copy(update={"tuning": None})  # in no log
 
 
+def test_changes_by_name_keep_the_tuning_table_and_reach_into_it() -> None:
+    bed = load("free-flyer")
+    assert bed.tuning is not None
+    assert load("free-flyer", {"seed": 3}).tuning == bed.tuning
+    fewer = load("free-flyer", {"tuning.trials": 7}).tuning
+    assert fewer == bed.tuning.model_copy(update={"trials": 7})
+
+
 def test_presets_are_listed_with_the_titles_of_their_variants() -> None:
     listed = {name: (title, dict(variants)) for name, title, variants in presets()}
     title, variants = listed["free-flyer"]

@@ -14,6 +14,8 @@ from granite.kernels.code_cache import cache_directory
 
 #: processor time of a test [s]
 BUDGET = 2.0
+#: of the same test on the same machine, processor time differs by as much from run to run
+NOISE = 1.5
 #: more of it for each library that is compiled because the cache does not have it yet [s]
 COMPILATION = 1.0
 #: and for each time that another process takes the processor, which leaves its own data in the caches [s]
@@ -49,7 +51,7 @@ class Use:
         if used <= self._budget:
             return None
         slowness = max(1.0, _yardstick() / self._yardstick)
-        limit = self._budget * slowness + COMPILATION * _compiled(self._cache, self._since)
+        limit = self._budget * NOISE * slowness + COMPILATION * _compiled(self._cache, self._since)
         limit += self._interruption * (_interruptions() - self._interrupted)
         if used <= limit:
             return None

@@ -75,6 +75,14 @@ def test_a_full_disk_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     assert re.fullmatch(words, str(refusal.value)), refusal.value
 
 
+def test_a_study_goes_on_at_the_last_whole_round(tmp_path: Path):
+    tuned(tmp_path / "s", trials=6, round_size=4)
+    study = Session.read(tmp_path / "s").study()
+    assert study.told == 6
+    study.rewind()
+    assert study.told == 4
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("sampler", ["nsga_ii", "cma_es"])
 @pytest.mark.parametrize("answers", [1, 4, 27])

@@ -228,6 +228,28 @@ def test_a_replugged_port_is_used_again_only_with_the_same_board(tmp_path, repla
         link.close()
 
 
+def test_a_board_is_greeted_once_in_a_retry_time_and_never_where_it_has_answered(tmp_path):
+    port = tmp_path / "port"
+    with scripted() as first:
+        port.symlink_to(first.port)
+        link = link_to(str(port), replug="reconnect", retry_s=0.5)
+        link.open()
+        for t in np.arange(0.0, 2.0, 0.005):
+            link.poll(t)
+        assert link.counts.sent == len(first.channels) + 1  # HELLO and DESCRIBE of each channel, when it was opened
+        first.unplug()
+        wait(lambda: link.poll(2.0) is None and not link.is_up)
+        port.unlink()
+    with scripted() as second:
+        second.is_silent = True
+        port.symlink_to(second.port)
+        before = link.counts.sent
+        for t in np.arange(3.0, 4.4, 0.005):
+            link.poll(t)
+        assert link.counts.sent - before == 3  # at 3.0, 3.5 and 4.0 s
+        link.close()
+
+
 def test_a_board_that_was_restarted_is_lost(board: Scripted, link: BoardLink):
     number = sent(board, link)
     board.send(encode(FrameKind.REFUSAL, 1, number, REFUSAL.pack(FrameKind.COMMAND, Refusal.NO_SESSION, number)))
