@@ -27,7 +27,7 @@ def check(seed: int, folder: Path) -> str:
     with limited():
         try:
             bed = load(*_case(rng, folder))
-            assert from_json(to_json(bed)) == bed
+            assert from_json(to_json(bed)) == bed.model_copy(update={"tuning": None})  # in no log
             if rng.random() >= _RUNNING:
                 return "accepted"
             run_first_ticks(bed)
