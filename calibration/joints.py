@@ -50,7 +50,8 @@ class JointsProcedure(DeviceProcedure):
 
     def bench_bed(self) -> Testbed:
         """Sensors that read without correction."""
-        return on_bench(self.bed, self.devices, {f"{self.of}.response": {}, f"{self.of}.simulated": {}})
+        keys = {f"{self.of}.response": {}, f"{self.of}.simulated": {}, f"{self.of}.angle_offset_rad": 0.0}
+        return on_bench(self.bed, self.devices, keys)
 
     def measure(self, bench: Bench, step: OperatorStep, known_values: Array) -> Measurement:
         """The mean reading of the joint."""

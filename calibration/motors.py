@@ -83,7 +83,8 @@ class MotorsProcedure(DeviceProcedure):
         )
         clamped = bed.model_copy(update={"modules": modules, "contacts": (), "simulation": simulation})
         keys = (f"{self.of}.torque_gain", f"{self.of}.simulated", f"devices.{self._sensors}.simulated")
-        return on_bench(clamped, self.devices, {key: {} for key in keys})
+        zero = {f"devices.{self._sensors}.angle_offset_rad": 0.0}
+        return on_bench(clamped, self.devices, {key: {} for key in keys} | zero)
 
     def measure(self, bench: Bench, step: OperatorStep, known_values: Array) -> Measurement:
         """Commanded torques and angles of all joints at every tick."""

@@ -21,11 +21,13 @@ if TYPE_CHECKING:
 
 
 class JointSensorErrors(Table):
-    """`perfect` has no noise, no offset and no quantisation. The rate filter is the sensor's own and stays."""
+    """`perfect` has no noise, offset, eccentricity and quantisation. The rate filter is the sensor's own and stays."""
 
     perfect: bool = False
-    #: by joint
+    #: by joint; the seed draws the others, with the deviation `angle_offset_rad`
     offset_rad: dict[str, float] = Field(default_factory=dict)
+    #: amplitude of the error of an angle over a turn, from a disc or resolver that is not centred on its joint
+    eccentricity_rad: Annotated[float, Field(ge=0, lt=0.2)] = 0.0
 
 
 class JointResponse(Table):

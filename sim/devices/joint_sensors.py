@@ -1,6 +1,8 @@
-"""Simulated RVDTs: response, offset, noise and converter steps; the lag of their rate filters is in the plant."""
+"""Simulated RVDTs: response, offset, eccentricity, noise and converter; the lag of rate filters is in the plant."""
 
 from __future__ import annotations
+
+from math import tau
 
 import casadi as ca
 import numpy as np
@@ -23,12 +25,16 @@ class SimulatedJointSensors(SampledSensor):
         super().__init__(plant, rng, 2 * n, ticks, key, lambda: _measurement(sensors, first, n_all))
 
     def errors(self, rng: np.random.Generator) -> Errors:
-        """Offset and noise of the angles, then of the rates."""
+        """Offset and noise of the angles, then of the rates; a stream of their own draws offsets and eccentricity."""
         sensors, n = self._table, len(self._table.joints)
-        response, offsets = sensors.angles_response(), sensors.simulated.offset_rad
+        response, fixed = sensors.angles_response(), sensors.simulated.offset_rad
+        (constants,) = rng.spawn(1)
+        drawn = sensors.angle_offset_rad * constants.standard_normal(n)
+        phase = constants.uniform(0.0, tau, n)
+        offsets = [fixed.get(joint, offset) for joint, offset in zip(sensors.joints, drawn.tolist(), strict=True)]
         return Errors(
-            np.concatenate([response.offset, response.gain.diagonal(), response.nonlinearity]),
-            np.array([offsets.get(joint, 0.0) for joint in sensors.joints] + n * [0.0]),
+            np.concatenate([response.offset, response.gain.diagonal(), response.nonlinearity, phase]),
+            np.array([*offsets, *n * [0.0]]),
             np.array(n * [sensors.angle_noise_rad] + n * [sensors.rate_noise_rad_s]),
         )
 
@@ -36,12 +42,16 @@ class SimulatedJointSensors(SampledSensor):
 def _measurement(sensors: JointSensors, first: int, n_all: int) -> tuple[dict[str, ca.SX], ca.SX]:
     """(angles and rates behind their filters of all sensed joints, response, errors) -> output of the converter."""
     n, range_rad = len(sensors.joints), sensors.range_rad
-    joints, drawn, error = ca.SX.sym("joints", 2 * n_all), ca.SX.sym("drawn", 3 * n), ca.SX.sym("error", 2 * n)
-    offset, scale, bend = ca.vertsplit(drawn, n)
-    x = joints[first : first + n]
+    joints, drawn, error = ca.SX.sym("joints", 2 * n_all), ca.SX.sym("drawn", 4 * n), ca.SX.sym("error", 2 * n)
+    offset, scale, bend, phase = ca.vertsplit(drawn, n)
+    x, v = joints[first : first + n], joints[n_all + first : n_all + first + n]
+    if not sensors.simulated.perfect:
+        # A disc whose centre is e of its radius beside the axis reads x + e sin(x + phase), to the first order in e.
+        e = sensors.simulated.eccentricity_rad
+        x, v = x + e * ca.sin(x + phase), v * (1 + e * ca.cos(x + phase))
     # The reading of `config.devices.response.Response`, and the rate by its slope there.
     angle = offset + scale * x + bend * (range_rad / 2) * (x / (range_rad / 2)) ** 3
-    rate = (scale + 3 * bend * (x / (range_rad / 2)) ** 2) * joints[n_all + first : n_all + first + n]
+    rate = (scale + 3 * bend * (x / (range_rad / 2)) ** 2) * v
     angles, rates = ca.vertsplit(ca.vertcat(angle, rate) + error, n)
     quantum = range_rad / (1 << sensors.converter_bits)
     output = ca.vertcat(converted(angles, -range_rad / 2, range_rad / 2 - quantum, quantum), rates)

@@ -387,8 +387,8 @@ IN_FILE = {
         "60",
     ),
     "an offset of a joint that is not sensed": Slip(
-        "offset_rad = { shoulder",
-        "offset_rad = { wrist",
+        "[devices.vision.simulated]",
+        "[devices.joint_sensors.simulated]\noffset_rad = { wrist = 0.001 }\n\n[devices.vision.simulated]",
         "devices.joint_sensors.simulated.offset_rad.wrist",
         "= 0.001",
         "shoulder, elbow",

@@ -236,7 +236,7 @@ def test_slower_joint_sensors_do_not_make_it_diverge() -> None:
 
 def test_the_gain_between_slow_frames_is_that_of_the_time_between_them() -> None:
     """Errors of slow sensors over their own deviation are no larger than those of fast ones would be."""
-    slow = {"a_encoder": {**ENCODER, "joints": ["a_hip"], "rate_hz": 20.0, "simulated": {"offset_rad": {}}}}
+    slow = {"a_encoder": {**ENCODER, "joints": ["a_hip"], "rate_hz": 20.0}}
     found = track(two_vehicles(devices=slow), 1200)
     updated = slice(200, None, 10)
     ratio = (found.q - found.true_q)[updated, 3] / found.deviation[-1, 3]

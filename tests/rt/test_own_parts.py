@@ -139,7 +139,6 @@ def second_module(file: str) -> dict[str, object]:
     return {
         "modules": [vehicle, SECOND],
         "devices.joint_sensors.joints": [f"vehicle_{joint}" for joint in sensors["joints"]],
-        "devices.joint_sensors.simulated.offset_rad": {},
         "devices.motors.units": named,
         "devices.vision.module": "vehicle",
         "devices.thrusters.module": "vehicle",

@@ -358,8 +358,6 @@ def test_a_controlled_robot_does_the_same_beside_a_puck_it_does_not_touch() -> N
     beside["devices"]["joint_sensors"]["joints"] = list(joints.values())
     for motor, limit in zip(beside["devices"]["motors"]["units"], beside["safety"]["joints"], strict=True):
         motor["joint"], limit["joint"] = joints[motor["joint"]], joints[limit["joint"]]
-    simulated = beside["devices"]["joint_sensors"]["simulated"]
-    simulated["offset_rad"] = {joints[name]: x for name, x in simulated["offset_rad"].items()}
     beside["devices"]["vision"]["module"] = beside["devices"]["thrusters"]["module"] = "vehicle"
     beside["simulation"]["initial"] = {f"vehicle_{k}": x for k, x in beside["simulation"]["initial"].items()}
     for waypoint in beside["behaviour"]["waypoints"]:

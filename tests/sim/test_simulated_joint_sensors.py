@@ -6,7 +6,7 @@ from granite.sim.devices.joint_sensors import SimulatedJointSensors
 from tests.support.prescribed import PrescribedMotion
 
 NO_NOISE = ["devices.joint_sensors.angle_noise_rad=0.0", "devices.joint_sensors.rate_noise_rad_s=0.0"]
-NO_OFFSET = ["devices.joint_sensors.simulated.offset_rad={}"]
+NO_OFFSET = ["devices.joint_sensors.angle_offset_rad=0.0"]
 
 
 def sensors(overrides, angle=0.4, rate=0.0, seed=0):
@@ -46,8 +46,37 @@ def test_a_plant_that_has_blown_up_reads_as_no_number():
 
 def test_offset_moves_the_angle_and_not_the_rate():
     plain = sensors([*NO_NOISE, *NO_OFFSET], rate=0.1).read(0.5).values
-    moved = sensors([*NO_NOISE, "devices.joint_sensors.simulated.offset_rad={shoulder=0.1}"], rate=0.1).read(0.5).values
+    fixed = [*NO_NOISE, *NO_OFFSET, "devices.joint_sensors.simulated.offset_rad={shoulder=0.1}"]
+    moved = sensors(fixed, rate=0.1).read(0.5).values
     np.testing.assert_allclose(moved - plain, [0.1, 0.0, 0.0, 0.0], atol=1.01 * 2 * np.pi / 2**16)
+
+
+def test_the_seed_draws_offsets_with_the_deviation_of_the_data_sheet():
+    fine = [
+        *NO_NOISE,
+        "devices.joint_sensors.converter_bits=32",
+        "devices.joint_sensors.simulated.offset_rad={elbow=0.1}",
+    ]
+    readings = np.array([sensors(fine, seed=seed).read(0.0).values for seed in range(200)])
+    offsets = readings[:, 0] - 0.4
+    # The deviation of 200 numbers is known to 5 %, their mean to 7 % of it.
+    assert np.sqrt(np.mean(offsets**2)) == pytest.approx(8e-4, rel=0.15)
+    assert abs(offsets.mean()) < 0.2 * 8e-4
+    np.testing.assert_allclose(readings[:, 1:], [[0.9, 0.0, 0.0]] * 200, atol=1e-8)
+
+
+def test_an_eccentric_disc_errs_once_a_turn_and_its_rate_is_the_slope_of_its_angle():
+    eccentric = [*NO_NOISE, *NO_OFFSET, "devices.joint_sensors.converter_bits=32"]
+    eccentric += ["devices.joint_sensors.range_rad=20.0", "devices.joint_sensors.simulated.eccentricity_rad=0.01"]
+    t, rate = 0.005 * np.arange(2000), 0.7
+    device = sensors(eccentric, angle=0.0, rate=rate)
+    angle, _, slope, _ = np.array([device.read(x).values for x in t]).T
+    error = angle - rate * t
+    waves = np.column_stack([np.sin(rate * t), np.cos(rate * t)])
+    amplitudes, *_ = np.linalg.lstsq(waves, error, rcond=None)
+    np.testing.assert_allclose(error, waves @ amplitudes, atol=1e-8)
+    assert np.hypot(*amplitudes) == pytest.approx(0.01, rel=1e-6)
+    np.testing.assert_allclose(slope[1:-1], (angle[2:] - angle[:-2]) / 0.01, atol=1e-6)
 
 
 def test_noise_has_the_deviation_of_the_data_sheet():

@@ -52,7 +52,6 @@ def free_flyer_and_bar() -> Testbed:
     devices["motors"]["units"] = units
     sensors = devices["joint_sensors"]
     sensors["joints"] = [f"vehicle_{joint}" for joint in sensors["joints"]]
-    sensors["simulated"]["offset_rad"] = {f"vehicle_{k}": x for k, x in sensors["simulated"]["offset_rad"].items()}
     for name in ("vision", "thrusters"):
         devices[name]["module"] = "vehicle"
     tables = {"controller": flyer["controller"], "devices": devices, "safety": {**flyer["safety"], "joints": []}}
