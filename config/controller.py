@@ -6,13 +6,14 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from granite.config.base import Name, Positive, Table, refuse_twice
+from granite.config.base import Name, NotNegative, Positive, Table, refuse_twice
 from granite.config.braking import BrakingTable
 from granite.config.errors import InputError
 from granite.config.law import LawPart
 from granite.config.monitor import MonitorTable
 from granite.config.parts import EstimatorPart, ModulationPart, SharingPart, part
 from granite.config.responses import FaultReaction, FaultResponse, answer_to, refuse_impossible
+from granite.config.zones import KeepOut
 
 
 class YawWheel(Table):
@@ -91,6 +92,14 @@ class Safety(Table):
     base_speed_m_s: Positive | None = None
     base_rate_rad_s: Positive | None = None
     joints: tuple[JointLimit, ...] = ()
+    #: zones that the modules stay out of
+    keep_out: Annotated[tuple[KeepOut, ...], Field(max_length=100)] = ()
+    #: radius of solid bodies by name: of a disc of a root, of a rounded line along a link; default: their outlines
+    footprint: dict[Name, Positive] = Field(default_factory=dict)
+    #: modules with outlines or footprints stay out of each other, but for those that a contact joins
+    keep_apart: bool = True
+    #: distance from zones and other modules that paths keep; the guard brakes where half of it would be left
+    clearance_m: NotNegative = 0.02
     tracking_error_m: Positive = 0.3
     tracking_error_rad: Positive = 0.6
     #: age of the newest frame of a sensor, by the device's name; default: that of its kind
@@ -123,6 +132,11 @@ class Safety(Table):
                     value=list(self.table_m),
                     expected="x_min, y_min, x_max, y_max, each minimum below its maximum",
                 )
+        return self
+
+    @model_validator(mode="after")
+    def _one_zone_of_a_name(self) -> Safety:
+        refuse_twice("keep_out", "zone", [zone.name for zone in self.keep_out])
         return self
 
     @model_validator(mode="after")

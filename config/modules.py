@@ -154,7 +154,7 @@ class Body(Table):
     com_m: Vector = (0.0, 0.0)
     #: about the mass centre, in body axes: planar a number, spatial (ixx, iyy, izz, ixy, ixz, iyz)
     inertia_kg_m2: Inertia
-    #: corners of its outline in the x-y plane of the body, in turn; only plots use it
+    #: corners of its outline in the x-y plane of the body, in turn; the solid shape in the plane
     outline_m: Outline = ()
 
     @model_validator(mode="before")

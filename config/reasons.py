@@ -64,6 +64,8 @@ class Reason(IntEnum):
     OPERATOR_FLOAT = 53
     LOW_PRESSURE = 54
     BRAKE_FAILS = 55
+    KEEP_OUT = 56
+    KEEP_OUT_AHEAD = 57
 
     @property
     def stops(self) -> bool:
@@ -132,5 +134,7 @@ _TEXT = {
     Reason.OPERATOR_HOLD: "the operator asked for a hold",
     Reason.OPERATOR_FLOAT: "the operator asked to float",
     Reason.LOW_PRESSURE: "the supply pressure of thrusters was low",
+    Reason.KEEP_OUT: "a body was in a zone of safety.keep_out, or in another module",
+    Reason.KEEP_OUT_AHEAD: "a body could not have stopped before a zone or another module",
     Reason.BRAKE_FAILS: "a rate grew in a brake: an actuator acts the wrong way, or too strongly",
 }

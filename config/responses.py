@@ -87,6 +87,8 @@ FAULTS: dict[str, Fault] = {
     "reference_jump": Fault("the reference jumps", _TRUSTED, "stop"),
     "torque_step": Fault("a torque changes too much in one tick", _TRUSTED, "stop"),
     "table_edge_ahead": Fault("a base could not stop before the edge", _TRUSTED, "hold", "operator"),
+    "keep_out": Fault("a body is in a zone or another module", _TRUSTED, "stop"),
+    "keep_out_ahead": Fault("a body could not stop before a zone", _TRUSTED, "hold", "operator"),
     "low_pressure": Fault("the supply pressure of thrusters is low", _TRUSTED, "stop"),
     "operator_stop": Fault("stop by the operator, Ctrl-C or a signal", ("stop", "stop_at_once"), "stop"),
     "overrun_burst": Fault("too many overruns within a second", _TRUSTED, "warn", "itself"),

@@ -209,7 +209,7 @@ class Testbed(Table):
     @property
     def plant_fingerprint(self) -> str | None:
         """The same of everything that the plant's compiled functions follow from: not of the controllers."""
-        return self.fingerprint and self._hash(frozenset({"controller", "behaviour", "safety"}))
+        return self.fingerprint and self._hash(frozenset({"controller", "behaviour"}))
 
     def _hash(self, left_out: frozenset[str]) -> str:
         events = tuple(e for e in self.simulation.events if not isinstance(e, FaultEvent | DropOutEvent))
@@ -219,7 +219,9 @@ class Testbed(Table):
         excluded: dict[str, Any] = dict.fromkeys(never, True)
         # Calibrated responses and gains act outside of compiled functions.
         excluded["devices"] = {"__all__": {"calibration", "response", "torque_gain"}}
-        if self.controller is not None and "controller" not in excluded:
+        if "controller" in excluded:
+            excluded["safety"] = set(type(self.safety).model_fields) - {"keep_out", "footprint", "keep_apart"}
+        elif self.controller is not None:
             excluded["controller"] = {"law": set(self.controller.law.arguments)}
         if "behaviour" not in excluded and isinstance(self.behaviour, PartTable):
             excluded["behaviour"] = set(self.behaviour.arguments)

@@ -14,6 +14,7 @@ from granite.config.devices.device import Device
 from granite.config.devices.motors import Motors
 from granite.config.devices.thrusters import Thrusters
 from granite.config.errors import InputError, one_of
+from granite.config.footprints import refuse_odd_zones
 from granite.config.parts import find, own_code
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ def refuse_misfits(bed: Testbed, *, looked_up: bool) -> None:
         else:
             _check_controller(bed, bed.controller)
         _check_coordinates(bed)
+    refuse_odd_zones(bed)
     _check_physics_step(bed)
 
 

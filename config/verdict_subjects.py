@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from granite.config.coordinates import Coordinate
 from granite.config.devices.device import Device
 from granite.config.devices.vision import Vision
+from granite.config.footprints import guarded_pairs
 from granite.config.reasons import Reason
 from granite.config.records import Status, Verdict
 from granite.config.testbed import Testbed
@@ -37,7 +38,7 @@ def subjects(bed: Testbed) -> tuple[Coordinate, ...]:
     ]
     steps = [Coordinate(f"{c.name} reference step", c.unit) for c in bed.known.positions]
     coordinates = (*bed.known.positions, *rates, *accelerations(bed), *forces(bed), *wrenches(bed), *thrusts(bed))
-    others = *residuals(bed), *_judged_by_law(bed), *stamp_errors(bed)
+    others = *residuals(bed), *_judged_by_law(bed), *stamp_errors(bed), *_distances(bed)
     return (Coordinate("tick", "1"), *devices, *signals, *coordinates, *stamps, *judged, *steps, *others)
 
 
@@ -89,6 +90,11 @@ def residuals(bed: Testbed) -> tuple[Coordinate, ...]:
 def stamp_errors(bed: Testbed) -> list[Coordinate]:
     """The error of the time stamps of each pose sensor."""
     return [Coordinate(f"{name} time stamp error", "s") for name in bed.devices_of(Vision)]
+
+
+def _distances(bed: Testbed) -> list[Coordinate]:
+    """The distance of each pair that stays apart."""
+    return [Coordinate(pair.name, "m") for pair in guarded_pairs(bed)]
 
 
 def _judged_by_law(bed: Testbed) -> list[Coordinate]:

@@ -10,6 +10,7 @@ from xml.etree.ElementTree import Element
 
 import numpy as np
 
+from granite.config.convex import convex_hull
 from granite.config.errors import InputError
 from granite.config.rotations import Array, rotation
 from granite.config.urdf.elements import needed, number, numbers, origin
@@ -64,22 +65,5 @@ def outline(shapes: Sequence[VisualShape]) -> list[list[float]]:
     for points, radius in shapes:
         around = [(radius * x, radius * y) for x, y in _CIRCLE] if radius else [(0.0, 0.0)]
         seen |= {(x + dx, y + dy) for x, y, _ in points.tolist() for dx, dy in around}
-    ordered = sorted(seen)
-    corners = _lower_hull(ordered)[:-1] + _lower_hull(ordered[::-1])[:-1]
+    corners = convex_hull(seen)
     return [list(corner) for corner in corners] if len(corners) > 2 else []
-
-
-def _lower_hull(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
-    """The hull's corners from the first to the last point, turning left (Andrew's monotone chain)."""
-    hull: list[tuple[float, float]] = []
-    for x, y in points:
-        while len(hull) > 1:
-            (x0, y0), (x1, y1) = hull[-2:]
-            # Corners that lie on a side within rounding are left out.
-            if (x1 - x0) * (y - y0) - (y1 - y0) * (x - x0) > 1e-12 * math.hypot(x1 - x0, y1 - y0) * math.hypot(
-                x - x0, y - y0
-            ):
-                break
-            hull.pop()
-        hull.append((x, y))
-    return hull

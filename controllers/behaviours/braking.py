@@ -19,15 +19,13 @@ import numpy as np
 from granite.config.records import NOTHING, Array, State
 from granite.controllers.behaviours.tasks import interrupted
 from granite.controllers.model import ControlModel
-from granite.controllers.run_modes.decelerations import braked, decelerations
+from granite.controllers.run_modes.decelerations import SHORTEST_BRAKE_S, braked, decelerations
 from granite.controllers.symbolic import SymbolicBehaviour
 from granite.kernels.function_part import named_function
 from granite.kernels.kernel import Kernel
 
 #: speeds below which a coordinate is at rest, by its unit
 _AT_REST = {"m/s": 0.005, "rad/s": 0.02}
-#: a brake takes this long at least, so that a small velocity does not end by a step of the force
-_SHORTEST_S = 0.25
 
 
 class Braking(SymbolicBehaviour):
@@ -82,7 +80,7 @@ def braking_function(model: ControlModel) -> ca.Function:
     for group in groups:
         indices = list(group.indices)
         most = group.deceleration or group.effort / inertia[indices[0]]
-        ends[indices] = ca.fmax(ca.norm_2(u[indices]) / most, _SHORTEST_S)
+        ends[indices] = ca.fmax(ca.norm_2(u[indices]) / most, SHORTEST_BRAKE_S)
     a = ca.if_else(ends > 0, u / ca.if_else(ends > 0, ends, 1.0), 0.0)
     after = [ca.if_else(starts, new, old) for new, old in ((t, t0), (model.q, q0), (u, u0), (a, a0), (ends, ends0))]
     began, q_began, u_began, a_began, ends_began = after

@@ -23,6 +23,7 @@ from granite.controllers.behaviours.move_check import MoveCheck
 from granite.controllers.behaviours.path_knots import path_of
 from granite.controllers.behaviours.path_samples import TIME, Samples, is_function, read_csv, sample_function
 from granite.controllers.behaviours.timed_path import PathMotion, TimedPath
+from granite.controllers.behaviours.zone_check import ZoneCheck
 from granite.controllers.model import ControlModel
 from granite.controllers.trajectories.sampled import SampledPath, polynomial
 from granite.mrds.tolerances import SAME_TIME_S
@@ -99,14 +100,23 @@ class FollowPath(TimedPath):
             lead = options.approach_s
             if options.check_moves and bed.explains_motion:
                 path, lead = _feasible(MoveCheck(model), options, path, start)
+            whole = path.after(lead, start)
+            if options.check_moves:
+                ZoneCheck(model).refuse((t, *whole.at(t)[:2]) for t in _checked_times(whole)[:-1])
         except InputError as refusal:
             if refusal.key:
                 raise refusal.within("behaviour") from None
             problem, expected = refusal.problem, refusal.expected
             raise InputError(problem, key="behaviour.path", value=options.path, expected=expected) from None
-        whole = path.after(lead, start)
         end = whole.end + options.hold_s - SAME_TIME_S
         super().__init__(model, "follow", "", *_knot_table(whole, free, end), _motion)
+
+
+def _checked_times(path: SampledPath) -> Array:
+    """Some times between its samples, from the first to the last."""
+    steps = len(path.times) - 1
+    count = min(_BETWEEN * steps, _CHECKED)
+    return np.interp(np.linspace(0, steps, count + 1), np.arange(steps + 1), path.times)
 
 
 def _knot_table(path: SampledPath, free: Array, end: float) -> tuple[Array, Array]:
@@ -187,9 +197,7 @@ def _feasible(
     check: MoveCheck, options: FollowPath.Options, path: SampledPath, start: Array
 ) -> tuple[SampledPath, float]:
     """The path and its lead, slower where they are too fast and may be stretched."""
-    steps = len(path.times) - 1
-    count = min(_BETWEEN * steps, _CHECKED)
-    times = np.interp(np.linspace(0, steps, count + 1), np.arange(steps + 1), path.times)
+    times = _checked_times(path)
     samples = [path.at(t) for t in times[:-1]] + [tuple(path.motions[-1])]
     for t, (q, _, _) in zip(times, samples, strict=True):
         try:

@@ -16,12 +16,16 @@ from granite.config.errors import InputError
 from granite.config.records import Array
 from granite.controllers.behaviours.move_check import MoveCheck
 from granite.controllers.behaviours.timed_path import PathMotion, TimedPath
+from granite.controllers.behaviours.zone_check import ZoneCheck
 from granite.controllers.model import ControlModel
 from granite.controllers.trajectories.leg import Leg
 from granite.controllers.trajectories.minimum_jerk import MinimumJerk
 from granite.controllers.trajectories.segment import motion
 from granite.controllers.trajectories.trapezoidal import Trapezoidal
 from granite.mrds.tolerances import SAME_TIME_S
+
+#: samples of a leg that are checked against zones
+_CHECKED = 101
 
 
 class Waypoint(Table):
@@ -73,9 +77,11 @@ class WaypointBehaviour(TimedPath):
             Leg(np.array([w.target.get(key, np.nan) for key in keys]), w.duration_s, w.hold_s, w.ramp_s)
             for w in waypoints
         )
+        start = np.array([bed.simulation.initial.get(key, 0.0) for key in keys])
         if options.check_moves and self._legs and bed.explains_motion and len(keys) == model.n:
-            start = np.array([bed.simulation.initial.get(key, 0.0) for key in keys])
             self._legs = MoveCheck(model).feasible(start, self._legs, stretch=options.stretch)
+        if options.check_moves and len(keys) == model.n:
+            _refuse_zones(ZoneCheck(model), start, self._legs)
         super().__init__(model, "waypoints", "", *leg_table(self._legs, len(keys)), _motion)
 
     def begin_again(self, tau: float) -> float | None:
@@ -84,6 +90,24 @@ class WaypointBehaviour(TimedPath):
             return None
         began = self.memory["began"].item(0)
         return began if math.isfinite(began) else tau
+
+
+def _refuse_zones(check: ZoneCheck, start: Array, legs: Sequence[Leg]) -> None:
+    """Raise where the start, or a leg, is too near to a zone or another module."""
+    try:
+        check.refuse([(0.0, start, np.zeros_like(start))])
+    except InputError as refusal:
+        raise refusal.within("simulation.initial") from None
+    here, begins = start, 0.0
+    for i, leg in enumerate(legs):
+        there = np.where(np.isnan(leg.target), here, leg.target)
+        segment = leg.segment(here, there, 0.0)
+        times = np.linspace(0.0, leg.duration_s, _CHECKED).tolist()
+        try:
+            check.refuse((begins + t, *segment.at(t)[:2]) for t in times)
+        except InputError as refusal:
+            raise refusal.within(f"behaviour.waypoints.{i}.target") from None
+        here, begins = there, begins + leg.duration_s + leg.hold_s
 
 
 def leg_table(legs: Sequence[Leg], n: int) -> tuple[Array, Array]:

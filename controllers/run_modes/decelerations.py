@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+import casadi as ca
 import numpy as np
 
 from granite.config.devices.momentum_wheel import rate_limits
@@ -16,6 +17,8 @@ from granite.controllers.thrusters.geometry import available_thrust, thruster_ma
 
 #: directions in which the force of the thrusters is looked at
 _DIRECTIONS = 16
+#: a brake takes this long at least, so that a small velocity does not end by a step of the force
+SHORTEST_BRAKE_S = 0.25
 #: of an object that arms carry, whose forces no data sheet has [m/s^2, rad/s^2]
 _CARRIED = (0.1, 0.5)
 
@@ -70,6 +73,24 @@ def braked(model: ControlModel) -> list[BrakingGroup]:
             found.append(BrakingGroup((x, y), braking.acceleration_m_s2 or _CARRIED[0]))
             found.append(BrakingGroup((heading,), braking.acceleration_rad_s2 or _CARRIED[1]))
     return [one for one in found if one.deceleration or one.effort > 0]
+
+
+def stopping_pose(model: ControlModel) -> ca.SX:
+    """Where the modules stop by braking from q and u: each group on its own, d = u (reaction + |u| / 2 a).
+
+    What nothing brakes goes on at its speed until the others rest.
+    """
+    reaction, inertia, u = model.bed.safety.braking.reaction_s, ca.diag(model.mass_matrix), model.u
+    ends: dict[int, ca.SX] = {}
+    for group in braked(model):
+        indices = list(group.indices)
+        most = group.deceleration or group.effort / inertia[indices[0]]
+        ends |= dict.fromkeys(indices, ca.fmax(ca.norm_2(u[indices]) / most, SHORTEST_BRAKE_S))
+    longest = ca.SX(0)
+    for end in ends.values():
+        longest = ca.fmax(longest, end)
+    ways = [u[i] * (reaction + (ends[i] / 2 if i in ends else longest)) for i in range(model.n)]
+    return model.q + ca.vertcat(ca.SX(0, 1), *ways)
 
 
 def coasting_wheels(bed: Testbed) -> set[str]:

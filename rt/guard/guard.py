@@ -120,10 +120,11 @@ class Guard:
         )  # fmt: skip
         found = self._limits.check(arguments)
         self.memory[:] = found[1:]
-        if found.item(0):
+        # At a limit of a distance the fast check may round to the other side.
+        broken = [] if found.item(0) else self._limits.broken(arguments)
+        if not broken:
             self._all_passed[:] = np.concatenate([NOTHING, *command.setpoints])
             return Verdict(t, command, _PASSED, 0, _NAN, _NAN, False)
-        broken = self._limits.broken(arguments)
         for reason, subject, value, limit in broken:
             if reason.stops and not self.passes(reason, t, subject, value, limit):
                 return self._refused(t, sample, reason, subject, value, limit)

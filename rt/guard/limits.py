@@ -13,15 +13,17 @@ from granite.config.coordinates import Coordinate
 from granite.config.devices.emergency_stop import EmergencyStop
 from granite.config.devices.motors import Motors
 from granite.config.devices.thrusters import Thrusters
+from granite.config.footprints import guarded_pairs
 from granite.config.reasons import Reason
 from granite.config.records import Array
 from granite.config.testbed import Testbed
 from granite.config.verdict_subjects import accelerations, forces, subjects, thrusts, wrenches
 from granite.controllers.estimation.thruster_faults import STUCK_OPEN
 from granite.controllers.model import ControlModel
-from granite.controllers.run_modes.decelerations import base_deceleration
+from granite.controllers.run_modes.decelerations import base_deceleration, stopping_pose
 from granite.kernels.compilation import compile_once, mode
 from granite.kernels.kernel import Buffer
+from granite.mrds.clearance import Clearances
 from granite.rt.guard.monitor import Limit, Monitor, MonitorInputs
 
 #: a button is released below this
@@ -63,6 +65,7 @@ class Limits:
         recorded = ca.SX.sym("recorded", len(bed.controller.law.recorded(bed)) if bed.controller else 0)
         by_law = list(_by_law(bed, recorded))
         rates = [Coordinate(f"{c.name} rate", c.unit) for c in bed.known.velocities]
+        apart = KeptApart(bed, q, u)
         self._limits = [
             *_measured(bed, measured, stamps, ages),
             *_judged(bed, measured),
@@ -77,7 +80,7 @@ class Limits:
             *_finite(Reason.DEMAND_NOT_FINITE, forces(bed), force),
             *_finite(Reason.DEMAND_NOT_FINITE, wrenches(bed), wrench),
             *monitor.limits,
-            *_moving(bed, q, u, q_ref),
+            *_moving(bed, q, u, q_ref, apart),
             *_finite(Reason.COMMAND_NOT_FINITE, thrusts(bed), thrust),
             *_commanded(bed, setpoints, applied),
             *monitor.notices,
@@ -89,9 +92,10 @@ class Limits:
         self.memory: Array = np.zeros(monitor.memory.before.numel())
 
         def write() -> list[ca.Function]:
-            all_hold = ca.SX(1)
+            all_hold = apart.all_hold
             for limit in reversed(self._limits):
-                all_hold = ca.logic_and(limit.holds, all_hold)
+                if limit.reason not in (Reason.KEEP_OUT, Reason.KEEP_OUT_AHEAD):
+                    all_hold = ca.logic_and(limit.holds, all_hold)
             given = [_joined(measured), stamps, _joined(applied), ages, q, u, _joined(innovation), correction]
             given += [d, faults, q_ref, u_ref, a_ref, a, force, wrench, recorded, _joined(setpoints), thrust]
             given.append(monitor.memory.before)
@@ -186,7 +190,7 @@ def _by_law(bed: Testbed, recorded: ca.SX) -> Iterator[Limit]:
         yield from _bounded(recorded[names.index(name)], least, most, Reason[reason], name)
 
 
-def _moving(bed: Testbed, q: ca.SX, u: ca.SX, q_ref: ca.SX) -> Iterator[Limit]:
+def _moving(bed: Testbed, q: ca.SX, u: ca.SX, q_ref: ca.SX, apart: KeptApart) -> Iterator[Limit]:
     safety, known = bed.safety, bed.known
     names = [c.name for c in known.velocities]
     in_table = [module for module in known.modules if module.base == "floating" and module.dimension == "planar"]
@@ -196,6 +200,7 @@ def _moving(bed: Testbed, q: ca.SX, u: ca.SX, q_ref: ca.SX) -> Iterator[Limit]:
                 _indices(known.root_q(module)), safety.table_m[:2], safety.table_m[2:], strict=False
             ):
                 yield from _within(q[i], lower, upper, Reason.TABLE_EDGE, known.positions[i].name)
+    yield from apart.limits(Reason.KEEP_OUT)
     for joint in safety.joints:
         if joint.joint in names:
             i = known.joint_q(joint.joint)
@@ -219,6 +224,35 @@ def _moving(bed: Testbed, q: ca.SX, u: ca.SX, q_ref: ca.SX) -> Iterator[Limit]:
             error, most = q_ref[i] - q[i], safety.tracking_error_m if c.unit == "m" else safety.tracking_error_rad
             yield Limit(ca.fabs(error) <= most, Reason.TRACKING_ERROR, c.name, error, most)
     yield from _stopping(bed, q, u)
+    yield from apart.limits(Reason.KEEP_OUT_AHEAD)
+
+
+class KeptApart:
+    """Distances of what stays apart, at the pose and on the way to where the robot could stop by braking."""
+
+    def __init__(self, bed: Testbed, q: ca.SX, u: ca.SX) -> None:
+        self._clearances, self._q = Clearances(guarded_pairs(bed), bed.known), q
+        self._least = bed.safety.clearance_m / 2
+        if self._clearances.pairs:
+            model = ControlModel(bed)
+            self._end = ca.substitute(stopping_pose(model), ca.vertcat(model.q, model.u), ca.vertcat(q, u))
+
+    def limits(self, reason: Reason) -> Iterator[Limit]:
+        """Of `KEEP_OUT` or of `KEEP_OUT_AHEAD`."""
+        if not self._clearances.pairs:
+            return
+        is_ahead = reason is Reason.KEEP_OUT_AHEAD
+        distances = self._clearances.along(self._q, self._end) if is_ahead else self._clearances.distances(self._q)
+        least = self._least if is_ahead else 0.0
+        for i, name in enumerate(self._clearances.names):
+            yield Limit(distances[i] >= least, reason, name, distances[i], least)
+
+    @property
+    def all_hold(self) -> ca.SX:
+        """Whether all of both kinds hold: those ahead include the pose."""
+        if not self._clearances.pairs:
+            return ca.SX(1)
+        return self._clearances.are_kept(self._q, self._end, self._least)
 
 
 def _stopping(bed: Testbed, q: ca.SX, u: ca.SX) -> Iterator[Limit]:

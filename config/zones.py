@@ -1,0 +1,56 @@
+"""Zones that robots stay out of: discs, convex polygons, and the surroundings of other modules."""
+
+from __future__ import annotations
+
+from pydantic import model_validator
+
+from granite.config.base import Name, Positive, Table
+from granite.config.convex import is_convex
+from granite.config.errors import InputError
+
+
+class Disc(Table):
+    """A disc on the table."""
+
+    position_m: tuple[float, float]
+    radius_m: Positive
+
+    @model_validator(mode="before")
+    @classmethod
+    def _position_is_a_pair(cls, content: object) -> object:
+        if isinstance(content, dict) and isinstance(content.get("position_m"), list):
+            return {**content, "position_m": tuple(content["position_m"])}
+        return content
+
+
+class KeepOut(Table):
+    """A zone: one of a disc, a convex polygon, and another module, which the other modules stay out of."""
+
+    name: Name
+    disc: Disc | None = None
+    #: corners in turn
+    polygon_m: tuple[tuple[float, float], ...] = ()
+    module: Name | None = None
+    #: whether it is a thing that a simulated robot collides with, or only a mark on the table
+    solid: bool = True
+
+    @model_validator(mode="before")
+    @classmethod
+    def _corners_are_pairs(cls, content: object) -> object:
+        if isinstance(content, dict) and isinstance(content.get("polygon_m"), list | tuple):
+            corners = (tuple(c) if isinstance(c, list) else c for c in content["polygon_m"])
+            return {**content, "polygon_m": tuple(corners)}
+        return content
+
+    @model_validator(mode="after")
+    def _has_one_shape(self) -> KeepOut:
+        shapes = [key for key in ("disc", "polygon_m", "module") if getattr(self, key)]
+        if len(shapes) != 1:
+            problem = f"it has {' and '.join(shapes)}" if shapes else "it has no shape"
+            raise InputError(problem, expected="one of disc, polygon_m and module")
+        if self.polygon_m and not is_convex(self.polygon_m):
+            corners = [list(corner) for corner in self.polygon_m]
+            raise InputError(
+                key="polygon_m", value=corners, expected="at least 3 corners in turn of a convex polygon, each a corner"
+            )
+        return self

@@ -1,0 +1,65 @@
+"""Paths checked against zones and other modules before they start, continuously between their samples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import pairwise
+
+import casadi as ca
+import numpy as np
+
+from granite.config.errors import InputError
+from granite.config.footprints import guarded_pairs
+from granite.config.records import Array
+from granite.controllers.model import ControlModel
+from granite.controllers.run_modes.decelerations import stopping_pose
+from granite.kernels.compilation import compile_once
+from granite.mrds.clearance import Clearances
+
+#: time, position and rates of all coordinates
+PathSample = tuple[float, Array, Array]
+
+
+class ZoneCheck:
+    """What stays apart in a testbed; compiled at the start."""
+
+    def __init__(self, model: ControlModel) -> None:
+        bed = model.bed
+        self._pairs, self._clearance = guarded_pairs(bed), bed.safety.clearance_m
+
+        def write() -> list[ca.Function]:
+            clearances, end = Clearances(self._pairs, bed.known), ca.SX.sym("end", model.q.numel())
+            distances = [clearances.along(model.q, end), clearances.along(model.q, stopping_pose(model))]
+            return [ca.Function("kept_apart", [model.q, model.u, end], distances)]
+
+        if self._pairs:
+            self._distances = compile_once("zones", bed.fingerprint, write)["kept_apart"].run
+
+    def refuse(self, samples: Iterable[PathSample]) -> None:
+        """Raise where a path comes too near, or could not be braked before it does.
+
+        Raises
+        ------
+        InputError
+            With time, body and zone; without a key.
+        """
+        if not self._pairs:
+            return
+        rows = list(samples)
+        distances = np.array(
+            [self._distances((q, u, after)) for (_, q, u), (_, after, _) in pairwise([*rows, rows[-1]])]
+        )
+        along, ahead = np.split(distances, 2, axis=1)
+        checks = (along, self._clearance, "", "safety.clearance_m"), (
+            ahead, self._clearance / 2, "a brake from here would end ", "half of safety.clearance_m",
+        )  # fmt: skip
+        for found, least, how, source in checks:
+            if not found.min() >= least:
+                k = int(np.argmax(~(found.min(axis=1) >= least)))
+                i = int(np.argmin(found[k]))
+                problem = f"at {rows[k][0]:.3g} s {self._pairs[i].name}: {how}{_away(found[k, i])}"
+                raise InputError(problem, expected=f"at least {1e3 * least:g} mm, {source}")
+
+
+def _away(distance: float) -> str:
+    return f"{1e3 * distance:.3g} mm apart" if distance >= 0 else f"{-1e3 * distance:.3g} mm inside"

@@ -1,0 +1,92 @@
+"""Distances between bodies and zones against plain geometry."""
+
+from __future__ import annotations
+
+import math
+
+import casadi as ca
+import numpy as np
+import pytest
+
+from granite.config.convex import half_planes, is_convex
+from granite.config.footprints import Footprint, guarded_pairs
+from granite.config.loader import load
+from granite.mrds.clearance import Clearances
+
+SQUARE = ((0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0))
+TRIANGLE = ((0.0, 0.0), (2.0, 0.0), (0.0, 0.4))
+ZONES = [
+    {"name": "post", "disc": {"position_m": [1.6, 1.5], "radius_m": 0.15}},
+    {"name": "wall", "polygon_m": [list(corner) for corner in TRIANGLE]},
+]
+
+
+def exact(corners: tuple[tuple[float, float], ...], p: np.ndarray) -> float:
+    """Signed distance of a point from a convex polygon, edge by edge."""
+    a = np.array(corners)
+    b = np.roll(a, -1, axis=0)
+    part = np.clip(((p - a) * (b - a)).sum(axis=1) / ((b - a) ** 2).sum(axis=1), 0, 1)
+    distance = np.linalg.norm(a + part[:, None] * (b - a) - p, axis=1).min()
+    x, y = (b - a).T
+    is_inside = (x * (p - a)[:, 1] - y * (p - a)[:, 0] >= 0).all()
+    return float(-distance if is_inside else distance)
+
+
+@pytest.mark.parametrize("corners", [SQUARE, TRIANGLE])
+def test_half_planes_give_the_distance_from_a_polygon(corners: tuple[tuple[float, float], ...]) -> None:
+    rng = np.random.default_rng(1)
+    for p in rng.uniform(-1, 3, (300, 2)):
+        found = max(x * p[0] + y * p[1] - offset for x, y, offset in half_planes(corners))
+        true = exact(corners, p)
+        assert (0.92 * true - 1e-12 <= found <= true + 1e-12) if true > 0 else found == pytest.approx(true)
+
+
+def test_a_star_and_a_dent_are_not_convex() -> None:
+    angles = [2 * math.pi * 2 * i / 5 for i in range(5)]
+    assert is_convex(SQUARE)
+    assert is_convex(SQUARE[::-1])
+    assert not is_convex([(math.cos(a), math.sin(a)) for a in angles])
+    assert not is_convex([*SQUARE[:2], (0.6, 0.5), *SQUARE[2:]])
+    assert not is_convex(SQUARE[:2])
+
+
+@pytest.mark.parametrize(
+    ("corners", "radius", "most"),
+    [
+        (SQUARE, 0.0, 1),
+        (((0.0, 0.0), (0.3, 0.1)), 0.04, 4),
+        (((0.0, -0.1), (0.5, -0.1), (0.6, 0.1), (0.0, 0.1)), 0.0, 3),
+    ],
+)
+def test_discs_cover_a_footprint(corners: tuple[tuple[float, float], ...], radius: float, most: int) -> None:
+    discs = np.array(Footprint("vehicle", "base", corners, radius).discs)
+    assert len(discs) == most
+    rng = np.random.default_rng(2)
+    weights = rng.dirichlet(np.full(len(corners), 0.3), 500)
+    angles = rng.uniform(0, 2 * math.pi, 500)
+    points = weights @ np.array(corners) + radius * np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    apart = np.linalg.norm(points[:, None] - discs[:, :2], axis=2) - discs[:, 2]
+    assert apart.min(axis=1).max() <= 1e-9
+
+
+def test_the_least_distance_on_a_way_is_that_of_its_nearest_point() -> None:
+    bed = load("free-flyer", {"safety.keep_out": ZONES})
+    clearances = Clearances(guarded_pairs(bed), bed.known)
+    assert clearances.names[:2] == ["base to post", "base to wall"]
+    q, end = (ca.SX.sym(name, 5) for name in ("q", "end"))
+    at, along = clearances.distances(q), clearances.along(q, end)
+    kept = clearances.are_kept(q, end, 0.01)
+    f = ca.Function("f", [q, end], [at, along, kept])
+    rng = np.random.default_rng(3)
+    decided = []
+    for _ in range(60):
+        start = np.array([*rng.uniform(0.5, 2.5, 2), *rng.uniform(-1, 1, 3)])
+        stop = start + np.array([*rng.normal(0, 0.3, 2), 0.0, 0.0, 0.0])  # without turning, every point goes straight
+        way = np.array(f((start[:, None] + np.linspace(0, 1, 201) * (stop - start)[:, None]), stop)[0]).T
+        _, found, is_kept = (np.array(part).ravel() for part in f(start, stop))
+        is_disc = np.array(["post" in name for name in clearances.names])
+        np.testing.assert_allclose(found[is_disc], way.min(axis=0)[is_disc], atol=2e-3)
+        assert (found <= way.min(axis=0) + 1e-9).all()
+        decided.append(bool(is_kept))
+        assert decided[-1] == (found.min() >= 0.01)
+    assert 5 < sum(decided) < 55
