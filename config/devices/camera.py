@@ -134,8 +134,10 @@ class Camera(Vision):
         if bool(self.targets) == (self.tag is not None):
             expected = "the targets of the body, or a `tag`" if self.tag is None else "none, because it has a `tag`"
             raise InputError(key="targets", value=len(self.targets), expected=expected)
-        if self.simulated.perfect:
-            raise InputError(key="simulated.perfect", value=True, expected="false, because a camera renders its frames")
+        for key in ("perfect", "swaps", "tail_freedom"):
+            if getattr(self.simulated, key):
+                expected = "none, because a camera renders its frames"
+                raise InputError(key=f"simulated.{key}", value=getattr(self.simulated, key), expected=expected)
 
     def describe(self, bed: Testbed) -> list[str]:
         """Body, rate, latency; image and marks."""

@@ -20,8 +20,11 @@ class GyroErrors(Table):
     """`perfect` reports the true rate."""
 
     perfect: bool = False
-    #: of the rate at rest
+    #: of the rate at rest at the start; the seed adds a Gaussian number of that deviation
     bias_rad_s: float = 0.0
+    bias_deviation_rad_s: NotNegative = 0.0
+    #: random walk of the bias: its deviation after one second, which grows with the root of time
+    bias_walk_rad_s_per_rts: NotNegative = 0.0
     #: of the measured rate over the true one
     scale: Positive = 1.0
 

@@ -2,16 +2,38 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
-from granite.config.base import Delay, Name, NotNegative, Probability, Rate, Table
+from pydantic import Field
+
+from granite.config.base import Angle, Delay, Name, NotNegative, Positive, Probability, Rate, Table
 from granite.config.coordinates import Coordinate
 from granite.config.devices.device import Device, repeat_chance
-from granite.config.errors import InputError
+from granite.config.errors import InputError, one_of
 from granite.config.modules import Module
 
 if TYPE_CHECKING:
     from granite.config.testbed import Testbed
+
+
+class Episodes(Table):
+    """Something that happens now and then and lasts for some frames; the seed draws when."""
+
+    #: mean number, while there is none
+    per_s: Positive
+    #: mean; at least the time between two frames
+    duration_s: Positive
+
+
+class MarkerSwaps(Episodes):
+    """Frames with the identities of markers exchanged: the body turned and shifted, or the pose of another one."""
+
+    #: between the marks of two bodies: the pose of the root of this module is reported
+    module: Name | None = None
+    #: about the body's origin
+    turn_rad: Angle = 0.0
+    #: in a direction that the seed draws for each episode
+    shift_m: NotNegative = 0.0
 
 
 class VisionErrors(Table):
@@ -19,7 +41,18 @@ class VisionErrors(Table):
 
     perfect: bool = False
     latency_jitter_s: Delay = 0.0
+    #: the mean latency goes to and fro by so much, as a sine whose phase the seed draws
+    latency_wander_s: Delay = 0.0
+    latency_wander_period_s: Positive = 60.0
+    #: largest offset of the camera's clock at the start, and largest error of its rate; the seed draws both
+    clock_offset_s: Delay = 0.0
+    clock_drift_ppm: Annotated[float, Field(ge=0, le=1e4)] = 0.0
     dropout_probability: Probability = 0.0
+    #: all frames are lost for a while
+    bursts: Episodes | None = None
+    swaps: MarkerSwaps | None = None
+    #: noise is Student's t with so many degrees of freedom and the same deviation; none: Gaussian
+    tail_freedom: Annotated[float, Field(gt=2, le=1000)] | None = None
 
 
 class Vision(Device):
@@ -63,6 +96,31 @@ class Vision(Device):
             raise InputError(
                 f"it sees a {module.dimension} module", key="module", value=module.name, expected="a planar one"
             )
+        self._check_episodes(bed)
+
+    def _check_episodes(self, bed: Testbed) -> None:
+        """They last for a frame, and a swap changes something: the identity of another floating body, or a pose."""
+        errors = self.simulated
+        for key, episodes in (("bursts", errors.bursts), ("swaps", errors.swaps)):
+            if episodes is not None and episodes.duration_s * self.rate_hz < 1:
+                frame = f"at least the time between two frames, {1 / self.rate_hz:.3g}"
+                raise InputError(key=f"simulated.{key}.duration_s", value=episodes.duration_s, expected=frame)
+            if episodes is not None and episodes.per_s > self.rate_hz:
+                most = f"at most rate_hz = {self.rate_hz:g}"
+                raise InputError(key=f"simulated.{key}.per_s", value=episodes.per_s, expected=most)
+        if errors.swaps is None:
+            return
+        if errors.swaps.module is None:
+            if errors.swaps.turn_rad == 0 and errors.swaps.shift_m == 0:
+                change = "a `module`, a `turn_rad` or a `shift_m`"
+                raise InputError("they change no pose", key="simulated.swaps", expected=change)
+            return
+        others = [
+            m.name for m in bed.modules if (m.base, m.dimension) == ("floating", "planar") and m != self.seen(bed)
+        ]
+        if errors.swaps.module not in others:
+            expected = one_of(errors.swaps.module, others) if others else "none, because no other planar module floats"
+            raise InputError(key="simulated.swaps.module", value=errors.swaps.module, expected=expected)
 
     def describe(self, bed: Testbed) -> list[str]:
         """Body, rate, latency and noise."""

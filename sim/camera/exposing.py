@@ -9,7 +9,7 @@ import numpy as np
 from granite.config.devices.camera import Camera
 from granite.config.records import Array
 from granite.sim.devices.device import SimulatedDevice
-from granite.sim.devices.vision import exposures
+from granite.sim.devices.exposures import exposures
 from granite.sim.plant.plant import Plant
 
 #: pose and velocity of a root body
@@ -19,7 +19,7 @@ Motion = tuple[Array, Array]
 class ExposingCamera(SimulatedDevice):
     """A camera that exposes the frames which are not lost; a subclass says what comes of them.
 
-    Time of exposure, lost and late frames are drawn as for the vision sensor without pixels (`sim/devices/vision.py`).
+    Lost and late frames and time stamps are drawn as for the vision sensor without pixels (`sim/devices/exposures.py`).
     """
 
     def __init__(self, camera: Camera, plant: Plant, rng: np.random.Generator, bodies: Sequence[str]) -> None:
@@ -29,13 +29,13 @@ class ExposingCamera(SimulatedDevice):
         n_q = len(bed.positions)
         roots = [(bed.layout.root_q(modules[body]), bed.layout.root_u(modules[body])) for body in bodies]
         self._places = [(q.start, n_q + u.start) for q, u in roots]
-        self._exposures = exposures(camera, plant.step_s, rng)
+        self._exposures = exposures(camera, bed, plant.step_s, rng)
         self._next = next(self._exposures)
         self._begun = False
         plant.observers.append(self)
 
     def expose(self, motions: list[Motion], t: float, arrival: float) -> None:
-        """A frame of bodies with these motions, exposed at t, which arrives later [s]."""
+        """A frame of bodies with these motions, exposed at t by the camera's clock, which arrives later [s]."""
         raise NotImplementedError
 
     def advance(self, t: float) -> None:
@@ -48,10 +48,9 @@ class ExposingCamera(SimulatedDevice):
     def observe(self, last: int, path: Array) -> None:
         """Expose the frames that fall into these steps."""
         while self._next.step <= last:
-            lost, step, t, back, arrival, _ = self._next
-            self._next = next(self._exposures)
-            if not lost:
-                x = path[step - last - 1]
+            exposure, self._next = self._next, next(self._exposures)
+            if not exposure.lost:
+                x, back = path[exposure.step - last - 1], exposure.back
                 # Back from the end of the step: wrong by less than a step squared times half the acceleration.
                 motions = [(x[q : q + 3] - back * x[u : u + 3], x[u : u + 3]) for q, u in self._places]
-                self.expose(motions, t, arrival)
+                self.expose(motions, exposure.stamp, exposure.arrival)

@@ -43,11 +43,12 @@ _ELSEWHERE = {"wrench": -1, "drawn": -2, "error": -3}
 
 
 class Errors(NamedTuple):
-    """What the seed draws for a sensor: error = offset + deviation * a normal number, for each frame."""
+    """What the seed draws for a sensor: error = offset + walk + deviation * a normal number, for each frame."""
 
     drawn: Array  #: numbers that stay for a run
     offset: Array
     deviation: Array
+    step: Array | None = None  #: deviation of the steps of a random walk, from one frame to the next
 
 
 class SampledSensor(SimulatedSensor):
@@ -136,5 +137,10 @@ def _measurement(inputs: dict[str, ca.SX], reading: ca.SX) -> ca.Function:
 
 def _blocks(errors: Errors, rng: np.random.Generator) -> Iterator[Array]:
     """An endless sequence of blocks with a row for each frame."""
+    (steps,), walked, shape = rng.spawn(1), errors.offset, (_BLOCK, len(errors.offset))
     while True:
-        yield errors.offset + errors.deviation * rng.standard_normal((_BLOCK, len(errors.offset)))
+        offset: Array = walked
+        if errors.step is not None:
+            offset = walked + np.cumsum(errors.step * steps.standard_normal(shape), axis=0)
+            walked = offset[-1]
+        yield offset + errors.deviation * rng.standard_normal(shape)

@@ -1,6 +1,16 @@
 /* The simulated cameras: vision.py in C. The exposures of all devices are drawn before the run. */
 
-enum { EXPOSURE_LOST, EXPOSURE_STEP, EXPOSURE_T, EXPOSURE_BACK, EXPOSURE_ARRIVAL, EXPOSURE_ERROR, EXPOSURE = 8 };
+enum {
+    EXPOSURE_LOST,
+    EXPOSURE_STEP,
+    EXPOSURE_STAMP,
+    EXPOSURE_BACK,
+    EXPOSURE_ARRIVAL,
+    EXPOSURE_Q,
+    EXPOSURE_U,
+    EXPOSURE_ERROR,
+    EXPOSURE = 10
+};
 enum { WAY_ARRIVAL, WAY_T, WAY_POSE, WAY = 5 };
 
 /* Make the exposures that fall into the last `steps` physics steps; `path` has the end of each. */
@@ -16,11 +26,11 @@ static void vision_observe(struct memory *m, const double *exposures, long last,
             const double *x = path + PLANT_PATH * (steps + (long)e[EXPOSURE_STEP] - last - 1);
             double *way = m->camera_way + WAY * (SIM_CAMERA_WAY[i] + (int)m->camera_waiting[i]++);
             way[WAY_ARRIVAL] = e[EXPOSURE_ARRIVAL];
-            way[WAY_T] = e[EXPOSURE_T];
+            way[WAY_T] = e[EXPOSURE_STAMP];
             /* Back from the end of the step: wrong by less than a step squared times half the acceleration. */
             for (int k = 0; k < 3; k++)
-                way[WAY_POSE + k] =
-                    x[SIM_CAMERA_Q[i] + k] - e[EXPOSURE_BACK] * x[SIM_CAMERA_U[i] + k] + e[EXPOSURE_ERROR + k];
+                way[WAY_POSE + k] = x[(int)e[EXPOSURE_Q] + k] - e[EXPOSURE_BACK] * x[(int)e[EXPOSURE_U] + k] +
+                                    e[EXPOSURE_ERROR + k];
         }
     }
 }

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import accumulate, islice
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
@@ -15,22 +14,10 @@ from granite.config.records import Array, Frame, Status, no_frame
 from granite.kernels.compiled_form import CompiledForm
 from granite.mrds.tolerances import SAME_TIME_S
 from granite.sim.devices.device import SimulatedSensor
+from granite.sim.devices.exposures import BLOCK, exposure_blocks, exposures
 from granite.sim.plant.plant import Plant
 
 _OK = int(Status.OK)
-#: exposures that are drawn at once
-_BLOCK = 64
-
-
-class Exposure(NamedTuple):
-    """A planned exposure."""
-
-    lost: bool
-    step: int  #: the physics step in which it happens
-    t: float  #: [s]
-    back: float  #: from the end of the step to the exposure [s]
-    arrival: float  #: [s]
-    error: list[float]  #: of x [m], y [m], heading [rad]
 
 
 class SimulatedVision(SimulatedSensor):
@@ -38,13 +25,11 @@ class SimulatedVision(SimulatedSensor):
 
     def __init__(self, vision: Vision, plant: Plant, rng: np.random.Generator) -> None:
         self._plant, bed = plant, plant.bed
-        module = vision.seen(bed)
-        self._q = bed.layout.root_q(module)
-        self._u = len(bed.positions) + bed.layout.root_u(module).start
+        self._q = bed.layout.root_q(vision.seen(bed))
         self._table, self._perfect = vision, vision.simulated.perfect
-        self._exposures = exposures(vision, plant.step_s, rng)
+        self._exposures = exposures(vision, bed, plant.step_s, rng)
         self._next = next(self._exposures)
-        # Arrival, exposure, pose; first in, first out: none overtakes another or arrives before its exposure.
+        # Arrival, time stamp, pose; first in, first out: none overtakes another or arrives before its exposure.
         self._under_way: deque[tuple[float, float, Array]] = deque()
         self._frame = no_frame(3)
         if not self._perfect:
@@ -66,7 +51,6 @@ class SimulatedVision(SimulatedSensor):
             {
                 "SIM_CAMERA_IS_PERFECT": [int(device._perfect) for device in devices],
                 "SIM_CAMERA_Q": [device._q.start for device in devices],
-                "SIM_CAMERA_U": [device._u for device in devices],
                 "SIM_CAMERA_FIRST": [i * exposures for i in range(len(devices))],
                 "SIM_CAMERA_WAY": [0, *accumulate(ways)],
             },
@@ -79,27 +63,28 @@ class SimulatedVision(SimulatedSensor):
 
     def draw(self, rng: np.random.Generator, n: int) -> Array:
         """The first n - 1 exposures as rows, and one that never comes; `rng` as it is at the start."""
-        blocks = islice(_blocks(self._table, self._plant.step_s, rng), -(-(n - 1) // _BLOCK))
+        drawn = exposure_blocks(self._table, self._plant.bed, self._plant.step_s, rng)
+        blocks = islice(drawn, -(-(n - 1) // BLOCK))
         planned = np.concatenate([np.column_stack(columns) for columns in blocks])[: n - 1]
-        return np.concatenate([planned, [(0.0, np.inf, *np.zeros(6))]])
+        return np.concatenate([planned, [(0.0, np.inf, *np.zeros(8))]])
 
     def _most_under_way(self) -> int:
         """Exposures that can wait for their arrival."""
-        longest = self._table.latency_s + self._table.simulated.latency_jitter_s + self._plant.bed.loop.period_s
+        errors, period = self._table.simulated, self._plant.bed.loop.period_s
+        longest = self._table.latency_s + errors.latency_jitter_s + errors.latency_wander_s + period
         return int(longest * self._table.rate_hz) + 4
 
     def observe(self, last: int, path: Array) -> None:
         """Make the exposures that fall into these steps."""
         while self._next.step <= last:
-            lost, step, t, back, arrival, error = self._next
+            lost, step, stamp, back, arrival, q, u, error = self._next
             self._next = next(self._exposures)
             if lost:
                 continue
             x = path[step - last - 1].tolist()
-            q, u = self._q.start, self._u
             # Back from the end of the step: wrong by less than a step squared times half the acceleration.
             pose = [x[q + i] - back * x[u + i] + error[i] for i in range(3)]
-            self._under_way.append((arrival, t, np.array(pose)))
+            self._under_way.append((arrival, stamp, np.array(pose)))
 
     def read(self, t: float) -> Frame:
         """The newest pose that has arrived."""
@@ -110,28 +95,6 @@ class SimulatedVision(SimulatedSensor):
             return self._frame
         arrived = self._under_way
         while arrived and arrived[0][0] <= t + SAME_TIME_S:
-            _, exposed, pose = arrived.popleft()
-            self._frame = Frame(exposed, self._frame.number + 1, _OK, pose)
+            _, stamp, pose = arrived.popleft()
+            self._frame = Frame(stamp, self._frame.number + 1, _OK, pose)
         return self._frame
-
-
-def exposures(vision: Vision, step_s: float, rng: np.random.Generator) -> Iterator[Exposure]:
-    """Endless sequence of exposures."""
-    for columns in _blocks(vision, step_s, rng):
-        yield from map(Exposure._make, zip(*(column.tolist() for column in columns), strict=True))
-
-
-def _blocks(vision: Vision, step_s: float, rng: np.random.Generator) -> Iterator[tuple[Array, ...]]:
-    """The same in blocks, which cost no more than one: the columns of `Exposure`."""
-    deviation = np.array([vision.position_noise_m, vision.position_noise_m, vision.heading_noise_rad])
-    errors, first = vision.simulated, 0
-    while True:
-        t = np.arange(first, first + _BLOCK) / vision.rate_hz
-        # Every exposure draws all its numbers, so that switching one fault does not change the draws of another.
-        chance, late = rng.random((2, _BLOCK))
-        error = deviation * rng.standard_normal((_BLOCK, 3))
-        lost = chance < errors.dropout_probability
-        step = np.ceil((t - SAME_TIME_S) / step_s)
-        arrival = t + vision.latency_s + errors.latency_jitter_s * (2.0 * late - 1.0)
-        yield lost, step.astype(int), t, step * step_s - t, arrival, error
-        first += _BLOCK

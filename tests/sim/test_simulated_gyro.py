@@ -10,13 +10,13 @@ from granite.config.errors import InputError
 from granite.sim.devices.gyro import SimulatedGyro
 
 
-def gyro(rate: float, **table):
+def gyro(rate: float, seed: int = 1, **table):
     """A gyro on a body that turns steadily."""
     bed = granite.load("free-flyer", {"devices.gyro": table})
     u = np.zeros(len(bed.velocities))
     u[bed.layout.root_u(bed.modules[0])] = (0.1, 0.2, rate)
     plant = SimpleNamespace(bed=bed, u=u, advance=lambda t: None)
-    return bed, SimulatedGyro(bed.devices["gyro"], plant, np.random.default_rng(1))
+    return bed, SimulatedGyro(bed.devices["gyro"], plant, np.random.default_rng(seed))
 
 
 def read(device, n: int) -> np.ndarray:
@@ -33,6 +33,19 @@ def test_bias_scale_and_noise_are_those_of_its_table():
     assert np.abs(values / step - np.rint(values / step)).max() < 1e-6
     # As often as two such values fall on one step of the converter.
     assert (np.diff(values) == 0).mean() == pytest.approx(bed.devices["gyro"].repeats(bed)[0], abs=0.02)
+
+
+def test_its_bias_begins_anew_with_each_seed_and_walks_with_the_root_of_time():
+    walk = {"bias_deviation_rad_s": 0.01, "bias_walk_rad_s_per_rts": 2e-3}
+    gyros = [gyro(0.0, seed, noise_rad_s=0.0, converter_bits=32, simulated=walk)[1] for seed in range(60)]
+    bias = np.array([read(device, 800) for device in gyros])
+    # The deviation of 60 numbers is known to 9 %.
+    assert bias[:, 0].std() == pytest.approx(0.01, rel=0.3)
+    for n in (200, 799):  # 1 s and 4 s
+        assert (bias[:, n] - bias[:, 0]).std() == pytest.approx(2e-3 * np.sqrt(0.005 * n), rel=0.3)
+    steps = np.diff(bias, axis=1)
+    assert steps.std() == pytest.approx(2e-3 * np.sqrt(0.005), rel=0.03)
+    assert abs(np.mean(steps[:, 1:] * steps[:, :-1])) < 0.03 * steps.var()
 
 
 def test_beyond_its_range_it_reads_the_end_of_it_which_the_guard_takes_as_saturated():

@@ -15,6 +15,7 @@ from granite.rt.recording.rows_in_memory import Memory
 from granite.rt.run import Run
 from granite.rt.run_in_memory import logged, simulate_in_memory
 from tests.support.compiled_runs import assert_equal_to_the_bit, assert_same_rows
+from tests.support.jointed_beds import free_flyer_and_bar
 from tests.support.quick_cases import quick
 from tests.support.testbeds import controlled
 
@@ -84,9 +85,28 @@ def test_throttles_beside_on_off_modulation_have_the_bits_of_the_loop():
 
 
 def test_gyro_and_pressure_have_the_bits_of_the_loop():
-    gyro = {"simulated": {"bias_rad_s": 0.01, "scale": 1.02}}
+    gyro = {"simulated": {"bias_rad_s": 0.01, "scale": 1.02, "bias_walk_rad_s_per_rts": 1e-3}}
     bed = load("free-flyer", {"devices.gyro": gyro, "devices.pressure": {}, "loop.duration_s": 1.0})
     assert_equal_to_the_bit(bed)
+
+
+def test_a_camera_with_every_error_has_the_bits_of_the_loop():
+    """Poses of another body, too, which the estimator rejects once it is settled."""
+    simulated = {
+        "latency_wander_s": 0.01, "latency_wander_period_s": 3.0, "clock_offset_s": 2e-3, "clock_drift_ppm": 100.0,
+        "tail_freedom": 4.0, "bursts": {"per_s": 1.0, "duration_s": 0.1},
+        "swaps": {"per_s": 0.3, "duration_s": 0.05, "module": "bar", "turn_rad": 0.1, "shift_m": 0.01},
+    }  # fmt: skip
+    changes = {
+        "loop.duration_s": 4.0,
+        "seed": 8,
+        "simulation.initial": {"vehicle_base_x_m": 1.0, "vehicle_base_y_m": 0.8},
+    }
+    bed = free_flyer_and_bar().with_changes({"devices.vision.simulated": simulated, **changes})
+    assert assert_equal_to_the_bit(bed).reason is Reason.PASSED
+    run = Run(bed)
+    x = CompiledRun(run).rows()[0][:, run.channels.place("/sample", "vision.values")][:, 0]
+    assert np.nanmax(np.abs(np.diff(x))) > 0.1
 
 
 @pytest.fixture
