@@ -12,12 +12,14 @@ from granite.config.testbed import Testbed
 
 
 def say_parts_in_python(bed: Testbed) -> None:
-    """Say which parts keep the runs from being compiled, if any do: they take some ten times as long."""
-    from granite.rt.compiled_run import parts_in_python
+    """Say which parts have no compiled form: in Python, controllers take several times as long, a lab ten times."""
+    from granite.rt.compiled_run import is_compilable, parts_in_python
     from granite.rt.run import Run
 
-    if parts := parts_in_python(Run(bed)):
-        err.print(f"runs are not compiled as a whole, because of: {', '.join(parts)} (docs/tuning.md)", soft_wrap=True)
+    run = Run(bed)
+    if parts := parts_in_python(run):
+        what = "some parts of a run are" if is_compilable(run) else "runs are"
+        err.print(f"{what} not compiled: {', '.join(parts)} (docs/tuning.md)", soft_wrap=True)
 
 
 @contextmanager

@@ -28,8 +28,13 @@ class RowReading(RowLayout):
 
     def read_controllers(self, row: Array) -> tuple[Sample, State, Reference, Demand, Command]:
         """The records before the verdict."""
-        sample, command = self._read(row, "/sample"), self._read(row, "/command")
-        return sample, self.read_state(row), self.read_reference(row), self.read_demand(row), command
+        command: Command = self._read(row, "/command")
+        return self.read_sample(row), self.read_state(row), self.read_reference(row), self.read_demand(row), command
+
+    def read_sample(self, row: Array) -> Sample:
+        """The frames alone."""
+        sample: Sample = self._read(row, "/sample")
+        return sample
 
     def read_state(self, row: Array) -> State:
         """The estimate alone."""

@@ -2,8 +2,9 @@
 
 The rows are those of the loop in Python, to the bit, except for the durations of the steps, which are zero. Warnings
 and clamped set points are decided by the guard in Python, and the run continues; so does it after a tick that a part
-leaves to Python, and after contacts were closed or opened. A run with a fault, which needs a response, and one whose
-parts do not all have a compiled form, run in the loop; `parts_in_python` names the parts.
+leaves to Python, and after contacts were closed or opened. A part of the controllers without a compiled form, such as
+a user's Python, is called between the compiled ones in every tick. A run with a fault, which needs a response, and one
+with a plant or a device that has no compiled form, run in the loop; `parts_in_python` names the parts.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from granite.config.records import NOTHING, Array, Command, Status, Truth, Verdi
 from granite.config.run_modes import RunMode
 from granite.config.testbed import Testbed
 from granite.drivers.device_set import DeviceSet
+from granite.kernels.c_compiler import find_compiler
 from granite.kernels.compiled_form import CompiledForm, CompiledParts
 from granite.logs.channels import Channels
 from granite.rt.loop.loop import Outcome
@@ -65,26 +67,30 @@ Kind = TypeVar("Kind")
 
 
 def parts_in_python(run: Run) -> list[str]:
-    """Names of the parts that have no compiled form; empty where the whole run can be compiled."""
-    found = steps_in_python(run.stack)
-    lab, devices = run.lab, run.devices
-    if lab is None or lab.has_events:
-        found.append("plant")
-    for name, device in devices.all().items():
-        if type(device) not in _KINDS:  # a subclass is another device
-            found.append(f"devices.{name}")
-    if not (run.bed.sensors and run.bed.actuators):
-        found.append("devices")
-    return found
+    """Names of the parts that have no compiled form."""
+    return [*steps_in_python(run.stack), *_lab_in_python(run)]
+
+
+def is_compilable(run: Run) -> bool:
+    """Whether the whole run can be compiled: all of it but some parts of the controllers."""
+    return run.bed.controller is not None and find_compiler() is not None and not _lab_in_python(run)
+
+
+def _lab_in_python(run: Run) -> list[str]:
+    """The plant and the devices that have no compiled form."""
+    names = ["plant"] if run.lab is None or run.lab.has_events else []
+    # A subclass is another device.
+    names += [f"devices.{name}" for name, device in run.devices.all().items() if type(device) not in _KINDS]
+    return names if run.bed.sensors and run.bed.actuators else [*names, "devices"]
 
 
 class CompiledRun:
-    """The run of a testbed, to be had any number of times, each with its own seed.
+    """The run of a testbed, to be had any number of times, each with its own seed, where all of its parts are compiled.
 
     Parameters
     ----------
     run
-        Of which `parts_in_python` names nothing; it is not used up.
+        That is compilable; it is not used up where `is_repeatable`.
 
     Raises
     ------
@@ -103,7 +109,9 @@ class CompiledRun:
         self._motors, self._thrusters = _of(SimulatedMotors, devices), _of(SimulatedThrusters, devices)
         self._grips = _of(SimulatedGrips, devices)
         #: of a row: what they are commanded
-        self._gripped = next((_setpoint(run.channels, name) for name in self._grips), slice(0, 0))
+        self._gripped = next(
+            (_column(run.channels, "/verdict", f"setpoint.{name}") for name in self._grips), slice(0, 0)
+        )
         rates = [camera.rate_hz for camera in self._cameras.values()]
         self._exposures = int((run.ticks + 2) * bed.loop.period_s * max([0.0, *rates])) + 4
         forms = StepForms(bed, run.channels, run.stack, run.guard)
@@ -122,8 +130,12 @@ class CompiledRun:
                 CompiledForm((Path(__file__).with_suffix(".c"),)),
             ],
         )
+        #: the time of a sample in its row, and of the tick whose steps were last called in Python [s]
+        self._time, self._steps_at = _column(run.channels, "/sample", "t").start, -math.inf
         self._steps_in_python = PartsInPython(run.channels)
         self._plant = PlantInPython(lab.plant, self._parts)
+        #: whether the same parts can make another run: those in Python keep the memory of the last one
+        self.is_repeatable = bool((self._which >= 0).all())
 
     def rows(self, seed: int | None = None, into: Array | None = None) -> tuple[Array, Outcome, Truth] | None:
         """The rows of a run, how it ended, and the state of the plant at its end; None where it needs the loop.
@@ -144,7 +156,7 @@ class CompiledRun:
         begin(*addresses, exposures.ctypes.data)
         go, addresses = parts.function("run_ticks", *(pointer,) * 4, ctypes.c_long, ctypes.c_int)
         data = [block.ctypes.data for block in (draws, exposures, rows, self._which)]
-        point, outcome = _ENDED, Outcome()
+        point, outcome, self._steps_at = _ENDED, Outcome(), -math.inf
         try:
             while point := go(*addresses, *data, run.ticks, point):
                 if not self._in_python(point, rows[int(tick[0])]):
@@ -163,7 +175,9 @@ class CompiledRun:
         if point == _AFTER_THE_LOADS:
             self._plant.find_loads()
         elif point < _AFTER_THE_GUARD:
-            self._steps_in_python.begin()
+            if row[self._time] != self._steps_at:
+                self._steps_at = row.item(self._time)
+                self._steps_in_python.begin()
             self._steps_in_python.run(point - _AFTER_THE_READINGS - 1, row, self.run.stack)
         elif point == _AFTER_THE_GUARD:
             channels, records = self.run.channels, self.run.channels.read_controllers(row.copy())
@@ -252,10 +266,10 @@ def _of(kind: type[Kind], devices: Any) -> dict[str, Kind]:
     return {name: device for name, device in devices.items() if isinstance(device, kind)}
 
 
-def _setpoint(channels: Channels, name: str) -> slice:
-    """The place of a device's set point, as the guard lets it pass."""
-    found = channels.place("/verdict", f"setpoint.{name}")
-    return found if isinstance(found, slice) else slice(found, found + 1)
+def _column(channels: Channels, topic: str, entry: str) -> slice:
+    """Where an entry stands in a row."""
+    column = channels.place(topic, entry)
+    return column if isinstance(column, slice) else slice(column, column + 1)
 
 
 def _frame(t: float, values: Sequence[float] | Array) -> Array:

@@ -18,7 +18,7 @@ from granite.logs.events import Events
 from granite.logs.log import Log
 from granite.logs.run_summary import Ending, RunSummary
 from granite.logs.summary import Summary
-from granite.rt.compiled_run import CompiledRun, parts_in_python
+from granite.rt.compiled_run import CompiledRun, is_compilable
 from granite.rt.loop.clock import VirtualClock
 from granite.rt.loop.loop import Outcome
 from granite.rt.recording.forecast import refuse_too_many_rows
@@ -75,8 +75,9 @@ class _RepeatedRuns:
         prepared_law, prepared = self._runs.pop(key, (None, None))
         if prepared_law != law and not (prepared and prepared.take_gains(bed)):
             run = Run(from_json(text))
-            prepared = None if parts_in_python(run) else CompiledRun(run)
-        self._runs[key] = law, prepared
+            prepared = CompiledRun(run) if is_compilable(run) else None
+        if prepared is None or prepared.is_repeatable:
+            self._runs[key] = law, prepared
         while len(self._runs) > self._most:
             del self._runs[next(iter(self._runs))]
         return prepared

@@ -34,10 +34,9 @@ class PartsInPython:
         self._state = self._reference = self._demand = None
 
     def run(self, step: int, row: Array, stack: Stack, sample: Sample | None = None) -> None:
-        """Call the part of a step."""
+        """Call the part of a step; the row has the sample where it is not given."""
         if step == ESTIMATE:
-            assert sample is not None, "an estimator in Python is called with the sample itself"
-            self._state = stack.estimator.estimate(sample)
+            self._state = stack.estimator.estimate(sample or self._channels.read_sample(row.copy()))
             record = pack_state(self._state)
         elif step == DECIDE:
             self._reference = stack.behaviour.decide(self._state_in(row))

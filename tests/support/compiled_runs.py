@@ -8,7 +8,7 @@ import numpy as np
 
 from granite.config.records import Array
 from granite.config.testbed import Testbed
-from granite.rt.compiled_run import CompiledRun, parts_in_python
+from granite.rt.compiled_run import CompiledRun, is_compilable
 from granite.rt.loop.clock import VirtualClock
 from granite.rt.loop.loop import Outcome
 from granite.rt.recording.rows_in_memory import Memory
@@ -27,7 +27,7 @@ def assert_same_rows(run: Run, rows: Array, expected: Array, but: Sequence[tuple
 def assert_equal_to_the_bit(bed: Testbed, but: Sequence[tuple[str, str]] = ()) -> Outcome:
     """`but`: entries of topics that are not compared."""
     run = Run(bed)
-    assert parts_in_python(run) == []
+    assert is_compilable(run)
     compiled, content = CompiledRun(run), np.full((run.ticks, run.channels.width), np.nan)
     found = compiled.rows(into=content)  # every number is written, and none is read before
     assert found is not None
