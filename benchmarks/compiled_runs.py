@@ -14,7 +14,7 @@ import numpy as np
 from benchmarks.result import Result
 from benchmarks.thousand_runs import SIGNALS, draw
 from granite.config.loader import load
-from granite.rt.compiled_run import CompiledRun, parts_in_python
+from granite.rt.compiled_run import CompiledRun
 from granite.rt.loop.clock import VirtualClock
 from granite.rt.recording.rows_in_memory import Memory
 from granite.rt.run import Run
@@ -47,16 +47,7 @@ def measure() -> Iterator[Result]:
         wanted = f"at least {' and '.join(goals)}" if goals else ""
         met = fast >= (ratio_goal or 0) * slow and fast >= (rate_goal or 0) if goals else None
         yield Result(f"compiled run of {rate}", "simulated s/s", fast, slow, "loop in Python", wanted, met)
-    yield from _not_compiled()
     yield from _many()
-
-
-def _not_compiled() -> Iterator[Result]:
-    """Testbeds with parts that have no compiled form: 5 s of their runs in the loop."""
-    for name in ("fixed-dual-arm/pick-and-place", "flexible-arm"):
-        run = Run(load(name, ["loop.duration_s=5"]))
-        parts, taken = ", ".join(parts_in_python(run)), _processor_time(_in_python(run))
-        yield Result(f"{name}, in Python because of {parts}", "simulated s/s", 5.0 / taken, None, "", "", None)
 
 
 def _many() -> Iterator[Result]:

@@ -1,12 +1,14 @@
 /* A run in virtual time on the simulated plant: the loop of loop.py in C, tick after tick without Python. */
 
-/* What Python does before a tick is resumed there; a step of steps.c in Python is after the readings. */
+/* What Python does before a tick is resumed there; a step of steps.c in Python is after the readings. Devices with a
+ * wrapper in Python, and timed events, take part in the ticks that are marked for them. */
 enum {
     RUN_ENDED,
     AFTER_THE_LOADS,
     AFTER_THE_READINGS,
     AFTER_THE_GUARD = AFTER_THE_READINGS + ALLOCATE + 2,
     AFTER_THE_GRIPS,
+    AFTER_THE_WRITINGS,
     AFTER_THE_PLANT
 };
 enum { SIM_IS_THRUSTERS, SIM_IS_MOTORS, SIM_IS_GRIPS };
@@ -27,17 +29,28 @@ static void read_devices(const struct parameters *p, struct memory *m, const str
     copy(row + APPLIED_FRAME[0], m->run_applied, APPLIED_SIZE);
 }
 
+/* Send a set point to actuator i. */
+int write_device(const struct parameters *p, struct memory *m, const struct kernels *ks, int i, double t,
+                 const double *setpoint, double *applied)
+{
+    if (SIM_ACTUATOR_KIND[i] == SIM_IS_MOTORS)
+        motors_write(p, m, SIM_ACTUATOR[i], setpoint, applied);
+    else if (SIM_ACTUATOR_KIND[i] == SIM_IS_GRIPS)
+        copy(applied, m->grips_holding, GRIPS);
+    else
+        thrusters_write(p, m, ks, SIM_ACTUATOR[i], t, setpoint, applied);
+    return RUN_ENDED;
+}
+
+/* The set points of all actuators but those that Python has sent through their wrappers. */
 static void write_devices(const struct parameters *p, struct memory *m, const struct kernels *ks, double t,
                           const double *setpoints)
 {
     for (int i = 0; i < ACTUATORS; i++, setpoints += ACTUATOR_SIZE[i - 1]) {
         double *frame = m->run_applied + APPLIED_FRAME[i] - APPLIED_FRAME[0];
-        if (SIM_ACTUATOR_KIND[i] == SIM_IS_MOTORS)
-            motors_write(p, m, SIM_ACTUATOR[i], setpoints, frame + FRAME_VALUES);
-        else if (SIM_ACTUATOR_KIND[i] == SIM_IS_GRIPS)
-            copy(frame + FRAME_VALUES, m->grips_holding, GRIPS);
-        else
-            thrusters_write(p, m, ks, SIM_ACTUATOR[i], t, setpoints, frame + FRAME_VALUES);
+        if (SIM_ACTUATOR_IS_WRAPPED[i] && p->run_writings[(long)m->run_tick[0]])
+            continue;
+        write_device(p, m, ks, i, t, setpoints, frame + FRAME_VALUES);
         frame[FRAME_T] = t, frame[FRAME_NUMBER]++, frame[FRAME_STATUS] = STATUS_OK;
     }
 }
@@ -70,8 +83,11 @@ int run_ticks(const struct parameters *p, struct memory *m, const struct kernels
         double *row = rows + ROW_WIDTH * (long)m->run_tick[0], t = m->run_tick[0] * p->period[0];
         if (resume < AFTER_THE_LOADS && plant_find_loads(m, ks) != PLANT_RUNS)
             return AFTER_THE_LOADS;
-        if (resume < AFTER_THE_READINGS)
+        if (resume < AFTER_THE_READINGS) {
             read_devices(p, m, ks, draws, t, row);
+            if (p->run_readings[(long)m->run_tick[0]])
+                return AFTER_THE_READINGS;
+        }
         if (resume < AFTER_THE_GUARD) {
             int step = resume < AFTER_THE_READINGS ? ESTIMATE : resume - AFTER_THE_READINGS;
             int end = steps(p, m, ks, row, laps, which, step);
@@ -82,6 +98,8 @@ int run_ticks(const struct parameters *p, struct memory *m, const struct kernels
         }
         if (resume < AFTER_THE_GRIPS && grips_change(m, row + ROW_GRIPS))
             return AFTER_THE_GRIPS;
+        if (resume < AFTER_THE_WRITINGS && (p->run_writings[(long)m->run_tick[0]] || p->run_loads[(long)m->run_tick[0]]))
+            return AFTER_THE_WRITINGS;
         if (resume < AFTER_THE_PLANT) {
             end_tick(p, m, ks, row);
             if (plant_advance(p, m, ks, exposures, t + p->period[0]) != PLANT_RUNS)

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import ctypes
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -42,12 +43,14 @@ from granite.sim.devices.sampled_sensor import SampledSensor
 from granite.sim.devices.strain_gauges import SimulatedStrainGauges
 from granite.sim.devices.thrusters import SimulatedThrusters
 from granite.sim.devices.vision import SimulatedVision
+from granite.sim.plant.forces import n_held
 from granite.sim.plant.plant_in_python import PlantInPython
+from granite.sim.wrapped_devices import ActuatorInC, SensorInC, WrappedDevices, simulated_behind
 
-#: where a tick is resumed, as `compiled_run.c` has it, after Python has found the loads of contacts, called a step,
-#: judged, told grips what to hold, or advanced the plant
+#: where a tick is resumed, as `compiled_run.c` has it, after Python has found the loads of contacts, changed frames,
+#: called a step, judged, commanded the grips, sent set points, or advanced the plant
 _ENDED, _AFTER_THE_LOADS, _AFTER_THE_READINGS = range(3)
-_AFTER_THE_GUARD, _AFTER_THE_GRIPS, _AFTER_THE_PLANT = range(ALLOCATE + 4, ALLOCATE + 7)
+_AFTER_THE_GUARD, _AFTER_THE_GRIPS, _AFTER_THE_WRITINGS, _AFTER_THE_PLANT = range(ALLOCATE + 4, ALLOCATE + 8)
 _RUNNING = RunMode.RUNNING
 _NOTHING = Verdict(0.0, Command(0.0, (), NOTHING), Reason.PASSED, 0, math.nan, math.nan, False)
 _KINDS = (
@@ -78,9 +81,10 @@ def is_compilable(run: Run) -> bool:
 
 def _lab_in_python(run: Run) -> list[str]:
     """The plant and the devices that have no compiled form."""
-    names = ["plant"] if run.lab is None or run.lab.has_events else []
+    names = ["plant"] if run.lab is None else []
+    devices = {name: simulated_behind(device) for name, device in run.devices.all().items()}
     # A subclass is another device.
-    names += [f"devices.{name}" for name, device in run.devices.all().items() if type(device) not in _KINDS]
+    names += [f"devices.{name}" for name, device in devices.items() if type(device) not in _KINDS]
     return names if run.bed.sensors and run.bed.actuators else [*names, "devices"]
 
 
@@ -104,7 +108,8 @@ class CompiledRun:
         #: the run that it was made of
         self.run = run
         self._bed, self._lab = bed, lab
-        devices = run.devices.all()
+        devices = {name: simulated_behind(device) for name, device in run.devices.all().items()}
+        self._wrapped = WrappedDevices(bed, lab.events, run.devices.all(), self._device_columns)
         self._sampled, self._cameras = _of(SampledSensor, devices), _of(SimulatedVision, devices)
         self._motors, self._thrusters = _of(SimulatedMotors, devices), _of(SimulatedThrusters, devices)
         self._grips = _of(SimulatedGrips, devices)
@@ -122,7 +127,7 @@ class CompiledRun:
                 *forms.all,
                 self._device_form(run.devices),
                 SampledSensor.compiled_form(list(self._sampled.values()), run.ticks),
-                SimulatedMotors.compiled_form(list(self._motors.values()), len(bed.motors)),
+                SimulatedMotors.compiled_form(list(self._motors.values()), n_held(lab.plant.bed)),
                 SimulatedThrusters.compiled_form(list(self._thrusters.values())),
                 SimulatedVision.compiled_form(list(self._cameras.values()), self._exposures),
                 *lab.compiled_forms(),
@@ -134,6 +139,8 @@ class CompiledRun:
         self._time, self._steps_at = _column(run.channels, "/sample", "t").start, -math.inf
         self._steps_in_python = PartsInPython(run.channels)
         self._plant = PlantInPython(lab.plant, self._parts)
+        #: of all motors, as drawn for the run
+        self._gain = self._parts.parameters["sim_motor_gain"].copy()
         #: whether the same parts can make another run: those in Python keep the memory of the last one
         self.is_repeatable = bool((self._which >= 0).all())
 
@@ -150,6 +157,8 @@ class CompiledRun:
                 part.restart()
         draws, exposures = self._draw(self._bed.seed if seed is None else seed)
         self._plant.restart(exposures)
+        self._wrapped.restart(self._in_c)
+        self._events = self._lab.events.on_plant(self._plant)
         rows = np.empty((run.ticks, run.channels.width)) if into is None else into
         pointer, tick = ctypes.c_void_p, parts.memory["run_tick"]
         begin, addresses = parts.function("begin_run", pointer)
@@ -174,6 +183,8 @@ class CompiledRun:
         """Do what comes before this point of a tick; returns whether the run may continue."""
         if point == _AFTER_THE_LOADS:
             self._plant.find_loads()
+        elif point == _AFTER_THE_READINGS:
+            self._wrapped.read(row.item(self._time), row)
         elif point < _AFTER_THE_GUARD:
             if row[self._time] != self._steps_at:
                 self._steps_at = row.item(self._time)
@@ -188,6 +199,12 @@ class CompiledRun:
             row[: len(decided)] = decided
         elif point == _AFTER_THE_GRIPS:
             self._plant.grip(row[self._gripped])
+        elif point == _AFTER_THE_WRITINGS:
+            t, tick, marked = row.item(self._time), int(self._parts.memory["run_tick"][0]), self._parts.parameters
+            if marked["run_writings"][tick]:
+                self._wrapped.write(t, row, self._frame_in_c)
+            if marked["run_loads"][tick]:
+                self._plant.happen(t, self._events.happen)
         else:
             period = self._bed.loop.period_s
             self._plant.finish(self._parts.memory["run_tick"].item(0) * period + period)
@@ -218,13 +235,54 @@ class CompiledRun:
         self._lab.plant.draw(seed, self._parts.memory["plant_state"])
         draws = [device.draw(stream(name), self.run.ticks) for name, device in self._sampled.items()]
         exposures = [device.draw(stream(name), self._exposures).ravel() for name, device in self._cameras.items()]
-        first, parameters = 0, self._parts.parameters
-        for i, (name, device) in enumerate(self._motors.items()):
-            gain, n = device.draw(stream(name)), len(device.torque)
-            parameters["sim_motor_has_gain"][i] = gain is not None
-            parameters["sim_motor_gain"][first : first + n] = 1.0 if gain is None else gain
-            first += n
+        gains = [device.draw(stream(name)) for name, device in self._motors.items()]
+        self._gain[:] = np.concatenate([np.zeros(0), *gains])
+        for name in (*self._motors, *self._thrusters):
+            self._set_faults(name, ())
         return np.concatenate([np.zeros(1)[:0], *draws]), np.concatenate([np.zeros(1)[:0], *exposures])
+
+    def _set_faults(self, name: str, faults: Iterable[tuple[str, str, float | None]]) -> None:
+        """Give single motors or thrusters of a device in C their faults."""
+        parameters = self._parts.parameters
+        if name in self._motors:
+            units = _units(self._motors, name, lambda device: len(device.torque))
+            parameters["sim_motor_gain"][units] = self._motors[name].faulty_gain(self._gain[units], faults)
+        else:
+            units = _units(self._thrusters, name, lambda device: device.size)
+            nominal, stuck = self._thrusters[name].faulty_units(faults)
+            parameters["sim_nominal"][units], parameters["sim_stuck"][units] = nominal, stuck
+
+    def _in_c(self, name: str) -> SensorInC | ActuatorInC:
+        """A device in C, as its wrapper in Python sees it."""
+        if name in self._bed.sensors:
+            return SensorInC(self._frame_in_c(name))
+        number, pointer = list(self._bed.actuators).index(name), ctypes.c_void_p
+        write, addresses = self._parts.function("write_device", ctypes.c_int, ctypes.c_double, pointer, pointer)
+
+        def written(t: float, setpoint: Array, applied: Array) -> None:
+            write(*addresses, number, t, setpoint.ctypes.data, applied.ctypes.data)
+
+        return ActuatorInC(written, partial(self._set_faults, name))
+
+    def _frame_in_c(self, name: str) -> Array:
+        """The last frame of a device in C."""
+        is_sensor = name in self._bed.sensors
+        frames = self._parts.memory["run_frames" if is_sensor else "run_applied"]
+        first = 0
+        for other, device in (self._bed.sensors if is_sensor else self._bed.actuators).items():
+            size = 3 + len(device.signals(self._bed))
+            if other == name:
+                return frames[first : first + size]
+            first += size
+        raise KeyError(name)
+
+    def _device_columns(self, name: str) -> slice:
+        """Of a row: the frame of a sensor, or the set point that the guard lets pass to an actuator."""
+        channels = self.run.channels
+        if name not in self._bed.sensors:
+            return _column(channels, "/verdict", f"setpoint.{name}")
+        first, values = (_column(channels, "/sample", f"{name}.{entry}") for entry in ("t", "values"))
+        return slice(first.start, values.stop)
 
     def _operation(self) -> Array:
         """The numbers of `Operation` without its time, while nothing is asked and nothing is wrong."""
@@ -251,9 +309,15 @@ class CompiledRun:
                 "SIM_SENSOR_IS_CAMERA": [int(name in cameras) for name in sensors],
                 "SIM_SENSOR": [(cameras if name in cameras else list(self._sampled)).index(name) for name in sensors],
                 "SIM_ACTUATOR_KIND": kind_of,
+                "SIM_ACTUATOR_IS_WRAPPED": [int(name in self._wrapped.names) for name in actuators],
                 "SIM_ACTUATOR": [kinds[kind].index(name) for kind, name in zip(kind_of, actuators, strict=True)],
             },
-            parameters={"run_operation": self._operation()},
+            parameters={
+                "run_operation": self._operation(),
+                "run_readings": self._wrapped.ticks(sensors, self.run.ticks),
+                "run_writings": self._wrapped.ticks(actuators, self.run.ticks),
+                "run_loads": self._wrapped.load_ticks(self.run.ticks),
+            },
             memory={
                 "run_tick": np.zeros(1),
                 "run_frames": np.concatenate(frames),
@@ -264,6 +328,13 @@ class CompiledRun:
 
 def _of(kind: type[Kind], devices: Any) -> dict[str, Kind]:
     return {name: device for name, device in devices.items() if isinstance(device, kind)}
+
+
+def _units(devices: Mapping[str, Kind], name: str, size: Callable[[Kind], int]) -> slice:
+    """Where the units of a device stand among those of all devices of its kind."""
+    sizes = [size(device) for device in devices.values()]
+    i = list(devices).index(name)
+    return slice(sum(sizes[:i]), sum(sizes[: i + 1]))
 
 
 def _column(channels: Channels, topic: str, entry: str) -> slice:

@@ -5,7 +5,9 @@ An event takes effect at the first tick that is not before its time.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -28,7 +30,7 @@ from granite.config.events import (
 )
 from granite.config.testbed import Testbed
 from granite.mrds.tolerances import SAME_TIME_S
-from granite.sim.devices.faults import FaultyActuator, FaultySensor
+from granite.sim.devices.faults import UNIT_FAULTS, FaultyActuator, FaultySensor
 from granite.sim.plant.forces import PUSH, module_of_body, pushed_bodies
 from granite.sim.plant.payload import with_payload
 from granite.sim.plant.plant import Plant
@@ -56,6 +58,29 @@ class TimedEvents:
             if isinstance(event, FaultEvent | DropOutEvent):
                 self._faults.setdefault(event.device, []).append(_checked(bed, i, event))
 
+    def fault_intervals(self, name: str) -> Iterator[tuple[float, float]]:
+        """When the faults of a device act on its frames [s]; those of single units only begin and end."""
+        for fault in self._faults.get(name, []):
+            end_s = math.inf if fault.duration_s is None else fault.at_s + fault.duration_s
+            if fault.what in UNIT_FAULTS:
+                yield fault.at_s, fault.at_s
+                yield end_s, end_s
+            else:
+                yield fault.at_s, end_s
+
+    def load_intervals(self) -> Iterator[tuple[float, float]]:
+        """When forces act, or payloads are taken up [s]."""
+        for push in self._pushes:
+            yield push.at_s, push.at_s + push.duration_s
+        for at_s, _ in self._payloads:
+            yield at_s, at_s
+
+    def on_plant(self, plant: Plant) -> TimedEvents:
+        """The same events from the start on, on a plant of the same modules."""
+        events = copy(self)
+        events._plant, events._payloads = plant, [*self._payloads]
+        return events
+
     def on(self, name: str, device: Any) -> Any:
         """The device with the faults of its timed events."""
         faults = self._faults.get(name, [])
@@ -82,7 +107,7 @@ class TimedEvents:
                 if event.at_s - SAME_TIME_S <= t < event.at_s + event.duration_s - SAME_TIME_S:
                     i = self._bodies.index((module_of_body(self._bed, event), event.body))
                     pushes[PUSH * i : PUSH * (i + 1)] += (*spatial(event.force_n), event.moment_n_m)
-            self._plant.pushes = pushes
+            self._plant.pushes[:] = pushes
         while self._payloads and self._payloads[0][0] <= t + SAME_TIME_S:
             self._plant.change(self._payloads.pop(0)[1])
 

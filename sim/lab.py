@@ -35,7 +35,7 @@ class Lab:
         self.plant = Plant(self._bed)
         self._audit = Audit(self._bed, self.plant) if bed.simulation.audit else None
         self._tells_more = bool(bed.contacts) or self._audit is not None
-        self._events = TimedEvents(self._bed, self.plant)
+        self.events = TimedEvents(self._bed, self.plant)
 
     def device(self, name: str) -> Any:
         """The simulated device of that name.
@@ -45,7 +45,7 @@ class Lab:
         InputError
             Where its kind has no simulation.
         """
-        return self._events.on(name, simulated_device(self._bed, name, self.plant))
+        return self.events.on(name, simulated_device(self._bed, name, self.plant))
 
     def held_sensor(self, name: str) -> Any:
         """The simulated sensor of that name on the plant as it is now: held there, without timed events."""
@@ -54,11 +54,6 @@ class Lab:
     def random_numbers(self, name: str, seed: int) -> np.random.Generator:
         """The stream of a device."""
         return _random_numbers(self._bed, name, seed)
-
-    @property
-    def has_events(self) -> bool:
-        """Whether something happens to plant or devices at given times."""
-        return bool(self._bed.simulation.events)
 
     def compiled_forms(self) -> list[CompiledForm]:
         """Plant and audit in C, at the start."""
@@ -76,11 +71,11 @@ class Lab:
         InputError
             Where no timed event names the body: its force is not compiled into the plant.
         """
-        self._events.push(body, force_n, moment_n_m)
+        self.events.push(body, force_n, moment_n_m)
 
     def advance(self, t: float) -> None:
         """Advance the plant to time t."""
-        self._events.happen(self.plant.t)
+        self.events.happen(self.plant.t)
         self.plant.advance(t)
 
     def truth(self, t: float) -> Truth:

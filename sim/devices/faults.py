@@ -15,7 +15,7 @@ from granite.drivers.contract import Actuator, Sensor
 from granite.mrds.tolerances import SAME_TIME_S
 
 #: faults of units that the simulated device has itself
-_OF_DEVICES = ("dead", "stuck_open", "thrust_factor", "torque_factor", "stays_open")
+UNIT_FAULTS = ("dead", "stuck_open", "thrust_factor", "torque_factor", "stays_open")
 
 
 def _in_force(faults: list[FaultEvent], t: float) -> Iterator[FaultEvent]:
@@ -93,7 +93,7 @@ class FaultyActuator(Wrapper, Actuator):
     def write(self, t: float, setpoint: Array) -> Frame:
         """Write as far as the current faults allow."""
         faults = list(_in_force(self._faults, t))
-        self._set_units({(f.what, str(f.unit), f.value) for f in faults if f.what in _OF_DEVICES})
+        self._set_units({(f.what, str(f.unit), f.value) for f in faults if f.what in UNIT_FAULTS})
         number, whole = self._last.number if self._last else 0, [fault.what for fault in faults]
         if "silent" in whole:
             return self._silent(len(setpoint))

@@ -25,9 +25,8 @@ class SimulatedMotors(SimulatedActuator):
         self._least_limit = min(self._limits)
         self._joints = [motor.joint for motor in motors.units]
         #: of each motor: torque per torque that it reports
-        self._table, self._own_gains = motors, _gains(motors, rng)
-        self._gain: Array | None = None
-        self.set_faults(())
+        self._table, self._own_gain = motors, _gains(motors, rng)
+        self._gain = self._own_gain
         self._plant, self._number = plant, 0
         #: current torque (n) [N m]
         self.torque: Array = np.zeros(len(self._limits))
@@ -52,15 +51,14 @@ class SimulatedMotors(SimulatedActuator):
             {
                 "sim_motor_limit": np.array([limit for device in devices for limit in device._limits]),
                 "sim_motor_gain": np.ones(sum(counts)),
-                "sim_motor_has_gain": np.zeros(len(devices)),
                 "sim_motor_highest": np.array([rate for device in devices for rate in device.highest_rates]),
             },
             {"sim_torque": np.zeros(n_held)},
         )
 
-    def draw(self, rng: np.random.Generator) -> Array | None:
-        """The gains of the motors; None where they are all one. `rng` as it is at the start."""
-        return _unless_one(_gains(self._table, rng))
+    def draw(self, rng: np.random.Generator) -> Array:
+        """The gains of the motors; `rng` as it is at the start."""
+        return _gains(self._table, rng)
 
     def write(self, t: float, setpoint: Array) -> Frame:
         """Hold these torques from time t on, within the motors' limits; NaN stays NaN."""
@@ -69,15 +67,18 @@ class SimulatedMotors(SimulatedActuator):
         torques, limit = setpoint.tolist(), self._least_limit
         if not (max(torques) <= limit and min(torques) >= -limit):  # clipping itself takes a microsecond
             applied = np.clip(setpoint, np.negative(self._limits), self._limits)
-        self.torque = applied if self._gain is None else applied * self._gain
+        self.torque = applied * self._gain
         self._number += 1
         return Frame(t, self._number, _OK, applied)
 
     def set_faults(self, faults: Iterable[tuple[str, str, float | None]]) -> None:
         """From the next set point on these joints get their torque times a factor; their frames do not report it."""
+        self._gain = self.faulty_gain(self._own_gain, faults)
+
+    def faulty_gain(self, gain: Array, faults: Iterable[tuple[str, str, float | None]]) -> Array:
+        """The gain of each motor with these faults."""
         factors = {joint: value or 0.0 for _, joint, value in faults}
-        gains = [own * factors.get(joint, 1.0) for own, joint in zip(self._own_gains, self._joints, strict=True)]
-        self._gain = _unless_one(gains)
+        return gain * [factors.get(joint, 1.0) for joint in self._joints]
 
     def stop(self, t: float) -> Frame:
         """No torque."""
@@ -87,13 +88,8 @@ class SimulatedMotors(SimulatedActuator):
         return Frame(t, self._number, _OK, self.torque)
 
 
-def _gains(motors: Motors, rng: np.random.Generator) -> list[float]:
+def _gains(motors: Motors, rng: np.random.Generator) -> Array:
     spread, joints = motors.simulated.gain_error, [motor.joint for motor in motors.units]
     errors = rng.uniform(-spread, spread, len(joints)) if spread else np.zeros(len(joints))
     given = [motors.torque_gain.get(joint, 1.0) * motors.simulated.gain.get(joint, 1.0) for joint in joints]
-    return [gain * (1 + error) for gain, error in zip(given, errors.tolist(), strict=True)]
-
-
-def _unless_one(gains: list[float]) -> Array | None:
-    """None where no multiplication is needed."""
-    return None if gains == [1.0] * len(gains) else np.array(gains)
+    return np.array(given) * (1 + errors)

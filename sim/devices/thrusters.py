@@ -75,17 +75,25 @@ class SimulatedThrusters(SimulatedActuator):
         self._number += 1
         return Frame(t, self._number, _OK, np.zeros(len(self._healthy)))
 
+    @property
+    def size(self) -> int:
+        """Number of thrusters."""
+        return len(self._units)
+
     def set_faults(self, faults: Iterable[tuple[str, str, float | None]]) -> None:
         """From the next command on these give no thrust or a part of it, or are always open; no frame reports it."""
+        self._nominal, self._stuck = self.faulty_units(faults)
+        self._opening = None
+
+    def faulty_units(self, faults: Iterable[tuple[str, str, float | None]]) -> tuple[Array, Array]:
+        """Thrust of each thruster with these faults [N], and which are always open."""
         factors, stuck = np.ones(len(self._units)), set(self._always_open)
         for what, unit, value in faults:
             if what == "stuck_open":
                 stuck.add(unit)
             else:
                 factors[self._units.index(unit)] *= 0.0 if what == "dead" else value or 0.0
-        self._nominal = self._healthy * factors
-        self._stuck = np.array([unit in stuck for unit in self._units])
-        self._opening = None
+        return self._healthy * factors, np.array([unit in stuck for unit in self._units])
 
     def thrust(self, first: int, last: int) -> Array:
         """Mean thrust with a full tank in each physics step [N], one row each, or one row for all (n)."""

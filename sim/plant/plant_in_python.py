@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from types import SimpleNamespace
 
 import numpy as np
@@ -40,6 +41,12 @@ class PlantInPython(Plant):
         """Begin another run, with these exposures of the cameras."""
         self._devices.exposures = exposures
         self.contacts = self._start.contacts.copy() if self._start.contacts else None
+
+    def happen(self, t: float, events: Callable[[float], None]) -> None:
+        """Let the timed events of time t act."""
+        self._take()
+        events(t)
+        self._give()
 
     def finish(self, t: float) -> None:
         """The steps that are left of the advance to time t."""

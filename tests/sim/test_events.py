@@ -127,7 +127,7 @@ def test_a_payload_leaves_the_velocities_as_they_were() -> None:
     simulated = lab(LOAD, more=CENTRED)
     run(simulated, 0.1)
     q, u, before = simulated.plant.q, simulated.plant.u, momentum(simulated)
-    simulated._events.happen(simulated.plant.t)
+    simulated.events.happen(simulated.plant.t)
     np.testing.assert_array_equal(simulated.plant.q, q)
     np.testing.assert_array_equal(simulated.plant.u, u)
     # It moved along already: from then on the whole keeps its momentum, which is that of the robot and of the payload.

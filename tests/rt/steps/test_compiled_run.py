@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -181,6 +182,52 @@ def test_every_testbed_that_can_be_compiled_has_the_bits_of_the_loop():
         assert_equal_to_the_bit(bed)
 
 
+def event(**content: object) -> str:
+    return "{" + ", ".join(f"{key}={json.dumps(value)}" for key, value in content.items()) + "}"
+
+
+EVENTS = {
+    "a drop-out": event(at_s=0.5, kind="drop_out", device="vision", duration_s=0.3),
+    "an offset": event(
+        at_s=0.6, kind="fault", device="joint_sensors", unit="elbow_angle_rad", what="offset", value=1e-4
+    ),
+    "a drift": event(at_s=0.5, kind="fault", device="vision", unit="base_x_m", what="drift", value=1e-4),
+    "a frozen sensor": event(at_s=0.6, kind="fault", device="vision", what="frozen", duration_s=0.05),
+    "a late sensor": event(at_s=0.6, kind="fault", device="joint_sensors", what="late", value=0.005),
+    "a dead thruster": event(at_s=0.5, kind="fault", device="thrusters", unit="r4", what="dead", duration_s=0.4),
+    "a weak thruster": event(at_s=0.5, kind="fault", device="thrusters", unit="r4", what="thrust_factor", value=0.8),
+    "a valve that stays open": event(at_s=0.9, kind="fault", device="thrusters", unit="r5", what="stuck_open"),
+    "late thrusters": event(at_s=0.5, kind="fault", device="thrusters", what="late", value=0.01),
+    "a weak motor": event(at_s=0.6, kind="fault", device="motors", unit="elbow", what="torque_factor", value=0.9),
+    "a push": event(at_s=0.6, kind="push", body="forearm", force_n=[0.01, 0.02], moment_n_m=0.001, duration_s=0.1),
+    "two pushes": event(at_s=0.6, kind="push", body="base", force_n=[0.1, 0.0], duration_s=0.2)
+    + ","
+    + event(at_s=0.7, kind="push", body="base", force_n=[0.1, 0.3], duration_s=0.2),
+    "a payload": event(at_s=0.7, kind="payload", body="forearm", mass_kg=0.2, position_m=[0.3, 0.0]),
+}
+
+
+@pytest.mark.parametrize("events", quick(EVENTS, "a drop-out", "a dead thruster", "two pushes"))
+def test_timed_events_have_the_bits_of_the_loop(events: str):
+    short = ["loop.duration_s=1.2", "devices.motors.simulated.gain_error=0.1"]
+    bed = load("free-flyer", [*short, f"simulation.events=[{EVENTS[events]}]"])
+    assert assert_equal_to_the_bit(bed).reason is Reason.PASSED
+    without = simulate_in_memory(load("free-flyer", short))
+    assert not np.array_equal(simulate_in_memory(bed)["/truth"].base_x_m, without["/truth"].base_x_m)
+
+
+def test_calibrated_devices_have_the_bits_of_the_loop_and_start_anew_in_each_run():
+    calibrated = ["devices.motors.torque_gain.elbow=0.9", "devices.joint_sensors.response.elbow.scale=1.01"]
+    faults = f"simulation.events=[{EVENTS['a weak motor']}, {EVENTS['an offset']}]"
+    bed = load("free-flyer", ["loop.duration_s=1", *calibrated, faults])
+    assert_equal_to_the_bit(bed)
+    compiled = CompiledRun(Run(bed))
+    first, again = (compiled.rows() for _ in range(2))
+    assert first is not None
+    assert again is not None
+    assert_same_rows(compiled.run, again[0], first[0])
+
+
 OWN_PARTS = """
 import granite
 from granite.controllers.estimation.kalman import KalmanEstimator
@@ -307,7 +354,11 @@ def test_rows_that_are_not_kept_are_those_of_a_run_that_is_and_make_room_for_the
 @pytest.mark.parametrize(
     ("name", "changes", "parts"),
     [
-        ("free-flyer", ['simulation.events=[{at_s=1, kind="drop_out", device="vision", duration_s=1}]'], ["plant"]),
+        (
+            "two-arm-catch",
+            ['simulation.events=[{at_s=1, kind="fault", device="grips", what="stays_open", unit="grasp"}]'],
+            ["devices.grips"],
+        ),
         ("mrds-1", [], ["estimator", "behaviour", "law", "actuation"]),
     ],
 )
