@@ -24,6 +24,7 @@ Bed = Annotated[
     str,
     typer.Argument(metavar="BED", help="a preset, preset/variant, or a .toml file", autocompletion=complete_bed),
 ]
+Yes = Annotated[bool, typer.Option("--yes", help="do not ask before the devices are armed")]
 LogFile = Annotated[
     Path, typer.Argument(metavar="LOG", help="a log that Granite recorded", autocompletion=complete_log)
 ]
@@ -70,6 +71,11 @@ def named(bed: str, testbed: Testbed) -> Iterator[None]:
         if not isinstance(error, LogError) and error.file in ("", testbed.name):
             raise error.within(file=bed) from None
         raise
+
+
+def listed_names(typed: str) -> list[str]:
+    """Names that were typed with commas between them."""
+    return [name.strip() for name in typed.split(",") if name.strip()]
 
 
 @contextlib.contextmanager

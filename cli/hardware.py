@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-import sys
 from collections.abc import Iterator
 from typing import Annotated
 
 import typer
 
-from granite.cli.arguments import DEVICE, Bed, Overrides, named, simulated_by
+from granite.cli.arguments import DEVICE, Bed, Overrides, Yes, listed_names, named, simulated_by
+from granite.cli.arming import check_devices, confirm, confirm_arming, say_loops
 from granite.cli.endings import STOPPED, end
 from granite.cli.recorded_run import RecordedRun, end_device_run, records_a_run
 from granite.cli.screen import err, out
 from granite.config.calibration import refuse_simulated
-from granite.config.errors import InputError
 from granite.config.loader import load
 from granite.config.testbed import Testbed
 from granite.rt.loop.clock import Clock
@@ -22,11 +21,10 @@ from granite.rt.loop.clock import Clock
 Simulated = Annotated[
     str,
     typer.Option(
-        "--simulate", metavar="NAMES", help="devices to simulate, e.g. thrusters,vision; rest: without a driver"
+        "--simulate", metavar="NAMES", help="devices to simulate, e.g. joint_sensors,vision; rest: without a driver"
     ),
 ]
 _REST = "rest"
-Yes = Annotated[bool, typer.Option("--yes", help="do not ask before the devices are armed")]
 
 
 @records_a_run
@@ -37,13 +35,9 @@ def run(
     yes: Yes = False,
 ) -> None:
     """Run a testbed on its real devices: check them, ask, arm, run and record."""
-    from granite.cli.report.hardware import preflight_table
-    from granite.rt.checks.preflight import preflight
     from granite.rt.devices import build_devices
-    from granite.rt.loop.clock import RealClock
     from granite.rt.process.status_line import preparing
     from granite.rt.run import Run
-    from granite.views.table import put
 
     testbed = asked.load()
     names = _names(simulate, testbed)
@@ -52,16 +46,13 @@ def run(
         refuse_simulated(testbed, [device for device in testbed.devices if device not in names])
         with preparing(options.progress):
             prepared = Run(testbed, simulate=names)
+        say_loops(testbed, names, asked.as_json)
         # Devices of the checks are others than those of the run, which are opened when it starts.
-        findings = preflight(testbed, build_devices(testbed, names)[0], RealClock())
-        put(err if asked.as_json else out, [preflight_table(findings)])
-        if failed := [finding for finding in findings if not finding.passed]:
-            what = "; ".join(f"{each.device} {each.check}: {each.text}" for each in failed)
-            end(f"nothing was armed, {len(failed)} check{'s' if len(failed) > 1 else ''} failed: {what}", STOPPED)
+        check_devices(testbed, build_devices(testbed, names)[0], asked.as_json)
         if check:
             return
         if not yes:
-            _confirm(f"Arm {', '.join(testbed.actuators) or 'nothing'} and run {testbed.name}?")
+            confirm_arming(testbed, names)
         summary = prepared.record(path, options)
     end_device_run(summary, path, asked.as_json)
 
@@ -87,7 +78,7 @@ def try_device(
     names = _names(simulate, testbed)
     with named(bed, testbed), _simulated_beside(names), _outside(testbed, rehearsed) as (real, clock):
         if not yes and not rehearsed and name in testbed.actuators and name not in names:
-            _confirm(f"The robot may move. Arm {name} of {testbed.name}?")
+            confirm(f"The robot may move. Arm {name} of {testbed.name}?")
         results = []
         units = try_units(real, name, clock or RealClock(), names, LEVEL if level is None else level)
         with contextlib.closing(units):  # the device is stopped also where a signal interrupts the printing
@@ -117,15 +108,7 @@ def _simulated_beside(names: list[str]) -> contextlib.AbstractContextManager[Non
 
 def _names(simulate: str, bed: Testbed) -> list[str]:
     """The devices to simulate; `rest` stands for all that have no driver."""
-    typed = [name.strip() for name in simulate.split(",") if name.strip()]
+    typed = listed_names(simulate)
     rest = [name for name, device in bed.devices.items() if getattr(device, "driver", None) is None]
     names = [name for word in typed for name in (rest if word == _REST else [word])]
     return list(dict.fromkeys(names))
-
-
-def _confirm(question: str) -> None:
-    """Ask the operator, who types yes."""
-    if not sys.stdin.isatty():
-        raise InputError("nobody can be asked", key="standard input", expected="a terminal, or --yes")
-    if input(f"{question} Type yes: ").strip().lower() != "yes":
-        end("nothing was armed: the operator did not type yes", STOPPED)

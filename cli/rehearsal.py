@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from granite.cli.arguments import Yes, listed_names
+from granite.cli.arming import check_devices, confirm_arming, say_loops
 from granite.cli.recorded_run import RecordedRun, end_device_run, records_a_run
 from granite.logs.run_summary import RunSummary
 
@@ -27,6 +29,10 @@ def rehearse(
         bool,
         typer.Option("--patient", help="on a busy machine: boards and sensors may be silent for 0.5 s"),
     ] = False,
+    real: Annotated[
+        str, typer.Option("--real", metavar="NAMES", help="devices that are real, on the ports of their own drivers")
+    ] = "",
+    yes: Yes = False,
 ) -> None:
     """Run a testbed on the real drivers: firmware and plant are in other processes, on serial ports and sockets."""
     from granite.rt.process.status_line import preparing
@@ -44,8 +50,16 @@ def rehearse(
     with contextlib.ExitStack() as stack:
         path = stack.enter_context(asked.recorded(testbed))
         options = asked.options(realtime=True, more=more)
+        names = listed_names(real)
         with preparing(options.progress):
-            run = Run(testbed, rehearsal=stack.enter_context(rehearsal(testbed, watchdog)))
+            outside = stack.enter_context(rehearsal(testbed, watchdog, names))
+            run = Run(testbed, rehearsal=outside)
+        if names:
+            emulated = [name for name in testbed.devices if name not in names]
+            say_loops(testbed, emulated, asked.as_json)
+            check_devices(outside.bed, outside.build_devices(), asked.as_json)
+            if not yes:
+                confirm_arming(testbed, emulated)
         summary = run.record(path, options)
     end_device_run(summary, path, asked.as_json, _remedy(summary, patient))
 

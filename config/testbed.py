@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Annotated, Any, Literal, Self, TypeVar
 
@@ -158,6 +158,10 @@ class Testbed(Table):
     def module(self, name: str) -> Module:
         """The module of that name."""
         return next(module for module in self.modules if module.name == name)
+
+    def modules_of(self, joints: Iterable[str]) -> tuple[str, ...]:
+        """The names of the modules that these joints belong to, each once."""
+        return tuple(dict.fromkeys(self.layout.module_of(joint).name for joint in joints))
 
     def floating_module(self, name: str | None) -> Module:
         """The module of that name, which must float; where none is named, the only one that does."""

@@ -1,5 +1,4 @@
-"""Hardware: motors and thrusters on a board, sensors simulated. It tries ports, wiring and timing, not the control:
-a simulated sensor does not see what a real actuator moves.
+"""Hardware: motors and thrusters on a board, sensors simulated: what the board reports moves the simulated plant.
 
     python hardware.py /dev/serial/by-id/usb-my-adapter
 

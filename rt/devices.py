@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
 from typing import Any
 
 from granite.config.devices.device import Device
 from granite.config.errors import InputError, one_of
 from granite.config.parts import build
 from granite.config.testbed import Testbed
+from granite.drivers.checked import checked
 from granite.drivers.corrected import corrected
 from granite.drivers.device_set import DeviceSet
 from granite.drivers.shared_link import LinkTable, SharedLinks
@@ -24,7 +26,9 @@ class MissingDriverError(InputError):
         return self.key.split(".")[1]
 
 
-def build_devices(bed: Testbed, simulate: Collection[str] | None = None) -> tuple[DeviceSet, Lab | None]:
+def build_devices(
+    bed: Testbed, simulate: Collection[str] | None = None, twins: Mapping[str, Callable[[Any], Any]] | None = None
+) -> tuple[DeviceSet, Lab | None]:
     """Every device of a testbed, and the simulated lab if one of them is simulated.
 
     Parameters
@@ -33,6 +37,8 @@ def build_devices(bed: Testbed, simulate: Collection[str] | None = None) -> tupl
         The testbed.
     simulate
         Names of the devices to simulate; None: all of them. The others need a driver.
+    twins
+        Lets a real actuator of that name move the plant of another process.
 
     Raises
     ------
@@ -41,8 +47,10 @@ def build_devices(bed: Testbed, simulate: Collection[str] | None = None) -> tupl
     """
     names = list(bed.devices) if simulate is None else list(simulate)
     _refuse_unknown(bed, names)
-    lab = Lab(bed) if names or simulate is None else None
-    return _device_set(bed, names, lab), lab
+    lab = Lab(bed, bed.actuators.keys() - set(names)) if names or simulate is None else None
+    if lab and lab.is_driven:
+        twins = {name: partial(lab.mirrored, name) for name in bed.actuators if name not in names}
+    return _device_set(bed, names, lab, twins or {}), lab
 
 
 def build_subset(bed: Testbed, wanted: Collection[str], simulate: Collection[str]) -> tuple[DeviceSet, Testbed]:
@@ -50,16 +58,20 @@ def build_subset(bed: Testbed, wanted: Collection[str], simulate: Collection[str
     _refuse_unknown(bed, simulate)
     subset = bed.model_copy(update={"devices": {name: bed.devices[name] for name in bed.devices if name in wanted}})
     lab = Lab(bed) if set(simulate) & set(wanted) else None
-    return _device_set(subset, simulate, lab), subset
+    return _device_set(subset, simulate, lab, {}), subset
 
 
-def _device_set(bed: Testbed, simulate: Collection[str], lab: Lab | None) -> DeviceSet:
+def _device_set(
+    bed: Testbed, simulate: Collection[str], lab: Lab | None, twins: Mapping[str, Callable[[Any], Any]]
+) -> DeviceSet:
     sensors: dict[str, Any] = {}
     actuators: dict[str, Any] = {}
     links = SharedLinks(bed.loop.period_s)
     for name, device in bed.devices.items():
         assert isinstance(device, Device)
         made = lab.device(name) if lab and name in simulate else _driver(bed, name, device, links)
+        if name in twins and name in bed.actuators:
+            made = twins[name](checked(made, name, bed))
         (sensors if device.role == "sensor" else actuators)[name] = corrected(made, name, device, bed)
     return DeviceSet(bed, sensors, actuators, links.values())
 

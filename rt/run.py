@@ -36,6 +36,7 @@ from granite.logs.summary import named_values
 from granite.logs.unfinished import recorded_at
 from granite.rt.devices import build_devices
 from granite.rt.guard.guard import Guard
+from granite.rt.half_real import refuse_open_loops
 from granite.rt.live.live_view import LiveRequests, LiveView
 from granite.rt.loop.clock import Clock, RealClock, VirtualClock
 from granite.rt.loop.loop import Loop, LoopParts, Outcome, RowSink, Surroundings
@@ -94,6 +95,8 @@ class Run:
         with refused_where_it_fails(bed.name):
             self.channels = Channels.of(bed)
             self.devices, self.lab = (rehearsal.build_devices(), None) if rehearsal else build_devices(bed, simulate)
+            if simulate is not None:
+                refuse_open_loops(bed, simulate)
             self.stack: Stack = build_stack(bed)
             self.guard = Guard(bed)
             #: controllers of the other modes
@@ -117,6 +120,8 @@ class Run:
     ) -> Loop:
         """The loop; its devices must be open. See `Loop`."""
         truth, between = (self.lab.truth, self.lab.advance) if self.lab else (None, None)
+        if self.lab and self.lab.is_driven:
+            between = None  # what real actuators did in an interval is known at its end
         if self._rehearsal:
             truth = self._rehearsal.truth
         parts = LoopParts(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from granite.config.devices.device import Device
+from granite.config.devices.thrusters import Thrusters
 from granite.config.errors import InputError
 from granite.config.loader import plant_of
 from granite.config.parts import own_code
@@ -20,6 +21,7 @@ from granite.mrds.contacts.possible import Redundancy, redundancy
 from granite.sim import KINDS
 from granite.sim.benches.held_plant import HeldPlant
 from granite.sim.events import TimedEvents
+from granite.sim.mirror import MirroredActuator, watchdog_of
 from granite.sim.plant.audit import Audit
 from granite.sim.plant.plant import Plant
 
@@ -28,14 +30,25 @@ class Lab:
     """A plant, which may differ from the controllers' model, and the simulated devices on it.
 
     The first device that is called at time t advances the plant to t.
+
+    Parameters
+    ----------
+    bed
+        The testbed.
+    real
+        Actuators that are real beside the simulated devices: `mirrored` lets them move the plant.
     """
 
-    def __init__(self, bed: Testbed) -> None:
-        self._bed = plant_of(bed)
+    def __init__(self, bed: Testbed, real: Collection[str] = ()) -> None:
+        self._bed = without_shortest_pulse(plant_of(bed), real)
         self.plant = Plant(self._bed)
         self._audit = Audit(self._bed, self.plant) if bed.simulation.audit else None
         self._tells_more = bool(bed.contacts) or self._audit is not None
         self.events = TimedEvents(self._bed, self.plant)
+        #: real actuators move it: it follows what they report, and can't be moved ahead of them
+        self.is_driven = bool(real)
+        if real:
+            self.plant.pulls.append(lambda t: self.events.happen(self.plant.t))
 
     def device(self, name: str) -> Any:
         """The simulated device of that name.
@@ -46,6 +59,13 @@ class Lab:
             Where its kind has no simulation.
         """
         return self.events.on(name, simulated_device(self._bed, name, self.plant))
+
+    def mirrored(self, name: str, actuator: Any) -> MirroredActuator:
+        """A real actuator of that name that moves the plant by what it reports."""
+        twin = simulated_device(self._bed, name, self.plant)
+        mirror = MirroredActuator(actuator, twin, watchdog_of(self._bed, name), lambda: self.plant.t)
+        self.plant.pulls.append(mirror.report)
+        return mirror
 
     def held_sensor(self, name: str) -> Any:
         """The simulated sensor of that name on the plant as it is now: held there, without timed events."""
@@ -97,6 +117,15 @@ class Lab:
         if contacts is None:
             return (NOTHING,) * 5 + (audit,)
         return contacts.closed, loads.wrench, loads.squeeze, contacts.caught.copy(), np.array([contacts.lost]), audit
+
+
+def without_shortest_pulse(bed: Testbed, names: Collection[str]) -> Testbed:
+    """The testbed with boards that keep the shortest pulse of these thrusters; dead time and rise are the valves'."""
+    devices: dict[str, Any] = dict(bed.devices)
+    for name, table in bed.devices_of(Thrusters).items():
+        if name in names:
+            devices[name] = table.model_copy(update={"valve": table.valve.model_copy(update={"minimum_on_s": 0.0})})
+    return bed.model_copy(update={"devices": devices}) if names else bed
 
 
 def simulated_device(bed: Testbed, name: str, plant: Any) -> Any:

@@ -49,6 +49,10 @@ class Device(PartTable):
         """Name and unit of each value of its frames."""
         raise NotImplementedError
 
+    def modules(self, bed: Testbed) -> tuple[str, ...]:
+        """The modules that it measures or moves, by name; none: it is real or simulated whatever the others are."""
+        return ()
+
     def repeats(self, bed: Testbed) -> tuple[float, ...]:
         """Sensors: the chance that a signal has the same value in two successive frames; 1 where it is not known."""
         return (1.0,) * len(self.signals(bed))

@@ -52,6 +52,11 @@ class ForceGauges(Gauge):
         """The contact at which a gauge measures."""
         return next(contact for contact in bed.contacts if contact.name == unit.contact)
 
+    def modules(self, bed: Testbed) -> tuple[str, ...]:
+        """Those of the hands in which they are."""
+        hands = (self.contact_of(bed, unit).first for unit in self.units)
+        return tuple(dict.fromkeys(hand.module for hand in hands if not hand.grounded))
+
     def sheet(self, bed: Testbed) -> tuple[Signal, ...]:
         """Gauge after gauge, each with its components."""
         signals = []

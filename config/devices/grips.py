@@ -22,6 +22,11 @@ class Grips(Device):
         """The state of each."""
         return tuple(Coordinate(f"{name}_grip", "1") for name in bed.grips)
 
+    def modules(self, bed: Testbed) -> tuple[str, ...]:
+        """Those of the hands that hold."""
+        hands = (contact.first for contact in bed.contacts if contact.name in bed.grips)
+        return tuple(dict.fromkeys(hand.module for hand in hands if not hand.grounded))
+
     def initial(self, bed: Testbed) -> tuple[float, ...]:
         """Those of the first contact set are closed."""
         return tuple(float(name in bed.contact_sets[0]) for name in bed.grips)

@@ -59,6 +59,10 @@ class Gyro(Device):
         """The rate of the body about z."""
         return (Coordinate(f"{self._root(bed)}_gyro", "rad/s"),)
 
+    def modules(self, bed: Testbed) -> tuple[str, ...]:
+        """The one that it turns with."""
+        return (self.turned(bed).name,)
+
     def repeats(self, bed: Testbed) -> tuple[float, ...]:
         """By its noise and converter."""
         if self.simulated.perfect:

@@ -86,6 +86,10 @@ class JointSensors(Device):
             *(Coordinate(f"{joint}_rate", "rad/s") for joint in self.joints),
         )
 
+    def modules(self, bed: Testbed) -> tuple[str, ...]:
+        """Those of its joints."""
+        return bed.modules_of(self.joints)
+
     def repeats(self, bed: Testbed) -> tuple[float, ...]:
         """By the noise and the step of the converter; simulated without noise, any frame may repeat."""
         if self.simulated.perfect:

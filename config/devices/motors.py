@@ -81,6 +81,10 @@ class Motors(Device):
         gains = np.array([self.torque_gain.get(motor.joint, 1.0) for motor in self.units])
         return None if (gains == 1.0).all() else gains
 
+    def modules(self, bed: Testbed) -> tuple[str, ...]:
+        """Those of their joints."""
+        return bed.modules_of(motor.joint for motor in self.units)
+
     def bounds(self, bed: Testbed) -> tuple[tuple[float, float], ...]:
         """Plus and minus the limit of each."""
         return tuple((-motor.torque_limit_n_m, motor.torque_limit_n_m) for motor in self.units)

@@ -41,6 +41,11 @@ class StrainGauges(Gauge):
         refuse_twice("units", "gauge", [unit.name for unit in self.units])
         return self
 
+    def modules(self, bed: Testbed) -> tuple[str, ...]:
+        """Those of their links."""
+        links = {unit.link for unit in self.units}
+        return tuple(m.name for m in bed.modules if any(bed.layout.name(m, body.name) in links for body in m.bodies))
+
     def sheet(self, bed: Testbed) -> tuple[Signal, ...]:
         """The strain of each."""
         return tuple(

@@ -113,6 +113,10 @@ class Thrusters(Device):
         """The opening of each."""
         return tuple(Coordinate(f"{unit.name}_opening", "1") for unit in self.units)
 
+    def modules(self, bed: Testbed) -> tuple[str, ...]:
+        """The one that they push."""
+        return (self.pushed(bed).name,)
+
     def bounds(self, bed: Testbed) -> tuple[tuple[float, float], ...]:
         """From closed to open."""
         return ((0.0, 1.0),) * len(self.units)

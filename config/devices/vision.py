@@ -80,6 +80,10 @@ class Vision(Device):
         root = bed.layout.name(self.seen(bed), self.seen(bed).root.name)
         return Coordinate(f"{root}_x", "m"), Coordinate(f"{root}_y", "m"), Coordinate(f"{root}_heading", "rad")
 
+    def modules(self, bed: Testbed) -> tuple[str, ...]:
+        """The one that it sees."""
+        return (self.seen(bed).name,)
+
     def repeats(self, bed: Testbed) -> tuple[float, ...]:
         """By the noise; simulated without noise, any frame may repeat."""
         if self.simulated.perfect:

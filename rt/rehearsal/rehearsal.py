@@ -14,22 +14,24 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
-from granite.config.errors import InputError, PlantLostError
+from granite.config.errors import InputError, PlantLostError, one_of
 from granite.config.loader import to_json
 from granite.config.records import Array, Truth
 from granite.config.testbed import Testbed
 from granite.drivers.device_set import DeviceSet
 from granite.drivers.ordered_process import OrderedProcess
 from granite.rt.devices import build_devices
+from granite.rt.half_real import refuse_open_loops
 from granite.rt.loop.clock import RealClock
 from granite.rt.rehearsal.board_program import board_program
 from granite.rt.rehearsal.rehearsed_cameras import RehearsedCameras, sweep_memory
 from granite.sim.emulation.shared_truth import SharedTruth
 from granite.sim.emulation.wiring import WiredBoard, is_pose, wire
+from granite.sim.mirror import MirroredActuator, watchdog_of
 
 _FOLDER = "granite-rehearsal-"
 _START_S = 10.0
@@ -62,14 +64,16 @@ class Rehearsal:
         The processes that render the frames of its cameras.
     """
 
-    def __init__(self, bed: Testbed, folder: Path, watchdog_s: float | None = None) -> None:
+    def __init__(self, bed: Testbed, folder: Path, watchdog_s: float | None = None, real: Collection[str] = ()) -> None:
         self.boards: dict[str, subprocess.Popen[str]] = {}
         self.plant: OrderedProcess | None = None
-        self._folder, self._wired = folder, wire(bed)
-        self.cameras = RehearsedCameras(bed, folder)
+        self._folder, self._wired, self._real = folder, wire(bed, real), real
+        self.cameras = RehearsedCameras(bed, folder, real)
         self._shared: SharedTruth | None = None
         self._streams = {
-            name: f"udp://127.0.0.1:{_free_port()}" for name in bed.sensors if is_pose(bed.sensors[name], bed)
+            name: f"udp://127.0.0.1:{_free_port()}"
+            for name in bed.sensors
+            if is_pose(bed.sensors[name], bed) and name not in real
         }
         #: of the boards: two ticks are the least
         self.watchdog_s = watchdog_s or max(_WATCHDOG_S, 4 * bed.loop.period_s)
@@ -98,6 +102,7 @@ class Rehearsal:
             "streams": self._streams,
             "cameras": self.cameras.sockets,
             "truth": self._shared.descriptor,
+            "real": {name: watchdog_of(self.bed, name) for name in self._real},
         }
         self.plant = OrderedProcess("granite.sim.emulation.plant_process", order, (self._shared.descriptor,))
         answer = self.plant.answer(_PLANT_START_S)
@@ -107,7 +112,7 @@ class Rehearsal:
 
     def build_devices(self) -> DeviceSet:
         """The devices of the testbed behind their real drivers."""
-        return build_devices(self.bed, simulate=())[0]
+        return build_devices(self.bed, simulate=(), twins={name: self._mirrored(name) for name in self._real})[0]
 
     def clock(self, spin_s: float) -> RealClock:
         """The clock of the run; its start releases the robot."""
@@ -158,6 +163,12 @@ class Rehearsal:
         if self._shared is not None:
             self._shared.close()
 
+    def _mirrored(self, name: str) -> Callable[[Any], Any]:
+        """Lets a real actuator move the plant."""
+        assert self.plant is not None
+        twin = _DistantTwin(self.plant, name)
+        return lambda actuator: MirroredActuator(actuator, twin, watchdog_of(self.bed, name), lambda: 0.0)
+
     def _newest(self) -> tuple[Truth, Array]:
         assert self._shared is not None
         found = self._shared.get(self._sizes, len(self._wired))
@@ -192,6 +203,23 @@ class Rehearsal:
         return {f"devices.{name}.driver": driver for name, driver in drivers.items()}
 
 
+class _DistantTwin:
+    """The simulated device of a real actuator, in the plant's process."""
+
+    def __init__(self, plant: OrderedProcess, name: str) -> None:
+        self._plant, self._name = plant, name
+        self._n = 0
+
+    def write(self, t: float, setpoint: Array) -> None:
+        """Apply these values from now on."""
+        self._n = len(setpoint)
+        self._plant.tell({"device": self._name, "applied": setpoint.tolist()})
+
+    def stop(self, t: float) -> None:
+        """Go to zero."""
+        self._plant.tell({"device": self._name, "applied": [0.0] * self._n})
+
+
 class _ReleasingClock(RealClock):
     """The real clock; when it starts, the plant starts too."""
 
@@ -206,24 +234,32 @@ class _ReleasingClock(RealClock):
 
 
 @contextlib.contextmanager
-def rehearsal(bed: Testbed, watchdog_s: float | None = None) -> Iterator[Rehearsal]:
+def rehearsal(bed: Testbed, watchdog_s: float | None = None, real: Collection[str] = ()) -> Iterator[Rehearsal]:
     """The running outside of a testbed; its processes end, and its ports go, with the context.
 
     Parameters
     ----------
     bed
-        The testbed; its own drivers are not used.
+        The testbed; its own drivers are not used, but for the real devices.
     watchdog_s
         Of the boards; None: 0.1 s, or four ticks.
+    real
+        Devices on their own ports: actuators move the plant by what they report.
 
     Raises
     ------
     InputError
-        Where it can't be started.
+        Where it can't be started, or a real device has no driver or can't close its loop with the emulated ones.
     """
+    for name in real:
+        if name not in bed.devices:
+            raise InputError("no such device", key="real", value=name, expected=one_of(name, bed.devices))
+        if getattr(bed.devices[name], "driver", None) is None:
+            raise InputError.missing(f"devices.{name}.driver", "the driver of the real device, or a rehearsal without")
+    refuse_open_loops(bed, [name for name in bed.devices if name not in real])
     _sweep()
     with tempfile.TemporaryDirectory(prefix=f"{_FOLDER}{os.getpid()}-", ignore_cleanup_errors=True) as folder:
-        made = Rehearsal(bed, Path(folder), watchdog_s)
+        made = Rehearsal(bed, Path(folder), watchdog_s, real)
         try:
             made.start()
             yield made

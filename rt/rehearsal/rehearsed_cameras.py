@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ _MEMORY = Path("/dev/shm")
 
 
 class RehearsedCameras:
-    """The renderers of all cameras of a testbed.
+    """The renderers of all cameras of a testbed that are not real.
 
     Attributes
     ----------
@@ -34,14 +35,14 @@ class RehearsedCameras:
         camera is none.
     """
 
-    def __init__(self, bed: Testbed, folder: Path) -> None:
+    def __init__(self, bed: Testbed, folder: Path, real: Collection[str] = ()) -> None:
         self.processes: dict[str, OrderedProcess] = {}
-        self._bed, names = bed, list(bed.devices_of(Camera))
+        self._bed, names = bed, [name for name in bed.devices_of(Camera) if name not in real]
         #: where each renderer takes its exposures
         self.sockets = {name: str(folder / f"{name}.exposures") for name in names}
         self._memories = {name: f"{folder.name}-{name}" for name in names}
         for name, device in bed.sensors.items():
-            if device.driver is not None and device.driver.kind == "camera" and name not in names:
+            if device.driver is not None and device.driver.kind == "camera" and name not in (*names, *real):
                 expected = "a device of kind camera, with its targets, as free-flyer/camera has one"
                 raise InputError("it finds targets in frames", key=f"devices.{name}.driver", expected=expected)
         for event in bed.simulation.events:

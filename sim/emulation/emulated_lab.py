@@ -14,7 +14,7 @@ from granite.config.devices.camera import Camera
 from granite.config.devices.thrusters import Thrusters
 from granite.config.devices.vision import Vision
 from granite.config.loader import plant_of
-from granite.config.records import Array, Truth
+from granite.config.records import NOTHING, Array, Truth
 from granite.config.testbed import Testbed
 from granite.drivers.pose_stream.device import body_name
 from granite.drivers.pose_stream.message import PoseMessage
@@ -24,7 +24,7 @@ from granite.sim.benches.held_plant import HeldPlant
 from granite.sim.emulation.board_line import BoardLine, OutputChange
 from granite.sim.emulation.camera_line import CameraLine, EmulatedCamera
 from granite.sim.emulation.wiring import WiredDevice
-from granite.sim.lab import Lab
+from granite.sim.lab import Lab, without_shortest_pulse
 
 #: longest time between two measurements of the sensors [s]
 _LONGEST_PERIOD_S = 0.001
@@ -40,10 +40,7 @@ def emulated_bed(bed: Testbed) -> Testbed:
     """The testbed as the plant's process has it: its own period, and boards that keep the valves' shortest pulse."""
     plant = plant_of(bed)
     loop = plant.loop.model_copy(update={"period_s": plant_period(bed)})
-    devices: dict[str, Any] = dict(plant.devices)
-    for name, table in plant.devices_of(Thrusters).items():
-        devices[name] = table.model_copy(update={"valve": table.valve.model_copy(update={"minimum_on_s": 0.0})})
-    return plant.model_copy(update={"loop": loop, "devices": devices})
+    return without_shortest_pulse(plant, plant.devices).model_copy(update={"loop": loop})
 
 
 class PoseSource(NamedTuple):
@@ -53,6 +50,30 @@ class PoseSource(NamedTuple):
     body: str
     is_continuous: bool  #: it measures whenever it is read
     sender: Sender
+
+
+class TwinInputs:
+    """What a real actuator reported last, as set points of its twin; a silent one is stopped by its watchdog."""
+
+    def __init__(self, is_valve: bool, watchdog_s: float) -> None:
+        self._is_valve, self._watchdog_s = is_valve, watchdog_s
+        self._values: Array | None = None
+        self._until: Array = NOTHING
+        self._heard = 0.0
+
+    def take(self, values: Array, t: float, tick_s: float) -> None:
+        """Values of a report at time t: of valves, the part of a tick that they were open."""
+        self._values, self._heard = values, t
+        # One that was open all the time stays open until the next report.
+        self._until = np.where(values >= 1.0, np.inf, t + values * tick_s)
+
+    def setpoint(self, before: Array, t: float, period_s: float) -> Array:
+        """The set point at time t, for a period; that of before where nothing was reported."""
+        if self._values is None:
+            return before
+        if t - self._heard > self._watchdog_s:
+            return np.zeros(len(self._values))
+        return np.clip((self._until - t) / period_s, 0.0, 1.0) if self._is_valve else self._values
 
 
 class EmulatedLab:
@@ -70,16 +91,24 @@ class EmulatedLab:
         lines: Sequence[BoardLine],
         streams: Mapping[str, Sender],
         cameras: Mapping[str, CameraLine],
+        real: Mapping[str, float] | None = None,
     ) -> None:
         self._lines, own = lines, emulated_bed(bed)
+        simulated = [name for name in bed.devices if name not in (real or {}) or name in bed.actuators]
         self.period_s, self._tick_s = own.loop.period_s, bed.loop.period_s
         self._lab = Lab(own)
-        held = {name: self._lab.held_sensor(name) for name in bed.sensors if name not in cameras}
-        self._running: dict[str, Any] = {name: self._lab.device(name) for name in bed.devices if name not in cameras}
+        measured = [name for name in bed.sensors if name in simulated and name not in cameras]
+        held = {name: self._lab.held_sensor(name) for name in measured}
+        self._running: dict[str, Any] = {name: self._lab.device(name) for name in simulated if name not in cameras}
         #: sensors of the held plant until it is released
         self._sensors: dict[str, Any] = held
         self._setpoints: dict[str, Array] = {
             name: np.array(device.initial(own), dtype=np.float64) for name, device in bed.actuators.items()
+        }
+        self._twins = {
+            name: TwinInputs(isinstance(bed.devices[name], Thrusters), watchdog_s)
+            for name, watchdog_s in (real or {}).items()
+            if name in bed.actuators
         }
         self._holds = {name for name, device in bed.actuators.items() if device.holds_at_rest}
         self._switched = {name: self._setpoints[name] == 0.0 for name in self._holds}
@@ -109,8 +138,14 @@ class EmulatedLab:
                 at += n
         self.apply(t)
 
+    def take(self, name: str, values: Sequence[float], t: float) -> None:
+        """Take over what a real actuator reports at time t [s]."""
+        self._twins[name].take(np.array(values, dtype=np.float64), t, self._tick_s)
+
     def apply(self, t: float) -> None:
-        """Command the simulated actuators as their boards do at time t [s]."""
+        """Command the simulated actuators as their boards do, and as real ones report, at time t [s]."""
+        for name, twin in self._twins.items():
+            self._setpoints[name] = twin.setpoint(self._setpoints[name], t, self.period_s)
         for name, setpoint in self._setpoints.items():
             self._running[name].write(t, setpoint)
 

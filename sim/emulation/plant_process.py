@@ -47,15 +47,18 @@ class PlantProcess:
     ----------
     order
         `bed` (JSON), `worlds` (the socket of each board), `streams` (the address of each pose sensor's stream),
-        `cameras` (the socket of each camera's renderer), `truth` (descriptor of the shared memory).
+        `cameras` (the socket of each camera's renderer), `truth` (descriptor of the shared memory), `real` (the
+        devices that are real, each with the time of its watchdog [s]).
     """
 
     def __init__(self, order: dict[str, Any]) -> None:
         bed = from_json(order["bed"])
-        self._lines = [BoardLine(board, path) for board, path in zip(wire(bed), order["worlds"], strict=True)]
+        boards = wire(bed, order["real"])
+        self._lines = [BoardLine(board, path) for board, path in zip(boards, order["worlds"], strict=True)]
         streams = {name: open_sender(address) for name, address in order["streams"].items()}
         cameras = {name: CameraLine(path) for name, path in order["cameras"].items()}
-        self._lab = EmulatedLab(bed, self._lines, streams, cameras)
+        self._lab = EmulatedLab(bed, self._lines, streams, cameras, order["real"])
+        self._said = b""
         self._shared = SharedTruth(order["truth"])
         self._boards = [(0.0, 1.0)] * len(self._lines)
         self._zero_s: float | None = None
@@ -116,7 +119,8 @@ class PlantProcess:
             said = os.read(sys.stdin.fileno(), 4096)
         except BlockingIOError:
             return True
-        for text in said.splitlines():
+        *lines, self._said = (self._said + said).split(b"\n")
+        for text in lines:
             self._obey(json.loads(text))
         return bool(said)
 
@@ -126,6 +130,8 @@ class PlantProcess:
             ahead = time.clock_gettime_ns(time.CLOCK_BOOTTIME) - time.monotonic_ns()
             self._zero_s = (said["release_ns"] - ahead) * 1e-9
             self._lab.release()
+        if "applied" in said and self._zero_s is not None:
+            self._lab.take(said["device"], said["applied"], self._moved_to(time.monotonic()))
         if "emergency_stop" in said:
             for line in self._lines:
                 line.emergency_stop = said["emergency_stop"]

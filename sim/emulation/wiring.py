@@ -8,6 +8,7 @@ converter.
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from typing import NamedTuple
 
 import numpy as np
@@ -91,8 +92,8 @@ def is_pose(device: Device, bed: Testbed) -> bool:
     return device.role == "sensor" and [signal.unit for signal in device.signals(bed)] == ["m", "m", "rad"]
 
 
-def wire(bed: Testbed) -> tuple[WiredBoard, ...]:
-    """The boards of a testbed: as few as its channels need, each with whole devices.
+def wire(bed: Testbed, real: Collection[str] = ()) -> tuple[WiredBoard, ...]:
+    """The boards of a testbed: as few as its channels need, each with whole devices; none of the real ones.
 
     Raises
     ------
@@ -103,7 +104,7 @@ def wire(bed: Testbed) -> tuple[WiredBoard, ...]:
     used = _MOST
     number = 0
     for name, device in (bed.sensors | bed.actuators).items():
-        if is_pose(device, bed) or isinstance(device, Camera) or not device.signals(bed):
+        if name in real or is_pose(device, bed) or isinstance(device, Camera) or not device.signals(bed):
             continue
         wires = []
         for i, signal in enumerate(device.signals(bed)):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Protocol
@@ -69,6 +69,8 @@ class Plant:
         self.bed = bed
         self.step_s = bed.simulation.physics_step_s
         self.observers: list[Observer] = []
+        #: called with the time to which the plant is about to move: inputs that are known only afterwards
+        self.pulls: list[Callable[[float], object]] = []
         self._thrusters, self._motors = list(bed.devices_of(Thrusters).values()), list(bed.devices_of(Motors).values())
         #: of each device in the order of the testbed, which is the order of their thrusts and torques
         self.thrust_sources: list[ThrustSource] = [AbsentDevice(len(device.units)) for device in self._thrusters]
@@ -247,6 +249,8 @@ class Plant:
         """Advance to the last physics step that is not after t; nothing happens if the plant is there already."""
         if t < self._next:
             return
+        for pull in self.pulls:
+            pull(t)
         self._state.pushed[:] = 0.0
         self._finish(self._steps, t)
 

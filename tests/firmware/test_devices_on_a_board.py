@@ -156,12 +156,9 @@ def test_sensors_alone_are_read_in_every_tick(board: Emulated):
 
 @pytest.mark.slow
 def test_a_run_with_real_drivers_completes_and_leaves_the_board_safe(board: Emulated, tmp_path: Path):
-    # The joints of the emulated board stay where they are, which no joint with noise and a motor does.
-    still = {f"devices.joint_sensors.{key}": 0.0 for key in ("angle_noise_rad", "rate_noise_rad_s")}
-    still |= {"safety.monitor.judges_motion": False, "safety.tracking_error_m": 9.0, "safety.tracking_error_rad": 9.0}
     patient = {"loop.longest_lateness_s": 30.0, "loop.watchdog_s": 30.0}
-    bed = bed_on(board, **{"loop.duration_s": 1.0}, **still, **patient)
-    outcome = granite.Run(bed, simulate=["vision"]).record(tmp_path / "run.mcap", realtime=True)
+    bed = bed_on(board, **{"loop.duration_s": 1.0}, **patient)
+    outcome = granite.Run(bed, simulate=["vision", "joint_sensors"]).record(tmp_path / "run.mcap", realtime=True)
     assert outcome["ended"] == "completed", outcome
     assert granite.replay(granite.read_log(tmp_path / "run.mcap")).first is None  # bit for bit, without the board
     assert any(outputs[8] != 0 for _, outputs in board.outside.changes)

@@ -87,8 +87,13 @@ def bed_with(folder: Path, *real: str, driver: str = "", changes: tuple[str, ...
 
 def drivers_of(run: Run) -> dict:
     """The real drivers, by name, as their own file keeps them."""
-    devices = {**run.devices._sensors, **run.devices._actuators}
-    return {name: device.device for name, device in devices.items() if hasattr(device, "device")}
+    return {name: _innermost(device) for name, device in run.devices.all().items() if hasattr(device, "device")}
+
+
+def _innermost(device):
+    while hasattr(device, "device"):
+        device = device.device
+    return device
 
 
 def test_a_name_that_is_no_device_is_refused_with_the_nearest():
@@ -126,52 +131,26 @@ def test_without_a_simulated_device_there_is_no_lab_and_no_truth(tmp_path: Path)
         assert drivers[name].calls == ["open", *["write"] * 100, "stop", "close"]
 
 
-@pytest.mark.parametrize(
-    "real", [("vision",), ("motors",), ("thrusters",), ("joint_sensors", "vision")], ids=" and ".join
-)
-def test_some_are_real_and_the_others_are_simulated_on_the_plant(tmp_path: Path, real: tuple[str, ...]):
-    run = Run(bed_with(tmp_path, *real), simulate=DEVICES - set(real))
-    assert run.lab is not None
-    assert set(drivers_of(run)) == set(real)
+def rows_of(run: Run) -> np.ndarray:
+    """What a run in virtual time recorded, without how long it took."""
     memory = Memory(run.channels, run.ticks)
     outcome = run.execute(VirtualClock(), memory)
-    assert outcome.fault is None
-    assert outcome.reason is Reason.PASSED
-    assert np.isfinite(memory.rows[:, run.channels.place("/truth", "q")]).all()
-    for name in real:
-        topic = "/sample" if name in run.bed.sensors else "/applied"
-        numbers = memory.rows[:, run.channels.place(topic, f"{name}.number")]
-        np.testing.assert_array_equal(numbers, np.arange(100) + 1)
-    if "vision" in real:  # the estimate believes the camera, wherever the plant is
-        x = memory.rows[:, run.channels.column("/sample", "vision_base_x_m")]
-        np.testing.assert_allclose(x, 1.0, atol=1e-5)
-    if "thrusters" in real:  # which push nothing that is simulated
-        assert not memory.rows[:, run.channels.place("/truth", "thrust")].any()
+    assert outcome.reason is Reason.PASSED, outcome.fault
+    return memory.rows[:, : run.channels.column("/timing", "tick")]
 
 
 @pytest.mark.usefixtures("interpreted")
-@pytest.mark.parametrize(
-    ("real", "joint"), [("motors", "shoulder"), pytest.param("elbow_motor", "elbow", marks=pytest.mark.slow)]
-)
-def test_a_real_one_of_two_motors_moves_the_plant_as_little_as_a_simulated_one_without_gain(tmp_path, real, joint):
-    board = f"'{tmp_path / 'lab.py'}:Board'"
-    changes = (
-        f"devices.motors={{units=[{{joint='shoulder', torque_limit_n_m=2.0}}], driver={board}}}",
-        f"devices.elbow_motor={{kind='motors', units=[{{joint='elbow', torque_limit_n_m=1.0}}], driver={board}}}",
-    )
-    without_gain = f"devices.{real}.simulated.gain.{joint}=0.0"
-
-    def rows(simulated_too: bool, *more: str):
-        bed = bed_with(tmp_path, changes=(*changes, *more))
-        run = Run(bed, simulate=set(bed.devices) - (set() if simulated_too else {real}))
-        memory = Memory(run.channels, run.ticks)
-        outcome = run.execute(VirtualClock(), memory)
-        assert outcome.reason is Reason.PASSED, outcome.fault
-        return memory.rows[:, : run.channels.column("/timing", "tick")]
-
-    absent = rows(False)
-    np.testing.assert_array_equal(absent, rows(True, without_gain))
-    assert not np.array_equal(absent, rows(True))  # with its gain it would move
+@pytest.mark.parametrize("real", [("motors",), pytest.param(("motors", "thrusters"), marks=pytest.mark.slow)], ids=str)
+def test_real_actuators_that_apply_their_set_points_move_the_plant_as_simulated_ones_do(tmp_path: Path, real):
+    pushed = "simulation.events=[{kind='push', body='base', at_s=0.2, duration_s=0.1, force_n=[1.0, 0.0]}]"
+    bed = bed_with(tmp_path, *real, changes=(pushed,))
+    run = Run(bed, simulate=DEVICES - set(real))
+    assert run.lab is not None
+    half_real = rows_of(run)
+    assert drivers_of(run).keys() == set(real)
+    np.testing.assert_array_equal(half_real, rows_of(Run(bed)))
+    weak = bed_with(tmp_path, *real, changes=(pushed, "devices.motors.simulated.gain.shoulder=0.9"))
+    assert not np.array_equal(half_real, rows_of(Run(weak, simulate=DEVICES - set(real))))
 
 
 OWN_OPTIONS = '{ kind = "lab.py:Camera", port = "/dev/ttyS7" }'
@@ -179,7 +158,7 @@ OWN_OPTIONS = '{ kind = "lab.py:Camera", port = "/dev/ttyS7" }'
 
 def test_a_driver_gets_its_options_its_name_and_the_testbed(tmp_path: Path):
     bed = bed_with(tmp_path, "vision", driver=OWN_OPTIONS)
-    (camera,) = drivers_of(Run(bed, simulate=DEVICES - {"vision"})).values()
+    camera = _innermost(build_devices(bed, DEVICES - {"vision"})[0].all()["vision"])
     assert camera.options.port == "/dev/ttyS7"
     assert (camera.name, camera.n) == ("vision", 3)
 

@@ -114,5 +114,5 @@ def run_with_driver(folder: Path, loop: Mapping[str, float] | None = None, **opt
 
 def noted(run: granite.Run) -> list[tuple[str, float]]:
     """What was done to the driver in turn, with the time."""
-    driver = run.devices._actuators["motors"].device
+    driver = run.devices._actuators["motors"].device.device
     return type(driver).write.__globals__["NOTED"]

@@ -86,7 +86,7 @@ def test_a_confirmed_run_records_and_ends_with_safe_outputs(outside: Rehearsal, 
     ],
 )
 def test_what_does_not_fit_fails_the_checks_by_name(outside: Rehearsal, changes: dict[str, object], words: str):
-    done = command(outside, "--check", "--simulate", "vision", **changes)
+    done = command(outside, "--check", "--simulate", "joint_sensors,vision", **changes)
     assert done.returncode in (2, 3)
     assert words in " ".join(done.stderr.split())
     assert done.stderr.count("\n") == 1
@@ -102,7 +102,7 @@ def test_the_rest_of_the_devices_are_those_without_a_driver():
 def test_a_patient_rehearsal_is_one_that_waits(monkeypatch: pytest.MonkeyPatch):
     asked: list[object] = []
 
-    def refuse(bed, watchdog):
+    def refuse(bed, watchdog, real):
         asked.extend((watchdog, bed.safety.age_s))
         raise InputError("enough")
 
