@@ -7,4 +7,5 @@ KINDS: dict[str, str] = {
     "dynamixel": "dynamixel.device:DynamixelDevice",
     "natnet": "natnet.device:NatNet",
     "pose_stream": "pose_stream.device:PoseStream",
+    "serial_text": "serial_text.device:SerialTextDevice",
 }
