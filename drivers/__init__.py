@@ -7,5 +7,8 @@ KINDS: dict[str, str] = {
     "dynamixel": "dynamixel.device:DynamixelDevice",
     "natnet": "natnet.device:NatNet",
     "pose_stream": "pose_stream.device:PoseStream",
+    "qualisys": "qualisys:Qualisys",
     "serial_text": "serial_text.device:SerialTextDevice",
+    "vicon": "vicon:Vicon",
+    "vrpn": "vrpn:Vrpn",
 }

@@ -16,7 +16,7 @@ from granite.config.errors import InputError
 from granite.config.records import Frame
 from granite.config.testbed import Testbed
 from granite.drivers.natnet.connection import Connection
-from granite.drivers.natnet.packets import RigidBody, frame_of
+from granite.drivers.natnet.packets import frame_of
 from granite.drivers.pose_stream.device import PoseOptions, PoseSensor
 from granite.drivers.pose_stream.message import PoseMessage
 
@@ -87,11 +87,5 @@ class NatNet(PoseSensor):
         body = frame.bodies.get(self._natnet.body)
         if body is None:
             return PoseMessage("", frame.number, exposed, sent, (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0), False)
-        position, quaternion = _upright(body) if self._natnet.up == "y" else (body.position, body.quaternion)
-        return PoseMessage(self._body, frame.number, exposed, sent, position, quaternion, body.is_tracked)
-
-
-def _upright(body: RigidBody) -> tuple[tuple[float, float, float], tuple[float, float, float, float]]:
-    """Axes with y upwards, turned about x to those with z upwards: x, -z, y."""
-    (x, y, z), (qw, qx, qy, qz) = body.position, body.quaternion
-    return (x, -z, y), (qw, qx, -qz, qy)
+        message = PoseMessage(self._body, frame.number, exposed, sent, body.position, body.quaternion, body.is_tracked)
+        return message.turned_upright() if self._natnet.up == "y" else message

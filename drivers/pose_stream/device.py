@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -60,6 +60,15 @@ class PoseOptions(PartTable):
     origin_m: tuple[float, float] = (0.0, 0.0)
     #: and how it is turned
     turn_rad: Angle = 0.0
+
+
+class MocapOptions(PoseOptions):
+    """Those of a motion-capture system whose packets have the time of the exposure, but not that of transmission."""
+
+    #: from the middle of the exposure to transmission: measured, or as the system's software displays it
+    processing_s: Annotated[float, Field(ge=0, le=1)]
+    #: the axis that the stream has upwards
+    up: Literal["y", "z"] = "z"
 
 
 class PoseSensor(Sensor):

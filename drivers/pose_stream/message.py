@@ -48,6 +48,11 @@ class PoseMessage(NamedTuple):
         """Whether the quaternion is one of a rotation; one that is not finite is left to the guard."""
         return not abs(math.hypot(*self.quaternion) - 1.0) > _NORM_TOLERANCE
 
+    def turned_upright(self) -> PoseMessage:
+        """The same in axes with z upwards, of a stream with y upwards: x, -z, y."""
+        (x, y, z), (qw, qx, qy, qz) = self.position, self.quaternion
+        return self._replace(position=(x, -z, y), quaternion=(qw, qx, -qz, qy))
+
     def pack(self) -> bytes:
         """The bytes to send.
 
