@@ -48,18 +48,18 @@ def identify(
     if plot is not None:
         refuse_output("plot", plot, SUFFIXES, overwrite)
     try:
-        found = (_thrusters if thrusters else _base)(recorded, log)
+        result = (_thrusters if thrusters else _base)(recorded, log)
     except InputError as error:
         raise error.within(file=str(log)) from None
     if plot is not None:
-        plot_residuals(found.fit, log.name, plot, overwrite)
+        plot_residuals(result.fit, log.name, plot, overwrite)
     with write_whole("file", path, (".toml",), overwrite) as unfinished:
-        unfinished.write_text(toml_text(found.content), encoding="utf-8")
+        unfinished.write_text(toml_text(result.content), encoding="utf-8")
     if as_json:
-        print_json(found.content)
+        print_json(result.content)
     else:
-        put(out, [found.table])
-        for line in found.lines:
+        put(out, [result.table])
+        for line in result.lines:
             out.print(line, soft_wrap=True)
         out.print(f"numbers: {path}", soft_wrap=True)
         if plot is not None:
@@ -82,9 +82,9 @@ def _base(log: Log, file: Path) -> _Identification:
     from granite.cli.report.identification import base_content, base_lines, base_table
 
     expected = expected_base(log.bed)
-    found = identify_base(flight_of(log), expected)
-    content, lines = base_content(log.bed, file, found), base_lines(found, expected)
-    return _Identification(found.fit, content, base_table(found, expected), list(lines))
+    identified = identify_base(flight_of(log), expected)
+    content, lines = base_content(log.bed, file, identified), base_lines(identified, expected)
+    return _Identification(identified.fit, content, base_table(identified, expected), list(lines))
 
 
 def _thrusters(log: Log, file: Path) -> _Identification:
@@ -97,7 +97,7 @@ def _thrusters(log: Log, file: Path) -> _Identification:
     device = log.bed.devices_of(Thrusters)[vehicle_of(log.bed)[0]]
     flight, base = flight_of(log), expected_base(log.bed)
     swapped = swapped_valves(flight, base)
-    found = identify_thrusters(rewired(flight, swapped), base)
-    content = thrusters_content(log.bed, file, found, swapped)
-    lines = thrusters_lines(found, device, swapped)
-    return _Identification(found.fit, content, thrusters_table(found, device), list(lines))
+    identified = identify_thrusters(rewired(flight, swapped), base)
+    content = thrusters_content(log.bed, file, identified, swapped)
+    lines = thrusters_lines(identified, device, swapped)
+    return _Identification(identified.fit, content, thrusters_table(identified, device), list(lines))

@@ -62,24 +62,24 @@ def montecarlo(
     ):
         say_parts_in_python(testbed)
         task = bar.add_task("running")
-        found = monte_carlo(
+        study = monte_carlo(
             testbed, runs, made, metrics=metrics or (), first_seed=seed,
             report=lambda done, total: bar.update(task, completed=done, total=total),
         )  # fmt: skip
     if as_json:
-        print_json(finite(monte_carlo_json(found)))
+        print_json(finite(monte_carlo_json(study)))
     else:
-        put(out, monte_carlo_tables(found))
-        for worst in found.worst(0):
-            again = command("sim", bed, *with_changes(overrides), *found.options(worst))
-            out.print(f"the worst {found.metrics[0]}, seed {worst.seed}, drew {found.drawn(worst)}", soft_wrap=True)
-            for t, coordinate, error, unit in found.largest_errors(worst):
+        put(out, monte_carlo_tables(study))
+        for worst in study.worst(0):
+            again = command("sim", bed, *with_changes(overrides), *study.options(worst))
+            out.print(f"the worst {study.metrics[0]}, seed {worst.seed}, drew {study.drawn(worst)}", soft_wrap=True)
+            for t, coordinate, error, unit in study.largest_errors(worst):
                 shown = f"{1e3 * error:.3g} m{unit}" if unit in ("m", "rad") else f"{error:.3g} {unit}"
                 out.print(f"its largest error of {coordinate}, {shown}, is at {t:.6g} s", soft_wrap=True)
-            out.print(f"the worst {found.metrics[0]} again: {again}", soft_wrap=True)
+            out.print(f"the worst {study.metrics[0]} again: {again}", soft_wrap=True)
     if plot is not None:
-        write_figure(plot, lambda: monte_carlo_figure(found), overwrite)
+        write_figure(plot, lambda: monte_carlo_figure(study), overwrite)
         if not as_json:
             out.print(f"plot: {plot}", soft_wrap=True)
     with named(bed, testbed), table_in(tuning):  # after everything that could be done with the other metrics
-        found.refuse_without_numbers()
+        study.refuse_without_numbers()

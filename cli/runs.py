@@ -27,22 +27,22 @@ def runs(
     folder = folder or Path("runs")
     if not folder.is_dir():
         raise InputError(missing_part(folder / "log"), expected="a directory with logs; granite sim BED makes runs/")
-    found: list[Overview] = []
+    runs: list[Overview] = []
     unreadable: list[tuple[Path, str]] = []
     for path in sorted(folder.glob("*.mcap")):
         if not path.is_file():  # reading a pipe would wait for its writer
             continue
         try:
-            found.append(read_overview(path))
+            runs.append(read_overview(path))
         except InputError as error:
             unreadable.append((path, str(error)))
-    found.sort(key=lambda run: run.when)
+    runs.sort(key=lambda run: run.when)
     if as_json:
-        print_json(runs_json(found, unreadable))
-    elif not found and not unreadable:
+        print_json(runs_json(runs, unreadable))
+    elif not runs and not unreadable:
         out.print(f"no logs in {folder}", soft_wrap=True)
     else:
-        for line in runs_lines(found, unreadable, out.width):
+        for line in runs_lines(runs, unreadable, out.width):
             out.print(line, soft_wrap=True)
 
 
@@ -67,17 +67,17 @@ def compare(
     if plot is not None:
         refuse_output("plot", plot, SUFFIXES, overwrite)
     recorded = {str(path): read_log(path) for path in logs}
-    found = compare_logs(recorded)
+    comparison = compare_logs(recorded)
     if as_json:
-        print_json(finite(found))
+        print_json(finite(comparison))
     else:
-        put(out, comparison_tables(found))
+        put(out, comparison_tables(comparison))
     if plot is not None:
         from granite.views.plots.comparison import plot_comparison
 
         names = {
             f"{letter}  {', '.join([run['bed'], *run['changes']])}": recorded[run["log"]]
-            for letter, run in found["runs"].items()
+            for letter, run in comparison["runs"].items()
         }
         plot_comparison(names, plot, overwrite)
         if not as_json:

@@ -77,8 +77,8 @@ def _do(session: LiveSession, operator: Operator, words: list[str]) -> None:
         session.mark()
         out.print("A is the present set")
     elif word == "ab":
-        found = session.compare(_seconds(more), lambda sentence: out.print(sentence, soft_wrap=True))
-        put(out, compared_tables(found))
+        comparison = session.compare(_seconds(more), lambda sentence: out.print(sentence, soft_wrap=True))
+        put(out, compared_tables(comparison))
     elif word in OPERATOR_COMMANDS and word != "new-key":
         answer = operator.ask(**message_of(words))
         if not answer["ok"]:

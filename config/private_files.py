@@ -26,23 +26,23 @@ def fault_of(directory: Path) -> str | None:
             continue
         place /= name
         try:
-            found = place.lstat()
+            status = place.lstat()
         except OSError:
             return None  # it is made by us, or not reachable
-        if not is_ours(found):
+        if not is_ours(status):
             return f"because '{place}' belongs to another user"
-        if stat.S_ISLNK(found.st_mode):
+        if stat.S_ISLNK(status.st_mode):
             links += 1
             if links > _MOST_LINKS:
                 return f"because '{place}' is a link to itself"
             target = Path(os.readlink(place))
             place = Path("/") if target.is_absolute() else place.parent
             ahead = [part for part in target.parts if part != "/"] + ahead
-        elif found.st_mode & OTHERS_WRITE and (not ahead or not found.st_mode & stat.S_ISVTX):
+        elif status.st_mode & OTHERS_WRITE and (not ahead or not status.st_mode & stat.S_ISVTX):
             return f"because other users can write '{place}'"
     return None
 
 
-def is_ours(found: os.stat_result) -> bool:
+def is_ours(status: os.stat_result) -> bool:
     """Whether a file belongs to this user, or to root."""
-    return found.st_uid in (0, os.geteuid())
+    return status.st_uid in (0, os.geteuid())

@@ -128,10 +128,10 @@ class Access:
 def cookie_of(header: str) -> str | None:
     """The console's cookie in a header."""
     try:
-        found = SimpleCookie(header).get(COOKIE)
+        cookie = SimpleCookie(header).get(COOKIE)
     except CookieError:
         return None
-    return found.value if found else None
+    return cookie.value if cookie else None
 
 
 def _with_headers(send: Send) -> Send:

@@ -152,7 +152,7 @@ def _work(connection: Connection) -> None:
         except (EOFError, OSError):
             return
         try:
-            stamp = (found := os.stat(path)).st_mtime_ns, found.st_size
+            stamp = (status := os.stat(path)).st_mtime_ns, status.st_size
             if path not in logs or logs[path][0] != stamp:
                 logs[path] = stamp, OpenLog(path, partial(_send_progress, connection, number))
                 while len(logs) > _OPEN:

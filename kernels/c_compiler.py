@@ -36,8 +36,8 @@ def find_compiler() -> str | None:
 def _found_compiler(own: str | None, path: str | None) -> str | None:
     for candidate in (own, "cc", "gcc", "clang"):
         for program, *arguments in _readings(candidate or ""):
-            if found := shutil.which(program, path=path):
-                return shlex.join([found, *arguments])
+            if compiler := shutil.which(program, path=path):
+                return shlex.join([compiler, *arguments])
     return None
 
 

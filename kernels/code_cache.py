@@ -64,8 +64,8 @@ def open_cache() -> Path | None:
 def content_of_entry(file: Path) -> bytes:
     """The content of an entry; `OSError` where there is none, or another user owns it or could write it."""
     with file.open("rb") as entry:
-        found = os.fstat(entry.fileno())
-        if not is_ours(found) or found.st_mode & OTHERS_WRITE:
+        status = os.fstat(entry.fileno())
+        if not is_ours(status) or status.st_mode & OTHERS_WRITE:
             raise PermissionError(f"'{file}' belongs to another user, or others can write it")
         return entry.read()
 
@@ -96,8 +96,8 @@ def _held_open(directory: Path) -> Path:
     """The directory by its descriptor, which stays open: the loader knows a library by its path."""
     descriptor = os.open(directory, os.O_PATH | os.O_DIRECTORY)
     identity = _identity(descriptor)
-    found = os.fstat(descriptor)
-    if not is_ours(found) or found.st_mode & OTHERS_WRITE:
+    status = os.fstat(descriptor)
+    if not is_ours(status) or status.st_mode & OTHERS_WRITE:
         os.close(descriptor)
         raise PermissionError(f"'{directory}' belongs to another user, or others can write it")
     if _identity(before := _OPEN.setdefault(identity, descriptor)) != identity:
@@ -110,10 +110,10 @@ def _held_open(directory: Path) -> Path:
 def _identity(descriptor: int) -> tuple[int, int] | None:
     """Device and inode of what a descriptor is open for; None where it is closed."""
     try:
-        found = os.fstat(descriptor)
+        status = os.fstat(descriptor)
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino
 
 
 def checksum(content: bytes) -> bytes:

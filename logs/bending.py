@@ -45,7 +45,7 @@ class Bending:
         rows = rows[np.isfinite(rows[:, self._q]).all(axis=1)]
         deflection = self._deflections(rows[:, self._q])
         beyond = deflection > self._limit
-        found = []
+        excesses = []
         for i in np.flatnonzero(beyond.any(axis=0) & (self._beyond == 0)):
             first = int(np.argmax(beyond[:, i]))
             t, tick = (rows[first, column] for column in self._at)
@@ -53,10 +53,10 @@ class Bending:
                 f"{self._deflections.links[i]} is bent by {deflection[first, i]:.3g} of its length, beyond "
                 f"simulation.largest_deflection = {self._limit:g}: the beam model is not valid for that"
             )
-            found.append(BendingExcess(float(t), int(tick), words))
+            excesses.append(BendingExcess(float(t), int(tick), words))
         self._largest = np.maximum(self._largest, deflection.max(axis=0, initial=0.0))
         self._beyond += beyond.sum(axis=0)
-        return found
+        return excesses
 
     def result(self) -> dict[str, LinkBending]:
         """Largest deflection of each link over its length, and for how long it was beyond the limit."""

@@ -60,13 +60,13 @@ class ContactChanges:
     def _changes(self, row: Array, before: Array, now: Array) -> Iterator[Change]:
         n, at = len(self._names), (float(row[self._t]), int(row[self._tick]))
         impulses, lost = now[n : 2 * n] - before[n : 2 * n], float(now[-1] - before[-1])
-        found = [
+        changes = [
             Change(*at, name, what, float(impulse), None)
             for name, was, status, impulse in zip(self._names, before[:n], now[:n], impulses, strict=True)
             if (what := _what(was, status, impulse))
         ]
-        greatest = max(range(len(found)), key=lambda i: found[i].impulse, default=None)
-        for i, change in enumerate(found):
+        greatest = max(range(len(changes)), key=lambda i: changes[i].impulse, default=None)
+        for i, change in enumerate(changes):
             yield change._replace(energy_lost=lost) if i == greatest else change
 
 

@@ -58,13 +58,13 @@ class ContactSummary:
                 }
             )
 
-    def add_to(self, found: Metrics) -> None:
+    def add_to(self, metrics: Metrics) -> None:
         """Loads, internal forces and changes by name; nothing where there are no contacts."""
         if not self._bed.contacts:
             return
         period = self._bed.loop.period_s
         borne = zip(self._bed.contacts, self._force, self._moment, self._closed, strict=True)
-        found["contacts"] = {
+        metrics["contacts"] = {
             contact.name: {
                 "force": {"unit": "N", "max": float(force)},
                 "moment": {"unit": "N m", "max": float(moment)},
@@ -72,10 +72,10 @@ class ContactSummary:
             }
             for contact, force, moment, ticks in borne
         }
-        found["squeeze"] = {
+        metrics["squeeze"] = {
             name: {"unit": SQUEEZE_UNIT, "max": float(size), "rms": float(np.sqrt(squares / max(self._n, 1)))}
             for name, size, squares in zip(self._bed.squeezed, self._squeeze, self._squares, strict=True)
         }
-        found["switching"] = self._events
+        metrics["switching"] = self._events
         if self._not_listed:
-            found["switching_not_listed"] = self._not_listed
+            metrics["switching_not_listed"] = self._not_listed

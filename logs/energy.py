@@ -52,9 +52,9 @@ class EnergySummary:
 
     def result(self) -> EnergyUse:
         """By name; nothing where there are neither motors nor flexible links."""
-        found: EnergyUse = {}
+        use: EnergyUse = {}
         if self._torque:
-            found["motor_work_j"] = self._work
+            use["motor_work_j"] = self._work
         if self._links:
-            found["largest_elastic_j"] = self._elastic
-        return found
+            use["largest_elastic_j"] = self._elastic
+        return use

@@ -50,8 +50,8 @@ def read_summary(message: bytes) -> RunSummary:
         first = error.errors()[0]
         key = ".".join(["summary", *map(str, first["loc"])])
         raise InputError(first["msg"][:1].lower() + first["msg"][1:], key=key, expected="that of a run") from None
-    found: RunSummary = summary
-    return found
+    checked: RunSummary = summary
+    return checked
 
 
 def read_info(info: Mapping[str, str]) -> None:

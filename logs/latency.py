@@ -33,15 +33,15 @@ def latencies(log: Log) -> dict[str, SensorLatency]:
     t, *columns = log.columns([log.channels.column(*key) for key in keys]).T
     frames = {name: (columns[2 * i], columns[2 * i + 1]) for i, (_, name) in enumerate(stamps)}
     applied = _application_times(t, [frames[name] for name in log.bed.actuators], log.bed.loop.period_s)
-    found: dict[str, SensorLatency] = {}
+    latencies: dict[str, SensorLatency] = {}
     for name in log.bed.sensors:
         measured, number = frames[name]
         is_new = np.diff(number, prepend=0.0) > 0
         used = number > 0
         delays = (applied - measured)[is_new & np.isfinite(applied)]
         if used.any() and len(delays):
-            found[name] = {"age": _spread((t - measured)[used]), "to_command": _spread(delays)}
-    return found
+            latencies[name] = {"age": _spread((t - measured)[used]), "to_command": _spread(delays)}
+    return latencies
 
 
 def _application_times(t: Array, frames: Iterable[tuple[Array, Array]], period: float) -> Array:

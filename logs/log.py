@@ -87,9 +87,9 @@ class Log:
             import pandas
         except ImportError:
             raise InputError("pandas is not installed", expected="it: pip install granite-robotics[pandas]") from None
-        found = [self.channels.topic(topic)] if topic else self.channels.topics
-        names = [value.key if topic else f"{each.name[1:]}.{value.key}" for each in found for _, value in each.values]
-        values = self.columns([column for each in found for column in range(each.start, each.stop)])
+        topics = [self.channels.topic(topic)] if topic else self.channels.topics
+        names = [value.key if topic else f"{each.name[1:]}.{value.key}" for each in topics for _, value in each.values]
+        values = self.columns([column for each in topics for column in range(each.start, each.stop)])
         return pandas.DataFrame(values, columns=names, index=pandas.Index(self.t, name="t_s"))
 
     @property

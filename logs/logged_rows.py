@@ -111,12 +111,12 @@ def blocks_of(rows: Array) -> Iterator[Array]:
 
 def gathered(blocks: Iterator[Array], n: int, columns: list[int] | slice) -> Array:
     """Some columns of all rows, n of them, as one array."""
-    found: Array | None = None
+    gathered_rows: Array | None = None
     at = 0
     for rows in blocks:
         part = rows[:, columns]
-        found = np.empty((n, part.shape[1])) if found is None else found
-        found[at : at + len(part)] = part
+        gathered_rows = np.empty((n, part.shape[1])) if gathered_rows is None else gathered_rows
+        gathered_rows[at : at + len(part)] = part
         at += len(part)
-    assert found is not None
-    return found
+    assert gathered_rows is not None
+    return gathered_rows

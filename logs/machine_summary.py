@@ -86,12 +86,12 @@ class MachineSummary:
             self._peak, self._final = np.maximum(self._peak, speed.max(axis=0)), speed[-1]
         self._last = rows[-1:].copy()
 
-    def add_to(self, found: Metrics) -> None:
+    def add_to(self, metrics: Metrics) -> None:
         """States, catches and wheels by name."""
         if self._states:
-            found["states"], found["catches"] = self._states, self._catches
+            metrics["states"], metrics["catches"] = self._states, self._catches
         if self._is_machine and self._wheels:
-            found["wheels"] = {
+            metrics["wheels"] = {
                 joint: WheelUse(unit="rad/s", max=float(peak), final=float(final))
                 for joint, peak, final in zip(self._wheels, self._peak, self._final, strict=True)
             }
@@ -115,11 +115,11 @@ class MachineSummary:
     @cached_property
     def _points(self) -> dict[tuple[str, str], ca.Function]:
         """(q, u) -> position and velocity of every named point."""
-        found = {}
+        functions = {}
         for module in self._bed.modules:
             tree = Tree(module)
             for point in module.points:
                 at = tree.point(point.body, point.position_m)
                 outputs = [ca.densify(at.position), ca.densify(at.velocity)]
-                found[module.name, point.name] = ca.Function("point", [tree.q, tree.u], outputs)
-        return found
+                functions[module.name, point.name] = ca.Function("point", [tree.q, tree.u], outputs)
+        return functions

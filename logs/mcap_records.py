@@ -113,14 +113,14 @@ class Index(NamedTuple):
 
 def read_index(file: IO[bytes]) -> Index:
     """The index, found from the end of the file; one of the `BROKEN` where there is none."""
-    found = Index([], {})
+    index = Index([], {})
     for opcode, body in index_records(file):
         if opcode == Opcode.CHUNK_INDEX:
-            found.chunks.append(ChunkIndex.read(ReadDataStream(BytesIO(body))))
+            index.chunks.append(ChunkIndex.read(ReadDataStream(BytesIO(body))))
         elif opcode == Opcode.CHANNEL:
             channel = ChannelRecord.read(ReadDataStream(BytesIO(body)))
-            found.channels[channel.topic] = channel.id
-    return found
+            index.channels[channel.topic] = channel.id
+    return index
 
 
 def index_records(file: IO[bytes]) -> Iterator[tuple[int, bytes]]:

@@ -79,13 +79,13 @@ def _indexed(file: IO[bytes]) -> RunSummary | None:
 
 def _first_metadata(file: IO[bytes]) -> dict[str, str] | None:
     """The metadata in front of the rows."""
-    found: dict[str, str] = {}
+    metadata_so_far: dict[str, str] = {}
     with contextlib.suppress(*BROKEN):
         for record in records(file):
             if record.opcode == Opcode.METADATA:
                 metadata = Metadata.read(ReadDataStream(BytesIO(record.body)))
                 if metadata.name == METADATA:
-                    found = {**metadata.metadata, **found}
+                    metadata_so_far = {**metadata.metadata, **metadata_so_far}
             if record.opcode == Opcode.CHUNK:
                 break
-    return found or None
+    return metadata_so_far or None

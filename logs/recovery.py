@@ -72,8 +72,8 @@ def _write(content: LogContent, unfinished: UnfinishedLog) -> RecoveryResult:
     for event in content.events:
         file.event(event["t_s"], event["tick"], event["level"], event["name"], event["text"])
     # How the run ended may be known; its metrics are those of the rows that are left.
-    found = {**CUT, **(content.summary or {}), **summary.result()}
-    file.summary(json.dumps(finite(found)))
+    completed = {**CUT, **(content.summary or {}), **summary.result()}
+    file.summary(json.dumps(finite(completed)))
     file.close()
     unfinished.finish()
     return RecoveryResult(len(content.rows), rows.lost, _sentence(content, rows))

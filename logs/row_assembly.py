@@ -65,11 +65,11 @@ class RowAssembly:
 
     def take(self, content: bytes) -> Array:
         """The rows that are complete with this chunk."""
-        found: list[Array] = []
+        blocks: list[Array] = []
         view, at, self.taken = np.frombuffer(content, np.uint8), 0, 0
         while at < len(content):
             if self._next == 0 and (rows := self._whole_rows(view, at)) is not None:
-                found.append(rows)
+                blocks.append(rows)
                 at += len(rows) * self._stride
                 self.taken += len(rows)
                 self._skips = False
@@ -82,13 +82,13 @@ class RowAssembly:
                 raise BrokenError("a record that is cut off")
             if opcode == Opcode.MESSAGE:
                 if self._take_message(self._topic_of[channel], content[body + _DATA - _BODY : at]):
-                    found.append(self._part[None].copy())
+                    blocks.append(self._part[None].copy())
                     self.taken += 1
             elif opcode in (Opcode.SCHEMA, Opcode.CHANNEL):
                 self.define(opcode, content[body:at])
             else:
                 raise BrokenError(f"a record of kind {opcode}")
-        return np.concatenate(found) if found else np.empty((0, self._width))
+        return np.concatenate(blocks) if blocks else np.empty((0, self._width))
 
     def define(self, opcode: int, body: bytes) -> None:
         """Take a schema or a channel: the chunks have them before the first message, the index has all."""

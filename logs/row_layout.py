@@ -52,7 +52,7 @@ class RowLayout:
     """
 
     def __init__(self, topics: Mapping[str, Mapping[str, Entry]]) -> None:
-        found: list[Topic] = []
+        topics_so_far: list[Topic] = []
         self._places_by_entry: dict[tuple[str, str], int | slice] = {}
         at = 0
         for name, entries in topics.items():
@@ -62,8 +62,8 @@ class RowLayout:
                 place = at if one else slice(at, at + len(values))
                 at += 1 if one else len(values)
                 self._places_by_entry[name, entry] = place
-            found.append(Topic(name, entries, start, at))
-        self.topics = tuple(found)
+            topics_so_far.append(Topic(name, entries, start, at))
+        self.topics = tuple(topics_so_far)
         self.width = at
 
     def topic(self, name: str) -> Topic:
@@ -92,11 +92,11 @@ class RowLayout:
         InputError
             Where the topic has no such value.
         """
-        found = self.topic(topic)
-        keys = [value.key for _, value in found.values]
+        in_topic = self.topic(topic)
+        keys = [value.key for _, value in in_topic.values]
         if key not in keys:
-            raise InputError(f"{found.name} has no such value", key="value", value=key, expected=one_of(key, keys))
-        return found.start + keys.index(key)
+            raise InputError(f"{in_topic.name} has no such value", key="value", value=key, expected=one_of(key, keys))
+        return in_topic.start + keys.index(key)
 
     def layout(self) -> dict[str, dict[str, Any]]:
         """The topics as plain lists, for a log; `RowLayout(read_layout(...))` is this again."""

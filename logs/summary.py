@@ -157,7 +157,7 @@ class Summary:
         lost, overruns = (int(last[i]) for i in self._counters)
         peaks = zip(bed.known.positions, self._estimate_peak, strict=True)
         estimated = peaks if truth and self._n_ready else ()
-        found: Metrics = {
+        metrics: Metrics = {
             "ticks": self._n,
             "duration_s": (int(last[self._tick]) + 1) * bed.loop.period_s,
             "measured_against": "truth" if truth else "estimate",
@@ -177,15 +177,15 @@ class Summary:
             "final_state": named_values(positions, q),
             "final_rate": named_values(velocities, u),
         }
-        self._contacts.add_to(found)
+        self._contacts.add_to(metrics)
         if energy := self._energy.result():
-            found["energy"] = energy
-        self._machine.add_to(found)
+            metrics["energy"] = energy
+        self._machine.add_to(metrics)
         if bending := self._bending.result():
-            found["bending"] = bending
+            metrics["bending"] = bending
         if audit := self._audit.result(self._bending.check()):
-            found["audit"] = audit
-        return found
+            metrics["audit"] = audit
+        return metrics
 
     def _note_causes(self, rows: Array) -> None:
         """When each cause of a mode, and each fault reported from outside the tick, came first."""
@@ -274,8 +274,8 @@ def metrics(log: Log) -> RunSummary:
     for rows in log.blocks():
         summary.update(rows)
     ending = {key: value for key, value in (log.summary or {}).items() if key in _OF_THE_RUN}
-    found: Any = {**summary.result(), **ending}
-    return cast(RunSummary, found)
+    merged: Any = {**summary.result(), **ending}
+    return cast(RunSummary, merged)
 
 
 def _columns(channels: Channels, devices: Iterable[str]) -> list[int]:
@@ -286,5 +286,5 @@ def _columns(channels: Channels, devices: Iterable[str]) -> list[int]:
 
 def _added(total: Array, rows: Array) -> Array:
     """The total with all rows added one after the other: the same sum however the rows are divided into blocks."""
-    found: Array = np.cumsum(np.vstack((total, rows)), axis=0)[-1]
-    return found
+    total_after: Array = np.cumsum(np.vstack((total, rows)), axis=0)[-1]
+    return total_after

@@ -148,10 +148,10 @@ def _signals(bed: Testbed, name: str, device: Device) -> tuple[Coordinate, ...]:
 
 
 def _frames(bed: Testbed, devices: Mapping[str, Device], prefix: str = "") -> dict[str, Entry]:
-    found: dict[str, Entry] = {}
+    entries: dict[str, Entry] = {}
     for name, device in devices.items():
-        found[f"{name}.t"] = Coordinate(f"{prefix}{name}_t", "s")
-        found[f"{name}.number"] = Coordinate(f"{prefix}{name}_number", "1")
-        found[f"{name}.status"] = Coordinate(f"{prefix}{name}_status", "1")
-        found[f"{name}.values"] = tuple(Coordinate(f"{prefix}{c.name}", c.unit) for c in _signals(bed, name, device))
-    return found
+        entries[f"{name}.t"] = Coordinate(f"{prefix}{name}_t", "s")
+        entries[f"{name}.number"] = Coordinate(f"{prefix}{name}_number", "1")
+        entries[f"{name}.status"] = Coordinate(f"{prefix}{name}_status", "1")
+        entries[f"{name}.values"] = tuple(Coordinate(f"{prefix}{c.name}", c.unit) for c in _signals(bed, name, device))
+    return entries

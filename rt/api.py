@@ -56,8 +56,8 @@ def simulate(
     if log is None:
         raise InputError.missing("log", "a file, because a run in real time is recorded by another process")
     summary = runs.simulate(whole, Path(log), RunOptions(realtime, overwrite, changes=changes))
-    found = read_log(log)
-    return found if found.summary is not None else replace(found, summary=summary)  # the recorder was killed
+    recorded = read_log(log)
+    return recorded if recorded.summary is not None else replace(recorded, summary=summary)  # the recorder was killed
 
 
 def plot(log: Log | Path | str, path: Path | str, *, overwrite: bool = False) -> Path:

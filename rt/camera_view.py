@@ -97,12 +97,12 @@ def published(
 
 def write_views(bed: Testbed, views: Iterator[SeenFrame], folder: Path, raw: bool) -> list[Sightings]:
     """Write the frames as pictures, with marks or as they are, and return what was seen in them."""
-    view, found = view_of(camera_of(bed)), []
+    view, sightings = view_of(camera_of(bed)), []
     for number, (pixels, seen) in enumerate(views, start=1):
         folder.mkdir(exist_ok=True)
         if raw:
             write_frame(folder, pixels, seen.t, number)
         else:
             draw(pixels, seen, view).save(folder / f"{number:06d}.png", compress_level=1)
-        found.append(seen)
-    return found
+        sightings.append(seen)
+    return sightings

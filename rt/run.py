@@ -293,15 +293,15 @@ class Run:
     def _watch(self, loop: Loop, recorder: Recorder, log: Path, aloud: bool) -> RunWatch:
         """Looks for faults outside the tick, and prints the progress of the run on the terminal."""
         link, least = self._link, self.bed.recording.least_free_mb
-        found: dict[Reason, Callable[[], bool]] = {
+        checks: dict[Reason, Callable[[], bool]] = {
             Reason.RECORDER_LOST: lambda: not recorder.alive,
             Reason.DISK_FULL: lambda: disk_is_full(log, least),
         }
         if link:
-            found[Reason.OPERATOR_LOST] = lambda: not link.is_alive()
+            checks[Reason.OPERATOR_LOST] = lambda: not link.is_alive()
         supervisor = loop.supervisor
         say = (lambda sentence: print(f"granite: {sentence}", file=Terminal())) if aloud else None
-        return RunWatch(supervisor.own, found, lambda: (supervisor.mode, supervisor.cause), say)
+        return RunWatch(supervisor.own, checks, lambda: (supervisor.mode, supervisor.cause), say)
 
     def _give_up(self, outcome: Outcome, recorder: Recorder | None = None) -> NoReturn:
         """Close the log and end the process: the loop's thread blocks and can't be interrupted."""

@@ -34,8 +34,8 @@ def simulate_in_memory(bed: Testbed, *, keep: bool = True) -> Log:
     refuse_too_many_rows(bed, Channels.of(bed), round(bed.loop.duration_s / bed.loop.period_s))
     repeated = _repeated_runs.of(bed)
     into = None if keep or repeated is None else _passing.block(repeated.run.ticks, repeated.run.channels.width)
-    if repeated is not None and (found := repeated.rows(bed.seed, into)):
-        return logged(bed, repeated.run, *found)
+    if repeated is not None and (made := repeated.rows(bed.seed, into)):
+        return logged(bed, repeated.run, *made)
     run = Run(bed)
     memory = Memory(run.channels, run.ticks)
     outcome = run.execute(VirtualClock(), memory)
@@ -93,19 +93,19 @@ def logged(bed: Testbed, run: Run, rows: Array, outcome: Outcome, truth: Truth |
     summary = Summary(bed, run.channels)
     summary.update(rows)
     ending: Ending = {**run.ending(outcome, truth), "bed": bed.name, "seed": bed.seed}
-    found: RunSummary = {**summary.result(), **ending, "log_failure": None}
-    return Log(bed, describe(bed, False), run.channels, rows, _events(run, rows, ending), found, True)
+    content: RunSummary = {**summary.result(), **ending, "log_failure": None}
+    return Log(bed, describe(bed, False), run.channels, rows, _events(run, rows, ending), content, True)
 
 
 def _events(run: Run, rows: Array, ending: Ending) -> tuple[dict[str, Any], ...]:
     """The events of a run in memory, as its recorder would write them."""
-    found: list[dict[str, Any]] = []
+    events_so_far: list[dict[str, Any]] = []
 
     def report(t: float, tick: int, level: str, name: str, text: str) -> None:
-        found.append({"t_s": t, "tick": tick, "level": level, "name": name, "text": text})
+        events_so_far.append({"t_s": t, "tick": tick, "level": level, "name": name, "text": text})
 
     events = Events(run.bed, run.channels, subjects(run.bed), report)
     if len(rows):
         events.look(rows)
     events.look_back(0, ending["ended"], ending["text"])
-    return tuple(found)
+    return tuple(events_so_far)

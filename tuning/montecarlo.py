@@ -99,7 +99,7 @@ class MonteCarlo:
         bed = self.bed.with_changes(run.changes)
         log = simulate_in_memory(bed, keep=False)
         controlled = log.summary.get("tracking_error", {}) if log.summary else {}
-        t, ready, found = (
+        t, ready, largest = (
             log["/sample"]["t_s"],
             log["/state"]["ready"] == 1.0,
             dict[str, tuple[float, str, float, str]](),
@@ -108,9 +108,9 @@ class MonteCarlo:
             if c.name in controlled:
                 error = np.where(ready, np.abs(log["/truth"][c.key] - log["/reference"][c.key]), 0.0)
                 i = int(np.argmax(error))
-                if c.unit not in found or error[i] > found[c.unit][2]:
-                    found[c.unit] = float(t[i]), c.name, float(error[i]), c.unit
-        return list(found.values())
+                if c.unit not in largest or error[i] > largest[c.unit][2]:
+                    largest[c.unit] = float(t[i]), c.name, float(error[i]), c.unit
+        return list(largest.values())
 
     def options(self, run: DrawnRun) -> list[str]:
         """The options with which `granite sim` of the same testbed makes a run again, as a full log."""

@@ -121,8 +121,8 @@ class Session:
         except ValueError as error:
             raise InputError(f"session '{folder}' is damaged ({error})", expected="session.json as written") from None
         if not isinstance(content, dict) or content.get("format") != FORMAT:
-            found = content.get("format") if isinstance(content, dict) else None
-            problem = f"session '{folder}' has format {found}: another version of Granite wrote it"
+            version = content.get("format") if isinstance(content, dict) else None
+            problem = f"session '{folder}' has format {version}: another version of Granite wrote it"
             raise InputError(problem, expected=f"format {FORMAT}")
         try:
             bed = from_json(content["testbed"], f"session '{folder}'", looked_up=BUILT_IN)
@@ -196,11 +196,11 @@ class Session:
 
     def results(self) -> list[TrialResult]:
         """Every trial that has ended, by number; `InputError` where there is none."""
-        found = self.study().results()
-        if not found:
+        results = self.study().results()
+        if not results:
             expected = "some: granite tune BED --resume SESSION"
             raise InputError(f"session '{self.folder}' has no trial", expected=expected)
-        return found
+        return results
 
     def trial(self, number: int | None) -> TrialResult:
         """A trial by its number, or the best one."""
@@ -210,11 +210,11 @@ class Session:
             if best is None:
                 raise InputError(f"session '{self.folder}' has no trial with a result", expected="some: --resume it")
             return best
-        found = {result.number: result for result in results}
-        if number not in found:
-            expected = f"0 to {max(found)}"
+        by_number = {result.number: result for result in results}
+        if number not in by_number:
+            expected = f"0 to {max(by_number)}"
             raise InputError(f"session '{self.folder}' has no such trial", key="trial", value=number, expected=expected)
-        return found[number]
+        return by_number[number]
 
     def testbed_of(self, result: TrialResult) -> Testbed:
         """The testbed in the first scenario, with the parameters of a trial."""

@@ -63,21 +63,21 @@ def collect(ask: Ask, from_urdf: bool = False) -> RobotData:
         Literal["floating", "fixed"], ask(Question("--base", "Base, floating or fixed", "floating", _word(MOST_LINKS)))
     )
     floating = base == "floating"
-    found: dict[str, Any] = {}
+    answers: dict[str, Any] = {}
     if floating and not from_urdf:
-        found["mass_kg"] = ask(Question("--mass", "Mass of the base without arm [kg]", "18", _number(0.1, 1e4)))
+        answers["mass_kg"] = ask(Question("--mass", "Mass of the base without arm [kg]", "18", _number(0.1, 1e4)))
     if floating:
-        found["size_m"] = ask(Question("--size", "Side of the square base [m]", "0.4", _number(0.02, 10.0)))
-        found["thrusters"] = ask(Question("--thrusters", "Thrusters, 8 or 12", "8", _whole(LAYOUTS)))
-        found["thrust_n"] = ask(Question("--thrust", "Thrust of each [N]", "1.5", _number(1e-4, 1e3)))
+        answers["size_m"] = ask(Question("--size", "Side of the square base [m]", "0.4", _number(0.02, 10.0)))
+        answers["thrusters"] = ask(Question("--thrusters", "Thrusters, 8 or 12", "8", _whole(LAYOUTS)))
+        answers["thrust_n"] = ask(Question("--thrust", "Thrust of each [N]", "1.5", _number(1e-4, 1e3)))
     if from_urdf:
         text = "Torque limit of motors without an effort in the URDF [N m]"
-        found["torque_n_m"] = ask(Question("--torque", text, "1", _number(1e-4, 1e4)))
+        answers["torque_n_m"] = ask(Question("--torque", text, "1", _number(1e-4, 1e4)))
     else:
-        found["links"] = _links(ask, 0 if floating else 1, MOST_LINKS[base])
+        answers["links"] = _links(ask, 0 if floating else 1, MOST_LINKS[base])
     if floating:
-        found["table_m"] = ask(Question("--table", "Table, x and y [m]", "3, 3", _numbers(2, 0.1, 100.0)))
-    return RobotData(base, **found)
+        answers["table_m"] = ask(Question("--table", "Table, x and y [m]", "3, 3", _numbers(2, 0.1, 100.0)))
+    return RobotData(base, **answers)
 
 
 def _links(ask: Ask, least: int, most: int) -> tuple[LinkData, ...]:

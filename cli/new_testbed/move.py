@@ -128,8 +128,8 @@ def _carried(robot: Robot, joint: str | None) -> tuple[float, float, float]:
         mass, furthest, inertia = body["mass_kg"], arm, own + body["mass_kg"] * arm**2
         for child in tables.values():
             if child["parent"] == name:
-                found = walk(child["child"], reach + math.hypot(*child["origin_m"]))
-                mass, furthest, inertia = mass + found[0], max(furthest, found[1]), inertia + found[2]
+                beyond = walk(child["child"], reach + math.hypot(*child["origin_m"]))
+                mass, furthest, inertia = mass + beyond[0], max(furthest, beyond[1]), inertia + beyond[2]
         return mass, furthest, inertia
 
     return walk(first, 0.0)

@@ -15,12 +15,12 @@ _DIFFERENCES = 20
 _ABSENT = "-"
 
 
-def comparison_tables(found: dict[str, Any]) -> Iterator[Table]:
+def comparison_tables(comparison: dict[str, Any]) -> Iterator[Table]:
     """The runs by letter, differences, errors, and results."""
-    runs: dict[str, dict[str, Any]] = found["runs"]
+    runs: dict[str, dict[str, Any]] = comparison["runs"]
     rows = [(letter, ", ".join([run["bed"], *run["changes"]]), run["log"]) for letter, run in runs.items()]
     yield table("Runs", ("run", "testbed and changes", "log"), rows, sentences=2)
-    yield _differences(found["differences"], list(runs))
+    yield _differences(comparison["differences"], list(runs))
     if coordinates := _keys(runs, "tracking_error"):
         yield _errors(runs, coordinates)
     yield table("Results", ("what", *runs), _outcomes(runs), sentences=len(runs))

@@ -23,71 +23,73 @@ from granite.views.table import table
 _ROWS = (("mass", "kg"), ("mass centre x", "m"), ("mass centre y", "m"), ("inertia", "kg m2"))
 
 
-def base_table(found: IdentifiedBase, expected: BaseInertia) -> Table:
+def base_table(identified: IdentifiedBase, expected: BaseInertia) -> Table:
     """Each number with its standard deviation, the file's, and how far that is away."""
     rows = [
         (f"{name} [{unit}]", f"{value:.5g}", f"{spread:.2g}", f"{file:.5g}", f"{(file - value) / spread:+.1f}")
         for (name, unit), value, spread, file in zip(
-            _ROWS, found.base.numbers, found.deviation, expected.numbers, strict=True
+            _ROWS, identified.base.numbers, identified.deviation, expected.numbers, strict=True
         )
     ]
     columns = ("of the base", "identified", "deviation", "file", "file's error in deviations")
     return table("Base by its free flight", columns, rows)
 
 
-def base_lines(found: IdentifiedBase, expected: BaseInertia) -> Iterator[str]:
+def base_lines(identified: IdentifiedBase, expected: BaseInertia) -> Iterator[str]:
     """Table, residuals and a payload, in sentences."""
-    tilt, direction = _slope(found)
-    drag = f"{found.drag_ratio:.3g} of the weight (deviation {found.table_deviation[0]:.1g})"
+    tilt, direction = _slope(identified)
+    drag = f"{identified.drag_ratio:.3g} of the weight (deviation {identified.table_deviation[0]:.1g})"
     yield f"table: drag {drag}, slope {tilt:.3g} g towards {direction:.3g} rad"
-    yield _residual_line(found.fit)
-    if payload := found.payload(expected):
+    yield _residual_line(identified.fit)
+    if payload := identified.payload(expected):
         mass, place = payload
         yield f"a payload: {mass:.3g} kg more than in the file, as if at [{place[0]:.3f}, {place[1]:.3f}] m on the base"
 
 
-def thrusters_table(found: IdentifiedThrusters, device: Thrusters) -> Table:
+def thrusters_table(identified: IdentifiedThrusters, device: Thrusters) -> Table:
     """Each thrust with its standard deviation, and the file's."""
     rows = [
         (unit.name, f"{value:.4f}", f"{spread:.2g}", f"{unit.thrust_n:g}{', failed' if unit.failed else ''}")
-        for unit, value, spread in zip(device.units, found.thrust_n, found.deviation, strict=True)
+        for unit, value, spread in zip(device.units, identified.thrust_n, identified.deviation, strict=True)
     ]
     return table("Thrusters by a free flight", ("thruster", "thrust [N]", "deviation", "file"), rows)
 
 
-def thrusters_lines(found: IdentifiedThrusters, device: Thrusters, swapped: dict[int, int]) -> Iterator[str]:
+def thrusters_lines(identified: IdentifiedThrusters, device: Thrusters, swapped: dict[int, int]) -> Iterator[str]:
     """Delay, residuals, and thrusters that are swapped, dead or fired too little, in sentences."""
-    delay, spread = (device.valve.delay_s + found.later_s) * 1e3, found.later_deviation * 1e3
+    delay, spread = (device.valve.delay_s + identified.later_s) * 1e3, identified.later_deviation * 1e3
     yield f"delay of the valves: {delay:.1f} ms (deviation {spread:.1g}), file {device.valve.delay_s * 1e3:g} ms"
-    yield _residual_line(found.fit)
+    yield _residual_line(identified.fit)
     for i, j in swapped.items():
         yield f"swapped: the command of {device.units[i].name} opens {device.units[j].name}"
     expected = available_thrust(device)
-    if dead := found.dead(expected):
+    if dead := identified.dead(expected):
         yield f"dead: {', '.join(device.units[i].name for i in dead)}"
-    if unknown := found.unknown(expected):
+    if unknown := identified.unknown(expected):
         yield f"fired too little to be known: {', '.join(device.units[i].name for i in unknown)}"
 
 
-def base_content(bed: Testbed, log: Path, found: IdentifiedBase) -> dict[str, Any]:
+def base_content(bed: Testbed, log: Path, identified: IdentifiedBase) -> dict[str, Any]:
     """The content of the file of a base."""
     module = vehicle_of(bed)[1]
-    mass, x, y, inertia = (float(value) for value in found.deviation)
-    tilt, direction = _slope(found)
+    mass, x, y, inertia = (float(value) for value in identified.deviation)
+    tilt, direction = _slope(identified)
     return {
         **_head("inertia", bed, log),
         "module": module.name,
         "body": module.root.name,
-        "mass_kg": found.base.mass_kg,
-        "com_m": list(found.base.com_m),
-        "inertia_kg_m2": found.base.inertia_kg_m2,
+        "mass_kg": identified.base.mass_kg,
+        "com_m": list(identified.base.com_m),
+        "inertia_kg_m2": identified.base.inertia_kg_m2,
         "deviation": {"mass_kg": mass, "com_m": [x, y], "inertia_kg_m2": inertia},
-        "table": {"drag_ratio": found.drag_ratio, "tilt_g": tilt, "tilt_direction_rad": direction},
-        "residual": _residual(found.fit),
+        "table": {"drag_ratio": identified.drag_ratio, "tilt_g": tilt, "tilt_direction_rad": direction},
+        "residual": _residual(identified.fit),
     }
 
 
-def thrusters_content(bed: Testbed, log: Path, found: IdentifiedThrusters, swapped: dict[int, int]) -> dict[str, Any]:
+def thrusters_content(
+    bed: Testbed, log: Path, identified: IdentifiedThrusters, swapped: dict[int, int]
+) -> dict[str, Any]:
     """The content of the file of thrusters."""
     name = vehicle_of(bed)[0]
     device = bed.devices_of(Thrusters)[name]
@@ -95,23 +97,23 @@ def thrusters_content(bed: Testbed, log: Path, found: IdentifiedThrusters, swapp
     return {
         **_head("thrusters", bed, log),
         "device": name,
-        "dead": [units[i] for i in found.dead(available_thrust(device))],
+        "dead": [units[i] for i in identified.dead(available_thrust(device))],
         "swapped": {units[i]: units[j] for i, j in swapped.items()},
-        "thrust_n": dict(zip(units, found.thrust_n.tolist(), strict=True)),
-        "valve": {"delay_s": device.valve.delay_s + found.later_s},
+        "thrust_n": dict(zip(units, identified.thrust_n.tolist(), strict=True)),
+        "valve": {"delay_s": device.valve.delay_s + identified.later_s},
         "deviation": {
-            "thrust_n": dict(zip(units, found.deviation.tolist(), strict=True)),
-            "valve": {"delay_s": found.later_deviation},
+            "thrust_n": dict(zip(units, identified.deviation.tolist(), strict=True)),
+            "valve": {"delay_s": identified.later_deviation},
         },
-        "residual": _residual(found.fit),
+        "residual": _residual(identified.fit),
     }
 
 
 def _head(kind: str, bed: Testbed, log: Path) -> dict[str, Any]:
     """When, from what and for which model."""
     made, model = provenance(), bed.fingerprint
-    found = {"kind": kind, "date": made["date"], "granite": made["granite"], "testbed": bed.name}
-    return {**found, **({"model": model} if model else {}), "log": log.name}
+    heading = {"kind": kind, "date": made["date"], "granite": made["granite"], "testbed": bed.name}
+    return {**heading, **({"model": model} if model else {}), "log": log.name}
 
 
 def _residual(fit: Fit) -> dict[str, Any]:
@@ -124,7 +126,7 @@ def _residual_line(fit: Fit) -> str:
     return f"residuals of {poses} poses: {x:.2g} mm, {y:.2g} mm, {heading:.2g} mrad (one standard deviation)"
 
 
-def _slope(found: IdentifiedBase) -> tuple[float, float]:
+def _slope(identified: IdentifiedBase) -> tuple[float, float]:
     """Slope of the table as a part of gravity, and its direction downhill [rad]."""
-    x, y = found.slope_m_s2.tolist()
+    x, y = identified.slope_m_s2.tolist()
     return math.hypot(x, y) / GRAVITY, math.atan2(y, x)

@@ -15,6 +15,7 @@ def doctor_table(findings: Sequence[Finding]) -> Table:
     """Each check with its status and advice."""
     colour = {"ok": "green", "limited": "yellow", "missing": "red"}
     rows = [
-        (f.name, Text(f.status, colour[f.status]), f"{f.found}\n{f.advice}" if f.advice else f.found) for f in findings
+        (f.name, Text(f.status, colour[f.status]), f"{f.observed}\n{f.advice}" if f.advice else f.observed)
+        for f in findings
     ]
     return table("This machine", ("what", "status", "found, and what to do about it"), rows, sentences=1)

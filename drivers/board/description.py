@@ -118,7 +118,7 @@ class Description(NamedTuple):
         InputError
             Where the board has no such channel, or two signals use one.
         """
-        found: dict[str, Channel] = {}
+        channels: dict[str, Channel] = {}
         users = {channel.position: signal for signal, channel in used.items()}
         for signal, (kind, name) in wanted.items():
             channel = self.channel(kind, name)
@@ -127,8 +127,8 @@ class Description(NamedTuple):
                 key = f"channels.{signal.rpartition('.')[2]}"
                 raise InputError(problem, key=key, value=name, expected="one signal for each channel")
             users[channel.position] = signal
-            found[signal] = channel
-        return found
+            channels[signal] = channel
+        return channels
 
     def refuse_unusable(self) -> None:
         """Raise an `InputError` where a channel has no usable scale or range: devices compute with them."""

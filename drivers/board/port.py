@@ -117,10 +117,10 @@ def _refusal(path: str, baud: int, error: Exception) -> InputError:
 def _permission(path: str) -> str:
     """What gives access to a port: membership of its group, if the group has access."""
     try:
-        found = os.stat(path)
-        group = grp.getgrgid(found.st_gid).gr_name
+        status = os.stat(path)
+        group = grp.getgrgid(status.st_gid).gr_name
     except (OSError, KeyError):
         return "a port that you may read and write"
-    if not found.st_mode & stat.S_IRGRP or not found.st_mode & stat.S_IWGRP:
-        return f"a port that group {group} may read and write (mode {stat.filemode(found.st_mode)}; see udev rules)"
+    if not status.st_mode & stat.S_IRGRP or not status.st_mode & stat.S_IWGRP:
+        return f"a port that group {group} may read and write (mode {stat.filemode(status.st_mode)}; see udev rules)"
     return f"that you are in group {group}: `sudo usermod --append --groups {group} $USER`, then log in again"

@@ -137,8 +137,8 @@ class DynamixelDevice(Sensor, Actuator):
     def identity(self) -> str:
         """The servos, as they describe themselves."""
         ready = [self._bus.ready[index] for index in self._indices]
-        found = [f"{s.model.name} firmware {s.firmware}" for s in ready]
-        return ", ".join(f"{joint}: {text}" for joint, text in zip(dict.fromkeys(self._joints), found, strict=True))
+        described = [f"{s.model.name} firmware {s.firmware}" for s in ready]
+        return ", ".join(f"{joint}: {text}" for joint, text in zip(dict.fromkeys(self._joints), described, strict=True))
 
     def _newest(self, t: float, needs_torque: bool) -> Frame:
         """A new frame where all servos of the device have answered the same request."""

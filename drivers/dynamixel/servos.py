@@ -75,9 +75,9 @@ class Opening:
         identity = Identity.unpack(self._read(servo, IDENTITY, IDENTITY_BYTES))
         model = MODELS.get(identity.model)
         if model is None or (servo.model is not None and servo.model != model.name):
-            found = f"model number {identity.model}" if model is None else f"an {model.name}"
+            model_words = f"model number {identity.model}" if model is None else f"an {model.name}"
             expected = servo.model or "a servo of the 430 or 540 series that has a current mode, such as XM430-W350"
-            raise InputError(f"servo {servo.id} is {found}", key=servo.key, value=servo.id, expected=expected)
+            raise InputError(f"servo {servo.id} is {model_words}", key=servo.key, value=servo.id, expected=expected)
         if servo.is_motor and identity.mode != CURRENT_MODE:
             problem = f"servo {servo.id} is in {MODES.get(identity.mode, 'unknown')} mode ({identity.mode})"
             expected = f"current mode ({CURRENT_MODE}): set its operating mode, register 11, while its torque is off"

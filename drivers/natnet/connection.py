@@ -87,9 +87,9 @@ class Connection:
                 raise InputError(problem, key="server", value=self._to[0], expected=expected) from error
             deadline = time.monotonic() + _ANSWER_S
             while (left := deadline - time.monotonic()) > 0 and select.select([link], [], [], left)[0]:
-                found = server_of(self.receive() or b"")
-                if found is not None:
-                    return self._known(found)
+                server = server_of(self.receive() or b"")
+                if server is not None:
+                    return self._known(server)
         problem = f"no NatNet server answers at port {self._to[1]}"
         raise InputError(problem, key="server", value=self._to[0], expected="a computer where streaming is switched on")
 

@@ -48,7 +48,7 @@ class Finding(NamedTuple):
 
     name: str
     status: Status
-    found: str
+    observed: str
     advice: str  #: empty if nothing need be done
 
 
@@ -78,8 +78,8 @@ def _safely(name: str, check: Callable[[], _Answer]) -> Finding:
     try:
         return Finding(name, *check())
     except Exception as error:  # an unexpected failure of a check is a finding too
-        found = f"could not be examined: {type(error).__name__}: {error}"
-        return Finding(name, "limited", found, "The check itself failed: examine this by hand.")
+        observed = f"could not be examined: {type(error).__name__}: {error}"
+        return Finding(name, "limited", observed, "The check itself failed: examine this by hand.")
 
 
 def _python() -> _Answer:
@@ -178,18 +178,18 @@ def _cpu_latency() -> _Answer:
 def _processors() -> _Answer:
     usable = sorted(os.sched_getaffinity(0))
     isolated = _text("/sys/devices/system/cpu/isolated")
-    found = f"{os.cpu_count()} processors, this process may use {len(usable)}"
+    observed = f"{os.cpu_count()} processors, this process may use {len(usable)}"
     if len(usable) == 1 and not isolated:
         return (
             "limited",
-            found,
+            observed,
             "Give it two processors or more: the recorder competes with the loop for this one.",
         )
     if not isolated:
         last = usable[-1]
         advice = f"Boot with isolcpus={last} nohz_full={last} and set loop.cpu={last}: no other process on that core."
-        return "limited", f"{found}, none is isolated", advice
-    return "ok", f"{found}, isolated: {isolated} (set loop.cpu to one of them)", ""
+        return "limited", f"{observed}, none is isolated", advice
+    return "ok", f"{observed}, isolated: {isolated} (set loop.cpu to one of them)", ""
 
 
 def _kernel() -> _Answer:
@@ -203,7 +203,7 @@ def _kernel() -> _Answer:
 
 def _timer() -> _Answer:
     plain = best = _wake_ups()
-    found = f"late by {_percentiles(plain)} (median / 99 % / max)"
+    observed = f"late by {_percentiles(plain)} (median / 99 % / max)"
     asked = _ASK_NOTHING.model_copy(update={"priority": _PRIORITY, "hold_cpu_awake": True})
     with real_time(asked) as granted:
         words = {"priority": f"priority {_PRIORITY}", "hold_cpu_awake": "processors held awake"}
@@ -211,13 +211,13 @@ def _timer() -> _Answer:
         if in_force:
             best = _wake_ups()
     if in_force:
-        found += f"; with {' and '.join(in_force)} {_percentiles(best)}"
+        observed += f"; with {' and '.join(in_force)} {_percentiles(best)}"
     if np.percentile(best, 99) <= _LATE:
-        return "ok", found, ""
+        return "ok", observed, ""
     if len(in_force) < len(words):
-        return "limited", found, "Follow the advice for priority and cpu latency first: they shorten these delays."
+        return "limited", observed, "Follow the advice for priority and cpu latency first: they shorten these delays."
     advice = "Reduce load and power saving (also on the host of a virtual machine), and set loop.spin_s = 0.0002."
-    return "limited", found, advice
+    return "limited", observed, advice
 
 
 def _wake_ups(n: int = 500, period: float = 1e-3) -> Array:
@@ -244,31 +244,31 @@ def _serial_ports() -> _Answer:
     ports = sorted(comports())
     if not ports:
         return "missing", "none", "Plug in the boards; simulated devices need no port."
-    found = ", ".join(
+    observed = ", ".join(
         f"{port.device} ({port.description})" if port.description not in (None, "", "n/a") else port.device
         for port in ports
     )
     closed = [port.device for port in ports if not os.access(port.device, os.R_OK | os.W_OK)]
     if closed:
         advice = "Add yourself to the group dialout (sudo usermod -aG dialout $USER) and log in again."
-        return "limited", f"{found}; no permission to open: {', '.join(closed)}", advice
-    return "ok", found, ""
+        return "limited", f"{observed}; no permission to open: {', '.join(closed)}", advice
+    return "ok", observed, ""
 
 
 def _space(place: Path, wanted: float) -> _Answer:
     if not place.is_dir():
         return "missing", f"there is no {place}", f"Mount it with at least {_amount(wanted)}."
     free = shutil.disk_usage(place).free
-    found = f"{_amount(free)} free in {place}"
+    observed = f"{_amount(free)} free in {place}"
     if not os.access(place, os.W_OK | os.X_OK):
         return (
             "limited",
-            f"{found}, but it can't be written",
+            f"{observed}, but it can't be written",
             "Write elsewhere, or get write permission there.",
         )
     if free < wanted:
-        return "limited", found, f"Free some space: expected at least {_amount(wanted)}."
-    return "ok", found, ""
+        return "limited", observed, f"Free some space: expected at least {_amount(wanted)}."
+    return "ok", observed, ""
 
 
 def _amount(size: float) -> str:

@@ -76,10 +76,10 @@ def agreement(bed: Testbed, estimator: Estimator, samples: Sequence[Sample]) -> 
     if not ready:
         yield CheckResult("sensors", "agree", False, "the state was never complete")
         return
-    found = np.array([state.innovation for state in ready[len(ready) // 2 :]])
+    innovations = np.array([state.innovation for state in ready[len(ready) // 2 :]])
     signals = [f"{name} {signal.name}" for name, device in bed.sensors.items() for signal in device.signals(bed)]
-    if found.size:
-        squares = np.nan_to_num(found) ** 2
+    if innovations.size:
+        squares = np.nan_to_num(innovations) ** 2
         rms = np.sqrt(squares.mean(axis=0))
         i = int(np.argmax(rms))
         text = f"{signals[i]} differs by {rms[i]:.1f} standard deviations, limit {_AGREEMENT_SIGMA:g}"

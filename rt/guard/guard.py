@@ -118,10 +118,10 @@ class Guard:
             reference.q, reference.u, reference.a, demand.acceleration, demand.force, demand.wrench,
             demand.distribution, *command.setpoints, command.thrust, self.memory.copy(),
         )  # fmt: skip
-        found = self._limits.check(arguments)
-        self.memory[:] = found[1:]
+        judged = self._limits.check(arguments)
+        self.memory[:] = judged[1:]
         # At a limit of a distance the fast check may round to the other side.
-        broken = [] if found.item(0) else self._limits.broken(arguments)
+        broken = [] if judged.item(0) else self._limits.broken(arguments)
         if not broken:
             self._all_passed[:] = np.concatenate([NOTHING, *command.setpoints])
             return Verdict(t, command, _PASSED, 0, _NAN, _NAN, False)

@@ -113,11 +113,11 @@ class Limits:
 
     def broken(self, arguments: Iterable[Buffer]) -> list[tuple[Reason, int, float, float]]:
         """Of each limit that does not hold, in order: reason, number of the subject, value and limit."""
-        n, found = len(self._limits), self._broken(arguments).tolist()
+        n, numbers = len(self._limits), self._broken(arguments).tolist()
         return [
-            (limit.reason, self._subjects[i], found[n + i], limit.limit)
+            (limit.reason, self._subjects[i], numbers[n + i], limit.limit)
             for i, limit in enumerate(self._limits)
-            if not found[i]
+            if not numbers[i]
         ]
 
 

@@ -247,8 +247,8 @@ class Monitor:
             m, was = memory.recall(subject), memory.recall(f"{subject} since")
             mean = memory.keep(subject, ca.if_else(self._fresh[name], m + part * (error - m), m))
             since = memory.keep(f"{subject} since", ca.if_else(ca.fabs(mean) > most, was + self._dt, 0.0))
-            found = ca.logic_and(was < patience, since >= patience)
-            yield Limit(_not(found), Reason.POSE_TIME_STAMPS, subject, mean, most)
+            is_noticed = ca.logic_and(was < patience, since >= patience)
+            yield Limit(_not(is_noticed), Reason.POSE_TIME_STAMPS, subject, mean, most)
 
     def _faults(self) -> Iterator[Limit]:
         """A thruster fault that was found in this tick; the run continues without that thruster."""
@@ -283,13 +283,13 @@ class Monitor:
 def residual_limits(bed: Testbed) -> dict[int, float]:
     """The limit of each velocity that an actuator acts on, by its index."""
     monitor = bed.safety.monitor
-    found = {i: monitor.residual_torque_ratio * torque for i, torque in motor_torques(bed).items()}
-    found |= {i: monitor.residual_thrust_ratio * thrust for i, thrust in weakest_thrust(bed).items()}
+    limits = {i: monitor.residual_torque_ratio * torque for i, torque in motor_torques(bed).items()}
+    limits |= {i: monitor.residual_thrust_ratio * thrust for i, thrust in weakest_thrust(bed).items()}
     for i, c in enumerate(bed.known.velocities):
         for given in (monitor.residual_n, monitor.residual_n_m):
             if c.name in given:
-                found[i] = given[c.name]
-    return found
+                limits[i] = given[c.name]
+    return limits
 
 
 def _frozen_after(chance: float) -> float:

@@ -114,12 +114,12 @@ def _content(path: Path, secret: bool = False) -> str:
     _refuse_open(path.parent)
     try:
         with path.open(encoding="ascii") as file:
-            found = os.fstat(file.fileno())
-            if not is_ours(found):
+            status = os.fstat(file.fileno())
+            if not is_ours(status):
                 raise InputError(f"the key '{path}' belongs to another user", expected="one of yours")
-            if secret and found.st_mode & 0o077:
+            if secret and status.st_mode & 0o077:
                 raise InputError(f"others can read the secret key '{path}'", expected=f"chmod 600 {path}")
-            if found.st_mode & OTHERS_WRITE:
+            if status.st_mode & OTHERS_WRITE:
                 raise InputError(f"others can write the key '{path}'", expected=f"chmod go-w {path}")
             return file.read()
     except FileNotFoundError:

@@ -90,8 +90,8 @@ class ForkedProcess:
                 return answer.decode()
             answer += received
 
-    def _note(self, found: tuple[int, int]) -> None:
-        pid, status = found
+    def _note(self, ended: tuple[int, int]) -> None:
+        pid, status = ended
         if pid:
             self.returncode = os.waitstatus_to_exitcode(status)
 

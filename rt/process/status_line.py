@@ -17,11 +17,11 @@ def preparing(progress: bool) -> Iterator[None]:
         yield
         return
     with Console(stderr=True).status("preparing the model") as status:
-        found: list[str] = []
+        compiled: list[str] = []
 
         def show(name: str) -> None:
-            found.append(name)
-            status.update(f"compiling {name} (number {len(found)} not in the cache)")
+            compiled.append(name)
+            status.update(f"compiling {name} (number {len(compiled)} not in the cache)")
 
         with on_compile(show):
             yield

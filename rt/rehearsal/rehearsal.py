@@ -171,10 +171,10 @@ class Rehearsal:
 
     def _newest(self) -> tuple[Truth, Array]:
         assert self._shared is not None
-        found = self._shared.get(self._sizes, len(self._wired))
-        if found is None:
+        newest = self._shared.get(self._sizes, len(self._wired))
+        if newest is None:
             raise PlantLostError("the plant of the rehearsal does not finish its step")
-        return found
+        return newest
 
     def _why_lost(self) -> str:
         """The plant's own words, if it has some."""
@@ -305,7 +305,7 @@ def _stream(pipe: TextIO | Any) -> TextIO:
 
 def _free_port() -> int:
     """A port of UDP that is free now."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as found:
-        found.bind(("127.0.0.1", 0))
-        port: int = found.getsockname()[1]
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
     return port

@@ -18,7 +18,7 @@ class SimulatedForceGauges(SimulatedGauge[ForceGauges]):
         """(q, wrenches of all contacts in world axes) -> the components of each gauge."""
         trees = {module.name: Tree(module) for module in bed.modules}
         q, axes = ca.vertcat(*(tree.q for tree in trees.values())), AXES["planar" if bed.planar else "spatial"]
-        wrenches, found = ca.SX.sym("wrench", len(axes), len(bed.contacts)), []
+        wrenches, readings = ca.SX.sym("wrench", len(axes), len(bed.contacts)), []
         for unit in self._gauge.units:
             contact = self._gauge.contact_of(bed, unit)
             wrench, R = wrenches[:, bed.contacts.index(contact)], side_rotation(bed, trees, contact.first)
@@ -26,8 +26,8 @@ class SimulatedForceGauges(SimulatedGauge[ForceGauges]):
                 turned = ca.vertcat(R[:2, :2].T @ wrench[:2], wrench[2])
             else:
                 turned = ca.vertcat(R.T @ wrench[:3], R.T @ wrench[3:])
-            found += [turned[axes.index(axis)] for axis in self._gauge.measured_axes(bed, unit)]
-        return {"q": q, "wrench": ca.vec(wrenches)}, ca.vertcat(*found)
+            readings += [turned[axes.index(axis)] for axis in self._gauge.measured_axes(bed, unit)]
+        return {"q": q, "wrench": ca.vec(wrenches)}, ca.vertcat(*readings)
 
 
 def side_rotation(bed: Testbed, trees: dict[str, Tree], side: Side) -> ca.SX:

@@ -177,8 +177,8 @@ def _picked(x: ca.MX, at: list[int]) -> ca.MX:
 
 def _rate_filters(bed: Testbed) -> list[RateFilter | None]:
     """Of each sensed joint; none where the sensor gives the rate itself."""
-    found: list[RateFilter | None] = []
+    filters: list[RateFilter | None] = []
     for sensors in bed.devices_of(JointSensors).values():
         a, b, step = sensors.filter_a_rad_s, sensors.filter_b_rad_s, bed.simulation.physics_step_s
-        found += [RateFilter(a, b, step) if a > 0 and b > 0 else None] * len(sensors.joints)
-    return found
+        filters += [RateFilter(a, b, step) if a > 0 and b > 0 else None] * len(sensors.joints)
+    return filters

@@ -76,11 +76,11 @@ def n_held(bed: Testbed) -> int:
 
 def pushed_bodies(bed: Testbed) -> list[tuple[str, str]]:
     """Module and body of every push among the timed events, each once."""
-    found = []
+    bodies = []
     for event in bed.simulation.events:
         if isinstance(event, PushEvent):
-            found.append((module_of_body(bed, event), event.body))
-    return list(dict.fromkeys(found))
+            bodies.append((module_of_body(bed, event), event.body))
+    return list(dict.fromkeys(bodies))
 
 
 def module_of_body(bed: Testbed, event: BodyEvent) -> str:
@@ -97,13 +97,13 @@ def module_of_body(bed: Testbed, event: BodyEvent) -> str:
         raise InputError("no such module", key=f"{key}.module", value=event.module, expected=known)
     bodies = {module.name: [body.name for body in module.bodies] for module in bed.modules}
     asked = names if event.module is None else [event.module]
-    found = [name for name in asked if event.body in bodies[name]]
-    if not found:
+    owners = [name for name in asked if event.body in bodies[name]]
+    if not owners:
         known = one_of(event.body, dict.fromkeys(body for name in asked for body in bodies[name]))
         raise InputError("no such body", key=f"{key}.body", value=event.body, expected=known)
-    if len(found) > 1:
-        raise InputError.missing(f"{key}.module", f"one of {', '.join(found)}, which have a body '{event.body}' each")
-    return found[0]
+    if len(owners) > 1:
+        raise InputError.missing(f"{key}.module", f"one of {', '.join(owners)}, which have a body '{event.body}' each")
+    return owners[0]
 
 
 def _thrust(device: Thrusters, tree: Tree, thrust: ca.SX, turned: ca.SX | None) -> ca.SX:

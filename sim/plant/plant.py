@@ -241,8 +241,8 @@ class Plant:
     def contact_loads(self) -> ContactLoads:
         """Loads of the contacts now; computed once for all that ask between two steps."""
         if self._loads is None or self._loads[:2] != (self._steps, self._held):
-            found = self._held.contact_loads(self._whole, *self._inputs_of_last_step())
-            self._loads = self._steps, self._held, found
+            loads = self._held.contact_loads(self._whole, *self._inputs_of_last_step())
+            self._loads = self._steps, self._held, loads
         return self._loads[2]
 
     def advance(self, t: float) -> None:

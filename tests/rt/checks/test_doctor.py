@@ -66,7 +66,7 @@ def test_each_thing_is_found_once(findings):
 def test_whatever_is_not_ok_comes_with_one_sentence_of_advice(findings):
     for finding in findings:
         assert finding.status in ("ok", "limited", "missing")
-        assert finding.found
+        assert finding.observed
         if finding.status == "ok":
             assert finding.advice == ""
         else:
@@ -75,7 +75,7 @@ def test_whatever_is_not_ok_comes_with_one_sentence_of_advice(findings):
 
 
 def test_the_timer_is_measured_in_microseconds(findings):
-    assert re.match(r"late by \d+ / \d+ / \d+ us", by_name(findings)["timer"].found)
+    assert re.match(r"late by \d+ / \d+ / \d+ us", by_name(findings)["timer"].observed)
 
 
 def test_nothing_is_changed_afterwards(examination):
@@ -93,7 +93,7 @@ def test_an_empty_path_leaves_no_compiler_and_no_cyclictest(monkeypatch):
     monkeypatch.delenv("GRANITE_NO_COMPILER", raising=False)
     found = by_name(examine())
     assert found["compiler"].status == "missing"
-    assert "virtual machine" in found["compiler"].found
+    assert "virtual machine" in found["compiler"].observed
     assert found["cyclictest"].status == "missing"
 
 
@@ -102,8 +102,8 @@ def test_a_compiler_that_is_switched_off_is_said_to_be(monkeypatch):
     monkeypatch.setenv("GRANITE_NO_COMPILER", "1")
     compiler = by_name(examine())["compiler"]
     assert compiler.status == "limited"
-    assert "GRANITE_NO_COMPILER=1" in compiler.found
-    assert "virtual machine" in compiler.found
+    assert "GRANITE_NO_COMPILER=1" in compiler.observed
+    assert "virtual machine" in compiler.observed
 
 
 @pytest.mark.usefixtures("quick")
@@ -115,7 +115,7 @@ def test_a_compiler_that_does_not_compile_is_found_out(monkeypatch, tmp_path):
     monkeypatch.delenv("GRANITE_NO_COMPILER", raising=False)
     compiler = by_name(examine())["compiler"]
     assert compiler.status == "limited"
-    assert "no room for objects" in compiler.found
+    assert "no room for objects" in compiler.observed
 
 
 @pytest.mark.usefixtures("quick")
@@ -146,7 +146,7 @@ def test_a_check_that_fails_is_a_finding_too(monkeypatch):
     monkeypatch.setattr(os, "sched_getaffinity", fail)
     processors = by_name(examine())["processors"]
     assert processors.status == "limited"
-    assert "a strange machine" in processors.found
+    assert "a strange machine" in processors.observed
     assert processors.advice
 
 
@@ -160,5 +160,5 @@ def test_a_serial_port_of_others_is_limited(monkeypatch, tmp_path):
     monkeypatch.setattr(serial.tools.list_ports, "comports", lambda: [port])
     ports = by_name(examine())["serial ports"]
     assert ports.status == "limited"
-    assert "ttyUSB7 (a board)" in ports.found
+    assert "ttyUSB7 (a board)" in ports.observed
     assert "dialout" in ports.advice
