@@ -18,6 +18,9 @@ def audit_values(bed: Testbed) -> tuple[Coordinate, ...]:
         Coordinate("work", "J"),
         *(Coordinate(f"momentum_{axis}", "N s") for axis in "xyz"),
         *(Coordinate(f"angular_momentum_{axis}", "N m s") for axis in "xyz"),
+        #: of thrusters, table, hoses and pushes on the modules that float
+        *(Coordinate(f"impulse_{axis}", "N s") for axis in "xyz"),
+        *(Coordinate(f"angular_impulse_{axis}", "N m s") for axis in "xyz"),
         #: largest of all closed contacts, in metres and radians, and in their rates
         Coordinate("gap", "1"),
         Coordinate("slip", "1"),

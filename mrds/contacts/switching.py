@@ -23,6 +23,7 @@ from granite.mrds.contacts.contact_set import ContactSet, Label
 from granite.mrds.contacts.events import ContactStatus, Event, EventKind
 from granite.mrds.contacts.friction import JammedError, static_friction
 from granite.mrds.contacts.impact import Strike, strike
+from granite.mrds.contacts.momentum import FloatingMomentum
 from granite.mrds.contacts.reachable import at_rest, moving, named, reachable, with_misses
 from granite.mrds.contacts.system import System
 from granite.mrds.contacts.watch import Watch
@@ -80,6 +81,7 @@ class Switching:
         self._reach = reach
         self._stops = {c.name for c in system.contacts.values() if kind_of(c.kind).one_sided}
         self._watch = Watch(system)
+        self._momentum = FloatingMomentum(system.modules)
         self._able = frozenset(with_misses(self._commanded))
         self._reachable = reachable(system.contacts, self._commanded)
         self._sets: dict[Label, ContactSet] = {}
@@ -110,6 +112,8 @@ class Switching:
         for contact_set in self.sets():
             contact_set.prepare(steps=moves and bool(self._watch.contacts))
         self._watch.prepare()
+        if any(self._commanded[1:]):
+            self._momentum.prepare()
 
     def entered(self, q: ArrayLike) -> dict[str, float]:
         """The open stops whose sides penetrate each other, and the depth [m]."""
@@ -121,6 +125,8 @@ class Switching:
 
     def command(self, closed: Iterable[str], q: ArrayLike, u: ArrayLike) -> tuple[Array, Array, tuple[Event, ...]]:
         """Close these grips and open the others. The pose is projected onto their constraints, then the velocity jumps.
+
+        Modules that float keep their momentum over both.
 
         Parameters
         ----------
@@ -152,7 +158,9 @@ class Switching:
         met = [c for c in new if c.name not in missed]
         if not met:
             return pose, speed, tuple(events)
-        pose = self._set({**trial, **{c.name: at_rest(c) for c in met}}).project(pose, speed)[0]
+        meeting = self._set({**trial, **{c.name: at_rest(c) for c in met}})
+        before, pose = pose, meeting.project(pose, speed)[0]
+        speed = self._momentum.kept(meeting.contacts, meeting.mass_and_constraints(pose)[0], before, pose, speed)
         state = self._strike(_State(pose, speed, tuple(events), 0.0), dict.fromkeys((c.name for c in met), 0.0))
         return state.q, state.u, state.events
 

@@ -10,6 +10,7 @@ from granite.config.testbed import Testbed
 from granite.kernels.compilation import compile_once
 from granite.mrds.energy import energy_function
 from granite.sim.plant.constrained_plant import ContactLoads
+from granite.sim.plant.motion import N_AUDITED
 from granite.sim.plant.plant import Plant
 
 
@@ -22,7 +23,7 @@ class Audit:
         self.kernel = compile_once("audit", bed.plant_fingerprint, lambda: [_function(bed, plant)])["audit"]
 
     def values(self, loads: ContactLoads) -> Array:
-        """Kinetic energy, energy, work, momentum, angular momentum, gap, slip and independence now."""
+        """Kinetic energy, energy, work, momenta, impulses, gap, slip and independence now."""
         lost = self._plant.contacts.lost if self._plant.contacts else 0.0
         return self.kernel.run((self._plant.whole, np.array([lost, loads.gap, loads.slip, loads.independence])))
 
@@ -32,7 +33,13 @@ def _function(bed: Testbed, plant: Plant) -> ca.Function:
     places = plant.places
     q, u = state[: places["u"]], state[places["u"] : places["extra"]]
     energies, momentum = energy_function(bed.modules)(q, u)
-    work = state[places["left"] - 1]  # the last one of extra
+    *_, impulse, work = ca.vertsplit(state[places["extra"] : places["left"]], _ends(places))
     kinetic, gravity, strain, _ = ca.vertsplit(energies)
-    audit = ca.vertcat(kinetic, kinetic + gravity + strain, work - lost, momentum, errors)
+    audit = ca.vertcat(kinetic, kinetic + gravity + strain, work - lost, momentum, impulse, errors)
     return ca.Function("audit", [state, lost, errors], [audit])
+
+
+def _ends(places: dict[str, int]) -> list[int]:
+    """Where the parts of extra begin and end: impulse and work are its last ones."""
+    n = places["left"] - places["extra"]
+    return [0, n - N_AUDITED, n - 1, n]

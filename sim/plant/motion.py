@@ -1,8 +1,8 @@
 """Motion of the modules of a testbed in one physics step: free, or under the contacts that are closed.
 
 x = [q; u; extra] of all modules; extra is the time, where contacts or hoses depend on it, the inner states of the lab,
-and the work done so far, where it is audited. p are the inputs of the lab, constant over a step (zero-order hold):
-thrusts and motor torques, and the constants that the seed drew.
+and, where it is audited, the impulse of the lab on modules that float, and its work. p are the inputs of the lab,
+constant over a step (zero-order hold): thrusts and motor torques, and the constants that the seed drew.
 
 The rate of a plant with contacts is written once, in `ContactMotion`; its subclasses solve for the contact forces, by
 elimination in symbols (`EliminationMotion`, here) or by singular values in numbers (`sim.constrained_plant`).
@@ -23,6 +23,7 @@ from granite.mrds.contacts.contact_set import NO_FEEDBACK, ContactSet
 from granite.mrds.contacts.drive import drive_function
 from granite.mrds.dynamics import Dynamics
 from granite.mrds.integrators import rk4
+from granite.mrds.symbols import vector
 from granite.mrds.tree import Tree
 from granite.sim.plant.draws import draws
 from granite.sim.plant.forces import initial_inner, lab_force, n_held, n_inner, n_thrusters
@@ -30,17 +31,19 @@ from granite.sim.plant.hoses import has_moving_hoses
 
 #: a column of symbols or of numbers
 Column = Any
+#: entries of an audit: linear and angular impulse, and work
+N_AUDITED = 7
 
 
 def n_extra(bed: Testbed) -> int:
     """Number of entries of the state that are neither coordinates nor velocities."""
-    return has_clock(bed) + n_inner(bed) + bed.simulation.audit
+    return has_clock(bed) + n_inner(bed) + N_AUDITED * bed.simulation.audit
 
 
 def initial_extra(bed: Testbed, q: Array, u: Array) -> Array:
     """Those entries at the start."""
-    time, work = np.zeros(int(has_clock(bed))), np.zeros(int(bed.simulation.audit))
-    return np.concatenate([time, initial_inner(bed, q, u), work])
+    time, audited = np.zeros(int(has_clock(bed))), np.zeros(N_AUDITED * bed.simulation.audit)
+    return np.concatenate([time, initial_inner(bed, q, u), audited])
 
 
 def has_clock(bed: Testbed) -> bool:
@@ -263,8 +266,22 @@ class PlantMotion:
         if self._bed.simulation.audit:
             # The elastic force is K q + D u: its derivative by u is D.
             damping = (ca.jtimes(tree.elastic_force(), tree.u, tree.u) for tree in self._trees)
-            rates.append(ca.dot(u, force - ca.vertcat(*damping)))
+            rates += [self._wrench(force), ca.dot(u, force - ca.vertcat(*damping))]
         return force, ca.vertcat(*rates)
+
+    def _wrench(self, force: ca.SX) -> ca.SX:
+        """Force, and moment about the world's origin, on all modules that float: forces inside them add nothing."""
+        total, first = ca.SX.zeros(6), 0
+        for tree in self._trees:
+            if tree.module.base == "floating":
+                d = 2 if tree.module.dimension == "planar" else 3
+                push = vector(ca.vertsplit(force[first : first + d]))
+                turn = force[first + d : first + d + (1 if d == 2 else 3)]
+                # The root moves along the axes of the world, and turns about its own.
+                moment = ca.vertcat(0, 0, turn) if d == 2 else tree.root.R_WB @ turn
+                total += ca.vertcat(push, ca.cross(tree.origin, push) + moment)
+            first += tree.u.numel()
+        return total
 
     @cached_property
     def _normalised(self) -> ca.Function:

@@ -60,6 +60,27 @@ def test_a_catch_keeps_momentum_and_says_what_energy_it_took() -> None:
     assert verdict(log)["held"]
 
 
+def test_a_catch_with_a_gap_keeps_momentum_on_a_table_that_pushes() -> None:
+    """The audit counts the impulse of slope and drag; of the gap of 6 mm it would find 1e-3 of the momentum."""
+    table = {"tilt_g": 1e-3, "drag_ratio": 1e-3, "pad_radius_m": 0.1}
+    start = {"prey_body_y_m": 0.006, "hunter_body_heading_rad_s": 0.02}
+    bed = chase(HOLDS)
+    log = simulate_in_memory(
+        bed.with_changes({"simulation.table": table, "simulation.initial": {**bed.simulation.initial, **start}})
+    )
+    checks = verdict(log)["checks"]
+    assert truth(log, "closed")[60, 0] == 1.0
+    assert max(checks["momentum"]["largest"], checks["angular momentum"]["largest"]) < 1e-12
+    moved = truth(log, "audit")
+    assert np.abs(moved[-1] - moved[0])[[3, 8]].min() > 0.002  # momentum and angular momentum themselves change
+    rows = log.rows.copy()
+    rows[50:, log.channels.column("/truth", "momentum_x_n_s")] += 1e-6
+    spoilt = AuditVerdict(log.bed, log.channels)
+    spoilt.update(rows[:30])
+    spoilt.update(rows[30:])
+    assert not (spoilt.result() or {})["checks"]["momentum"]["held"]
+
+
 def test_letting_go_leaves_velocities_as_they_were() -> None:
     log = simulate_in_memory(chase(HOLDS))
     u, t = truth(log, "u"), truth(log, "t")
