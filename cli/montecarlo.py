@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Annotated
 
@@ -13,7 +14,7 @@ from granite.cli.batches import say_parts_in_python, table_in
 from granite.cli.hints import command, with_changes
 from granite.cli.screen import err, out, print_json
 from granite.config.loader import load, load_tuning
-from granite.config.whole_file import refuse_output
+from granite.config.whole_file import refuse_output, write_whole
 
 
 def montecarlo(
@@ -37,6 +38,9 @@ def montecarlo(
     plot: Annotated[
         Path | None, typer.Option("--plot", metavar="FILE", help="draw the distributions, *.png, *.svg or *.pdf")
     ] = None,
+    save: Annotated[
+        Path | None, typer.Option("--save", metavar="FILE", help="keep all runs, *.json, as the console shows them")
+    ] = None,
     overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
@@ -53,6 +57,8 @@ def montecarlo(
         testbed = testbed.model_copy(update={"tuning": load_tuning(tuning)})
     if plot is not None:
         refuse_output("plot", plot, SUFFIXES, overwrite)
+    if save is not None:
+        refuse_output("result", save, (".json",), overwrite)
     columns = TextColumn("{task.description}"), BarColumn(30), MofNCompleteColumn(), TimeRemainingColumn()
     with (
         named(bed, testbed),
@@ -66,6 +72,10 @@ def montecarlo(
             testbed, runs, made, metrics=metrics or (), first_seed=seed,
             report=lambda done, total: bar.update(task, completed=done, total=total),
         )  # fmt: skip
+    if save is not None:
+        content = {"typed": bed, "overrides": overrides or [], **monte_carlo_json(found)}
+        with write_whole("result", save, (".json",), overwrite) as unfinished:
+            unfinished.write_text(json.dumps(finite(content)) + "\n", encoding="utf-8")
     if as_json:
         print_json(finite(monte_carlo_json(study)))
     else:

@@ -16,6 +16,7 @@ import typer
 from rich.table import Table
 
 from granite.cli.arguments import AsJson, Bed, Overrides, Overwrite, named
+from granite.cli.console_beside import console_beside, free_port
 from granite.cli.endings import AUDIT_FAILED, FAULT, OWN_CODE, STOPPED, end
 from granite.cli.hints import command
 from granite.cli.new_log import new_log
@@ -49,6 +50,9 @@ class RecordedRun:
     live_gains: Annotated[
         bool,
         typer.Option("--live-gains", help="of --live: let any program on this machine set gains within their bounds"),
+    ] = False
+    console: Annotated[
+        bool, typer.Option("--console", help="in real time: with its page in the browser; --live and --operator too")
     ] = False
     behaviour: Annotated[
         str | None, typer.Option("--behaviour", metavar="NAME", help="the variant BED/NAME, e.g. catch, pick-and-place")
@@ -94,7 +98,7 @@ class RecordedRun:
             progress=not self.as_json and err.is_terminal,
             changes=[*(self.overrides or []), *more, *short_forms(self.duration, self.seed)],
             pass_signals_on=False,
-            operator=self.operator,
+            operator=self.operator or self.console,
             live=self._port(),
             live_gains=self.live_gains,
         )
@@ -102,7 +106,7 @@ class RecordedRun:
     def _port(self) -> int | None:
         """The port of the live view; None where none is wanted. Its other options ask for it too."""
         if not self.live and self.live_port is None and not self.live_gains:
-            return None
+            return free_port(_LIVE_PORT) if self.console else None
         port = _LIVE_PORT if self.live_port is None else self.live_port
         if not _PORTS[0] <= port <= _PORTS[1]:
             raise InputError("no port", key="--live-port", value=port, expected=f"{_PORTS[0]} to {_PORTS[1]}")
@@ -117,7 +121,9 @@ def records_a_run(command: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(command)
     def run(**typed: Any) -> None:
-        command(RecordedRun(**{name: typed.pop(name) for name in shared}), **typed)
+        asked = RecordedRun(**{name: typed.pop(name) for name in shared})
+        with console_beside(asked.log, asked.as_json) if asked.console else contextlib.nullcontext():
+            command(asked, **typed)
 
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}

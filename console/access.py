@@ -79,7 +79,7 @@ class Access:
     scheme
         http or https.
     public
-        Paths that need no session: the page itself, and where a session is opened.
+        Paths that need no session, beside the page itself; one that ends in / stands for all below it.
     """
 
     def __init__(self, app: ASGIApp, tokens: Tokens, hosts: Iterable[str], scheme: str, public: Iterable[str]) -> None:
@@ -116,7 +116,8 @@ class Access:
         if is_post and int(headers["content-length"]) > _LONGEST:
             return f"refused: expected a body of at most {_LONGEST} bytes"
         session = self._tokens.may_operate(cookie_of(headers.get("cookie", "")))
-        is_public = scope["path"] == "/" or scope["path"].startswith(self._public)
+        path = scope["path"]
+        is_public = path == "/" or any(path.startswith(p) if p.endswith("/") else path == p for p in self._public)
         if session is None and (is_socket or not is_public):
             return "refused: open the address that granite console printed"
         scope["may_operate"] = bool(session)

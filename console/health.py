@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from granite.config.devices.thrusters import Thrusters
-from granite.config.records import Array, Status
+from granite.config.reasons import Reason
+from granite.config.records import Array, Status, Verdict
 from granite.config.testbed import Testbed
+from granite.config.verdict_subjects import sentence, subjects
 from granite.logs.channels import Channels
 
 
@@ -35,6 +38,8 @@ class Health:
         tanks = [name for name, device in bed.devices_of(Thrusters).items() if device.simulated.tank_n_s]
         self._tanks = [(name, column("/truth", f"{name}_tank_n_s")) for name in tanks]
         self._period = bed.loop.period_s
+        self._verdict = [column("/verdict", key) for key in ("reason", "subject", "value", "limit", "stop")]
+        self._subjects = subjects(bed)
 
     def of(self, rows: Array) -> dict[str, Any]:
         """What a page shows; durations in microseconds, ages in milliseconds."""
@@ -52,7 +57,13 @@ class Health:
                 }
                 for name, t, number, status in self._devices
             ],
-            "steps": dict(zip(self._names, np.median(steps, axis=0).round(1).tolist(), strict=True)),
+            "steps": [
+                {"name": name, "median_us": round(median, 1), "p99_us": round(p99, 1)}
+                for name, (median, p99) in zip(
+                    self._names, np.percentile(steps, [50, 99], axis=0).T.tolist(), strict=True
+                )
+            ],
+            "guard": self._guard(last),
             "tick_us": [round(float(value), 1) for value in np.percentile(whole, [50, 99])],
             "late_us": [round(float(value), 1) for value in np.percentile(late, [50, 99])],
             "period_us": 1e6 * self._period,
@@ -60,6 +71,14 @@ class Health:
             "lost": int(last[self._lost]),
             "tanks": {name: _number(last[column], 2) for name, column in self._tanks},
         }
+
+    def _guard(self, row: Array) -> str:
+        """Why the guard changed the command of a row, with subject, value and limit."""
+        reason, subject, value, limit, stop = row[self._verdict].tolist()
+        if math.isnan(reason):
+            return "unknown"
+        verdict = Verdict(0.0, None, Reason(int(reason)), int(subject), value, limit, bool(stop))  # type: ignore[arg-type]
+        return "passed" if verdict.reason is Reason.PASSED else sentence(self._subjects, verdict)
 
 
 def _status(value: float) -> str:

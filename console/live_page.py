@@ -20,7 +20,8 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from granite.config.errors import InputError
 from granite.console.page_control import PageControl, possible_commands
 from granite.console.run_feed import RunFeed
-from granite.console.shown_signals import column_of, known, topics_of
+from granite.console.shown_signals import column_of, topics_of
+from granite.logs.extremes import known
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -164,7 +165,7 @@ class LivePage:
 
     async def _tell(self) -> None:
         """Status, health and events, twice a second; the shapes when they are known."""
-        knows_shapes = False
+        knows_shapes = knows_plan = False
         while True:
             feed = self._feed
             if not knows_shapes and feed.scene is not None and feed.channels is not None and feed.bed is not None:
@@ -175,10 +176,14 @@ class LivePage:
                     shapes=feed.scene.shapes(),
                     sides=feed.scene.sides(feed.rows_after(feed.count - 1)),
                     topics=topics_of(feed.channels),
+                    has_vision=feed.scene.has_vision,
                     log=feed.run.log,
                 )
                 if self._operation is not None:
                     await self._say("gains", gains=self._operation.gains)
+            if knows_shapes and not knows_plan and feed.plan is not None:
+                knows_plan = True
+                await self._say("plan", points=feed.plan)
             await self._tell_status()
             if feed.health is not None and feed.count:
                 ticks = int(_HEALTH_S / (feed.bed.loop.period_s if feed.bed else 1.0))
@@ -212,6 +217,8 @@ class LivePage:
         t = rows[:, self._feed.channels.column("/sample", "t_s")]
         facts, points = picture or ({}, b"")
         head = {"kind": kind, "rows": len(rows), "signals": len(self._columns), "points": len(points), **facts}
+        if kind == "frame":
+            head["at_ms"] = round(self._feed.at_ms, 1)
         text = json.dumps(head, separators=(",", ":")).encode()
         text += b" " * (-(4 + len(text) + len(points)) % 8)
         shown = known(self._feed.channels, rows)[:, self._columns]

@@ -16,12 +16,14 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import WebSocketException
 
 from granite.config.errors import InputError
+from granite.config.loader import to_json
 from granite.config.reasons import Reason
 from granite.config.records import Array
 from granite.config.run_modes import RunMode
 from granite.config.testbed import Testbed
 from granite.console.health import Health
 from granite.console.table_scene import Picture, TableScene
+from granite.console.worker import RefusedOrderError, Worker
 from granite.logs.channels import Channels
 from granite.logs.log_content import read_content
 from granite.logs.mcap_file import EVENTS
@@ -42,8 +44,10 @@ _STATUS = (("/operation", "mode"), ("/operation", "cause"), ("/verdict", "reason
 class RunFeed:
     """A run as it is now; `start` connects in the background, for as long as the run lasts."""
 
-    def __init__(self, run: RegisteredRun) -> None:
-        self.run = run
+    def __init__(self, run: RegisteredRun, worker: Worker) -> None:
+        self.run, self._worker = run, worker
+        #: where the robot should go, as far as that is known before
+        self.plan: list[list[float]] | None = None
         self.bed: Testbed | None = None
         self.channels: Channels | None = None
         self.scene: TableScene | None = None
@@ -54,6 +58,8 @@ class RunFeed:
         self.is_over = False
         #: when the last row came, by `time.monotonic`
         self.heard_at = -math.inf
+        #: when the last tick was due, wall time [ms]
+        self.at_ms = 0.0
         self._ring = np.zeros((0, 0))
         #: rows that have come so far
         self.count = 0
@@ -121,11 +127,20 @@ class RunFeed:
             "reason": reason.name.lower(),
             "t_s": float(row[channels.column("/sample", "t_s")]),
             "age_s": round(age, 3),
+            "gains": [
+                None if value != value else value for value in row[channels.place("/operation", "gains")].tolist()
+            ],
         }
+
+    async def _find_plan(self, bed: Testbed) -> None:
+        with contextlib.suppress(RefusedOrderError):
+            self.plan = await self._worker.ask("plan", to_json(bed))
 
     async def _follow(self) -> None:
         try:
             await self._read_head()
+            assert self.bed is not None
+            self._planning = asyncio.create_task(self._find_plan(self.bed))
             while not self.is_over:
                 with contextlib.suppress(OSError, WebSocketException):
                     await self._listen()
@@ -215,6 +230,7 @@ class RunFeed:
         self._ring[self.count % len(self._ring)] = row
         self.count += 1
         self.heard_at = time.monotonic()
+        self.at_ms = self._row_at * 1e-6
         self._has_news = True
 
     def _note_event(self, message: bytes) -> None:

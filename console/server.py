@@ -1,15 +1,12 @@
-"""The server of the console: the page, its socket for runs, and the logs of a folder."""
+"""The server of the console: the page, its session and its socket for runs; logs and jobs have files of their own."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 from collections.abc import AsyncIterator, Iterable
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -21,21 +18,26 @@ from starlette.websockets import WebSocket
 
 from granite.config.errors import InputError
 from granite.console.access import COOKIE, Access, Tokens
+from granite.console.job_routes import JobRoutes
+from granite.console.jobs import Jobs
 from granite.console.live_page import LivePage
-from granite.console.log_reader import LogReader
+from granite.console.log_routes import LogRoutes
+from granite.console.log_shelf import LogShelf
 from granite.console.page_control import PageControl
 from granite.console.run_feed import RunFeed
-from granite.logs.overview import final_error, read_overview
+from granite.console.worker import RefusedOrderError, Worker
+from granite.console.workshop import Workshop
+from granite.logs.unfinished import finished_name
 from granite.rt.process.run_register import registered_runs
 
 _PAGE = Path(__file__).with_name("page")
-#: pages of one run at most, and logs of a list
-_MOST_PAGES, _MOST_LOGS = 32, 500
+#: pages of one run at most
+_MOST_PAGES = 32
 #: time for pages to close when the console ends [s]; longest message of a page [bytes]
 _GRACE_S, _LONGEST_MESSAGE = 2, 4096
 
 
-def server_config(app: ASGIApp) -> uvicorn.Config:
+def server_config(app: ASGIApp, certificate: Path | None = None, key: Path | None = None) -> uvicorn.Config:
     """How the console is served: a page that is open never keeps it from ending."""
     return uvicorn.Config(
         app,
@@ -44,6 +46,8 @@ def server_config(app: ASGIApp) -> uvicorn.Config:
         ws="websockets-sansio",
         ws_max_size=_LONGEST_MESSAGE,
         ws_per_message_deflate=False,
+        ssl_certfile=None if certificate is None else str(certificate),
+        ssl_keyfile=None if key is None else str(key),
     )
 
 
@@ -60,11 +64,16 @@ class Console:
 
     def __init__(self, folder: Path, more: Iterable[Path] = ()) -> None:
         self.tokens = Tokens()
-        self._folder, self._more = folder, [path.absolute() for path in more]
         self._feeds: dict[int, RunFeed] = {}
         self._operations: dict[int, PageControl] = {}
         self._pages: dict[int, dict[int, LivePage]] = {}
-        self._reader = LogReader()
+        #: one for logs, and one for testbeds, plans and sessions: neither waits for the other
+        self._log_worker, self._worker = Worker(Workshop, "log reader"), Worker(Workshop, "workshop")
+        self._jobs, shelf = Jobs(), LogShelf(folder, more)
+        self._routes = [
+            *LogRoutes(shelf, self._log_worker).routes(),
+            *JobRoutes(shelf, self._worker, self._jobs).routes(),
+        ]
 
     def app(self, hosts: Iterable[str], scheme: str = "http") -> ASGIApp:
         """The application, called by these names."""
@@ -73,21 +82,20 @@ class Console:
             Mount("/page", StaticFiles(directory=_PAGE)),
             Route("/api/session", self._session, methods=["POST"]),
             Route("/api/runs", self._runs),
-            Route("/api/logs", self._logs),
-            Route("/api/log", self._log),
-            Route("/api/log/progress", self._progress),
-            Route("/api/log/signals", self._signals),
-            Route("/api/log/scenes", self._scenes),
+            *self._routes,
             WebSocketRoute("/socket", self._socket),
         ]
-        starlette = Starlette(routes=routes, lifespan=self._lifespan, exception_handlers={InputError: _refusal})
+        handlers = {InputError: _refusal, RefusedOrderError: _refusal}
+        starlette = Starlette(routes=routes, lifespan=self._lifespan, exception_handlers=handlers)  # type: ignore[arg-type]
         return Access(starlette, self.tokens, hosts, scheme, ("/page/", "/api/session"))
 
     @contextlib.asynccontextmanager
     async def _lifespan(self, app: Starlette) -> AsyncIterator[None]:
-        self._reader.start()
+        self._log_worker.start()
         yield
-        self._reader.close()
+        await asyncio.to_thread(self._jobs.close)
+        for worker in (self._log_worker, self._worker):
+            worker.close()
         await asyncio.gather(*(feed.stop() for feed in self._feeds.values()))
         await asyncio.gather(*(operation.close() for operation in self._operations.values()))
 
@@ -110,70 +118,8 @@ class Console:
 
     async def _runs(self, request: Request) -> Response:
         runs = await asyncio.to_thread(registered_runs)
-        return JSONResponse([run._asdict() for run in runs if run.live_port is not None])
-
-    async def _logs(self, request: Request) -> Response:
-        return JSONResponse(await asyncio.to_thread(self._listed))
-
-    def _listed(self) -> list[dict[str, Any]]:
-        """The logs, newest first; one that can't be read is left out."""
-        paths = [*self._more, *self._folder.glob("*.mcap")]
-        newest = sorted({path.absolute() for path in paths if path.is_file()}, key=_modified, reverse=True)
-        logs = []
-        for path in newest[:_MOST_LOGS]:
-            with contextlib.suppress(InputError, OSError):
-                seen = read_overview(path)
-                logs.append(
-                    {
-                        "path": str(path),
-                        "name": path.name,
-                        "bed": seen.info.get("bed", ""),
-                        "mode": seen.info.get("mode", ""),
-                        "when": seen.when.isoformat(timespec="seconds"),
-                        "ended": seen.summary["ended"] if seen.summary else "unfinished",
-                        "text": seen.summary.get("text", "") if seen.summary else "",
-                        "seconds": seen.summary.get("ended_at_s") if seen.summary else None,
-                        "seed": seen.info.get("seed", ""),
-                        "changes": seen.changes,
-                        "error": final_error(seen.summary),
-                        "size": path.stat().st_size,
-                    }
-                )
-        return logs
-
-    def _known(self, request: Request) -> Path:
-        """The log that a request names: one of the list, or one that a run records."""
-        path = Path(request.query_params.get("path", ""))
-        recorded = {Path(run.log) for run in registered_runs()}
-        if (
-            path in recorded
-            or path in self._more
-            or (path.parent == self._folder.absolute() and path.suffix == ".mcap")
-        ):
-            return path
-        raise InputError(f"no log '{path}'", expected="one of the list")
-
-    async def _log(self, request: Request) -> Response:
-        return JSONResponse(await self._reader.ask(self._known(request), "head"))
-
-    async def _progress(self, request: Request) -> Response:
-        return JSONResponse({"part": self._reader.progress.get(str(self._known(request)))})
-
-    async def _signals(self, request: Request) -> Response:
-        names = [name for name in request.query_params.get("names", "").split(",") if name]
-        t0, t1, pixels = (_number(request, key) for key in ("t0", "t1", "pixels"))
-        content = await self._reader.ask(self._known(request), "signals", names, t0, t1, int(min(pixels, 8000)))
-        return Response(content, media_type="application/octet-stream")
-
-    async def _scenes(self, request: Request) -> Response:
-        """Scenes in a time: lines of JSON, each followed by its points in base64 of the same line."""
-        t0, t1, step = (_number(request, key) for key in ("t0", "t1", "step"))
-        times = np.arange(t0, t1 + 1e-9, max(step, 1e-3)).tolist() if t1 > t0 else [t0]
-        scenes = await self._reader.ask(self._known(request), "scenes", times)
-        heads = json.dumps([{"t": t, "points": len(points), **facts} for t, facts, points in scenes]).encode()
-        heads += b" " * (-(4 + len(heads)) % 8)
-        whole = len(heads).to_bytes(4, "little") + heads + b"".join(points for _, _, points in scenes)
-        return Response(whole, media_type="application/octet-stream")
+        shown = [run for run in runs if run.live_port is not None]
+        return JSONResponse([{**run._asdict(), "final_log": finished_name(run.log)} for run in shown])
 
     async def _socket(self, socket: WebSocket) -> None:
         """A page that watches a run."""
@@ -202,7 +148,9 @@ class Console:
             run = runs.get(pid)
             if run is None or run.live_port is None:
                 return None
-            self._feeds[pid] = RunFeed(run)
+            if pid in self._feeds:  # another page was faster
+                return self._feeds[pid]
+            self._feeds[pid] = RunFeed(run, self._worker)
             self._pages[pid] = {}
             if run.operator_address is not None:
                 self._operations[pid] = PageControl(run.operator_address)
@@ -210,21 +158,5 @@ class Console:
         return self._feeds[pid]
 
 
-def _modified(path: Path) -> float:
-    with contextlib.suppress(OSError):
-        return path.stat().st_mtime
-    return 0.0
-
-
-def _number(request: Request, key: str) -> float:
-    try:
-        value = float(request.query_params[key])
-    except (KeyError, ValueError):
-        raise InputError(key=key, value=request.query_params.get(key), expected="a number") from None
-    if not np.isfinite(value):
-        raise InputError(key=key, value=value, expected="a finite number")
-    return value
-
-
-async def _refusal(request: Request, error: Exception) -> Response:
-    return JSONResponse({"text": str(error)}, 400)
+async def _refusal(request: Request, error: InputError | RefusedOrderError) -> Response:
+    return JSONResponse({"text": str(error), "key": error.key}, 400)

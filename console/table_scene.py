@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from granite.config.records import Array
+from granite.config.devices.vision import Vision
+from granite.config.records import Array, Status
 from granite.config.testbed import Testbed
 from granite.logs.channels import Channels
 from granite.views.plots.projection import best_projections
@@ -28,6 +29,12 @@ class TableScene:
         self._rows, self._bed = SceneRows(bed, channels, first), bed
         scene = self._rows.scene
         self._axes = [0, 1] if bed.planar else [0, 1, 2]
+        #: columns of status, x and y of each pose that a camera reports
+        self._seen = [
+            [channels.column("/sample", f"{name}_{what}") for what in ("status", f"{root}_x_m", f"{root}_y_m")]
+            for name, device in bed.devices_of(Vision).items()
+            for root in [bed.layout.name(device.seen(bed), device.seen(bed).root.name)]
+        ]
         #: points that the reference needs
         self._ghost = sorted(set(scene.main.drawn) | set(scene.main.pins))
 
@@ -86,14 +93,31 @@ class TableScene:
             points.append(np.array(self._rows.at(row))[:, self._axes])
         if parts.reference:
             points.append(np.array(self._rows.at_reference(row, parts))[self._ghost][:, self._axes])
+        seen = [[x, y] for status, x, y in row[self._seen].tolist() if status == Status.OK] if self._seen else []
         facts = {
             "robot": parts.robot,
+            "seen": seen,
             "reference": parts.reference,
             "opening": [round(part, 3) if part > 0 else 0 for part in self._rows.opening(rows)],
             "closed": [int(status) if status == status else 0 for status in self._rows.closed(row).tolist()],
         }
         joined = np.vstack(points) if points else np.zeros((0, len(self._axes)))
         return Picture(facts, joined.astype("<f4").tobytes())
+
+    @property
+    def has_vision(self) -> bool:
+        """Whether a camera reports poses."""
+        return bool(self._seen)
+
+    def path(self, rows: Array, reference: bool = False) -> list[list[float]]:
+        """Where the point that is followed is in some rows, or should be."""
+        number, points = self._rows.scene.main.followed, []
+        for row in rows:
+            parts = self._rows.parts(row)
+            if parts.reference if reference else parts.robot:
+                at = self._rows.at_reference(row, parts) if reference else self._rows.at(row)
+                points.append([round(at[number][axis], 4) for axis in self._axes])
+        return points
 
     def sides(self, rows: Array) -> list[list[int]]:
         """Axes of the projections in which the motion of these rows is best seen."""

@@ -3,7 +3,9 @@
 Each topic of a row is a message: a ROS 2 message of float64 fields in CDR, which is a header of four bytes
 and then the doubles as they are. The whole testbed goes in as the attachment `testbed.json`, the layout of its rows as
 `channels.json`, other facts about the run as the metadata record `granite`; all stand in front, so that a truncated
-file still has them. Events are on `/events` and the summary of the run on `/summary`, both as JSON.
+file still has them. The attachment `extremes.bin` at the end has the least and greatest values of blocks of rows, so
+that a long run is drawn at once (`logs/extremes.py`). Events are on `/events` and the summary of the run on
+`/summary`, both as JSON.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from foxglove.mcap import MCAPWriteOptions
 
 from granite.config.records import Array
 from granite.logs.channels import Channels
+from granite.logs.extremes import EXTREMES, ExtremesOfRows
 from granite.logs.row_layout import Topic
 
 #: raised with every change that an older reader would misread
@@ -82,13 +85,7 @@ class McapFile:
         own = {FINGERPRINTS[name]: fingerprint(text) for name, text in attachments.items()}
         self._writer.write_metadata(METADATA, {**metadata, "format": FORMAT, **own})
         for name, text in attachments.items():
-            self._writer.attach(
-                log_time=start_ns or 0,
-                create_time=start_ns or 0,
-                name=name,
-                media_type="application/json",
-                data=text.encode(),
-            )
+            self._attach(name, "application/json", text.encode(), start_ns or 0)
         self._writer.flush()
         self._topics = channels.topics
         self._channels = [
@@ -98,6 +95,7 @@ class McapFile:
         self._events = Channel(EVENTS, schema=_EVENT_SCHEMA, context=context)
         self._summary = Channel(SUMMARY, schema={"type": "object", "title": "granite.Summary"}, context=context)
         self._t = channels.column("/sample", "t_s")
+        self._extremes = ExtremesOfRows(channels)
         self._start_ns = self._last_ns = 0
         if start_ns is not None:
             self.begin(start_ns)
@@ -119,6 +117,7 @@ class McapFile:
             for log, of_row in messages:
                 log(of_row[i], log_time=log_time)
         self._last_ns = times[-1]
+        self._extremes.add(rows)
 
     def event(self, t: float, tick: int, level: str, name: str, text: str) -> None:
         """Write an event at time t."""
@@ -134,8 +133,13 @@ class McapFile:
         self._writer.flush()
 
     def close(self) -> None:
-        """Write the index and close; `RuntimeError` if the file is incomplete."""
+        """Write the extremes and the index, and close; `RuntimeError` if the file is incomplete."""
+        if (extremes := self._extremes.result()) is not None:
+            self._attach(EXTREMES, "application/octet-stream", extremes.packed(), self._last_ns)
         self._writer.close()
+
+    def _attach(self, name: str, media_type: str, data: bytes, at_ns: int) -> None:
+        self._writer.attach(log_time=at_ns, create_time=at_ns, name=name, media_type=media_type, data=data)
 
     def log_time(self, t: float) -> int:
         """Wall time of a time of the run [ns]."""

@@ -15,8 +15,8 @@ import zstandard
 from mcap.data_stream import ReadDataStream
 from mcap.exceptions import McapError
 from mcap.opcode import Opcode
+from mcap.records import Attachment, AttachmentIndex, Chunk, ChunkIndex
 from mcap.records import Channel as ChannelRecord
-from mcap.records import Chunk, ChunkIndex
 from mcap.writer import MCAP0_MAGIC
 
 #: longest record, and longest content of a chunk [bytes]; a recorder writes chunks of 1 MB, longer only for one message
@@ -109,17 +109,24 @@ class Index(NamedTuple):
 
     chunks: list[ChunkIndex]
     channels: dict[str, int]  #: their numbers by topic
+    attachments: dict[str, int]  #: where the record of each begins in the file, by name
+    definitions: list[tuple[int, bytes]]  #: schemas and channels, as they stand in the first chunk too
 
 
 def read_index(file: IO[bytes]) -> Index:
-    """The index, found from the end of the file; one of the `BROKEN` where there is none."""
-    index = Index([], {})
+    """The index, index from the end of the file; one of the `BROKEN` where there is none."""
+    index = Index([], {}, {}, [])
     for opcode, body in index_records(file):
         if opcode == Opcode.CHUNK_INDEX:
             index.chunks.append(ChunkIndex.read(ReadDataStream(BytesIO(body))))
         elif opcode == Opcode.CHANNEL:
             channel = ChannelRecord.read(ReadDataStream(BytesIO(body)))
             index.channels[channel.topic] = channel.id
+        elif opcode == Opcode.ATTACHMENT_INDEX:
+            attachment = AttachmentIndex.read(ReadDataStream(BytesIO(body)))
+            index.attachments[attachment.name] = attachment.offset
+        if opcode in (Opcode.SCHEMA, Opcode.CHANNEL):
+            index.definitions.append((opcode, body))
     return index
 
 
@@ -141,11 +148,24 @@ def index_records(file: IO[bytes]) -> Iterator[tuple[int, bytes]]:
 
 def read_chunk(file: IO[bytes], at: int) -> bytes:
     """The content of the chunk whose record begins there."""
+    return chunk_content(_record_at(file, at, Opcode.CHUNK))
+
+
+def read_attachment(file: IO[bytes], at: int) -> bytes:
+    """The data of the attachment whose record begins there."""
+    body = _record_at(file, at, Opcode.ATTACHMENT)
+    if zlib.crc32(body[:-4]) != int.from_bytes(body[-4:], "little"):
+        raise BrokenError("the checksum of an attachment differs")
+    data: bytes = Attachment.read(ReadDataStream(BytesIO(body))).data
+    return data
+
+
+def _record_at(file: IO[bytes], at: int, kind: int) -> bytes:
     file.seek(at)
     opcode, length = _unpack(_HEAD, file.read(_HEAD.size))
-    if opcode != Opcode.CHUNK or length > LONGEST:
-        raise BrokenError("no chunk")
-    return chunk_content(file.read(length))
+    if opcode != kind or length > LONGEST:
+        raise BrokenError(f"no record of kind {kind}")
+    return file.read(length)
 
 
 def _check_index(file: IO[bytes]) -> bytes:

@@ -22,6 +22,11 @@ def unfinished_name(path: Path, mark: str = _MARK) -> Path:
     return path.with_name(f"{path.stem}{mark}{path.suffix}")
 
 
+def finished_name(path: str) -> str:
+    """The name that a log has when the run that records it has ended."""
+    return path.removesuffix(f"{_MARK}.mcap") + ".mcap" if path.endswith(f"{_MARK}.mcap") else path
+
+
 def recorded_at(path: Path) -> Path:
     """Where a log is while it is recorded: a link stays a link."""
     return unfinished_name(Path(os.path.realpath(path)))

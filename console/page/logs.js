@@ -1,134 +1,151 @@
-// Logs: the list, a run over time with slider and playback, and a second run beside it.
-import { sceneViews } from "./scene.js";
-import { Plots, chooseSignals, usualSignals } from "./plots.js";
+// Logs over time: slider, playback at 0.1 to 16 times, signals with zoom, and other runs beside the first.
+import { $, element, get, words } from "./dom.js";
+import { EventList } from "./events.js";
+import { LogList } from "./log_list.js";
+import { LogTools } from "./log_tools.js";
+import { Plots } from "./plots.js";
+import { sceneLegend, sceneViews } from "./scene.js";
+import { chooseSignals, hasSignal, usualSignals } from "./signal_names.js";
 
-const $ = (id) => document.getElementById(id);
 const FRAME_S = 1 / 30; // between two scenes of a playback
 const AHEAD = 60; // scenes that are fetched at once
-const SECOND = " (second)";
-
-async function get(path, query) {
-  const answer = await fetch(`${path}?${new URLSearchParams(query)}`);
-  if (!answer.ok) throw new Error((await answer.json().catch(() => ({ text: answer.statusText }))).text);
-  return answer;
-}
-
-// Scenes in an answer: a head with facts, then the points of each.
-async function scenesOf(answer) {
-  const data = await answer.arrayBuffer(), length = new DataView(data).getUint32(0, true);
-  const heads = JSON.parse(new TextDecoder().decode(new Uint8Array(data, 4, length)));
-  let at = 4 + length;
-  return heads.map((head) => {
-    const points = new Float32Array(data.slice(at, at + head.points));
-    at += head.points;
-    return { ...head, points };
-  });
-}
+const MOST = 4; // runs side by side
+const NAMES = ["", " (second)", " (third)", " (fourth)"], DIFFERENCE = " (difference)";
 
 export class Logs {
   constructor(say) {
-    Object.assign(this, { say, logs: [], open: [], views: [], names: [], t: 0, playing: false, cache: new Map() });
-    this.plots = new Plots($("log-plots"), { zoomed: (t0, t1) => this.#range(t0, t1), moved: () => {} });
-    $("reload").onclick = () => this.list();
+    Object.assign(this, { say, open: [], views: [], names: [], t: 0, isPlaying: false, withDifference: false, asked: 0 });
+    const failed = (error) => say(error.message);
+    this.shelf = new LogList({ open: (path) => this.show(path).catch(failed), add: (path) => this.add(path).catch(failed), say });
+    this.tools = new LogTools(() => this.open[0].path);
+    this.events = new EventList($("log-events"), $("log-filter"), $("log-levels"), { newestFirst: false, clicked: (t) => this.seek(t) });
+    this.plots = new Plots($("log-plots"), {
+      zoomed: (t0, t1) => this.range(t0, t1), whole: () => this.range(...this.open[0].t), clicked: (t) => this.seek(t),
+    });
     $("log-fit").onclick = () => this.views.forEach((view) => view.fit());
-    $("log-whole").onclick = () => this.#range(...this.open[0].t);
-    $("log-choose").onclick = async () => { if (this.open.length) this.#choose(await chooseSignals(this.open[0].topics, this.names)); };
+    $("log-whole").onclick = () => { if (this.open.length) this.range(...this.open[0].t); };
+    $("log-choose").onclick = async () => { if (this.open.length) this.choose(await chooseSignals(this.open[0].topics, this.names)); };
+    $("log-difference").onclick = () => this.showDifference(!this.withDifference);
     $("slider").oninput = () => this.seek(Number($("slider").value));
-    $("play").onclick = () => this.play(!this.playing);
+    $("play").onclick = () => this.play(!this.isPlaying);
+    this.tools.enable(false);
   }
 
-  async list() {
-    this.logs = await (await get("/api/logs", {})).json();
-    $("list").replaceChildren(...this.logs.map((log) => {
-      const item = document.createElement("li"), name = document.createElement("span"), ended = document.createElement("span"), facts = document.createElement("span"), compare = document.createElement("button");
-      item.tabIndex = 0; item.dataset.path = log.path; item.setAttribute("role", "option");
-      name.className = "name"; name.textContent = log.name;
-      ended.className = `ended ${log.ended}`; ended.textContent = log.ended.replaceAll("_", " "); ended.title = log.text;
-      facts.className = "soft small";
-      const errors = Object.entries(log.error).map(([unit, value]) => (unit === "m" ? `${(1e3 * value).toFixed(2)} mm` : unit === "rad" ? `${(1e3 * value).toFixed(2)} mrad` : ""));
-      facts.textContent = [log.bed, log.when.slice(0, 16).replace("T", " "), log.seconds == null ? "" : `${log.seconds.toFixed(1)} s`, ...errors, ...log.changes].filter(Boolean).join(" · ");
-      compare.textContent = "compare";
-      compare.onclick = (event) => { event.stopPropagation(); this.add(log.path); };
-      item.append(name, compare, facts, ended);
-      item.onclick = (event) => (event.shiftKey ? this.add(log.path) : this.show(log.path));
-      item.onkeydown = (event) => { if (event.key === "Enter") item.click(); };
-      return item;
-    }));
-    this.#mark();
-  }
+  list() { return this.shelf.load(); }
 
   async show(path) {
     this.play(false);
-    this.cache.clear();
-    this.open = [await this.#head(path)];
-    const { shapes, sides, t, bed, ticks, summary, damage, topics, events } = this.open[0];
+    const log = await this.#head(path), { shapes, sides, t, topics, events } = log;
+    this.open = [log];
     this.views = sceneViews($("log-views"), shapes, sides);
-    $("log-name").textContent = path.split("/").at(-1);
-    $("log-facts").textContent = [bed, `${ticks} ticks`, summary ? `${summary.ended}: ${summary.text ?? ""}` : "", damage ? `damaged: ${damage}` : ""].filter(Boolean).join(" · ");
+    this.views.forEach((view) => { view.trail = log.path_points.map((point) => view.axes.map((axis) => point[axis] ?? 0)); });
+    $("log-legend").replaceChildren(...sceneLegend(shapes, {}));
+    $("log-name").textContent = log.name;
+    this.events.clear();
+    this.events.add(events);
     Object.assign($("slider"), { min: t[0], max: t[1], value: t[0] });
-    $("log-events").replaceChildren(...events.map(({ t_s, level, name, text }) => {
-      const item = document.createElement("li"), at = document.createElement("span"), what = document.createElement("b"), said = document.createElement("span");
-      item.className = level; at.textContent = `${t_s.toFixed(2)} s`; what.textContent = name.replaceAll("_", " "); said.textContent = text;
-      item.append(at, what, said);
-      item.onclick = () => this.seek(t_s);
-      return item;
-    }));
-    this.range = t;
-    await this.#choose(this.names.length && this.names.every((name) => has(topics, name)) ? this.names : usualSignals(topics));
-    await this.seek(t[0]);
+    this.shown = t;
+    this.tools.enable(true);
+    $("log-result").replaceChildren();
+    $("log-compare").replaceChildren();
+    const names = this.names.length && this.names.every((name) => hasSignal(topics, name)) ? this.names : usualSignals(topics);
+    await Promise.all([this.choose(names), this.seek(t[0])]);
     this.views.forEach((view) => view.fit());
-    this.#mark();
+    this.#facts();
   }
 
-  // A second run beside the first.
+  // Another run beside the first; asked again, without it.
   async add(path) {
-    if (!this.open.length) { await this.show(path); return; }
-    this.open = [this.open[0], await this.#head(path)];
-    this.cache.clear();
-    await this.#choose(this.names);
-    await this.seek(this.t);
-    this.#mark();
+    if (!this.open.length || this.open[0].path === path) { await this.show(path); return; }
+    const isOpen = this.open.some((log) => log.path === path);
+    if (isOpen) this.open = this.open.filter((log) => log.path !== path);
+    else this.open = [...this.open.slice(0, MOST - 1), await this.#head(path)];
+    await Promise.all([this.choose(this.names), this.seek(this.t)]);
+    this.#facts();
+    await this.#compare();
   }
 
+  async showDifference(on) {
+    this.withDifference = on;
+    $("log-difference").setAttribute("aria-pressed", on);
+    if (this.open.length) await this.choose(this.names);
+  }
+
+  choose(names) {
+    this.names = names;
+    const topics = Object.fromEntries(Object.entries(this.open[0].topics).map(([topic, keys]) => [topic, [...keys]]));
+    this.drawn = this.open.flatMap((log, i) => names.filter((name) => hasSignal(log.topics, name)).map((name) => name + NAMES[i]));
+    if (this.#hasDifference) this.drawn.push(...this.#shared().map((name) => name + DIFFERENCE));
+    this.plots.choose(this.drawn, topics, true);
+    return this.range(...this.shown);
+  }
+
+  get #hasDifference() { return this.withDifference && this.open.length > 1; }
+
+  #shared() { return this.names.filter((name) => hasSignal(this.open[1].topics, name)); }
+
+  // The time that the plots show.
+  async range(t0, t1) {
+    this.shown = [t0, t1];
+    const asked = ++this.asked, pixels = Math.max(200, Math.round($("log-plots").clientWidth));
+    const parts = this.open.map(async (log, i) => {
+      const names = this.names.filter((name) => hasSignal(log.topics, name));
+      return columnsOf(await get("/api/log/signals", { path: log.path, names: names.join(), t0, t1, pixels }), names.map((name) => name + NAMES[i]));
+    });
+    if (this.#hasDifference) {
+      const names = this.#shared(), query = { path: this.open[0].path, other: this.open[1].path, names: names.join(), t0, t1, pixels };
+      parts.push(get("/api/log/difference", query).then((answer) => columnsOf(answer, names.map((name) => name + DIFFERENCE))));
+    }
+    const all = await Promise.all(parts);
+    if (asked !== this.asked) return; // another time was asked for since
+    const { t } = all[0], values = {};
+    for (const part of all) for (const [name, bands] of Object.entries(part.values)) values[name] = part === all[0] ? bands : bands.map((band) => onto(t, part.t, band));
+    this.signals = { t, values };
+    this.plots.show(t, values, [t0, t1]);
+  }
+
+  // The scene at a time; while one is under way, only the newest that was asked for follows it.
   async seek(t) {
     if (!this.open.length) return;
-    this.t = t;
-    $("slider").value = t;
-    $("log-time").textContent = `${t.toFixed(2)} s`;
+    this.#at(t);
     this.wanted = t;
-    if (this.seeking) return;
-    this.seeking = true;
+    if (this.isSeeking) return;
+    this.isSeeking = true;
     try {
       while (this.wanted !== null) {
         const at = this.wanted;
         this.wanted = null;
-        const frames = await Promise.all(this.open.map(async (log) => (await scenesOf(await get("/api/log/scenes", { path: log.path, t0: at, t1: at, step: 1 })))[0]));
-        this.shown = frames;
+        const frames = await Promise.all(this.open.map(async (log) => (await scenesOf(log, at, at, 1))[0]));
+        this.frames = frames;
         this.views.forEach((view) => view.show(frames, false));
         this.plots.markAt(at);
       }
-    } finally { this.seeking = false; }
+    } finally { this.isSeeking = false; }
+  }
+
+  #at(t) {
+    this.t = t;
+    $("slider").value = t;
+    $("log-time").textContent = `${t.toFixed(2)} s`;
   }
 
   async play(on) {
-    this.playing = on;
+    this.isPlaying = on;
     $("play").textContent = on ? "❚❚" : "▶";
+    $("play").setAttribute("aria-label", on ? "pause" : "play");
     if (!on || !this.open.length) return;
-    const end = this.open[0].t[1];
-    let from = this.t >= end - 1e-6 ? this.open[0].t[0] : this.t, began = performance.now(), scenes = [];
-    const speed = () => Number($("speed").value);
-    let pace = speed();
-    while (this.playing && this.open.length) {
-      if (speed() !== pace) { from = this.t; began = performance.now(); pace = speed(); scenes = []; }
-      const t = Math.min(end, from + (pace * (performance.now() - began)) / 1e3);
-      if (!scenes.length || t > scenes[0].at(-1).t) {
-        const step = FRAME_S * pace, more = await Promise.all(this.open.map(async (log) => scenesOf(await get("/api/log/scenes", { path: log.path, t0: t, t1: Math.min(end, t + AHEAD * step), step }))));
-        scenes = more;
-      }
-      const frames = scenes.map((own) => own.findLast((scene) => scene.t <= t + 1e-9) ?? own[0]);
-      this.t = t; this.shown = frames;
-      $("slider").value = t; $("log-time").textContent = `${t.toFixed(2)} s`;
-      this.views.forEach((view) => view.show(frames));
+    const [begin, end] = this.open[0].t, speed = () => Number($("speed").value);
+    let from = this.t >= end - 1e-6 ? begin : this.t, began = performance.now(), pace = speed(), scenes = [], next = null;
+    const fetchFrom = (t) => Promise.all(this.open.map((log) => scenesOf(log, t, Math.min(end, t + AHEAD * FRAME_S * pace), FRAME_S * pace)));
+    while (this.isPlaying) {
+      if (speed() !== pace) { from = this.t; began = performance.now(); pace = speed(); scenes = []; next = null; }
+      const t = Math.min(end, from + (pace * (performance.now() - began)) / 1e3), last = scenes[0]?.at(-1).t ?? -Infinity;
+      if (t > last) { scenes = await (next ?? fetchFrom(t)); next = null; }
+      else if (!next && last < end - 1e-6 && t > last - (AHEAD / 2) * FRAME_S * pace) next = fetchFrom(last);
+      if (!this.isPlaying) return;
+      this.frames = scenes.map((own) => own.findLast((scene) => scene.t <= t + 1e-9) ?? own[0]);
+      this.#at(t);
+      this.views.forEach((view) => view.show(this.frames, false));
       this.plots.markAt(t);
       if (t >= end) { this.play(false); return; }
       await new Promise(requestAnimationFrame);
@@ -136,53 +153,65 @@ export class Logs {
   }
 
   async #head(path) {
-    this.say(`opening ${path.split("/").at(-1)}`);
+    const name = path.split("/").at(-1);
+    this.say(`opening ${name}`);
     const waiting = setInterval(async () => {
-      const { part } = await (await get("/api/log/progress", { path })).json();
-      if (part != null) this.say(`reading ${path.split("/").at(-1)}: ${Math.round(100 * part)} %`);
+      const { part } = await (await get("/api/log/progress")).json();
+      if (part !== null) this.say(`reading ${name}: ${Math.round(100 * part)} %`);
     }, 400);
-    try { return { path, ...(await (await get("/api/log", { path })).json()) }; } finally { clearInterval(waiting); this.say(""); }
+    try {
+      const { path: points, ...head } = await (await get("/api/log", { path })).json();
+      return { name, path, path_points: points, ...head };
+    } finally { clearInterval(waiting); this.say(""); }
   }
 
-  async #choose(names) {
-    this.names = names;
-    const second = this.open[1] ? names.filter((name) => has(this.open[1].topics, name)).map((name) => name + SECOND) : [];
-    const topics = { ...this.open[0].topics };
-    for (const name of second) {
-      const [topic, key] = name.split(/\.(.*)/s);
-      const unit = topics[topic].find(([each]) => each === key.replace(SECOND, ""))[1];
-      topics[topic] = [...topics[topic], [key, unit]];
-    }
-    this.plots.choose([...names, ...second], topics, true);
-    await this.#range(...this.range);
+  #facts() {
+    const [{ bed, ticks, summary, damage }] = this.open;
+    const ended = summary ? `${words(summary.ended)}: ${summary.text ?? ""}` : "unfinished";
+    $("log-facts").textContent = [bed, `${ticks} ticks`, ended, damage ? `damaged: ${damage}` : ""].filter(Boolean).join(" · ");
+    $("log-difference").disabled = this.open.length < 2;
+    this.shelf.mark(this.open.map((log) => log.path));
   }
 
-  async #range(t0, t1) {
-    this.range = [t0, t1];
-    const pixels = Math.max(200, Math.round($("log-plots").clientWidth));
-    const parts = await Promise.all(this.open.map(async (log) => {
-      const names = this.names.filter((name) => has(log.topics, name));
-      const data = new Float64Array(await (await get("/api/log/signals", { path: log.path, names: names.join(","), t0, t1, pixels })).arrayBuffer());
-      const n = data.length / (1 + 2 * names.length), column = (i) => Array.from(data.subarray(i * n, (i + 1) * n), (v) => (Number.isNaN(v) ? null : v));
-      return { t: column(0), values: Object.fromEntries(names.map((name, i) => [name, [column(1 + i), column(1 + names.length + i)]])) };
-    }));
-    const [first, second] = parts, values = { ...first.values };
-    if (second) for (const [name, [least, greatest]] of Object.entries(second.values)) values[name + SECOND] = [onto(first.t, second.t, least), onto(first.t, second.t, greatest)];
-    this.plots.show(first.t, values, [t0, t1]);
-  }
-
-  #mark() {
-    for (const item of $("list").children) {
-      item.setAttribute("aria-selected", item.dataset.path === this.open[0]?.path);
-      item.classList.toggle("second", item.dataset.path === this.open[1]?.path);
-    }
+  // What granite compare says of the open logs.
+  async #compare() {
+    if (this.open.length < 2) { $("log-compare").replaceChildren(); return; }
+    const query = this.open.map(({ path }) => ["path", path]);
+    const { runs, differences } = await (await get("/api/log/compare", query)).json(), letters = Object.keys(runs);
+    const row = (name, cells) => element("tr", {}, element("th", {}, name), ...cells.map((cell) => element("td", { class: "right" }, cell)));
+    const errors = [...new Set(letters.flatMap((letter) => Object.keys(runs[letter].tracking_error ?? {})))];
+    const errorOf = (letter, name) => { const error = runs[letter].tracking_error?.[name]; return error ? `${(1e3 * error.max_in_last_5_s).toPrecision(3)} m${error.unit}` : "–"; };
+    $("log-compare").replaceChildren(element("table", {},
+      element("thead", {}, row("", letters.map((letter) => runs[letter].log.split("/").at(-1)))),
+      element("tbody", {}, row("ended", letters.map((letter) => words(runs[letter].ended))),
+        ...errors.map((name) => row(`error, ${words(name)}, last 5 s`, letters.map((letter) => errorOf(letter, name)))),
+        ...Object.entries(differences).map(([key, values]) => row(key, letters.map((letter) => (letter in values ? JSON.stringify(values[letter]) : "–")))))));
   }
 }
 
-const has = (topics, name) => { const [topic, key] = name.split(/\.(.*)/s); return (topics[topic] ?? []).some(([each]) => each === key); };
+// Scenes of a log in a time: a head with facts, then the points of each.
+async function scenesOf({ path }, t0, t1, step) {
+  const data = await (await get("/api/log/scenes", { path, t0, t1, step })).arrayBuffer(), length = new DataView(data).getUint32(0, true);
+  let at = 4 + length;
+  return JSON.parse(new TextDecoder().decode(new Uint8Array(data, 4, length))).map((head) => {
+    const points = new Float32Array(data.slice(at, at + head.points));
+    at += head.points;
+    return { ...head, points };
+  });
+}
+
+// An answer with times, least and greatest values of each name.
+async function columnsOf(answer, names) {
+  const data = new Float64Array(await answer.arrayBuffer()), n = data.length / (1 + 2 * names.length);
+  const column = (i) => Array.from(data.subarray(i * n, (i + 1) * n), (value) => (Number.isNaN(value) ? null : value));
+  return { t: column(0), values: Object.fromEntries(names.map((name, i) => [name, [column(1 + i), column(1 + names.length + i)]])) };
+}
 
 // Values of one run at the times of another: the last one before each.
 function onto(times, t, values) {
   let i = 0;
-  return times.map((at) => { while (i + 1 < t.length && t[i + 1] <= at + 1e-9) i += 1; return at < t[0] - 1e-9 || at > t.at(-1) + 1e-6 ? null : values[i]; });
+  return times.map((at) => {
+    while (i + 1 < t.length && t[i + 1] <= at + 1e-9) i += 1;
+    return !t.length || at < t[0] - 1e-9 || at > t.at(-1) + 1e-6 ? null : values[i];
+  });
 }

@@ -1,70 +1,99 @@
 // The page: its session, tabs, theme, keys, and the list of running loops.
+import { $, element, get, post } from "./dom.js";
 import { Live } from "./live.js";
 import { Logs } from "./logs.js";
 
-const $ = (id) => document.getElementById(id);
-const say = (text) => { $("notice").textContent = text; $("notice").hidden = !text; };
+const RUNS_MS = 1000; // between two looks for runs
+const say = (text) => { $("notice").textContent = text ?? ""; $("notice").hidden = !text; };
+const failed = (error) => say(error.message);
 
 // The token stands behind the # of the address, which no server sees; it is exchanged for a cookie and taken away.
-async function session() {
-  const given = new URLSearchParams(location.hash.slice(1)), token = given.get("token");
+async function openSession() {
+  const parts = new URLSearchParams(location.hash.slice(1)), token = parts.get("token");
   history.replaceState(null, "", location.pathname);
-  if (token) {
-    const answer = await fetch("/api/session", { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ token }) });
-    if (!answer.ok) { say((await answer.json().catch(() => ({ text: "refused" }))).text); return null; }
-  }
-  return given;
+  if (token) await post("/api/session", { token });
+  return parts;
 }
 
-function theme(name) {
+function setTheme(name) {
   document.documentElement.dataset.theme = name;
   localStorage.setItem("theme", name);
+  dispatchEvent(new Event("theme"));
+}
+
+class Page {
+  constructor() {
+    this.live = new Live({ ended: (run) => this.#offerLog(run) });
+    this.logs = new Logs(say);
+    this.runs = "";
+    for (const button of document.querySelectorAll("[data-tab]")) button.onclick = () => this.tab(button.dataset.tab);
+    $("theme").onclick = () => setTheme(document.documentElement.dataset.theme === "light" ? "dark" : "light");
+    $("runs").onchange = () => this.#chooseRun();
+    addEventListener("theme", () => this.#redraw());
+    document.addEventListener("keydown", (event) => this.#key(event));
+  }
+
+  tab(name) {
+    for (const button of document.querySelectorAll("[data-tab]")) button.setAttribute("aria-selected", button.dataset.tab === name);
+    for (const part of document.querySelectorAll(".tab")) part.hidden = part.id !== name;
+    if (name === "logs") this.logs.list().catch(failed);
+  }
+
+  async look() {
+    let runs;
+    try { runs = await (await get("/api/runs")).json(); } catch (error) { if (!(error instanceof TypeError)) failed(error); return; }
+    const same = runs.find((run) => run.pid === this.live.run?.pid);
+    if (same && this.live.isLost) this.live.connect(same);
+    if (JSON.stringify(runs) === this.runs) return;
+    this.runs = JSON.stringify(runs);
+    this.known = runs;
+    $("runs").replaceChildren(...runs.map((run) => new Option(`${run.bed} · ${run.mode}`, run.pid)));
+    $("runs").hidden = runs.length < 2;
+    $("bed").textContent = "";
+    if (!runs.length) { if (!this.live.run) say("No run with --live is under way: granite sim BED --realtime --console, or New run."); return; }
+    say("");
+    const chosen = same ?? runs.at(-1);
+    $("runs").value = chosen.pid;
+    $("bed").textContent = runs.length < 2 ? chosen.bed : "";
+    if (!same) this.live.connect(chosen);
+  }
+
+  #chooseRun() {
+    const run = this.known.find(({ pid }) => String(pid) === $("runs").value);
+    if (run) this.live.connect(run);
+  }
+
+  #offerLog(run) {
+    const open = element("button", { onclick: () => { say(""); this.tab("logs"); this.logs.show(run.final_log).catch(failed); } }, "open its log");
+    say(`The run of ${run.bed} is over. `);
+    $("notice").append(open);
+  }
+
+  #redraw() {
+    for (const view of [...this.live.views, ...this.logs.views]) view.draw();
+    for (const plots of [this.live.plots, this.logs.plots]) plots.redraw();
+  }
+
+  #key(event) {
+    const isTyping = ["INPUT", "SELECT", "TEXTAREA"].includes(event.target.tagName);
+    // Escape is an emergency stop everywhere, but for closing a dialog.
+    if (event.key === "Escape") { if (!document.querySelector("dialog[open]")) this.live.operate.key(event); return; }
+    if (isTyping || event.ctrlKey || event.altKey || event.metaKey) return;
+    if (event.key.toLowerCase() === "t") $("theme").click();
+    else if (event.key === " " && event.target === document.body) {
+      event.preventDefault();
+      if ($("logs").hidden) this.live.pause(!this.live.isPaused); else $("play").click();
+    } else this.live.operate.key(event);
+  }
 }
 
 async function start() {
-  theme(localStorage.getItem("theme") ?? (matchMedia("(prefers-color-scheme: light)").matches ? "light" : "dark"));
-  const given = await session();
-  if (given === null) return;
-  const live = new Live(), logs = new Logs(say);
-  window.granite = { live, logs }; // for a look from the browser's own console
-  const tab = (name) => {
-    for (const button of document.querySelectorAll("[data-tab]")) button.setAttribute("aria-selected", button.dataset.tab === name);
-    for (const part of document.querySelectorAll(".tab")) part.hidden = part.id !== name;
-    if (name === "logs") logs.list().catch((error) => say(error.message));
-  };
-  for (const button of document.querySelectorAll("[data-tab]")) button.onclick = () => tab(button.dataset.tab);
-  $("theme").onclick = () => theme(document.documentElement.dataset.theme === "light" ? "dark" : "light");
-  document.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.altKey || event.metaKey || ["INPUT", "SELECT"].includes(event.target.tagName)) {
-      if (event.key !== "Escape") return;
-    }
-    if (event.key.toLowerCase() === "t") $("theme").click();
-    else live.key(event);
-  });
-  let shown = "";
-  const runs = async () => {
-    const answer = await fetch("/api/runs").catch(() => null);
-    if (!answer) return;
-    if (answer.status === 403) { say(await answer.text()); return; }
-    const found = await answer.json(), now = JSON.stringify(found);
-    if (now === shown) return;
-    shown = now;
-    $("runs").replaceChildren(...found.map((run) => new Option(`${run.bed} (${run.mode}, process ${run.pid})`, run.pid)));
-    $("runs").hidden = !found.length;
-    if (!found.length) { if (!live.run) say("No run with --live is under way: granite sim BED --realtime --live --operator"); return; }
-    say("");
-    const same = found.find((run) => run.pid === live.run?.pid);
-    const chosen = same ?? found.at(-1);
-    $("runs").value = chosen.pid;
-    if (!same) live.connect(chosen);
-  };
-  $("runs").onchange = async () => {
-    const found = await (await fetch("/api/runs")).json(), chosen = found.find((run) => String(run.pid) === $("runs").value);
-    if (chosen) live.connect(chosen);
-  };
-  if (given.get("log")) { tab("logs"); logs.show(given.get("log")).catch((error) => say(error.message)); }
-  await runs();
-  setInterval(runs, 1000);
+  setTheme(localStorage.getItem("theme") ?? (matchMedia("(prefers-color-scheme: light)").matches ? "light" : "dark"));
+  const parts = await openSession();
+  const page = window.granite = new Page(); // for a look from the browser's own console
+  if (parts.get("log")) { page.tab("logs"); page.logs.show(parts.get("log")).catch(failed); }
+  await page.look();
+  setInterval(() => page.look(), RUNS_MS);
 }
 
-start();
+start().catch(failed);

@@ -1,0 +1,140 @@
+"""Least and greatest value of every signal in blocks of rows, which stand at the end of a log: a long one is drawn
+from them without reading its rows.
+
+Values are float32, rounded outwards, so that no peak is lost. A long run has larger blocks, never more of them.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import zstandard
+
+from granite.config.records import Array
+from granite.logs.channels import Channels
+
+#: name of the attachment
+EXTREMES = "extremes.bin"
+#: rows of a block, and blocks at most: after that each block has twice as many rows
+BLOCK, MOST = 64, 16384
+#: of these topics nothing is known before the estimate is ready: their zeros are no values
+_AFTER_READY = ("/state", "/reference", "/demand")
+_HEAD = struct.Struct("<4sIIII")
+_MAGIC = b"GEX1"
+
+Floats = npt.NDArray[np.float32]
+
+
+class Extremes(NamedTuple):
+    """Of each block: the time of its first row, and by column the least and the greatest value."""
+
+    block: int  #: rows of each, but for the last one
+    rows: int  #: in all
+    t: Array
+    low: Floats
+    high: Floats
+
+    def packed(self) -> bytes:
+        """As an attachment."""
+        head = _HEAD.pack(_MAGIC, self.block, self.rows, *self.low.shape)
+        content = b"".join(part.tobytes() for part in (self.t.astype("<f8"), self.low, self.high))
+        return head + bytes(zstandard.ZstdCompressor(level=1).compress(content))
+
+    @classmethod
+    def unpacked(cls, data: bytes, columns: int) -> Extremes | None:
+        """From an attachment; None where it is damaged or of another layout."""
+        try:
+            magic, block, rows, n, width = _HEAD.unpack_from(data)
+            size = n * (8 + 8 * width)
+            if magic != _MAGIC or width != columns or n > MOST or not 0 < n == -(-rows // max(block, 1)):
+                return None
+            with zstandard.ZstdDecompressor(max_window_size=2**27).stream_reader(data[_HEAD.size :]) as stream:
+                content = stream.read(size + 1)
+            if len(content) != size:
+                return None
+        except (struct.error, zstandard.ZstdError, MemoryError):
+            return None
+        t = np.frombuffer(content, "<f8", n)
+        low, high = np.frombuffer(content, "<f4", 2 * n * width, 8 * n).reshape(2, n, width)
+        return cls(block, rows, t, low, high)
+
+    def coarser(self, factor: int) -> Extremes:
+        """Blocks of so many times as many rows."""
+        low, high = _joined(self.low, self.high, factor)
+        return Extremes(self.block * factor, self.rows, self.t[::factor], low, high)
+
+
+class ExtremesOfRows:
+    """Takes the rows of a run one batch after the other."""
+
+    def __init__(self, channels: Channels) -> None:
+        self._channels, self._t = channels, channels.column("/timing", "scheduled_s")
+        self._waiting: list[Array] = []
+        self._n_waiting = self._rows = 0
+        self._block = BLOCK
+        self._blocks: list[tuple[Array, Floats, Floats]] = []
+
+    def add(self, rows: Array) -> None:
+        """The next rows."""
+        self._waiting.append(rows.copy())  # the rows of a ring are written over
+        self._n_waiting += len(rows)
+        while self._n_waiting >= self._block:
+            # Never past the largest number of blocks, which is even: so two of them can be joined to one.
+            blocks = min(self._n_waiting // self._block, MOST - self._rows // self._block)
+            waiting, whole = np.vstack(self._waiting), blocks * self._block
+            self._take(waiting[:whole])
+            self._waiting, self._n_waiting = [waiting[whole:]], self._n_waiting - whole
+            if self._rows // self._block == MOST:
+                t, low, high = self._gathered()
+                self._block *= 2
+                self._blocks = [(t[::2], *_joined(low, high, 2))]
+
+    def result(self) -> Extremes | None:
+        """All blocks; None where no row came."""
+        if self._n_waiting:
+            self._take(np.vstack(self._waiting))
+            self._waiting, self._n_waiting = [], 0
+        if not self._rows:
+            return None
+        return Extremes(self._block, self._rows, *self._gathered())
+
+    def _take(self, rows: Array) -> None:
+        starts = np.arange(0, len(rows), self._block)
+        low, high = extremes_of(known(self._channels, rows), starts)
+        self._blocks.append((rows[starts, self._t], low, high))
+        self._rows += len(rows)
+
+    def _gathered(self) -> tuple[Array, Floats, Floats]:
+        t, low, high = zip(*self._blocks, strict=True)
+        self._blocks = [(np.concatenate(t), np.concatenate(low), np.concatenate(high))]
+        return self._blocks[0]
+
+
+def extremes_of(rows: Array, starts: npt.NDArray[np.intp]) -> tuple[Floats, Floats]:
+    """Least and greatest values of the rows from each start to the next, without NaN, rounded outwards."""
+    below, above = np.float32(-np.inf), np.float32(np.inf)
+    with np.errstate(over="ignore"):
+        low = np.fmin.reduceat(rows, starts).astype(np.float32)
+        high = np.fmax.reduceat(rows, starts).astype(np.float32)
+    return np.nextafter(low, below), np.nextafter(high, above)
+
+
+def known(channels: Channels, rows: Array) -> Array:
+    """Rows with NaN where the estimate was not ready."""
+    waits = rows[:, channels.column("/state", "ready")] != 1.0
+    if not waits.any():
+        return rows
+    rows = rows.copy()
+    for name in _AFTER_READY:
+        topic = channels.topic(name)
+        rows[waits, topic.start : topic.stop] = math.nan
+    return rows
+
+
+def _joined(low: Floats, high: Floats, n: int) -> tuple[Floats, Floats]:
+    starts = np.arange(0, len(low), n)
+    return np.fmin.reduceat(low, starts), np.fmax.reduceat(high, starts)
