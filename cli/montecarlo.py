@@ -73,7 +73,7 @@ def montecarlo(
             report=lambda done, total: bar.update(task, completed=done, total=total),
         )  # fmt: skip
     if save is not None:
-        content = {"typed": bed, "overrides": overrides or [], **monte_carlo_json(found)}
+        content = {"typed": bed, "overrides": overrides or [], **monte_carlo_json(study)}
         with write_whole("result", save, (".json",), overwrite) as unfinished:
             unfinished.write_text(json.dumps(finite(content)) + "\n", encoding="utf-8")
     if as_json:
