@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -58,11 +58,18 @@ def form_of(part: Any, verb: str) -> CompiledForm | None:
 
 def in_turn(name: str, forms: Sequence[CompiledForm | None]) -> CompiledForm | None:
     """Parts that change the same record one after the other, as one; None where one has no form."""
-    calls, joined = [], CompiledForm(())
+    known = [form for form in forms if form is not None]
+    if len(known) < len(forms):
+        return None
+    calls = " && ".join(f"{form.entry}(p, m, ks, row)" for form in known)
+    head = f"static int {name}(const struct parameters *p, struct memory *m, const struct kernels *ks, double *row)"
+    return joined_forms(name, [*known, CompiledForm((f"{head}\n{{\n    return {calls};\n}}",))])
+
+
+def joined_forms(entry: str, forms: Sequence[CompiledForm]) -> CompiledForm:
+    """Several forms as one, whose function is `entry`."""
+    joined = CompiledForm((), entry=entry)
     for form in forms:
-        if form is None:
-            return None
-        calls.append(f"{form.entry}(p, m, ks, row)")
         joined = CompiledForm(
             (*joined.sources, *form.sources),
             {**joined.sizes, **form.sizes},
@@ -70,10 +77,9 @@ def in_turn(name: str, forms: Sequence[CompiledForm | None]) -> CompiledForm | N
             {**joined.parameters, **form.parameters},
             {**joined.memory, **form.memory},
             {**joined.kernels, **form.kernels},
+            entry,
         )
-    head = f"static int {name}(const struct parameters *p, struct memory *m, const struct kernels *ks, double *row)"
-    source = f"{head}\n{{\n    return {' && '.join(calls)};\n}}"
-    return replace(joined, sources=(*joined.sources, source), entry=name)
+    return joined
 
 
 class CompiledParts:

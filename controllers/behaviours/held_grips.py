@@ -88,6 +88,10 @@ class HeldGrips:
         self._motion = kernels["grip_motions"].run
         self._excess = kernels["grip_excess"].run if law.friction else None
 
+    def restart(self) -> None:
+        """Before the first estimate."""
+        self._filtered = None
+
     def observe(self, state: State) -> None:
         """Take the estimate of a tick; `motions` are then those of its time."""
         seen, rate, own = state.q.copy(), state.u.copy(), self._own

@@ -22,10 +22,11 @@ from pydantic import Field, model_validator
 from granite.config.base import Angle, Name, Positive
 from granite.config.behaviour import StateNote
 from granite.config.errors import InputError
-from granite.config.records import Array, Reference, State
+from granite.config.records import Array, State
 from granite.controllers.behaviours.held_grips import HeldGrips
 from granite.controllers.behaviours.state_machine import Action, Instant, StateMachine
 from granite.controllers.behaviours.target_kinematics import TargetKinematics
+from granite.controllers.behaviours.task_plan import TaskPlan
 from granite.controllers.model import ControlModel
 from granite.controllers.trajectories.quintic import Quintic
 from granite.mrds.tolerances import SAME_TIME_S
@@ -130,11 +131,14 @@ class PickAndPlace(StateMachine):
         self._there_since: float | None = None
         self._slips_since: float | None = None
 
-    def decide(self, state: State) -> Reference:
-        """As every machine, with the grips of this tick."""
-        if state.ready:
-            self._held.observe(state)
-        return super().decide(state)
+    def restart(self) -> None:
+        """Back to the start, for another run."""
+        super().restart()
+        self._held.restart()
+
+    def observe(self, state: State) -> None:
+        """The grips of this tick."""
+        self._held.observe(state)
 
     # Free arms: the hands follow the grips at an offset
 
@@ -243,19 +247,24 @@ class PickAndPlace(StateMachine):
     def enter_retreat(self, now: Instant) -> None:
         (x, v), away = self._hand_motions(now), self._options.before_m * self._held.motions.outward
         self._path = Quintic.to_rest(now.t, self._options.retreat_s, x, v, x + away.ravel())
+        self.sleep(now.t + self._options.retreat_s)
 
     def leave_retreat(self, now: Instant) -> str | None:
         return "rest" if now.since >= self._options.retreat_s else None
 
-    def act_retreat(self, now: Instant) -> Action:
-        q, u, a, task = self._blank(now)
-        paths = (part.reshape(-1, 2) for part in self._path.at(now.t))
-        for hand, x, v, acceleration in zip(self._hands, *paths, strict=True):
-            self.tasks.aim(task, hand, x, v, acceleration, _HAND)
-        return Action(q, u, a, task)
+    def plan_retreat(self, now: Instant) -> TaskPlan:
+        plan = self.new_plan()
+        for i, hand in enumerate(self._hands):
+            plan.aim(hand, self._path, _HAND, of=(2 * i, 2 * i + 1))
+        return plan
 
-    def act_rest(self, now: Instant) -> Action:
-        return self.act_retreat(now)._replace(done=True)
+    def enter_rest(self, now: Instant) -> None:
+        self.sleep(math.inf)
+
+    def plan_rest(self, now: Instant) -> TaskPlan:
+        plan = self.plan_retreat(now)
+        plan.done = True
+        return plan
 
     # Aborts
 

@@ -154,10 +154,13 @@ class StateMachine:
         if not state.ready:
             q, task = np.nan_to_num(state.q), self.tasks.nothing(self.code)
             return Reference(state.t, q, self._rest, self._rest, False, self._setpoints(), task)
-        if self._entered is None:
-            self._start = _copied(vars(self))
-            self._enter(self.name, state)
         if self._plan is None or state.t >= self._wakes_at or state.holding.tobytes() != self._last_report[0]:
+            if self._entered is None:
+                self._start = _copied(vars(self))
+                self.observe(state)
+                self._enter(self.name, state)
+            else:
+                self.observe(state)
             now = self._changed(state)
             self._plan = self._call("plan", now)
             self._note_plan()
@@ -175,6 +178,9 @@ class StateMachine:
             numbers.report[:] = np.frombuffer(self._last_report[0] or b"")
             numbers.plan[:], numbers.done[0] = plan.numbers, plan.done
             numbers.setpoints[:] = np.concatenate([NOTHING, *self._setpoints()])
+
+    def observe(self, state: State) -> None:
+        """Take the estimate of a tick before its conditions are looked at; a machine may keep a filter of its own."""
 
     def sleep(self, until: float) -> None:
         """Of a state that is being entered: nothing but the grips and its time-out changes it before this time [s]."""

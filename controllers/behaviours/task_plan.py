@@ -50,11 +50,11 @@ class TaskPlan:
         """Follow a path of the rates, wherever the coordinates are."""
         self._follow(_RATE, coordinates, path, weight, None)
 
-    def aim(self, target: str, path: Quintic, weight: float) -> None:
-        """Lead a target along a path in the plane."""
+    def aim(self, target: str, path: Quintic, weight: float, of: tuple[int, int] = (0, 1)) -> None:
+        """Lead a target along a path in the plane; `of`: which components of the path."""
         names = [known.name for known in self._layout.targets]
         at = 1 + _COORDINATE * self._layout.n + _TARGET * names.index(target)
-        self.numbers[at : at + _TARGET] = weight, path.t0, path.duration, *path.coefficients.T.ravel()
+        self.numbers[at : at + _TARGET] = weight, path.t0, path.duration, *path.coefficients.T[[*of]].ravel()
 
     def _follow(
         self, kind: float, coordinates: Sequence[int], path: Quintic, weight: float, of: Sequence[int] | None

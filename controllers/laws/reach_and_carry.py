@@ -8,6 +8,7 @@ every grasp.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
@@ -21,6 +22,7 @@ from granite.controllers.laws.carrying import arm_grips, carried_object
 from granite.controllers.laws.object_impedance import ObjectImpedance
 from granite.controllers.laws.task_space import TaskSpace
 from granite.controllers.model import ControlModel
+from granite.kernels.compiled_form import CompiledForm, joined_forms
 
 
 class ReachAndCarry:
@@ -61,8 +63,36 @@ class ReachAndCarry:
         own = model.layout.u[carried.name]
         #: weights of the object's coordinates among the tasks
         self._weights = slice(1 + own.start, 1 + own.stop)
-        self._carries = False
+        #: whether the object was carried in the last tick
+        self._carries = np.zeros(1)
         self._idle = _idle(options, bed)
+
+    def compiled_form(self) -> CompiledForm:
+        """Both laws in C, and which of them is in charge."""
+        reaching, carrying = self._reaching.compiled_form(), self._carrying.compiled_form()
+        return joined_forms(
+            "reach_and_carry_control",
+            [
+                reaching,
+                carrying,
+                CompiledForm(
+                    (Path(__file__).with_suffix(".c"),),
+                    {
+                        "CARRY_GRIPS": len(self._grips),
+                        "CARRY_WEIGHT": self._weights.start,
+                        "CARRY_WEIGHTS": self._weights.stop - self._weights.start,
+                        "CARRY_IDLE": len(self._idle),
+                    },
+                    {"CARRY_GRIP": self._grips},
+                    parameters={"carry_idle": self._idle},
+                    memory={"carries": self._carries},
+                ),
+            ],
+        )
+
+    def restart(self) -> None:
+        """Back to the start, for another run."""
+        self._carries[0] = 0.0
 
     def tune(self, values: Array) -> None:
         """Set the gains of `Options.live_gains`."""
@@ -74,9 +104,9 @@ class ReachAndCarry:
         """The demand of the law in charge; of the other one nothing is recorded."""
         held = bool(state.holding[self._grips].all())
         carries = held and bool(reference.task[self._weights].any())
-        if carries and not self._carries:
+        if carries and not self._carries[0]:
             self._carrying.restart()
-        self._carries = carries
+        self._carries[0] = carries
         if carries:
             return self._carrying.control(state, reference)
         return self._reaching.control(state, reference)._replace(distribution=self._idle)

@@ -66,7 +66,7 @@ def test_every_controlled_testbed_has_the_bits_of_the_run_in_python(name: str):
     ("name", "in_python"),
     [
         ("fixed-dual-arm/carry", []),
-        pytest.param("fixed-dual-arm/pick-and-place", ["behaviour", "law"], marks=pytest.mark.slow),
+        pytest.param("fixed-dual-arm/pick-and-place", [], marks=pytest.mark.slow),
         pytest.param("leap", [], marks=pytest.mark.slow),
         ("flexible-arm", []),
         pytest.param("spatial-dual-arm/carry-flexible", [], marks=pytest.mark.slow),
