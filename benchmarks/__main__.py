@@ -41,6 +41,7 @@ ALL = {
     "kills": "kills",
     "long_log": "long_log",
     "wrong_actuators": "wrong_actuators",
+    "wiggle": "wiggle",
 }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -13,6 +14,7 @@ from granite.cli.arming import check_devices, confirm, confirm_arming, say_loops
 from granite.cli.endings import STOPPED, end
 from granite.cli.recorded_run import RecordedRun, end_device_run, records_a_run
 from granite.cli.screen import err, out
+from granite.cli.wiggle import wiggled
 from granite.config.calibration import refuse_simulated
 from granite.config.loader import load
 from granite.config.testbed import Testbed
@@ -33,9 +35,13 @@ def run(
     simulate: Simulated = "",
     check: Annotated[bool, typer.Option("--check", help="stop after the checks; nothing is armed")] = False,
     yes: Yes = False,
+    no_wiggle: Annotated[
+        bool, typer.Option("--no-wiggle", help="do not try signs and scales of motors and thrusters before the run")
+    ] = False,
 ) -> None:
-    """Run a testbed on its real devices: check them, ask, arm, run and record."""
+    """Run a testbed on its real devices: check them, ask, arm, wiggle, run and record."""
     from granite.rt.devices import build_devices
+    from granite.rt.loop.clock import RealClock
     from granite.rt.process.status_line import preparing
     from granite.rt.run import Run
 
@@ -53,6 +59,10 @@ def run(
             return
         if not yes:
             confirm_arming(testbed, names)
+        # Simulated sensors would show the simulated plant, not the robot.
+        if not no_wiggle and testbed.controller is not None and not set(names) & set(testbed.sensors):
+            tried = wiggled(testbed, build_devices(testbed, names)[0], RealClock(), asked.as_json, skipped=names)
+            options = replace(options, wiggle=tried)
         summary = prepared.record(path, options)
     end_device_run(summary, path, asked.as_json)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -10,6 +11,8 @@ import typer
 from granite.cli.arguments import Yes, listed_names
 from granite.cli.arming import check_devices, confirm_arming, say_loops
 from granite.cli.recorded_run import RecordedRun, end_device_run, records_a_run
+from granite.cli.wiggle import Wiggle, wiggled
+from granite.config.errors import InputError
 from granite.logs.run_summary import RunSummary
 
 #: what bytes that come late look like
@@ -33,6 +36,7 @@ def rehearse(
         str, typer.Option("--real", metavar="NAMES", help="devices that are real, on the ports of their own drivers")
     ] = "",
     yes: Yes = False,
+    wiggle: Wiggle = False,
 ) -> None:
     """Run a testbed on the real drivers: firmware and plant are in other processes, on serial ports and sockets."""
     from granite.rt.process.status_line import preparing
@@ -51,6 +55,12 @@ def rehearse(
         path = stack.enter_context(asked.recorded(testbed))
         options = asked.options(realtime=True, more=more)
         names = listed_names(real)
+        if wiggle and names:
+            raise InputError("the plant would move, not the robot", key="--wiggle", expected="none with --real")
+        if wiggle:  # on boards and a plant of its own: the run begins at the start
+            with rehearsal(testbed, watchdog) as trial:
+                tried = wiggled(trial.bed, trial.build_devices(), trial.clock(0.0), asked.as_json)
+            options = replace(options, wiggle=tried)
         with preparing(options.progress):
             outside = stack.enter_context(rehearsal(testbed, watchdog, names))
             run = Run(testbed, rehearsal=outside)

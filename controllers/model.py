@@ -175,6 +175,27 @@ class ControlModel:
         given = [symbol.sym(acting.name_in(i), acting.size1_in(i)) for i in range(len(arguments))]
         return ca.Function("acceleration", given, [moved(*given[:2], acting(*given))])
 
+    def compile_motion(self) -> Callable[[Array, Array, Array, Array], tuple[Array, Array]]:
+        """A compiled function (q, u, torque of each motor, thrust of each thruster) -> u' and q', with the contacts
+        that are closed at the start."""
+
+        def write() -> list[ca.Function]:
+            acceleration = self.acceleration_under(self.contact_sets[0])
+            symbol: Any = ca.SX if acceleration.is_a("SXFunction") else ca.MX
+            sizes = {"q": self.q.numel(), "u": self.n, "tau": len(self.driven), "thrust": len(self.bed.thrusters)}
+            q, u, torque, thrust = (symbol.sym(name, size) for name, size in sizes.items())
+            rates = ca.Function("rates", [self.q, self.u], [ca.vertcat(*(t.q_dot for t in self.trees.values()))])
+            changes = ca.vertcat(acceleration(q, u, torque, thrust, np.zeros(self.n)), rates(q, u))
+            return [ca.Function("motion", [q, u, torque, thrust], [changes])]
+
+        run, n = compile_once("motion", self.bed.fingerprint, write)["motion"].run, self.n
+
+        def motion(q: Array, u: Array, torque: Array, thrust: Array) -> tuple[Array, Array]:
+            found = run((q, u, torque, thrust))
+            return found[:n], found[n:]
+
+        return motion
+
     def free_roots(self, gripped: frozenset[str]) -> list[list[int]]:
         """Of each planar root that floats, with no contact of these closed on its module: its indices in u."""
         closed = [*self.closed, *self.ignored, *(c for c in self.switched if c.name in gripped)]

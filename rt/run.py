@@ -232,13 +232,15 @@ class Run:
     def _record(self, log: Path, options: RunOptions, signals: StopSignals, live: LiveView | None) -> RunSummary:
         bed, realtime, recorder = self.bed, options.realtime, None
         ending: Ending = {"ended": "fault", "text": Reason.FAULT.text}
-        mode = {"mode": self._mode} if realtime else {}
+        more = {"mode": self._mode} if realtime else {}
+        if options.wiggle:
+            more["wiggle"] = "; ".join(options.wiggle)
         try:
             recorder = Recorder.start(  # before the devices are open: it is a fork, without their ports and threads
                 bed,
                 self.channels,
                 log,
-                info={**describe(bed, realtime, options.changes), **self._operators(), **mode},
+                info={**describe(bed, realtime, options.changes), **self._operators(), **more},
                 virtual=not realtime,
                 overwrite=options.overwrite,
                 progress=options.progress,

@@ -26,6 +26,8 @@ class RunOptions:
     progress: bool = False
     #: changes of the testbed, such as those by `--set`, as text for the log's metadata
     changes: Sequence[str] = ()
+    #: response of each actuator to the wiggle before the run, for the log's metadata; none: it was not tried
+    wiggle: Sequence[str] = ()
     #: where a signal ended the run, send it to the handler of the caller when all is closed: after Ctrl-C,
     #: KeyboardInterrupt is raised; else the summary alone has it
     pass_signals_on: bool = True

@@ -12,10 +12,10 @@ from granite.rt.checks.preflight_checks import CheckResult
 from granite.views.table import table
 
 
-def preflight_table(findings: Sequence[CheckResult]) -> Table:
+def preflight_table(findings: Sequence[CheckResult], what: str = "Checks before the run") -> Table:
     """Every check with its result."""
     failed = sum(not finding.passed for finding in findings)
-    title = f"Checks before the run: {f'{failed} FAILED' if failed else 'all passed'}"
+    title = f"{what}: {f'{failed} FAILED' if failed else 'all passed'}"
     rows = [(finding.device, finding.check, _passed(finding.passed), finding.text) for finding in findings]
     return table(title, ("device", "check", "passed", "found"), rows, sentences=1)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -14,6 +14,10 @@ from granite.config.loader import load
 from granite.config.records import Array
 from granite.config.testbed import Testbed as Bed
 from granite.logs.log import Log
+from granite.rt.checks.preflight_checks import CheckResult
+from granite.rt.checks.wiggle import wiggle
+from granite.rt.devices import build_devices
+from granite.rt.loop.clock import VirtualClock
 from granite.rt.run_in_memory import simulate_in_memory
 
 #: controlled presets with limits of rates, one of each kind
@@ -99,12 +103,66 @@ def fastest_rate(name: str, wrong: WrongActuators, *changes: str) -> FastestRate
     )
 
 
+class WiggledRobot(NamedTuple):
+    """The wiggle of a simulated robot."""
+
+    findings: list[CheckResult]
+    #: greatest true rate as a multiple of its limit
+    rate: float
+    #: how far a base moved at most [m]
+    way_m: float
+    lasted_s: float
+    #: every actuator confirmed its stop
+    is_stopped: bool
+
+    @property
+    def failed(self) -> list[str]:
+        """What it found."""
+        return [finding.text for finding in self.findings if not finding.passed]
+
+
+def wiggled_robot(name: str, wrong: WrongActuators | None = None, *changes: str) -> WiggledRobot:
+    """Wiggle a simulated preset, whose actuators may be wrong."""
+    events = [f"simulation.events=[{', '.join(wrong.events)}]"] if wrong else []
+    bed = load(name, [*events, *changes])
+    devices, lab = build_devices(bed)
+    assert lab is not None
+
+    class Watching(VirtualClock):
+        """Notes the true state at every tick."""
+
+        states: ClassVar[list[tuple[Array, Array]]] = []
+
+        def wait_until(self, deadline: float) -> float:
+            self.states.append((lab.plant.q.copy(), lab.plant.u.copy()))
+            return super().wait_until(deadline)
+
+    clock, stop = Watching(), devices.stop
+    stops: list[dict[str, str]] = []
+
+    def noted_stop(t: float, paced: bool = False) -> dict[str, str]:
+        stops.append(stop(t, paced))
+        return stops[-1]
+
+    devices.stop = noted_stop  # type: ignore[method-assign]
+    clock.states.clear()
+    findings = wiggle(bed, devices, clock)
+    q, u = (np.array(part) for part in zip(*clock.states, strict=True))
+    roots = [bed.layout.root_q(thrusters.pushed(bed)) for thrusters in bed.devices_of(Thrusters).values()]
+    way = max((float(np.hypot(*(q[:, root] - q[0, root]).T[:2]).max()) for root in roots), default=0.0)
+    return WiggledRobot(findings, float(_relative(bed, u).max()), way, clock.now(), stops == [{}])
+
+
 def relative_rates(log: Log) -> Array:
     """The greatest true rate of each tick and of the end as a multiple of its limit."""
-    bed, safety = log.bed, log.bed.safety
+    bed = log.bed
     rates = log.rows[:, log.channels.place("/truth", "u")]
     final = [log.summary["final_rate"][velocity.name]["value"] for velocity in bed.velocities]
-    rates = np.abs(np.vstack([rates, final]))
+    return _relative(bed, np.vstack([rates, final]))
+
+
+def _relative(bed: Bed, rates: Array) -> Array:
+    rates, safety = np.abs(rates), bed.safety
     names, found = [velocity.name for velocity in bed.velocities], np.zeros(len(rates))
     for joint in safety.joints:
         found = np.maximum(found, rates[:, names.index(joint.joint)] / joint.rate_rad_s)

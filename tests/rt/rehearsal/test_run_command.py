@@ -27,7 +27,7 @@ def outside() -> Iterator[Rehearsal]:
 
 
 def command(outside: Rehearsal, *words: str, **changes: object) -> subprocess.CompletedProcess[str]:
-    """`granite run` on the ports of a rehearsal, whose robot is held."""
+    """`granite run` on the ports of a rehearsal, whose robot is held: no wiggle would move it."""
     sets = []
     for name, device in outside.bed.devices.items():
         own = device.driver.model_dump()
@@ -35,7 +35,7 @@ def command(outside: Rehearsal, *words: str, **changes: object) -> subprocess.Co
         pairs = ", ".join(f"{key} = {toml(value)}" for key, value in options.items() if value is not None)
         sets += ["--set", f"devices.{name}.driver={{ {pairs} }}"]
     return subprocess.run(
-        [sys.executable, "-m", "granite.cli", "run", "free-flyer", *sets, *words],
+        [sys.executable, "-m", "granite.cli", "run", "free-flyer", "--no-wiggle", *sets, *words],
         capture_output=True, text=True, timeout=300, check=False, stdin=subprocess.DEVNULL,
     )  # fmt: skip
 
@@ -112,3 +112,16 @@ def test_a_patient_rehearsal_is_one_that_waits(monkeypatch: pytest.MonkeyPatch):
         with pytest.raises(SystemExit):
             main()
     assert asked == [0.5, {"joint_sensors": 0.5, "vision": 0.5}, 0.25, {"joint_sensors": 0.5, "vision": 0.7}]
+
+
+@pytest.mark.slow
+def test_a_wrong_motor_is_refused_by_the_wiggle_before_a_run(tmp_path: Path):
+    need("cc")
+    fault = "simulation.events=[{kind='fault', at_s=0, device='motors', unit='elbow', what='torque_factor', value=-1}]"
+    words = ["rehearse", "free-flyer", "--patient", "--wiggle", "--set", fault, "--out", str(tmp_path / "run.mcap")]
+    done = subprocess.run(
+        [sys.executable, "-m", "granite.cli", *words], capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 3, done.stderr
+    assert "the run was not started, the wiggle found: motors elbow has the wrong sign" in done.stderr
+    assert not (tmp_path / "run.mcap").exists()
