@@ -17,7 +17,7 @@ from rich.table import Table
 
 from granite.cli.arguments import AsJson, Bed, Overrides, Overwrite, named
 from granite.cli.console_beside import console_beside, free_port
-from granite.cli.endings import AUDIT_FAILED, FAULT, OWN_CODE, STOPPED, end
+from granite.cli.endings import AUDIT_FAILED, COLLIDED, FAULT, OWN_CODE, STOPPED, end
 from granite.cli.hints import command
 from granite.cli.new_log import new_log
 from granite.cli.screen import err, out, print_json, working
@@ -204,6 +204,12 @@ def end_run(summary: RunSummary, path: Path, remedy: str = "") -> None:
     if summary["ended"] != "completed" or "not_closed" in summary:
         code = FAULT if "not_stopped" in summary or "not_closed" in summary else STOPPED
         end(f"the run ended at {summary['ended_at_s']:.3f} s by {summary['ended']}: {summary['text']}{remedy}", code)
+    if (collisions := summary.get("collisions")) and not summary.get("collisions_allowed"):
+        first = collisions[0]
+        what = f"{first['pair']} at {first['t_s']:.3f} s, {1e3 * first['speed_m_s']:.3g} mm/s"
+        others = f", and {len(collisions) - 1} more" if len(collisions) > 1 else ""
+        expected = "simulation.collisions.allowed = true where that is meant"
+        end(f"the run was completed, but bodies collided: {what}{others} ({expected})", COLLIDED)
     if "audit" in summary and not summary["audit"]["held"]:
         failed = [name for name, check in summary["audit"]["checks"].items() if not check["held"]]
         end(f"the run was completed, but its audit failed: {', '.join(failed)}", AUDIT_FAILED)

@@ -91,6 +91,15 @@ def plant_pairs(bed: Testbed) -> tuple[SolidPair, ...]:
     return tuple(pair for pair in pairs if pair.zone is None or pair.zone.solid)
 
 
+def collision_pairs(bed: Testbed) -> tuple[SolidPair, ...]:
+    """The same for the plant of a testbed, whose zones and shapes may differ from what the controllers know."""
+    if not {"safety", "modules"} & bed.simulation.plant.keys():
+        return plant_pairs(bed)
+    from granite.config.loader import plant_of  # the loader knows this module
+
+    return plant_pairs(plant_of(bed))
+
+
 def refuse_odd_zones(bed: Testbed) -> None:
     """Raise where a zone or a footprint names nothing that exists, or there are no shapes for a zone."""
     safety = bed.safety

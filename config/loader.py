@@ -36,6 +36,7 @@ from granite.config.validation_errors import complaint
 _PRESETS = Path(__file__).parent / "testbeds"
 #: tables that the plant may differ in
 _OF_PLANT = ("modules", "contacts", "devices")
+_ALSO_OF_PLANT = (("simulation", "table"), ("safety", "keep_out"), ("safety", "footprint"), ("safety", "keep_apart"))
 #: key of a variant that is a preset of its own
 _PRESET = "preset"
 #: keys of a module that determine how its URDF or the other module is read
@@ -357,9 +358,9 @@ def plant_of(bed: Testbed) -> Testbed:
     content = json.loads(to_json(bed))
     table = "simulation.plant"
     for path, value in changes.leaves(bed.simulation.plant):
-        if path[0] not in _OF_PLANT and path[:2] != ("simulation", "table"):
+        if path[0] not in _OF_PLANT and tuple(path[:2]) not in _ALSO_OF_PLANT:
             key = f"{table}.{'.'.join(path)}"
-            expected = f"a key of {', '.join(_OF_PLANT)} or simulation.table"
+            expected = f"a key of {', '.join(_OF_PLANT)} or {' or '.join('.'.join(also) for also in _ALSO_OF_PLANT)}"
             raise InputError("not of the plant", file=bed.name, key=key, value=value, expected=expected)
     _apply(content, [_Change(bed.name, path, value, table) for path, value in changes.leaves(bed.simulation.plant)])
     content["simulation"]["plant"] = {}

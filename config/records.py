@@ -117,6 +117,7 @@ class Truth(NamedTuple):
     caught: Array = NOTHING  #: (n_c) sum of the norms of closing impulses so far [N s, N m s]
     lost: Array = NOTHING  #: (1) energy lost by closing so far [J]; empty without contacts
     audit: Array = NOTHING  #: values of `granite.config.audit`, or empty
+    struck: Array = NOTHING  #: of each pair that can collide: impulse so far [N s], then speed at the last touch [m/s]
 
 
 class Verdict(NamedTuple):

@@ -61,6 +61,17 @@ class ConstraintStabilisation(Table):
         return "none" if value is None else value
 
 
+class Collisions(Table):
+    """How solid bodies collide with each other and with zones."""
+
+    stiffness_n_m: Positive = 1e5
+    #: speed after a collision by that before it
+    restitution: Annotated[float, Field(ge=0.2, le=1)] = 0.5
+    friction: NotNegative = 0.2
+    #: collisions are part of the experiment: a run with some ends with exit code 0
+    allowed: bool = False
+
+
 class Simulation(Table):
     """The plant behind the simulated devices."""
 
@@ -80,5 +91,6 @@ class Simulation(Table):
     hoses: Annotated[tuple[Hose, ...], Field(max_length=10)] = ()
     #: differences of the plant from the controllers' model: changes of keys of the testbed, as in a variant
     plant: dict[str, Any] = Field(default_factory=dict)
+    collisions: Collisions = Collisions()
     #: timed events
     events: tuple[EventTable, ...] = ()

@@ -24,7 +24,7 @@ from granite.config.loop import LoopTable, Recording
 from granite.config.magnitudes import refuse_extremes
 from granite.config.modules import Module
 from granite.config.operator_channel import OperatorTable
-from granite.config.parts import BehaviourPart, DevicePart, OpaquePart, PartTable, is_built_in, part, parts_in
+from granite.config.parts import BehaviourPart, DevicePart, OpaquePart, PartTable, find, is_built_in, part, parts_in
 from granite.config.simulation import Simulation
 from granite.config.testbed_checks import GRIPS, refuse_misfits
 from granite.config.tuning import TuningTable
@@ -184,9 +184,13 @@ class Testbed(Table):
 
     @property
     def explains_motion(self) -> bool:
-        """Whether the controller's model has all forces on its modules: no contact touches them."""
+        """Whether the controller's model has all forces on its modules: no contact touches them, but for stops.
+
+        A stop is mostly out of reach, and a push against one should be noticed.
+        """
         modelled = {module.name for module in self.known.modules}
-        return not any({contact.first.module, contact.second.module} & modelled for contact in self.contacts)
+        held = [contact for contact in self.contacts if not _is_stop(contact)]
+        return not any({contact.first.module, contact.second.module} & modelled for contact in held)
 
     @property
     def control(self) -> Controller:
@@ -313,3 +317,7 @@ class Testbed(Table):
     @property
     def _objects(self) -> tuple[Module, ...]:
         return tuple(self.module(name) for name in self.controller.objects) if self.controller else ()
+
+
+def _is_stop(contact: Contact) -> bool:
+    return is_built_in(contact.kind) and bool(find("contact", contact.kind).one_sided)

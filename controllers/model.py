@@ -198,7 +198,8 @@ class ControlModel:
 
     def free_roots(self, gripped: frozenset[str]) -> list[list[int]]:
         """Of each planar root that floats, with no contact of these closed on its module: its indices in u."""
-        closed = [*self.closed, *self.ignored, *(c for c in self.switched if c.name in gripped)]
+        ignored = [c for c in self.ignored if not kind_of(c.kind).one_sided]
+        closed = [*self.closed, *ignored, *(c for c in self.switched if c.name in gripped)]
         held = {side.module for c in closed for side in (c.first, c.second)}
         free = [module for module in self.floating if module.name not in held and module.dimension == "planar"]
         return [list(self._indices(self.layout.root_u(module))) for module in free]

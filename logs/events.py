@@ -1,4 +1,4 @@
-"""Events in the rows of a run: reasons of the guard, lost rows, overruns, contacts, states, wheels, bent links."""
+"""Events in the rows of a run: reasons of the guard, lost rows, overruns, contacts, collisions, states, wheels."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from granite.config.testbed import Testbed
 from granite.config.verdict_subjects import sentence
 from granite.logs.bending import Bending
 from granite.logs.channels import Channels
+from granite.logs.collisions import CollisionChanges
 from granite.logs.contact_changes import OUT_OF_REACH, ContactChanges
 from granite.logs.machine_summary import StateChanges
 from granite.logs.wheel_unloading import UnloadingChanges
@@ -40,6 +41,7 @@ class Events:
         operators: Sequence[str] = (),
     ) -> None:
         self._contacts, self._bending = ContactChanges(bed, channels), Bending(bed, channels)
+        self._collisions = CollisionChanges(bed, channels)
         self._states, self._unloading = StateChanges(bed, channels), UnloadingChanges(bed, channels)
         self._watched = [
             channels.column("/verdict", "reason"),
@@ -66,6 +68,8 @@ class Events:
             level = "warning" if change.what == OUT_OF_REACH else "info"
             name = f"{change.contact}_{change.what}".replace(" ", "_")
             self._report(change.t, change.tick, level, name, change.sentence)
+        for collision in self._collisions.look(rows):
+            self._report(collision.t, collision.tick, "error", "collision", collision.sentence)
         for entered in self._states.look(rows):
             after = f" after {entered.before}" if entered.before else ""
             self._report(entered.t, entered.tick, "info", f"state_{entered.name}", f"state {entered.name}{after}")
@@ -79,6 +83,8 @@ class Events:
 
     def look_back(self, lost: int, ended: str, text: str) -> None:
         """Report rows lost after the last recorded one, and an end of the run that no row shows."""
+        for collision in self._collisions.still_open():
+            self._report(collision.t, collision.tick, "error", "collision", f"{collision.sentence} until the end")
         if lost > self._before[1]:
             self._report(*self._last, "warning", "rows_lost", _rows_lost(lost - int(self._before[1])))
         if ended not in ("completed", Reason(int(self._before[0])).name.lower()):

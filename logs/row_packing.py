@@ -48,7 +48,7 @@ class RowPacking(RowLayout):
             for entry, values in truth.items()
         }
         self._no_truth = Truth(**nothing)
-        self._pack_truth = packing(Truth, left_out=[entry for entry, values in truth.items() if not values])
+        self._pack_truth = packing(Truth, left_out=[entry for entry in Truth._fields if not truth.get(entry)])
         self._size = 8 * self.width
         #: frames of the actuators are in the next sample too, and the command is mostly what the verdict allows
         self._pack_applied = _once(_pack_frames)

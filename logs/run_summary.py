@@ -130,6 +130,22 @@ class CatchMetrics(TypedDict):
     speed_m_s: float
 
 
+class CollisionMetrics(TypedDict):
+    """A collision of the simulated plant: closing speed at the touch, and normal impulse until the parting."""
+
+    t_s: float
+    pair: str
+    speed_m_s: float
+    impulse_n_s: float
+
+
+class LeastDistance(TypedDict):
+    """Of two bodies, or a body and a zone: the least distance of the discs that cover them, negative inside."""
+
+    least_m: float
+    t_s: float
+
+
 class WheelUse(TypedDict):
     """Rate of a momentum wheel: the largest, and that at the end."""
 
@@ -156,6 +172,9 @@ class Metrics(TypedDict):
     states: NotRequired[list[VisitedState]]  #: of a state machine
     catches: NotRequired[list[CatchMetrics]]
     wheels: NotRequired[dict[str, WheelUse]]
+    collisions: NotRequired[list[CollisionMetrics]]  #: the first ones
+    collisions_allowed: NotRequired[bool]  #: they are part of the experiment
+    clearance: NotRequired[dict[str, LeastDistance]]
     bending: NotRequired[dict[str, LinkBending]]
     audit: NotRequired[AuditSummary]
     guard: NotRequired[dict[str, int]]

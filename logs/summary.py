@@ -18,6 +18,7 @@ from granite.config.testbed import Testbed
 from granite.logs.audit import AuditVerdict
 from granite.logs.bending import Bending
 from granite.logs.channels import Channels
+from granite.logs.collisions import CollisionSummary
 from granite.logs.contact_summary import ContactSummary
 from granite.logs.energy import EnergySummary
 from granite.logs.log import Log
@@ -106,6 +107,7 @@ class Summary:
         self._bending = Bending(bed, channels)
         self._energy = EnergySummary(bed, channels)
         self._machine = MachineSummary(bed, channels)
+        self._collisions = CollisionSummary(bed, channels)
 
     def update(self, rows: Array) -> None:
         """Process the next rows."""
@@ -115,6 +117,7 @@ class Summary:
         self._count_pulses(rows)
         self._contacts.update(rows)
         self._machine.update(rows)
+        self._collisions.update(rows)
         self._audit.update(rows)
         self._bending.update(rows)
         self._energy.update(rows)
@@ -181,6 +184,7 @@ class Summary:
         if energy := self._energy.result():
             metrics["energy"] = energy
         self._machine.add_to(metrics)
+        self._collisions.add_to(metrics)
         if bending := self._bending.result():
             metrics["bending"] = bending
         if audit := self._audit.result(self._bending.check()):

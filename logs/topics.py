@@ -13,6 +13,7 @@ from granite.config.coordinates import Coordinate
 from granite.config.devices.device import Device
 from granite.config.devices.gauge import Gauge
 from granite.config.devices.thrusters import Thrusters
+from granite.config.footprints import collision_pairs
 from granite.config.records import STEPS, Operation
 from granite.config.testbed import Testbed
 from granite.logs.record_form import in_order
@@ -124,6 +125,7 @@ def topics_of(bed: Testbed) -> dict[str, dict[str, Entry]]:
             "caught": tuple(Coordinate(f"{contact.name}_caught", "N s") for contact in bed.contacts),
             "lost": (Coordinate("energy_lost", "J"),) if bed.contacts else (),
             "audit": audit_values(bed),
+            **({"struck": struck} if (struck := _struck(bed)) else {}),
         },
         "/timing": {
             "tick": Coordinate("tick", "1"),
@@ -140,6 +142,12 @@ def topics_of(bed: Testbed) -> dict[str, dict[str, Entry]]:
         },
     }
     return {name: {entry: entries[entry] for entry in in_order(name, entries)} for name, entries in topics.items()}
+
+
+def _struck(bed: Testbed) -> tuple[Coordinate, ...]:
+    """Of each pair that can collide: impulse so far, and speed at the last touch."""
+    names = [pair.name.replace(" ", "_") for pair in collision_pairs(bed)]
+    return tuple(Coordinate(f"{name}_struck", unit) for unit in ("N s", "m/s") for name in names)
 
 
 def _signals(bed: Testbed, name: str, device: Device) -> tuple[Coordinate, ...]:

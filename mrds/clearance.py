@@ -11,7 +11,7 @@ that moves too.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import casadi as ca
@@ -19,7 +19,10 @@ import casadi as ca
 from granite.config.convex import half_planes
 from granite.config.footprints import Footprint, SolidPair
 from granite.config.layout import Layout
+from granite.config.records import NOTHING, Array
 from granite.config.zones import KeepOut
+from granite.kernels.compilation import compile_once
+from granite.kernels.kernel import Buffer
 from granite.mrds.tree import Tree
 
 #: [m^2] added to a squared length, so that that of a point is not divided by
@@ -95,6 +98,20 @@ class Clearances:
                 yield _Way(p - ca.DM(list(disc.position_m)), way, radius + disc.radius_m, None)
             else:
                 yield _Way(p, way, radius, pair.zone)
+
+
+def compiled_distances(pairs: Sequence[SolidPair], layout: Layout) -> Callable[[tuple[Buffer, ...]], Array]:
+    """(q, q later) -> the least distances on the way, as a compiled function; nothing of no pairs."""
+    if not pairs:
+        return lambda _: NOTHING
+    content = [pairs, *(module.model_dump_json() for module in layout.modules)]
+
+    def write() -> list[ca.Function]:
+        clearances = Clearances(pairs, layout)
+        q, end = (ca.SX.sym(name, len(layout.positions)) for name in ("q", "end"))
+        return [ca.Function("distances", [q, end], [clearances.along(q, end)])]
+
+    return compile_once("clearance", repr(content), write)["distances"].run
 
 
 class _Way(NamedTuple):

@@ -11,6 +11,7 @@ import numpy as np
 from granite.config.devices.device import Device
 from granite.config.devices.thrusters import Thrusters
 from granite.config.errors import InputError
+from granite.config.footprints import plant_pairs
 from granite.config.loader import plant_of
 from granite.config.parts import own_code
 from granite.config.records import NOTHING, Array, Truth
@@ -44,6 +45,7 @@ class Lab:
         self.plant = Plant(self._bed)
         self._audit = Audit(self._bed, self.plant) if bed.simulation.audit else None
         self._tells_more = bool(bed.contacts) or self._audit is not None
+        self._collides = bool(plant_pairs(self._bed))
         self.events = TimedEvents(self._bed, self.plant)
         #: real actuators move it: it follows what they report, and can't be moved ahead of them
         self.is_driven = bool(real)
@@ -103,7 +105,8 @@ class Lab:
         plant = self.plant
         plant.advance(t)  # if no device has advanced it yet
         loads = self._contacts() if self._tells_more else ()
-        return Truth(plant.t, *plant.snapshot(), *loads)
+        truth = Truth(plant.t, *plant.snapshot(), *loads)
+        return truth._replace(struck=plant.struck) if self._collides else truth
 
     def redundant(self) -> list[Redundancy]:
         """Redundant contacts so far: their forces were not unique, and those of least norm were used."""

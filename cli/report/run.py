@@ -58,6 +58,12 @@ def _outcome(summary: RunSummary) -> Iterator[tuple[str, str]]:
     yield "guard", ", ".join(f"{name} {n}" for name, n in summary["guard"].items())
     if noticed := summary.get("noticed_at_s"):
         yield "noticed", ", ".join(f"{name} at {t:g} s" for name, t in noticed.items())
+    if distances := summary.get("clearance"):
+        name, nearest = min(distances.items(), key=lambda entry: entry[1]["least_m"])
+        yield "nearest", f"{name}, {1e3 * nearest['least_m']:.3g} mm at {nearest['t_s']:.4g} s"
+    for collision in summary.get("collisions", [])[:_CHANGES]:
+        speed, pushed = 1e3 * collision["speed_m_s"], collision["impulse_n_s"]
+        yield "collision", f"{collision['pair']} at {collision['t_s']:.4g} s, {speed:.3g} mm/s, {pushed:.3g} N s"
     for held in summary.get("redundant", ()):
         yield "redundant", _redundant(held)
     for link, bent in summary.get("bending", {}).items():

@@ -10,6 +10,7 @@ import numpy as np
 
 from granite.config.devices.joint_sensors import JointSensors
 from granite.config.devices.thrusters import Thrusters
+from granite.config.footprints import plant_pairs
 from granite.config.records import Array
 from granite.config.testbed import Testbed
 from granite.mrds.contacts.contact_set import NO_FEEDBACK, ContactSet
@@ -34,6 +35,7 @@ class PlantState(NamedTuple, Generic[Part]):
     lag: Part  #: of the first stage of the rate filters (n_s) [rad]
     joints: Part  #: the sensed joints: angles [rad], then rates behind their filters [rad/s] (2 n_s)
     drawn: Part  #: constants that the seed drew
+    struck: Part  #: of each pair that can collide: impulse so far [N s], speed at the last touch [m/s], touching (3 n)
     pulses: Part  #: of each thruster: whether it is open, and how often it opened (2 n_t), where pulses scatter
 
 
@@ -46,7 +48,9 @@ def initial_state(bed: Testbed, q: Array, u: Array) -> PlantState[Array]:
     joints = np.concatenate([q[angles], u[rates]])
     pushed, constants = np.zeros(n_thrusters(bed)), drawn(bed, bed.seed)
     pulses = np.zeros(n_pulses(bed))
-    return PlantState(q, u, initial_extra(bed, q, u), tank, np.zeros(1), pushed, lag, joints, constants, pulses)
+    struck = np.zeros(3 * len(plant_pairs(bed)))
+    extra = initial_extra(bed, q, u)
+    return PlantState(q, u, extra, tank, np.zeros(1), pushed, lag, joints, constants, struck, pulses)
 
 
 def stride_function(step: ca.Function, motion: PlantMotion, steps: int) -> ca.Function:
@@ -94,8 +98,21 @@ def lab_function(bed: Testbed, motion: PlantMotion) -> ca.Function:
 
     joints = ca.vertcat(angle, rate)
     used, pushed = before.used + ca.sum1(given), before.pushed + thrust
-    after = PlantState(q, u, extra, before.left - given, used, pushed, lag, joints, before.drawn, pulses)
+    struck = _struck(bed, motion, q, u, before.struck)
+    after = PlantState(q, u, extra, before.left - given, used, pushed, lag, joints, before.drawn, struck, pulses)
     return ca.Function("plant_lab", [state, full, x], [ca.vertcat(*after)])
+
+
+def _struck(bed: Testbed, motion: PlantMotion, q: ca.MX, u: ca.MX, before: ca.MX) -> ca.MX:
+    """Impulse, speed at the last touch, and whether each pair touches, at the end of a step."""
+    if motion.collisions is None:
+        return before
+    impulse, speed, touched = ca.vertsplit(before, before.numel() // 3)
+    _, normal, closing, _ = motion.collisions.call([q, u])
+    touches = normal > 0
+    begins = ca.logic_and(touches, ca.logic_not(touched))
+    impulse += bed.simulation.physics_step_s * normal
+    return ca.vertcat(impulse, ca.if_else(begins, closing, speed), touches)
 
 
 def loads_function(bed: Testbed, motion: PlantMotion, contacts: ContactSet) -> ca.Function:

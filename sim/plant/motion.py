@@ -25,6 +25,7 @@ from granite.mrds.dynamics import Dynamics
 from granite.mrds.integrators import rk4
 from granite.mrds.symbols import vector
 from granite.mrds.tree import Tree
+from granite.sim.plant.collisions import collision_function
 from granite.sim.plant.draws import draws
 from granite.sim.plant.forces import initial_inner, lab_force, n_held, n_inner, n_thrusters
 from granite.sim.plant.hoses import has_moving_hoses
@@ -233,11 +234,33 @@ class PlantMotion:
         return [Tree(module) for module in self._bed.modules]
 
     @cached_property
+    def collisions(self) -> ca.Function | None:
+        """(q, u) -> generalised force of collisions, and more (`collision_function`); None where there are none."""
+        return collision_function(self._bed)
+
+    @cached_property
     def force(self) -> ca.Function:
         """(q, u, extra, p) -> generalised force of the lab on all modules, rate of extra."""
         (q, u), p, extra = self._state(), self._inputs(), ca.SX.sym("extra", self.n_extra)
-        force, extra_rate = self._lab(u, extra, p)
-        return ca.Function("lab_force", [q, u, extra, p], [ca.densify(force), extra_rate])
+        pushed = self._pushed()
+        force, extra_rate = self._lab(u, extra, p, pushed)
+        results = [ca.densify(force), extra_rate]
+        if self.collisions is None:
+            return ca.Function("lab_force", [q, u, extra, p], results)
+        return self._with_collisions(ca.Function("lab_force", [q, u, extra, p, pushed], results))
+
+    def _with_collisions(self, function: ca.Function) -> ca.Function:
+        """The function without its last argument, the force of collisions, which it gets from q and u."""
+        given = [ca.MX.sym(function.name_in(i), function.size1_in(i)) for i in range(function.n_in() - 1)]
+        x = ca.vertcat(*given[:-1])
+        q, u, _ = self.parts(x)
+        assert self.collisions is not None
+        pushed = self.collisions.call([q, u])[0]
+        return ca.Function(f"{function.name()}_and_collisions", given, function.call([*given, pushed]))
+
+    def _pushed(self) -> ca.SX:
+        """The force of collisions as a symbol; nothing where there are none."""
+        return ca.SX.sym("pushed", self.n_u) if self.collisions else ca.SX(self.n_u, 1)
 
     def parts(self, x: ca.MX) -> tuple[ca.MX, ca.MX, ca.MX]:
         """q, u and extra."""
@@ -248,20 +271,25 @@ class PlantMotion:
     def _free_rate(self) -> ca.Function:
         """(x, p) -> x' without contacts. One expression, so that forces and dynamics share the kinematics."""
         (q, u), p, extra = self._state(), self._inputs(), ca.SX.sym("extra", self.n_extra)
-        force, extra_rate = self._lab(u, extra, p)
+        pushed = self._pushed()
+        force, extra_rate = self._lab(u, extra, p, pushed)
         ends = [0]
         for tree in self._trees:
             ends.append(ends[-1] + tree.u.numel())
         forces = ca.vertsplit(force, ends)
         u_dot = ca.vertcat(*(Dynamics(t).forward(part) for t, part in zip(self._trees, forces, strict=True)))
         x_dot = ca.vertcat(*(tree.q_dot for tree in self._trees), u_dot, extra_rate)
-        return ca.Function("free_rate", [ca.vertcat(q, u, extra), p], [x_dot])
+        x = ca.vertcat(q, u, extra)
+        if self.collisions is None:
+            return ca.Function("free_rate", [x, p], [x_dot])
+        return self._with_collisions(ca.Function("free_rate", [x, p, pushed], [x_dot]))
 
-    def _lab(self, u: ca.SX, extra: ca.SX, p: ca.SX) -> tuple[ca.SX, ca.SX]:
+    def _lab(self, u: ca.SX, extra: ca.SX, p: ca.SX, pushed: ca.SX) -> tuple[ca.SX, ca.SX]:
         """Force, and the rate of extra: 1 for the time; inner states; power less the dissipation of flexible links."""
         first, n = int(has_clock(self._bed)), n_inner(self._bed)
         time, inner, _ = ca.vertsplit(extra, [0, first, first + n, self.n_extra])
         force, inner_rate = lab_force(self._bed, self._trees, time, inner, p)
+        force = force + pushed if self.collisions else force
         rates = [*[ca.SX(1)] * first, inner_rate]
         if self._bed.simulation.audit:
             # The elastic force is K q + D u: its derivative by u is D.

@@ -141,6 +141,9 @@ static void plant_write_contacts(const struct memory *m, const struct kernels *k
     copy(row + ROW_TRUTH_CAUGHT, m->plant_caught, PLANT_CONTACTS);
     copy(row + ROW_TRUTH_LOST, m->plant_lost, 1);
 #endif
+#if PLANT_PAIRS
+    copy(row + ROW_TRUTH_STRUCK, m->plant_state + PLANT_STRUCK, 2 * PLANT_PAIRS);
+#endif
 #if PLANT_IS_AUDITED
     const struct kernel *k = ks->plant_audit;
     k->arg[0] = m->plant_state, k->arg[1] = m->plant_lost, k->arg[2] = m->plant_errors;

@@ -22,6 +22,7 @@ from granite.mrds.flexible.deflection import Deflections
 from granite.mrds.start import consistent_start
 from granite.mrds.tolerances import ELIMINATION_SINE_SQUARED, SAME_STEP
 from granite.sim.devices.device import AbsentDevice
+from granite.sim.plant.collisions import collision_function
 from granite.sim.plant.constrained_plant import FREE, ConstrainedPlant, ContactLoads, StepKernel
 from granite.sim.plant.contacts import Contacts
 from granite.sim.plant.draws import drawn
@@ -29,7 +30,7 @@ from granite.sim.plant.equations import PlantState, initial_state
 from granite.sim.plant.forces import n_held
 from granite.sim.plant.joint_resistance import refuse_stiff_joints
 from granite.sim.plant.motor_torque import refuse_stiff_gears
-from granite.sim.plant.start import refuse_entered, refuse_unstable_step
+from granite.sim.plant.start import refuse_entered, refuse_overlap, refuse_unstable_step
 from granite.sim.plant.table_forces import refuse_stiff_pads
 
 _LONGEST = 50  #: steps in one call of compiled code: each lengthens the code
@@ -93,6 +94,7 @@ class Plant:
         q, u = consistent_start(bed, self._held.contacts, *initial_motion(bed))
         if self.contacts:
             refuse_entered(bed, self.contacts.entered(q))
+        refuse_overlap(bed, collision_function(bed), q)
         refuse_unstable_step(bed, self.contacts.sets() if self.contacts else (), q)
         refuse_stiff_joints(bed, q)
         refuse_stiff_gears(bed, q)
@@ -134,6 +136,8 @@ class Plant:
                 "PLANT_SQUEEZE": len(self.bed.squeezed),
                 "PLANT_INDEPENDENT": ELIMINATION_SINE_SQUARED,
                 "PLANT_IS_WATCHED": int(contacts is not None and contacts.watches),
+                "PLANT_STRUCK": self.places["struck"],
+                "PLANT_PAIRS": len(self._state.struck) // 3,
                 "PLANT_BENDS": int(bool(self._deflections.links)),
             },
             {
@@ -186,6 +190,12 @@ class Plant:
         whole, (q, u, left, pushed) = self._whole.copy(), self._shown
         thrust = whole[pushed]
         return whole[q], whole[u], thrust if self._averaged == 1.0 else thrust / self._averaged, whole[left]
+
+    @property
+    def struck(self) -> Array:
+        """Of each pair that can collide: impulse so far [N s], then speed at the last touch [m/s]."""
+        n = len(self._state.struck) // 3
+        return self._state.struck[: 2 * n].copy()
 
     @property
     def q(self) -> Array:

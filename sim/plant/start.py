@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import casadi as ca
 import numpy as np
 
 from granite.config.errors import InputError
+from granite.config.footprints import plant_pairs
 from granite.config.records import Array
 from granite.config.testbed import Testbed
 from granite.mrds.contacts.contact_set import ContactSet
@@ -27,6 +29,17 @@ def refuse_entered(bed: Testbed, entered: dict[str, float]) -> None:
             key="simulation.initial",
             expected="a start on its free side",
         )
+
+
+def refuse_overlap(bed: Testbed, collisions: ca.Function | None, q: Array) -> None:
+    """Raise where solid bodies overlap at the start, by more than the error of typed numbers."""
+    if collisions is None:
+        return
+    depth = np.array(collisions(q, np.zeros(len(bed.velocities)))[3]).ravel()
+    i = int(np.argmax(depth))
+    if depth[i] > TYPED_ERROR:
+        problem = f"begins {depth[i]:.3g} m inside, {plant_pairs(bed)[i].name}"
+        raise InputError(problem, file=bed.name, key="simulation.initial", expected="a start outside")
 
 
 def refuse_unstable_step(bed: Testbed, sets: Sequence[ContactSet], q: Array) -> None:
