@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 from pydantic import model_validator
 
 from granite.config.base import Name, Positive, Table
 from granite.config.convex import is_convex
 from granite.config.errors import InputError
+
+_CORNERS = 48  #: of the drawing of a disc
 
 
 class Disc(Table):
@@ -33,6 +37,15 @@ class KeepOut(Table):
     module: Name | None = None
     #: whether it is a thing that a simulated robot collides with, or only a mark on the table
     solid: bool = True
+
+    @property
+    def outline(self) -> tuple[tuple[float, float], ...]:
+        """Corners for a drawing; none of a module."""
+        if self.disc is None:
+            return self.polygon_m
+        (x, y), r = self.disc.position_m, self.disc.radius_m
+        angles = [math.tau * i / _CORNERS for i in range(_CORNERS)]
+        return tuple((x + r * math.cos(angle), y + r * math.sin(angle)) for angle in angles)
 
     @model_validator(mode="before")
     @classmethod

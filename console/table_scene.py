@@ -54,6 +54,7 @@ class TableScene:
         return {
             "axes": len(self._axes),
             "table": bed.safety.table_m,
+            "zones": [{"name": zone.name, "corners": zone.outline} for zone in bed.safety.keep_out if zone.outline],
             "thickness": self._rows.thickness,
             "modules": [self._module(silhouette) for silhouette in scene.silhouettes],
             "contacts": contacts,

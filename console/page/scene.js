@@ -1,6 +1,6 @@
 // The table from above (and, in space, from the side) on a 2-D canvas: fit, pan, zoom, trail and magnified error.
 import { element } from "./dom.js";
-import { Pen, drawContacts, drawOutline, drawRobot, inks } from "./scene_shapes.js";
+import { Pen, drawContacts, drawOutline, drawRobot, drawZones, inks } from "./scene_shapes.js";
 
 const TRAIL = 4000; // points
 const GRID_M = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10];
@@ -98,6 +98,7 @@ export class SceneView {
     this.#grid(c, w, h, ink);
     c.save();
     c.beginPath(); c.rect(34, 0, w - 34, h - 20); c.clip();
+    if (this.axes[0] === 0 && this.axes[1] === 1) drawZones(pen, this.shapes.zones ?? [], ink);
     if (this.plan.length > 1) pen.line(this.plan, ink.soft, 1.4, [7, 5]);
     if (this.options.trail && this.trail.length > 1) pen.line(this.trail, ink.blue, 1.8);
     const [main, ...others] = this.frames;

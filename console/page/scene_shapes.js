@@ -127,3 +127,17 @@ export function drawContacts(pen, contacts, at, status, ink) {
     } else pen.circle(at(second), 5, state === SLIPS ? ink.orange : ink.green, ink.ink, 1);
   }
 }
+
+// Zones that the robot stays out of, with their names.
+export function drawZones(pen, zones, ink) {
+  for (const { name, corners } of zones) {
+    pen.path(corners, true);
+    Object.assign(pen.c, { globalAlpha: 0.18, fillStyle: ink.red });
+    pen.c.fill();
+    pen.c.globalAlpha = 1;
+    pen.stroke(ink.red, 1.5);
+    const middle = [0, 1].map((axis) => corners.reduce((sum, corner) => sum + corner[axis], 0) / corners.length);
+    Object.assign(pen.c, { fillStyle: ink.red, font: "11px system-ui, sans-serif", textAlign: "center" });
+    pen.c.fillText(name, ...pen.toPage(middle));
+  }
+}

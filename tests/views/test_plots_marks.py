@@ -4,9 +4,12 @@ from types import SimpleNamespace
 
 import numpy as np
 
+from granite.config.loader import load
+from granite.console.table_scene import TableScene
 from granite.views.plots.contact_marks import spots
 from granite.views.plots.events import _recorded
 from granite.views.plots.style import STOP, WARNING
+from granite.views.scene_messages.live_scene import LiveScene
 from tests.support.drawn_pages import drawn, log_of
 from tests.support.jointed_beds import bar_between_arms
 
@@ -33,3 +36,20 @@ def test_the_title_and_the_line_below_it_are_on_the_page() -> None:
     title = next(text for text in figure.texts if text.get_text() == bed.title)
     line = next(text for text in figure.texts if text.get_text().startswith(f"{bed.name}  ·  "))
     assert 0.5 < line.get_position()[1] < title.get_position()[1] < 1
+
+
+def test_zones_are_drawn_in_plots_the_live_scene_and_the_page() -> None:
+    zones = [
+        {"name": "post", "disc": {"position_m": [2.5, 1.6], "radius_m": 0.15}},
+        {"name": "wall", "polygon_m": [[1.5, 0.4], [2.3, 0.4], [2.3, 0.7]], "solid": False},
+    ]
+    bed = load("free-flyer", {"safety.keep_out": zones})
+    log = log_of(bed, np.tile([1.0, 0.8, 0.0, 0.4, 0.9], (20, 1)))
+    (axes, *_) = drawn(log).axes
+    assert {"post", "wall"} <= {text.get_text() for text in axes.texts}
+    live = LiveScene(bed, log.channels, log.rows[0])
+    drawn_live = live.shapes(live.parts(log.rows[0]), 0).encode()
+    assert b"zone post" in drawn_live
+    assert b"zone wall" in drawn_live
+    shapes = TableScene(bed, log.channels, log.rows[0]).shapes()["zones"]
+    assert [(zone["name"], len(zone["corners"])) for zone in shapes] == [("post", 48), ("wall", 3)]

@@ -24,7 +24,7 @@ from granite.views.plots.paths import draw_reference
 from granite.views.plots.style import STYLE
 from granite.views.plots.time_panels import draw_time_panels, time_panels
 from granite.views.plots.view import Sight, View, sights
-from granite.views.plots.view_axes import draw_stands, draw_table
+from granite.views.plots.view_axes import draw_stands, draw_table, draw_zones
 
 Picture = npt.NDArray[np.uint8]
 
@@ -87,6 +87,7 @@ def _draw_still(axes: Axes, sight: Sight, half: Array) -> None:
     axes.grid(visible=False)
     axes.set(xlabel=sight.projection.labels[0], ylabel=sight.projection.labels[1])
     draw_table(axes, sight)
+    draw_zones(axes, sight)
     draw_reference(axes, sight)
     draw_surfaces(axes, sight.view.scene, sight.points, 0.1 * sight.view.size)
     draw_stands(axes, sight)

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.patches import Patch, Rectangle
+from matplotlib.colors import to_rgb
+from matplotlib.patches import Patch, Polygon, Rectangle
 
 from granite.config.records import Array
 from granite.views.plots.contact_marks import contact_keys, draw_contacts, draw_surfaces, name_contacts, spots
@@ -15,7 +16,7 @@ from granite.views.plots.paths import draw_paths, draw_reference
 from granite.views.plots.pose import Ink, draw_pose, draw_square_stand, draw_stand, failed_key
 from granite.views.plots.projection import FROM_ABOVE
 from granite.views.plots.run import PlottedRun
-from granite.views.plots.style import GRANITE, HULL_FIRST, HULL_LAST, INK, PLUME, SOFT, words
+from granite.views.plots.style import GRANITE, HALO, HULL_FIRST, HULL_LAST, INK, PLUME, SOFT, STOP, words
 from granite.views.plots.time_labels import write_times
 from granite.views.plots.view import Indices, Sight, View, sights
 
@@ -41,7 +42,7 @@ def draw_view(column: Sequence[Axes], view: View, inch: float) -> None:
         axes.margins(_MARGIN)
         axes.grid(visible=False)
         axes.set(xlabel=sight.projection.labels[0], ylabel=sight.projection.labels[1])
-        parts = (draw_table, draw_reference, draw_paths, _draw_poses, _mark_contacts)
+        parts = (draw_table, draw_zones, draw_reference, draw_paths, _draw_poses, _mark_contacts)
         keys = [handle for draw in parts for handle in draw(axes, sight)]
         handles = handles or keys
         draw_stands(axes, sight)
@@ -75,6 +76,19 @@ def draw_table(axes: Axes, sight: Sight) -> list[Artist]:
         return []
     x, y, width, height = *table[:2], table[2] - table[0], table[3] - table[1]
     return [axes.add_artist(Rectangle((x, y), width, height, fc=GRANITE, ec=SOFT, label="guarded table"))]
+
+
+def draw_zones(axes: Axes, sight: Sight) -> list[Artist]:
+    """The zones that the robot stays out of, with their names."""
+    zones = [zone for zone in sight.view.run.bed.safety.keep_out if zone.outline]
+    if not sight.projection.is_from_above:
+        return []
+    for zone in zones:
+        hatch = "///" if zone.solid else None
+        axes.add_artist(Polygon(zone.outline, fc=(*to_rgb(STOP), 0.12), ec=STOP, lw=1.0, hatch=hatch, zorder=1.2))
+        x, y = np.mean(zone.outline, axis=0)
+        axes.text(x, y, words(zone.name), color=STOP, ha="center", va="center", clip_on=True, bbox=HALO, zorder=1.3)
+    return [Patch(fc=(*to_rgb(STOP), 0.12), ec=STOP, label="kept out of")] if zones else []
 
 
 def _draw_poses(axes: Axes, sight: Sight) -> list[Artist]:

@@ -14,15 +14,17 @@ from granite.config.records import Array
 from granite.config.testbed import Testbed
 from granite.logs.channels import Channels
 from granite.views.plots.silhouette import Silhouette
-from granite.views.plots.style import CONTACT, GRANITE, HULL_LAST, PLUME, SOFT
+from granite.views.plots.style import CONTACT, GRANITE, HULL_LAST, PLUME, SOFT, STOP
 from granite.views.scene_messages.body_frames import WORLD, BodyFrames
-from granite.views.scene_messages.primitives import Position, ball, colour, entity, jet_lines, plate
-from granite.views.scene_messages.strokes import Stroke, strokes_of
+from granite.views.scene_messages.primitives import Position, ball, colour, entity, jet_lines, line, plate
+from granite.views.scene_messages.strokes import STRIP, Stroke, strokes_of
 from granite.views.scene_rows import DrawnParts, SceneRows
 
 REFERENCE = "reference"
 #: strength of the reference, and thickness of the table [m]
 _GHOST, _TABLE = 0.35, 0.02
+#: width of the edge of a zone [m]
+_ZONE = 0.01
 
 
 class LiveScene:
@@ -51,6 +53,10 @@ class LiveScene:
         if (table := self._bed.safety.table_m) is not None:
             cubes = [plate(table, _TABLE, colour(GRANITE))]
             entities.append(SceneEntity(timestamp=stamp, frame_id=WORLD, id="table", cubes=cubes))
+        for zone in self._bed.safety.keep_out:
+            around = [(x, y, 0.0) for x, y in (*zone.outline, *zone.outline[:1])]
+            lines = [line(STRIP, around, _ZONE, colour(STOP))]
+            entities.append(SceneEntity(timestamp=stamp, frame_id=WORLD, id=f"zone {zone.name}", lines=lines))
         if parts.robot:
             for module in self._scene.silhouettes:
                 entities += self._fixed(module, "", colour(HULL_LAST), stamp)
