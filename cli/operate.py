@@ -18,10 +18,12 @@ def operate(
     ] = None,
     address: Annotated[str, typer.Option(metavar="ADDRESS", help="where the loop listens")] = ADDRESS,
     key: Annotated[str, typer.Option(metavar="NAME", help="whose key to use")] = KEY,
+    duration: Annotated[float | None, typer.Option(metavar="S", help="of go: how long it takes")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Talk to a run that was started with --operator.
 
     A prompt watches: when it is gone without `quit`, the run has lost its operator and holds.
     """
-    talk(command or [], address, key, as_json)
+    words = [*(command or []), *([] if duration is None else ["--duration", str(duration)])]
+    talk(words, address, key, as_json)

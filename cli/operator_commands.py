@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from granite.cli.endings import DONE, STOPPED, end, one_sentence
@@ -21,6 +21,14 @@ _PROMPT = "granite> "
 #: of a command in the list of `help`
 _NAME_WIDTH = 16
 _NEW_KEY = "new-key"
+#: the first word of what behaviours offer by name
+_ACTIONS = {
+    "grip": "CONTACT: closes it",
+    "release": "CONTACT: opens it",
+    "carry": "carries what it holds",
+    "catch": "catches the object",
+    "leap": "leaps",
+}
 #: commands to the run, as they are listed by `help`
 _TO_THE_RUN = {
     "status": "what the run does",
@@ -33,12 +41,19 @@ _TO_THE_RUN = {
     "stop": "brakes to rest, then the run ends",
     "reset": "clears the fault of a hold or a float: armed",
     "set-gain": "GAIN VALUE: changes a gain within its bounds",
+    "goals": "the coordinates that goals may name, and what the behaviour offers",
+    "go": "KEY=VALUE .. [--duration S]: goes to a pose",
+    "jog": "NAME RATE ..: moves coordinates for a short time",
+    "follow": "FILE: follows the path of a CSV file",
+    **{action: f"{meaning}, where the behaviour offers it" for action, meaning in _ACTIONS.items()},
+    "lease": "take, release or pass NAME: who has the controls",
     "emergency-stop": "rest in the next tick; the run is over",
 }
 _AT_THE_PROMPT = {**_TO_THE_RUN, "help": "this list, also ?", "quit": "leave the prompt; the run goes on"}
 OPERATOR_COMMANDS = (*_TO_THE_RUN, _NEW_KEY)
 #: the key that is used unless another one is named
 KEY = "operator"
+_DURATION = "--duration"
 _OPTIONS = {"--address": "address", "--key": "key"}
 
 
@@ -54,7 +69,9 @@ def plain_form(words: Sequence[str]) -> dict[str, Any] | None:
                 return None
         elif word == "--json":
             arguments["as_json"] = True
-        elif word.startswith("-"):
+        elif option == _DURATION:
+            arguments["words"] += [_DURATION, value if is_given else next(rest, "")]
+        elif word.startswith("-") and not _is_number(word):
             return None
         else:
             arguments["words"].append(word)
@@ -87,7 +104,7 @@ def talk(words: Sequence[str], address: str = ADDRESS, key: str = KEY, as_json: 
             _converse(operator)
             return
         before = _gain(operator, asked)
-        answer = operator.ask(**asked)
+        answer = _asked(operator, asked)
     if as_json:
         print_json(answer)
     else:
@@ -102,6 +119,10 @@ def message_of(words: Sequence[str]) -> dict[str, Any]:
     do, *more = words
     if do not in _TO_THE_RUN:
         raise InputError("no such command", key="command", value=do, expected=one_of(do, _TO_THE_RUN))
+    if do in _MESSAGES:
+        return _MESSAGES[do](words)
+    if do in _ACTIONS:
+        return {"do": "act", "action": " ".join(words)}
     if do != "set-gain":
         if more:
             raise InputError(f"'{more[0]}' after it", key="command", value=do, expected="nothing")
@@ -111,6 +132,74 @@ def message_of(words: Sequence[str]) -> dict[str, Any]:
         return {"do": "set_gain", "gain": gain, "value": float(value)}
     except ValueError:
         raise InputError(key="command", value=" ".join(words), expected="set-gain GAIN NUMBER") from None
+
+
+def _go(words: Sequence[str]) -> dict[str, Any]:
+    message: dict[str, Any] = {"do": "go", "target": {}}
+    rest = iter(words[1:])
+    try:
+        for word in rest:
+            key, is_given, value = word.partition("=")
+            if key == _DURATION:
+                message["duration_s"] = float(value if is_given else next(rest, ""))
+            else:
+                message["target"][key] = float(value)
+    except ValueError:
+        message["target"] = {}
+    if not message["target"]:
+        raise InputError(key="command", value=" ".join(words), expected="go KEY=NUMBER .. [--duration SECONDS]")
+    return message
+
+
+def _jog(words: Sequence[str]) -> dict[str, Any]:
+    names, rates = words[1::2], words[2::2]
+    if not rates or len(names) != len(rates) or not all(map(_is_number, rates)):
+        raise InputError(key="command", value=" ".join(words), expected="jog NAME RATE, such as jog base_x 0.05")
+    return {"do": "jog", "rates": dict(zip(names, map(float, rates), strict=True))}
+
+
+def _follow(words: Sequence[str]) -> dict[str, Any]:
+    if len(words) != 2:
+        raise InputError(key="command", value=" ".join(words), expected="follow FILE.csv")
+    from granite.controllers.behaviours.path_samples import read_csv
+
+    try:
+        samples = read_csv(words[1], None)
+    except InputError as refusal:
+        raise InputError(refusal.problem, key="follow", value=words[1], expected=refusal.expected) from None
+    return {"do": "follow", "columns": {column.key: list(column.values) for column in samples.columns}}
+
+
+def _lease(words: Sequence[str]) -> dict[str, Any]:
+    action, *to = words[1:] or ["take"]
+    if action not in ("take", "release", "pass") or len(to) != (action == "pass"):
+        raise InputError(key="command", value=" ".join(words), expected="lease take, release, or pass NAME")
+    return {"do": "lease", "action": action, **({"to": to[0]} if to else {})}
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
+
+
+_MESSAGES: dict[str, Callable[[Sequence[str]], dict[str, Any]]] = {
+    "go": _go,
+    "jog": _jog,
+    "follow": _follow,
+    "lease": _lease,
+}
+
+
+def _asked(operator: Any, message: dict[str, Any]) -> dict[str, Any]:
+    """The answer to a message; a path takes as many ticks as it has samples."""
+    if message["do"] == "follow":
+        answer: dict[str, Any] = operator.follow(message["columns"])
+        return answer
+    answer = operator.ask(**message)
+    return answer
 
 
 def _converse(operator: Any) -> None:
@@ -129,7 +218,7 @@ def _converse(operator: Any) -> None:
             elif words:
                 asked = message_of(words)
                 before = _gain(operator, asked)
-                answer = operator.ask(**asked)
+                answer = _asked(operator, asked)
                 _print_change(asked, before, answer)
                 if not answer["ok"]:
                     say(f"{words[0]} is {answer['text']}")
@@ -158,6 +247,14 @@ def print_answer(answer: dict[str, Any]) -> None:
     for gain in answer.get("gains", ()):
         bounds = f"{gain['lower']:g} to {gain['upper']:g} {gain['unit']}"
         say(f"{gain['name']} = {gain['value']:g} ({bounds}): {gain['meaning']}")
+    for coordinate in answer.get("coordinates", ()):
+        value = "" if coordinate["value"] is None else f" = {coordinate['value']:.4g}"
+        say(f"{coordinate['key']}{value}")
+    for action in answer.get("actions", ()):
+        say(action)
+    if "duration_s" in answer:
+        say(f"there in {answer['duration_s']:.3g} s")
     if answer["ok"]:
         because = f" by {answer['cause']}" if "cause" in answer else ""
-        say(f"{answer['bed']}: {answer['mode']}{because} at {answer['t_s']:.1f} s")
+        controls = f", {answer['lease']['holder']} has the controls" if "lease" in answer else ""
+        say(f"{answer['bed']}: {answer['mode']}{because} at {answer['t_s']:.1f} s{controls}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from pydantic import (
     BeforeValidator,
@@ -18,6 +18,10 @@ from granite.config.base import Name, NotNegative, Positive, Table
 from granite.config.contacts import Moment
 from granite.config.errors import InputError
 from granite.config.parts import PartTable
+
+if TYPE_CHECKING:
+    from granite.config.coordinates import Coordinate
+    from granite.config.testbed import Testbed
 
 
 def _inner_lists_become_tuples(value: object) -> object:
@@ -73,6 +77,14 @@ class Behaviour(PartTable):
 
     def states(self) -> tuple[StateNote, ...]:
         """The states of a state machine; none of any other behaviour."""
+        return ()
+
+    def goals(self, bed: Testbed) -> tuple[Coordinate, ...]:
+        """The coordinates that goals may name while it runs; none of a behaviour that takes no goals."""
+        return ()
+
+    def actions(self, bed: Testbed) -> tuple[str, ...]:
+        """What an operator may ask it to do, by name: `grip left`, `leap`."""
         return ()
 
     @model_validator(mode="after")

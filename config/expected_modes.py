@@ -6,6 +6,8 @@ from granite.config.reasons import Reason
 from granite.config.run_modes import Reply, RequestKind, RunMode
 
 _STARTABLE = (RunMode.ARMED, RunMode.HOLDING, RunMode.FLOATING)
+#: requests to the behaviour, which runs
+GOALS = (RequestKind.GO, RequestKind.JOG, RequestKind.KNOT, RequestKind.FOLLOW, RequestKind.ACT)
 #: requests that are not in it are possible in every mode
 POSSIBLE_IN: dict[RequestKind, tuple[RunMode, ...]] = {
     RequestKind.ARM: (RunMode.DISARMED,),
@@ -14,6 +16,7 @@ POSSIBLE_IN: dict[RequestKind, tuple[RunMode, ...]] = {
     RequestKind.HOLD: (RunMode.RUNNING, RunMode.ARMED, RunMode.FLOATING),
     RequestKind.FLOAT: (RunMode.RUNNING, RunMode.ARMED, RunMode.HOLDING),
     RequestKind.RESET: (RunMode.HOLDING, RunMode.FLOATING),
+    **dict.fromkeys(GOALS, (RunMode.RUNNING,)),
 }
 #: the command that leads to such a mode
 _FIRST = {
@@ -22,6 +25,8 @@ _FIRST = {
     (RequestKind.RESTART, RunMode.RUNNING): "hold",
     (RequestKind.HOLD, RunMode.DISARMED): "arm",
     (RequestKind.FLOAT, RunMode.DISARMED): "arm",
+    **{(ask, mode): "start" for ask in GOALS for mode in _STARTABLE},
+    **{(ask, RunMode.DISARMED): "arm and start" for ask in GOALS},
 }
 
 

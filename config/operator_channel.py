@@ -36,3 +36,5 @@ class OperatorTable(Table):
     address: Address = ADDRESS
     #: an operator who watches is lost after this time without a message
     silence_s: Positive = 2.0
+    #: a jog that is not repeated ends after this time
+    jog_s: Annotated[float, Field(ge=0.05, le=5.0)] = 0.3

@@ -155,6 +155,8 @@ class Operation(NamedTuple):
     mode: int  #: of this tick, a code of `granite.config.run_modes.RunMode`
     cause: int  #: the reason of the mode; 0 where nothing is wrong
     response: int  #: to the verdict: 0 none, else 1 + its index in `granite.config.responses.RESPONSES`
+    #: of a behaviour that takes goals: the limit that the path uses most, the part of it, and the request's numbers
+    goal: Array = NOTHING
     gains: Array = NOTHING  #: of the law in this tick, as its `Options.live_gains` lists them
 
 

@@ -33,6 +33,12 @@ class RequestKind(IntEnum):
     EMERGENCY_STOP = 9
     REPORT = 10  #: a fault that was noticed outside the tick; its reason is the argument
     RESTART = 11  #: the behaviour begins again
+    GO = 12  #: to a pose: its coordinates are the numbers, the duration is the value
+    JOG = 13  #: coordinates move with rates, the numbers, for a short time
+    KNOT = 14  #: of a path that is to be followed: its number is the argument, its time the value
+    FOLLOW = 15  #: the path through the last knots, whose count is the argument; the value is the time to the first
+    ACT = 16  #: something that the behaviour offers by name
+    LEASE = 17  #: an operator, the argument, has the controls; 0: nobody
 
 
 class Reply(IntEnum):
@@ -48,6 +54,11 @@ class Reply(IntEnum):
     OUT_OF_BOUNDS = 7
     NOT_POSSIBLE = 8
     NOT_REPEATABLE = 9
+    NO_SUCH_GOAL = 10
+    NOT_FEASIBLE = 11
+    NO_SUCH_CONTACTS = 12
+    NOT_IN_CONTROL = 13
+    TAKES_NO_GOALS = 14
 
     @property
     def text(self) -> str:
@@ -66,6 +77,11 @@ _REPLIES = {
     Reply.OUT_OF_BOUNDS: "refused: the gain is outside its bounds",
     Reply.NOT_POSSIBLE: "refused: this testbed has no controller that could do it",
     Reply.NOT_REPEATABLE: "refused: this behaviour can't begin again, only go on by start",
+    Reply.NO_SUCH_GOAL: "refused: no goal that this behaviour could have",
+    Reply.NOT_FEASIBLE: "refused: the path is not possible",
+    Reply.NO_SUCH_CONTACTS: "refused: behaviour.contact_sets has no such set of closed contacts",
+    Reply.NOT_IN_CONTROL: "refused: another operator has the controls, expected lease take first",
+    Reply.TAKES_NO_GOALS: "refused: the behaviour of this testbed takes no goals, expected 'on_demand'",
 }
 
 
@@ -77,6 +93,9 @@ class Request(NamedTuple):
     argument: int = 0  #: index of a gain, or the reason of a reported fault
     value: float = 0.0  #: of a gain
     number: int = 0  #: by which its answer is found
+    numbers: tuple[float, ...] = ()  #: of a goal: a pose with NaN for what stays, rates, or q, u, a of a knot
 
 
+#: numbers of the answer to a goal before those of the request in `Operation.goal`: limit, and the part of it
+GOAL_ANSWER = 2
 NO_REQUEST = Request(RequestKind.NOTHING)

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, Self, TypeVar
 from pydantic import Field, ValidationInfo, model_validator
 
 from granite.config.base import Name, Table
-from granite.config.behaviour import Hold, OpaqueBehaviour, TorqueProfile
+from granite.config.behaviour import Behaviour, Hold, OpaqueBehaviour, TorqueProfile
 from granite.config.contacts import Contact
 from granite.config.controller import Controller, Safety
 from granite.config.coordinates import Coordinate
@@ -242,6 +242,16 @@ class Testbed(Table):
     def holds(self) -> tuple[Hold, ...]:
         """Which contacts the behaviour closes when."""
         return getattr(self.behaviour, "holds", ())
+
+    @property
+    def behaviour_goals(self) -> tuple[Coordinate, ...]:
+        """The coordinates that goals may name in a run; none where the behaviour takes no goals."""
+        return self.behaviour.goals(self) if self.controller and isinstance(self.behaviour, Behaviour) else ()
+
+    @property
+    def behaviour_actions(self) -> tuple[str, ...]:
+        """What the behaviour can be asked to do in a run, by name."""
+        return self.behaviour.actions(self) if self.controller and isinstance(self.behaviour, Behaviour) else ()
 
     @property
     def torques(self) -> dict[str, TorqueProfile]:

@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from granite.rt.api import plot as plot
     from granite.rt.api import simulate as simulate
     from granite.rt.environment import Environment as Environment
+    from granite.rt.operator.client import Operator as Operator
     from granite.rt.replay import replay as replay
     from granite.rt.run import Run as Run
     from granite.rt.run_options import RunOptions as RunOptions

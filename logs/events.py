@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from granite.config.coordinates import Coordinate
-from granite.config.expected_modes import answer_text
+from granite.config.expected_modes import GOALS, answer_text
 from granite.config.mode_sentences import sentence_of
 from granite.config.reasons import Reason
 from granite.config.records import Array, Operation
@@ -19,6 +19,7 @@ from granite.logs.bending import Bending
 from granite.logs.channels import Channels
 from granite.logs.collisions import CollisionChanges
 from granite.logs.contact_changes import OUT_OF_REACH, ContactChanges
+from granite.logs.goal_words import GoalWords
 from granite.logs.machine_summary import StateChanges
 from granite.logs.wheel_unloading import UnloadingChanges
 
@@ -55,6 +56,7 @@ class Events:
         self._report, self._operators = report, operators
         gains = channels.topic("/operation").entries["gains"]
         self._gains = [gain.name.removesuffix("_gain") for gain in gains if isinstance(gain, Coordinate)]
+        self._goals = GoalWords(bed)
         self._before = np.zeros(5)
         self._last: tuple[float, int] = (0.0, 0)
 
@@ -94,7 +96,7 @@ class Events:
         tick = self._channels.read(row)
         at = tick.sample.t, tick.timing.tick
         reason, lost, overruns, mode, request = now
-        if request:
+        if request and not self._goals.repeats(tick.operation):
             level = "info" if tick.operation.reply == Reply.DONE else "warning"
             name = "reported" if request == RequestKind.REPORT else "operator_request"
             self._report(*at, level, name, self._asked(tick.operation))
@@ -126,6 +128,11 @@ class Events:
             gain = self._gains[operation.argument] if has else f"number {operation.argument}"
             what += f" {gain} to {operation.value:g}"
         text = answer_text(ask, reply, RunMode(operation.mode), Reason(operation.cause))
+        if ask in GOALS:
+            what += self._goals.words(ask, operation)
+            text = self._goals.refusal(reply, operation) or text
+        if ask is RequestKind.LEASE:
+            what = f"the controls for {self._who(operation.argument)}" if operation.argument else "nobody in control"
         return f"{who} asked for {what}: {text}"
 
     def _who(self, sender: int) -> str:

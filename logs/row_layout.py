@@ -139,7 +139,7 @@ def fits(layout: RowLayout, bed: Testbed) -> bool:
     for topic in layout.topics:
         own = {entry: values for entry, values in topic.entries.items() if entry not in of_unknown}
         wanted = dict(expected[topic.name])
-        for entry in ("task", "distribution"):  # of a behaviour or law whose code is not loaded
+        for entry in ("task", "distribution", "goal"):  # of a behaviour or law whose code is not loaded
             own.pop(entry, None)
             wanted.pop(entry, None)
         for entry in ("ages", "innovation") if unknown else ():  # the sensors among the unknown devices have some too

@@ -137,7 +137,8 @@ def topics_of(bed: Testbed) -> dict[str, dict[str, Entry]]:
         },
         "/operation": {
             "t": t,
-            **{name: Coordinate(name, "1") for name in Operation._fields[1:-1]},
+            **{name: Coordinate(name, "1") for name in Operation._fields[1:-2]},
+            **({"goal": goal_values(bed)} if bed.behaviour_goals else {}),
             "gains": tuple(Coordinate(f"{gain.name}_gain", "1") for gain in gains),
         },
     }
@@ -148,6 +149,14 @@ def _struck(bed: Testbed) -> tuple[Coordinate, ...]:
     """Of each pair that can collide: impulse so far, and speed at the last touch."""
     names = [pair.name.replace(" ", "_") for pair in collision_pairs(bed)]
     return tuple(Coordinate(f"{name}_struck", unit) for unit in ("N s", "m/s") for name in names)
+
+
+def goal_values(bed: Testbed) -> tuple[Coordinate, ...]:
+    """What `/operation` has of a goal."""
+    numbers = [
+        Coordinate(f"goal_{c.name}", f"{c.unit}{rate}") for rate in ("", "/s", "/s^2") for c in bed.behaviour_goals
+    ]
+    return (Coordinate("goal_limit", "1"), Coordinate("goal_part", "1"), *numbers)
 
 
 def _signals(bed: Testbed, name: str, device: Device) -> tuple[Coordinate, ...]:

@@ -286,8 +286,9 @@ class CompiledRun:
 
     def _operation(self) -> Array:
         """The numbers of `Operation` without its time, while nothing is asked and nothing is wrong."""
-        _, *numbers, gains = Supervisor(self._bed, self.run.stack, self.run.guard).operation(0.0, _RUNNING, _NOTHING)
-        return np.array([*numbers, *gains])
+        usual = Supervisor(self._bed, self.run.stack, self.run.guard).operation(0.0, _RUNNING, _NOTHING)
+        _, *numbers, goal, gains = usual
+        return np.array([*numbers, *goal, *gains])
 
     def _device_form(self, devices: DeviceSet) -> CompiledForm:
         """Which device of its kind each sensor and actuator is, and their first frames."""

@@ -13,7 +13,7 @@ from granite.config.loader import from_json, to_json
 from granite.config.parts import fingerprint, running_only, vouched
 from granite.config.reasons import Reason
 from granite.config.records import Array, Command, Frame, Sample, Tick
-from granite.config.run_modes import Reply, Request, RequestKind, RunMode
+from granite.config.run_modes import GOAL_ANSWER, Reply, Request, RequestKind, RunMode
 from granite.controllers.stack import build_stack
 from granite.logs.channels import Channels
 from granite.logs.log import Log
@@ -130,7 +130,10 @@ class _LoggedDevices:
 
     def take(self, t: float, mode: RunMode, cause: Reason) -> Request | None:
         asked = self.now.operation
-        return Request(RequestKind(asked.request), asked.sender, asked.argument, asked.value) if asked.request else None
+        if not asked.request:
+            return None
+        numbers = tuple(asked.goal[GOAL_ANSWER:].tolist())
+        return Request(RequestKind(asked.request), asked.sender, asked.argument, asked.value, numbers=numbers)
 
     def answer(self, request: Request, reply: Reply, mode: RunMode, cause: Reason) -> None:
         pass

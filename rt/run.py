@@ -254,6 +254,7 @@ class Run:
                 if self._link is not None:
                     loop.supervisor.own.append(Request(RequestKind.ATTACH))
                     self._link.is_at_rest = loop.supervisor.has_come_to_rest
+                    self._link.standing = loop.supervisor.standing
                     print(f"granite: {waiting_sentence(bed.operator.address)}", file=Terminal())
                 watch = self._watch(loop, recorder, log, options.progress) if realtime else nullcontext()
                 with watch, real_time(bed.loop, enabled=realtime) as granted:

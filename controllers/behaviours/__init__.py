@@ -3,6 +3,7 @@
 KINDS = {
     "follow": "follow:FollowPath",
     "object_path": "object_path:ObjectPath",
+    "on_demand": "on_demand:OnDemand",
     "waypoints": "waypoints:WaypointBehaviour",
     "catch": "catch:CatchObject",
     "leap": "leap:Leap",

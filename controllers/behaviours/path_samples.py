@@ -105,6 +105,27 @@ def sample_function(path: str, duration_s: float, sample_s: float) -> Samples:
     return _samples(path, keys, numbers)
 
 
+def given_samples(source: str, columns: Mapping[str, Sequence[float]]) -> Samples:
+    """The rows of a path that is given by column, checked as those of a file.
+
+    Raises
+    ------
+    InputError
+        As `read_csv`.
+    """
+    keys, values = list(columns), list(columns.values())
+    _refuse_keys(keys or [""], "columns")
+    for key, column in columns.items():
+        if not isinstance(column, Sequence) or len(column) != len(values[0]):
+            raise InputError(f"column '{key}'", expected=f"a list of {len(values[0])} numbers, as '{TIME}'")
+        for i, value in enumerate(column):
+            if not isinstance(value, _NUMBER) or isinstance(value, bool) or not isfinite(value):
+                raise InputError(f"row {i + 1}, column '{key}': {shown(str(value))}", expected="a finite number")
+    rows = list(zip(*values, strict=True))
+    _refuse_times([row[0] for row in rows], [f"row {i + 1}" for i in range(len(rows))], None)
+    return _samples(source, keys, rows)
+
+
 def _samples(source: str, keys: Sequence[str], rows: Sequence[Sequence[float]]) -> Samples:
     columns = zip(keys, zip(*rows, strict=True), strict=True)
     return Samples(source=source, columns=tuple(Column(key=key, values=tuple(values)) for key, values in columns))

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import threading
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -60,25 +61,96 @@ class Operator:
         """Close it."""
         self.close()
 
-    def ask(self, do: str, **more: Any) -> dict[str, Any]:
+    def ask(self, do: str, *, wait_s: float | None = None, **more: Any) -> dict[str, Any]:
         """Send a command; the answer of the loop, with `ok`, `text` and `mode`.
+
+        Parameters
+        ----------
+        do
+            The command.
+        wait_s
+            How long the answer may take, if not as usual.
+        more
+            What else the message has.
 
         Raises
         ------
         InputError
             Where nobody answers.
         """
+        patience = ANSWER_S if wait_s is None else wait_s
         with self._lock:
             self._socket.send(json.dumps({"do": do, **more}).encode())
-            if not self._socket.poll(round(1000 * ANSWER_S)):
+            if not self._socket.poll(round(1000 * patience)):
                 self._socket.close(0)  # a REQ socket that waits for an answer can't send
                 self._socket = self._connect()
                 raise InputError(
-                    f"no answer from {self._address} within {ANSWER_S:g} s",
+                    f"no answer from {self._address} within {patience:g} s",
                     expected=f"a run with --operator there, which knows the key '{self._name}'",
                 )
             answer: dict[str, Any] = json.loads(self._socket.recv())
         return answer
+
+    def go(self, target: Mapping[str, float], duration_s: float | None = None) -> dict[str, Any]:
+        """Go to a pose; the answer of the loop, with the duration.
+
+        Parameters
+        ----------
+        target
+            By key, such as `{"base_x_m": 2.0}`; other coordinates go on to where they were going.
+        duration_s
+            How long it takes; None: a duration that leaves thrust and torque for disturbances.
+        """
+        more: dict[str, Any] = {} if duration_s is None else {"duration_s": duration_s}
+        return self.ask("go", target=dict(target), **more)
+
+    def jog(self, **rates: float) -> dict[str, Any]:
+        """Move coordinates at these rates [m/s, rad/s] for `operator.jog_s`: repeat it to go on.
+
+        Parameters
+        ----------
+        rates
+            By name, such as `base_x=0.05`.
+        """
+        return self.ask("jog", rates=rates)
+
+    def follow(self, columns: Mapping[str, Sequence[float]], approach_s: float | None = None) -> dict[str, Any]:
+        """Follow a path through samples.
+
+        Parameters
+        ----------
+        columns
+            The columns of a path's file by key, `t_s` first.
+        approach_s
+            Time of the way to the first sample; None: it is searched.
+        """
+        more: dict[str, Any] = {} if approach_s is None else {"approach_s": approach_s}
+        listed = {key: list(map(float, column)) for key, column in columns.items()}
+        # The loop takes a sample a tick.
+        return self.ask("follow", wait_s=ANSWER_S + 0.02 * len(listed.get("t_s", ())), columns=listed, **more)
+
+    def act(self, action: str) -> dict[str, Any]:
+        """Ask for something that the behaviour offers by name, such as `grip left` or `leap`.
+
+        Parameters
+        ----------
+        action
+            As `ask("goals")` lists it.
+        """
+        return self.ask("act", action=action)
+
+    def lease(self, action: str = "take", to: str | None = None) -> dict[str, Any]:
+        """Take the controls, `release` them, or `pass` them on.
+
+        Parameters
+        ----------
+        action
+            What to do.
+        to
+            The operator who gets them.
+        """
+        more: dict[str, Any] = {} if to is None else {"to": to}
+        return self.ask("lease", action=action, **more)
 
     def watch(self) -> None:
         """From now on the run holds when this client is gone for `operator.silence_s`."""

@@ -6,6 +6,7 @@ text) is in the other process, so that no client can disturb the loop.
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Callable, Sequence
@@ -13,6 +14,7 @@ from pathlib import Path
 from struct import Struct
 
 from granite.config.errors import InputError
+from granite.config.loader import to_json
 from granite.config.reasons import Reason
 from granite.config.run_modes import Reply, Request, RequestKind, RunMode
 from granite.config.testbed import Testbed
@@ -20,13 +22,14 @@ from granite.drivers.ordered_process import OrderedProcess
 from granite.rt.operator.keys import loop_keys, operators
 from granite.rt.operator.request_lanes import RequestLanes
 from granite.rt.process.ring import Ring
+from granite.rt.supervisor.goal_record import Standing
 
 #: answers and reports that may wait, and numbers of one: number of the request or 0, reply, mode, cause, whether the
-#: robot has come to rest, time; of gain i that others have changed: -1 - i, and its value in place of the time
-ANSWERS, ANSWER_WIDTH = 1024, 6
+#: robot has come to rest, time; who has the controls, since when; limit and part of a goal; then the reference.
+#: Of gain i that others have changed: -1 - i, and its value in place of the time
+ANSWERS, ANSWER_WIDTH = 1024, 10
 #: time between two reports of the loop [s]
 _REPORT_S = 0.1
-_pack = Struct(f"{ANSWER_WIDTH}d").pack
 #: how long the process may take to start and to end [s]
 _START_S, _END_S = 60.0, 2.0
 
@@ -41,7 +44,9 @@ class OperatorLink:
         process: OrderedProcess,
         names: Sequence[str],
         silence_s: float,
+        numbers: int = 0,
     ) -> None:
+        self._pack, self._numbers = Struct(f"{ANSWER_WIDTH + numbers}d").pack, numbers
         self._requests, self._answers, self._process, self._silence = requests, answers, process, silence_s
         #: reports that the channel had taken when it was last seen at work, and when that was
         self._taken, self._taken_at = 0, time.monotonic()
@@ -51,6 +56,8 @@ class OperatorLink:
         self._mode = RunMode.RUNNING
         #: whether the robot has come to rest, as the supervisor knows it
         self.is_at_rest: Callable[[], bool] = lambda: False
+        #: what it knows beside that
+        self.standing: Callable[[], Standing] = Standing
 
     @classmethod
     def start(cls, bed: Testbed, folder: Path, log: Path | None = None) -> OperatorLink:
@@ -63,7 +70,8 @@ class OperatorLink:
         """
         loop_keys(folder)
         names = list(operators(folder))
-        requests, answers = RequestLanes.create(), Ring.create(ANSWERS, ANSWER_WIDTH)
+        numbers = 3 * len(bed.behaviour_goals)
+        requests, answers = RequestLanes.create(numbers), Ring.create(ANSWERS, ANSWER_WIDTH + numbers)
         gains = bed.controller.law.live_gains(bed) if bed.controller else ()
         order = {
             "address": bed.operator.address,
@@ -76,10 +84,13 @@ class OperatorLink:
             "requests": requests.descriptors,
             "answers": answers.descriptor,
             "loop": os.getpid(),
+            "numbers": numbers,
+            "actions": bed.behaviour_actions,
+            "testbed": to_json(bed) if numbers else None,
         }
         descriptors = (*requests.descriptors, answers.descriptor)
         process = OrderedProcess("granite.rt.operator.process", order, descriptors)
-        link = cls(requests, answers, process, names, bed.operator.silence_s)
+        link = cls(requests, answers, process, names, bed.operator.silence_s, numbers)
         try:
             answer = link._process.answer(_START_S)
             if failure := answer.get("failure"):
@@ -95,15 +106,20 @@ class OperatorLink:
         self._t = t
         if t >= self._report_at or mode is not self._mode:
             self._report_at, self._mode = t + _REPORT_S, mode
-            self._answers.put(_pack(0, 0, mode, cause, self.is_at_rest(), t))
+            self._report(0, 0, mode, cause, t)
         return self._requests.take()
 
     def answer(self, request: Request, reply: Reply, mode: RunMode, cause: Reason) -> None:
         """Send the outcome of a request and the new status of the run to the channel."""
         if request.number:
-            self._answers.put(_pack(request.number, reply, mode, cause, self.is_at_rest(), self._t))
+            self._report(request.number, reply, mode, cause, self._t)
         elif request.ask is RequestKind.SET_GAIN and reply is Reply.DONE:  # somebody else's, such as the live view's
-            self._answers.put(_pack(-1 - request.argument, reply, mode, cause, self.is_at_rest(), request.value))
+            self._report(-1 - request.argument, reply, mode, cause, request.value)
+
+    def _report(self, number: int, reply: int, mode: RunMode, cause: Reason, value: float) -> None:
+        is_at_rest, (*standing, motion) = self.is_at_rest(), self.standing()
+        reference = motion[: self._numbers] if len(motion) else [math.nan] * self._numbers
+        self._answers.put(self._pack(number, reply, mode, cause, is_at_rest, value, *standing, *reference))
 
     def name(self, sender: int) -> str:
         """Who that is."""

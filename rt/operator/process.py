@@ -12,22 +12,24 @@ import json
 import os
 import signal
 import time
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import zmq
 from zmq.utils import z85
 
-from granite.config.errors import GraniteError, InputError
+from granite.config.errors import GraniteError, InputError, one_of
 from granite.config.expected_modes import answer_text
 from granite.config.gains import LiveGain
 from granite.config.reasons import Reason
 from granite.config.run_modes import Reply, Request, RequestKind, RunMode
 from granite.drivers.ordered_process import carry_out
+from granite.rt.operator.goal_requests import GoalRequests
 from granite.rt.operator.keys import operators, read_pair
 from granite.rt.operator.link import ANSWER_WIDTH, ANSWERS
-from granite.rt.operator.messages import ASKS, LONGEST, Message, read_message
+from granite.rt.operator.messages import ASKS, LONGEST, LONGEST_PATH, Message, read_message
 from granite.rt.operator.request_lanes import RequestLanes
 from granite.rt.operator.strangers import Strangers
 from granite.rt.process.posix_signals import TERMINATING
@@ -43,6 +45,12 @@ _AT_ONCE = 50
 #: in place of an address in use
 _FREE = "a free address, such as --set operator.address=tcp://127.0.0.1:5791"
 
+#: commands whose content becomes a request
+_WITH_CONTENT = ("go", "jog", "act", "follow")
+_TOO_MANY = "refused: too many requests wait"
+#: a duration that was searched is made longer so often, by this factor, where the reference has moved on since
+_LONGER, _STRETCH = 3, 1.3
+
 
 class WaitingClient(NamedTuple):
     """A client whose command is with the loop."""
@@ -50,14 +58,30 @@ class WaitingClient(NamedTuple):
     route: list[bytes]
     message: Message
     sender: str
+    request: Request
+    #: how often a duration that was searched may be longer than it was found
+    longer: int = 0
+
+
+class PathTransfer:
+    """A path on its way to the loop: the knots that still have to go, and the client who waits."""
+
+    def __init__(self, client: WaitingClient, requests: Sequence[Request]) -> None:
+        self.client, self.requests = client, deque(requests)
+        #: numbers of the knots that the loop has not answered
+        self.pending: dict[int, Request] = {}
 
 
 class OperatorChannel:
     """The sockets and the rings."""
 
     def __init__(self, order: dict[str, Any]) -> None:
-        self._requests = RequestLanes.of(order["requests"])
-        self._answers = Ring(order["answers"], ANSWERS, ANSWER_WIDTH)
+        self._requests = RequestLanes.of(order["requests"], order["numbers"])
+        self._answers = Ring(order["answers"], ANSWERS, ANSWER_WIDTH + order["numbers"])
+        self._goals = GoalRequests(order["testbed"], order["actions"])
+        self._transfer: PathTransfer | None = None
+        #: who has the controls, and since when
+        self._holder, self._since = 0, 0.0
         self._gains = tuple(LiveGain(*gain) for gain in order["gains"])
         self._values = [gain.value for gain in self._gains]
         self._bed, self._silence, self._loop = order["bed"], order["silence_s"], order["loop"]
@@ -79,7 +103,7 @@ class OperatorChannel:
         )
         socket.linger = 0
         socket.rcvhwm = socket.sndhwm = 100
-        socket.maxmsgsize = 4 * LONGEST
+        socket.maxmsgsize = LONGEST_PATH + LONGEST
         self._strangers = Strangers(self._context, socket)
         socket.bind(order["address"])
         self._poller = zmq.Poller()
@@ -96,12 +120,16 @@ class OperatorChannel:
         """Until the loop has finished or died."""
         while True:
             over = self._answers.finished or os.getppid() != self._loop
-            for number, reply, mode, cause, is_at_rest, t in self._answers.take().tolist():
-                self._is_at_rest = bool(is_at_rest)
-                self._hear(int(number), int(reply), int(mode), int(cause), t)
+            for number, reply, mode, cause, is_at_rest, t, holder, since, *goal in self._answers.take().tolist():
+                limit, part, *motion = goal
+                self._is_at_rest, self._holder, self._since = bool(is_at_rest), int(holder), since
+                self._goals.note(motion)
+                refusal = self._goals.sentence(Reply(int(reply)), int(limit), part)
+                self._hear(int(number), int(reply), int(mode), int(cause), t, refusal)
+            self._hand_over()
             if over:
                 break
-            ready = dict(self._poller.poll(_BUSY_MS if self._waiting else _IDLE_MS))
+            ready = dict(self._poller.poll(_BUSY_MS if self._waiting or self._transfer else _IDLE_MS))
             self._strangers.look()
             if self._zap in ready:
                 self._admit()
@@ -142,13 +170,7 @@ class OperatorChannel:
 
     def _do(self, route: list[bytes], sender: str, message: Message) -> None:
         if message.do in ASKS:
-            self._number += 1
-            number = self._names.index(sender) + 1
-            asked = Request(ASKS[message.do], number, message.gain, message.value, self._number)
-            if not self._requests.put(asked):
-                self._say(route, ok=False, text="refused: too many requests wait")
-                return
-            self._waiting[self._number] = WaitingClient(route, message, sender)
+            self._ask(route, sender, message)
             return
         if message.do == "watch":
             # By connection, and by no other message: another program with the same key is not the one that watches.
@@ -156,9 +178,70 @@ class OperatorChannel:
         elif message.do == "leave":
             self._watching.pop(route[0], None)
         more = {"gains": self._listed(), "log": self._log} if message.do == "gains" else {}
+        if message.do == "goals":
+            more = self._goals.listed()
         self._say(route, ok=True, text=self._state(), **more)
 
-    def _hear(self, number: int, reply: int, mode: int, cause: int, t: float) -> None:
+    def _ask(self, route: list[bytes], sender: str, message: Message) -> None:
+        """Send a command to the loop."""
+        number = self._names.index(sender) + 1
+        if message.do in _WITH_CONTENT and not self._requests.has_room(number):  # before a search, which takes time
+            self._say(route, ok=False, text=_TOO_MANY)
+        elif message.do == "follow":
+            if self._transfer is not None:
+                raise InputError("another path is on its way to the loop", expected="to wait for its answer")
+            *knots, follow = self._goals.follow(message.content)
+            client = WaitingClient(route, message, sender, follow._replace(sender=number))
+            self._transfer = PathTransfer(client, [knot._replace(sender=number) for knot in knots])
+        else:
+            request = self._request(message, number)._replace(sender=number)
+            longer = _LONGER if message.do == "go" and self._goals.was_found else 0
+            self._send(WaitingClient(route, message, sender, request, longer))
+
+    def _request(self, message: Message, sender: int) -> Request:
+        if message.do == "lease":
+            return Request(RequestKind.LEASE, argument=self._next_holder(message.content, sender))
+        if message.do in _WITH_CONTENT:
+            request: Request = getattr(self._goals, message.do)(message.content)
+            return request
+        return Request(ASKS[message.do], argument=message.gain, value=message.value)
+
+    def _next_holder(self, content: Mapping[str, Any], sender: int) -> int:
+        action, to = content["action"], content.get("to")
+        if action not in ("take", "release", "pass") or (to is not None) != (action == "pass"):
+            raise InputError(key="action", value=action, expected="take, release, or pass with the name of an operator")
+        if action == "pass" and to not in self._names:
+            raise InputError("no such operator", key="to", value=to, expected=one_of(str(to), self._names))
+        if action == "pass":
+            return self._names.index(str(to)) + 1
+        return sender if action == "take" else 0
+
+    def _send(self, client: WaitingClient) -> bool:
+        self._number += 1
+        is_sent = self._requests.put(client.request._replace(number=self._number))
+        if is_sent:
+            self._waiting[self._number] = client
+        else:
+            self._say(client.route, ok=False, text=_TOO_MANY)
+        return is_sent
+
+    def _hand_over(self) -> None:
+        """Send the next knots of a path to the loop, as many as may wait; after the last answer, follow it."""
+        if (transfer := self._transfer) is None:
+            return
+        client = transfer.client
+        if client.route[0] in self._watching:  # who waits for this answer can't send another message
+            self._watching[client.route[0]] = client.sender, time.monotonic()
+        while transfer.requests and self._requests.has_room(client.request.sender):
+            self._number += 1
+            knot = transfer.requests.popleft()
+            self._requests.put(knot._replace(number=self._number))
+            transfer.pending[self._number] = knot
+        if not transfer.requests and not transfer.pending:
+            self._transfer = None
+            self._send(client)
+
+    def _hear(self, number: int, reply: int, mode: int, cause: int, t: float, refusal: str = "") -> None:
         """A message of the loop: the answer to a request, a gain that others have changed, or the status of the run."""
         self._mode, self._cause = RunMode(mode), Reason(cause)
         if number < 0:
@@ -167,12 +250,26 @@ class OperatorChannel:
         self._t = t
         if not number:
             return
+        if self._transfer is not None and (knot := self._transfer.pending.pop(number, None)):
+            if reply != Reply.DONE:
+                client, self._transfer = self._transfer.client, None
+                text = refusal or answer_text(RequestKind.FOLLOW, Reply(reply), self._mode, self._cause)
+                self._say(client.route, ok=False, text=f"{text}, at {knot.value:g} s of the path")
+            return
         if (waiting := self._waiting.pop(number, None)) is None:
+            return
+        if reply == Reply.NOT_FEASIBLE and waiting.longer:
+            request = waiting.request._replace(value=_STRETCH * waiting.request.value)
+            self._send(waiting._replace(request=request, longer=waiting.longer - 1))
             return
         if reply == Reply.DONE and waiting.message.do == "set_gain":
             self._values[waiting.message.gain] = waiting.message.value
-        text = answer_text(ASKS[waiting.message.do], Reply(reply), self._mode, self._cause)
-        self._say(waiting.route, ok=reply == Reply.DONE, text=text)
+        text = refusal or answer_text(ASKS[waiting.message.do], Reply(reply), self._mode, self._cause)
+        if reply == Reply.NOT_IN_CONTROL and self._holder:
+            holder = self._names[self._holder - 1]
+            text = f"refused: operator '{holder}' has the controls since {self._since:.1f} s, expected lease take first"
+        more = {"duration_s": waiting.request.value} if waiting.message.do == "go" and reply == Reply.DONE else {}
+        self._say(waiting.route, ok=reply == Reply.DONE, text=text, **more)
 
     def _miss(self, now: float) -> None:
         """Report operators who watch and have fallen silent."""
@@ -190,6 +287,8 @@ class OperatorChannel:
         }  # fmt: skip
         if self._cause:
             status["cause"] = self._cause.name.lower()
+        if self._holder:
+            status["lease"] = {"holder": self._names[self._holder - 1], "since_s": self._since}
         self._socket.send_multipart([*route, json.dumps({**answer, **status}).encode()], zmq.NOBLOCK)
 
     def _state(self) -> str:

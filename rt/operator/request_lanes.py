@@ -24,14 +24,15 @@ class RequestLanes:
         self._rings = tuple(rings)
 
     @classmethod
-    def create(cls) -> RequestLanes:
-        """New, empty ones."""
-        return cls([RequestRing.create() for _ in range(_LANES)])
+    def create(cls, numbers: int = 0) -> RequestLanes:
+        """New, empty ones; only the last lane has requests with numbers of a goal."""
+        return cls([RequestRing.create(numbers if i == _LANES - 1 else 0) for i in range(_LANES)])
 
     @classmethod
-    def of(cls, descriptors: Sequence[int]) -> RequestLanes:
+    def of(cls, descriptors: Sequence[int], numbers: int = 0) -> RequestLanes:
         """Those that the loop created."""
-        return cls([RequestRing.of(descriptor) for descriptor in descriptors])
+        last = len(descriptors) - 1
+        return cls([RequestRing.of(one, numbers if i == last else 0) for i, one in enumerate(descriptors)])
 
     @property
     def descriptors(self) -> list[int]:
@@ -41,6 +42,10 @@ class RequestLanes:
     def put(self, request: Request) -> bool:
         """Send a request; false where too many of its sender wait in its lane."""
         return self._rings[_URGENT.get(request.ask, _LANES - 1)].put(request, SHARE)
+
+    def has_room(self, sender: int) -> bool:
+        """Whether a request of a sender that is not urgent may wait."""
+        return self._rings[-1].waiting_of(sender) < SHARE
 
     def take(self) -> Request | None:
         """The most urgent request, if one waits; called in the tick, so fast."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from granite.config.records import Array, Command, State
+from granite.config.records import Array, Command, Reference, State
 from granite.config.run_modes import RunMode
 from granite.config.testbed import Testbed
 from granite.controllers.behaviours.braking import Braking
@@ -77,6 +77,14 @@ class ModeStacks(dict[RunMode, Stack]):
         """The behaviour goes on at its time tau from a pose that was held, or begins again there."""
         self._resuming.begin(tau, q, self._decelerations(q), repeats)
         self[RunMode.RUNNING] = replace(self.normal, behaviour=self._resuming)
+
+    def stay(self, reference: Reference) -> bool:
+        """A behaviour that takes goals stays at a pose that was held, whatever it was asked before; false of others."""
+        stay = getattr(self.normal.behaviour, "stay", None)
+        if stay is not None:
+            stay(reference)
+            self[RunMode.RUNNING] = self.normal
+        return stay is not None
 
     def behaviour_time(self, t: float) -> float:
         """Time of the behaviour in mode RUNNING [s]."""

@@ -17,9 +17,11 @@ from collections import deque
 from collections.abc import Callable
 from typing import Protocol
 
-from granite.config.expected_modes import POSSIBLE_IN
+import numpy as np
+
+from granite.config.expected_modes import GOALS, POSSIBLE_IN
 from granite.config.reasons import Reason
-from granite.config.records import Operation, Reference, State, Verdict
+from granite.config.records import NOTHING, Operation, Reference, State, Verdict
 from granite.config.responses import FAULTS, RESPONSES, FaultReaction
 from granite.config.run_modes import NO_REQUEST, Reply, Request, RequestKind, RunMode
 from granite.config.testbed import Testbed
@@ -28,6 +30,8 @@ from granite.controllers.stack import Stack
 from granite.rt.guard.guard import Guard
 from granite.rt.supervisor.brake_watch import BrakedSpeeds, BrakeWatch
 from granite.rt.supervisor.gain_ramp import GainRamp
+from granite.rt.supervisor.goal_record import GoalRecord, Standing
+from granite.rt.supervisor.lease import Lease
 from granite.rt.supervisor.mode_stacks import ModeParts, ModeStacks
 
 #: a fault that lasts is noticed in every tick; this many periods without it end it
@@ -134,7 +138,13 @@ class Supervisor:
             RequestKind.SET_GAIN: self._set_gain,
             RequestKind.EMERGENCY_STOP: self._emergency_stop,
             RequestKind.REPORT: self._report,
+            RequestKind.LEASE: self._lease,
+            **dict.fromkeys(GOALS, self._ask_for_goal),
         }
+        self._goal = GoalRecord(bed)
+        self._behaviour_asked = getattr(stack.behaviour, "ask", None)
+        #: who has the controls, and since when [s]
+        self.lease = Lease()
         guard.passes = self.passes
 
     # Before the controllers of a tick.
@@ -159,7 +169,12 @@ class Supervisor:
 
     def _take(self, t: float, request: Request) -> None:
         self.look()
-        self._request, self._reply = request, self._handlers[request.ask](t, request)
+        self._goal.limit, self._goal.part = 0, 0.0
+        if self.lease.keeps_out(request):
+            self._request, self._reply = request, Reply.NOT_IN_CONTROL
+        else:
+            self._request, self._reply = request, self._handlers[request.ask](t, request)
+        self.lease.note(t, request, self._reply)
         if self._source is not None:
             self._source.answer(request, self._reply, self.mode, self.cause)
 
@@ -240,6 +255,20 @@ class Supervisor:
     def _set_gain(self, t: float, request: Request) -> Reply:
         return self._gains.aim(t, request.argument, request.value)
 
+    def _lease(self, t: float, request: Request) -> Reply:
+        return self.lease.ask(t, request)
+
+    def _ask_for_goal(self, t: float, request: Request) -> Reply:
+        if self._behaviour_asked is None:
+            return Reply.TAKES_NO_GOALS
+        if self.mode not in POSSIBLE_IN[request.ask]:
+            return Reply.NOT_IN_THIS_MODE
+        if self._state is None or not self._state.ready or self._reference is None:
+            return Reply.NOT_READY
+        reply: Reply
+        reply, (self._goal.limit, self._goal.part) = self._behaviour_asked(self._reference, request)
+        return reply
+
     def _report(self, t: float, request: Request) -> Reply:
         reason = Reason(request.argument)
         self._fault_at = t
@@ -250,6 +279,12 @@ class Supervisor:
         """Whether the robot rests in the present mode, so that a behaviour may start; never while one runs."""
         self.look()
         return self.mode is not RunMode.RUNNING and self._is_at_rest()
+
+    def standing(self) -> Standing:
+        """What an operator is told beside the mode: the controls, the last goal's limit, and the reference."""
+        reference = self._reference
+        motion = NOTHING if reference is None else np.concatenate([reference.q, reference.u, reference.a])
+        return Standing(self.lease.holder, self.lease.since, self._goal.limit, self._goal.part, motion)
 
     # After the guard's check.
 
@@ -316,6 +351,7 @@ class Supervisor:
             int(mode),
             int(self.cause),
             response,
+            self._goal.numbers(request),
             self._gains.values,
         )
 
@@ -395,7 +431,8 @@ class Supervisor:
 
     def _resume(self, t: float, repeats: bool = False) -> None:
         assert self._reference is not None
-        self._stacks.resume(self._behaviour_time, self._reference.q, repeats=repeats)
+        if not self._stacks.stay(self._reference):
+            self._stacks.resume(self._behaviour_time, self._reference.q, repeats=repeats)
         self.mode, self.cause, self._since, self._because = RunMode.RUNNING, Reason.PASSED, t, None
         self._has_switched = True
 

@@ -1,0 +1,214 @@
+"""Paths to goals from a motion (q, u, a), and their check: both compiled, used in the tick and by who searches a goal.
+
+A path is rows: when each begins [s], how long it is, and q, u, a of all coordinates at its beginning and its end,
+joined by fifth-order polynomials (`trajectories/sampled.py`). So every path continues the motion with its acceleration.
+
+**To a pose** in a time T: the speed of each coordinate changes to v within r = 0.3 T, stays, and goes to zero within r:
+
+    v = (D - r u0/2 - r^2 a0/12) / (T - r)
+
+From rest to rest that takes 0.76 of the impulse of a path of minimum jerk, with 1.23 times its acceleration.
+
+**Jog**: the speeds change to those that are asked for, in the time that the deceleration A of the jog needs for the
+largest change. After `jog_s` they go to zero in |u|/A, wherever the change is then. The mean of A is three quarters of
+the deceleration of the brake, its peak half as much again.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import casadi as ca
+import numpy as np
+
+from granite.config.records import Array
+from granite.controllers.behaviours.motion_limits import MotionLimit, MotionSymbols, motion_limits
+from granite.controllers.model import ControlModel
+from granite.controllers.run_modes.decelerations import braked
+from granite.controllers.trajectories.sampled import polynomial
+from granite.kernels.compilation import compile_once
+
+#: time of a change of speed on the way to a pose, as a part of the whole
+_RAMP = 0.3
+#: deceleration of a jog, as a part of that of the brake
+_GENTLE = 0.75
+#: checked instants of a row
+_SAMPLES = 24
+#: part by which a limit may be exceeded: numerical noise at the edge of what was found to be feasible
+_TOLERANCE = 1e-6
+#: durations that are tried for a goal [s]
+_DURATIONS = np.geomspace(0.5, 900.0, 80)
+#: part of what a goal may use of forces and rates that is used where nobody asks for a duration
+_UNHURRIED = 0.75
+
+
+class LimitUse(NamedTuple):
+    """The part of a limit that a path uses; above 1 it is not possible."""
+
+    limit: int
+    part: float
+
+
+class GoalPaths:
+    """Paths of a testbed.
+
+    Parameters
+    ----------
+    model
+        The controller's model: planar, with a rate for each coordinate.
+    """
+
+    def __init__(self, model: ControlModel) -> None:
+        bed, self.n = model.bed, model.n
+        self._limits: list[MotionLimit] = motion_limits(bed)
+        self._is_pose = np.array([limit.is_pose for limit in self._limits], dtype=bool)
+        self._is_effort = np.array([limit.scale is None for limit in self._limits], dtype=bool)
+        self._width = 2 + 6 * self.n
+        kernels = compile_once("goals", bed.fingerprint, lambda: self._functions(model))
+        self._to_pose, self._jog, self._check = (kernels[name].run for name in ("to_pose", "jog", "path_check"))
+        self._jog_numbers = np.array([bed.operator.jog_s, bed.loop.period_s])
+
+    def to_pose(self, t: float, motion: Array, target: Array, duration: float) -> Array:
+        """From a motion (q, u, a in one array) at time t to rest at the target."""
+        rows: Array = self._to_pose((np.array([t, duration]), motion, target)).reshape(-1, self._width)
+        return rows
+
+    def jog(self, t: float, motion: Array, speeds: Array) -> Array:
+        """From a motion at time t to these speeds, for `operator.jog_s`, and to rest."""
+        rows: Array = self._jog((np.array([t]), self._jog_numbers, motion, speeds)).reshape(-1, self._width)
+        return rows
+
+    def through(self, t: float, motion: Array, lead: float, times: Array, knots: Array) -> Array:
+        """From a motion at time t through knots (q, u, a), the first one after the lead, to rest at the last."""
+        begins = np.concatenate([[t], t + lead + times])
+        passed = np.vstack([motion, knots])
+        last = np.concatenate([passed[-1, : self.n], np.zeros(2 * self.n)])
+        numbers = np.stack([begins, np.append(np.diff(begins), 1.0)], axis=1)
+        return np.hstack([numbers, np.vstack([passed[:-1], last]), np.vstack([passed[1:], last])])
+
+    def resting(self, t: float, q: Array) -> Array:
+        """At rest at a pose from time t on."""
+        knot = np.concatenate([q, np.zeros(2 * self.n)])
+        return np.concatenate([[t, 1.0], knot, knot])[None]
+
+    def worst(self, rows: Array) -> LimitUse:
+        """The limit that a path uses most. Beyond a limit at its beginning, it may only come back."""
+        parts = [self._parts(row) for row in rows[:-1]]
+        most, first = np.max([part.max(axis=0) for part in parts], axis=0), parts[0][0]
+        most = np.where(np.isnan(most), math.inf, most / np.maximum(first, 1.0))
+        if not len(most):
+            return LimitUse(0, 0.0)
+        outside = self._is_pose & (most > 1.0)  # named first
+        worst = int(np.where(outside, most, 0.0).argmax() if outside.any() else most.argmax())
+        return LimitUse(worst, float(most[worst]))
+
+    def is_possible(self, use: LimitUse) -> bool:
+        """Whether a path with this worst limit may be followed."""
+        return use.part <= 1.0 + _TOLERANCE
+
+    def duration(self, motion: Array, target: Array) -> tuple[float, bool]:
+        """A duration to the target that leaves forces and rates unhurried, and true; else that which uses least.
+
+        In mid-motion a longer time is not always easier, so durations are tried one after the other.
+        """
+        return self._first(lambda duration: self.to_pose(0.0, motion, target, duration))
+
+    def lead(self, motion: Array, knot: Array) -> tuple[float, bool]:
+        """The same for the way to the first knot of a path."""
+        knots = np.stack([knot, knot])
+        return self._first(lambda lead: self.through(0.0, motion, lead, np.array([0.0, 1.0]), knots)[:2])
+
+    def _first(self, rows_of: Callable[[float], Array]) -> tuple[float, bool]:
+        best, least = math.nan, math.inf
+        for duration in _DURATIONS.tolist():
+            rows = rows_of(duration)
+            use = self.worst(rows)
+            most = np.max([self._parts(row).max(axis=0) for row in rows[:-1]], axis=0)
+            if self.is_possible(use) and (most[self._is_effort] <= _UNHURRIED).all():
+                return float(duration), True
+            if use.part < least:
+                best, least = duration, use.part
+        return float(best), False
+
+    def _parts(self, row: Array) -> Array:
+        """(instants, limits): the part of each limit."""
+        parts: Array = self._check((row,)).reshape(_SAMPLES, -1)
+        return parts
+
+    def _functions(self, model: ControlModel) -> list[ca.Function]:
+        return [_to_pose(self.n), _jog(model), _check(model, self._limits)]
+
+
+def _knot(q: ca.SX, u: ca.SX, a: ca.SX) -> ca.SX:
+    return ca.vertcat(q, u, a)
+
+
+def _rows(t: ca.SX, knots: list[ca.SX], steps: list[ca.SX]) -> ca.SX:
+    """A column for each row of a path, the last one at rest."""
+    last, columns = knots[-1], []
+    for before, after, step in zip(knots, [*knots[1:], last], [*steps, ca.SX(1.0)], strict=True):
+        columns.append(ca.vertcat(t, step, before, after))
+        t = t + step
+    return ca.horzcat(*columns)
+
+
+def _changed(before: ca.SX, speeds: ca.SX, r: ca.SX) -> ca.SX:
+    """The knot at which the speeds have changed: the rate is a cubic, without overshoot from rest."""
+    q, u, a = ca.vertsplit(before, before.numel() // 3)
+    return _knot(q + r * (u + speeds) / 2 + r**2 * a / 12, speeds, ca.SX.zeros(speeds.numel()))
+
+
+def _to_pose(n: int) -> ca.Function:
+    numbers, motion, target = ca.SX.sym("numbers", 2), ca.SX.sym("motion", 3 * n), ca.SX.sym("target", n)
+    t, T = ca.vertsplit(numbers)
+    q, u, a = ca.vertsplit(motion, n)
+    r = _RAMP * T
+    v = (target - q - r * u / 2 - r**2 * a / 12) / (T - r)
+    rest = ca.SX.zeros(n)
+    coasts = _changed(motion, v, r)
+    knots = [motion, coasts, _knot(target - r * v / 2, v, rest), _knot(target, rest, rest)]
+    return ca.Function("to_pose", [numbers, motion, target], [_rows(t, knots, [r, T - 2 * r, r])])
+
+
+def _jog(model: ControlModel) -> ca.Function:
+    n = model.n
+    t, numbers = ca.SX.sym("t"), ca.SX.sym("numbers", 2)
+    motion, speeds = ca.SX.sym("motion", 3 * n), ca.SX.sym("speeds", n)
+    jog_s, period = ca.vertsplit(numbers)
+    inertia = ca.substitute(ca.diag(model.mass_matrix), model.q, motion[:n])
+    per_speed = ca.SX.zeros(n)
+    for group in braked(model):
+        for i in group.indices:
+            per_speed[i] = 1 / (_GENTLE * (group.deceleration or group.effort / inertia[i]))
+
+    def takes(change: ca.SX) -> ca.SX:
+        return ca.fmax(ca.mmax(ca.fabs(change) * per_speed), 2 * period)
+
+    r = takes(speeds - motion[n : 2 * n])
+    until = ca.fmin(r, jog_s)
+    reached = _knot(*polynomial(motion, _changed(motion, speeds, r), until / r, r))
+    q, u, a = ca.vertsplit(reached, n)
+    # No row may be empty: a change that is cut off goes on for a tenth of a tick.
+    goes_on = ca.fmax(jog_s - until, period / 10)
+    last = _knot(q + goes_on * u + goes_on**2 * a / 2, u + goes_on * a, a)
+    stops = takes(last[n : 2 * n])
+    knots = [motion, reached, last, _changed(last, ca.SX.zeros(n), stops)]
+    return ca.Function("jog", [t, numbers, motion, speeds], [_rows(t, knots, [until, goes_on, stops])])
+
+
+def _check(model: ControlModel, limits: list[MotionLimit]) -> ca.Function:
+    """(row) -> the part of each limit, a column for each instant."""
+    n = model.n
+    row, tau, demanded = ca.SX.sym("row", 2 + 6 * n), ca.SX.sym("tau"), ca.SX.sym("a", n)
+    acceleration = model.complete(demanded, ca.SX.zeros(n))
+    force = model.inverse(acceleration)
+    symbols = MotionSymbols(model, model.q, model.u, acceleration, force, model.wrenches(force))
+    parts = ca.vertcat(ca.SX(0, 1), *(limit.part(symbols) for limit in limits))
+    at = ca.Function("at", [model.q, model.u, demanded], [ca.densify(parts)], {"cse": True})
+    instant = ca.Function("instant", [row, tau], [at(*polynomial(row[2 : 2 + 3 * n], row[2 + 3 * n :], tau, row[1]))])
+    instants = instant.map(_SAMPLES)
+    given = ca.MX.sym("row", 2 + 6 * n)
+    taus = ca.DM(np.linspace(0.0, 1.0, _SAMPLES)).T
+    return ca.Function("path_check", [given], [instants(ca.repmat(given, 1, _SAMPLES), taus)])

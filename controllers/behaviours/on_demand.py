@@ -1,0 +1,249 @@
+"""Motion on demand: holds its pose, and goes to goals that come while the loop runs.
+
+The path of the present goal is a table that both forms of the tick read. A goal is checked and its path put into the
+table before a tick; it begins with the reference of the tick before, and so continues it with its acceleration.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import ClassVar, NamedTuple
+
+import casadi as ca
+import numpy as np
+from pydantic import model_validator
+
+from granite.config.behaviour import Behaviour
+from granite.config.coordinates import Coordinate
+from granite.config.devices.grips import Grips
+from granite.config.errors import InputError
+from granite.config.records import NOTHING, Array, Reference
+from granite.config.run_modes import Reply, Request, RequestKind
+from granite.config.testbed import Testbed
+from granite.controllers.behaviours.braking import finite
+from granite.controllers.behaviours.goal_paths import GoalPaths, LimitUse
+from granite.controllers.behaviours.tasks import TaskLayout, interrupted
+from granite.controllers.model import ControlModel
+from granite.controllers.run_modes.decelerations import can_brake
+from granite.controllers.symbolic import SymbolicBehaviour
+from granite.controllers.trajectories.sampled import polynomial
+from granite.kernels.compilation import compile_once
+from granite.kernels.function_part import TimeTable, named_function
+
+#: rows of a path
+MOST_KNOTS = 2048
+#: a jog that would come too near to an edge is tried with these parts of its speed
+_SLOWER = (1.0, 0.35)
+_POSSIBLE = LimitUse(0, 0.0)
+
+
+class Answer(NamedTuple):
+    """The answer to a goal, and the limit that its path uses most."""
+
+    reply: Reply
+    use: LimitUse = _POSSIBLE
+
+
+class OnDemand(SymbolicBehaviour):
+    """Goals of an operator; without one it holds the pose that it starts in. It is never done."""
+
+    class Options(Behaviour):
+        """The options of every behaviour; `contact_sets` are those that `grip` and `release` may lead to."""
+
+        arguments: ClassVar[frozenset[str]] = frozenset({"kind"})
+
+        @model_validator(mode="after")
+        def _nothing_by_time(self) -> OnDemand.Options:
+            if self.holds:
+                raise InputError(key="holds", value=len(self.holds), expected="none: an operator grips and releases")
+            return self
+
+        def goals(self, bed: Testbed) -> tuple[Coordinate, ...]:
+            """Those of the reference."""
+            return bed.known.positions
+
+        def actions(self, bed: Testbed) -> tuple[str, ...]:
+            """To close and open each grip."""
+            return tuple(f"{verb} {name}" for name in bed.grips for verb in ("grip", "release"))
+
+        def recorded(self, bed: Testbed) -> tuple[Coordinate, ...]:
+            """The tasks of a law in task space: all coordinates that an actuator moves."""
+            return TaskLayout(bed).coordinates if bed.control.law.follows_tasks else ()
+
+    def __init__(self, options: Options, model: ControlModel) -> None:
+        bed, n = model.bed, model.n
+        if not can_brake(bed) or model.q.numel() != n:
+            raise InputError(
+                "a module moves in space", key="behaviour.kind", value=options.kind, expected="planar ones"
+            )
+        self._bed, self._paths, self._actions = bed, GoalPaths(model), options.actions(bed)
+        #: coordinates that goals may move: those with an actuator
+        self._moved = np.isin(np.arange(n), model.active)
+        width, self._sets = 2 + 6 * n, [frozenset(closed) for closed in bed.contact_sets] if bed.switches else []
+        self._closed: frozenset[str] = self._sets[0] if self._sets else frozenset()
+        table = TimeTable(np.full(MOST_KNOTS, math.inf), np.full((MOST_KNOTS, width), math.nan))
+        table.rows[:, 1] = 1.0
+        #: rows in use, and knots of a path that is being handed over: their times, and q, u, a
+        self._used, self._staged = 1, 0
+        self._staged_times, self._staged_knots = np.zeros(MOST_KNOTS), np.zeros((MOST_KNOTS, 3 * n))
+        setpoints = self._setpoints()
+        kernel = compile_once("on_demand", f"{n} {setpoints.size}", lambda: [_function(n, setpoints.size)])["on_demand"]
+        super().__init__(
+            bed,
+            kernel,
+            {"direct": setpoints},
+            {"begun": np.zeros(1), "start": np.zeros(n)},
+            {"task": interrupted(bed, model.active)},
+            {"path": table},
+        )
+        self._path = self.tables["path"]
+
+    def restart(self) -> None:
+        """Back to the start, for another run."""
+        self._path.times[:], self._path.rows[:, 2:], self._used, self._staged = math.inf, math.nan, 1, 0
+        self._closed = self._sets[0] if self._sets else frozenset()
+        self.parameters["direct"][:] = self._setpoints()
+
+    def stay(self, reference: Reference) -> None:
+        """Forget the goal, and hold the pose of a reference from its time on."""
+        self._follow(self._paths.resting(reference.t, reference.q))
+
+    def ask(self, reference: Reference, request: Request) -> Answer:
+        """Take a goal from the last reference on, if it is possible.
+
+        Parameters
+        ----------
+        reference
+            Of the last tick.
+        request
+            GO with the target (NaN: as before) and its duration; JOG with the rate of each coordinate;
+            KNOT with its number, time and q, u, a; FOLLOW with the number of knots and the time of the way to the
+            first one; ACT with the number of the action.
+        """
+        motion = np.concatenate([reference.q, reference.u, reference.a])
+        if request.ask is RequestKind.GO:
+            return self._go(reference.t, motion, request)
+        if request.ask is RequestKind.JOG:
+            return self._jog(reference.t, motion, request)
+        if request.ask is RequestKind.KNOT:
+            return self._stage(request)
+        if request.ask is RequestKind.FOLLOW:
+            return self._follow_staged(reference.t, motion, request)
+        return self._act(request)
+
+    def _go(self, t: float, motion: Array, request: Request) -> Answer:
+        n = self._paths.n
+        target, duration = np.array(request.numbers[:n]), request.value
+        asked = ~np.isnan(target)
+        if len(target) != n or not asked.any() or not 0.0 < duration < math.inf or (asked & ~self._moved).any():
+            return Answer(Reply.NO_SUCH_GOAL)
+        goal = np.where(asked, target, self._goal(motion[:n]))
+        return self._verified([self._paths.to_pose(t, motion, goal, duration)])
+
+    def _jog(self, t: float, motion: Array, request: Request) -> Answer:
+        n = self._paths.n
+        speeds = np.array(request.numbers[:n])
+        if len(speeds) != n or not np.isfinite(speeds).all() or (speeds[~self._moved] != 0.0).any():
+            return Answer(Reply.NO_SUCH_GOAL)
+        return self._verified(self._paths.jog(t, motion, part * speeds) for part in _SLOWER)
+
+    def _stage(self, request: Request) -> Answer:
+        """Keep a knot of a path; the polynomial to it from the one before is checked in this tick."""
+        k, knot = request.argument, np.array(request.numbers)
+        fits = knot.size == self._staged_knots.shape[1] and np.isfinite(knot).all() and math.isfinite(request.value)
+        follows = k == 0 or (0 < k == self._staged < MOST_KNOTS - 2 and request.value > self._staged_times[k - 1])
+        if not fits or not follows:
+            return Answer(Reply.NO_SUCH_GOAL)
+        self._staged_times[k], self._staged_knots[k], self._staged = request.value, knot, k + 1
+        if k == 0:
+            return Answer(Reply.DONE)
+        step = self._staged_times[k] - self._staged_times[k - 1]
+        row = np.concatenate([[0.0, step], self._staged_knots[k - 1], knot])
+        use = self._paths.worst(np.stack([row, row]))
+        return Answer(Reply.DONE if self._paths.is_possible(use) else Reply.NOT_FEASIBLE, use)
+
+    def _follow_staged(self, t: float, motion: Array, request: Request) -> Answer:
+        count, lead = request.argument, request.value
+        if not 2 <= count == self._staged or not 0.0 < lead < math.inf:
+            return Answer(Reply.NO_SUCH_GOAL)
+        times, knots = self._staged_times[:count], self._staged_knots[:count]
+        rows = self._paths.through(t, motion, lead, times - times[0], knots)
+        self._staged = 0
+        use = self._paths.worst(rows[:2])  # the others were checked when they came
+        if not self._paths.is_possible(use):
+            return Answer(Reply.NOT_FEASIBLE, use)
+        self._follow(rows)
+        return Answer(Reply.DONE, use)
+
+    def _act(self, request: Request) -> Answer:
+        if not 0 <= request.argument < len(self._actions):
+            return Answer(Reply.NO_SUCH_GOAL)
+        verb, _, contact = self._actions[request.argument].partition(" ")
+        closed = self._closed | {contact} if verb == "grip" else self._closed - {contact}
+        if closed not in self._sets:
+            return Answer(Reply.NO_SUCH_CONTACTS)
+        self._closed = closed
+        self.parameters["direct"][:] = self._setpoints()
+        return Answer(Reply.DONE)
+
+    def _verified(self, paths: Iterable[Array]) -> Answer:
+        """Follow the first of these paths that is possible; else the answer names the limit of the first one."""
+        refused = None
+        for rows in paths:
+            use = self._paths.worst(rows)
+            if self._paths.is_possible(use):
+                self._follow(rows)
+                return Answer(Reply.DONE, use)
+            refused = refused or use
+        return Answer(Reply.NOT_FEASIBLE, refused or _POSSIBLE)
+
+    def _follow(self, rows: Array) -> None:
+        count, path = len(rows), self._path
+        path.times[:count], path.rows[:count] = rows[:, 0], rows
+        path.times[count : max(self._used, count)] = math.inf
+        self._used = count
+
+    def _goal(self, here: Array) -> Array:
+        """Where the present path ends; before the first one, here."""
+        n, last = self._paths.n, self._path.rows[self._used - 1]
+        goal = last[2 + 3 * n : 2 + 4 * n]
+        return np.where(np.isnan(goal), here, goal)
+
+    def _setpoints(self) -> Array:
+        bed, found = self._bed, [NOTHING]
+        for device in bed.direct_actuators.values():
+            values = np.zeros(len(device.signals(bed)))
+            found.append(
+                np.array([float(name in self._closed) for name in bed.grips]) if isinstance(device, Grips) else values
+            )
+        return np.concatenate(found)
+
+
+def _function(n: int, n_direct: int) -> ca.Function:
+    t, ready, begun = (ca.SX.sym(name) for name in ("t", "ready", "begun"))
+    q, start, row = ca.SX.sym("q", n), ca.SX.sym("start", n), ca.SX.sym("row", 2 + 6 * n)
+    direct = ca.SX.sym("direct", n_direct)
+    starts = ca.logic_and(ready, ca.logic_not(begun))
+    follows, start_after = ca.logic_or(ready, begun), ca.if_else(starts, q, start)
+    path = polynomial(row[2 : 2 + 3 * n], row[2 + 3 * n :], (t - row[0]) / row[1], row[1])
+    moves = ca.logic_and(follows, ca.fabs(row[2]) < ca.inf)
+    stays = ca.if_else(follows, start_after, finite(q))
+    inputs = {
+        "state_t": t,
+        "state_ready": ready,
+        "state_q": q,
+        "memory_begun": begun,
+        "memory_start": start,
+        "row_path": row,
+        "parameter_direct": direct,
+    }
+    outputs = {
+        "reference_q": ca.if_else(moves, path[0], stays),
+        "reference_u": ca.if_else(moves, path[1], 0.0),
+        "reference_a": ca.if_else(moves, path[2], 0.0),
+        "reference_direct": direct,
+        "next_begun": follows,
+        "next_start": start_after,
+    }
+    return named_function("on_demand", inputs, outputs)
