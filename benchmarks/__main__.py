@@ -31,6 +31,7 @@ ALL = {
     "propellant": "propellant",
     "realtime": "realtime",
     "operator": "operator_channel",
+    "goals": "goals",
     "live": "live_view",
     "serial_exchange": "serial_exchange",
     "rehearsal": "rehearsal",

@@ -80,21 +80,17 @@ class GoalPaths:
         rows: Array = self._jog((np.array([t]), self._jog_numbers, motion, speeds)).reshape(-1, self._width)
         return rows
 
-    def through(self, t: float, motion: Array, lead: float, times: Array, knots: Array) -> Array:
-        """From a motion at time t through knots (q, u, a), the first one after the lead, to rest at the last."""
-        begins = np.concatenate([[t], t + lead + times])
-        passed = np.vstack([motion, knots])
-        last = np.concatenate([passed[-1, : self.n], np.zeros(2 * self.n)])
-        numbers = np.stack([begins, np.append(np.diff(begins), 1.0)], axis=1)
-        return np.hstack([numbers, np.vstack([passed[:-1], last]), np.vstack([passed[1:], last])])
+    def between(self, t: float, before: Array, after: Array, duration: float) -> Array:
+        """The row from one knot at time t to another."""
+        return np.concatenate([[t, duration], before, after])
 
     def resting(self, t: float, q: Array) -> Array:
         """At rest at a pose from time t on."""
         knot = np.concatenate([q, np.zeros(2 * self.n)])
-        return np.concatenate([[t, 1.0], knot, knot])[None]
+        return self.between(t, knot, knot, 1.0)[None]
 
     def worst(self, rows: Array) -> LimitUse:
-        """The limit that a path uses most. Beyond a limit at its beginning, it may only come back."""
+        """The limit that a path uses most; it rests in its last row. Beyond a limit at first, it may only come back."""
         parts = [self._parts(row) for row in rows[:-1]]
         most, first = np.max([part.max(axis=0) for part in parts], axis=0), parts[0][0]
         most = np.where(np.isnan(most), math.inf, most / np.maximum(first, 1.0))
@@ -103,6 +99,13 @@ class GoalPaths:
         outside = self._is_pose & (most > 1.0)  # named first
         worst = int(np.where(outside, most, 0.0).argmax() if outside.any() else most.argmax())
         return LimitUse(worst, float(most[worst]))
+
+    def steady(self, q: Array, rates: Array) -> LimitUse:
+        """The limit of rates and forces that a constant motion uses most: a short jog does not reach its rates."""
+        rest = np.zeros(self.n)
+        row = np.concatenate([[0.0, 1.0], q, rates, rest, q + rates, rates, rest])
+        parts = np.where(self._is_effort, self._parts(row)[0], 0.0)
+        return LimitUse(int(parts.argmax()), float(parts.max(initial=0.0)))
 
     def is_possible(self, use: LimitUse) -> bool:
         """Whether a path with this worst limit may be followed."""
@@ -117,8 +120,7 @@ class GoalPaths:
 
     def lead(self, motion: Array, knot: Array) -> tuple[float, bool]:
         """The same for the way to the first knot of a path."""
-        knots = np.stack([knot, knot])
-        return self._first(lambda lead: self.through(0.0, motion, lead, np.array([0.0, 1.0]), knots)[:2])
+        return self._first(lambda lead: self.between(0.0, motion, knot, lead)[None].repeat(2, 0))
 
     def _first(self, rows_of: Callable[[float], Array]) -> tuple[float, bool]:
         best, least = math.nan, math.inf

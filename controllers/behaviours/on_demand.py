@@ -32,7 +32,7 @@ from granite.kernels.compilation import compile_once
 from granite.kernels.function_part import TimeTable, named_function
 
 #: rows of a path
-MOST_KNOTS = 2048
+MOST_KNOTS = 1024
 #: a jog that would come too near to an edge is tried with these parts of its speed
 _SLOWER = (1.0, 0.35)
 _POSSIBLE = LimitUse(0, 0.0)
@@ -84,9 +84,9 @@ class OnDemand(SymbolicBehaviour):
         self._closed: frozenset[str] = self._sets[0] if self._sets else frozenset()
         table = TimeTable(np.full(MOST_KNOTS, math.inf), np.full((MOST_KNOTS, width), math.nan))
         table.rows[:, 1] = 1.0
-        #: rows in use, and knots of a path that is being handed over: their times, and q, u, a
-        self._used, self._staged = 1, 0
-        self._staged_times, self._staged_knots = np.zeros(MOST_KNOTS), np.zeros((MOST_KNOTS, 3 * n))
+        #: rows in use; of a path that is being handed over the number of knots, the rows between them, the last knot
+        self._used, self._staged, self._staged_rows = 1, 0, np.zeros((MOST_KNOTS, width))
+        self._last_time, self._last_knot = 0.0, np.zeros(3 * n)
         setpoints = self._setpoints()
         kernel = compile_once("on_demand", f"{n} {setpoints.size}", lambda: [_function(n, setpoints.size)])["on_demand"]
         super().__init__(
@@ -146,35 +146,44 @@ class OnDemand(SymbolicBehaviour):
         speeds = np.array(request.numbers[:n])
         if len(speeds) != n or not np.isfinite(speeds).all() or (speeds[~self._moved] != 0.0).any():
             return Answer(Reply.NO_SUCH_GOAL)
+        if not self._paths.is_possible(use := self._paths.steady(motion[:n], speeds)):
+            return Answer(Reply.NOT_FEASIBLE, use)
         return self._verified(self._paths.jog(t, motion, part * speeds) for part in _SLOWER)
 
     def _stage(self, request: Request) -> Answer:
         """Keep a knot of a path; the polynomial to it from the one before is checked in this tick."""
-        k, knot = request.argument, np.array(request.numbers)
-        fits = knot.size == self._staged_knots.shape[1] and np.isfinite(knot).all() and math.isfinite(request.value)
-        follows = k == 0 or (0 < k == self._staged < MOST_KNOTS - 2 and request.value > self._staged_times[k - 1])
+        k, t, knot = request.argument, request.value, np.array(request.numbers)
+        fits = knot.size == self._last_knot.size and np.isfinite(knot).all() and math.isfinite(t)
+        follows = k == 0 or (k == self._staged < MOST_KNOTS - 1 and t > self._last_time)
         if not fits or not follows:
             return Answer(Reply.NO_SUCH_GOAL)
-        self._staged_times[k], self._staged_knots[k], self._staged = request.value, knot, k + 1
+        before, began, self._staged = self._last_knot, self._last_time, k + 1
+        self._last_knot, self._last_time = knot, t
         if k == 0:
             return Answer(Reply.DONE)
-        step = self._staged_times[k] - self._staged_times[k - 1]
-        row = np.concatenate([[0.0, step], self._staged_knots[k - 1], knot])
-        use = self._paths.worst(np.stack([row, row]))
-        return Answer(Reply.DONE if self._paths.is_possible(use) else Reply.NOT_FEASIBLE, use)
+        self._staged_rows[k - 1] = row = self._paths.between(began, before, knot, t - began)
+        if (answer := self._judged(row)).reply is not Reply.DONE:
+            self._staged = 0
+        return answer
 
     def _follow_staged(self, t: float, motion: Array, request: Request) -> Answer:
-        count, lead = request.argument, request.value
+        """Go to the first knot, then along the rows, which were checked when they came."""
+        count, lead, path, rows = request.argument, request.value, self._path, self._staged_rows
         if not 2 <= count == self._staged or not 0.0 < lead < math.inf:
             return Answer(Reply.NO_SUCH_GOAL)
-        times, knots = self._staged_times[:count], self._staged_knots[:count]
-        rows = self._paths.through(t, motion, lead, times - times[0], knots)
-        self._staged = 0
-        use = self._paths.worst(rows[:2])  # the others were checked when they came
-        if not self._paths.is_possible(use):
-            return Answer(Reply.NOT_FEASIBLE, use)
-        self._follow(rows)
-        return Answer(Reply.DONE, use)
+        n, self._staged = self._paths.n, 0
+        first = self._paths.between(t, motion, rows[0, 2 : 2 + 3 * n], lead)
+        if (answer := self._judged(first)).reply is Reply.DONE:
+            path.rows[0], path.rows[1:count] = first, rows[: count - 1]
+            path.rows[1:count, 0] += t + lead - rows[0, 0]
+            ends = t + lead + self._last_time - rows[0, 0]
+            path.rows[count] = self._paths.resting(ends, self._last_knot[:n])
+            self._use(count + 1)
+        return answer
+
+    def _judged(self, row: Array) -> Answer:
+        use = self._paths.worst(np.stack([row, row]))
+        return Answer(Reply.DONE if self._paths.is_possible(use) else Reply.NOT_FEASIBLE, use)
 
     def _act(self, request: Request) -> Answer:
         if not 0 <= request.argument < len(self._actions):
@@ -199,9 +208,13 @@ class OnDemand(SymbolicBehaviour):
         return Answer(Reply.NOT_FEASIBLE, refused or _POSSIBLE)
 
     def _follow(self, rows: Array) -> None:
-        count, path = len(rows), self._path
-        path.times[:count], path.rows[:count] = rows[:, 0], rows
-        path.times[count : max(self._used, count)] = math.inf
+        self._path.rows[: len(rows)] = rows
+        self._use(len(rows))
+
+    def _use(self, count: int) -> None:
+        """The first rows are the path."""
+        self._path.times[:count] = self._path.rows[:count, 0]
+        self._path.times[count : self._used] = math.inf
         self._used = count
 
     def _goal(self, here: Array) -> Array:

@@ -24,12 +24,13 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from pydantic import Field, model_validator
 
-from granite.config.base import Positive
+from granite.config.base import Name, Positive
 from granite.config.behaviour import Behaviour, StateNote
 from granite.config.coordinates import Coordinate
 from granite.config.devices.grips import Grips
 from granite.config.errors import InputError, one_of
 from granite.config.records import NOTHING, Array, Reference, State
+from granite.config.run_modes import Reply, Request, RequestKind
 from granite.config.testbed import Testbed
 from granite.controllers.behaviours.task_plan import TaskPlan, plan_kernel, plan_size
 from granite.controllers.behaviours.tasks import TaskLayout
@@ -78,6 +79,8 @@ class StateMachine:
         machine: ClassVar[tuple[StateNote, ...]] = ()
         #: by state [s]
         timeout_s: dict[str, Positive] = Field(default_factory=dict)
+        #: states that are entered only after an operator has asked for it, by the name of the request
+        waits_for: dict[str, Name] = Field(default_factory=dict)
         #: filled in, so that a log has the names of the states in the order of their codes
         state_names: tuple[str, ...] = ()
 
@@ -92,6 +95,10 @@ class StateMachine:
             return tuple(
                 note._replace(timeout_s=self.timeout_s.get(note.name, note.timeout_s)) for note in self.machine
             )
+
+        def actions(self, bed: Testbed) -> tuple[str, ...]:
+            """What it waits for."""
+            return tuple(dict.fromkeys(self.waits_for.values()))
 
         def recorded(self, bed: Testbed) -> tuple[Coordinate, ...]:
             """The code of the state, and the tasks."""
@@ -108,6 +115,9 @@ class StateMachine:
         self._notes = {note.name: note for note in options.states()}
         self._codes = {name: code for code, name in enumerate(self._notes)}
         _refuse_unknown_states(self, options)
+        #: the request that each of these states needs, all requests by their number, and those that were made
+        self._waits_for, self._actions = dict(options.waits_for), options.actions(bed)
+        self._asked: set[str] = set()
         #: contacts that are to be closed; a method of a state may change it
         self.gripping: frozenset[str] = frozenset(bed.contact_sets[0]) if bed.switches else frozenset()
         self._grips = bed.grips
@@ -143,6 +153,15 @@ class StateMachine:
     def restart(self) -> None:
         """Back to the start, for another run."""
         vars(self).update(_copied(self._start))
+
+    def ask(self, reference: Reference, request: Request) -> tuple[Reply, tuple[int, float]]:
+        """Enter the state that waits for a request, once the machine gets there."""
+        if request.ask is not RequestKind.ACT or not self._actions:
+            return Reply.TAKES_NO_GOALS, (0, 0.0)
+        if not 0 <= request.argument < len(self._actions):
+            return Reply.NO_SUCH_GOAL, (0, 0.0)
+        self._asked.add(self._actions[request.argument])
+        return Reply.DONE, (0, 0.0)
 
     @property
     def code(self) -> int:
@@ -202,6 +221,8 @@ class StateMachine:
         for _ in self._notes:  # no more than all states in one tick
             following = self._call("leave", now)
             note = self._notes[self.name]
+            if following in self._waits_for and self._waits_for[following] not in self._asked:
+                break
             if following is None and note.timeout_s is not None and now.since > note.timeout_s:
                 following = note.on_timeout
             if following is None:
@@ -225,6 +246,7 @@ class StateMachine:
     def _enter(self, name: str, state: State) -> None:
         if name not in self._notes:
             raise KeyError(f"state '{self.name}' leads to '{name}', which the machine does not have")
+        self._asked.discard(self._waits_for.get(name, ""))
         self.name, self._entered, self._asleep_until = name, state.t, -math.inf
         self._call("enter", self._moment(state))
 
@@ -271,6 +293,10 @@ def _refuse_unknown_states(machine: StateMachine, options: StateMachine.Options)
         if name not in names:
             key = f"behaviour.timeout_s.{name}"
             raise InputError("no such state", key=key, value=seconds, expected=one_of(name, names))
+    for name, action in options.waits_for.items():
+        if name not in names:
+            key = f"behaviour.waits_for.{name}"
+            raise InputError("no such state", key=key, value=action, expected=one_of(name, names))
     for word in dir(machine):
         verb, _, name = word.partition("_")
         if verb in ("enter", "leave", "act", "plan") and name and name not in names:

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from granite.cli.endings import STOPPED
-from granite.cli.operator_commands import OPERATOR_COMMANDS, plain_form
+from granite.cli.operator_commands import OPERATOR_COMMANDS, message_of, plain_form
 from granite.config.reasons import Reason
 from granite.config.run_modes import Reply, RequestKind, RunMode
 from tests.support.command_line import granite as granite
@@ -30,6 +30,12 @@ def keys(tmp_path, monkeypatch):
         (["hold", "now"], "'now' after it"),
         (["set-gain", "elbow_stiffness"], "expected set-gain GAIN NUMBER"),
         (["set-gain", "elbow_stiffness", "much"], "expected set-gain GAIN NUMBER"),
+        (["go"], "expected go KEY=NUMBER .. [--duration SECONDS]"),
+        (["go", "base_x_m=far"], "expected go KEY=NUMBER .. [--duration SECONDS]"),
+        (["go", "base_x_m=2", "--duration", "long"], "expected go KEY=NUMBER .. [--duration SECONDS]"),
+        (["jog", "base_x"], "expected jog NAME RATE"),
+        (["follow", "nowhere.csv"], "follow = "),
+        (["lease", "pass"], "expected lease take, release, or pass NAME"),
         (["new-key"], "no name"),
         (["new-key", "Bob"], "a name in lower case"),
         (["status"], "no run with --operator has made its keys in '"),
@@ -48,6 +54,8 @@ def test_what_can_not_be_sent_is_refused_in_one_sentence(granite, words, said):
          {"words": ["stop"], "key": "ann", "address": "tcp://x:1", "as_json": True}),
         ([], {"words": []}),
         (["stop", "--help"], None),
+        (["jog", "base_x", "-0.05"], {"words": ["jog", "base_x", "-0.05"]}),
+        (["go", "base_x_m=2", "--duration", "20"], {"words": ["go", "base_x_m=2", "--duration", "20"]}),
         (["stop", "--key=ann"], {"words": ["stop"], "key": "ann"}),
         (["stop", "--keys=ann"], None),
         (["stop", "--key"], None),
@@ -57,6 +65,22 @@ def test_what_can_not_be_sent_is_refused_in_one_sentence(granite, words, said):
 )  # fmt: skip
 def test_only_the_plain_form_is_read_without_the_command_line(words, arguments):
     assert plain_form(words) == arguments
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("go base_x_m=2.0 base_heading_rad=-1.57", {"target": {"base_x_m": 2.0, "base_heading_rad": -1.57}}),
+        ("go base_x_m=2.0 --duration=20", {"target": {"base_x_m": 2.0}, "duration_s": 20.0}),
+        ("jog base_x -0.05 elbow 0.1", {"rates": {"base_x": -0.05, "elbow": 0.1}}),
+        ("lease", {"action": "take"}),
+        ("lease pass ann", {"action": "pass", "to": "ann"}),
+    ],
+)
+def test_a_goal_is_one_message(words, message):
+    do = words.split()[0]
+    assert message_of(words.split()) == {"do": do, **message}
+    assert message_of(["grip", "left"]) == {"do": "act", "action": "grip left"}
 
 
 def test_other_forms_of_a_command_are_read_by_the_command_line(granite):

@@ -42,7 +42,12 @@ def assert_same(a, b, where="tick"):
         assert a == b, where
 
 
-@pytest.mark.parametrize("bed", [BED, bare_bed(), gripping_bed()], ids=["free-flyer", "no devices", "grips"])
+GOALS = BED.with_changes({"behaviour": {"kind": "on_demand"}})
+
+
+@pytest.mark.parametrize(
+    "bed", [BED, bare_bed(), gripping_bed(), GOALS], ids=["free-flyer", "no devices", "grips", "on demand"]
+)
 def test_records_come_back_from_a_row_with_the_same_bits(bed):
     channels = Channels.of(bed)
     for k in range(20):

@@ -77,8 +77,12 @@ class Hasty:
 
     def send(self, *commands: str) -> None:
         """Send them all."""
-        for do in commands:
-            self._socket.send_multipart([b"", json.dumps({"do": do}).encode()])
+        self.send_messages([json.dumps({"do": do}).encode() for do in commands])
+
+    def send_messages(self, messages: list[bytes]) -> None:
+        """Send what may be none."""
+        for message in messages:
+            self._socket.send_multipart([b"", message])
 
     def hear(self, count: int) -> list[str]:
         """Texts of the next answers."""

@@ -58,6 +58,7 @@ def make_tick(
 
     contacts = Channels.of(bed).topic("/truth").entries
     truth = [some(len(contacts[entry])) for entry in ("closed", "wrench", "squeeze", "caught", "lost", "audit")]
+    operation = Channels.of(bed).topic("/operation").entries
     return Tick(
         Sample(t, frames(sensors), frames(actuators)),
         State(
@@ -88,7 +89,7 @@ def make_tick(
             *truth,
         ),
         Timing(k, t, 1e-5, some(8), lost, overruns),
-        Operation(t, 0, k, 2 * k, 0.5, 0, 0, 0, 0, some(len(Channels.of(bed).topic("/operation").entries["gains"]))),
+        Operation(t, 0, k, 2 * k, 0.5, 0, 0, 0, 0, *(some(len(operation.get(name, ()))) for name in ("goal", "gains"))),
     )
 
 

@@ -1,0 +1,45 @@
+"""A goal in the tick: its path, the check against every limit, and the table that the tick follows; processor time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from benchmarks.result import Result, side_by_side
+from granite.config.loader import load
+from granite.config.records import Reference
+from granite.config.run_modes import Reply, Request, RequestKind
+from granite.controllers.behaviours.on_demand import OnDemand
+from granite.controllers.stack import build_stack
+
+#: longest time of a request in the tick [us]
+_MOST_US = 100.0
+_TESTBEDS = "free-flyer", "two-arm-free-flyer"
+
+
+def measure() -> Iterator[Result]:
+    for name in _TESTBEDS:
+        bed = load(name, ["behaviour={kind='on_demand'}"])
+        behaviour = build_stack(bed).behaviour
+        assert isinstance(behaviour, OnDemand)
+        q = np.array([bed.simulation.initial.get(c.key, 0.0) for c in bed.known.positions])
+        rest = np.zeros(len(q))
+        reference = Reference(1.0, q, rest, rest, False)
+        requests = {
+            "a goal": (Request(RequestKind.GO, 1, 0, 20.0, numbers=tuple((q + 0.05).tolist())), Reply.DONE),
+            "a goal, refused": (Request(RequestKind.GO, 1, 0, 1.0, numbers=tuple((q + 0.5).tolist())), None),
+            "a jog": (Request(RequestKind.JOG, 1, numbers=(0.02, *rest[1:].tolist())), Reply.DONE),
+            "a jog, slower": (Request(RequestKind.JOG, 1, numbers=tuple((rest + 0.02).tolist())), None),
+        }
+        for what, (request, expected) in requests.items():
+            assert expected is None or behaviour.ask(reference, request).reply is expected, what
+
+        def asked(request: Request, reference: Reference = reference, behaviour: OnDemand = behaviour) -> object:
+            return behaviour.ask(reference, request)
+
+        calls = {what: (lambda request=request: asked(request)) for what, (request, _) in requests.items()}
+        for what, seconds in side_by_side(calls, number=20, rounds=200).items():
+            us = 1e6 * seconds
+            goal = f"at most {_MOST_US:g} us"
+            yield Result(f"{what} in the tick, {name}", "us", us, None, "", goal, us <= _MOST_US)
