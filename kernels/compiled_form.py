@@ -137,7 +137,7 @@ class CompiledParts:
         yield ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0
         f = kernel.function
         for size in (f.sz_arg(), f.sz_res(), f.sz_iw(), f.sz_w()):
-            space = np.zeros(size + 1)
+            space = np.zeros(max(size, 1))
             self._scratch += [library, space]
             yield space.ctypes.data
 

@@ -1,8 +1,9 @@
 """Random mutants: `python -m tests.mutation --mutants 60 --seed 1`. Each one must make a test fail.
 
-One operator, constant, condition or result of Granite is changed in a copy of the repository, and the tests that call
-the changed function run there, the quickest first, until one fails; then the other tests of their files, as far as a
-budget of time allows. Survivors are printed: the tests lack a check there, or the mutant is equivalent.
+One operator, constant, condition or result of Granite, in Python or C, is changed in a copy of the repository, and the
+tests that call the changed function run there, the quickest first, until one fails; then the other tests of their
+files, as far as a budget of time allows. A function in C is called by whatever builds the compiled form of its file.
+Survivors are printed: the tests lack a check there, or the mutant is equivalent.
 
 The first run records which test calls which function, which takes as long as all tests; --calls keeps that for later
 runs. Code outside of functions concerns all tests that call a function of its file, or all tests of its package.
@@ -22,10 +23,12 @@ from itertools import accumulate
 from pathlib import Path
 
 from granite.kernels.code_cache import cache_directory
+from tests.mutation.c_mutants import c_mutants
 from tests.mutation.mutants import Mutant, mutants
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("config", "kernels", "mrds", "controllers", "drivers", "sim", "logs", "rt")
+PACKAGES = ("config", "kernels", "mrds", "controllers", "drivers", "sim", "logs", "rt", "tuning", "firmware")
+KINDS = {".py": mutants, ".c": c_mutants}
 TIMEOUT = 1800.0  #: tests that do not end by then are hung [s]
 
 
@@ -48,8 +51,9 @@ def main() -> int:
             arguments.calls.parent.mkdir(parents=True, exist_ok=True)
             _pytest(copy, ["-p", "tests.mutation.calls", "--calls", str(arguments.calls.absolute())], None)
         tests = RecordedTests(json.loads(arguments.calls.read_text()))
-        files = [str(f.relative_to(copy)) for package in PACKAGES for f in sorted((copy / package).rglob("*.py"))]
-        every = [mutant for file in files if file.startswith(arguments.under) for mutant in mutants(copy, file)]
+        found = [f for package in PACKAGES for f in sorted((copy / package).rglob("*.[cp]*")) if f.suffix in KINDS]
+        files = [str(f.relative_to(copy)) for f in found]
+        every = [m for file in files if file.startswith(arguments.under) for m in KINDS[Path(file).suffix](copy, file)]
         chosen = random.Random(arguments.seed).sample(every, min(arguments.mutants, len(every)))
         print(f"{len(chosen)} of {len(every)} mutants in {len(files)} files, seed {arguments.seed}", flush=True)
         survivors = 0
@@ -77,6 +81,8 @@ class RecordedTests:
     def concerning(self, mutant: Mutant, budget: float) -> list[str]:
         """The tests that call the function, then all other tests of their files; the quickest first, for a time [s]."""
         called = self._of.get(f"{mutant.file}::{mutant.function}") or self._of.get(mutant.file)
+        if mutant.file.endswith(".c"):
+            called = self._building(Path(mutant.file).with_suffix(".py"))
         package = f"tests/{mutant.file.split('/')[0]}/"
         called = called or {test for test in self._seconds if test.startswith(package)}
         files = {test.split("::")[0] for test in called}
@@ -84,6 +90,12 @@ class RecordedTests:
         chosen = [*sorted(called, key=lambda t: self._seconds[t]), *sorted(others, key=lambda t: self._seconds[t])]
         ends = accumulate(self._seconds[test] for test in chosen)
         return [test for test, end in zip(chosen, ends, strict=True) if end <= budget]
+
+    def _building(self, beside: Path) -> set[str] | None:
+        """The tests that build the compiled form of a file in C, or else those of all compiled runs."""
+        forms = [tests for f, tests in self._of.items() if f.startswith(f"{beside}::") and "compiled_form" in f]
+        whole = self._of.get("rt/compiled_run.py::CompiledRun.__init__")
+        return set[str]().union(*forms) or (whole if beside.parts[0] != "firmware" else None)
 
 
 def _killed(copy: Path, mutant: Mutant, tests: list[str]) -> str | None:

@@ -4,6 +4,7 @@ import ast
 from pathlib import Path
 
 from tests.mutation.__main__ import RecordedTests
+from tests.mutation.c_mutants import c_mutants
 from tests.mutation.mutants import mutants
 
 SOURCE = '''"""A text of 3 words."""
@@ -51,6 +52,46 @@ def test_operators_constants_conditions_and_results_are_changed_one_at_a_time(tm
         assert ast.dump(ast.parse(changed)) != ast.dump(ast.parse(SOURCE))
         assert changed.replace(mutant.after, mutant.before, 1) == SOURCE or changed.count(mutant.after) > 1
         (tmp_path / "ball.py").write_text(SOURCE)
+
+
+C_SOURCE = """/* A text of 3 < 4 words. */
+#define MOST 5
+static const int TABLE[] = {1, 2};
+
+static int falls(const double *speed, int n)
+{
+    for (int i = 0; i < n; i++) /* 7 */
+        if (speed[i + 1] >= 0.5 && puts("a < b"))
+            return n * 2;
+    return -1;
+}
+"""
+C_EXPECTED = [
+    ("0", "1"), ("<", "<="), ("+", "-"), ("1", "2"), (">=", ">"), ("0.5", "1.0"), ("&&", "||"), ("*", "/"), ("2", "3"),
+    ("1", "2"),
+]  # fmt: skip
+
+
+def test_operators_and_constants_of_c_are_changed_in_functions_only(tmp_path: Path) -> None:
+    (tmp_path / "ball.c").write_text(C_SOURCE)
+    found = list(c_mutants(tmp_path, "ball.c"))
+    assert [(m.before, m.after) for m in found] == C_EXPECTED
+    assert {m.function for m in found} == {"falls"}
+    assert found[1].line == 7
+    found[3].apply(tmp_path)
+    assert (tmp_path / "ball.c").read_text() == C_SOURCE.replace("[i + 1]", "[i + 2]")
+
+
+def test_a_mutant_in_c_concerns_the_tests_that_build_its_compiled_form(tmp_path: Path) -> None:
+    (tmp_path / "sim").mkdir()
+    (tmp_path / "sim/ball.c").write_text(C_SOURCE)
+    (tmp_path / "sim/free.c").write_text(C_SOURCE)
+    calls = {"a": ["sim/ball.py::Ball.compiled_form"], "b": ["sim/ball.py::Ball.falls"]}
+    calls["c"] = ["rt/compiled_run.py::CompiledRun.__init__"]
+    tests = RecordedTests({f"tests/sim/test_{name}.py::x": (1.0, functions) for name, functions in calls.items()})
+    ball, free = (next(c_mutants(tmp_path, f"sim/{name}.c")) for name in ("ball", "free"))
+    assert tests.concerning(ball, 10.0) == ["tests/sim/test_a.py::x"]
+    assert tests.concerning(free, 10.0) == ["tests/sim/test_c.py::x"]
 
 
 def test_the_tests_of_a_mutant_are_those_that_call_its_function_and_then_their_neighbours(tmp_path: Path) -> None:

@@ -63,6 +63,16 @@ def test_the_stated_uncertainty_is_that_of_repeated_calibrations():
     assert np.std(sigmas) == pytest.approx(1.0, abs=0.2)
 
 
+def test_the_place_of_the_plate_is_as_uncertain_as_a_plate_elsewhere_differs():
+    """The numbers move with the place of the plate as they do in a calibration with the plate elsewhere."""
+    placed_by = (2e-3, 0.0, 1e-3)
+    here = calibrate([ideal()], SIZE, POSE)
+    added = calibrate([ideal()], SIZE, POSE, placed_by=placed_by).covariance - here.covariance
+    elsewhere = [calibrate([ideal()], SIZE, np.add(POSE, np.diag(placed_by)[k])).numbers for k in (0, 2)]
+    moved = np.array([numbers - here.numbers for numbers in elsewhere])
+    np.testing.assert_allclose(np.sqrt(added.diagonal()), np.sqrt((moved**2).sum(axis=0)), rtol=0.02, atol=2e-6)
+
+
 def test_our_lens_is_that_of_opencv():
     cv2 = pytest.importorskip("cv2")
     lens = TRUE.lens
