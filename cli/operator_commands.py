@@ -49,8 +49,10 @@ _TO_THE_RUN = {
     "lease": "take, release or pass NAME: who has the controls",
     "emergency-stop": "rest in the next tick; the run is over",
 }
-_AT_THE_PROMPT = {**_TO_THE_RUN, "help": "this list, also ?", "quit": "leave the prompt; the run goes on"}
-OPERATOR_COMMANDS = (*_TO_THE_RUN, _NEW_KEY)
+#: commands that move the robot by hand until they are left
+_BY_HAND = {"keys": "moves the robot by keys", "gamepad": "[DEVICE]: moves it by a gamepad, with a dead-man button"}
+_AT_THE_PROMPT = {**_TO_THE_RUN, **_BY_HAND, "help": "this list, also ?", "quit": "leave the prompt; the run goes on"}
+OPERATOR_COMMANDS = (*_TO_THE_RUN, *_BY_HAND, _NEW_KEY)
 #: the key that is used unless another one is named
 KEY = "operator"
 _DURATION = "--duration"
@@ -98,10 +100,15 @@ def talk(words: Sequence[str], address: str = ADDRESS, key: str = KEY, as_json: 
         say(f"secret key: {folder / words[1]}.secret")
         say("the loop obeys it from its next run on")
         return
-    asked = message_of(words) if words else {}
+    by_hand = bool(words) and words[0] in _BY_HAND
+    asked = message_of(words) if words and not by_hand else {}
     with Operator(address, key) as operator:
         if not words:
             _converse(operator)
+            return
+        if by_hand:
+            operator.watch()
+            _drive(operator, words)
             return
         before = _gain(operator, asked)
         answer = _asked(operator, asked)
@@ -215,6 +222,8 @@ def _converse(operator: Any) -> None:
             if words in (["help"], ["?"]):
                 for name, meaning in _AT_THE_PROMPT.items():
                     say(f"{name:<{_NAME_WIDTH}}{meaning}")
+            elif words and words[0] in _BY_HAND:
+                _drive(operator, words)
             elif words:
                 asked = message_of(words)
                 before = _gain(operator, asked)
@@ -227,6 +236,17 @@ def _converse(operator: Any) -> None:
             return
         except ValueError as error:  # bad input too: the prompt goes on
             say(f"granite: {error}")
+
+
+def _drive(operator: Any, words: Sequence[str]) -> None:
+    from granite.cli.driving import drive_by_gamepad, drive_by_keyboard
+
+    if len(words) > (2 if words[0] == "gamepad" else 1):
+        raise InputError(f"'{words[-1]}' after it", key="command", value=words[0], expected="nothing")
+    if words[0] == "keys":
+        drive_by_keyboard(operator)
+    else:
+        drive_by_gamepad(operator, words[1] if words[1:] else None)
 
 
 def _gain(operator: Any, asked: dict[str, Any]) -> float | None:
