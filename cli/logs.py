@@ -91,16 +91,23 @@ def export(
     layout: Annotated[
         str | None, typer.Option(metavar="VIEWER", help="a layout for its signals: foxglove or plotjuggler")
     ] = None,
+    ros2: Annotated[
+        Path | None, typer.Option("--ros2", metavar="FOLDER", help="a rosbag2 folder with standard messages")
+    ] = None,
     topics: Annotated[
         str | None, typer.Option(metavar="NAMES", help="only these, e.g. truth,state; default: all")
     ] = None,
     overwrite: Overwrite = False,
 ) -> None:
-    """Write the signals of a log as a table for other programs, the log with its scene, or a layout for a viewer."""
+    """Write a log for other programs: a table, a rosbag2 folder, the log with its scene, or a layout for a viewer."""
     from granite.logs.export import SUFFIXES, export_log
     from granite.logs.log import read_log
 
     recorded = read_log(log)
+    if ros2 is not None and (path or layout or topics):
+        raise InputError("a table, too", key="--ros2", value=str(ros2), expected="it alone: the bag has all topics")
+    if ros2 is not None:
+        return _export_bag(recorded, log, ros2, overwrite)
     if topics is not None and (layout or (path and path.suffix == ".mcap")):
         raise InputError("a part of the topics", key="--topics", expected="a table with it")
     if layout is not None:
@@ -112,6 +119,15 @@ def export(
     named = [name.strip() for name in topics.split(",")] if topics is not None else []
     n = export_log(recorded, path, named, overwrite)
     out.print(f"table: {path}, {recorded.ticks} rows of {n} signals", soft_wrap=True)
+    end_if_incomplete(log, recorded)
+
+
+def _export_bag(recorded: Log, log: Path, folder: Path, overwrite: bool) -> None:
+    """Write a rosbag2 folder."""
+    from granite.views.ros2.bag import export_bag
+
+    messages = export_bag(recorded, folder, overwrite)
+    out.print(f"bag: {folder}, {messages} messages", soft_wrap=True)
     end_if_incomplete(log, recorded)
 
 

@@ -17,7 +17,7 @@ LOCKS = {
     "requirements-docs": "docs",
 }
 #: of packages whose metadata name none, or that are installed on other systems only: from their licence files
-_KNOWN = {"cmeel-qhull": "Qhull", "colorama": "BSD-3-Clause"}
+_KNOWN = {"cmeel-qhull": "Qhull", "colorama": "BSD-3-Clause", "pywin32": "PSF-2.0"}
 _LONGEST = 70
 _HEAD = """# Licences
 

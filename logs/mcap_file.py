@@ -151,9 +151,14 @@ def fingerprint(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+def message_type(topic: Topic) -> str:
+    """The name of its message type: those of testbeds with other signals differ, so that one program reads both."""
+    digest = hashlib.sha256(topic.message.encode()).hexdigest()[:8].upper()
+    return f"granite/msg/{topic.name[1:].capitalize()}{digest}"
+
+
 def _schema(topic: Topic) -> Schema:
-    name = f"granite/msg/{topic.name[1:].capitalize()}"
-    return Schema(name=name, encoding="ros2msg", data=topic.message.encode())
+    return Schema(name=message_type(topic), encoding="ros2msg", data=topic.message.encode())
 
 
 def _cdr(values: Array) -> list[bytes]:

@@ -27,20 +27,25 @@ class BodyFrames:
 
     def transforms(self, at: Sequence[Position], stamp: Timestamp, of: str = "") -> Iterator[FrameTransform]:
         """Where the frames are; their names begin with `of`."""
-        for name, (origin, x, y) in zip(self.names.values(), self._numbers, strict=True):
+        for name, origin, turn in self.poses(at):
             yield FrameTransform(
                 timestamp=stamp,
                 parent_frame_id=WORLD,
                 child_frame_id=of + name,
-                translation=vector(at[origin]),
-                rotation=self._turn(at[origin], at[x], at[y]),
+                translation=vector(origin),
+                rotation=Quaternion(**dict(zip("xyzw", turn, strict=True))),
             )
 
-    def _turn(self, origin: Position, along_x: Position, along_y: Position) -> Quaternion:
+    def poses(self, at: Sequence[Position]) -> Iterator[tuple[str, Position, list[float]]]:
+        """Name, origin and quaternion x, y, z, w of each frame."""
+        for name, (origin, x, y) in zip(self.names.values(), self._numbers, strict=True):
+            yield name, at[origin], self._turn(at[origin], at[x], at[y])
+
+    def _turn(self, origin: Position, along_x: Position, along_y: Position) -> list[float]:
         if self._planar:
             half = 0.5 * math.atan2(along_x[1] - origin[1], along_x[0] - origin[0])
-            return Quaternion(x=0.0, y=0.0, z=math.sin(half), w=math.cos(half))
+            return [0.0, 0.0, math.sin(half), math.cos(half)]
         x = np.subtract(along_x, origin)
         y = np.subtract(along_y, origin)
-        turn = Rotation.from_matrix(np.stack((x, y, np.cross(x, y)), axis=1)).as_quat()
-        return Quaternion(**dict(zip("xyzw", turn.tolist(), strict=True)))
+        turn: list[float] = Rotation.from_matrix(np.stack((x, y, np.cross(x, y)), axis=1)).as_quat().tolist()
+        return turn

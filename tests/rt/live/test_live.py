@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 
 import granite as api
+from granite.logs.channels import Channels
+from granite.logs.mcap_file import message_type
 from granite.rt.live.live_server import LiveServer
 from granite.rt.run import Run
 from granite.views.scene_messages.live_scene import LiveScene
@@ -39,7 +41,7 @@ def test_a_client_sees_scene_signals_and_events(tmp_path: Path):
         "foxglove.SceneUpdate",
         "foxglove.SceneUpdate",
         "foxglove.FrameTransforms",
-        "granite/msg/Truth",
+        message_type(Channels.of(bed).topic("/truth")),
         "foxglove.Log",
     )
     assert schemas == dict(zip(SCENE, names, strict=True))

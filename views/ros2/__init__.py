@@ -1,0 +1,1 @@
+"""A run in the standard messages of ROS 2."""

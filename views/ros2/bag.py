@@ -1,0 +1,100 @@
+"""A log as a rosbag2 folder: standard messages beside the log's own topics, readable by ROS 2 and its tools."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from granite.config.errors import InputError
+from granite.config.optional_packages import required
+from granite.config.paths import missing_part
+from granite.logs.log import Log
+from granite.logs.mcap_file import CDR_HEADER, message_type
+from granite.views.ros2.standard_messages import StandardMessages
+
+_EXTRA = "ros2"
+#: rosbag2 metadata that Humble and all later distributions read
+_VERSION = 8
+_DIAGNOSTICS = "/diagnostics", "diagnostic_msgs/msg/DiagnosticArray"
+#: levels of diagnostic_msgs/msg/DiagnosticStatus
+_LEVELS = {"info": b"\x00", "warning": b"\x01", "error": b"\x02"}
+
+
+def export_bag(log: Log, folder: Path, overwrite: bool = False) -> int:
+    """Write a log into a new folder; how many messages it has.
+
+    Raises
+    ------
+    InputError
+        Where the package is missing, the folder exists, or it can't be written.
+    """
+    with _whole_folder(folder, overwrite) as unfinished:
+        return _write(log, unfinished)
+
+
+def _write(log: Log, folder: Path) -> int:
+    rosbag2, typesys = required("rosbags.rosbag2", _EXTRA), required("rosbags.typesys", _EXTRA)
+    store = typesys.get_typestore(typesys.Stores.ROS2_HUMBLE)
+    for part in log.channels.topics:
+        store.register(typesys.get_types_from_msg(part.message, message_type(part)))
+    start_ns, written = int(log.info.get("start_ns", "0")), 0
+    time = log.channels.column("/timing", "scheduled_s")
+    with rosbag2.Writer(folder, version=_VERSION, storage_plugin=rosbag2.StoragePlugin.MCAP) as writer:
+        rows_of = log.blocks()
+        first = next(rows_of, None)
+        if first is None:
+            raise InputError("the log has no rows", key="log", expected="a run of at least one tick")
+        standard = StandardMessages(log.bed, log.channels, first[0], store.types)
+        own = [writer.add_connection(part.name, message_type(part), typestore=store) for part in log.channels.topics]
+        connections = [writer.add_connection(topic.name, topic.kind, typestore=store) for topic in standard.topics]
+        diagnostics = writer.add_connection(*_DIAGNOSTICS, typestore=store)
+        for rows in (first, *rows_of):
+            for row in rows:
+                ns = start_ns + round(row[time] * 1e9)
+                for connection, standard_topic in zip(connections, standard.topics, strict=True):
+                    if (message := standard_topic.message(row, ns)) is not None:
+                        writer.write(connection, ns, store.serialize_cdr(message, standard_topic.kind))
+                        written += 1
+                for connection, part in zip(own, log.channels.topics, strict=True):
+                    writer.write(connection, ns, CDR_HEADER + row[part.start : part.stop].tobytes())
+                written += len(own)
+        for event in log.events:
+            ns = start_ns + round(event["t_s"] * 1e9)
+            writer.write(
+                diagnostics, ns, store.serialize_cdr(_diagnosis(log, event, standard, store, ns), _DIAGNOSTICS[1])
+            )
+        return written + len(log.events)
+
+
+def _diagnosis(log: Log, event: dict[str, Any], standard: StandardMessages, store: Any, ns: int) -> Any:
+    status = store.types["diagnostic_msgs/msg/DiagnosticStatus"]
+    level = int.from_bytes(_LEVELS.get(event["level"], b"\x02"), "little")
+    return store.types[_DIAGNOSTICS[1]](
+        standard.header(ns), [status(level, event["name"], event["text"], log.bed.name, [])]
+    )
+
+
+@contextlib.contextmanager
+def _whole_folder(folder: Path, overwrite: bool) -> Iterator[Path]:
+    """A folder that takes the name when the context ends; nothing is left of one that fails."""
+    if not folder.parent.is_dir():
+        raise InputError(f"bag '{folder}' can't be written: {missing_part(folder)}")
+    if os.path.lexists(folder):
+        if not overwrite:
+            raise InputError(f"bag '{folder}' exists: expected a new name, or --overwrite")
+        if not (folder / "metadata.yaml").is_file():
+            raise InputError(f"bag '{folder}' is no bag: expected a folder with a metadata.yaml, or a new name")
+    unfinished = folder.with_name(f".granite-{os.getpid()}-bag") / folder.name
+    try:
+        yield unfinished
+        if folder.exists():
+            shutil.rmtree(folder)
+        unfinished.rename(folder)
+    except OSError as error:
+        raise InputError(f"bag '{folder}' can't be written: {error.strerror or error}") from None
+    finally:
+        shutil.rmtree(unfinished.parent, ignore_errors=True)
