@@ -1,26 +1,34 @@
-"""`granite console`: one page in the browser to see, operate and replay runs."""
+"""`granite console`: one page in the browser to see, operate, replay and tune runs."""
 
 from __future__ import annotations
 
 import contextlib
+import re
 import socket
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from granite.cli.screen import out
 from granite.config.errors import InputError
 
-_HOST = "127.0.0.1"
+if TYPE_CHECKING:
+    from granite.console.certificate import Certificate
+
+_HERE = "127.0.0.1"
+_ANYWHERE = ("0.0.0.0", "::", "")
 
 
 def console(
     logs: Annotated[list[Path] | None, typer.Argument(metavar="[LOG]...", help="logs to show at once")] = None,
     folder: Annotated[Path, typer.Option(metavar="FOLDER", help="where the list of logs is from")] = Path("runs"),
     port: Annotated[int, typer.Option(metavar="PORT", help="of the page; 0: a free one")] = 8760,
+    host: Annotated[
+        str, typer.Option(metavar="ADDRESS", help="of this machine, for a tablet; encrypted, with its own certificate")
+    ] = _HERE,
 ) -> None:
-    """Serve one page in the browser: running loops, their operation, and logs."""
+    """Serve one page in the browser: running loops, their operation, logs, tuning and new runs."""
     import uvicorn
 
     from granite.console.server import Console, server_config
@@ -30,19 +38,52 @@ def console(
     for log in logs or []:
         read_log(log, without_rows=True)  # bad ones are refused now
     served = Console(folder, logs or [])
-    try:
-        listening = socket.create_server((_HOST, port))
-    except (OSError, OverflowError) as error:
-        raise InputError(
-            "the console can't listen there", key="--port", value=port, expected=f"a free port ({error})"
-        ) from None
+    certificate = _certificate(host)
+    listening = _listening(host, port)
     port = listening.getsockname()[1]
     served.tokens.write(register_folder() / f"console-{port}.token")
-    hosts = [f"{name}:{port}" for name in (_HOST, "localhost")]
-    server = uvicorn.Server(server_config(served.app(hosts)))
+    names = (_HERE, "localhost") if certificate is None else (host,)
+    scheme = "http" if certificate is None else "https"
+    app = served.app([f"{name}:{port}" for name in names], scheme)
+    files = (certificate.file, certificate.key) if certificate else ()
+    server = uvicorn.Server(server_config(app, *files))
     of_log = f"&log={Path(logs[0]).absolute()}" if logs else ""
-    out.print(f"console: http://{_HOST}:{port}/#token={served.tokens.operating}{of_log}", soft_wrap=True)
-    out.print(f"only to look: http://{_HOST}:{port}/#token={served.tokens.looking}{of_log}", soft_wrap=True)
+    address = f"{scheme}://{names[0]}:{port}/#token="
+    out.print(f"console: {address}{served.tokens.operating}{of_log}", soft_wrap=True)
+    out.print(f"only to look: {address}{served.tokens.looking}{of_log}", soft_wrap=True)
+    if certificate is not None:
+        _print_code(f"{address}{served.tokens.operating}", certificate)
     out.print("Ctrl-C ends the console; runs go on", soft_wrap=True)
     with contextlib.suppress(KeyboardInterrupt):
         server.run(sockets=[listening])
+
+
+def _certificate(host: str) -> Certificate | None:
+    """Of the console's own, where other machines may open the page."""
+    from granite.console.certificate import own_certificate
+    from granite.rt.operator.keys import key_folder
+
+    if host == _HERE:
+        return None
+    if host in _ANYWHERE or not re.fullmatch(r"[A-Za-z0-9.:-]+", host):
+        raise InputError(key="--host", value=host, expected="the address by which the other machine reaches this one")
+    folder = key_folder()
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return own_certificate(folder, host)
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    try:
+        return socket.create_server((host, port))
+    except (OSError, OverflowError) as error:
+        expected = f"a free port of this machine ({error})"
+        raise InputError("the console can't listen there", key="--port", value=port, expected=expected) from None
+
+
+def _print_code(address: str, certificate: Certificate) -> None:
+    """The address for a camera, and what the browser must show before it is trusted."""
+    import segno
+
+    segno.make(address, error="l").terminal(compact=True)
+    out.print(f"certificate, SHA-256: {certificate.fingerprint}", soft_wrap=True)
+    out.print("the browser warns once: go on where it shows the same fingerprint", soft_wrap=True)

@@ -49,6 +49,7 @@ class Job:
             "began": self.began,
             "output": self.tail(),
             "result": self.result.name if self.result is not None and is_there else None,
+            "result_path": str(self.result) if is_there else None,
             "pid": self.process.pid,
         }
 

@@ -196,6 +196,10 @@ class LivePage:
 
     async def _tell_status(self) -> None:
         status = {**self._feed.status(), "control": self._control(), "pages": len(self._pages)}
+        if self._operation is not None and not self._feed.is_over:
+            # As they were asked for: those of the rows are on their way there.
+            self._operation.read_gains_soon()
+            status["gains"] = [gain["value"] for gain in self._operation.gains]
         await self._say("status", **status, asked_by=self._asked_by)
 
     def _control(self) -> str:

@@ -18,6 +18,8 @@ from granite.rt.operator.keys import CONSOLE
 
 #: what every page may ask for, in control or not
 _FOR_ALL = ("hold", "stop", "emergency_stop")
+#: time between two looks at the gains [s]
+_GAINS_S = 0.4
 _COMMANDS = ("arm", "start", "restart", "float", "reset", "set_gain")
 
 
@@ -40,6 +42,8 @@ class PageControl:
         self.holder: int | None = None
         self.heard_at = 0.0
         self.gains: list[dict[str, Any]] = []
+        self._reading: asyncio.Task[None] | None = None
+        self._read_at = 0.0
 
     async def ask(self, page: int, do: str, more: dict[str, Any]) -> dict[str, Any]:
         """The answer of the loop to a command of a page: `ok`, `text`, `mode`, and how long it took."""
@@ -60,6 +64,12 @@ class PageControl:
         """The gains of the law with their bounds."""
         with contextlib.suppress(InputError):
             self.gains = (await self._send("usual", "gains")).get("gains", [])
+
+    def read_gains_soon(self) -> None:
+        """Look from time to time, not more often than twice a second: another operator may have changed one."""
+        if (self._reading is None or self._reading.done()) and time.monotonic() - self._read_at > _GAINS_S:
+            self._read_at = time.monotonic()
+            self._reading = asyncio.create_task(self.read_gains())
 
     async def take(self, page: int) -> None:
         """Let a page be in control from now on."""
@@ -83,6 +93,8 @@ class PageControl:
 
     async def close(self) -> None:
         """Close the connections; a page in control is not said to leave: it is lost with the console."""
+        if self._reading is not None:
+            self._reading.cancel()
         connections, self._connections = self._connections, {}
         for connection in connections.values():
             await asyncio.to_thread(connection.close)

@@ -92,7 +92,11 @@ class Workshop:
         """Whether a testbed with these changes can be run, as the loader says."""
         short = [f"loop.duration_s={float(duration)}"] if duration else []
         short += [f"seed={int(seed)}"] if seed else []
-        testbed = load(bed, [*changes, *short])
+        try:
+            testbed = load(bed, [*changes, *short])
+        except InputError as error:  # without the name and all changes before it: the page shows it at the key
+            error.file = ""
+            raise
         return {
             "name": testbed.name,
             "title": testbed.title,

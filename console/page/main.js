@@ -2,6 +2,9 @@
 import { $, element, get, post } from "./dom.js";
 import { Live } from "./live.js";
 import { Logs } from "./logs.js";
+import { MonteCarlo } from "./monte_carlo.js";
+import { NewRun } from "./new_run.js";
+import { Tune } from "./tune.js";
 
 const RUNS_MS = 1000; // between two looks for runs
 const say = (text) => { $("notice").textContent = text ?? ""; $("notice").hidden = !text; };
@@ -25,6 +28,10 @@ class Page {
   constructor() {
     this.live = new Live({ ended: (run) => this.#offerLog(run) });
     this.logs = new Logs(say);
+    const opened = (path) => { this.tab("logs"); this.logs.show(path).catch(failed); };
+    this.newRun = new NewRun({ opened, started: () => this.tab("live") });
+    this.tune = new Tune({ opened, say });
+    this.monteCarlo = new MonteCarlo({ opened });
     this.runs = "";
     for (const button of document.querySelectorAll("[data-tab]")) button.onclick = () => this.tab(button.dataset.tab);
     $("theme").onclick = () => setTheme(document.documentElement.dataset.theme === "light" ? "dark" : "light");
@@ -36,7 +43,8 @@ class Page {
   tab(name) {
     for (const button of document.querySelectorAll("[data-tab]")) button.setAttribute("aria-selected", button.dataset.tab === name);
     for (const part of document.querySelectorAll(".tab")) part.hidden = part.id !== name;
-    if (name === "logs") this.logs.list().catch(failed);
+    const load = { logs: () => this.logs.list(), tune: () => Promise.all([this.tune.load(), this.monteCarlo.load()]), new: () => this.newRun.load() };
+    load[name]?.().catch(failed);
   }
 
   async look() {

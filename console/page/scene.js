@@ -213,6 +213,7 @@ export function sceneLegend(shapes, parts) {
   const has = { jet: shapes.modules.some((module) => module.jets.length), contact: shapes.contacts.length > 0 };
   const marks = [["robot", "hull"], ["reference", "ink", "dashed"], ["path", "blue"],
     ...(has.jet ? [["jet", "orange"]] : []), ...(has.contact ? [["contact: full closed, hollow open, orange slips", "green", "round"]] : []),
+    ...(shapes.zones.length ? [["keep out", "red", "round"]] : []),
     ...(parts.plan ? [["plan", "soft", "dashed"]] : []), ...(parts.vision ? [["seen by a camera", "violet", "round"]] : [])];
   return marks.map(([name, ink, shape = ""]) => element("span", {}, element("i", { class: `mark ${ink} ${shape}` }), name));
 }

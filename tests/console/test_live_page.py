@@ -2,7 +2,6 @@
 
 import json
 import struct
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,14 +12,10 @@ import pytest
 
 import granite as api
 from granite.rt.process.run_register import registered_runs
-from granite.rt.run import Run
+from tests.support.console_pages import SILENCE_S, Running, waiting_run
 from tests.support.console_server import Served, serving
-from tests.support.foxglove_client import free_port
-from tests.support.operator_clients import free_address
-from tests.support.unhurried import LIMITS
 
 SIGNALS = ["truth.base_x_m", "operation.mode"]
-SILENCE_S = 1.0
 
 
 class Page:
@@ -76,36 +71,12 @@ class Page:
             self.send("drawn")
 
 
-class Running(threading.Thread):
-    """A run in real time that can be watched and operated."""
-
-    def __init__(self, log: Path, **changes: Any) -> None:
-        super().__init__(daemon=True)
-        operator = {"operator.address": free_address(), "operator.silence_s": SILENCE_S}
-        self.bed = api.load("free-flyer", {"loop.duration_s": 60.0, **operator, **LIMITS, **changes})
-        self.log, self.summary = log, {}
-
-    def run(self) -> None:
-        options = {"realtime": True, "live": free_port(), "operator": True}
-        self.summary = dict(Run(self.bed).record(self.log, **options))
-
-
 @pytest.fixture
 def console(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Served, Running, int]]:
     """A console and a run that waits for an operator."""
     monkeypatch.setenv("GRANITE_KEYS", str(tmp_path / "keys"))
-    with serving(tmp_path) as served:
-        running = Running(tmp_path / "run.mcap")
-        running.start()
-        until = time.monotonic() + 60
-        while not (runs := registered_runs()):
-            assert time.monotonic() < until
-            assert running.is_alive()
-            time.sleep(0.05)
-        yield served, running, runs[0].pid
-        if running.is_alive():
-            Page(served, runs[0].pid, served.cookie()).ask("emergency_stop")
-            running.join(30)
+    with serving(tmp_path) as served, waiting_run(tmp_path / "run.mcap") as (running, pid):
+        yield served, running, pid
 
 
 @pytest.mark.slow

@@ -1,0 +1,292 @@
+"""The page in a browser, clicked as a person clicks: live, operation, logs, new runs, tuning."""
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import granite as api
+from granite.config.tuning import TuningTable
+from granite.tuning.driver import drive
+from granite.tuning.session import Session
+from granite.tuning.workers import workers
+from tests.support.console_pages import chromium, opened_page, until, waiting_run
+from tests.support.console_server import Served, serving
+
+pytestmark = pytest.mark.slow
+
+#: looks at the controls of the tab that is shown
+LOOK = (Path(__file__).parents[1] / "support" / "look_at_page.js").read_text()
+
+TABLE = TuningTable.model_validate(
+    {
+        "trials": 6,
+        "parameters": [
+            {"key": "controller.law.gains.base.stiffness_1_s2"},
+            {"key": "controller.law.gains.base.damping_1_s"},
+        ],
+        "objectives": [{"of": "rms_error_m"}, {"of": "propellant_n_s"}],
+    }
+)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with chromium() as made:
+        yield made
+
+
+@pytest.fixture
+def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
+    monkeypatch.setenv("GRANITE_KEYS", str(tmp_path / "keys"))
+    monkeypatch.chdir(tmp_path)
+    with serving(tmp_path) as made:
+        yield made
+
+
+def mode(page: Any) -> str:
+    return page.inner_text("#mode").lower()
+
+
+def take_control_and_start(page: Any) -> None:
+    until(lambda: page.is_enabled("#control"))
+    page.click("#control")
+    until(lambda: "release" in page.inner_text("#control"))
+    until(lambda: page.is_enabled("[data-do=arm]"))
+    for do, wanted in (("arm", "armed"), ("start", "running")):  # the estimate needs a moment
+        until(
+            lambda do=do, wanted=wanted: (
+                page.is_enabled(f"[data-do={do}]") and _clicked(page, do) and mode(page) == wanted
+            )
+        )
+
+
+def _clicked(page: Any, do: str) -> bool:
+    page.click(f"[data-do={do}]")
+    until(lambda: "asked" not in page.inner_text("#answer"))
+    time.sleep(0.6)  # the next status
+    return True
+
+
+def test_a_run_is_watched_and_operated_by_clicks(browser, served, tmp_path):
+    with waiting_run(tmp_path / "run.mcap") as (running, _):
+        page = opened_page(browser, served)
+        until(lambda: mode(page) == "disarmed")
+        # What the mode does not allow is off, and nobody is in control.
+        for do in ("arm", "start", "restart", "hold", "float", "reset"):
+            assert page.is_disabled(f"[data-do={do}]"), do
+        until(lambda: page.is_enabled("#control"))
+        page.click("#control")
+        until(lambda: page.is_enabled("[data-do=arm]"))
+        assert page.is_disabled("[data-do=start]")
+        take_control = page.evaluate("() => granite.live.operate.ask('start')")
+        assert take_control["text"].startswith("refused: the run is disarmed")
+        assert "refused: the run is disarmed" in page.inner_text("#answer")
+        for do, wanted in (("arm", "armed"), ("start", "running"), ("hold", "holding"), ("float", "floating")):
+            until(
+                lambda do=do, wanted=wanted: (
+                    page.is_enabled(f"[data-do={do}]") and _clicked(page, do) and mode(page) == wanted
+                )
+            )
+            assert "confirmed in" in page.inner_text("#answer")
+        until(
+            lambda: page.is_enabled("[data-do=restart]") and _clicked(page, "restart") and mode(page) == "running", 90
+        )
+        # The view moves as the robot does, and the signals arrive.
+        frame = "() => { const [f] = granite.live.views[0].frames; return [...f.points.slice(0, 2), f.at_ms]; }"
+        before = page.evaluate(frame)
+        time.sleep(4)
+        after = page.evaluate(frame)
+        moved = np.hypot(after[0] - before[0], after[1] - before[1])
+        rows = page.evaluate("() => [granite.live.t.at(-1), granite.live.values['truth.base_x_m'].at(-1)]")
+        assert moved > 0.005
+        assert rows[1] == pytest.approx(after[0], abs=0.02)
+        until(lambda: page.evaluate("() => granite.live.views[0].plan.length") > 10)
+        # A gain: one step, another by the field, both undone to the bit.
+        value = "() => granite.live.gains.gains.find(({ name }) => name === 'elbow_stiffness').value"
+        first = page.evaluate(value)
+        page.click("[aria-label='+ elbow_stiffness']")
+        until(lambda: page.evaluate(value) == first * 1.05)
+        page.fill("[aria-label='elbow_stiffness value']", "1e9")
+        page.keyboard.press("Tab")
+        until(lambda: page.evaluate(value) == min(2 * (first * 1.05), 64.0))  # at most to the double, within its bounds
+        page.click("#ab")
+        until(lambda: page.evaluate(value) == first)
+        page.click("#ab")
+        until(lambda: page.evaluate(value) == min(2 * (first * 1.05), 64.0))
+        for expected in (first * 1.05, first):
+            page.click("#undo")
+            until(lambda expected=expected: page.evaluate(value) == expected)
+        # Another page sees it, asks, and takes over; it may stop without control.
+        other = opened_page(browser, served)
+        until(lambda: mode(other) == "running" and other.inner_text("#control") == "ask for control")
+        assert other.is_enabled("[data-do=hold]")
+        assert other.is_disabled("[data-do=float]")
+        other.click("#control")
+        until(lambda: page.inner_text("#control") == "pass control on")
+        other.click("#control")
+        until(lambda: "release" in other.inner_text("#control") and page.inner_text("#control") == "ask for control")
+        # Pause and zoom: the plots stand still while the run goes on.
+        page.click("#pause")
+        shown = page.evaluate("() => granite.live.plots.groups[0].plot.scales.x.max")
+        time.sleep(1)
+        assert page.evaluate("() => granite.live.plots.groups[0].plot.scales.x.max") == shown
+        box = page.locator("#plots .u-over").first.bounding_box()
+        page.mouse.move(box["x"] + 0.3 * box["width"], box["y"] + 20)
+        page.mouse.down()
+        page.mouse.move(box["x"] + 0.6 * box["width"], box["y"] + 20, steps=5)
+        page.mouse.up()
+        until(lambda: page.evaluate("() => granite.live.plots.groups[0].plot.scales.x.max") < shown)
+        page.fill("#filter", "armed")
+        assert all("armed" in text.lower() for text in page.locator("#events li:visible").all_inner_texts())
+        page.keyboard.press("Escape")
+        until(lambda: mode(other) == "over")
+        running.join(30)
+        until(lambda: page.is_visible("#notice button"))
+        page.click("#notice button")
+        until(lambda: page.inner_text("#log-name").lower() == "run.mcap")
+        assert page.problems == other.problems == []
+    log = api.read_log(tmp_path / "run.mcap")
+    gains = log["/operation"].elbow_stiffness_gain  # ramped
+    assert gains.max() > 1.05 * first
+    assert gains[-1] == first
+    assert running.summary["ended"] == "emergency_stop"
+    assert api.replay(log).first is None
+
+
+def test_logs_are_listed_scrubbed_overlaid_and_annotated(browser, served, tmp_path):
+    for name, seed in (("a", 1), ("b", 7)):
+        api.simulate(api.load("free-flyer", {"loop.duration_s": 6.0, "seed": seed}), tmp_path / f"{name}.mcap")
+    page = opened_page(browser, served)
+    page.click("[data-tab=logs]")
+    until(lambda: page.locator("#list li").count() == 2)
+    page.locator("#list li", has_text="a.mcap").click()
+    until(
+        lambda: (
+            page.inner_text("#log-name").lower() == "a.mcap" and page.evaluate("() => granite.logs.frames?.length") == 1
+        )
+    )
+    log, other = (api.read_log(tmp_path / f"{name}.mcap") for name in "ab")
+    # The slider: the scene is that of the row.
+    page.evaluate("() => granite.logs.seek(4.5)")
+    until(lambda: page.evaluate("() => granite.logs.frames[0].t") == 4.5)
+    x, y = page.evaluate("() => [...granite.logs.frames[0].points.slice(0, 2)]")
+    assert (x, y) == pytest.approx((log["/truth"].base_x_m[900], log["/truth"].base_y_m[900]), abs=1e-6)
+    # Playback keeps time.
+    page.select_option("#speed", "2")
+    page.evaluate("() => granite.logs.seek(0)")
+    began = time.monotonic()
+    page.click("#play")
+    time.sleep(2.0)
+    page.click("#play")
+    assert page.evaluate("() => granite.logs.t") == pytest.approx(2 * (time.monotonic() - began), abs=0.5)
+    # Two runs: the difference is that of the rows, and the table that of granite compare.
+    page.locator("#list li", has_text="b.mcap").locator(".compare").click()
+    until(lambda: page.locator("#log-compare table").count() == 1)
+    page.click("#log-difference")
+    until(lambda: page.evaluate("() => 'truth.base_x_m (difference)' in (granite.logs.signals?.values ?? {})"))
+    low, high = page.evaluate(
+        "() => granite.logs.signals.values['truth.base_x_m (difference)'].map((band) => band.filter((v) => v !== null))"
+    )
+    difference = log["/truth"].base_x_m - other["/truth"].base_x_m
+    assert min(low) == pytest.approx(difference.min(), abs=1e-6)
+    assert max(high) == pytest.approx(difference.max(), abs=1e-6)
+    table = page.inner_text("#log-compare")
+    assert "seed" in table
+    assert f"{1e3 * log.summary['tracking_error']['base_x']['max_in_last_5_s']:.3g}" in table
+    # Notes and tags stay beside the log.
+    page.locator("#list li", has_text="a.mcap").locator(".edit").click()
+    page.fill("#notes-text", "first light")
+    page.fill("#notes-tags", "good, demo")
+    page.click("#notes-save")
+    until(lambda: page.locator("#list .tag").all_inner_texts() == ["good", "demo"])
+    page.fill("#log-search", "demo")
+    assert page.locator("#list li:visible").count() == 1
+    page.click("#make-replay")
+    until(lambda: "identical" in page.inner_text("#log-result") or "same" in page.inner_text("#log-result"), 60)
+    page.click("#make-plot")
+    until(lambda: page.locator("#log-result img").count() == 1, 60)
+    assert (tmp_path / "a.png").exists()
+    assert page.problems == []
+
+
+def test_a_new_run_is_refused_at_the_key_and_then_made(browser, served, tmp_path):
+    page = opened_page(browser, served)
+    page.click("[data-tab=new]")
+    until(lambda: page.locator("#run-bed option").count() > 10)
+    page.select_option("#run-bed", "free-flyer")
+    page.click("#run-add")
+    page.fill(".key", "loop.perid_s")
+    page.fill(".key-value", "0.005")
+    until(lambda: "did you mean 'period_s'" in page.inner_text(".key-row .refusal"))
+    assert page.is_disabled("#run-start")
+    assert page.get_attribute(".key-value", "aria-invalid") == "true"
+    page.fill(".key", "loop.period_s")
+    page.fill("#run-duration", "2")
+    until(lambda: page.is_enabled("#run-start") and "2 s" in page.inner_text("#run-summary"))
+    page.click("#run-start")
+    until(lambda: page.inner_text("#log-name").lower() == "free-flyer-001.mcap", 60)
+    assert api.read_log(tmp_path / "free-flyer-001.mcap").ticks == 400
+    assert page.problems == []
+
+
+def test_a_trial_is_picked_by_mouse_and_promoted_as_by_the_command(browser, served, tmp_path):
+    bed = api.load("free-flyer", {"loop.duration_s": 3.0})
+    session = Session.create(tmp_path / "session", bed, TABLE)
+    with workers(1, None) as made:
+        drive(bed, TABLE, session.study(), made, lambda known: None)
+    page = opened_page(browser, served)
+    page.click("[data-tab=tune]")
+    until(lambda: page.locator("#trials tbody tr").count() == 6)
+    page.locator(".scatter .point").first.click(force=True)
+    number = page.evaluate("() => granite.tune.chosen")
+    assert page.inner_text("#trial-name") == f"trial {number}"
+    assert page.locator(".parallel .line.chosen").count() == 1
+    page.fill("#promote-name", "page.toml")
+    page.click("#promote")
+    until(lambda: "written" in page.inner_text("#promote-answer"), 60)
+    command = [sys.executable, "-m", "granite.cli", "tune", "promote", str(tmp_path / "session"), str(number)]
+    (tmp_path / "cli").mkdir()
+    subprocess.run([*command, "--out", str(tmp_path / "cli" / "page.toml")], check=True, capture_output=True)
+    assert (tmp_path / "page.toml").read_bytes() == (tmp_path / "cli" / "page.toml").read_bytes()
+    # Monte Carlo, and its worst run by one click.
+    page.fill("#mc-bed", "free-flyer")
+    page.fill("#mc-runs", "3")
+    page.click("#mc-form .primary")
+    until(lambda: page.locator(".metric .worst").count() > 0, 120)
+    page.locator("button.worst").first.click()
+    until(lambda: page.inner_text("#log-name").lower().startswith("free-flyer-seed-"), 60)
+    assert page.problems == []
+
+
+@pytest.mark.parametrize("size", [(1440, 900), (820, 1180)])
+@pytest.mark.parametrize("scheme", ["dark", "light"])
+def test_nothing_is_cut_or_overlaps_and_all_is_readable(browser, served, tmp_path, size, scheme):
+    api.simulate(api.load("free-flyer", {"loop.duration_s": 2.0}), tmp_path / "a.mcap")
+    page = opened_page(browser, served, size, color_scheme=scheme, has_touch=size[0] < 1000)
+    for tab in ("live", "logs", "tune", "new"):
+        page.click(f"[data-tab={tab}]")
+        if tab == "logs":
+            page.click("#list li")
+            until(lambda: page.evaluate("() => granite.logs.frames?.length") == 1)
+        time.sleep(0.5)
+        found = page.evaluate(LOOK)
+        assert found["cut"] == [], tab
+        assert found["overlapping"] == [], tab
+        assert found["pale"] == [], tab
+        if size[0] < 1000:
+            assert found["small"] == [], tab
+    # Everything is reached by the keyboard.
+    page.click("[data-tab=live]")
+    page.evaluate("() => document.activeElement.blur()")
+    reached = set()
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        reached.add(page.evaluate("() => document.activeElement.id"))
+    assert {"theme", "fit", "trail", "reference", "magnify", "filter", "span", "pause", "choose"} <= reached
+    assert page.problems == []
