@@ -56,9 +56,9 @@ test: .venv/ready-dev
 test-all: .venv/ready-dev
 	$(PYTEST) -m ''
 
-# Runs every acceptance test and writes the table of its claims into the page.
+# Runs every acceptance test and writes the table of its claims.
 validation: .venv/ready-dev
-	$(BIN)/python -m pytest tests/validation -m '' --validation-table docs/validation.md
+	$(BIN)/python -m pytest tests/validation -m '' --validation-table docs/validation.csv
 
 check: .venv/ready-dev
 	$(BIN)/ruff check .

@@ -18,7 +18,7 @@ settings.load_profile(PROFILE)
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Options must stand here: pytest reads those of folders below too late."""
-    parser.addoption("--validation-table", metavar="PAGE", help="write the claims of tests/validation into this page")
+    parser.addoption("--validation-table", metavar="FILE", help="write the claims of tests/validation into this table")
 
 
 def pytest_configure() -> None:

@@ -1,7 +1,8 @@
-"""Claims of acceptance tests: each one is asserted, and kept for the table in `docs/validation.md`."""
+"""Claims of acceptance tests: each one is asserted, and kept for the table `docs/validation.csv`."""
 
 from __future__ import annotations
 
+import csv
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,9 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
-#: of the table in the page, which `make validation` writes anew
-BEGIN, END = "<!-- the table: made by `make validation` -->", "<!-- end of the table -->"
-#: in the order of the page
+#: in the order of the table
 SOURCES = ("MRDS", "Lilly-Orin", "FLX", "Stanford", "Sun")
 
 
@@ -67,20 +66,15 @@ class Claims:
         self._row(test, what, f"{_shown(least)} to {_shown(most, unit)}", _brief(got, unit), "")
         assert least <= got <= most, f"{test}, {what}: expected {least} to {most}, got {got}"
 
-    def write(self, page: Path) -> None:
-        """The table of all claims, in place of the one in the page."""
-        before, rest = page.read_text().split(BEGIN)
-        after = rest.split(END)[1]
-        page.write_text(f"{before}{BEGIN}\n{self._table()}\n{END}{after}")
-
-    def _table(self) -> str:
+    def write(self, table: Path) -> None:
+        """The table of all claims."""
         ordered = sorted(
             self.rows, key=lambda row: (SOURCES.index(row.source), int("".join(filter(str.isdigit, row.test))))
         )
-        lines = ["| test | claim | expected | got | tolerance |", "|---|---|---|---|---|"]
-        for r in ordered:
-            lines.append(f"| {r.source} {r.test} | {r.what} | {r.expected} | {r.got} | {r.tolerance} |")
-        return "\n".join(lines)
+        with table.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(["test", "claim", "expected", "got", "tolerance"])
+            writer.writerows([f"{r.source} {r.test}", r.what, r.expected, r.got, r.tolerance] for r in ordered)
 
     def _row(self, test: str, what: str, expected: str, got: str, tolerance: str) -> None:
         source, number = test.split()

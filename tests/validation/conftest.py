@@ -1,4 +1,4 @@
-"""The `claims` fixture, names of tests that use it, and `--validation-table PAGE`, which writes claims into a page."""
+"""The `claims` fixture, names of tests that use it, and `--validation-table FILE`, which writes claims into a file."""
 
 from __future__ import annotations
 
@@ -27,6 +27,6 @@ def pytest_runtest_call(item: pytest.Function) -> Generator[None]:
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
-    page = session.config.getoption("--validation-table")
-    if page and exitstatus == 0:
-        _CLAIMS.write(Path(page))
+    table = session.config.getoption("--validation-table")
+    if table and exitstatus == 0:
+        _CLAIMS.write(Path(table))
