@@ -24,7 +24,13 @@ import casadi as ca
 import numpy as np
 
 from granite.config.records import Array
-from granite.controllers.behaviours.motion_limits import MotionLimit, MotionSymbols, motion_limits
+from granite.controllers.behaviours.motion_limits import (
+    MotionLimit,
+    MotionSymbols,
+    are_apart,
+    motion_limits,
+    robot_limits,
+)
 from granite.controllers.model import ControlModel
 from granite.controllers.run_modes.decelerations import braked
 from granite.controllers.trajectories.sampled import polynomial
@@ -34,8 +40,8 @@ from granite.kernels.compilation import compile_once
 _RAMP = 0.3
 #: deceleration of a jog, as a part of that of the brake
 _GENTLE = 0.75
-#: checked instants of a row
-_SAMPLES = 24
+#: checked instants of a row, and those of zones, between which every body goes straight
+_SAMPLES, _ZONE_SAMPLES = 24, 8
 #: part by which a limit may be exceeded: numerical noise at the edge of what was found to be feasible
 _TOLERANCE = 1e-6
 #: durations that are tried for a goal [s]
@@ -63,11 +69,14 @@ class GoalPaths:
     def __init__(self, model: ControlModel) -> None:
         bed, self.n = model.bed, model.n
         self._limits: list[MotionLimit] = motion_limits(bed)
+        count = len(robot_limits(bed))
+        self._robot, self._zones = self._limits[:count], self._limits[count:]
         self._is_pose = np.array([limit.is_pose for limit in self._limits], dtype=bool)
         self._is_effort = np.array([limit.scale is None for limit in self._limits], dtype=bool)
         self._width = 2 + 6 * self.n
         kernels = compile_once("goals", bed.fingerprint, lambda: self._functions(model))
         self._to_pose, self._jog, self._check = (kernels[name].run for name in ("to_pose", "jog", "path_check"))
+        self._zone_checks = [kernels[name].run for name in ("are_apart", "zone_check") if self._zones]
         self._jog_numbers = np.array([bed.operator.jog_s, bed.loop.period_s])
 
     def to_pose(self, t: float, motion: Array, target: Array, duration: float) -> Array:
@@ -91,8 +100,7 @@ class GoalPaths:
 
     def worst(self, rows: Array) -> LimitUse:
         """The limit that a path uses most; it rests in its last row. Beyond a limit at first, it may only come back."""
-        parts = [self._parts(row) for row in rows[:-1]]
-        most, first = np.max([part.max(axis=0) for part in parts], axis=0), parts[0][0]
+        most, first = self._parts(rows)
         most = np.where(np.isnan(most), math.inf, most / np.maximum(first, 1.0))
         if not len(most):
             return LimitUse(0, 0.0)
@@ -104,7 +112,7 @@ class GoalPaths:
         """The limit of rates and forces that a constant motion uses most: a short jog does not reach its rates."""
         rest = np.zeros(self.n)
         row = np.concatenate([[0.0, 1.0], q, rates, rest, q + rates, rates, rest])
-        parts = np.where(self._is_effort, self._parts(row)[0], 0.0)
+        parts = np.where(self._is_effort[: len(self._robot)], self._check((row,)).reshape(_SAMPLES, -1)[0], 0.0)
         return LimitUse(int(parts.argmax()), float(parts.max(initial=0.0)))
 
     def is_possible(self, use: LimitUse) -> bool:
@@ -127,20 +135,34 @@ class GoalPaths:
         for duration in _DURATIONS.tolist():
             rows = rows_of(duration)
             use = self.worst(rows)
-            most = np.max([self._parts(row).max(axis=0) for row in rows[:-1]], axis=0)
+            most, _ = self._parts(rows)
             if self.is_possible(use) and (most[self._is_effort] <= _UNHURRIED).all():
                 return float(duration), True
             if use.part < least:
                 best, least = duration, use.part
         return float(best), False
 
-    def _parts(self, row: Array) -> Array:
-        """(instants, limits): the part of each limit."""
-        parts: Array = self._check((row,)).reshape(_SAMPLES, -1)
-        return parts
+    def _parts(self, rows: Array) -> tuple[Array, Array]:
+        """The part of each limit that a path uses: the largest, and the first one."""
+        moving = rows[:-1]
+        parts = np.vstack([self._check((row,)).reshape(_SAMPLES, -1) for row in moving])
+        most, first = parts.max(axis=0), parts[0]
+        if not self._zone_checks:
+            return most, first
+        is_apart, zone_check = self._zone_checks
+        if all(is_apart((row,)).all() for row in moving):
+            none = np.zeros(len(self._zones))
+            return np.concatenate([most, none]), np.concatenate([first, none])
+        apart = np.vstack([zone_check((row,)).reshape(_ZONE_SAMPLES, -1) for row in moving])
+        return np.concatenate([most, apart.max(axis=0)]), np.concatenate([first, apart[0]])
 
     def _functions(self, model: ControlModel) -> list[ca.Function]:
-        return [_to_pose(self.n), _jog(model), _check(model, self._limits)]
+        checks = [_check("path_check", model, self._robot, _SAMPLES)]
+        if self._zones:
+            checks.append(_check("zone_check", model, self._zones, _ZONE_SAMPLES))
+            apart = MotionLimit("", are_apart)
+            checks.append(_check("are_apart", model, [apart], _ZONE_SAMPLES))
+        return [_to_pose(self.n), _jog(model), *checks]
 
 
 def _knot(q: ca.SX, u: ca.SX, a: ca.SX) -> ca.SX:
@@ -200,17 +222,18 @@ def _jog(model: ControlModel) -> ca.Function:
     return ca.Function("jog", [t, numbers, motion, speeds], [_rows(t, knots, [until, goes_on, stops])])
 
 
-def _check(model: ControlModel, limits: list[MotionLimit]) -> ca.Function:
+def _check(name: str, model: ControlModel, limits: list[MotionLimit], samples: int) -> ca.Function:
     """(row) -> the part of each limit, a column for each instant."""
     n = model.n
-    row, tau, demanded = ca.SX.sym("row", 2 + 6 * n), ca.SX.sym("tau"), ca.SX.sym("a", n)
+    row, taus = ca.SX.sym("row", 2 + 6 * n), ca.SX.sym("taus", 2)
+    q_next, demanded = ca.SX.sym("q_next", n), ca.SX.sym("a", n)
     acceleration = model.complete(demanded, ca.SX.zeros(n))
     force = model.inverse(acceleration)
-    symbols = MotionSymbols(model, model.q, model.u, acceleration, force, model.wrenches(force))
+    symbols = MotionSymbols(model, model.q, q_next, model.u, acceleration, force, model.wrenches(force))
     parts = ca.vertcat(ca.SX(0, 1), *(limit.part(symbols) for limit in limits))
-    at = ca.Function("at", [model.q, model.u, demanded], [ca.densify(parts)], {"cse": True})
-    instant = ca.Function("instant", [row, tau], [at(*polynomial(row[2 : 2 + 3 * n], row[2 + 3 * n :], tau, row[1]))])
-    instants = instant.map(_SAMPLES)
-    given = ca.MX.sym("row", 2 + 6 * n)
-    taus = ca.DM(np.linspace(0.0, 1.0, _SAMPLES)).T
-    return ca.Function("path_check", [given], [instants(ca.repmat(given, 1, _SAMPLES), taus)])
+    at = ca.Function("at", [model.q, model.u, demanded, q_next], [ca.densify(parts)], {"cse": True})
+    now, then = (polynomial(row[2 : 2 + 3 * n], row[2 + 3 * n :], taus[i], row[1]) for i in range(2))
+    instant = ca.Function("instant", [row, taus], [at(*now, then[0])])
+    given, times = ca.MX.sym("row", 2 + 6 * n), np.linspace(0.0, 1.0, samples)
+    steps = ca.DM(np.vstack([times, np.append(times[1:], 1.0)]))
+    return ca.Function(name, [given], [instant.map(samples)(ca.repmat(given, 1, samples), steps)])

@@ -13,11 +13,13 @@ from typing import NamedTuple
 import casadi as ca
 
 from granite.config.devices.thrusters import Thrusters
+from granite.config.footprints import guarded_pairs
 from granite.config.testbed import Testbed
 from granite.controllers.model import ControlModel
-from granite.controllers.run_modes.decelerations import base_deceleration
+from granite.controllers.run_modes.decelerations import base_deceleration, stopping_pose
 from granite.controllers.thrusters.geometry import available_thrust, thruster_matrix
 from granite.controllers.thrusters.reach import reach
+from granite.mrds.clearance import Clearances
 
 #: part of thrust, torques and rates that a goal may use: the rest is for feedback and noise
 _SHARE = 0.9
@@ -32,6 +34,7 @@ class MotionSymbols(NamedTuple):
 
     model: ControlModel
     q: ca.SX
+    q_next: ca.SX  #: at the next instant that is checked
     u: ca.SX
     a: ca.SX
     force: ca.SX  #: generalised, for this motion
@@ -47,17 +50,63 @@ class MotionLimit(NamedTuple):
     scale: float | None = None
     unit: str = ""
     is_pose: bool = False  #: of the pose alone: no duration helps
+    exceeded: str = "left"  #: what happens to a limit of positions
 
     def sentence(self, part: float) -> str:
         """What is wrong with a motion that uses more than all of it."""
         if self.scale is None:
             return f"it would need {part:.3g} times the {self.name}" if part < 1e3 else f"it can't have the {self.name}"
-        return f"{self.name} would be left by {(part - 1) * self.scale:.3g} {self.unit}"
+        return f"{self.name} would be {self.exceeded} by {(part - 1) * self.scale:.3g} {self.unit}"
 
 
 def motion_limits(bed: Testbed) -> list[MotionLimit]:
     """All limits of a testbed, always in this order: their numbers are in the log."""
+    return [*robot_limits(bed), *zone_limits(bed)]
+
+
+def robot_limits(bed: Testbed) -> list[MotionLimit]:
+    """Those of a module by itself."""
     return [*_positions(bed), *_rates(bed), *(_forces(bed) if bed.explains_motion else ())]
+
+
+def zone_limits(bed: Testbed) -> list[MotionLimit]:
+    """Distances from zones and between modules, on the way to the next instant and on that of a brake."""
+    pairs, least = guarded_pairs(bed), bed.safety.clearance_m
+    if not pairs:
+        return []
+    clearances = Clearances(pairs, bed.known)
+    apart, braked = _Distances(clearances, brakes=False), _Distances(clearances, brakes=True)
+    names = [f"the distance {pair.name}" for pair in pairs]
+    return [
+        *(MotionLimit(name, partial(apart.part, i, least), 1.0, "m", True, "short") for i, name in enumerate(names)),
+        *(
+            MotionLimit(f"{name}, braked from there,", partial(braked.part, i, least / 2), 1.0, "m", False, "short")
+            for i, name in enumerate(names)
+        ),
+    ]
+
+
+def are_apart(motion: MotionSymbols) -> ca.SX:
+    """Whether all limits of `zone_limits` are kept: several times as fast as their parts."""
+    bed = motion.model.bed
+    clearances, least = Clearances(guarded_pairs(bed), bed.known), bed.safety.clearance_m
+    ahead = clearances.are_kept(motion.q, stopping_pose(motion.model), least / 2)
+    return ca.logic_and(clearances.are_kept(motion.q, motion.q_next, least), ahead)
+
+
+class _Distances:
+    """Of all pairs in one motion, written once for all limits."""
+
+    def __init__(self, clearances: Clearances, brakes: bool) -> None:
+        self._clearances, self._brakes = clearances, brakes
+        self._last: tuple[MotionSymbols, ca.SX] | None = None
+
+    def part(self, pair: int, least: float, motion: MotionSymbols) -> ca.SX:
+        """1 where the distance of a pair is the least one, and a metre less is 2."""
+        if self._last is None or self._last[0] is not motion:
+            end = stopping_pose(motion.model) if self._brakes else motion.q_next
+            self._last = motion, self._clearances.along(motion.q, end)
+        return 1.0 + least - self._last[1][pair]
 
 
 def _positions(bed: Testbed) -> Iterator[MotionLimit]:

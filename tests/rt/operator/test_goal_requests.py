@@ -145,9 +145,12 @@ def test_goals_reach_a_run_through_the_channel_while_ten_thousand_others_are_ref
         assert operator.go({"base_x_m": 1.1})["ok"]
         goal = json.dumps({"do": "go", "target": {"base_x_m": 2.0}, "duration_s": 20}).encode()
         with Hasty(session.address, "second", tmp_path / "keys") as flood:
-            flood.send_messages([goal] * 10_000)
+            texts = []
+            for _ in range(100):
+                flood.send_messages([goal] * 100)  # more would not fit into the queue of answers
+                texts += flood.hear(100)
+            flood.send_messages([goal] * 100)
             assert operator.jog(base_y=0.02)["ok"]
-            texts = flood.hear(10_000)
         assert {text.partition(":")[0] for text in texts} == {"refused"}
         assert operator.follow({"t_s": [0, 10], "base_x_m": [1.0, 1.1]}, approach_s=20)["ok"]
         assert "would be left by" in operator.go({"base_x_m": 9.0})["text"]

@@ -186,6 +186,22 @@ def test_a_jog_that_is_repeated_stops_short_of_the_edge_and_goes_back_from_there
     assert x[-1] > x.min() + 0.02
 
 
+def test_goals_keep_out_of_zones_and_a_jog_stops_short_of_one():
+    post = "safety.keep_out=[{name='post', disc={position_m=[2.1, 0.8], radius_m=0.05}}]"
+    requests = {1.0: go(40.0, base_x=2.1), 1.1: go(60.0, base_x=2.9), 1.2: go(60.0, base_y=1.0)}
+    requests |= {2.0 + 0.1 * i: jog(base_x=0.05) for i in range(200)}
+    done = demanded(requests, post, "loop.duration_s=24")
+    assert done.outcome.reason is Reason.PASSED
+    assert replies(done)[:3] == [Reply.NOT_FEASIBLE, Reply.NOT_FEASIBLE, Reply.DONE]
+    assert Reply.NOT_FEASIBLE in replies(done)[3:]
+    said = [event["text"] for event in log_of(done).events if "in 60 s: refused" in event["text"]]
+    assert len(said) == 1
+    assert "to post would be short by" in said[0]
+    x = done.entry("/truth", "q")[:, 0]
+    assert x.max() > 1.2  # it went
+    assert RunMode.HOLDING not in done.modes  # and the guard had nothing to do
+
+
 def test_one_operator_has_the_controls_and_everybody_may_stop():
     lease = RequestKind.LEASE
     requests = {
