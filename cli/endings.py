@@ -14,7 +14,7 @@ from granite.config.reasons import Reason
 from granite.rt.loop.lateness import TooLateError
 from granite.rt.preparation_failures import system_words
 
-DONE, FAULT, BAD_INPUT, STOPPED, DIFFERS, AUDIT_FAILED, OWN_CODE, COLLIDED = range(8)
+DONE, FAULT, BAD_INPUT, STOPPED, DIFFERS, AUDIT_FAILED, OWN_CODE, COLLIDED, NOT_DONE = range(9)
 EXIT_CODES = """\b
 Exit codes:
   0  done
@@ -24,7 +24,8 @@ Exit codes:
   4  the replay differs from the log
   5  the run was completed, but a check of its audit failed
   6  an exception in a part of your own ended the run
-  7  the run was completed, but bodies collided in the simulated plant"""
+  7  the run was completed, but bodies collided in the simulated plant
+  8  the run was completed, but its behaviour failed: nothing is in hand"""
 
 
 def end(sentence: str, code: int) -> NoReturn:

@@ -17,7 +17,7 @@ from rich.table import Table
 
 from granite.cli.arguments import AsJson, Bed, Overrides, Overwrite, named
 from granite.cli.console_beside import console_beside, free_port
-from granite.cli.endings import AUDIT_FAILED, COLLIDED, FAULT, OWN_CODE, STOPPED, end
+from granite.cli.endings import AUDIT_FAILED, COLLIDED, FAULT, NOT_DONE, OWN_CODE, STOPPED, end
 from granite.cli.hints import command
 from granite.cli.new_log import new_log
 from granite.cli.screen import err, out, print_json, working
@@ -210,6 +210,9 @@ def end_run(summary: RunSummary, path: Path, remedy: str = "") -> None:
         others = f", and {len(collisions) - 1} more" if len(collisions) > 1 else ""
         expected = "simulation.collisions.allowed = true where that is meant"
         end(f"the run was completed, but bodies collided: {what}{others} ({expected})", COLLIDED)
+    if missed := summary.get("failed"):
+        when = f"state '{missed['state']}' at {missed['t_s']:.3f} s after '{missed['after']}'"
+        end(f"the run was completed, but its behaviour failed: {when}: {missed['doing']}", NOT_DONE)
     if "audit" in summary and not summary["audit"]["held"]:
         failed = [name for name, check in summary["audit"]["checks"].items() if not check["held"]]
         end(f"the run was completed, but its audit failed: {', '.join(failed)}", AUDIT_FAILED)

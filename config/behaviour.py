@@ -63,6 +63,7 @@ class StateNote(NamedTuple):
     leads_to: dict[str, str]  #: the states that can follow, each with its condition in words
     timeout_s: float | None = None
     on_timeout: str | None = None  #: the state that follows the time-out
+    fails: bool = False  #: the behaviour did not do what it should: the summary and the exit code say so
 
 
 class Behaviour(PartTable):

@@ -20,7 +20,7 @@ from granite.logs.channels import Channels
 from granite.logs.collisions import CollisionChanges
 from granite.logs.contact_changes import OUT_OF_REACH, ContactChanges
 from granite.logs.goal_words import GoalWords
-from granite.logs.machine_summary import StateChanges
+from granite.logs.machine_summary import StateChanges, failing_states
 from granite.logs.wheel_unloading import UnloadingChanges
 
 
@@ -54,6 +54,7 @@ class Events:
         self._t, self._tick = channels.column("/sample", "t_s"), channels.column("/timing", "tick")
         self._channels, self._subjects = channels, subjects
         self._report, self._operators = report, operators
+        self._failing = failing_states(bed)
         gains = channels.topic("/operation").entries["gains"]
         self._gains = [gain.name.removesuffix("_gain") for gain in gains if isinstance(gain, Coordinate)]
         self._goals = GoalWords(bed)
@@ -74,7 +75,10 @@ class Events:
             self._report(collision.t, collision.tick, "error", "collision", collision.sentence)
         for entered in self._states.look(rows):
             after = f" after {entered.before}" if entered.before else ""
-            self._report(entered.t, entered.tick, "info", f"state_{entered.name}", f"state {entered.name}{after}")
+            note = self._failing.get(entered.name)
+            level, more = ("warning", f": {note.doing}") if note else ("info", "")
+            text = f"state {entered.name}{after}{more}"
+            self._report(entered.t, entered.tick, level, f"state_{entered.name}", text)
         for change_of_wheel in self._unloading.look(rows):
             name = "wheel_unloading_begins" if change_of_wheel.begins else "wheel_unloading_ends"
             self._report(change_of_wheel.t, change_of_wheel.tick, "info", name, change_of_wheel.sentence)

@@ -9,13 +9,14 @@ from typing import NamedTuple
 import casadi as ca
 import numpy as np
 
+from granite.config.behaviour import StateNote
 from granite.config.contacts import Contact, Side
 from granite.config.devices.momentum_wheel import MomentumWheels
 from granite.config.records import Array
 from granite.config.testbed import Testbed
 from granite.controllers.behaviours.tasks import INTERRUPTED
 from granite.logs.channels import Channels
-from granite.logs.run_summary import CatchMetrics, Metrics, VisitedState, WheelUse
+from granite.logs.run_summary import CatchMetrics, FailedBehaviour, Metrics, VisitedState, WheelUse
 from granite.mrds.tree import Tree
 
 #: code before the first row
@@ -29,6 +30,12 @@ class StateChange(NamedTuple):
     tick: int
     name: str
     before: str | None
+
+
+def failing_states(bed: Testbed) -> dict[str, StateNote]:
+    """The states in which a behaviour has failed, by name."""
+    notes: tuple[StateNote, ...] = getattr(bed.behaviour, "states", tuple)()
+    return {note.name: note for note in notes if note.fails}
 
 
 class StateChanges:
@@ -70,13 +77,18 @@ class MachineSummary:
         self._peak, self._final = np.zeros(len(self._wheels)), np.zeros(len(self._wheels))
         self._states: list[VisitedState] = []
         self._catches: list[CatchMetrics] = []
+        self._failing = failing_states(bed)
+        self._failed: FailedBehaviour | None = None
         self._last: Array | None = None
 
     def update(self, rows: Array) -> None:
         """Process the next rows."""
         if not self._is_machine:
             return
-        self._states += [{"t_s": change.t, "state": change.name} for change in self._changes.look(rows)]
+        for change in self._changes.look(rows):
+            self._states.append({"t_s": change.t, "state": change.name})
+            if note := self._failing.get(change.name):
+                self._failed = {"t_s": change.t, "state": note.name, "doing": note.doing, "after": change.before}
         with_before = rows if self._last is None else np.vstack((self._last, rows))
         closed = with_before[:, self._places["closed"]]
         for i, j in zip(*np.nonzero((closed[1:] == 1) & (closed[:-1] != 1)), strict=True):
@@ -90,6 +102,8 @@ class MachineSummary:
         """States, catches and wheels by name."""
         if self._states:
             metrics["states"], metrics["catches"] = self._states, self._catches
+        if self._failed:
+            metrics["failed"] = self._failed
         if self._is_machine and self._wheels:
             metrics["wheels"] = {
                 joint: WheelUse(unit="rad/s", max=float(peak), final=float(final))

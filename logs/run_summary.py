@@ -130,6 +130,15 @@ class CatchMetrics(TypedDict):
     speed_m_s: float
 
 
+class FailedBehaviour(TypedDict):
+    """The last state of a state machine in which it has failed: nothing is in hand, or it gave up."""
+
+    t_s: float
+    state: str
+    doing: str
+    after: str | None
+
+
 class CollisionMetrics(TypedDict):
     """A collision of the simulated plant: closing speed at the touch, and normal impulse until the parting."""
 
@@ -171,6 +180,7 @@ class Metrics(TypedDict):
     switching_not_listed: NotRequired[int]  #: number of the others
     states: NotRequired[list[VisitedState]]  #: of a state machine
     catches: NotRequired[list[CatchMetrics]]
+    failed: NotRequired[FailedBehaviour]
     wheels: NotRequired[dict[str, WheelUse]]
     collisions: NotRequired[list[CollisionMetrics]]  #: the first ones
     collisions_allowed: NotRequired[bool]  #: they are part of the experiment

@@ -28,12 +28,14 @@ from granite.config.testbed import Testbed
 from granite.config.verdict_subjects import sentence, subjects
 from granite.controllers.run_modes.decelerations import can_brake
 from granite.controllers.stack import Stack, build_stack
+from granite.drivers.call_each import call_each
 from granite.drivers.device_set import DeviceSet
 from granite.kernels import compilation
 from granite.logs.channels import Channels
 from granite.logs.run_summary import Ending, RedundantContacts, RunSummary
 from granite.logs.summary import named_values
 from granite.logs.unfinished import recorded_at
+from granite.rt.checks.after_stop import driven_after_stop
 from granite.rt.devices import build_devices
 from granite.rt.guard.guard import Guard
 from granite.rt.half_real import refuse_open_loops
@@ -263,6 +265,9 @@ class Run:
                     began = time.perf_counter()
                     outcome = loop.run(self.ticks)
                     took = time.perf_counter() - began
+                truth = self.lab.truth(self.lab.plant.t) if self.lab and outcome.fault is None else None
+                if realtime:
+                    self._look_after_stop(outcome)
             outcome.not_closed = not_closed
             ending = {
                 "bed": bed.name,
@@ -270,7 +275,7 @@ class Run:
                 "mode": self._mode if realtime else "virtual",
                 "model": compilation.mode(),
                 "log": str(log),
-                **self.ending(outcome),
+                **self.ending(outcome, truth),
                 "redundant": self._redundant(),
                 "wall_s": took,
                 "real_time_factor": outcome.ticks * bed.loop.period_s / took,
@@ -283,6 +288,20 @@ class Run:
         if isinstance(outcome.fault, KeyboardInterrupt):
             raise outcome.fault  # the log is closed and the actuators are stopped
         return {**recorded.summary, "rows_lost": recorded.lost, "log_failure": recorded.failure}
+
+    def _look_after_stop(self, outcome: Outcome) -> None:
+        """Report motors that confirmed their stop and drive their joints on, and stop them again."""
+        if outcome.not_stopped or outcome.reason in (Reason.WATCHDOG, Reason.FAULT, Reason.PLANT_LOST):
+            return
+        driven: dict[str, str] = {}
+        why = call_each({"joints": lambda: driven.update(driven_after_stop(self.bed, self.devices, outcome.t)) or ""},
+                        self.bed.loop.stop_timeout_s + 1.0)  # fmt: skip
+        if driven:
+            outcome.not_stopped = {**driven, **self.devices.stop(outcome.t, True)}
+            if outcome.reason is Reason.PASSED:
+                outcome.reason = Reason.STOP_NOT_CONFIRMED
+        elif why:
+            outcome.detail = outcome.detail or f"the joints could not be read after the stop: {why['joints']}"
 
     def _clock(self, realtime: bool) -> Clock:
         if self._rehearsal:

@@ -50,6 +50,8 @@ def _outcome(summary: RunSummary) -> Iterator[tuple[str, str]]:
     yield "ended", f"{summary['ended']}: {summary['text']}"
     if "duration_s" not in summary:
         return
+    if failed := summary.get("failed"):
+        yield "behaviour", f"FAILED: state {failed['state']} after {failed['after']}, {failed['doing']}"
     took = f"{summary['duration_s']:g} s in {summary['wall_s']:.2f} s ({summary['real_time_factor']:.1f} x)"
     yield "time", took
     if (used := summary["propellant"])["by_thruster_n_s"]:

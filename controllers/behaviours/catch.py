@@ -32,13 +32,18 @@ from granite.kernels.compilation import compile_once
 #: weights of the tasks
 _BASE, _JOINT, _HAND = 1.0, 1.0, 100.0
 
+#: how often the object in hand is looked at [s]
+_LOOKS_S = 0.25
+_AWAY = "the hand reports to hold, but the object is not there"
+
 STATES = (
     StateNote("accelerate", "brings the base to its transit velocity", {"transit": "after accelerate_s"}),
-    StateNote("transit", "coasts until the object is near", {"reach": "the grip is within reach_m"}, 60.0, "stop"),
-    StateNote("reach", "leads the hand to the grip of the object", {"catch": "after reach_s"}, 20.0, "stop"),
-    StateNote("catch", "follows the grip and closes the hand", {"stop": "the hand holds"}, 1.5, "stop"),
-    StateNote("stop", "brings the base to rest, arms as they are", {"rest": "after stop_s"}),
-    StateNote("rest", "holds the base and the arms; the behaviour is done", {}),
+    StateNote("transit", "coasts until the object is near", {"reach": "the grip is within reach_m"}, 60.0, "missed"),
+    StateNote("reach", "leads the hand to the grip of the object", {"catch": "after reach_s"}, 20.0, "missed"),
+    StateNote("catch", "follows the grip and closes the hand", {"stop": "the hand holds"}, 1.5, "missed"),
+    StateNote("stop", "brings the base to rest, arms as they are", {"rest": "after stop_s", "missed": _AWAY}),
+    StateNote("rest", "holds the base and the arms; the behaviour is done", {"missed": _AWAY}),
+    StateNote("missed", "the hand is empty: it opens, the base comes to rest", {}, fails=True),
 )
 
 
@@ -61,6 +66,8 @@ class CatchObject(StateMachine):
         #: the hand closes where it is nearer to the grip and slower relative to it, by the estimate
         close_m: Positive = 1.5e-3
         close_m_s: Positive = 2e-3
+        #: a grip that is further from its hand, by the estimate, is not held, whatever the hand reports
+        lost_m: Positive = 0.02
 
         @model_validator(mode="before")
         @classmethod
@@ -158,15 +165,20 @@ class CatchObject(StateMachine):
         q, u = now.state.q, now.state.u
         self._path = Quintic.speed_change(now.t, self._options.stop_s, q[self._base], u[self._base], np.zeros(3))
         self._still = _staying(now)
-        self.sleep(now.t + self._options.stop_s)
+        self.sleep(now.t + self._options.stop_s, _LOOKS_S)
 
     def leave_stop(self, now: Instant) -> str | None:
+        if self._is_away(now):
+            return "missed"
         return "rest" if now.since >= self._options.stop_s else None
 
     plan_stop = plan_accelerate
 
     def enter_rest(self, now: Instant) -> None:
-        self.sleep(np.inf)
+        self.sleep(np.inf, _LOOKS_S)
+
+    def leave_rest(self, now: Instant) -> str | None:
+        return "missed" if self._is_away(now) else None
 
     def plan_rest(self, now: Instant) -> TaskPlan:
         """As at the end of `stop`."""
@@ -174,7 +186,19 @@ class CatchObject(StateMachine):
         plan.done = True
         return plan
 
+    def enter_missed(self, now: Instant) -> None:
+        self.gripping = self.gripping - {self._options.contact}
+        self.enter_stop(now)
+        self.sleep(np.inf)
+
+    plan_missed = plan_rest
+
     # Parts of these
+
+    def _is_away(self, now: Instant) -> bool:
+        """Whether the object is not in hand."""
+        away = np.linalg.norm(self._targets(now.state)[self._hand].x - self._seen(now.state)[0])
+        return self._options.contact not in now.holding or bool(away > self._options.lost_m)
 
     def _seen(self, state: State) -> Array:
         """Position, velocity and drift of the grip, position of the shoulder; each x and y."""

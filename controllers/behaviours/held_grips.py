@@ -30,6 +30,8 @@ from granite.kernels.compilation import compile_once
 
 #: t_f: longer than the correlation of the estimate's noise, shorter than a reach
 _FILTER_S = 1.0
+#: gauges show no contact below this [N]: above their noise, below any squeeze
+_LEAST_N = 0.1
 
 
 class GripMotions(NamedTuple):
@@ -87,6 +89,8 @@ class HeldGrips:
         kernels = compile_once("held_grips", key, lambda: _functions(model, law, self._grips))
         self._motion = kernels["grip_motions"].run
         self._excess = kernels["grip_excess"].run if law.friction else None
+        self._push = kernels["grip_push"].run if law.friction else None
+        self._least_n = max(law.friction.least_n, _LEAST_N) if law.friction else 0.0
 
     def restart(self) -> None:
         """Before the first estimate."""
@@ -110,6 +114,15 @@ class HeldGrips:
     def slips(self, state: State) -> bool:
         """Whether the measured force of a grip is outside its friction cone; never without force gauges."""
         return self._excess is not None and bool((self._excess((state.q, state.gauges)) > 0).any())
+
+    def pushes(self, state: State) -> bool:
+        """Whether every hand pushes its grip, by force gauges; always without them."""
+        return self._push is None or bool((self._push((state.q, state.gauges)) > self._least_n).all())
+
+    def places(self, state: State) -> Array:
+        """Where the grips are, by the estimate without the filter [m]."""
+        x: Array = self._motion((state.q, state.u)).reshape(4, -1, 2)[0]
+        return x
 
     def out_of_reach(self, pose: Array) -> UnreachableGrip | None:
         """The first grip that its arm could not reach with the object at this pose."""
@@ -150,4 +163,6 @@ def _functions(model: ControlModel, law: ReachAndCarry.Options, grips: tuple[Arm
         forces = local(grips, ca.horzcat(*axes), wrenches)
         excess = [friction_excess(force, law.friction.coefficient) for force in forces]
         functions.append(ca.Function("grip_excess", [model.q, gauges], [ca.densify(ca.vertcat(*excess))]))
+        pushes = ca.vertcat(*(force[0] for force in forces))
+        functions.append(ca.Function("grip_push", [model.q, gauges], [ca.densify(pushes)]))
     return functions

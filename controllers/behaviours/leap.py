@@ -27,6 +27,8 @@ from granite.controllers.trajectories.quintic import Quintic
 
 #: weights of the tasks: an error of acceleration of 1 m/s^2 or rad/s^2 counts by its square root
 _BASE, _HEADING, _JOINT, _WHEEL, _HAND, _CENTRE = 1.0, 1.0, 1.0, 1e-4, 100.0, 10.0
+#: how often the bars in hand are looked at [s]
+_LOOKS_S = 0.1
 
 
 class Leap(StateMachine):
@@ -66,7 +68,7 @@ class Leap(StateMachine):
     # With both hands at a bar: base and wheel
 
     def enter_hold(self, now: Instant) -> None:
-        self.sleep(now.t + self._options.hold_s)
+        self.sleep(now.t + self._options.hold_s, _LOOKS_S)
 
     def plan_hold(self, now: Instant) -> TaskPlan:
         """Nothing moves by itself."""
@@ -82,7 +84,7 @@ class Leap(StateMachine):
             goal[i] = value
         self._path = Quintic.to_rest(now.t, self._options.crouch_s, start, rest, goal)
         self._still = _slowed(now)
-        self.sleep(self._path.end_s)
+        self.sleep(self._path.end_s, _LOOKS_S)
 
     def leave_crouch(self, now: Instant) -> str | None:
         return self._unless_lost(now, "push", self._options.crouch_s)
@@ -91,7 +93,7 @@ class Leap(StateMachine):
         x, v, _ = self._path.at(now.t)
         after = np.array([*self._options.velocity_m_s, 0.0])
         self._path = Quintic.speed_change(now.t, self._options.push_s, x, v, after)
-        self.sleep(self._path.end_s)
+        self.sleep(self._path.end_s, _LOOKS_S)
 
     def leave_push(self, now: Instant) -> str | None:
         return self._unless_lost(now, "release", self._options.push_s)
@@ -220,9 +222,10 @@ class Leap(StateMachine):
     def leave_recover(self, now: Instant) -> str | None:
         if now.since >= self._options.group_s:
             self._close(now, tuple(self._hand_paths))
-        if not now.holding:
+        held = self._held(now)
+        if not held:
             return "float"
-        return "settle" if now.holding >= self._to.keys() else None
+        return "settle" if held >= self._to.keys() else None
 
     def plan_recover(self, now: Instant) -> TaskPlan:
         """Brake with the hand that holds, lead the other to the bar."""
@@ -241,10 +244,10 @@ class Leap(StateMachine):
             now.t, self._options.settle_s, wheels, np.zeros(len(wheels)), np.zeros(len(wheels))
         )
         self._still = _slowed(now)
-        self.sleep(now.t + self._options.settle_s + 1.0)
+        self.sleep(now.t + self._options.settle_s + 1.0, _LOOKS_S)
 
     def leave_settle(self, now: Instant) -> str | None:
-        if not now.holding:
+        if not self._held(now):
             return "float"
         if now.since < self._options.settle_s + 1.0:
             return None
@@ -260,7 +263,10 @@ class Leap(StateMachine):
         return plan
 
     def enter_rest(self, now: Instant) -> None:
-        self.sleep(np.inf)
+        self.sleep(np.inf, _LOOKS_S)
+
+    def leave_rest(self, now: Instant) -> str | None:
+        return None if self._held(now) else "float"
 
     def plan_rest(self, now: Instant) -> TaskPlan:
         """As at the end of `settle`."""
@@ -318,8 +324,20 @@ class Leap(StateMachine):
 
     # Parts of these
 
+    def _held(self, now: Instant) -> frozenset[str]:
+        """The hands that report to hold and are at their bars, by the estimate; the others are opened."""
+        targets = self._targets(now.state)
+        away = {
+            name
+            for name in now.holding & self._hands.keys()
+            if np.linalg.norm(targets[self._hands[name].target].x - self._hands[name].place) > self._options.lost_m
+        }
+        self.gripping = self.gripping - away
+        return now.holding - away
+
     def _unless_lost(self, now: Instant, following: str, after_s: float) -> str | None:
-        if now.holding < self.gripping:
+        commanded = self.gripping
+        if self._held(now) < commanded:
             return "float"
         return following if now.since >= after_s else None
 

@@ -41,12 +41,12 @@ STATES = (
         "crawl", "moves one hand along the bar while the other holds",
         {"crawl": "it holds, and there are steps", "settle": "it holds", "float": "no hand holds"}, 8.0, "settle",
     ),
-    StateNote("rest", "holds the bar; the behaviour is done", {}),
+    StateNote("rest", "holds the bar; the behaviour is done", {"float": "no hand holds"}),
     StateNote(
         "stop", "brakes at the bar, because letting go failed",
         {"rest": "at rest", "float": "no hand holds"}, 20.0, "float",
     ),
-    StateNote("float", "floats with the arms at rest, after a miss or a lost bar", {}),
+    StateNote("float", "floats with the arms at rest, after a miss or a lost bar", {}, fails=True),
 )  # fmt: skip
 
 
@@ -88,6 +88,8 @@ class LeapOptions(StateMachine.Options):
     #: a hand closes where it is nearer to its grip and slower, by the estimate
     close_m: Positive = 1.5e-3
     close_m_s: Positive = 2e-3
+    #: a hand further from its bar, by the estimate, does not hold it, whatever it reports
+    lost_m: Positive = 0.02
 
     @model_validator(mode="before")
     @classmethod

@@ -34,6 +34,9 @@ from granite.mrds.tolerances import SAME_TIME_S
 #: weights of the tasks
 _OBJECT, _JOINT, _HAND = 1.0, 1.0, 100.0
 
+#: the squeeze begins with the carrying: in so few ticks arms without an object are still slow
+_LOOSE_TICKS = 2
+
 _LOST = {"stop": "a grip slips", "halt": "a grip is lost"}
 _GRIPPED = {"carry": "all hands hold", "halt": "a hand does not hold after grip_s, or a grip is out of reach"}
 _FAR = {"halt": "a grip is out of reach"}
@@ -56,7 +59,7 @@ STATES = (
     StateNote("retreat", "leads the hands away from the grips", {"rest": "after retreat_s"}),
     StateNote("rest", "holds the arms; the behaviour is done", {}),
     StateNote("stop", "abort: brings the object to rest", {"halt": "after stop_s, or a grip is lost"}),
-    StateNote("halt", "abort: opens the hands, brings the arms to rest and holds them", {}),
+    StateNote("halt", "abort: opens the hands, brings the arms to rest and holds them", {}, fails=True),
 )
 
 
@@ -96,6 +99,8 @@ class PickAndPlace(StateMachine):
         slip_s: Positive = 0.1
         #: how long a hand may take to close
         grip_s: Positive = 0.1
+        #: a hand further from its grip, by the estimate, does not hold it, whatever it reports
+        lost_m: Positive = 0.01
 
         @model_validator(mode="before")
         @classmethod
@@ -130,6 +135,8 @@ class PickAndPlace(StateMachine):
         self._closed_since: float | None = None
         self._there_since: float | None = None
         self._slips_since: float | None = None
+        #: ticks in a row in which the gauges show no contact
+        self._loose_ticks = 0
 
     def restart(self) -> None:
         """Back to the start, for another run."""
@@ -182,6 +189,7 @@ class PickAndPlace(StateMachine):
     # The object in hand
 
     def enter_carry(self, now: Instant) -> None:
+        self._loose_ticks = 0
         self._slips_since = None
         self._plan_object(now, self._options.carry_s)
 
@@ -216,6 +224,13 @@ class PickAndPlace(StateMachine):
         q = now.state.q[self._arms]
         self._still = Quintic.to_rest(now.t, self._options.still_s, q, np.zeros(len(q)), q)
         self._off = now.state.q[self._object] - self._goal
+
+    def _has_lost(self, now: Instant) -> bool:
+        """Whether a hand does not hold: it says so, its gauges show no contact, or it is not at its grip."""
+        pushes = self._held.pushes(now.state)
+        self._loose_ticks = 0 if pushes else self._loose_ticks + 1
+        away = _longest(self._hand_motions(now)[0] - self._held.places(now.state).ravel()) > self._options.lost_m
+        return not now.holding >= {*self._options.contacts} or self._loose_ticks > _LOOSE_TICKS or away
 
     def leave_settle(self, now: Instant) -> str | None:
         limits = self._options.release_m, self._options.release_rad
@@ -290,7 +305,7 @@ class PickAndPlace(StateMachine):
 
     def _lost(self, now: Instant) -> str | None:
         """Where to go with a grip that is lost or slips."""
-        if not now.holding >= {*self._options.contacts}:
+        if self._has_lost(now):
             return "halt"
         self._slips_since = _since(self._slips_since, self._held.slips(now.state), now.t)
         return "stop" if _lasts(self._slips_since, now.t, self._options.slip_s) else None

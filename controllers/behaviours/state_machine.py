@@ -133,6 +133,8 @@ class StateMachine:
         #: of the state; None where it acts in every tick
         self._plan: TaskPlan | None = None
         self._asleep_until = -math.inf
+        #: while it is asleep, how often and when next its conditions are looked at [s]
+        self._looks_s = self._looks_at = math.inf
         self._plan_kernel = plan_kernel(self.tasks, model.q.numel())
         self._parts = np.cumsum([model.q.numel(), model.n, model.n]).tolist()
         #: the plan in force, as the compiled form reads it
@@ -181,6 +183,7 @@ class StateMachine:
             else:
                 self.observe(state)
             now = self._changed(state)
+            self._looks_at = state.t + self._looks_s
             self._plan = self._call("plan", now)
             self._note_plan()
             if self._plan is None:
@@ -201,9 +204,12 @@ class StateMachine:
     def observe(self, state: State) -> None:
         """Take the estimate of a tick before its conditions are looked at; a machine may keep a filter of its own."""
 
-    def sleep(self, until: float) -> None:
-        """Of a state that is being entered: nothing but the grips and its time-out changes it before this time [s]."""
-        self._asleep_until = until
+    def sleep(self, until: float, looks_s: float = math.inf) -> None:
+        """Of a state that is being entered: nothing but the grips and its time-out changes it before this time [s].
+
+        With `looks_s` its conditions are looked at that often meanwhile.
+        """
+        self._asleep_until, self._looks_s = until, looks_s
 
     def new_plan(self) -> TaskPlan:
         """A plan without a task, of the present state."""
@@ -213,7 +219,8 @@ class StateMachine:
     def _wakes_at(self) -> float:
         """Asleep or not, a state ends at its time-out [s]."""
         timeout = self._notes[self.name].timeout_s
-        return min(self._asleep_until, math.inf if timeout is None else (self._entered or 0.0) + timeout)
+        times_out = math.inf if timeout is None else (self._entered or 0.0) + timeout
+        return min(self._asleep_until, self._looks_at, times_out)
 
     def _changed(self, state: State) -> Instant:
         """Change state as often as conditions hold; returns where the machine is then."""
@@ -247,7 +254,7 @@ class StateMachine:
         if name not in self._notes:
             raise KeyError(f"state '{self.name}' leads to '{name}', which the machine does not have")
         self._asked.discard(self._waits_for.get(name, ""))
-        self.name, self._entered, self._asleep_until = name, state.t, -math.inf
+        self.name, self._entered, self._asleep_until, self._looks_s = name, state.t, -math.inf, math.inf
         self._call("enter", self._moment(state))
 
     def _call(self, verb: str, now: Instant) -> Any:

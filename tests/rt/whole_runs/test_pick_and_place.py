@@ -132,6 +132,7 @@ def test_a_grip_out_of_reach_brings_the_arms_to_rest(bed: Testbed) -> None:
 def test_an_object_that_stays_beside_the_goal_is_not_let_go(bed: Testbed) -> None:
     """It is placed again, to the other side of the goal, and after the last of the tries the machine gives up."""
     machine, model, q = in_hand(bed)
+    machine._has_lost = lambda now: False  # the arms of this test do not move with the object
     q, own, visited = q.copy(), model.layout.q["object"], [machine.name]
     t, aims = 4.51, []
     while machine.name != "halt":
