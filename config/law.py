@@ -30,6 +30,10 @@ class LawTable(PartTable):
         """Modules that it moves along the reference: all that it controls, or the object that these carry."""
         return tuple(module.name for module in bed.controlled)
 
+    def unfollowed(self, bed: Testbed) -> frozenset[str]:
+        """Names of coordinates of these modules that have no reference of their own: they follow from the others."""
+        return frozenset()
+
     def columns(self, bed: Testbed) -> Mapping[str, Mapping[str, float | str]]:
         """Numbers by coordinate, by the title of their column: `granite show` prints them beside the coordinates."""
         return {}

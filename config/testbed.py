@@ -99,7 +99,10 @@ class Testbed(Table):
         # Without the code of a user's own motors, the modules that they move are not known.
         parts = [self.known.q[module.name] for module in self.followed if module.name in self.known.q]
         indices = (i for part in parts for i in range(part.start, part.stop))
-        return tuple(i for i in indices if not (wheel and self.known.positions[i].name == wheel.joint))
+        free = {wheel.joint} if wheel else set()
+        if self.controller:
+            free |= self.controller.law.unfollowed(self)
+        return tuple(i for i in indices if self.known.positions[i].name not in free)
 
     @property
     def planar(self) -> bool:

@@ -20,7 +20,7 @@ import numpy as np
 
 from granite.config.distribution import ForceDistributionTable
 from granite.config.parts import find, is_built_in
-from granite.config.records import Array
+from granite.config.records import NOTHING, Array
 from granite.controllers.distribution.grasp import Grasp, GraspShape
 from granite.controllers.distribution.quadratic_program import QuadraticProgram, Solution
 from granite.controllers.distribution.reduction import ADDED, owners, reduce
@@ -58,6 +58,7 @@ class DistributedForce(NamedTuple):
     primal_residual: float  #: largest violation of a row, in its unit
     dual_residual: float  #: largest entry of the gradient of the Lagrangian
     gap: float  #: between primal and dual cost
+    base: Array = NOTHING  #: wrenches on the bases of vehicles, in their axes [N, N m]
     violated: str = ""  #: which limit is violated most, or `object` for its equation of motion
     failed: tuple[Solution, ...] = ()  #: attempts that failed before, with their problems and status
     status: int = 1  #: exit flag of the last attempt, a key of `quadratic_program.STATUS`
@@ -94,10 +95,11 @@ class ForceDistribution:
         self._primal, self._dual, self._gap, self._pressed = (residual.data for residual in residuals)
         self._fields = itemgetter(*(Grasp._fields.index(name) for name in self.fields))
         n, m = judge.function.size1_in("x"), judge.function.size1_in("multipliers")
-        self._n, n_j, n_w = n, len(shape.joints), shape.n_wrench
+        self._n, n_j, n_w = n, len(shape.joints) + shape.n_base, shape.n_wrench
+        self._n_joints = len(shape.joints)
         self._n_wrench, self._adds_variables = n_w, n > n_w
         self._evaluate([np.ones(programme.function.nnz_in())])
-        #: the block of all data of a tick, and its parts: H, f, A, upper, lower, sense, owner, tau', J1^T
+        #: the block of all data of a tick, and its parts: H, f, A, upper, lower, sense, owner, tau' with w_b', maps
         (self._data,) = programme.outputs
         shapes = [(n, n), (n,), (m, n), (m,), (m,), (m,), (m,), (n_j,), (n_j, n_w)]
         ends = np.cumsum([np.prod(size) for size in shapes])[:-1]
@@ -111,7 +113,9 @@ class ForceDistribution:
         self._hard = np.array([hard[owner] for owner in self._owner], dtype=bool)
         #: torques at a limit of the programme are beyond it by rounding, which the guard would report
         is_kept = any(options.kind == "torque" for options in table.limit)
-        self._most = shape.torque_limit if is_kept else np.full(n_j, np.inf)
+        unlimited = np.full(shape.n_base, np.inf)
+        self._limit = np.concatenate([shape.torque_limit, unlimited])
+        self._most = self._limit if is_kept else np.full(n_j, np.inf)
         self._model = daqp.Model()
         self._model.settings = _settings(table)
         #: 1 where a limit was active in the last tick
@@ -157,7 +161,9 @@ class ForceDistribution:
             found = self._solve_free((self._data,))
             primal, dual, gap = found[-3:].tolist()
             if primal < _LARGEST_RESIDUAL and dual < _LARGEST_RESIDUAL and gap < _LARGEST_RESIDUAL:
-                return DistributedForce(found[: self._n_wrench], found[self._n : -3], _OPTIMAL, 0, primal, dual, gap)
+                first, last = self._n, self._n + self._n_joints
+                torque, base = found[first:last], found[last:-3]
+                return DistributedForce(found[: self._n_wrench], torque, _OPTIMAL, 0, primal, dual, gap, base)
         return self._solve_with_limits()
 
     def _solve_with_limits(self) -> DistributedForce:
@@ -178,8 +184,8 @@ class ForceDistribution:
             if flag > 0 and primal < _LARGEST_VIOLATION and dual + gap < inf:
                 self._is_limited[0] = self._pressed[0] > 0
                 wrench = x[: self._n_wrench] if self._adds_variables else x
-                torque = np.clip(self._torque, -self._most, self._most)
-                return DistributedForce(wrench, torque, _OPTIMAL, spent, primal, dual, gap)
+                torque, base = np.split(np.clip(self._torque, -self._most, self._most), [self._n_joints])
+                return DistributedForce(wrench, torque, _OPTIMAL, spent, primal, dual, gap, base)
         self._is_limited[0] = 0.0
         return self._without_optimum(_copy(self._problem), spent)
 
@@ -220,19 +226,19 @@ class ForceDistribution:
     ) -> DistributedForce:
         x, n_w = solution.x[: self._n], self.shape.n_wrench
         free, turned = self._torques
-        limit = self.shape.torque_limit if outcome == DistributionOutcome.CLIPPED else self._most
-        torque = np.clip(free + turned @ x[:n_w], -limit, limit)
+        limit = self._limit if outcome == DistributionOutcome.CLIPPED else self._most
+        torque, base = np.split(np.clip(free + turned @ x[:n_w], -limit, limit), [self._n_joints])
         values = problem.A @ x
         excess = np.maximum(values - problem.upper, problem.lower - values)
         primal, most = (float(excess.max(initial=0.0)), int(excess.argmax())) if len(excess) else (0.0, 0)
         violated = self._owners[self._owner[most]] if outcome != DistributionOutcome.OPTIMAL else ""
         dual, gap = solution.dual_residual, solution.gap
-        return DistributedForce(x[:n_w], torque, outcome, spent, primal, dual, gap, violated, attempts)
+        return DistributedForce(x[:n_w], torque, outcome, spent, primal, dual, gap, base, violated, attempts)
 
     def _nothing(self, spent: int, attempts: tuple[Solution, ...]) -> DistributedForce:
         wrench, torque, nan = np.zeros(self.shape.n_wrench), np.zeros(len(self.shape.joints)), float("nan")
-        status = attempts[-1].flag
-        return DistributedForce(wrench, torque, DistributionOutcome.FAILED, spent, nan, nan, nan, "", attempts, status)
+        status, base, failed = attempts[-1].flag, np.zeros(self.shape.n_base), DistributionOutcome.FAILED
+        return DistributedForce(wrench, torque, failed, spent, nan, nan, nan, base, "", attempts, status)
 
 
 def _copy(problem: QuadraticProgram) -> QuadraticProgram:
@@ -249,6 +255,7 @@ def _key(table: ForceDistributionTable, shape: GraspShape) -> str | None:
     """Everything that the compiled functions follow from; None where a term is a user's own."""
     if not all(is_built_in(options.kind) for options in (*table.objective, *table.limit)):
         return None
-    arrays = shape.torque_limit.tobytes(), shape.stiffness.tobytes()
+    bases = [(base.name, base.normals.tobytes(), base.bounds.tobytes()) for base in shape.bases]
+    arrays = shape.torque_limit.tobytes(), shape.stiffness.tobytes(), bases
     content = repr((table.model_dump_json(), shape.grips, shape.joints, shape.period_s, arrays))
     return hashlib.sha256(content.encode()).hexdigest()

@@ -2,9 +2,9 @@
 
 The wrenches w = (f_1, n_1, f_2, n_2, ...) act on the object, by each arm at its grip, in world axes; a grip that cannot
 transmit a moment has none. The object's motion fixes only a part of them (Sun 4.15); torques and elastic accelerations
-are affine in w (Sun 4.7 to 4.9):
+are affine in w (Sun 4.7 to 4.9), and so are the wrenches that the thrusters of vehicles have to give, in their axes:
 
-    A1 w = b1        tau = tau' + J1^T w        q_e'' = q_e0'' + J3^T w
+    A1 w = b1        tau = tau' + J1^T w        q_e'' = q_e0'' + J3^T w        w_b = w_b' + J_b^T w
 """
 
 from __future__ import annotations
@@ -16,6 +16,9 @@ import numpy as np
 
 from granite.config.errors import InputError, one_of
 from granite.config.records import NOTHING, Array
+
+ONE: Array = np.ones(1)
+ONE.setflags(write=False)
 
 
 class Grip(NamedTuple):
@@ -29,6 +32,14 @@ class Grip(NamedTuple):
     def size(self) -> int:
         """How many numbers its wrench has."""
         return self.n_force + self.n_moment
+
+
+class Base(NamedTuple):
+    """The base of a vehicle among the arms, and the wrenches that its thrusters reach: normals w <= bounds."""
+
+    name: str
+    normals: Array  #: (k, 3)
+    bounds: Array  #: (k)
 
 
 @dataclass(frozen=True)
@@ -47,6 +58,8 @@ class GraspShape:
         K_ee of the elastic coordinates of all arms; of size zero where all links are rigid.
     period_s
         Of the calls.
+    bases
+        Of vehicles, in the order of their wrenches.
     """
 
     grips: tuple[Grip, ...]
@@ -54,6 +67,12 @@ class GraspShape:
     torque_limit: Array
     stiffness: Array
     period_s: float
+    bases: tuple[Base, ...] = ()
+
+    @property
+    def n_base(self) -> int:
+        """How many numbers the wrenches of all bases have."""
+        return 3 * len(self.bases)
 
     @property
     def n_wrench(self) -> int:
@@ -114,6 +133,9 @@ class Grasp(NamedTuple):
     positions: Array  #: (n_grips x n_space) [m], of the grips in world axes
     axes: Array  #: (n_grips x n_space x n_space), rows are axes of a grip in world axes, the first into the object
     guided: Array = NOTHING  #: J3^T A1^+ b1 + G y (n_elastic), J3^T w of arms led from outside (Sun 6.55)
+    free_base: Array = NOTHING  #: w_b' (n_base) [N, N m], wrenches on the bases for the demanded motion without w
+    base_map: Array = NOTHING  #: J_b^T (n_base x n_wrench)
+    ramp: Array = ONE  #: part of the set points that is in force, from 0 to 1
 
     @classmethod
     def rigid(

@@ -35,6 +35,10 @@ class Quantities:
         q_e and q_e'.
     unguided
         J3^T w less what it is where the arms bend as if led from outside, affine in w.
+    base_wrench
+        Of each base of a vehicle, which its thrusters give, in its own axes [N, N m], affine in w.
+    ramp
+        Part of the set points that is in force, from 0 to 1.
     internal_wrench
         The part of w that does not move the object, (1 - A1^+ A1) w.
     torque_limit, stiffness, period_s, n_space
@@ -43,7 +47,7 @@ class Quantities:
 
     _names = (
         "wrench", "torque", "previous_torque", "elastic_acceleration", "elastic", "elastic_rate", "unguided",
-        "internal_wrench",
+        "base_wrench", "ramp", "internal_wrench",
         "torque_limit", "stiffness", "period_s", "n_space", "force", "moment", "local_force", "line",
         "internal_axial_force",
     )  # fmt: skip
@@ -66,7 +70,8 @@ class Quantities:
             "elastic": ca.SX.sym("elastic", n_e), "elastic_rate": ca.SX.sym("elastic_rate", n_e),
             "previous_torque": ca.SX.sym("previous_torque", n_j),
             "positions": ca.SX.sym("positions", n_s, n_g), "axes": ca.SX.sym("axes", n_s, n_s * n_g),
-            "guided": ca.SX.sym("guided", n_e),
+            "guided": ca.SX.sym("guided", n_e), "free_base": ca.SX.sym("free_base", shape.n_base),
+            "base_map": ca.SX.sym("base_map", n_w, shape.n_base), "ramp": ca.SX.sym("ramp"),
         }  # fmt: skip
         self._made: dict[str, Any] = {}
 
@@ -122,6 +127,17 @@ class Quantities:
         s = self.symbols
         moving = self._parameter("elastic_map", s["elastic_map"].T) @ self.wrench
         return moving - self._parameter("guided", s["guided"])
+
+    def base_wrench(self, base: int) -> Any:
+        """Of a base, in its own axes [N, N m]."""
+        s, part = self.symbols, slice(3 * base, 3 * base + 3)
+        moving = self._parameter(f"base_map_{base}", s["base_map"][:, part].T) @ self.wrench
+        return self._parameter(f"free_base_{base}", s["free_base"][part]) + moving
+
+    @property
+    def ramp(self) -> Any:
+        """Part of the set points that is in force."""
+        return self._parameter("ramp", self.symbols["ramp"])
 
     @property
     def internal_wrench(self) -> Any:

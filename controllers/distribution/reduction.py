@@ -94,7 +94,8 @@ def reduce(table: ForceDistributionTable, shape: GraspShape) -> list[ca.Function
     """The functions of a tick.
 
     `programme`, of the fields of `Grasp` that are read, in one block: H, f, A by rows, upper, lower; of each row DAQP's
-    sense and the number of its owner; tau' and J1. `judge`, of these, x and the multipliers: torques, primal residual,
+    sense and the number of its owner; tau' and w_b', J1 and J_b. `judge`, of these, x and the multipliers: torques and
+    wrenches of the bases, primal residual,
     dual residual, gap between the costs of the two, and a number that is zero where no limit is active.
     `without_limits`, of the block: the optimum that keeps the equations alone, with the same numbers.
     """
@@ -118,7 +119,9 @@ def reduce(table: ForceDistributionTable, shape: GraspShape) -> list[ca.Function
     scale = ca.trace(H) / H.shape[0]
     H, f = H / scale + A[motion, :].T @ A[motion, :], f / scale + A[motion, :].T @ b[motion]
     sense, owner = ca.DM([EQUALITY * e for e in equal]), ca.DM([found.owner[rows[i]] for i in kept])
-    results: list[Any] = [H, f, A[kept, :].T, upper, lower, sense, owner, symbols["free_torque"], symbols["torque_map"]]
+    outputs = ca.vertcat(symbols["free_torque"], symbols["free_base"])
+    output_map = ca.horzcat(symbols["torque_map"], symbols["base_map"])
+    results: list[Any] = [H, f, A[kept, :].T, upper, lower, sense, owner, outputs, output_map]
     everything = ca.veccat(*(ca.densify(result) for result in results))
     read = {name: symbol for name, symbol in symbols.items() if ca.depends_on(everything, ca.vec(symbol))}
     programme = ca.Function("programme", list(read.values()), [everything], list(read), ["data"])

@@ -9,14 +9,15 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
+from pydantic import Field
 
-from granite.config.base import Positive
+from granite.config.base import Name, Positive, Table
 from granite.config.devices.grips import Grips
 from granite.config.devices.joint_sensors import JointSensors
 from granite.config.devices.motors import Motors
 from granite.config.devices.thrusters import Thrusters
 from granite.config.devices.vision import Vision
-from granite.config.errors import InputError
+from granite.config.errors import InputError, one_of
 from granite.config.parts import PartTable, find
 from granite.config.records import Array, Frame, Sample, State
 from granite.config.tunable import Tunable
@@ -37,6 +38,13 @@ from granite.mrds.valves import ValveBank
 _OLDEST = 4.0
 
 
+class ModuleNoise(Table):
+    """Process noise of the pose of one module; what is left out is that of all."""
+
+    translation_m_s2_per_rthz: Positive | None = None
+    rotation_rad_s2_per_rthz: Positive | None = None
+
+
 class KalmanEstimator:
     """Predicts with the model under the applied commands (zero-order hold); measurement updates from the sensors.
 
@@ -52,6 +60,8 @@ class KalmanEstimator:
         translation_m_s2_per_rthz: Positive = 2e-3
         rotation_rad_s2_per_rthz: Positive = 1e-2
         joint_rad_s2_per_rthz: Positive = 0.2
+        #: of modules whose bases or bodies differ
+        modules: dict[Name, ModuleNoise] = Field(default_factory=dict)
         disturbance: DisturbanceTable = DisturbanceTable()
         thruster_faults: ThrusterFaultTable = ThrusterFaultTable()
 
@@ -373,10 +383,18 @@ def _pose_filters(
 ) -> tuple[PoseMemory, dict[str, PoseFilter]]:
     """The filter of every device that measures the pose of a root which the controller knows."""
     bed = model.bed
-    process = np.array([options.translation_m_s2_per_rthz] * 2 + [options.rotation_rad_s2_per_rthz])
+    for name in options.modules:
+        if name not in model.layout.u:
+            expected = one_of(name, model.layout.u)
+            raise InputError(
+                "the controller knows no such module", key=f"controller.estimator.modules.{name}", expected=expected
+            )
     seen = {name: vision for name, vision in bed.devices_of(Vision).items() if vision.seen(bed).name in model.layout.u}
     memory, filters = PoseMemory(len(seen), bed.loop.period_s), {}
     for row, (name, vision) in enumerate(seen.items()):
+        own = options.modules.get(vision.seen(bed).name, ModuleNoise())
+        translation = own.translation_m_s2_per_rthz or options.translation_m_s2_per_rthz
+        process = np.array([translation] * 2 + [own.rotation_rad_s2_per_rthz or options.rotation_rad_s2_per_rthz])
         noise = np.array([vision.position_noise_m, vision.position_noise_m, vision.heading_noise_rad])
         root = model.layout.root_u(vision.seen(bed))
         filters[name] = PoseFilter(noise, process, bed.loop.period_s, root, model.n, n_x, memory, row)

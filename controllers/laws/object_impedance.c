@@ -5,7 +5,7 @@ enum { FOUND_MOTION, FOUND_INTEGRAL, FOUND_CORRECTION, FOUND_MEASURED };
 /* Returns 0, with nothing changed, where the distribution needs its solver. */
 static int object_impedance_control(const struct parameters *p, struct memory *m, const struct kernels *ks, double *row)
 {
-    double found[LAW_FOUND], x[DISTRIBUTION_UNKNOWNS], torque[LAW_JOINTS], residuals[3];
+    double found[LAW_FOUND], x[DISTRIBUTION_UNKNOWNS], outputs[LAW_OUTPUTS + 1], residuals[3];
     if (m->distribution_is_limited[0])
         return 0;
     const double *grasp[DISTRIBUTION_FIELDS];
@@ -19,26 +19,31 @@ static int object_impedance_control(const struct parameters *p, struct memory *m
 #endif
     k->arg[7] = m->law_correction, k->arg[8] = m->law_wrench;
     k->arg[9] = p->law_force_gain + !(ready && m->law_is_steady[0]);
-    k->arg[10] = p->law_gains, k->arg[11] = p->law_integral_limits;
+    k->arg[10] = p->law_gains, k->arg[11] = p->law_integral_limits, k->arg[12] = m->law_ramp;
     for (int i = 0; i < LAW_RESULTS; i++)
         k->res[i] = found + LAW_RESULT[i];
     evaluate(k);
     for (int i = 0; i < DISTRIBUTION_FIELDS; i++)
-        grasp[i] = LAW_GRASP[i] < 0 ? m->law_torque : found + LAW_RESULT[LAW_GRASP[i]];
-    if (!distribute(ks, grasp, x, torque, residuals))
+        grasp[i] = LAW_GRASP[i] == -1   ? m->law_torque
+                   : LAW_GRASP[i] == -2 ? m->law_ramp
+                                        : found + LAW_RESULT[LAW_GRASP[i]];
+    if (!distribute(ks, grasp, x, outputs, residuals))
         return 0;
     if (ready) {
+        double ramp = m->law_ramp[0] + p->law_ramp_step[0];
+        m->law_ramp[0] = ramp < 1.0 ? ramp : 1.0;
         copy(m->law_wrench, x, LAW_GRIP_NUMBERS);
         copy(m->law_integral, found + LAW_RESULT[FOUND_INTEGRAL], LAW_INTEGRALS);
     }
     copy(m->law_correction, found + LAW_RESULT[FOUND_CORRECTION], LAW_GRIP_NUMBERS);
-    copy(m->law_torque, torque, LAW_JOINTS);
+    copy(m->law_torque, outputs, LAW_JOINTS);
     m->law_is_steady[0] = 1;
     row[ROW_DEMAND_T] = row[ROW_STATE_T];
     copy(row + ROW_DEMAND_ACCELERATION, found + LAW_RESULT[FOUND_MOTION], N_U);
-    memset(row + ROW_DEMAND_FORCE, 0, sizeof(double) * (ROW_DEMAND_DISTRIBUTION - ROW_DEMAND_FORCE));
-    for (int i = 0; i < LAW_JOINTS; i++)
-        row[ROW_DEMAND_FORCE + LAW_DRIVEN[i]] = torque[i];
+    k = ks->object_demand;
+    k->arg[0] = row + ROW_STATE_Q, k->arg[1] = outputs;
+    k->res[0] = row + ROW_DEMAND_FORCE, k->res[1] = row + ROW_DEMAND_WRENCH;
+    evaluate(k);
     double *recorded = row + ROW_DEMAND_DISTRIBUTION;
     copy(recorded, x, LAW_GRIP_NUMBERS), recorded += LAW_GRIP_NUMBERS;
     copy(recorded, found + LAW_RESULT[FOUND_MEASURED], LAW_MEASURED), recorded += LAW_MEASURED;

@@ -5,6 +5,12 @@ that no force has to be measured. An integral removes what motors and friction l
 
     a = a_ref + K_d (u_ref - u) + K_p e + K_i int e dt            e = q_ref - q; in space a rotation vector, body axes
 
+The bases of vehicles among the arms are led in the same way, without an integral: a_b = a_ref + K_d (u_ref - u) + K_p
+(q_ref - q). There the integral of the object stands for wrong motors and friction, which act inside a vehicle, and
+belongs to the torques alone: the thrusters would push against a reaction that is not there.
+
+    tau = ... + J_j^T A1^+ M_o i          i = K_i int e dt, A1 the grasp matrix, M_o the object's inertia
+
 Joints are not fed back: their offsets would become squeeze. The model turns a into the accelerations of the arms and
 the wrench that the object needs (`carrying.py`); the force distribution chooses the grasp wrenches and with them the
 torques. The integral stops while the distribution can't keep its limits, and its part of a is bounded. With force
@@ -16,6 +22,7 @@ move by inverse dynamics: then the elastic plant that the distribution leaves is
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 from struct import Struct
@@ -31,6 +38,7 @@ from granite.config.distribution import ForceDistributionTable
 from granite.config.errors import InputError
 from granite.config.gains import LiveGain, around
 from granite.config.law import LawTable
+from granite.config.modules import Module
 from granite.config.parts import RecordedLimit
 from granite.config.records import Array, Demand, Reference, State
 from granite.config.tunable import Tunable
@@ -42,11 +50,14 @@ from granite.controllers.distribution.force_distribution import (
 )
 from granite.controllers.distribution.grasp import Grasp
 from granite.controllers.laws.carrying import (
+    ArmGrip,
     GraspSymbols,
     arm_grips,
     carried_object,
     grasp_in_symbols,
     grasp_shape,
+    reference_rates,
+    vehicles,
 )
 from granite.controllers.laws.grip_forces import (
     Friction,
@@ -63,6 +74,7 @@ from granite.controllers.laws.pose_error import pose_error
 from granite.controllers.model import ControlModel
 from granite.kernels.compilation import compile_once
 from granite.kernels.compiled_form import CompiledForm
+from granite.mrds.dynamics import force_on_root, solve
 
 if TYPE_CHECKING:
     from granite.config.testbed import Testbed
@@ -70,12 +82,19 @@ if TYPE_CHECKING:
 #: fields of a grasp that the compiled function gives, in its order
 _GIVEN = tuple(name for name in Grasp._fields if name in GraspSymbols._fields)
 _JUDGED = Struct("6d").pack
+#: of the bases of vehicles, after them
+_LIVE_BASE = (
+    ("stiffness_1_s2", "1/s2", "acceleration of the bases per error"),
+    ("damping_1_s", "1/s", "acceleration of the bases per rate error"),
+)
 #: gains of each kind of coordinates that may change in a run, in the order of the compiled function
 _LIVE = (
     ("stiffness_1_s2", "1/s2", "acceleration of the object per error"),
     ("damping_1_s", "1/s", "acceleration of the object per rate error"),
     ("integral_1_s3", "1/s3", "growth of the object's acceleration per error"),
 )
+#: fields of a grasp that are in the law's memory, as its C code numbers them
+_REMEMBERED = {"previous_torque": -1, "ramp": -2}
 _OPTIMAL, _FAILED = int(DistributionOutcome.OPTIMAL), int(DistributionOutcome.FAILED)
 
 
@@ -89,18 +108,29 @@ class Impedance(Table):
     integral_limit: NotNegative = 1.0
 
 
+class BaseGains(Table):
+    """Feedback of the acceleration of the bases of vehicles, translation and rotation alike."""
+
+    stiffness_1_s2: Positive = 0.64
+    damping_1_s: Positive = 1.6
+
+
 class ObjectImpedance:
     """The law with the gains and the distribution of a testbed."""
 
     class Options(LawTable):
         """The object, its impedance, the distribution of forces among the arms, and what their gauges are used for."""
 
-        arguments: ClassVar[frozenset[str]] = frozenset({"translation", "rotation"})
+        arguments: ClassVar[frozenset[str]] = frozenset({"translation", "rotation", "base"})
 
         #: may be left out where the controller knows one object
         object: Name | None = None
         translation: Impedance = Impedance()
         rotation: Impedance = Impedance()
+        #: where arms are on vehicles
+        base: BaseGains = BaseGains()
+        #: feedback and set points of forces grow from nothing in this time: the first poses correct the velocities
+        ramp_s: NotNegative = 0.0
         internal_force: InternalForce = InternalForce()
         #: none: grips that can't slip
         friction: Friction | None = None
@@ -120,8 +150,30 @@ class ObjectImpedance:
             return self.internal_force.integral_1_s > 0 or self.friction is not None
 
         def followed(self, bed: Testbed) -> tuple[str, ...]:
-            """The object: the joints of the arms follow from it."""
-            return (carried_object(bed, self.object).name,)
+            """The object and the bases of vehicles: the joints of the arms follow from them."""
+            carried = carried_object(bed, self.object)
+            return (*(vehicle.name for vehicle in self._vehicles(bed)), carried.name)
+
+        def unfollowed(self, bed: Testbed) -> frozenset[str]:
+            """The joints of vehicles."""
+            joints = (bed.known.name(m, joint.name) for m in self._vehicles(bed) for joint in m.joints)
+            return frozenset(joints)
+
+        def _vehicles(self, bed: Testbed) -> tuple[Module, ...]:
+            return vehicles(bed, self._grips(bed))
+
+        def _grips(self, bed: Testbed) -> tuple[ArmGrip, ...]:
+            return arm_grips(bed, carried_object(bed, self.object), may_float=True)
+
+        def gain_values(self, bed: Testbed) -> list[float]:
+            """Those of `live_gains`."""
+            kinds: list[tuple[Table, Sequence[tuple[str, str, str]]]] = [
+                (self.translation, _LIVE),
+                (self.rotation, _LIVE),
+            ]
+            if self._vehicles(bed):
+                kinds.append((self.base, _LIVE_BASE))
+            return [getattr(kind, key) for kind, live in kinds for key, _, _ in live]
 
         def tunable(self, bed: Testbed) -> tuple[Tunable, ...]:
             """The feedback of both kinds of coordinates."""
@@ -136,17 +188,22 @@ class ObjectImpedance:
             )
 
         def live_gains(self, bed: Testbed) -> tuple[LiveGain, ...]:
-            """Stiffness, damping and integral of both kinds of coordinates."""
-            return tuple(
-                around(f"{kind}_{key.split('_')[0]}", unit, getattr(getattr(self, kind), key), f"{what} of its {kind}")
+            """Stiffness, damping and integral of both kinds of coordinates; stiffness and damping of bases."""
+            named = [
+                (f"{kind}_{key.split('_')[0]}", unit, f"{what} of its {kind}")
                 for kind in ("translation", "rotation")
                 for key, unit, what in _LIVE
+            ]
+            named += [(f"base_{key.split('_')[0]}", unit, what) for key, unit, what in _LIVE_BASE]
+            values = self.gain_values(bed)
+            return tuple(
+                around(name, unit, value, what) for (name, unit, what), value in zip(named, values, strict=False)
             )
 
         def recorded(self, bed: Testbed) -> tuple[Coordinate, ...]:
             """Wrenches of the grips, demanded and measured, and how good the answer of the distribution is."""
             found: list[Coordinate] = []
-            grips = arm_grips(bed, carried_object(bed, self.object))
+            grips = self._grips(bed)
             for prefix in ("", "measured_") if self.reads_gauges else ("",):
                 for grip in grips:
                     units = [(axis, "N" if axis.startswith("f") else "N m") for axis in grip.components]
@@ -164,7 +221,7 @@ class ObjectImpedance:
                 RecordedLimit("distribution_outcome", "DISTRIBUTION_RELAXED", -math.inf, _OPTIMAL),
             ]
             if self.friction is not None:
-                for grip in arm_grips(bed, carried_object(bed, self.object)):
+                for grip in self._grips(bed):
                     name, least = grip.contact.name, self.friction.least_n
                     found.append(RecordedLimit(f"{name}_push", "CONTACT_LOST", least, math.inf))
                     found.append(RecordedLimit(f"{name}_friction_excess", "GRIP_SLIPS", -math.inf, 0.0))
@@ -173,7 +230,8 @@ class ObjectImpedance:
     @staticmethod
     def check(options: Options, bed: Testbed) -> None:
         """Refuse an object that the arms do not hold, or that they could not lead, and gauges that are missing."""
-        grips = arm_grips(bed, carried_object(bed, options.object))
+        grips = options._grips(bed)
+        _refuse_reach(options, bed)
         try:
             refuse_contradictions(options.distribution)
         except InputError as refusal:
@@ -186,9 +244,9 @@ class ObjectImpedance:
             measured_grips(bed, grips, "friction" if options.friction else "internal_force.integral_1_s")
 
     def __init__(self, options: Options, model: ControlModel) -> None:
-        bed, self._no_force, self._no_wrench = model.bed, np.zeros(model.n), np.zeros(model.n_wrench)
+        bed, self._n = model.bed, model.n
         carried = carried_object(bed, options.object)
-        grips = arm_grips(bed, carried)
+        grips = arm_grips(bed, carried, may_float=True)
         moves = options.modes == "inverse_dynamics"
         stiffness = _flexible().stiffness(model, grips) if moves else np.zeros((0, 0))
         try:
@@ -206,9 +264,13 @@ class ObjectImpedance:
         self._correction = np.zeros(n_w)
         #: wrenches and torques of the tick before, and whether they kept all limits
         self._wrench, self._torque, self._is_steady = np.zeros(n_w), np.zeros(len(self._driven)), np.zeros(1)
+        #: part of the feedback that is in force, and what a tick adds to it
+        self._ramp = np.array([0.0 if options.ramp_s else 1.0])
+        self._ramp_step = np.array([bed.loop.period_s / options.ramp_s if options.ramp_s else 1.0])
         kinds = options.translation, options.rotation
-        #: current gains as in `_LIVE` of translation, then rotation, which may be changed between two ticks
-        self.gains: Array = np.array([getattr(kind, key) for kind in kinds for key, _, _ in _LIVE])
+        #: current gains as in `_LIVE` of translation, rotation, then of bases, which may be changed between two ticks
+        self.gains: Array = np.array(options.gain_values(bed))
+        self._bed, self._begins = bed, self._ramp.copy()
         self._most: Array = np.array([kind.integral_limit for kind in kinds])
         self._others = options.model_dump_json(exclude=set(options.arguments))
         self._gain, self._no_gain = np.array([options.internal_force.integral_1_s * bed.loop.period_s]), np.zeros(1)
@@ -216,10 +278,12 @@ class ObjectImpedance:
         self.failure: DistributedForce | None = None
 
         def write() -> list[ca.Function]:
-            return [_function(options, model)]
+            return [_function(options, model), _demand(options, model)]
 
         key = bed.fingerprint and f"{bed.fingerprint} {options.model_dump_json(exclude=set(options.arguments))}"
-        kernel = compile_once("object_impedance", key, write)["object_impedance"]
+        kernels = compile_once("object_impedance", key, write)
+        kernel = kernels["object_impedance"]
+        self._demand = kernels["object_demand"]
         ends = np.cumsum([0, *(kernel.function.numel_out(i) for i in range(kernel.function.n_out()))]).tolist()
         self._kernel, self._ends = kernel, ends
         self._run, self._parts = kernel.run, [slice(first, last) for first, last in pairwise(ends)]
@@ -228,6 +292,7 @@ class ObjectImpedance:
         """Begin a grasp: integrals at zero, and no forces of a tick before."""
         for numbers in (self._integral, self._correction, self._wrench, self._torque, self._is_steady):
             numbers[:] = 0.0
+        self._ramp[:] = self._begins
 
     def compiled_form(self) -> CompiledForm:
         """The same in C, for ticks in which no limit of the distribution is active."""
@@ -240,22 +305,24 @@ class ObjectImpedance:
                 "LAW_FOUND": self._ends[-1],
                 "LAW_RESULTS": len(self._parts),
                 "LAW_JOINTS": len(self._driven),
+                "LAW_OUTPUTS": len(self._driven) + self.distribution.shape.n_base,
                 "LAW_INTEGRALS": len(self._integral),
                 "LAW_GRIP_NUMBERS": len(self._wrench),
                 "LAW_MEASURED": measured.stop - measured.start,
             },
             {
                 "LAW_RESULT": self._ends,
-                "LAW_DRIVEN": self._driven,
-                # Of each field of a grasp its place among the results; the torque of the tick before is in the memory.
+                # Of each field of a grasp its place among the results; the others are in the memory.
                 "LAW_GRASP": [
-                    n_given + _GIVEN.index(name) if name in _GIVEN else -1 for name in self.distribution.fields
+                    n_given + _GIVEN.index(name) if name in _GIVEN else _REMEMBERED[name]
+                    for name in self.distribution.fields
                 ],
             },
             parameters={
                 "law_gains": self.gains,
                 "law_integral_limits": self._most,
                 "law_force_gain": np.concatenate([self._gain, self._no_gain]),
+                "law_ramp_step": self._ramp_step,
             },
             memory={
                 "law_integral": self._integral,
@@ -263,9 +330,10 @@ class ObjectImpedance:
                 "law_wrench": self._wrench,
                 "law_torque": self._torque,
                 "law_is_steady": self._is_steady,
+                "law_ramp": self._ramp,
                 **shared.memory,
             },
-            kernels={**shared.kernels, "object_impedance": [self._kernel]},
+            kernels={**shared.kernels, "object_impedance": [self._kernel], "object_demand": [self._demand]},
             entry="object_impedance_control",
         )
 
@@ -273,9 +341,8 @@ class ObjectImpedance:
         """Use the gains of another table; False where it differs in more than gains."""
         if options.model_dump_json(exclude=set(options.arguments)) != self._others:
             return False
-        kinds = options.translation, options.rotation
-        self.gains[:] = [getattr(kind, key) for kind in kinds for key, _, _ in _LIVE]
-        self._most[:] = [kind.integral_limit for kind in kinds]
+        self.gains[:] = options.gain_values(self._bed)
+        self._most[:] = [kind.integral_limit for kind in (options.translation, options.rotation)]
         return True
 
     def tune(self, values: Array) -> None:
@@ -290,29 +357,32 @@ class ObjectImpedance:
             (
                 state.q, state.u, reference.q, reference.u, reference.a, self._integral,
                 state.gauges, self._correction, self._wrench, force_gain,
-                self.gains, self._most,
+                self.gains, self._most, self._ramp,
             )
         )  # fmt: skip
-        motion, integral, correction, measured, *grasp, where, axes, guided = (found[part] for part in self._parts)
+        motion, integral, correction, measured, *grasp = (found[part] for part in self._parts)
         self._correction[:] = correction
         # Matrices are flat: the distribution takes their bytes.
-        answer = self.distribution.solve(Grasp._make((*grasp, self._torque, where, axes, guided)))
+        answer = self.distribution.solve(
+            Grasp(**dict(zip(_GIVEN, grasp, strict=True)), previous_torque=self._torque, ramp=self._ramp)
+        )
         self._is_steady[0] = answer.outcome == _OPTIMAL
         if ready:  # else the actuators rest
             self._wrench[:] = answer.wrench
+            self._ramp[0] = min(1.0, self._ramp.item(0) + self._ramp_step.item(0))
             if self._is_steady[0]:
                 self._integral[:] = integral
         self._torque[:] = answer.torque
-        force = self._no_force.copy()
-        force[self._driven] = answer.torque
+        outputs = np.concatenate((answer.torque, answer.base))
         if answer.outcome == _FAILED:  # no torques are known: the guard ends the run
-            self.failure, force[self._driven] = answer, np.nan
+            self.failure, outputs[:] = answer, np.nan
+        force, wrench = np.split(self._demand.run((state.q, outputs)), [self._n])
         judged = _JUDGED(
             answer.status, answer.outcome, answer.iterations, answer.primal_residual, answer.dual_residual, answer.gap
         )
         numbers: tuple[Any, ...] = (answer.wrench, measured, judged)
         recorded = np.frombuffer(b"".join(numbers))
-        return Demand(state.t, motion, force, self._no_wrench, recorded)
+        return Demand(state.t, motion, force, wrench, recorded)
 
 
 def _flexible() -> Any:
@@ -324,11 +394,12 @@ def _flexible() -> Any:
 
 def _function(options: ObjectImpedance.Options, model: ControlModel) -> ca.Function:
     """(q, u, reference, integral; gauges, correction and wrenches of the tick before, gain of the internal force; gains
-    as in `_LIVE` and limits of the integral, of translation and rotation) -> accelerations, integral and correction
-    after the tick, measured numbers, grasp."""
+    as in `_LIVE` and limits of the integral, of translation and rotation; ramp) -> accelerations, integral and
+    correction after the tick, measured numbers, grasp."""
     bed = model.bed
     carried = carried_object(bed, options.object)
-    grips = arm_grips(bed, carried)
+    grips = arm_grips(bed, carried, may_float=True)
+    floating = vehicles(bed, grips)
     own_q, own_u = model.layout.q[carried.name], model.layout.u[carried.name]
     reference = [ca.SX.sym("q_ref", model.q.numel()), ca.SX.sym("u_ref", model.n), ca.SX.sym("a_ref", model.n)]
     n_w, n = sum(len(grip.rows) for grip in grips), own_u.stop - own_u.start
@@ -336,10 +407,22 @@ def _function(options: ObjectImpedance.Options, model: ControlModel) -> ca.Funct
     correction, wrenches, gain = ca.SX.sym("correction", n_w), ca.SX.sym("w", n_w), ca.SX.sym("gain")
     error, slower = pose_error(model.q[own_q], reference[0][own_q], model.u[own_u], reference[1][own_u])
     kinds = [0] * (n // 2 + n % 2) + [1] * (n // 2)  # translation, rotation
-    gains, limits = ca.SX.sym("gains", 2 * len(_LIVE)), ca.SX.sym("limits", 2)
+    gains, limits = ca.SX.sym("gains", len(options.gain_values(bed))), ca.SX.sym("limits", 2)
     stiffness, damping, growing = (gains[[len(_LIVE) * kind + i for kind in kinds]] for i in range(len(_LIVE)))
-    demanded = reference[2][own_u] + damping * slower + stiffness * error + integral
-    grasp = grasp_in_symbols(model, carried, grips, demanded)
+    ramp = ca.SX.sym("ramp")
+    part = ramp if options.ramp_s else 1.0
+    demanded = reference[2][own_u] + part * (damping * slower + stiffness * error)
+    if floating:
+        bases = {one.name: _base_acceleration(model, one, reference, gains[2 * len(_LIVE) :], part) for one in floating}
+        grasp = grasp_in_symbols(model, carried, grips, demanded, bases)
+        # Wrong motors and friction act inside a vehicle: what the integral has found is no load of the thrusters.
+        At, M_o = grasp.matrix, model.dynamics[carried.name].mass_matrix
+        lifted = At @ solve(At.T @ At, M_o @ integral)
+        rates = reference_rates(model, carried, grips, reference[1])
+        inside = grasp.torque_map.T @ lifted - model.resistance(rates)[model.driven]
+        grasp = grasp._replace(free_torque=grasp.free_torque + inside)
+    else:
+        grasp = grasp_in_symbols(model, carried, grips, demanded + integral)
     if options.modes == "inverse_dynamics":
         grasp = _flexible().with_modes(model, carried, grips, demanded, grasp)
     most = limits[kinds]
@@ -352,7 +435,10 @@ def _function(options: ObjectImpedance.Options, model: ControlModel) -> ca.Funct
         bound = options.internal_force.integral_limit
         after = ca.fmax(-bound, ca.fmin(bound, correction + gain * lacking))
         added = internal(grasp, in_world(grips, grasp.axes, after))
-        grasp = grasp._replace(free_torque=grasp.free_torque + grasp.torque_map.T @ added)
+        grasp = grasp._replace(
+            free_torque=grasp.free_torque + grasp.torque_map.T @ added,
+            free_base=grasp.free_base + grasp.base_map.T @ added,
+        )
         numbers = measured
         if options.friction is not None:
             forces = [part[: grasp.axes.shape[0]] for part in local(grips, grasp.axes, measured)]
@@ -361,8 +447,43 @@ def _function(options: ObjectImpedance.Options, model: ControlModel) -> ca.Funct
             push = (ca.if_else(grips_now, force[0], least) for force in forces)
             excess = (friction_excess(force, options.friction.coefficient) for force in forces)
             numbers = ca.vertcat(numbers, *push, *(ca.if_else(grips_now, value, 0.0) for value in excess))
-    given = [model.q, model.u, *reference, integral, gauges, correction, wrenches, gain, gains, limits]
+    given = [model.q, model.u, *reference, integral, gauges, correction, wrenches, gain, gains, limits, ramp]
     found = [grasp.acceleration, next_integral, after, numbers]
     return ca.Function(
         "object_impedance", given, [ca.densify(x) for x in (*found, *(getattr(grasp, name) for name in _GIVEN))]
     )
+
+
+def _base_acceleration(
+    model: ControlModel, vehicle: Module, reference: list[ca.SX], gains: ca.SX, ramp: ca.SX | float
+) -> ca.SX:
+    """a_ref + K_d (u_ref - u) + K_p (q_ref - q) of a planar base."""
+    root_q, root_u = model.layout.root_q(vehicle), model.layout.root_u(vehicle)
+    error, slower = reference[0][root_q] - model.q[root_q], reference[1][root_u] - model.u[root_u]
+    return reference[2][root_u] + ramp * (gains[1] * slower + gains[0] * error)
+
+
+def _demand(options: ObjectImpedance.Options, model: ControlModel) -> ca.Function:
+    """(q, torques and wrenches of the bases) -> generalised force, wrenches on all roots that float."""
+    grips = arm_grips(model.bed, carried_object(model.bed, options.object), may_float=True)
+    floating, n = vehicles(model.bed, grips), len(model.driven)
+    outputs = ca.SX.sym("outputs", n + 3 * len(floating))
+    force, wrench = model.torque_force(outputs[:n]), ca.SX.zeros(model.n_wrench)
+    for i, vehicle in enumerate(floating):
+        own = outputs[n + 3 * i : n + 3 * i + 3]
+        force[model.layout.u[vehicle.name]] += force_on_root(model.trees[vehicle.name], own)
+        wrench[model.wrench_slice(vehicle)] = own
+    return ca.Function("object_demand", [model.q, outputs], [ca.densify(force), ca.densify(wrench)])
+
+
+def _refuse_reach(options: ObjectImpedance.Options, bed: Testbed) -> None:
+    """Refuse the reach of thrusters with a sharing that does not reach so far, and a yaw wheel on a vehicle."""
+    allocation = bed.control.allocation
+    for i, limit in enumerate(options.distribution.limit):
+        if limit.kind == "thrusters" and allocation.sharing.kind != "least_propellant":
+            problem = f"sharing = '{allocation.sharing.kind}' reaches less than that"
+            expected = "controller.allocation.sharing = 'least_propellant' with it"
+            raise InputError(problem, key=f"distribution.limit.{i}", value=limit.kind, expected=expected)
+    if allocation.yaw_wheel is not None:
+        problem = "the wheel is no part of the distribution of forces"
+        raise InputError(problem, key="object", expected="no controller.allocation.yaw_wheel")

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from granite.config.loader import load
+from granite.config.records import Array
 from granite.controllers.distribution.force_distribution import DistributionOutcome, ForceDistribution
 from granite.controllers.distribution.grasp import Grasp
 from granite.controllers.distribution.quadratic_program import QuadraticProgram
@@ -73,6 +74,32 @@ def test_answers_are_those_of_cvxpy(case: Case) -> None:
         written.problem.solve(**TIGHT)
         expected = written.quantities.wrench.value
         assert distribution(case.name).solve(grasp).wrench == pytest.approx(expected, abs=1e-6)
+
+
+def errors_to_cvxpy(number: int) -> Array:
+    """Of the wrenches of two vehicles in random ticks, many of them at a limit; the programme is that of CVXPY."""
+    case = next(case for case in CASES if case.shape.bases)
+    rng, written, errors = np.random.default_rng(4), write(case.table, case.shape), []
+    for _ in range(number):
+        grasp = draw(case, rng)
+        assign(written, grasp)
+        written.problem.solve(**TIGHT)
+        answer = distribution(case.name).solve(grasp)
+        errors.append(np.abs(answer.wrench - written.quantities.wrench.value).max())
+        assert answer.base == pytest.approx(grasp.free_base + grasp.base_map @ answer.wrench, abs=1e-12)
+        for i, base in enumerate(case.shape.bases):
+            assert (base.normals @ answer.base[3 * i : 3 * i + 3] <= base.bounds + 1e-6).all()
+    return np.array(errors)
+
+
+@pytest.mark.usefixtures("interpreted")
+def test_wrenches_of_vehicles_within_the_reach_of_their_thrusters_are_those_of_cvxpy() -> None:
+    assert errors_to_cvxpy(8).max() < 1e-6
+
+
+@pytest.mark.slow
+def test_five_hundred_of_them_are() -> None:
+    assert errors_to_cvxpy(500).max() < 1e-6
 
 
 @pytest.mark.usefixtures("interpreted")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import casadi as ca
 import numpy as np
 import pytest
 
@@ -148,3 +149,93 @@ def test_a_testbed_names_a_term_in_a_file_beside_it(tmp_path: Path, monkeypatch:
     assert kinds == [f"{tmp_path / 'mine.py'}:Even", "least_internal_force"]
     assert bed.fingerprint is None
     assert law_of(bed).distribution.shape.joints[0] == "left_shoulder"
+
+
+FLOATING = {"two-arm-carry": ("left_grip", "right_grip", 1.0), "two-flyers/beam": ("left_grip", "right_grip", 0.0)}
+
+
+@pytest.mark.parametrize("name", FLOATING)
+def test_torques_and_base_wrenches_of_vehicles_move_object_and_bases_as_demanded(name: str) -> None:
+    """Against the closed chain of `mrds`, in random poses and motions; the thrusters give what they are asked for."""
+    bed = load(name, {"controller.law.ramp_s": 0.0})
+    law, model, contacts = law_of(bed), ControlModel(bed), System(bed.known.modules, bed.contacts).contact_set()
+    q0, u0 = start_of(bed, contacts)
+    rng = np.random.default_rng(1)
+    for _ in range(3):
+        q, u = contacts.project(q0 + 0.03 * rng.standard_normal(len(q0)), u0 + 0.1 * rng.standard_normal(len(u0)))
+        a, free = np.zeros(model.n), [i for i in range(model.n) if i not in model.driven]
+        a[free] = rng.uniform(-0.05, 0.05, len(free))
+        demand = law.control(state(q, u), reference(q, u, a))
+        assert demand.distribution[-5] == DistributionOutcome.OPTIMAL
+        # What the joints resist is no part of the closed chain; the law adds it at the rates that go with the path.
+        resisted = np.array(ca.Function("r", [model.u], [model.resistance(model.u)])(u)).ravel()
+        motion = contacts.accelerate(q, u, demand.force + resisted)
+        assert motion.acceleration == pytest.approx(demand.acceleration, abs=1e-6)
+        assert motion.acceleration[free] == pytest.approx(a[free], abs=1e-6)
+        for module in model.floating:
+            root, own = model.layout.root_u(module), demand.wrench[model.wrench_slice(module)]
+            c, s = np.cos(q[root.stop - 1]), np.sin(q[root.stop - 1])
+            turned = [c * own[0] - s * own[1], s * own[0] + c * own[1], own[2]]
+            assert demand.force[root] == pytest.approx(turned, abs=1e-12)  # of the object: nothing
+        held = bed.module(bed.control.objects[0])
+        ends = [np.array(point.position_m[:2]) for point in held.points]
+        line, heading = (ends[1] - ends[0]) / np.linalg.norm(ends[1] - ends[0]), q[-1]
+        along = np.array([[np.cos(heading), -np.sin(heading)], [np.sin(heading), np.cos(heading)]]) @ line
+        squeeze = along @ (demand.distribution[:2] - demand.distribution[2:4]) / 2
+        assert squeeze == pytest.approx(FLOATING[name][2], abs=2e-3)
+
+
+def test_the_integral_of_an_object_in_the_hands_of_a_vehicle_is_no_load_of_its_thrusters() -> None:
+    bed = load("two-arm-carry", {"controller.law.ramp_s": 0.0})
+    law = law_of(bed)
+    q, u = start_of(bed, System(bed.known.modules, bed.contacts).contact_set())
+    before = law.control(state(q, u), reference(q, u, np.zeros(len(u))))
+    law._integral[:] = 0.1, -0.05, 0.5
+    after = law.control(state(q, u), reference(q, u, np.zeros(len(u))))
+    assert after.wrench == pytest.approx(before.wrench, abs=1e-9)
+    assert np.abs(after.force - before.force).max() > 0.01
+
+
+def test_feedback_and_squeeze_grow_from_nothing() -> None:
+    bed = load("two-arm-carry/clean")
+    law = law_of(bed)
+    q, u = start_of(bed, System(bed.known.modules, bed.contacts).contact_set())
+    moved = q + 0.01
+    demands = [law.control(state(q, u), reference(moved, u, np.zeros(len(u)))) for _ in range(201)]
+    assert not np.abs(demands[0].force).max() > 1e-9
+    half, whole = (demands[i].acceleration[-3:] for i in (100, 200))
+    assert half == pytest.approx(whole / 2, rel=0.02)
+    law.restart()
+    assert np.abs(law.control(state(q, u), reference(moved, u, np.zeros(len(u)))).force).max() < 1e-9
+
+
+PIN = (
+    "contacts=[{name='left_grip', kind='revolute', first={module='vehicle', point='left_tip'},"
+    " second={module='target', point='left'}}]"
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "words"),
+    [
+        ("two-arm-carry", [PIN, "controller.law.distribution.objective=['joint_load_sharing']"],
+         "'vehicle' has 4 joints, but its grips constrain 2"),
+        ("two-arm-carry", ["modules.target.points.right.position_m=[0.0, 0.1]"], "left_grip, right_grip can't hold it"),
+        ("two-flyers/beam", ["contacts.right_grip.second.point=left"], "left_grip, right_grip can't hold it"),
+        ("two-flyers/beam", ["devices.thrusters_two=none"], r"the thrusters of 'two' give no \+fx, -fx, \+fy, -fy"),
+        ("two-flyers/beam", ["controller.law.distribution.limit=['torque', 'thrusters']"],
+         "limit.1 = \"thrusters\": sharing = 'pseudo_inverse' reaches less"),
+        ("fixed-dual-arm/carry",
+         ["controller.law.distribution.limit=['thrusters']", "controller.allocation.sharing=least_propellant"],
+         "no arm is on a base with thrusters"),
+        ("two-flyers/beam", ["controller.law.base.damping_1_s=0"], "controller.law.base.damping_1_s"),
+        ("two-flyers/beam", ["controller.estimator.modules.bean.rotation_rad_s2_per_rthz=0.1"],
+         r"estimator.modules.bean: the controller knows no such module, expected one of one, two, beam \(did you mean"),
+    ],
+)  # fmt: skip
+def test_a_grasp_that_vehicles_can_not_hold_is_refused_in_one_sentence(
+    name: str, changes: list[str], words: str
+) -> None:
+    with pytest.raises(InputError, match=words) as refused:
+        build_stack(load(name, changes))
+    assert "\n" not in str(refused.value)

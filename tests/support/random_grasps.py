@@ -9,7 +9,8 @@ from scipy.spatial.transform import Rotation
 
 from granite.config.distribution import ForceDistributionTable
 from granite.config.records import Array
-from granite.controllers.distribution.grasp import Grasp, GraspShape, Grip
+from granite.controllers.distribution.grasp import Base, Grasp, GraspShape, Grip
+from granite.controllers.thrusters.reach import reach
 
 LIMIT, RATE, PERIOD, FORCE, MU = 5.0, 200.0, 0.005, 4.0, 0.6
 STRESS = {"area_m2": 1e-4, "section_modulus_m3": 1e-6, "stress_pa": 4e6}
@@ -24,13 +25,20 @@ class Case:
     table: ForceDistributionTable
 
 
-def case(name: str, space: int, moment: int, arms: int, elastic: int, **table: object) -> Case:
+#: of eight thrusters of 1 N at the corners of a vehicle, along its sides
+THRUSTERS = np.array(
+    [[-1, 0, 0, 1, 1, 0, 0, -1], [0, -1, -1, 0, 0, 1, 1, 0], [0.13, -0.13, 0.13, -0.13, 0.13, -0.13, 0.13, -0.13]]
+)
+
+
+def case(name: str, space: int, moment: int, arms: int, elastic: int, vehicles: int = 0, **table: object) -> Case:
     names = ("left", "right", "third")[:arms]
     joints = 3 if space == 2 else 6
     K = np.diag(np.geomspace(10.0, 1e4, elastic)) if elastic else np.zeros((0, 0))
     shape = GraspShape(
         tuple(Grip(n, space, moment) for n in names), tuple(f"{n}_{k}" for n in names for k in range(joints)),
         np.full(joints * arms, LIMIT), K, PERIOD,
+        tuple(Base(n, *reach(THRUSTERS, np.ones(8))) for n in names[:vehicles]),
     )  # fmt: skip
     return Case(name, shape, ForceDistributionTable.model_validate(table))
 
@@ -57,6 +65,11 @@ CASES = [
          limit=["torque", CONE, {"kind": "object_stress", "first": "left", "second": "right", **STRESS}]),
     case("elastic accelerations alone", 2, 1, 2, 3, objective=["least_elastic_acceleration"],
          limit=["torque", CONE, HOLD]),
+    case(
+        "vehicles", 2, 0, 2, 0, vehicles=2, objective=["base_load_sharing", "joint_load_sharing", SQUEEZE],
+        limit=["torque", "thrusters", {"kind": "torque_rate", "rate_n_m_s": RATE}, CONE,
+               {"kind": "object_stress", "first": "left", "second": "right", **STRESS}],
+    ),
 ]  # fmt: skip
 
 
@@ -74,10 +87,14 @@ def draw(case: Case, rng: np.random.Generator) -> Grasp:
         w[shape.moment_part(i)] = rng.uniform(-0.3, 0.3, shape.grips[i].n_moment)
     matrix, torque_map = grasp_matrix(shape, positions), rng.normal(size=(n_j, n_w))
     torque = rng.uniform(-LIMIT, LIMIT, n_j)
+    base_map = rng.normal(size=(shape.n_base, n_w))
+    pushed = [THRUSTERS @ rng.uniform(0.0, 1.0, 8) for _ in shape.bases]
     return Grasp(
         matrix, matrix @ w, torque - torque_map @ w, torque_map,
         10 * rng.normal(size=n_e), rng.normal(size=(n_e, n_w)), 1e-2 * rng.normal(size=n_e), rng.normal(size=n_e),
         torque + rng.uniform(-RATE, RATE, n_j) * PERIOD, positions, axes, rng.normal(size=n_e),
+        np.concatenate([np.zeros(0), *pushed]) - base_map @ w, base_map,
+        rng.uniform(0.0, 1.0, 1) if shape.bases else np.ones(1),
     )  # fmt: skip
 
 

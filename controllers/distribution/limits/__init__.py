@@ -7,6 +7,7 @@ be kept.
 KINDS = {
     "torque": "torque:TorqueLimit",
     "torque_rate": "torque_rate:TorqueRateLimit",
+    "thrusters": "thrusters:ThrusterLimit",
     "friction_cone": "friction_cone:FrictionCone",
     "one_sided": "one_sided:OneSided",
     "gripper_force": "gripper_force:GripperForce",

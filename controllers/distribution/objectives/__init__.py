@@ -8,5 +8,6 @@ KINDS = {
     "least_elastic_acceleration": "least_elastic_acceleration:LeastElasticAcceleration",
     "least_strain_energy": "least_strain_energy:LeastStrainEnergy",
     "led_from_outside": "led_from_outside:LedFromOutside",
+    "base_load_sharing": "base_load_sharing:BaseLoadSharing",
     "internal_force_set_point": "internal_force_set_point:InternalForceSetPoint",
 }

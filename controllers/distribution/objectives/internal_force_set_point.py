@@ -1,5 +1,5 @@
 """Internal force to a set point: the squeeze between two grips, half the difference of their forces along the line
-between them, positive where the object is compressed; min 1/2 (s - set point)^2."""
+between them, positive where the object is compressed; min 1/2 (s - set point)^2. A law may ramp the set point up."""
 
 from __future__ import annotations
 
@@ -32,4 +32,4 @@ class InternalForceSetPoint:
         import cvxpy as cp
 
         difference = known.force(self._first) - known.force(self._second)
-        return cp.square(known.line(self._first, self._second) @ difference / 2 - self._squeeze) / 2
+        return cp.square(known.line(self._first, self._second) @ difference / 2 - self._squeeze * known.ramp) / 2
