@@ -4,11 +4,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from granite.config.base import NotNegative, Positive, Table
 from granite.config.coordinates import Coordinate
 from granite.config.devices.device import Device
+from granite.config.errors import InputError
 
 if TYPE_CHECKING:
     from granite.config.testbed import Testbed
+
+
+class GripCompliance(Table):
+    """Springs and dampers between the two sides of a closed grip, and friction along the rotations it leaves free."""
+
+    stiffness_n_m: Positive
+    damping_n_s_m: NotNegative = 0.0
+    #: of grips that hold rotations
+    stiffness_n_m_rad: NotNegative = 0.0
+    damping_n_m_s_rad: NotNegative = 0.0
+    #: largest force, beyond which the held part slips; none: unlimited
+    holding_n: Positive | None = None
+    #: against free rotations; it fades out below the rate
+    friction_n_m: NotNegative = 0.0
+    friction_rate_rad_s: Positive = 0.01
 
 
 class Grips(Device):
@@ -17,6 +34,9 @@ class Grips(Device):
     role: ClassVar[Literal["sensor", "actuator"]] = "actuator"
     binary: ClassVar[bool] = True
     holds_at_rest: ClassVar[bool] = True
+
+    #: how simulated ones hold; none: a grip within reach is rigid at once
+    simulated: GripCompliance | None = None
 
     def signals(self, bed: Testbed) -> tuple[Coordinate, ...]:
         """The state of each."""
@@ -34,6 +54,13 @@ class Grips(Device):
     def bounds(self, bed: Testbed) -> tuple[tuple[float, float], ...]:
         """Open or closed."""
         return ((0.0, 1.0),) * len(bed.grips)
+
+    def check(self, bed: Testbed) -> None:
+        """Springs are not driven."""
+        for contact in bed.contacts if self.simulated is not None else ():
+            if contact.motion.profiles or contact.force.profiles:
+                problem = f"contact '{contact.name}' is driven"
+                raise InputError(problem, key="simulated", expected="none where contacts are driven")
 
     def describe(self, bed: Testbed) -> list[str]:
         """The contacts they close and open."""

@@ -123,6 +123,15 @@ class Assembly:
         return ca.Function("errors", [q, u, velocity, displacement], errors)
 
     @cached_property
+    def free_velocity(self) -> ca.Function:
+        """(q, u) -> velocities along the free modes."""
+        (q, u, _), kinematics = self._state(), Terms.KINEMATICS
+        velocity = ca.vertcat(ca.SX(0, 1), *(contact.free_velocity for contact in self.level.kinematics))
+        function = self._level_function("free_level", [], [velocity], terms=kinematics)
+        inputs = self._level_inputs(self._modular(q, u, terms=kinematics), kinematics)
+        return ca.Function("free_velocity", [q, u], function.call(inputs))
+
+    @cached_property
     def rate(self) -> ca.Function:
         """(q, u) -> q'."""
         q, u, _ = self._state()

@@ -36,6 +36,8 @@ from granite.mrds.tolerances import (
     TOUCHING_GAP,
 )
 
+#: a grip closes if its gap is smaller [m, rad]
+REACH = 1e-2
 #: most status changes in one call of `settle`; in the second half of them all restitutions are zero
 MOST_CHANGES = 32
 
@@ -65,6 +67,8 @@ class Switching:
         A stop that would bounce more slowly stays closed [m/s].
     reach
         A grip closes if its gap is smaller [m, rad].
+    is_soft
+        Closed grips are springs: neither pose nor velocity jumps.
     """
 
     def __init__(
@@ -73,12 +77,14 @@ class Switching:
         commanded: Sequence[frozenset[str]],
         *,
         rest_speed: float = 1e-3,
-        reach: float = 1e-2,
+        reach: float = REACH,
+        is_soft: bool = False,
     ) -> None:
         self._system = system
         self._commanded = tuple(commanded)
         self._rest_speed = rest_speed
         self._reach = reach
+        self._is_soft = is_soft
         self._stops = {c.name for c in system.contacts.values() if kind_of(c.kind).one_sided}
         self._watch = Watch(system)
         self._momentum = FloatingMomentum(system.modules)
@@ -156,7 +162,10 @@ class Switching:
         events += [Event(name, EventKind.LETS_GO, np.zeros(0), 0.0) for name in gone]
         self.status = trial
         met = [c for c in new if c.name not in missed]
-        if not met:
+        if self._is_soft:
+            self.status = trial | {c.name: at_rest(c) for c in met}
+            events += [Event(c.name, EventKind.TAKES_HOLD, np.zeros(1), 0.0) for c in met]
+        if self._is_soft or not met:
             return pose, speed, tuple(events)
         meeting = self._set({**trial, **{c.name: at_rest(c) for c in met}})
         before, pose = pose, meeting.project(pose, speed)[0]

@@ -18,6 +18,7 @@ from granite.mrds.contacts.switching import Move, Switching
 from granite.mrds.energy import Energy
 from granite.mrds.system import System
 from granite.sim.plant.constrained_plant import ConstrainedPlant
+from granite.sim.plant.soft_grips import compliance
 
 #: code of the status of a contact in the log; 3: commanded to close, but out of reach
 _CODES = {ContactStatus.OPEN: 0.0, ContactStatus.CLOSED: 1.0, ContactStatus.STUCK: 1.0, ContactStatus.SLIPPING: 2.0}
@@ -38,7 +39,11 @@ class Contacts:
         #: whether contacts change by themselves
         self.watches = any(c.name in by_themselves or has_friction(c) for c in bed.contacts)
         _refuse_driven(bed, self.watches, len(sets) > 1)
-        self._switching = Switching(system, sets)
+        is_soft = compliance(bed) is not None
+        if is_soft and self.watches:
+            expected = "none where contacts open and close, or slip, by themselves"
+            raise InputError(file=bed.name, key="devices.grips.simulated", expected=expected)
+        self._switching = Switching(system, sets, is_soft=is_soft)
         #: the contacts that are commanded to be closed
         self.commanded = self._done = sets[0]
         #: those that are in no hold keep their status of the start

@@ -19,6 +19,7 @@ from granite.sim.plant.forces import n_held, n_thrusters
 from granite.sim.plant.gas import delivered, full_tank, n_pulses
 from granite.sim.plant.motion import EliminationMotion, PlantMotion, initial_extra
 from granite.sim.plant.rate_filter import RateFilter
+from granite.sim.plant.soft_grips import grip_forces
 
 Part = TypeVar("Part")
 
@@ -119,19 +120,28 @@ def loads_function(bed: Testbed, motion: PlantMotion, contacts: ContactSet) -> c
     """(state, thrust, torque) -> loads of the closed contacts by elimination.
 
     These are the wrench of each contact; the norm of the internal force of each module between contacts; and the
-    largest gap, the largest slip and the independence of the constraints.
+    largest gap, the largest slip and the independence of the constraints; grips that are springs have none of these.
     """
     before, (state, full, torque) = _symbols(bed, motion)
     (q, u, extra, *_), assembly = before, contacts.assembly
+    if motion.compliance is not None:
+        held, free = grip_forces(motion.compliance, contacts, q, u)
+        outputs = [assembly.loads(q, u, free, held)[0], _squeeze(bed, contacts, q, held), ca.MX(ca.DM([0, 0, 1]))]
+        return ca.Function("plant_loads", [state, full, torque], outputs)
     force, _ = motion.force(q, u, extra, ca.vertcat(_delivered(bed, full, before)[0], torque, before.drawn))
     free_force, velocity, acceleration, displacement = EliminationMotion(bed, contacts, motion).drive(extra)
     drive = free_force, velocity, acceleration, ca.DM(NO_FEEDBACK), displacement
     _, held, independence = assembly.driven(q, u, force, *drive)
     wrench, _ = assembly.loads(q, u, free_force, held)
-    internal = dict(zip(contacts.modules, assembly.internal_forces.call([q, held]), strict=True))
-    squeeze = ca.vertcat(ca.MX(0, 1), *(ca.norm_2(internal[module]) for module in bed.squeezed))
+    squeeze = _squeeze(bed, contacts, q, held)
     gap, slip = (ca.mmax(ca.fabs(error)) for error in assembly.errors(q, u, velocity, displacement))
     return ca.Function("plant_loads", [state, full, torque], [wrench, squeeze, ca.vertcat(gap, slip, independence)])
+
+
+def _squeeze(bed: Testbed, contacts: ContactSet, q: ca.MX, held: ca.MX) -> ca.MX:
+    """Norm of the internal force of each module between contacts."""
+    internal = dict(zip(contacts.modules, contacts.assembly.internal_forces.call([q, held]), strict=True))
+    return ca.vertcat(ca.MX(0, 1), *(ca.norm_2(internal[module]) for module in bed.squeezed))
 
 
 def part_function(bed: Testbed, motion: PlantMotion) -> ca.Function:

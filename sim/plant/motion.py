@@ -29,6 +29,7 @@ from granite.sim.plant.collisions import collision_function
 from granite.sim.plant.draws import draws
 from granite.sim.plant.forces import initial_inner, lab_force, n_held, n_inner, n_thrusters
 from granite.sim.plant.hoses import has_moving_hoses
+from granite.sim.plant.soft_grips import compliance, grip_function
 
 #: a column of symbols or of numbers
 Column = Any
@@ -213,7 +214,12 @@ class PlantMotion:
     """The equations of motion of a testbed's modules in symbols, under one set of closed contacts or none."""
 
     def __init__(self, bed: Testbed, contacts: ContactSet | None) -> None:
-        self._bed, self._contacts = bed, contacts if contacts and contacts.contacts else None
+        #: of the grips; None: they are constraints
+        self.compliance = compliance(bed)
+        closed = contacts if contacts and contacts.contacts else None
+        self._bed, self._contacts = bed, closed if self.compliance is None else None
+        #: closed grips that are springs
+        self._springs = closed if self.compliance is not None else None
         self.n_q, self.n_u = len(bed.positions), len(bed.velocities)
         self.n_extra = n_extra(bed)
         self.n_inputs = n_thrusters(bed) + n_held(bed) + sum(draw.size for draw in draws(bed))
@@ -245,22 +251,28 @@ class PlantMotion:
         pushed = self._pushed()
         force, extra_rate = self._lab(u, extra, p, pushed)
         results = [ca.densify(force), extra_rate]
-        if self.collisions is None:
+        if not self._is_pushed:
             return ca.Function("lab_force", [q, u, extra, p], results)
-        return self._with_collisions(ca.Function("lab_force", [q, u, extra, p, pushed], results))
+        return self._with_pushes(ca.Function("lab_force", [q, u, extra, p, pushed], results))
 
-    def _with_collisions(self, function: ca.Function) -> ca.Function:
-        """The function without its last argument, the force of collisions, which it gets from q and u."""
+    def _with_pushes(self, function: ca.Function) -> ca.Function:
+        """The function without its last argument, the force of collisions and grips, which it gets from q and u."""
         given = [ca.MX.sym(function.name_in(i), function.size1_in(i)) for i in range(function.n_in() - 1)]
         x = ca.vertcat(*given[:-1])
         q, u, _ = self.parts(x)
-        assert self.collisions is not None
-        pushed = self.collisions.call([q, u])[0]
-        return ca.Function(f"{function.name()}_and_collisions", given, function.call([*given, pushed]))
+        pushed = self.collisions.call([q, u])[0] if self.collisions is not None else ca.MX.zeros(self.n_u)
+        if self._springs is not None and self.compliance is not None:
+            pushed += grip_function(self.compliance, self._springs)(q, u)
+        return ca.Function(f"{function.name()}_and_pushes", given, function.call([*given, pushed]))
+
+    @property
+    def _is_pushed(self) -> bool:
+        """Whether collisions or grips push."""
+        return self.collisions is not None or self._springs is not None
 
     def _pushed(self) -> ca.SX:
-        """The force of collisions as a symbol; nothing where there are none."""
-        return ca.SX.sym("pushed", self.n_u) if self.collisions else ca.SX(self.n_u, 1)
+        """The force of collisions and grips as a symbol; nothing where there are none."""
+        return ca.SX.sym("pushed", self.n_u) if self._is_pushed else ca.SX(self.n_u, 1)
 
     def parts(self, x: ca.MX) -> tuple[ca.MX, ca.MX, ca.MX]:
         """q, u and extra."""
@@ -269,7 +281,7 @@ class PlantMotion:
 
     @cached_property
     def _free_rate(self) -> ca.Function:
-        """(x, p) -> x' without contacts. One expression, so that forces and dynamics share the kinematics."""
+        """(x, p) -> x' without constraints. One expression, so that forces and dynamics share the kinematics."""
         (q, u), p, extra = self._state(), self._inputs(), ca.SX.sym("extra", self.n_extra)
         pushed = self._pushed()
         force, extra_rate = self._lab(u, extra, p, pushed)
@@ -280,16 +292,16 @@ class PlantMotion:
         u_dot = ca.vertcat(*(Dynamics(t).forward(part) for t, part in zip(self._trees, forces, strict=True)))
         x_dot = ca.vertcat(*(tree.q_dot for tree in self._trees), u_dot, extra_rate)
         x = ca.vertcat(q, u, extra)
-        if self.collisions is None:
+        if not self._is_pushed:
             return ca.Function("free_rate", [x, p], [x_dot])
-        return self._with_collisions(ca.Function("free_rate", [x, p, pushed], [x_dot]))
+        return self._with_pushes(ca.Function("free_rate", [x, p, pushed], [x_dot]))
 
     def _lab(self, u: ca.SX, extra: ca.SX, p: ca.SX, pushed: ca.SX) -> tuple[ca.SX, ca.SX]:
         """Force, and the rate of extra: 1 for the time; inner states; power less the dissipation of flexible links."""
         first, n = int(has_clock(self._bed)), n_inner(self._bed)
         time, inner, _ = ca.vertsplit(extra, [0, first, first + n, self.n_extra])
         force, inner_rate = lab_force(self._bed, self._trees, time, inner, p)
-        force = force + pushed if self.collisions else force
+        force = force + pushed if self._is_pushed else force
         rates = [*[ca.SX(1)] * first, inner_rate]
         if self._bed.simulation.audit:
             # The elastic force is K q + D u: its derivative by u is D.

@@ -30,6 +30,7 @@ from granite.sim.plant.equations import PlantState, initial_state
 from granite.sim.plant.forces import n_held
 from granite.sim.plant.joint_resistance import refuse_stiff_joints
 from granite.sim.plant.motor_torque import refuse_stiff_gears
+from granite.sim.plant.soft_grips import refuse_stiff_grips
 from granite.sim.plant.start import refuse_entered, refuse_overlap, refuse_unstable_step
 from granite.sim.plant.table_forces import refuse_stiff_pads
 
@@ -99,6 +100,7 @@ class Plant:
         refuse_stiff_joints(bed, q)
         refuse_stiff_gears(bed, q)
         refuse_stiff_pads(bed)
+        refuse_stiff_grips(bed, self.contacts.sets() if self.contacts else (), q)
         start = initial_state(bed, q, u)
         self._whole = np.concatenate(start)
         ends = np.cumsum([0, *(len(part) for part in start)]).tolist()
