@@ -56,8 +56,10 @@ class MoveCheck:
                 found = reach(thruster_matrix(device, "planar"), available_thrust(device))
                 self._reaches.append((name, model.wrench_slice(module), found))
 
-    def feasible(self, start: Array, legs: Sequence[Leg], *, stretch: bool) -> tuple[Leg, ...]:
-        """The legs from a start, longer where they are too fast and may be stretched.
+    def feasible(
+        self, start: Array, legs: Sequence[Leg], *, stretch: bool, numbers: Sequence[int] = ()
+    ) -> tuple[Leg, ...]:
+        """The legs from a start, longer where they are too fast and may be stretched; `numbers` are their waypoints.
 
         Raises
         ------
@@ -71,7 +73,7 @@ class MoveCheck:
                 self.refuse_outside(there)
                 found.append(self._slow_enough(leg, here, there, stretch))
             except InputError as refusal:
-                raise refusal.within(f"behaviour.waypoints.{i}") from None
+                raise refusal.within(f"behaviour.waypoints.{numbers[i] if numbers else i}") from None
             here = there
         return tuple(found)
 

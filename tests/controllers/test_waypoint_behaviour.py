@@ -10,6 +10,8 @@ from granite.config.loader import load
 from granite.config.records import State
 from granite.controllers.behaviours.waypoints import Waypoint, WaypointBehaviour
 from granite.controllers.model import ControlModel
+from granite.controllers.stack import build_stack
+from tests.support.two_vehicles import two_vehicles
 
 Q0 = np.array([1.0, 0.8, 0.1, 0.4, 0.9])
 MODEL = ControlModel(load("free-flyer"))
@@ -133,3 +135,51 @@ def test_ramps_longer_than_the_way_are_refused():
     with pytest.raises(InputError, match=r"ramp_s = 11.*expected at most half of duration_s, 10") as refusal:
         load("free-flyer", changes)
     assert refusal.value.key == "behaviour.waypoints.0.ramp_s"
+
+
+OWN_LISTS = (
+    Waypoint(module="a", duration_s=3.0, hold_s=0.5, target={"a_base_x_m": 1.3}),
+    Waypoint(module="b", duration_s=5.0, ramp_s=1.0, target={"b_base_y_m": 2.2, "b_hip_rad": 0.2}),
+    Waypoint(module="a", duration_s=2.0, target={"a_base_x_m": 1.1}),
+)
+
+
+def test_each_module_follows_its_own_list_in_its_own_time():
+    model = ControlModel(two_vehicles())
+    q0, n = np.arange(8.0), model.n
+    together = behaviour(*OWN_LISTS, model=model)
+    alone = {
+        name: behaviour(*(w.model_copy(update={"module": None}) for w in OWN_LISTS if w.module == name), model=model)
+        for name in "ab"
+    }
+    for t in np.linspace(0.0, 7.0, 60):
+        now = State(float(t), True, q0, np.zeros(n), np.zeros(n), np.zeros(2))
+        reference = together.decide(now)
+        for name, one in alone.items():
+            expected, own = one.decide(now), model.layout.q[name]
+            for got, wanted in zip(reference[1:4], expected[1:4], strict=True):
+                np.testing.assert_array_equal(got[own], wanted[own])
+        assert reference.done == (t >= 5.5)
+
+
+@pytest.mark.parametrize(
+    ("change", "key"),
+    [
+        ({"module": None}, "behaviour.waypoints.1.module"),
+        ({"module": "c"}, "behaviour.waypoints.1.module"),
+        ({"module": "a"}, "behaviour.waypoints.1.target.b_base_y_m"),
+    ],
+)
+def test_a_waypoint_of_another_module_is_refused(change, key):
+    first, second, third = OWN_LISTS
+    with pytest.raises(InputError) as refusal:
+        behaviour(first, second.model_copy(update=change), third, model=ControlModel(two_vehicles()))
+    assert refusal.value.key == key
+
+
+def test_a_leg_of_a_modules_own_list_that_is_too_fast_is_named_by_its_waypoint():
+    fast = [w.model_dump() for w in OWN_LISTS]
+    fast[0]["duration_s"], fast[2]["duration_s"] = 20.0, 0.2
+    with pytest.raises(InputError) as refusal:
+        build_stack(two_vehicles(behaviour={"waypoints": fast}))
+    assert refusal.value.key.startswith("behaviour.waypoints.2.")
