@@ -68,6 +68,8 @@ class State(NamedTuple):
     faults: Array = NOTHING  #: (n_t) of each thruster: 0 none found, 1 dead, 2 stuck open
     gauges: Array = NOTHING  #: signals of all gauges, tared and filtered, device after device
     holding: Array = NOTHING  #: of each of `bed.grips`, 1 where it reports that it holds
+    rate_deviation: Array = NOTHING  #: (n_u) one standard deviation of each velocity; NaN where unknown
+    bias: Array = NOTHING  #: of each sensor's signals, as estimated; NaN where none is
 
 
 class Reference(NamedTuple):

@@ -71,7 +71,8 @@ def checked_estimator(
         "estimate",
         kind,
         State,
-        {**sizes, "innovation": n_signals, "correction": n_u, "disturbance": n_u, "faults": n_t},
+        {**sizes, "innovation": n_signals, "correction": n_u, "disturbance": n_u, "faults": n_t}
+        | {"rate_deviation": n_u, "bias": n_signals},
     )
 
 
@@ -88,6 +89,8 @@ class _Consistency:
             "correction": np.full(n_u, np.nan),
             "disturbance": np.zeros(n_u),
             "faults": np.zeros(n_t),
+            "rate_deviation": np.full(n_u, np.nan),
+            "bias": np.full(n_signals, np.nan),
         }
 
     def __getattr__(self, name: str) -> Any:

@@ -26,15 +26,14 @@ from granite.mrds.contacts.contact_set import ContactSet
 from granite.mrds.contacts.friction import has_friction
 from granite.mrds.contacts.reachable import with_misses
 from granite.mrds.dynamics import Dynamics, force_on_root, solve, wrench_on_root
-from granite.mrds.frames import PointFrame
+from granite.mrds.kinematics import Kinematics
 from granite.mrds.system import System
-from granite.mrds.tree import Tree
 
 #: poses at which the least inertia of a joint is looked for
 _POSES = 20
 
 
-class ControlModel:
+class ControlModel(Kinematics):
     """The controller's model of a testbed.
 
     Parameters
@@ -59,7 +58,7 @@ class ControlModel:
     """
 
     def __init__(self, bed: Testbed) -> None:
-        self.bed, self.layout = bed, bed.known
+        super().__init__(bed, bed.known)
         self.n = len(self.layout.velocities)
         self.driven = [self.layout.joint_u(motor.joint) for motor in bed.motors]
         pushed = {thrusters.pushed(bed).name for thrusters in bed.devices_of(Thrusters).values()}
@@ -82,32 +81,12 @@ class ControlModel:
         sets = with_misses([frozenset(closed) for closed in self.bed.contact_sets])
         return tuple(dict.fromkeys(names & closed for closed in sets))
 
-    def point(self, module: str, name: str) -> PointFrame:
-        """Pose, velocity, Jacobian and drift of a named point, in the symbols of its module alone."""
-        found = next(point for point in self.bed.module(module).points if point.name == name)
-        return self.trees[module].point(found.body, found.position_m)
-
     # Symbolic expressions, made at first use: a model in the cache needs none of them.
-
-    @cached_property
-    def trees(self) -> dict[str, Tree]:
-        """Kinematics of each module."""
-        return {module.name: Tree(module) for module in self.layout.modules}
 
     @cached_property
     def dynamics(self) -> dict[str, Dynamics]:
         """M and h of each module."""
         return {name: Dynamics(tree) for name, tree in self.trees.items()}
-
-    @cached_property
-    def q(self) -> ca.SX:
-        """Symbols of all coordinates."""
-        return ca.vertcat(*(tree.q for tree in self.trees.values()))
-
-    @cached_property
-    def u(self) -> ca.SX:
-        """Symbols of all velocities."""
-        return ca.vertcat(*(tree.u for tree in self.trees.values()))
 
     @property
     def floating(self) -> tuple[Module, ...]:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from granite.controllers.stack import Estimator
 
 #: entries of a state that are unknown where an estimator leaves them out
-_LEFT_OUT = "deviation", "innovation", "correction"
+_LEFT_OUT = "deviation", "innovation", "correction", "rate_deviation", "bias"
 
 
 class SymbolicPart(FunctionPart):
@@ -143,9 +143,7 @@ class SymbolicEstimator(SymbolicPart):
     ) -> None:
         self.inner, self._frames = inner, _frames(bed)
         sizes = record_sizes(bed)
-        unknown = {
-            name: np.full(sizes[f"state_{name}"], math.nan) for name in ("deviation", "innovation", "correction")
-        }
+        unknown = {name: np.full(sizes[f"state_{name}"], math.nan) for name in _LEFT_OUT}
         if inner is None and not isinstance(function, Kernel):
             function = _completed(function, bed)
         changes = None if inner is None else {**sizes, **(inner_sizes or {})}
@@ -209,9 +207,10 @@ def record_sizes(bed: Testbed) -> dict[str, Size]:
         **dict.fromkeys(("state_t", "state_ready", "reference_t", "reference_done", "demand_t", "command_t"), 1),
         **dict.fromkeys(("state_q", "reference_q"), n_q),
         **dict.fromkeys(("state_u", "state_deviation", "state_correction", "state_disturbance"), n_u),
+        "state_rate_deviation": n_u,
         **dict.fromkeys(("reference_u", "reference_a", "demand_acceleration", "demand_force"), n_u),
         "state_ages": len(bed.sensors),
-        "state_innovation": sum(signals[name] for name in bed.sensors),
+        **dict.fromkeys(("state_innovation", "state_bias"), sum(signals[name] for name in bed.sensors)),
         "state_faults": len(bed.thrusters),
         "state_gauges": sum(signals[name] for name in bed.devices_of(Gauge)),
         "state_holding": len(bed.grips),

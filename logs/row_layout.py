@@ -142,7 +142,8 @@ def fits(layout: RowLayout, bed: Testbed) -> bool:
         for entry in ("task", "distribution", "goal"):  # of a behaviour or law whose code is not loaded
             own.pop(entry, None)
             wanted.pop(entry, None)
-        for entry in ("ages", "innovation") if unknown else ():  # the sensors among the unknown devices have some too
+        # The sensors among the unknown devices have some too.
+        for entry in ("ages", "innovation", "bias") if unknown else ():
             if entry in own and entry in wanted:
                 own[entry] = wanted[entry]
         if topic.name == "/operation" and bed.controller and isinstance(bed.controller.law, OpaquePart):

@@ -43,6 +43,7 @@ def topics_of(bed: Testbed) -> dict[str, dict[str, Entry]]:
     prefixes = [f"{module.name}_wrench" if len(floating) > 1 else "wrench" for module in floating]
     wrench_parts = _WRENCH["planar" if bed.planar else "spatial"]
     wrench = tuple(Coordinate(f"{prefix}_{name}", unit) for prefix in prefixes for name, unit in wrench_parts)
+    signals = [signal for name, device in bed.sensors.items() for signal in _signals(bed, name, device)]
     thrust = tuple(Coordinate(f"{name}_thrust", "N") for name in bed.thruster_names)
     setpoints = {name: _signals(bed, name, device) for name, device in bed.actuators.items()}
     command: dict[str, Entry] = {**{f"setpoint.{name}": values for name, values in setpoints.items()}, "thrust": thrust}
@@ -72,16 +73,14 @@ def topics_of(bed: Testbed) -> dict[str, dict[str, Entry]]:
             "u": u,
             "deviation": deviation,
             "ages": tuple(Coordinate(f"{name}_age", "s") for name in bed.sensors),
-            "innovation": tuple(
-                Coordinate(f"{signal.name}_innovation", "1")
-                for name, device in bed.sensors.items()
-                for signal in _signals(bed, name, device)
-            ),
+            "innovation": tuple(Coordinate(f"{signal.name}_innovation", "1") for signal in signals),
             "correction": tuple(Coordinate(f"{c.name}_correction", c.unit) for c in u),
             "disturbance": tuple(Coordinate(f"{c.name}_disturbance", _FORCE.get(c.unit, c.unit)) for c in u),
             "faults": tuple(Coordinate(f"{name}_fault", "1") for name in bed.thruster_names),
             **({"gauges": gauges} if gauges else {}),
             **({"holding": holding} if holding else {}),
+            "rate_deviation": tuple(Coordinate(f"{c.name}_rate_deviation", c.unit) for c in u),
+            "bias": tuple(Coordinate(f"{signal.name}_bias", signal.unit) for signal in signals),
         },
         "/reference": {
             "t": t,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 from granite.config.calibration import CalibrationTable
 from granite.config.coordinates import Coordinate
+from granite.config.measurement import Measurement
 from granite.config.parts import DriverPart, PartTable, RecordedLimit
 from granite.config.records import Array
 
@@ -71,6 +72,17 @@ class Device(PartTable):
 
     def gain(self, bed: Testbed) -> Array | None:
         """Actuators: applied per commanded value of each signal, as calibrated; None where they are the same."""
+        return None
+
+    def measurement(self, motion: Any) -> Measurement | None:
+        """Sensors: the model of its values, by which the estimator uses it; None: it is recorded only.
+
+        Parameters
+        ----------
+        motion
+            `bed`, `layout`, the symbols `q` and `u`, and `point(module, name)`, as `granite.Kinematics` has them. The
+            estimator has those of the modules that the controller knows, the simulation those of all.
+        """
         return None
 
     def agreements(self, bed: Testbed) -> tuple[Agreement, ...]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+import math
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -10,6 +11,7 @@ from granite.config.base import Name, NotNegative, Positive, Table
 from granite.config.coordinates import Coordinate
 from granite.config.devices.device import Agreement, Device, repeat_chance
 from granite.config.errors import InputError
+from granite.config.measurement import Bias, Measurement
 from granite.config.modules import Module
 
 if TYPE_CHECKING:
@@ -30,7 +32,7 @@ class GyroErrors(Table):
 
 
 class Gyro(Device):
-    """A gyro behind a converter. The estimator does not use it: it is compared with the estimate of the rate."""
+    """A gyro behind a converter. The estimator finds its bias; its reading is also compared with the estimated rate."""
 
     role: ClassVar[Literal["sensor", "actuator"]] = "sensor"
     usual_age_s: ClassVar[float] = 0.1
@@ -40,6 +42,9 @@ class Gyro(Device):
     noise_rad_s: NotNegative = 5e-4
     range_rad_s: Positive = 4.0
     converter_bits: Annotated[int, Field(ge=8, le=32)] = 16
+    #: unknown bias at the start (one sigma), and its random walk: the deviation after one second
+    bias_rad_s: NotNegative = 0.02
+    bias_walk_rad_s_per_rts: NotNegative = 1e-5
     #: mean difference from the estimated rate, over `safety.monitor.window_s`, beyond which sensors contradict each
     #: other: bias and error of scale are part of it
     disagreement_rad_s: Positive = 0.05
@@ -58,6 +63,13 @@ class Gyro(Device):
     def signals(self, bed: Testbed) -> tuple[Coordinate, ...]:
         """The rate of the body about z."""
         return (Coordinate(f"{self._root(bed)}_gyro", "rad/s"),)
+
+    def measurement(self, motion: Any) -> Measurement | None:
+        """The rate of the heading, with a bias."""
+        heading = motion.layout.root_u(self.turned(motion.bed)).start + 2
+        noise = math.sqrt(self.noise_rad_s**2 + self.step_rad_s**2 / 12)
+        bias = Bias(0, self.bias_rad_s, self.bias_walk_rad_s_per_rts)
+        return Measurement(motion.u[heading], (noise,), biases=(bias,))
 
     def modules(self, bed: Testbed) -> tuple[str, ...]:
         """The one that it turns with."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -10,6 +10,7 @@ from granite.config.base import Angle, Delay, Name, NotNegative, Positive, Proba
 from granite.config.coordinates import Coordinate
 from granite.config.devices.device import Device, repeat_chance
 from granite.config.errors import InputError, one_of
+from granite.config.measurement import Measurement
 from granite.config.modules import Module
 
 if TYPE_CHECKING:
@@ -79,6 +80,12 @@ class Vision(Device):
         """x, y and heading."""
         root = bed.layout.name(self.seen(bed), self.seen(bed).root.name)
         return Coordinate(f"{root}_x", "m"), Coordinate(f"{root}_y", "m"), Coordinate(f"{root}_heading", "rad")
+
+    def measurement(self, motion: Any) -> Measurement | None:
+        """The pose of the root."""
+        root = motion.layout.root_q(self.seen(motion.bed))
+        noise = self.position_noise_m, self.position_noise_m, self.heading_noise_rad
+        return Measurement(motion.q[root], noise, angles=(2,))
 
     def modules(self, bed: Testbed) -> tuple[str, ...]:
         """The one that it sees."""

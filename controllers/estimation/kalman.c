@@ -33,7 +33,7 @@ static void kalman_predict(const struct parameters *p, struct memory *m, const s
 {
     kalman_follow_grips(p, m, row);
     double torque[KALMAN_TORQUES + 1], opening[KALMAN_OPENINGS + 1], measured[KALMAN_MEASURED + 1];
-    double numbers[KALMAN_JOINTS + KALMAN_POSES + 2], *to = torque;
+    double numbers[KALMAN_JOINTS + 2], *to = torque;
     for (int i = 0; i < KALMAN_MOTORS; i++, to += KALMAN_TORQUES_OF[i - 1])
         copy(to, row + APPLIED_FRAME[KALMAN_MOTOR[i]] + FRAME_VALUES, KALMAN_TORQUES_OF[i]);
     to = opening;
@@ -57,26 +57,24 @@ static void kalman_predict(const struct parameters *p, struct memory *m, const s
         age = age > 0 ? age : 0;
         numbers[i] = is_used ? 1 + (age < p->kalman_oldest[0] ? age : p->kalman_oldest[0]) : 0;
     }
-    for (int i = 0; i < KALMAN_POSES; i++)
-        numbers[KALMAN_JOINTS + i] = t - m->pose_exposed[i];
-    numbers[KALMAN_JOINTS + KALMAN_POSES] = gate;
-    numbers[KALMAN_JOINTS + KALMAN_POSES + 1] = t >= m->kalman_observe_from[0];
+    numbers[KALMAN_JOINTS] = gate;
+    numbers[KALMAN_JOINTS + 1] = t >= m->kalman_observe_from[0];
 
-    double correction[KALMAN_N], unknown[KALMAN_UNKNOWN], x[KALMAN_X], covariances[KALMAN_COVARIANCES + 1], motions[9 * KALMAN_POSES + 1];
+    double correction[KALMAN_N], unknown[KALMAN_UNKNOWN], x[KALMAN_X], covariances[KALMAN_COVARIANCES + 1];
+    double steps[STEP * ROOTS + 1];
     const struct kernel *k = ks->kalman_prediction + (int)m->kalman_set[0];
     k->arg[0] = m->kalman_x, k->arg[1] = torque, k->arg[2] = opening, k->arg[3] = measured, k->arg[4] = numbers;
-    k->arg[5] = m->joint_covariance, k->arg[6] = m->pose_covariance, k->arg[7] = m->kalman_correction;
-    k->arg[8] = m->kalman_unknown;
+    k->arg[5] = m->joint_covariance, k->arg[6] = m->kalman_correction, k->arg[7] = m->kalman_unknown;
     k->res[0] = x, k->res[1] = m->kalman_deviation, k->res[2] = covariances, k->res[3] = m->kalman_innovations;
-    k->res[4] = correction, k->res[5] = motions, k->res[6] = unknown, k->res[7] = m->kalman_disturbance;
+    k->res[4] = correction, k->res[5] = steps, k->res[6] = unknown, k->res[7] = m->kalman_disturbance;
     evaluate(k);
     copy(m->kalman_correction, correction, KALMAN_N);
     copy(m->kalman_unknown, unknown, KALMAN_UNKNOWN);
     copy(m->kalman_x, x, KALMAN_X);
     copy(m->joint_covariance, covariances, KALMAN_COVARIANCES);
-    for (int i = 0; i < KALMAN_POSES; i++)
-        if (m->pose_started[i])
-            pose_push(m, i, t, motions + 9 * i);
+    for (int r = 0; r < ROOTS; r++)
+        if (m->root_started[r])
+            root_push(m, r, t, steps + STEP * r, m->kalman_x);
 }
 
 /* Start x at the first frame of a joint sensor, the rate filters settled. */
@@ -90,21 +88,6 @@ static void kalman_begin_joint(struct memory *m, int i, const double *values)
         for (int e = 0; e < KALMAN_JOINT_N_EXTRA[i]; e++)
             m->kalman_x[extra++] = rate;
     }
-}
-
-static void kalman_take_pose(const struct parameters *p, struct memory *m, const struct kernels *ks, int i, double t,
-                             const double *frame, double gate)
-{
-    if (frame[FRAME_T] > t || !kalman_is_finite(frame + FRAME_VALUES, KALMAN_POSE_SIZE[i]))
-        return;
-    double *rates = m->kalman_x + KALMAN_N + POSE_ROOT[i], before[POSE];
-    copy(before, rates, POSE);
-    if (!m->pose_started[i])
-        pose_start(p, m, ks, i, t, frame[FRAME_T], frame + FRAME_VALUES);
-    else if (!pose_correct(p, m, ks, i, frame[FRAME_T], frame + FRAME_VALUES, gate))
-        return;
-    for (int k = 0; k < POSE; k++)
-        m->kalman_correction[POSE_ROOT[i] + k] += rates[k] - before[k];
 }
 
 static int kalman_estimate(const struct parameters *p, struct memory *m, const struct kernels *ks, double *row)
@@ -142,15 +125,13 @@ static int kalman_estimate(const struct parameters *p, struct memory *m, const s
         ages[KALMAN_JOINT[i]] = t - m->joint_taken[i];
         innovations += size;
     }
-    for (int i = 0; i < KALMAN_POSES; i++) {
-        const double *frame = row + SENSOR_FRAME[KALMAN_POSE[i]];
-        if (frame[FRAME_NUMBER] > m->pose_number[i]) {
-            m->pose_number[i] = frame[FRAME_NUMBER];
-            kalman_take_pose(p, m, ks, i, t, frame, gate);
-            copy(m->kalman_innovation + KALMAN_POSE_SIGNAL[i], m->pose_innovation + POSE * i, POSE);
-        }
-        ready = ready && m->pose_started[i];
-        ages[KALMAN_POSE[i]] = t - m->pose_exposed[i];
+    for (int i = 0; i < ROOT_SENSORS; i++)
+        root_take(p, m, ks, i, t, row + SENSOR_FRAME[ROOT_SENSOR[i]], m->kalman_x);
+    root_finish(p, m, ks, gate);
+    for (int i = 0; i < ROOT_SENSORS; i++) {
+        copy(m->kalman_innovation + KALMAN_ROOT_SIGNAL[i], m->root_innovation + ROOT_VALUES * i, ROOT_SENSOR_ROWS[i]);
+        ages[ROOT_SENSOR[i]] = t - m->root_exposed[i];
+        ready = ready && !isnan(m->root_exposed[i]);
     }
     if (ready && m->kalman_gate_from[0] == INFINITY) {
         m->kalman_gate_from[0] = t + p->kalman_settling[0];
@@ -168,5 +149,11 @@ static int kalman_estimate(const struct parameters *p, struct memory *m, const s
 #if KALMAN_GRIPS
     copy(row + ROW_STATE_HOLDING, m->kalman_holding, KALMAN_GRIPS);
 #endif
+    copy(row + ROW_STATE_RATE_DEVIATION, m->kalman_deviation + KALMAN_N, KALMAN_N);
+    double biases[ROOT_BIASES + 1];
+    root_biases(m, biases);
+    for (int i = 0; i < ROOT_BIASES; i++)
+        m->kalman_bias[KALMAN_BIASED[i]] = biases[i];
+    copy(row + ROW_STATE_BIAS, m->kalman_bias, KALMAN_SIGNALS);
     return 1;
 }

@@ -1,4 +1,4 @@
-"""The Kalman estimator: joint sensors and delayed poses, fused through the model into q and u."""
+"""The Kalman estimator: joint sensors, and all sensors of floating roots, fused through the model into q and u."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from granite.config.devices.grips import Grips
 from granite.config.devices.joint_sensors import JointSensors
 from granite.config.devices.motors import Motors
 from granite.config.devices.thrusters import Thrusters
-from granite.config.devices.vision import Vision
 from granite.config.errors import InputError, one_of
 from granite.config.parts import PartTable, find
 from granite.config.records import Array, Frame, Sample, State
@@ -24,8 +23,9 @@ from granite.config.tunable import Tunable
 from granite.controllers.estimation.disturbance import DisturbanceTable
 from granite.controllers.estimation.joint_filter import first_covariance, joint_filter
 from granite.controllers.estimation.measured_modes import MeasuredModes, mode_indices
-from granite.controllers.estimation.pose_filter import PoseFilter, PoseMemory
 from granite.controllers.estimation.prediction import known_joints, n_covariances, n_extra, n_states, prediction
+from granite.controllers.estimation.root_filter import RootFilters
+from granite.controllers.estimation.root_sensors import measured_roots
 from granite.controllers.estimation.thruster_faults import ThrusterFaultTable
 from granite.controllers.estimation.unknown_forces import UnknownForces
 from granite.controllers.model import ControlModel
@@ -48,8 +48,9 @@ class ModuleNoise(Table):
 class KalmanEstimator:
     """Predicts with the model under the applied commands (zero-order hold); measurement updates from the sensors.
 
-    It uses every joint sensor of a joint that the controller knows, and every pose of a root that it knows. Modes of
-    flexible links are predicted only, unless strain gauges determine them. A frame with an innovation beyond
+    It uses every joint sensor of a joint that the controller knows, and every sensor with a model of its own
+    (`Device.measurement`) that depends on the motion of a root which it knows. Modes of flexible links are predicted
+    only, unless strain gauges determine them. A frame with an innovation beyond
     `safety.monitor.gate_sigma` is not used: a single outlier changes nothing, and the guard ends the run where they
     continue. The gate is open until `settling_s` after the start, because velocities are not known before.
     """
@@ -97,14 +98,28 @@ class KalmanEstimator:
         #: of each device of joint sensors: number and time [s] of the newest frame used
         self._joint_number, self._joint_taken = np.zeros(len(joints)), np.full(len(joints), nan)
         self._end_x = n_states(model, joints.values())
-        self._end_deviation = self._end_x + self._n
+        self._end_deviation = self._end_x + 2 * self._n
         self._end_covariances = self._end_deviation + n_covariances(joints.values())
         self._end_innovations = self._end_covariances + first
-        self._pose_memory, poses = _pose_filters(options, model, self._end_x)
-        # A camera reports the deviations of its pose too, which have no innovation.
-        self._pose_sizes = [signals[name].stop - signals[name].start for name in poses]
-        places = {name: slice(signals[name].start, signals[name].start + 3) for name in poses}
-        self._poses = [(names.index(name), pose, places[name]) for name, pose in poses.items()]
+        roots = measured_roots(model, _process_noise(options, model))
+        self._roots = RootFilters(roots, model.q, model.u, self._period)
+        #: of each sensor of a root: its index among the sensors, and where its innovations stand
+        self._root_sensors = [
+            (
+                sensor.device,
+                slice(signals[sensor.name].start, signals[sensor.name].start + len(sensor.measurement.noise)),
+            )
+            for root in roots
+            for sensor in root.sensors
+        ]
+        #: estimated biases, and where they stand among the signals
+        self._bias = np.full(at, nan)
+        self._biased = [
+            signals[sensor.name].start + bias.signal
+            for root in roots
+            for sensor in root.sensors
+            for bias in sensor.measurement.biases
+        ]
         monitor = bed.safety.monitor
         #: a contact force that the model does not know would look like an outlier
         self._gate_sigma = monitor.gate_sigma if bed.explains_motion else inf
@@ -129,13 +144,14 @@ class KalmanEstimator:
         self._faults = unknown.faults
         key = bed.fingerprint and f"{bed.fingerprint} {options.model_dump_json()}"
 
-        sets = model.contact_sets
+        sets, firsts = model.contact_sets, [root.first for root in roots]
 
         def write() -> list[ca.Function]:
             noise = options.joint_rad_s2_per_rthz
             filters = {name: (s, joint_filter(s, noise, self._period)) for name, s in joints.items()}
             return [
-                prediction(model, filters, poses, unknown, gripped, f"prediction_{i}") for i, gripped in enumerate(sets)
+                prediction(model, filters, firsts, unknown, gripped, f"prediction_{i}")
+                for i, gripped in enumerate(sets)
             ]
 
         kernels = compile_once("estimator", key, write)
@@ -147,7 +163,7 @@ class KalmanEstimator:
         self._set = np.zeros(1)
         self._grips = next((actuators.index(name) for name, d in bed.actuators.items() if isinstance(d, Grips)), None)
         self._holding = self._sets[0].copy()
-        self._x, self._deviation = np.zeros(self._end_x), np.full(self._n, np.nan)
+        self._x, self._deviation = np.zeros(self._end_x), np.full(2 * self._n, np.nan)
         self._correction = np.zeros(self._n)
         self._innovations = np.full(self._end_innovations - self._end_covariances, nan)
         #: time of the last estimate [s], and whether there is one to predict from
@@ -160,17 +176,16 @@ class KalmanEstimator:
         """The same in C."""
         banks = [delivery for _, delivery in self._valves if isinstance(delivery, ValveBank)]
         known = [joint.known for joint in self._joints]
-        pose = PoseFilter.compiled_form([pose for _, pose, _ in self._poses], self._pose_memory)
+        roots = self._roots.compiled_form()
         memories = [bank.memory for bank in banks]
         return CompiledForm(
-            (*pose.sources, Path(__file__).with_suffix(".c")),
+            (*roots.sources, Path(__file__).with_suffix(".c")),
             {
-                **pose.sizes,
+                **roots.sizes,
                 "KALMAN_N": self._n,
                 "KALMAN_X": self._end_x,
                 "KALMAN_SIGNALS": len(self._innovation),
                 "KALMAN_JOINTS": len(self._joints),
-                "KALMAN_POSES": len(self._poses),
                 "KALMAN_MOTORS": len(self._motors),
                 "KALMAN_BANKS": len(self._valves),
                 "KALMAN_THROTTLES": int(len(banks) < len(self._valves)),
@@ -187,7 +202,7 @@ class KalmanEstimator:
                 "KALMAN_MODES": len(self._modes) * self.modes.are_measured,
             },
             {
-                **pose.tables,
+                **roots.tables,
                 "KALMAN_JOINT": [joint.sensor for joint in self._joints],
                 "KALMAN_JOINT_SIZE": [joint.innovation.stop - joint.innovation.start for joint in self._joints],
                 "KALMAN_JOINT_SIGNAL": [joint.signals.start for joint in self._joints],
@@ -197,9 +212,8 @@ class KalmanEstimator:
                 "KALMAN_KNOWN_PLACE": [place for pairs in known for place, _ in pairs],
                 "KALMAN_KNOWN_ANGLE": [angle for pairs in known for _, angle in pairs],
                 "KALMAN_MODE": self._modes.tolist(),
-                "KALMAN_POSE": [sensor for sensor, _, _ in self._poses],
-                "KALMAN_POSE_SIZE": self._pose_sizes,
-                "KALMAN_POSE_SIGNAL": [signals.start for _, _, signals in self._poses],
+                "KALMAN_ROOT_SIGNAL": [signals.start for _, signals in self._root_sensors],
+                "KALMAN_BIASED": self._biased,
                 "KALMAN_MOTOR": self._motors,
                 "KALMAN_TORQUES_OF": self._torques,
                 "KALMAN_THRUSTERS": [actuator for actuator, _ in self._valves],
@@ -208,7 +222,7 @@ class KalmanEstimator:
                 "KALMAN_BANK_SIZE": [bank.size for bank in banks],
             },
             {
-                **pose.parameters,
+                **roots.parameters,
                 "kalman_gate": np.array([self._gate_sigma]),
                 "kalman_oldest": np.array([_OLDEST]),
                 "kalman_settling": np.array([self._settling]),
@@ -219,11 +233,12 @@ class KalmanEstimator:
                 "kalman_rate": self.modes.rate,
             },
             {
-                **pose.memory,
+                **roots.memory,
                 "kalman_x": self._x,
                 "kalman_deviation": self._deviation,
                 "kalman_correction": self._correction,
                 "kalman_innovation": self._innovation,
+                "kalman_bias": self._bias,
                 "kalman_innovations": self._innovations,
                 "kalman_t": self._t,
                 "kalman_started": self._started,
@@ -239,7 +254,7 @@ class KalmanEstimator:
                 "joint_covariance": self._joint_covariance,
             },
             {
-                **pose.kernels,
+                **roots.kernels,
                 "kalman_prediction": self._predictions,
                 "kalman_command": [bank.kernels[0] for bank in banks],
                 "kalman_move": [bank.kernels[1] for bank in banks],
@@ -272,13 +287,14 @@ class KalmanEstimator:
                 # The model may be singular where no joint has been measured: nothing is predicted from there.
                 self._started[0], ready = 0.0, False
             ages[joint.sensor] = t - self._joint_taken[i]
-        for sensor, pose, signals in self._poses:
-            frame = frames[sensor]
-            if pose.is_new(frame.number):
-                self._take_pose(pose, t, frame, gate)
-                self._innovation[signals] = pose.innovation
-            ready = ready and pose.started
-            ages[sensor] = t - pose.exposed
+        for i, (sensor, _) in enumerate(self._root_sensors):
+            self._roots.take(t, i, frames[sensor], self._x[: 2 * n])
+        self._roots.finish(gate, self._x, self._deviation, self._correction)
+        for i, (sensor, signals) in enumerate(self._root_sensors):
+            self._innovation[signals] = self._roots.innovation(i)
+            ages[sensor] = t - self._roots.memory.exposed.item(i)
+        self._bias[self._biased] = self._roots.biases()
+        ready = ready and self._roots.ready
         if ready and self._gate_from[0] == inf:
             self._gate_from[0], self._observe_from[0] = t + self._settling, t + self._observing
         return State(
@@ -286,13 +302,15 @@ class KalmanEstimator:
             ready,
             q=self._x[:n].copy(),
             u=self._x[n : 2 * n].copy(),
-            deviation=self._deviation.copy(),
+            deviation=self._deviation[:n].copy(),
             ages=ages,
             innovation=self._innovation.copy(),
             correction=self._correction.copy(),
             disturbance=self._disturbance.copy(),
             faults=self._unknown[self._faults].copy(),
             holding=self._holding.copy(),
+            rate_deviation=self._deviation[n:].copy(),
+            bias=self._bias.copy(),
         )
 
     def _predict(self, t: float, sample: Sample, gate: float, updates: bool) -> None:
@@ -314,14 +332,13 @@ class KalmanEstimator:
             # The first frame of a sensor sets the state instead, after the prediction.
             is_used = updates and 0 < number < frame.number
             numbers.append(1 + min(max((t - frame.t) / self._period, 0.0), _OLDEST) if is_used else 0.0)
-        numbers += [t - pose.exposed for _, pose, _ in self._poses]
         numbers += [gate, float(t >= self._observe_from[0])]
         kernel = self._predictions[int(self._set[0])]
-        x, deviation, covariances, innovations, correction, motions, unknown, disturbance = kernel.split(
+        x, deviation, covariances, innovations, correction, steps, unknown, disturbance = kernel.split(
             kernel.run(
                 (
                     self._x, *torques, *openings, *measured, np.array(numbers), self._joint_covariance,
-                    self._pose_memory.covariance, self._correction, self._unknown,
+                    self._correction, self._unknown,
                 )
             )
         )  # fmt: skip
@@ -335,22 +352,7 @@ class KalmanEstimator:
             (self._disturbance, disturbance),
         ):
             memory[:] = value
-        for k, (_, pose, _) in enumerate(self._poses):
-            if pose.started:
-                pose.push(t, motions[9 * k : 9 * k + 9])
-
-    def _take_pose(self, pose: PoseFilter, t: float, frame: Frame, gate: float) -> None:
-        if frame.t > t or not isfinite(frame.values.sum()):  # a sum is finite only if all its parts are
-            return  # the guard sees the sample too and names it
-        if pose.started:
-            corrected = pose.correct(frame.t, frame.values, self._x, self._deviation, gate)
-        else:
-            corrected = pose.start(t, frame.t, frame.values, self._x, self._deviation)
-        if corrected is not None:
-            root, n = pose.root, self._n
-            rates = slice(n + root.start, n + root.stop)
-            self._correction[root] += corrected[0][rates] - self._x[rates]
-            self._x[:], self._deviation[:] = corrected
+        self._roots.push(t, steps, self._x[: 2 * self._n])
 
 
 class _JointReading:
@@ -378,33 +380,26 @@ def _joint_sensors(model: ControlModel) -> dict[str, JointSensors]:
     return {name: device for name, device in sensors if known_joints(model, device)}
 
 
-def _pose_filters(
-    options: KalmanEstimator.Options, model: ControlModel, n_x: int
-) -> tuple[PoseMemory, dict[str, PoseFilter]]:
-    """The filter of every device that measures the pose of a root which the controller knows."""
-    bed = model.bed
+def _process_noise(options: KalmanEstimator.Options, model: ControlModel) -> dict[str, tuple[float, float, float]]:
+    """Density of the acceleration of each floating root, by module."""
     for name in options.modules:
         if name not in model.layout.u:
             expected = one_of(name, model.layout.u)
             raise InputError(
                 "the controller knows no such module", key=f"controller.estimator.modules.{name}", expected=expected
             )
-    seen = {name: vision for name, vision in bed.devices_of(Vision).items() if vision.seen(bed).name in model.layout.u}
-    memory, filters = PoseMemory(len(seen), bed.loop.period_s), {}
-    for row, (name, vision) in enumerate(seen.items()):
-        own = options.modules.get(vision.seen(bed).name, ModuleNoise())
+    noise = {}
+    for module in model.floating:
+        own = options.modules.get(module.name, ModuleNoise())
         translation = own.translation_m_s2_per_rthz or options.translation_m_s2_per_rthz
-        process = np.array([translation] * 2 + [own.rotation_rad_s2_per_rthz or options.rotation_rad_s2_per_rthz])
-        noise = np.array([vision.position_noise_m, vision.position_noise_m, vision.heading_noise_rad])
-        root = model.layout.root_u(vision.seen(bed))
-        filters[name] = PoseFilter(noise, process, bed.loop.period_s, root, model.n, n_x, memory, row)
-    return memory, filters
+        rotation = own.rotation_rad_s2_per_rthz or options.rotation_rad_s2_per_rthz
+        noise[module.name] = translation, translation, rotation
+    return noise
 
 
 def _refuse_missing_sensors(model: ControlModel) -> None:
     bed = model.bed
     sensed = [joint for sensors in bed.devices_of(JointSensors).values() for joint in sensors.joints]
-    seen = [vision.seen(bed).name for vision in bed.devices_of(Vision).values()]
     for module in model.layout.modules:
         for joint in module.joints_in_tree_order():
             name = model.layout.name(module, joint.name)
@@ -420,7 +415,3 @@ def _refuse_missing_sensors(model: ControlModel) -> None:
             raise InputError(
                 f"'{module.name}' floats in space", key="controller", expected="a planar base, because vision is planar"
             )
-        if module.name not in seen:
-            raise InputError.missing("devices.vision", f"a pose of '{module.root.name}', because its base floats")
-        if seen.count(module.name) > 1:
-            raise InputError(f"{seen.count(module.name)} poses of '{module.name}'", key="devices", expected="one")

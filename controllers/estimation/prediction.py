@@ -11,7 +11,7 @@ and changes no momentum. Unless contacts hold the vehicle, its root moves agains
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import casadi as ca
@@ -19,7 +19,6 @@ import numpy as np
 
 from granite.config.devices.joint_sensors import JointSensors
 from granite.controllers.estimation.joint_filter import JointFilter
-from granite.controllers.estimation.pose_filter import PoseFilter
 from granite.controllers.estimation.unknown_forces import UnknownForces
 from granite.controllers.model import ControlModel
 from granite.mrds.dynamics import solve
@@ -52,22 +51,22 @@ def n_covariances(joints: Iterable[JointSensors]) -> int:
 def prediction(
     model: ControlModel,
     joints: Joints,
-    poses: Mapping[str, PoseFilter],
+    roots: Sequence[int],
     unknown: UnknownForces,
     gripped: frozenset[str] = frozenset(),
     name: str = "prediction",
 ) -> ca.Function:
     """(x, torque of each motor, mean opening of each valve, frames of the joint sensors, numbers, covariances of the
-    joints, covariances of the poses, velocity correction of the last tick, memory of the unknown forces) -> (x a period
-    later, deviation of each coordinate, covariances of the joints, innovations of the joint sensors, velocity
-    correction, motions, memory of the unknown forces, disturbance).
+    joints, velocity correction of the last tick, memory of the unknown forces) -> (x a period later, deviations of
+    coordinates and velocities, covariances of the joints, innovations of the joint sensors, velocity correction, steps,
+    memory of the unknown forces, disturbance).
 
-    `numbers` are 1 and its age in periods for each joint sensor whose frame is new, else 0; then the age of each pose;
-    then the gate, and 1 if unknown forces are observed. Innovations are in their standard deviations, those of unknown
-    joints NaN; a frame with one beyond the gate is not used. `motions` are pose, velocity and acceleration of each root
-    with a pose, for their history.
+    `numbers` are 1 and its age in periods for each joint sensor whose frame is new, else 0; then the gate, and 1 if
+    unknown forces are observed. Innovations are in their standard deviations, those of unknown joints NaN; a frame with
+    one beyond the gate is not used. `steps` are the acceleration of each root, and the jump of its rate at the end of
+    the period, which `root_filter.py` needs.
     """
-    update = _update(model, joints, poses, gripped)
+    update = _update(model, joints, roots, gripped)
     acceleration, n = model.acceleration_under(gripped), model.n
     # Without contacts everything is one expression; with them the contact set is a function of its own.
     symbol: Any = ca.SX if acceleration.is_a("SXFunction") else ca.MX
@@ -81,17 +80,15 @@ def prediction(
     return ca.Function(name, given, [*update.call([x, a, *others]), memory_after, disturbance])
 
 
-def _update(
-    model: ControlModel, joints: Joints, poses: Mapping[str, PoseFilter], gripped: frozenset[str]
-) -> ca.Function:
+def _update(model: ControlModel, joints: Joints, roots: Sequence[int], gripped: frozenset[str]) -> ca.Function:
     """(x, acceleration, frames of the joint sensors, numbers, covariances) -> the results of `prediction`."""
     n, period, devices = model.n, model.bed.loop.period_s, [sensors for sensors, _ in joints.values()]
     x = ca.SX.sym("x", n_states(model, devices))
     a, measured = ca.SX.sym("a", n), ca.SX.sym("measured", sum(2 * len(sensors.joints) for sensors in devices))
-    numbers = ca.SX.sym("numbers", len(joints) + len(poses) + 2)
-    before, covariances = ca.SX.sym("P_joints", n_covariances(devices)), ca.SX.sym("P", 9 * len(poses))
+    numbers = ca.SX.sym("numbers", len(joints) + 2)
+    before = ca.SX.sym("P_joints", n_covariances(devices))
 
-    after, deviation = ca.SX(x), ca.SX(np.full(n, np.nan))
+    after, deviation = ca.SX(x), ca.SX(np.full(2 * n, np.nan))
     for i in range(n):
         after[i] = x[i] + period * (x[n + i] + period / 2 * a[i])
         after[n + i] = x[n + i] + period * a[i]
@@ -118,7 +115,8 @@ def _update(
         spread = ca.sqrt(P[0, 0] + sensors.angle_offset_rad**2)
         for i, own, predicted, innovation in found:
             added = ca.if_else(usable, update.K @ innovation, np.zeros(size))
-            after[own], correction[i], deviation[i] = predicted + added, added[1], spread
+            after[own], correction[i] = predicted + added, added[1]
+            deviation[i], deviation[n + i] = spread, ca.sqrt(P[1, 1])
         covariances_after = ca.vertcat(covariances_after, ca.vec(P))
         first_value, first_covariance = first_value + 2 * count, first_covariance + size * size
     for root in model.free_roots(gripped):
@@ -126,10 +124,8 @@ def _update(
         against = -solve(ca.substitute(model.mass_matrix[root, root], model.q, x[:n]), impulse)
         after[[n + i for i in root]] += against
         correction[root] += against
-    motions = ca.SX(0, 1)
-    for k, pose in enumerate(poses.values()):
-        at = pose.root
-        motions = ca.vertcat(motions, after[at], after[n + at.start : n + at.stop], a[at])
-        deviation[at] = pose.deviation_function(covariances[9 * k : 9 * k + 9], numbers[len(joints) + k])
-    found_now = [after, deviation, covariances_after, innovations, correction, motions]
-    return ca.Function("update", [x, a, measured, numbers, before, covariances], found_now)
+    steps = ca.SX(0, 1)
+    for at in roots:
+        steps = ca.vertcat(steps, a[at : at + 3], correction[at : at + 3])
+    found_now = [after, deviation, covariances_after, innovations, correction, steps]
+    return ca.Function("update", [x, a, measured, numbers, before], found_now)

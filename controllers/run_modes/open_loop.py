@@ -19,7 +19,7 @@ class NoEstimate:
     def estimate(self, sample: Sample) -> State:
         """An empty state."""
         ages = np.array([sample.t - frame.t for frame in sample.frames])
-        return State(sample.t, True, NOTHING, NOTHING, NOTHING, ages, self._unknown)
+        return State(sample.t, True, NOTHING, NOTHING, NOTHING, ages, self._unknown, bias=self._unknown)
 
 
 class HoldsOnly:

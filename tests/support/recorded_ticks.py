@@ -74,6 +74,8 @@ def make_tick(
             some(n_t),
             some(0),
             some(len(bed.grips) if bed.controller else 0),
+            some(n_u),
+            some(sum(sensors)),
         ),
         Reference(t, some(n_q), some(n_u), some(n_u), k % 3 == 0, tuple(some(n) for n in direct)),
         Demand(t, some(n_u), some(n_u), some(len(Channels.of(bed).topic("/demand").entries["wrench"]))),

@@ -56,6 +56,14 @@ def test_a_run_has_the_bits_of_the_run_in_python(name: str):
     assert reasons[-1] == Reason.PASSED
 
 
+def test_a_gyro_and_a_second_pose_are_fused_with_the_bits_of_python():
+    second = "devices.second={kind='vision', rate_hz=25.0, latency_s=0.11, position_noise_m=2e-3}"
+    rows, outcome, run = assert_equal_to_the_bit(load("free-flyer", ["loop.duration_s=2.5", "devices.gyro={}", second]))
+    assert outcome.reason is Reason.PASSED
+    bias = rows[-1, run.channels.place("/state", "bias")]
+    assert np.isfinite(bias).sum() == 1
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", controlled())
 def test_every_controlled_testbed_has_the_bits_of_the_run_in_python(name: str):

@@ -1,0 +1,517 @@
+"""Pose, rate and biases of a floating root from any number of sensors, each with its own model, rate and delay.
+
+    z = [pose; rate; biases]        pose' = rate     rate' = model acceleration + white noise     bias' = white noise
+
+A sensor measures h(z, joints) + noise (`config/measurement.py`). Its gain follows from the Jacobian H = dh/dz at the
+estimate (extended Kalman filter), row by row, because the noise of two rows is independent; the covariance has Joseph's
+form. What a sensor has besides enters as noise: the deviations of the joints in h, and dh/dt times the deviation of its
+time.
+
+Frames come late and in any order. Every tick leaves a checkpoint: z, its covariance P, and the step to it. A frame is
+put among the measurements by its time, and everything since the checkpoint before it is computed again
+(out-of-sequence by reprocessing, Bar-Shalom, *Estimation with Applications to Tracking and Navigation*, 2001).
+Covariances have only the entries that the sensors of the testbed couple.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import accumulate
+from pathlib import Path
+from typing import NamedTuple
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from granite.config.measurement import Measurement
+from granite.config.records import Array, Frame
+from granite.kernels.compilation import compile_once
+from granite.kernels.compiled_form import CompiledForm
+from granite.kernels.kernel import Kernel
+
+#: length of the history: largest delay of a frame [s]
+MEMORY_S = 1.0
+#: standard deviation of the velocity before anything is measured [m/s, rad/s]
+FIRST_RATE_DEVIATION = 0.05
+#: pose or rate of a planar root
+POSE = 3
+#: acceleration, and the jump of the rate at its end
+STEP = 2 * POSE
+
+#: variance of a measurement without noise, which keeps the update defined
+_LEAST_VARIANCE = 1e-16
+#: of Newton's method for the first pose: one where the pose itself is measured, two with a lever
+_STARTING_STEPS = 3
+
+
+class RootSensor(NamedTuple):
+    """A sensor that measures the motion of a root."""
+
+    name: str
+    device: int  #: index among the sensors of the testbed
+    measurement: Measurement
+    n_values: int  #: of a frame: with the deviations, where it reports these
+
+
+class Root(NamedTuple):
+    """A floating root, and what measures it."""
+
+    name: str
+    first: int  #: index of its x among the model's coordinates, and of its rate among the velocities
+    sensors: tuple[RootSensor, ...]
+    process: tuple[float, float, float]  #: spectral density of the acceleration (one sigma)
+
+
+class RootKernels:
+    """The functions of one root.
+
+    Parameters
+    ----------
+    root
+        The root.
+    q, u
+        Symbols of the model, in which the sensors' models are written.
+    """
+
+    def __init__(self, root: Root, q: ca.SX, u: ca.SX) -> None:
+        self.root = root
+        biases = [(k, bias) for k, sensor in enumerate(root.sensors) for bias in sensor.measurement.biases]
+        self.biases = [bias for _, bias in biases]
+        self.n_z = 2 * POSE + len(biases)
+        n = u.numel()
+        #: of each sensor, the biases of its rows, by their index in z
+        self._bias_rows: list[dict[int, int]] = [{} for _ in root.sensors]
+        for i, (k, bias) in enumerate(biases):
+            self._bias_rows[k][bias.signal] = 2 * POSE + i
+        z = ca.SX.sym("z", self.n_z)
+        x = ca.SX.sym("x", 2 * n)
+        self._expected = [self._expectation(k, z, x, q, u) for k in range(len(root.sensors))]
+        self.starts = [
+            len(sensor.measurement.noise) >= POSE
+            and ca.sprank(ca.jacobian(h, z)[:POSE, :POSE]) == POSE
+            and not self._bias_rows[k]
+            for k, (sensor, h) in enumerate(zip(root.sensors, self._expected, strict=True))
+        ]
+        self._lower = _pattern(self.n_z, [np.array(ca.DM(ca.jacobian(h, z).sparsity(), 1)) for h in self._expected])
+        self.n_p = self._lower.nnz()
+        columns, rows = (np.array(part) for part in (self._lower.get_triplet()[1], self._lower.get_triplet()[0]))
+        #: where the variances of pose and rate stand in P
+        self.diagonal = [int(np.flatnonzero((rows == i) & (columns == i))[0]) for i in range(self.n_z)]
+
+        def write() -> list[ca.Function]:
+            functions = [self._propagation(z)]
+            for k in range(len(root.sensors)):
+                functions.append(self._update(k, z, x, n))
+                if self.starts[k]:
+                    functions.append(self._start(k, z, x))
+            return functions
+
+        given = [ca.Function("h", [z, x], [h]).serialize() for h in self._expected]
+        described = [sensor.measurement._replace(expected=None) for sensor in root.sensors]
+        kernels = compile_once("root_filter", repr((root.first, root.process, described, given)), write)
+        self.propagation: Kernel = kernels["propagation"]
+        self.updates: list[Kernel] = [kernels[f"update_{k}"] for k in range(len(root.sensors))]
+        self.starters: list[Kernel | None] = [
+            kernels[f"start_{k}"] if starts else None for k, starts in enumerate(self.starts)
+        ]
+
+    def _expectation(self, k: int, z: ca.SX, x: ca.SX, q: ca.SX, u: ca.SX) -> ca.SX:
+        """h of a sensor, with the biases of its rows."""
+        at, n = self.root.first, u.numel()
+        moved, turned = ca.SX(x[:n]), ca.SX(x[n:])
+        moved[at : at + POSE], turned[at : at + POSE] = z[:POSE], z[POSE : 2 * POSE]
+        h = ca.substitute(self.root.sensors[k].measurement.expected, ca.vertcat(q, u), ca.vertcat(moved, turned))
+        h = ca.SX(ca.densify(h))
+        for row, i in self._bias_rows[k].items():
+            h[row] += z[i]
+        return h
+
+    def _packed(self, P: ca.SX) -> ca.SX:
+        """The entries of P that are kept, column by column."""
+        rows, columns = self._lower.get_triplet()
+        return ca.vertcat(*(P[i, j] for i, j in zip(rows, columns, strict=True)))
+
+    def _covariance(self, packed: ca.SX) -> ca.SX:
+        lower = ca.SX(self._lower, packed)
+        return lower + ca.tril(lower, False).T
+
+    def _propagation(self, z: ca.SX) -> ca.Function:
+        """(z, P, [time, acceleration, jump of the rate at the end]) -> z and P after that time."""
+        packed, numbers = ca.SX.sym("P", self.n_p), ca.SX.sym("numbers", 1 + STEP)
+        d, a, jump = numbers[0], numbers[1 : 1 + POSE], numbers[1 + POSE :]
+        x, v, b = z[:POSE], z[POSE : 2 * POSE], z[2 * POSE :]
+        after = ca.vertcat(x + d * (v + d / 2 * a), v + d * a + jump, b)
+        F, Q = ca.SX.eye(self.n_z), ca.SX(self.n_z, self.n_z)
+        for i, density in enumerate(self.root.process):
+            F[i, POSE + i] = d
+            s = density**2
+            Q[i, i], Q[POSE + i, POSE + i] = s * d * d * d / 3, s * d
+            Q[i, POSE + i] = Q[POSE + i, i] = s * d * d / 2
+        for i, bias in enumerate(self.biases):
+            Q[2 * POSE + i, 2 * POSE + i] = bias.walk**2 * d
+        P = F @ self._covariance(packed) @ F.T + Q
+        return ca.Function("propagation", [z, packed, numbers], [after, self._packed(P)])
+
+    def _update(self, k: int, z: ca.SX, x: ca.SX, n: int) -> ca.Function:
+        """(z, P, state of the model, acceleration, deviations of the model's coordinates, measured, variance, gate)
+        -> z, P, innovation in its standard deviations, 1 if it is within the gate."""
+        measurement, h = self.root.sensors[k].measurement, self._expected[k]
+        m = len(measurement.noise)
+        packed, a, deviation = ca.SX.sym("P", self.n_p), ca.SX.sym("a", POSE), ca.SX.sym("deviation", n)
+        measured, variance, gate = ca.SX.sym("measured", m), ca.SX.sym("variance", m), ca.SX.sym("gate")
+        H, P = ca.jacobian(h, z), self._covariance(packed)
+        joints = ca.jacobian(h, x[:n])
+        R = ca.SX(variance)
+        if joints.nnz():
+            R += ca.densify(joints**2 @ deviation**2)
+        if measurement.time_deviation_s > 0:
+            rate = H[:, :POSE] @ z[POSE : 2 * POSE] + H[:, POSE : 2 * POSE] @ a
+            R += ca.densify((rate * measurement.time_deviation_s) ** 2)
+        innovation = measured - h
+        for row in measurement.angles:
+            innovation[row] = ca.remainder(innovation[row], 2 * math.pi)
+        S = ca.vertcat(*(H[i, :] @ P @ H[i, :].T + R[i] for i in range(m)))
+        sigmas = innovation / ca.sqrt(S)
+        within = ca.SX(1)
+        for i in range(m):
+            within = ca.logic_and(within, ca.fabs(sigmas[i]) <= gate)
+        after = ca.SX(z)
+        for i in range(m):
+            gain = P @ H[i, :].T / (H[i, :] @ P @ H[i, :].T + R[i])
+            after = after + gain @ (innovation[i] - H[i, :] @ (after - z))
+            rest = ca.SX.eye(self.n_z) - gain @ H[i, :]
+            P = rest @ P @ rest.T + gain @ R[i] @ gain.T
+        given = [z, packed, x, a, deviation, measured, variance, gate]
+        return ca.Function(f"update_{k}", given, [ca.densify(after), self._packed(P), sigmas, within])
+
+    def _start(self, k: int, z: ca.SX, x: ca.SX) -> ca.Function:
+        """(state of the model, measured, variance) -> z at rest, and P."""
+        h = self._expected[k][:POSE]
+        H = ca.jacobian(h, z[:POSE])
+        measured, variance = ca.SX.sym("measured", POSE), ca.SX.sym("variance", POSE)
+        f = ca.Function("h", [z, x], [h, ca.densify(H)])
+        first, J = ca.SX.zeros(self.n_z), ca.SX.eye(POSE)
+        for _ in range(_STARTING_STEPS):
+            expected, J = f(first, x)
+            J = ca.SX(ca.sparsify(ca.cse(J)))
+            first[:POSE] += ca.solve(J, measured - expected) if not _is_identity(H) else measured - expected
+        inverse = ca.SX.eye(POSE) if _is_identity(H) else ca.inv(J)
+        P = ca.SX(self.n_z, self.n_z)
+        P[:POSE, :POSE] = inverse @ ca.diag(variance) @ inverse.T
+        for i in range(POSE):
+            P[POSE + i, POSE + i] = FIRST_RATE_DEVIATION**2
+        for i, bias in enumerate(self.biases):
+            P[2 * POSE + i, 2 * POSE + i] = bias.deviation**2
+        return ca.Function(f"start_{k}", [x, measured, variance], [first, ca.densify(self._packed(P))])
+
+
+class RootMemory:
+    """What the root filters of an estimator remember, as `root_filter.c` reads it."""
+
+    def __init__(self, roots: Sequence[RootKernels], period: float, n: int) -> None:
+        sensors = [sensor for root in roots for sensor in root.root.sensors]
+        #: checkpoints that are kept when the history is full
+        self.keep = int(MEMORY_S / period) + 2
+        room, r, s = 2 * self.keep, len(roots), len(sensors)
+        n_z, n_p = max((k.n_z for k in roots), default=1), max((k.n_p for k in roots), default=1)
+        self.most_values = max((sensor.n_values for sensor in sensors), default=1)
+        self.most_events = room * max((len(k.root.sensors) for k in roots), default=1) + 1
+        #: whether a pose has arrived; how many checkpoints there are, and the last one that is valid
+        self.started, self.stored, self.valid = np.zeros(r), np.zeros(r), np.zeros(r)
+        self.times, self.steps = np.zeros((r, room)), np.zeros((r, room, STEP))
+        #: state of the model, z and P at each checkpoint
+        self.x, self.z, self.P = np.zeros((r, room, 2 * n)), np.zeros((r, room, n_z)), np.zeros((r, room, n_p))
+        #: measurements in the order of their times
+        self.n_events, self.event_t = np.zeros(r), np.zeros((r, self.most_events))
+        self.event_sensor = np.zeros((r, self.most_events))
+        self.event_values = np.zeros((r, self.most_events, self.most_values))
+        #: of each sensor: number of the newest frame seen, time of the newest one used, and its innovation
+        self.number, self.exposed = np.zeros(s), np.full(s, math.nan)
+        self.innovation = np.full((s, self.most_values), math.nan)
+
+    def arrays(self) -> dict[str, Array]:
+        """All of them, as they are called in C."""
+        return {f"root_{name.lower()}": value for name, value in vars(self).items() if isinstance(value, np.ndarray)}
+
+
+class RootFilters:
+    """The filters of all roots.
+
+    Parameters
+    ----------
+    roots
+        What measures each.
+    q, u
+        Symbols of the model.
+    period
+        Of the loop [s].
+    """
+
+    def __init__(self, roots: Sequence[Root], q: ca.SX, u: ca.SX, period: float) -> None:
+        self.kernels = [RootKernels(root, q, u) for root in roots]
+        self._n = u.numel()
+        self.memory = RootMemory(self.kernels, period, self._n)
+        #: of all roots, each with the index of its root
+        self.sensors = [(r, k) for r, kernels in enumerate(self.kernels) for k in range(len(kernels.root.sensors))]
+        self._first = [0, *accumulate(len(kernels.root.sensors) for kernels in self.kernels)]
+        #: variances of the data sheets
+        self._variance = np.full((len(self.sensors), self.memory.most_values), _LEAST_VARIANCE)
+        for s, (r, k) in enumerate(self.sensors):
+            noise = self.kernels[r].root.sensors[k].measurement.noise
+            self._variance[s, : len(noise)] += np.square(noise)
+
+    @property
+    def n_biases(self) -> int:
+        """Biases of all sensors."""
+        return sum(len(kernels.biases) for kernels in self.kernels)
+
+    @property
+    def ready(self) -> bool:
+        """Whether a frame of every sensor has been used."""
+        return not np.isnan(self.memory.exposed).any()
+
+    def push(self, t: float, steps: Array, x: Array) -> None:
+        """Take down the step to time t of each root, and the predicted state of the model then."""
+        memory = self.memory
+        for r in range(len(self.kernels)):
+            if memory.started[r]:
+                self._push(r, t, steps[STEP * r : STEP * (r + 1)], x)
+
+    def take(self, t: float, sensor: int, frame: Frame, x: Array) -> None:
+        """Put a new frame among the measurements; the first pose starts the filter."""
+        memory, (r, k) = self.memory, self.sensors[sensor]
+        if not frame.number > memory.number[sensor]:
+            return
+        memory.number[sensor] = frame.number
+        if frame.t > t or not math.isfinite(frame.values.sum()):  # a sum is finite only if all its parts are
+            return  # the guard sees the sample too and names it
+        if not memory.started[r]:
+            if self.kernels[r].starts[k]:
+                self._start(r, k, t, frame, x)
+            return
+        stored = int(memory.stored[r])
+        before = int(np.searchsorted(memory.times[r, :stored], frame.t, side="left")) - 1
+        if before < 0 or frame.t <= memory.exposed[sensor]:
+            return  # older than the history, or than one before
+        n = int(memory.n_events[r])
+        at = int(np.searchsorted(memory.event_t[r, :n], frame.t, side="right"))
+        for events, value in (
+            (memory.event_t[r], frame.t),
+            (memory.event_sensor[r], -1.0 - k),  # not judged yet
+        ):
+            events[at + 1 : n + 1] = events[at:n].copy()
+            events[at] = value
+        values = memory.event_values[r]
+        values[at + 1 : n + 1] = values[at:n].copy()
+        values[at, : len(frame.values)] = frame.values
+        memory.n_events[r] = n + 1
+        memory.valid[r] = min(memory.valid[r], before)
+
+    def finish(self, gate: float, x: Array, deviation: Array, correction: Array) -> None:
+        """Compute every root anew from the first checkpoint that is not valid, and write it into the state.
+
+        Parameters
+        ----------
+        gate
+            A frame with an innovation of more standard deviations is not used.
+        x, deviation, correction
+            Of the estimator: state, deviations of coordinates and velocities, and what was added to the velocities.
+        """
+        memory, n = self.memory, self._n
+        for r, kernels in enumerate(self.kernels):
+            if not memory.started[r]:
+                continue
+            self._replay(r, gate, deviation)
+            last, at = int(memory.stored[r]) - 1, kernels.root.first
+            z, P = memory.z[r, last], memory.P[r, last]
+            correction[at : at + POSE] += z[POSE : 2 * POSE] - x[n + at : n + at + POSE]
+            x[at : at + POSE], x[n + at : n + at + POSE] = z[:POSE], z[POSE : 2 * POSE]
+            deviation[at : at + POSE] = np.sqrt(P[kernels.diagonal[:POSE]])
+            deviation[n + at : n + at + POSE] = np.sqrt(P[kernels.diagonal[POSE : 2 * POSE]])
+
+    def biases(self) -> Array:
+        """Of all sensors, root after root."""
+        memory = self.memory
+        rows = [
+            memory.z[r, max(int(memory.stored[r]) - 1, 0), 2 * POSE : kernels.n_z]
+            for r, kernels in enumerate(self.kernels)
+        ]
+        return np.concatenate([np.zeros(0), *rows])
+
+    def innovation(self, sensor: int) -> Array:
+        """Of the newest frame of a sensor, in its standard deviations."""
+        r, k = self.sensors[sensor]
+        return self.memory.innovation[sensor, : len(self.kernels[r].root.sensors[k].measurement.noise)]
+
+    def _variance_of(self, sensor: int, values: Array) -> Array:
+        """Of a frame as reported with it, or else as the data sheet has it."""
+        r, k = self.sensors[sensor]
+        described = self.kernels[r].root.sensors[k]
+        m = len(described.measurement.noise)
+        if described.n_values == m:
+            return self._variance[sensor, :m]
+        reported: Array = values[m : 2 * m] * values[m : 2 * m] + _LEAST_VARIANCE
+        return reported
+
+    def _start(self, r: int, k: int, t: float, frame: Frame, x: Array) -> None:
+        """The first pose, of a root at rest."""
+        memory, kernels, sensor = self.memory, self.kernels[r], self._first[r] + k
+        starter = kernels.starters[k]
+        assert starter is not None
+        variance = self._variance_of(sensor, frame.values)[:POSE]
+        z, P = starter.split(starter.run((x, frame.values[:POSE], variance)))
+        memory.exposed[sensor], memory.started[r], memory.stored[r] = frame.t, 1.0, 1.0
+        memory.times[r, 0], memory.z[r, 0, : len(z)], memory.P[r, 0, : len(P)] = frame.t, z, P
+        memory.x[r, 0], memory.valid[r], memory.n_events[r] = x, 0.0, 0.0
+        # The jump of the rate stops what was predicted so far: the root is at rest.
+        self._push(r, t, np.zeros(STEP), x)
+
+    def _push(self, r: int, t: float, step: Array, x: Array) -> None:
+        memory = self.memory
+        stored = int(memory.stored[r])
+        if stored == memory.times.shape[1]:
+            stored = self._forget(r)
+        memory.times[r, stored], memory.steps[r, stored], memory.x[r, stored] = t, step, x
+        memory.stored[r] = stored + 1
+
+    def _forget(self, r: int) -> int:
+        """Drop the older half of the checkpoints, and the measurements before the others."""
+        memory, keep = self.memory, self.memory.keep
+        for kept in (memory.times[r], memory.steps[r], memory.x[r], memory.z[r], memory.P[r]):
+            kept[:keep] = kept[keep:].copy()
+        memory.valid[r] -= keep
+        n = int(memory.n_events[r])
+        old = int(np.searchsorted(memory.event_t[r, :n], memory.times[r, 0], side="right"))
+        for events in (memory.event_t[r], memory.event_sensor[r], memory.event_values[r]):
+            events[: n - old] = events[old:n].copy()
+        memory.n_events[r] = n - old
+        return keep
+
+    def _replay(self, r: int, gate: float, deviation: Array) -> None:
+        memory, kernels, n = self.memory, self.kernels[r], self._n
+        valid = int(memory.valid[r])
+        z, P = memory.z[r, valid, : kernels.n_z], memory.P[r, valid, : kernels.n_p]
+        times, steps = memory.times[r], memory.steps[r]
+        e = int(np.searchsorted(memory.event_t[r, : int(memory.n_events[r])], times[valid], side="right"))
+        for j in range(valid + 1, int(memory.stored[r])):
+            at, numbers = times.item(j - 1), np.zeros(1 + STEP)
+            numbers[1 : 1 + POSE] = steps[j, :POSE]
+            is_whole = False
+            while e < int(memory.n_events[r]) and memory.event_t[r, e] <= times[j]:
+                exposed = memory.event_t.item(r, e)
+                is_whole = exposed == times[j]
+                if is_whole:
+                    break
+                numbers[0], at = exposed - at, exposed
+                z, P = self._propagated(kernels, z, P, numbers)
+                z, P, e = self._judged(r, e, z, P, memory.x[r, j], steps[j, :POSE], deviation[:n], gate)
+            numbers[0], numbers[1 + POSE :] = times[j] - at, steps[j, POSE:]
+            z, P = self._propagated(kernels, z, P, numbers)
+            while is_whole and e < int(memory.n_events[r]) and memory.event_t[r, e] <= times[j]:
+                z, P, e = self._judged(r, e, z, P, memory.x[r, j], steps[j, :POSE], deviation[:n], gate)
+            memory.z[r, j, : kernels.n_z], memory.P[r, j, : kernels.n_p] = z, P
+        memory.valid[r] = memory.stored[r] - 1
+
+    @staticmethod
+    def _propagated(kernels: RootKernels, z: Array, P: Array, numbers: Array) -> tuple[Array, Array]:
+        results = kernels.propagation.run((z, P, numbers))
+        return results[: kernels.n_z], results[kernels.n_z :]
+
+    def _judged(
+        self, r: int, e: int, z: Array, P: Array, x: Array, a: Array, deviation: Array, gate: float
+    ) -> tuple[Array, Array, int]:
+        """Measurement update by measurement e, unless it is new and beyond the gate: then it is dropped."""
+        memory, kernels = self.memory, self.kernels[r]
+        code = int(memory.event_sensor[r, e])
+        is_new = code < 0
+        k = -1 - code if is_new else code
+        sensor = self._first[r] + k
+        m, values = len(kernels.root.sensors[k].measurement.noise), memory.event_values[r, e]
+        limit = np.array([gate if is_new else math.inf])
+        results = kernels.updates[k].run((z, P, x, a, deviation, values[:m], self._variance_of(sensor, values), limit))
+        if is_new:
+            memory.innovation[sensor, :m] = results[-1 - m : -1]
+            if not results[-1]:
+                n = int(memory.n_events[r])
+                for events in (memory.event_t[r], memory.event_sensor[r], memory.event_values[r]):
+                    events[e : n - 1] = events[e + 1 : n].copy()
+                memory.n_events[r] = n - 1
+                return z, P, e
+            memory.event_sensor[r, e] = k
+            memory.exposed[sensor] = memory.event_t[r, e]
+        return results[: kernels.n_z], results[kernels.n_z : kernels.n_z + kernels.n_p], e + 1
+
+    def compiled_form(self) -> CompiledForm:
+        """The same in C."""
+        memory, described = self.memory, [s for kernels in self.kernels for s in kernels.root.sensors]
+        n_z = [kernels.n_z for kernels in self.kernels]
+        return CompiledForm(
+            (Path(__file__).with_suffix(".c"),),
+            {
+                "ROOT_KEEP": memory.keep,
+                "ROOT_Z": memory.z.shape[2],
+                "ROOT_P": memory.P.shape[2],
+                "ROOT_VALUES": memory.most_values,
+                "ROOT_EVENTS": memory.most_events,
+                "ROOTS": len(self.kernels),
+                "ROOT_SENSORS": len(self.sensors),
+                "ROOT_N": self._n,
+                "ROOT_BIASES": self.n_biases,
+            },
+            {
+                "ROOT_FIRST": [kernels.root.first for kernels in self.kernels],
+                "ROOT_N_Z": n_z,
+                "ROOT_N_P": [kernels.n_p for kernels in self.kernels],
+                "ROOT_DIAGONAL": [i for kernels in self.kernels for i in kernels.diagonal[: 2 * POSE]],
+                "ROOT_SENSOR_FIRST": self._first,
+                "ROOT_SENSOR_ROOT": [r for r, _ in self.sensors],
+                "ROOT_SENSOR": [sensor.device for sensor in described],
+                "ROOT_SENSOR_SIZE": [sensor.n_values for sensor in described],
+                "ROOT_SENSOR_ROWS": [len(sensor.measurement.noise) for sensor in described],
+                "ROOT_STARTS": [int(starts) for kernels in self.kernels for starts in kernels.starts],
+            },
+            {"root_variance": self._variance, "root_least_variance": np.array([_LEAST_VARIANCE])},
+            memory.arrays(),
+            {
+                "root_propagation": [kernels.propagation for kernels in self.kernels],
+                "root_update": [update for kernels in self.kernels for update in kernels.updates],
+                "root_starter": [start for kernels in self.kernels for start in kernels.starters],
+            },
+        )
+
+
+def _is_identity(H: ca.SX) -> bool:
+    return bool(H.is_constant() and ca.DM(H).is_regular() and np.array_equal(np.array(ca.DM(H)), np.eye(POSE)))
+
+
+def _pattern(n_z: int, jacobians: Sequence[NDArray[np.float64]]) -> ca.Sparsity:
+    """The lower triangle of P that propagation and updates fill in."""
+    F = np.eye(n_z, dtype=bool)
+    for i in range(POSE):
+        F[i, POSE + i] = True
+    P = F @ F.T
+    while True:
+        filled = P | (F @ P @ F.T)
+        for H in jacobians:
+            for row in H.astype(bool):
+                gain = filled @ row
+                filled = filled | np.outer(gain, gain)
+            if len(H) >= POSE:  # the first pose
+                filled[:POSE, :POSE] |= _couples(H[:POSE, :POSE].astype(bool))
+        filled = filled | filled.T
+        if (filled == P).all():
+            break
+        P = filled
+    rows, columns = np.nonzero(np.tril(P))
+    order = np.lexsort((rows, columns))
+    return ca.Sparsity.triplet(n_z, n_z, rows[order].tolist(), columns[order].tolist())
+
+
+def _couples(H: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """The pattern of (H^T H)^-1."""
+    reached: NDArray[np.bool_] = H.T @ H
+    for _ in range(POSE):
+        reached = reached | (reached @ reached)
+    return reached

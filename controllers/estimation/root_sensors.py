@@ -1,0 +1,85 @@
+"""Which sensors measure which floating root: their models, checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import casadi as ca
+import numpy as np
+
+from granite.config.devices.device import Device
+from granite.config.errors import InputError
+from granite.config.measurement import Measurement
+from granite.controllers.estimation.root_filter import POSE, Root, RootSensor
+from granite.controllers.model import ControlModel
+
+
+def measured_roots(model: ControlModel, process: Mapping[str, tuple[float, float, float]]) -> list[Root]:
+    """Every floating root that the controller knows, with its sensors.
+
+    Raises
+    ------
+    InputError
+        Where nothing measures the pose of a root, or the model of a sensor can't be used.
+    """
+    roots = {module.name: model.layout.root_u(module).start for module in model.floating}
+    sensors: dict[str, list[RootSensor]] = {name: [] for name in roots}
+    for index, (name, device) in enumerate(model.bed.sensors.items()):
+        if not set(device.modules(model.bed)) <= set(model.layout.u):
+            continue
+        measurement = device.measurement(model)
+        if measurement is None:
+            continue
+        try:
+            n_values = _refuse_wrong(measurement, device, model)
+            moved = [root for root, at in roots.items() if _depends(measurement, model, at)]
+            if len(moved) > 1:
+                raise InputError(f"its model depends on the bases {' and '.join(moved)}", expected="on one of them")
+        except InputError as error:
+            raise error.within(f"devices.{name}") from error
+        if moved:
+            sensors[moved[0]].append(RootSensor(name, index, measurement, n_values))
+    for module in model.floating:
+        if not any(_determines(s.measurement, model, roots[module.name]) for s in sensors[module.name]):
+            expected = f"a pose of '{module.root.name}', because its base floats"
+            raise InputError.missing("devices.vision", expected)
+    return [Root(name, at, tuple(sensors[name]), process[name]) for name, at in roots.items()]
+
+
+def _refuse_wrong(measurement: Measurement, device: Device, model: ControlModel) -> int:
+    """The number of values of a frame; raises where the model has another shape, or is not finite."""
+    n, rows = len(device.signals(model.bed)), len(measurement.noise)
+    expected = ca.SX(measurement.expected)
+    if expected.shape != (rows, 1) or n not in (rows, 2 * rows):
+        problem = f"its model gives {expected.shape[0]} x {expected.shape[1]} values and {rows} deviations"
+        raise InputError(problem, expected=f"a column of {n} values, and as many deviations")
+    symbols = ca.vertcat(model.q, model.u)
+    strange = [s.name() for s in ca.symvar(expected) if not ca.depends_on(symbols, s)]
+    if strange:
+        raise InputError(f"its model has the symbol '{strange[0]}'", expected="symbols of `q` and `u` alone")
+    f = ca.Function("h", [symbols], [expected, ca.jacobian(expected, symbols)])
+    rng = np.random.default_rng(0)
+    values = [np.array(part) for part in f(rng.uniform(0.1, 1.0, symbols.numel()))]
+    if not all(np.isfinite(part).all() for part in values):
+        raise InputError("its model or the derivative of it is not finite", expected="a smooth function of the motion")
+    numbers = [*measurement.noise, measurement.time_deviation_s]
+    numbers += [number for bias in measurement.biases for number in bias[1:]]
+    if not all(np.isfinite(number) and number >= 0 for number in numbers):
+        raise InputError("a deviation of its model is negative or not finite", expected="numbers from zero on")
+    indices = [*measurement.angles, *(bias.signal for bias in measurement.biases)]
+    if not all(0 <= index < rows for index in indices):
+        raise InputError(f"its model names a row beyond its {rows}", expected=f"rows from 0 to {rows - 1}")
+    return n
+
+
+def _depends(measurement: Measurement, model: ControlModel, at: int) -> bool:
+    moved = ca.vertcat(model.q[at : at + POSE], model.u[at : at + POSE])
+    return bool(ca.jacobian(ca.SX(measurement.expected), moved).nnz())
+
+
+def _determines(measurement: Measurement, model: ControlModel, at: int) -> bool:
+    """Whether one frame of the sensor gives the whole pose, which the filter starts with."""
+    expected = ca.SX(measurement.expected)
+    if len(measurement.noise) < POSE or measurement.biases:
+        return False
+    return bool(ca.sprank(ca.jacobian(expected[:POSE], model.q[at : at + POSE])) == POSE)
